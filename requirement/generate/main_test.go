@@ -1,0 +1,24 @@
+package main
+
+import (
+	"bytes"
+	"go/format"
+	"os"
+	"testing"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+func TestIDsAreUpToDate(t *testing.T) {
+	want, err := format.Source(render(requirement.All()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile("../ids.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Error("ids.go does not follow from catalogue.yaml; run \"go generate ./requirement\"")
+	}
+}

@@ -1,0 +1,203 @@
+// Package requirement is the catalogue of what crdconform checks: one entry for each statement of the documents that
+// binds an API server or a conversion webhook, with its level, its source and the Kubernetes minors it holds for.
+package requirement
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:generate go run ./generate
+
+//go:embed catalogue.yaml
+var catalogueYAML []byte
+
+// ID names a requirement: area.topic.rule, in lower case with dashes. An ID keeps its meaning for ever.
+type ID string
+
+// Area is the first part of the ID: the chapter that the requirement belongs to.
+func (id ID) Area() string {
+	area, _, _ := strings.Cut(string(id), ".")
+	return area
+}
+
+// Level says how strictly a requirement binds, in the words of RFC 2119.
+type Level string
+
+// The levels.
+const (
+	Must   Level = "MUST"
+	Should Level = "SHOULD"
+	May    Level = "MAY"
+)
+
+// Party is who a requirement binds.
+type Party string
+
+// The parties. A requirement that binds an author is advice: no server and no webhook can follow or break it.
+const (
+	Server  Party = "server"
+	Webhook Party = "webhook"
+	Author  Party = "author"
+)
+
+// Requirement is one entry of the catalogue.
+type Requirement struct {
+	ID        ID       `json:"id"`
+	Rows      []string `json:"rows"`               // rows of the survey of the documents that it comes from
+	Level     Level    `json:"level"`              // MUST, SHOULD or MAY
+	Binds     Party    `json:"binds"`              // server, webhook or author
+	Statement string   `json:"statement"`          // what has to hold
+	Source    []Source `json:"source"`             // where it is stated, at least one place
+	Since     Minor    `json:"since,omitzero"`     // first Kubernetes minor that it holds for, 1.16 when absent
+	Until     Minor    `json:"until,omitzero"`     // last Kubernetes minor that it holds for, open when absent
+	Untested  string   `json:"untested,omitempty"` // why no spec checks it
+	Obsolete  bool     `json:"obsolete,omitempty"` // documented once; Untested says what holds today
+	Note      string   `json:"note,omitempty"`     // where documents contradict each other or servers
+}
+
+// HoldsFor tells whether the requirement holds for a Kubernetes minor.
+func (r Requirement) HoldsFor(m Minor) bool {
+	return !m.Less(r.Since) && (r.Until == Minor{} || !r.Until.Less(m))
+}
+
+// Document is one of the texts that requirements come from.
+type Document struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+}
+
+// Source is a place in a document. In YAML it reads "document:line heading", or "server" for what is in no document.
+type Source struct {
+	Document string
+	Line     int // from 1; 0 when the document is "server"
+	Section  string
+}
+
+// String renders the source the way it is written in the catalogue.
+func (s Source) String() string {
+	if s.Line == 0 {
+		return s.Document
+	}
+	return fmt.Sprintf("%s:%d %s", s.Document, s.Line, s.Section)
+}
+
+// MarshalText renders the source the way it is written in the catalogue.
+func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Source) UnmarshalText(text []byte) error {
+	place, section, _ := strings.Cut(string(text), " ")
+	document, line, found := strings.Cut(place, ":")
+	*s = Source{Document: document, Section: section}
+	if !found {
+		if section != "" {
+			return fmt.Errorf("source %q: want \"document:line heading\"", text)
+		}
+		return nil
+	}
+	n, err := strconv.Atoi(line)
+	if err != nil || n < 1 || section == "" {
+		return fmt.Errorf("source %q: want \"document:line heading\"", text)
+	}
+	s.Line = n
+	return nil
+}
+
+// Minor is a minor version of Kubernetes, such as 1.37. The zero value stands for none.
+type Minor struct{ Major, Minor int }
+
+// ParseMinor reads the first two numbers of a Kubernetes version such as 1.37, v1.37.2 or 1.37+.
+func ParseMinor(s string) (Minor, error) {
+	var m Minor
+	parts := strings.SplitN(strings.TrimPrefix(s, "v"), ".", 3)
+	if len(parts) < 2 {
+		return m, fmt.Errorf("%q is not a Kubernetes version, want for example 1.37", s)
+	}
+	var err1, err2 error
+	m.Major, err1 = strconv.Atoi(parts[0])
+	m.Minor, err2 = strconv.Atoi(strings.TrimSuffix(parts[1], "+"))
+	if err1 != nil || err2 != nil || m.Major < 1 || m.Minor < 0 {
+		return Minor{}, fmt.Errorf("%q is not a Kubernetes version, want for example 1.37", s)
+	}
+	return m, nil
+}
+
+// Less tells whether m comes before other.
+func (m Minor) Less(other Minor) bool {
+	return m.Major < other.Major || m.Major == other.Major && m.Minor < other.Minor
+}
+
+// String renders the version as 1.37, and the zero value as nothing.
+func (m Minor) String() string {
+	if m == (Minor{}) {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", m.Major, m.Minor)
+}
+
+// MarshalText renders the version as 1.37.
+func (m Minor) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (m *Minor) UnmarshalText(text []byte) error {
+	parsed, err := ParseMinor(string(text))
+	*m = parsed
+	return err
+}
+
+type catalogue struct {
+	Documents    []Document    `json:"documents"`
+	Requirements []Requirement `json:"requirements"`
+}
+
+// load parses the embedded catalogue once. A catalogue that cannot be parsed is a defect of the build, which the tests
+// of this package find.
+var load = sync.OnceValue(func() catalogue {
+	var c catalogue
+	if err := yaml.UnmarshalStrict(catalogueYAML, &c); err != nil {
+		panic(fmt.Sprintf("requirement: catalogue.yaml: %v", err))
+	}
+	for i := range c.Requirements {
+		if c.Requirements[i].Since == (Minor{}) {
+			c.Requirements[i].Since = Minor{Major: 1, Minor: 16}
+		}
+	}
+	return c
+})
+
+// All returns every requirement, in the order of the catalogue.
+func All() []Requirement { return slices.Clone(load().Requirements) }
+
+// Documents returns the texts that requirements come from.
+func Documents() []Document { return slices.Clone(load().Documents) }
+
+// Lookup returns the requirement of an ID and whether there is one.
+func Lookup(id ID) (Requirement, bool) {
+	all := load().Requirements
+	i := slices.IndexFunc(all, func(r Requirement) bool { return r.ID == id })
+	if i < 0 {
+		return Requirement{}, false
+	}
+	return all[i], true
+}
+
+// Constant is the name of the Go constant for the ID: conversion.response.uid has ConversionResponseUID.
+func (id ID) Constant() string {
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(string(id), func(r rune) bool { return r == '.' || r == '-' }) {
+		switch word {
+		case "api", "ca", "http", "ip", "json", "uid", "url":
+			b.WriteString(strings.ToUpper(word))
+		default:
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,175 @@
+package requirement
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestEntries(t *testing.T) {
+	form := regexp.MustCompile(`^(versions|conversion|webhook|storage|lifecycle)(\.[a-z][a-z0-9]*(-[a-z0-9]+)*){2}$`)
+	documents := map[string]bool{}
+	for _, d := range Documents() {
+		documents[d.ID] = true
+	}
+	seen := map[ID]bool{}
+	constants := map[string]ID{}
+	for _, r := range All() {
+		t.Run(string(r.ID), func(t *testing.T) {
+			if !form.MatchString(string(r.ID)) {
+				t.Error("the ID is not area.topic.rule")
+			}
+			if seen[r.ID] {
+				t.Error("the ID is taken")
+			}
+			seen[r.ID] = true
+			if other, taken := constants[r.ID.Constant()]; taken {
+				t.Errorf("the constant %s stands for %s too", r.ID.Constant(), other)
+			}
+			constants[r.ID.Constant()] = r.ID
+			if !slices.Contains([]Level{Must, Should, May}, r.Level) {
+				t.Errorf("unknown level %q", r.Level)
+			}
+			if !slices.Contains([]Party{Server, Webhook, Author}, r.Binds) {
+				t.Errorf("unknown party %q", r.Binds)
+			}
+			for what, text := range map[string]string{"statement": r.Statement, "untested": r.Untested, "note": r.Note} {
+				if text != "" && !strings.HasSuffix(text, ".") {
+					t.Errorf("%s does not end with a full stop", what)
+				}
+			}
+			if r.Statement == "" || len(r.Rows) == 0 || len(r.Source) == 0 {
+				t.Error("the statement, the rows or the source is missing")
+			}
+			for _, s := range r.Source {
+				if !documents[s.Document] {
+					t.Errorf("unknown document %q", s.Document)
+				}
+			}
+			if r.Obsolete && r.Untested == "" {
+				t.Error("it is obsolete and does not say what holds today")
+			}
+			if r.Binds == Author && r.Untested == "" {
+				t.Error("it binds an author, whom no spec can check, and does not say so")
+			}
+			if (r.Until != Minor{}) && r.Until.Less(r.Since) {
+				t.Errorf("until %s is before since %s", r.Until, r.Since)
+			}
+		})
+	}
+}
+
+// TestEveryRowHasAnEntry holds the catalogue to the survey of the documents: each of its rows must have come to something,
+// be it an entry that says why it is not tested.
+func TestEveryRowHasAnEntry(t *testing.T) {
+	entries := map[string]int{}
+	for _, r := range All() {
+		for _, row := range r.Rows {
+			entries[row]++
+		}
+	}
+	rows := []string{"STO-05b"}
+	for _, group := range []struct {
+		prefix string
+		count  int
+	}{
+		{"SRV", 19}, {"PRI", 10}, {"DEP", 7}, {"NON", 6}, {"WHC", 24}, {"CRQ", 17}, {"CRS", 22}, {"MUT", 7},
+		{"STO", 9}, {"SVR", 11}, {"MIG", 9}, {"FIN", 7}, {"DEL", 4}, {"LEG", 12},
+	} {
+		for n := range group.count {
+			rows = append(rows, fmt.Sprintf("%s-%02d", group.prefix, n+1))
+		}
+	}
+	for _, row := range rows {
+		if entries[row] == 0 {
+			t.Errorf("row %s has no entry", row)
+		}
+		delete(entries, row)
+	}
+	for row := range entries {
+		// The documents' own defects are surveyed in a group that other chapters are to cover.
+		if !strings.HasPrefix(row, "DOC-") {
+			t.Errorf("there is no row %s", row)
+		}
+	}
+}
+
+func TestLookup(t *testing.T) {
+	r, found := Lookup(WebhookResponseUID)
+	if !found || r.ID != WebhookResponseUID || r.Binds != Webhook {
+		t.Errorf("got %+v, %t", r, found)
+	}
+	if _, found := Lookup("webhook.response.none"); found {
+		t.Error("found a requirement that does not exist")
+	}
+}
+
+func TestConstant(t *testing.T) {
+	for id, want := range map[ID]string{
+		"conversion.client.ca-bundle-wrong": "ConversionClientCABundleWrong",
+		"webhook.response.http-status":      "WebhookResponseHTTPStatus",
+		"conversion.none.only-api-version":  "ConversionNoneOnlyAPIVersion",
+	} {
+		if got := id.Constant(); got != want {
+			t.Errorf("%s: got %s, want %s", id, got, want)
+		}
+	}
+}
+
+func TestHoldsFor(t *testing.T) {
+	bounded := Requirement{Since: Minor{1, 19}, Until: Minor{1, 21}}
+	open := Requirement{Since: Minor{1, 16}}
+	for minor, want := range map[Minor][2]bool{
+		{1, 15}: {false, false}, {1, 16}: {false, true}, {1, 19}: {true, true},
+		{1, 21}: {true, true}, {1, 22}: {false, true}, {2, 0}: {false, true},
+	} {
+		if got := [2]bool{bounded.HoldsFor(minor), open.HoldsFor(minor)}; got != want {
+			t.Errorf("%s: got %v, want %v", minor, got, want)
+		}
+	}
+}
+
+func TestParseMinor(t *testing.T) {
+	for s, want := range map[string]Minor{"1.37": {1, 37}, "v1.37.2": {1, 37}, "1.28+": {1, 28}, "v1.36.0-rc.1": {1, 36}} {
+		if got, err := ParseMinor(s); err != nil || got != want {
+			t.Errorf("%s: got %v, %v", s, got, err)
+		}
+	}
+	for _, s := range []string{"", "1", "one.two", "v0.0.0-master", "1.-3"} {
+		if got, err := ParseMinor(s); err == nil {
+			t.Errorf("%q was taken for %s", s, got)
+		}
+	}
+}
+
+func TestTextForms(t *testing.T) {
+	for _, s := range []string{`"versions-1.22:221 Specify multiple versions"`, `"server"`} {
+		var source Source
+		if err := json.Unmarshal([]byte(s), &source); err != nil {
+			t.Fatal(err)
+		}
+		if again, err := json.Marshal(source); err != nil || string(again) != s {
+			t.Errorf("%s became %s, %v", s, again, err)
+		}
+	}
+	for _, s := range []string{`"versions-1.22:221"`, `"versions-1.22:x Heading"`, `"versions-1.22 Heading"`, `"versions-1.22:0 Heading"`} {
+		var source Source
+		if err := json.Unmarshal([]byte(s), &source); err == nil {
+			t.Errorf("%s was taken for a source", s)
+		}
+	}
+	for v := Unknown; v <= Errored; v++ {
+		text, err := v.MarshalText()
+		var again Verdict
+		if err != nil || again.UnmarshalText(text) != nil || again != v {
+			t.Errorf("%s became %s", v, again)
+		}
+	}
+	var v Verdict
+	if v != Unknown || v.UnmarshalText([]byte("passed")) == nil {
+		t.Error("the zero value is not Unknown, or a name in another case was taken")
+	}
+}
