@@ -1,0 +1,151 @@
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Response is what came back over HTTP for a request.
+type Response struct {
+	Status      int    // HTTP status; 0 when nothing came back
+	ContentType string // value of the Content-Type header; empty when there was none
+	Body        []byte // what was read of the body
+	Err         error  // why there is no response, or only a part of one; nil when it is whole
+	TimedOut    bool   // whether Err is that the webhook took too long
+}
+
+// Severity says what a violation means in production.
+type Severity int
+
+// The severities. An API server fails the client's request for a rejected response and uses a tolerated one.
+const (
+	Rejected Severity = iota + 1
+	Tolerated
+)
+
+// String returns "rejected" or "tolerated".
+func (s Severity) String() string {
+	switch s {
+	case Rejected:
+		return "rejected"
+	case Tolerated:
+		return "tolerated"
+	}
+	return fmt.Sprintf("Severity(%d)", int(s))
+}
+
+// Violation is one way in which a response breaks a requirement.
+type Violation struct {
+	Requirement requirement.ID
+	Severity    Severity
+	Object      int    // index into request.objects; -1 when it concerns the response as a whole
+	Path        string // the place in the response, such as response.uid
+	Expected    string
+	Actual      string
+}
+
+// String renders the violation as one line.
+func (v Violation) String() string {
+	var b strings.Builder
+	if v.Object >= 0 {
+		fmt.Fprintf(&b, "object %d: ", v.Object)
+	}
+	fmt.Fprintf(&b, "%s: expected %s, got %s", v.Path, v.Expected, v.Actual)
+	return b.String()
+}
+
+// Judgement is what the judge has to say of one response.
+type Judgement struct {
+	Violations []Violation
+
+	// Stopped is the requirement whose violation made it impossible to look further; what comes after it in Order was
+	// not judged. Empty when everything was.
+	Stopped requirement.ID
+
+	// Objects are the converted objects in the order of the request. Nil unless the conversion succeeded and all are
+	// there.
+	Objects []json.RawMessage
+
+	// Message is what the webhook said of a conversion that failed.
+	Message string
+}
+
+// Order lists the requirements that the judge looks at, in the order in which it does.
+func Order() []requirement.ID {
+	return []requirement.ID{
+		requirement.WebhookResponseInTime,
+		requirement.WebhookResponseHTTPStatus,
+		requirement.WebhookResponseContentType,
+		requirement.WebhookResponseBody,
+		requirement.WebhookResponseReviewKind,
+		requirement.WebhookResponseReviewVersion,
+		requirement.WebhookResponseStanza,
+		requirement.WebhookResponseLean,
+		requirement.WebhookResponseUID,
+		requirement.WebhookFailureUID,
+		requirement.WebhookResponseStatus,
+		requirement.WebhookFailureStatus,
+		requirement.WebhookFailureAvoided,
+		requirement.WebhookResponseAllObjects,
+		requirement.WebhookResponseOrder,
+		requirement.WebhookResponseAPIVersion,
+		requirement.WebhookResponseKind,
+		requirement.WebhookMetadataPresent,
+		requirement.WebhookMetadataName,
+		requirement.WebhookMetadataNamespace,
+		requirement.WebhookMetadataUID,
+		requirement.WebhookMetadataUnchanged,
+		requirement.WebhookMetadataLabelsValid,
+	}
+}
+
+// Judged tells whether the judge could look at a requirement.
+func (j Judgement) Judged(id requirement.ID) bool {
+	order := Order()
+	at := slices.Index(order, id)
+	return at >= 0 && (j.Stopped == "" || at <= slices.Index(order, j.Stopped))
+}
+
+// Of returns the violations of one requirement.
+func (j Judgement) Of(id requirement.ID) []Violation {
+	var of []Violation
+	for _, v := range j.Violations {
+		if v.Requirement == id {
+			of = append(of, v)
+		}
+	}
+	return of
+}
+
+// Rejected returns the first violation for which an API server would fail the client's request, nil if there is none.
+func (j Judgement) Rejected() *Violation {
+	for i := range j.Violations {
+		if j.Violations[i].Severity == Rejected {
+			return &j.Violations[i]
+		}
+	}
+	return nil
+}
+
+func (j *Judgement) add(id requirement.ID, severity Severity, object int, path, expected, actual string) {
+	j.Violations = append(j.Violations, Violation{id, severity, object, path, expected, clip(actual)})
+}
+
+// stop adds a violation beyond which nothing can be judged.
+func (j *Judgement) stop(id requirement.ID, severity Severity, path, expected, actual string) {
+	j.add(id, severity, -1, path, expected, actual)
+	j.Stopped = id
+}
+
+// clip shortens what a webhook sent to what fits a line.
+func clip(s string) string {
+	const most = 200
+	if len(s) <= most {
+		return s
+	}
+	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:most], ""), len(s))
+}

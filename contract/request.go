@@ -1,0 +1,87 @@
+// Package contract judges what a conversion webhook answers. It is a pure function from one exchange, a ConversionReview
+// request and the HTTP response to it, to violations of requirements. It performs no I/O and never panics, whatever
+// bytes it is given.
+package contract
+
+import (
+	"encoding/json"
+	"fmt"
+
+	kjson "sigs.k8s.io/json"
+)
+
+const (
+	group = "apiextensions.k8s.io"
+	kind  = "ConversionReview"
+)
+
+// Request is what a ConversionReview asks of a webhook. Build one to send its Body, or parse one that was recorded.
+type Request struct {
+	ReviewVersion     string            // of ConversionReview: v1 or v1beta1
+	UID               string            // of this request; a response has to repeat it
+	DesiredAPIVersion string            // <group>/<version> that the objects are to have
+	Objects           []json.RawMessage // the custom resources to convert
+}
+
+type requestReview struct {
+	APIVersion string       `json:"apiVersion"`
+	Kind       string       `json:"kind"`
+	Request    *requestBody `json:"request"`
+	// API servers send an empty response beside the request, and so do we.
+	Response responseStub `json:"response"`
+}
+
+type requestBody struct {
+	UID               string            `json:"uid"`
+	DesiredAPIVersion string            `json:"desiredAPIVersion"`
+	Objects           []json.RawMessage `json:"objects"`
+}
+
+type responseStub struct {
+	UID              string            `json:"uid"`
+	ConvertedObjects []json.RawMessage `json:"convertedObjects"`
+	Result           struct {
+		Metadata struct{} `json:"metadata"`
+	} `json:"result"`
+}
+
+// Body returns the request as API servers send it. It fails when an object is not JSON.
+func (r Request) Body() ([]byte, error) {
+	body, err := json.Marshal(requestReview{
+		APIVersion: group + "/" + r.ReviewVersion,
+		Kind:       kind,
+		Request:    &requestBody{r.UID, r.DesiredAPIVersion, r.Objects},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("conversion request: %w", err)
+	}
+	return body, nil
+}
+
+// ParseRequest reads the body of a request, such as an API server sent. It fails when that is not a ConversionReview of
+// a known version with a request in it.
+func ParseRequest(body []byte) (Request, error) {
+	var review requestReview
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &review); err != nil {
+		return Request{}, fmt.Errorf("conversion request: %w", err)
+	}
+	version, ok := reviewVersion(review.APIVersion)
+	switch {
+	case review.Kind != kind || !ok:
+		return Request{}, fmt.Errorf("conversion request: want a %s of %s/v1 or /v1beta1, got %q of %q", kind, group, review.Kind, review.APIVersion)
+	case review.Request == nil:
+		return Request{}, fmt.Errorf("conversion request: the %s has no request", kind)
+	}
+	return Request{version, review.Request.UID, review.Request.DesiredAPIVersion, review.Request.Objects}, nil
+}
+
+// reviewVersion returns the version of an apiVersion of ConversionReview and whether it is a known one.
+func reviewVersion(apiVersion string) (string, bool) {
+	switch apiVersion {
+	case group + "/v1":
+		return "v1", true
+	case group + "/v1beta1":
+		return "v1beta1", true
+	}
+	return "", false
+}
