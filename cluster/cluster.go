@@ -1,0 +1,60 @@
+// Package cluster says what the suites need of a cluster: an API server, and a few abilities that not every cluster has.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"k8s.io/client-go/rest"
+)
+
+// Cluster is an API server to check, with everything needed to reach it.
+type Cluster interface {
+	// Name says in a word what sort of cluster it is, such as "embedded".
+	Name() string
+
+	// Config returns how to reach the API server with all rights. The caller owns the copy. It limits no rates.
+	Config() *rest.Config
+
+	// WatchCache tells whether the API server may serve reads from a watch cache. With one, webhook calls cannot be
+	// counted, and reads may succeed although the conversion fails.
+	WatchCache() bool
+
+	// Listen opens a listener that the API server can reach, and returns it with the host by which it can.
+	Listen(ctx context.Context) (net.Listener, string, error)
+
+	// Stop takes the cluster down and leaves nothing behind. It may be called more than once.
+	Stop(ctx context.Context) error
+}
+
+// Services is a cluster in which a service reference can be pointed to a listener of the run.
+type Services interface {
+	// Route makes calls to a service go to an address, <host>:<port>. An empty address takes the route away.
+	Route(namespace, name string, port int32, address string)
+}
+
+// Storage is a cluster whose storage can be looked into.
+type Storage interface {
+	// Stored returns what is stored under a key, or ErrNotStored.
+	Stored(ctx context.Context, key Key) (Stored, error)
+
+	// StoredAll returns all objects of a resource, sorted by namespace and name.
+	StoredAll(ctx context.Context, group, resource string) ([]Stored, error)
+
+	// Overwrite replaces what is stored under a key, behind the API server's back. Only clusters of the run's own allow
+	// it.
+	Overwrite(ctx context.Context, key Key, data []byte) error
+}
+
+// ErrNotStored says that there is nothing in storage under a key.
+var ErrNotStored = errors.New("not in storage")
+
+// Key is where an object is stored. The namespace is empty for objects outside of namespaces.
+type Key struct{ Group, Resource, Namespace, Name string }
+
+// Stored is an object as it is in storage.
+type Stored struct {
+	Data     []byte // as it is there, in JSON for custom resources
+	Revision int64  // of the storage at which it was last written
+}

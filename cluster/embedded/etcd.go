@@ -1,0 +1,138 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.uber.org/zap"
+
+	"github.com/crdconform/crdconform/cluster"
+)
+
+// prefix is where the API server keeps everything, as kube-apiserver does.
+const prefix = "/registry"
+
+type etcd struct {
+	server   *embed.Etcd
+	client   *clientv3.Client // in the process, without a connection
+	endpoint string
+}
+
+// startEtcd runs a member of its own on Unix sockets inside the directory, so that nobody else can reach it and no port
+// is taken.
+func startEtcd(ctx context.Context, dir string) (*etcd, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	clients := url.URL{Scheme: "unix", Path: filepath.Join(dir, "client.sock")}
+	peers := url.URL{Scheme: "unix", Path: filepath.Join(dir, "peer.sock")}
+	config := embed.NewConfig()
+	config.Dir = filepath.Join(dir, "data")
+	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{clients}, []url.URL{clients}
+	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{peers}, []url.URL{peers}
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	// The data need not survive the machine, and a member of its own can elect itself at once.
+	config.UnsafeNoFsync = true
+	config.TickMs, config.ElectionMs = 10, 50
+
+	server, err := embed.StartEtcd(config)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	e := &etcd{server: server, endpoint: clients.String()}
+	select {
+	case <-server.Server.ReadyNotify():
+		e.client = v3client.New(server.Server)
+		return e, nil
+	case err = <-server.Err():
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	return nil, errors.Join(fmt.Errorf("etcd: %w", err), e.stop(false))
+}
+
+func (e *etcd) stop(gently bool) error {
+	var err error
+	if e.client != nil {
+		err = e.client.Close()
+	}
+	if !gently {
+		e.server.Server.HardStop()
+	}
+	e.server.Close()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// path returns where an object is in etcd. The API server keeps definitions beside custom resources.
+func storagePath(k cluster.Key) string {
+	return path.Join(prefix, k.Group, k.Resource, k.Namespace, k.Name)
+}
+
+func (c *Cluster) store() (*clientv3.Client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.etcd == nil {
+		return nil, errors.New("storage: the API server is down")
+	}
+	return c.etcd.client, nil
+}
+
+// Stored returns what etcd has for an object.
+func (c *Cluster) Stored(ctx context.Context, key cluster.Key) (cluster.Stored, error) {
+	client, err := c.store()
+	if err != nil {
+		return cluster.Stored{}, err
+	}
+	response, err := client.Get(ctx, storagePath(key))
+	if err != nil {
+		return cluster.Stored{}, fmt.Errorf("storage: %w", err)
+	}
+	if len(response.Kvs) == 0 {
+		return cluster.Stored{}, fmt.Errorf("%s: %w", storagePath(key), cluster.ErrNotStored)
+	}
+	return cluster.Stored{Data: response.Kvs[0].Value, Revision: response.Kvs[0].ModRevision}, nil
+}
+
+// StoredAll returns what etcd has for all objects of a resource.
+func (c *Cluster) StoredAll(ctx context.Context, group, resource string) ([]cluster.Stored, error) {
+	client, err := c.store()
+	if err != nil {
+		return nil, err
+	}
+	response, err := client.Get(ctx, storagePath(cluster.Key{Group: group, Resource: resource})+"/", clientv3.WithPrefix())
+	if err != nil {
+		return nil, fmt.Errorf("storage: %w", err)
+	}
+	all := make([]cluster.Stored, 0, len(response.Kvs))
+	for _, kv := range response.Kvs {
+		all = append(all, cluster.Stored{Data: kv.Value, Revision: kv.ModRevision})
+	}
+	return all, nil
+}
+
+// Overwrite puts something else in etcd for an object that is there.
+func (c *Cluster) Overwrite(ctx context.Context, key cluster.Key, data []byte) error {
+	client, err := c.store()
+	if err != nil {
+		return err
+	}
+	if _, err := c.Stored(ctx, key); err != nil {
+		return err
+	}
+	if _, err := client.Put(ctx, storagePath(key), string(data)); err != nil {
+		return fmt.Errorf("storage: %w", err)
+	}
+	return nil
+}
