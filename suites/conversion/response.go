@@ -1,0 +1,113 @@
+package conversion
+
+import (
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+func response(env *suites.Env) {
+	Describe("response", func() {
+		env.With(fixtures.Webhook).It(requirement.ConversionResponseControlsRead,
+			"reads what a webhook makes up", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
+				crd.Webhook.Serve(webhook.Changing(func(object map[string]any) { object["host"] = "made.up.example.com" }))
+				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("host", "made.up.example.com")))
+				Expect(crd.At("v1beta1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("hostPort", "localhost:1234")))
+			})
+
+		failing := func(id requirement.ID, text string, faults ...string) { failingWith(env, id, text, faults...) }
+		failing(requirement.ConversionResponseHTTPStatus,
+			"has the webhook answer with 204, 302, 500 and 503", "status-204", "status-302", "status-500", "status-503")
+		failing(requirement.ConversionResponseReviewVersion,
+			"has the webhook answer in the other version, and in none", "other-review-version", "review-version-none")
+		failing(requirement.ConversionResponseStanza,
+			"has the webhook answer without a response", "no-response")
+		failing(requirement.ConversionResponseUID,
+			"has the webhook answer with another uid, and with none", "wrong-uid", "no-uid")
+		failing(requirement.ConversionResponseStatus,
+			"has the webhook answer success for Success, and nothing", "status-lower-case", "status-none", "status-failed")
+		failing(requirement.ConversionResponseAllObjects,
+			"has the webhook answer with one object less, and with one more", "loses-object", "no-objects", "repeats-object")
+		failing(requirement.ConversionResponseAPIVersion,
+			"has the webhook leave apiVersion as it is", "keeps-api-version")
+		failing(requirement.ConversionResponseKind,
+			"has the webhook change the kind", "changes-kind")
+		failing(requirement.ConversionResponseBody,
+			"has the webhook answer with nothing, with HTML and with half a body", "empty-body", "not-json", "half-body")
+
+		env.With(fixtures.Webhook).It(requirement.ConversionResponseContentTypeLenient,
+			"has the webhook answer as text/plain, and without a content type", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
+				for _, fault := range []string{"content-type-text", "content-type-none"} {
+					crd.Webhook.Break(fault)
+					Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("host", "localhost")), fault)
+				}
+			})
+
+		env.With(fixtures.Webhook).It(requirement.ConversionResponseExtraFieldsAccepted,
+			"has the webhook repeat the request and add a field of its own", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
+				crd.Webhook.Break("echoes-request")
+				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("host", "localhost")))
+				crd.Webhook.Serve(addingField(webhook.Handler()))
+				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("host", "localhost")))
+			})
+
+		env.With(fixtures.Webhook).It(requirement.ConversionResponseNotValidated,
+			"reads an object whose port the webhook returns as a number", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
+				crd.Webhook.Break("port-as-number")
+				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("port", BeNumerically("==", 1234))))
+			})
+	})
+}
+
+// failingWith declares a spec in which a webhook with each of the faults in turn is to fail the client's request, which
+// succeeds before and after.
+func failingWith(env *suites.Env, id requirement.ID, text string, faults ...string) {
+	env.With(fixtures.Webhook).It(id, text, func(ctx SpecContext, crd *suites.Resource) {
+		convert(ctx, crd)
+		for _, fault := range faults {
+			crd.Webhook.Break(fault)
+			Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion(), fault)
+		}
+		crd.Webhook.Mend()
+		Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().NotTo(HaveOccurred())
+	})
+}
+
+// addingField puts a field that nobody knows in front of the ConversionReview of another handler.
+func addingField(handler http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(&fieldAdder{ResponseWriter: w}, r)
+	})
+}
+
+type fieldAdder struct {
+	http.ResponseWriter
+	started bool
+}
+
+func (f *fieldAdder) WriteHeader(status int) {
+	f.Header().Del("Content-Length")
+	f.ResponseWriter.WriteHeader(status)
+}
+
+func (f *fieldAdder) Write(body []byte) (int, error) {
+	if f.started || len(body) == 0 {
+		return f.ResponseWriter.Write(body)
+	}
+	f.started = true
+	if _, err := f.ResponseWriter.Write([]byte(`{"comment": "nobody knows this field", `)); err != nil {
+		return 0, err
+	}
+	n, err := f.ResponseWriter.Write(body[1:])
+	return n + 1, err
+}

@@ -1,0 +1,202 @@
+package suites
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/onsi/ginkgo/v2"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Namespace is where namespaced objects are created.
+const Namespace = "default"
+
+// Options say what a run is about.
+type Options struct {
+	// Cluster is the API server to check. Without one, only specs that need none can run.
+	Cluster cluster.Cluster
+
+	// Subject is the webhook to judge. Without one, only specs that need none can run.
+	Subject *Subject
+
+	// Seed makes every random choice repeatable.
+	Seed int64
+
+	// Select tells which requirements to check; nil for all.
+	Select func(requirement.ID) bool
+}
+
+// Subject is a webhook under test and the objects that it converts.
+type Subject struct {
+	Client *wire.Client
+	Corpus corpus.Corpus
+}
+
+// Env is what specs may use. It is built once and passed to the areas; specs read it and never change it.
+type Env struct {
+	Cluster cluster.Cluster // nil when there is none
+	Subject *Subject        // nil when there is none
+
+	CRDs      apiextensionsclient.CustomResourceDefinitionInterface
+	Dynamic   dynamic.Interface
+	Discovery discovery.DiscoveryInterface
+
+	seed      int64
+	selects   func(requirement.ID) bool
+	http      *http.Client
+	minor     requirement.Minor
+	version   string
+	host      *host
+	installer *installer
+}
+
+// NewEnv connects to what the options name. Close frees what it holds.
+func NewEnv(ctx context.Context, options Options) (*Env, error) {
+	e := &Env{Cluster: options.Cluster, Subject: options.Subject, seed: options.Seed, selects: options.Select}
+	if e.selects == nil {
+		e.selects = func(requirement.ID) bool { return true }
+	}
+	e.installer = newInstaller(e)
+	if e.Cluster == nil {
+		return e, nil
+	}
+	if err := e.connect(); err != nil {
+		return nil, fmt.Errorf("connecting to the %s cluster: %w", e.Cluster.Name(), err)
+	}
+	version, err := e.Discovery.ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("asking the %s cluster for its version: %w", e.Cluster.Name(), err)
+	}
+	e.version = version.GitVersion
+	if e.minor, err = requirement.ParseMinor(version.Major + "." + version.Minor); err != nil {
+		return nil, fmt.Errorf("the version of the %s cluster: %w", e.Cluster.Name(), err)
+	}
+	if e.host, err = newHost(ctx, e.Cluster); err != nil {
+		return nil, fmt.Errorf("starting a webhook for the %s cluster: %w", e.Cluster.Name(), err)
+	}
+	return e, nil
+}
+
+func (e *Env) connect() error {
+	config := e.Cluster.Config()
+	config.WarningHandlerWithContext = collectWarnings{}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	crds, err1 := clientset.NewForConfigAndClient(config, client)
+	objects, err2 := dynamic.NewForConfigAndClient(config, client)
+	documents, err3 := discovery.NewDiscoveryClientForConfigAndClient(config, client)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	e.http, e.CRDs, e.Dynamic, e.Discovery = client, crds.ApiextensionsV1().CustomResourceDefinitions(), objects, documents
+	return nil
+}
+
+// Close removes what the run installed and has not removed yet, and frees what the Env holds.
+func (e *Env) Close(ctx context.Context) error {
+	err := e.installer.close(ctx)
+	if e.host != nil {
+		err = errors.Join(err, e.host.close())
+	}
+	if e.http != nil {
+		e.http.CloseIdleConnections()
+	}
+	return err
+}
+
+// Version is the Kubernetes version of the cluster, such as v1.37.2; empty without a cluster.
+func (e *Env) Version() string { return e.version }
+
+// Minor is the Kubernetes minor of the cluster.
+func (e *Env) Minor() requirement.Minor { return e.minor }
+
+// Rand returns the source of random choices for a requirement. It yields the same in every run with the same seed,
+// whichever other specs run.
+func (e *Env) Rand(id requirement.ID) *rand.Rand {
+	hash := fnv.New64a()
+	hash.Write([]byte(id)) //nolint:errcheck // a hash takes everything
+	return rand.New(rand.NewPCG(uint64(e.seed), hash.Sum64()))
+}
+
+// Storage returns the storage of the cluster, or skips the spec where it cannot be looked into.
+func (e *Env) Storage() cluster.Storage {
+	storage, ok := e.Cluster.(cluster.Storage)
+	if !ok {
+		ginkgo.Skip(fmt.Sprintf("needs a look into storage, which a cluster of the sort %s does not grant", e.Cluster.Name()))
+	}
+	return storage
+}
+
+// Services returns the cluster as one that routes services, or skips the spec where it does not.
+func (e *Env) Services() cluster.Services {
+	services, ok := e.Cluster.(cluster.Services)
+	if !ok {
+		ginkgo.Skip(fmt.Sprintf("needs a service of its own, which a cluster of the sort %s does not route", e.Cluster.Name()))
+	}
+	return services
+}
+
+// SkipWithWatchCache skips a spec that needs every read to go to storage.
+func (e *Env) SkipWithWatchCache() {
+	if e.Cluster.WatchCache() {
+		ginkgo.Skip("needs every read to reach storage, and a watch cache answers some without")
+	}
+}
+
+// Answer is a response of the API server as it came over HTTP.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Warnings are the texts of the Warning headers of the API server's responses.
+type Warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// Texts returns what was collected so far, each text once for every time it came.
+func (w *Warnings) Texts() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]string(nil), w.texts...)
+}
+
+type warningsKey struct{}
+
+// CollectWarnings returns a context that collects the warnings of requests made with it.
+func CollectWarnings(ctx context.Context) (context.Context, *Warnings) {
+	w := &Warnings{}
+	return context.WithValue(ctx, warningsKey{}, w), w
+}
+
+// collectWarnings hands warnings to the context of their request, and drops them where nobody asked.
+type collectWarnings struct{}
+
+func (collectWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
+	w, ok := ctx.Value(warningsKey{}).(*Warnings)
+	if !ok || code != 299 || text == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, strings.TrimSpace(text))
+}

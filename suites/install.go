@@ -1,0 +1,260 @@
+package suites
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+const (
+	// installers is how many definitions are installed at a time.
+	installers = 4
+
+	// createHold is how long API servers hold the first create in a resource after its definition was established, to
+	// the full second: so that in a highly available control plane the other servers know of it too.
+	createHold = 2 * time.Second
+
+	// effectTimeout is how long a change of a definition may take to show.
+	effectTimeout = 30 * time.Second
+
+	poll = 5 * time.Millisecond
+)
+
+// installer installs the definitions that specs announced, ahead of the specs and in the background, so that they do not
+// wait for the hold on the first create; and removes them after.
+type installer struct {
+	env *Env
+
+	mu        sync.Mutex
+	announced []*pending
+	cancel    context.CancelFunc
+	running   sync.WaitGroup
+	removals  sync.WaitGroup
+	installed map[string]bool // names of definitions to remove
+}
+
+// pending is a definition that is being installed for a spec.
+type pending struct {
+	installer *installer
+	setup     Setup
+	group     string
+	done      chan struct{} // closed when resource or err is set
+	resource  *Resource
+	err       error
+}
+
+func newInstaller(e *Env) *installer { return &installer{env: e, installed: map[string]bool{}} }
+
+// announce says that a spec will need a set-up. Specs that are not selected need none.
+func (i *installer) announce(s Setup, id requirement.ID) *pending {
+	p := &pending{installer: i, setup: s, group: groupOf(id), done: make(chan struct{})}
+	if i.env.selects(id) {
+		i.announced = append(i.announced, p)
+	}
+	return p
+}
+
+// groupOf is the API group of the definition for a spec: the requirement's name below example.com.
+func groupOf(id requirement.ID) string {
+	return strings.ReplaceAll(string(id), ".", "-") + ".example.com"
+}
+
+// start begins to install what was announced.
+func (i *installer) start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	i.cancel = cancel
+	queue := make(chan *pending, len(i.announced))
+	for _, p := range i.announced {
+		queue <- p
+	}
+	close(queue)
+	for range installers {
+		i.running.Go(func() {
+			for p := range queue {
+				p.resource, p.err = i.install(ctx, p.group, p.setup)
+				close(p.done)
+			}
+		})
+	}
+}
+
+// take waits for the definition of a spec and sees to it that it is removed after the spec.
+func (p *pending) take(ctx ginkgo.SpecContext) *Resource {
+	ginkgo.GinkgoHelper()
+	env := p.installer.env
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		env.errored("the definition was not installed in time")
+	}
+	env.Require(p.err, "installing the definition")
+	ginkgo.DeferCleanup(func() { p.installer.remove(p.resource) })
+	if hold := time.Until(p.resource.holdEnds); hold > 0 {
+		timer := time.NewTimer(hold)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return p.resource
+}
+
+func (i *installer) install(ctx context.Context, group string, s Setup) (*Resource, error) {
+	r, definition, err := i.add(ctx, group, s)
+	if err != nil {
+		return nil, err
+	}
+	established, err := i.established(ctx, definition.Name)
+	if err != nil {
+		return nil, err
+	}
+	r.holdEnds = established.Truncate(time.Second).Add(createHold)
+	return r, r.served(ctx, definition)
+}
+
+// add creates a definition and connects it to a webhook of its own if it wants one.
+func (i *installer) add(ctx context.Context, group string, s Setup, options ...fixtures.Option) (*Resource, *apiextensionsv1.CustomResourceDefinition, error) {
+	definition := s.definition.New(append([]fixtures.Option{fixtures.InGroup(group)}, s.options...)...)
+	r := &Resource{
+		env:        i.env,
+		group:      group,
+		plural:     definition.Spec.Names.Plural,
+		kind:       definition.Spec.Names.Kind,
+		namespaced: definition.Spec.Scope == apiextensionsv1.NamespaceScoped,
+	}
+	if conversion := definition.Spec.Conversion; conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter {
+		r.Webhook = i.env.host.webhook(group)
+		conversion.Webhook.ClientConfig = r.Webhook.ClientConfig()
+	}
+	for _, option := range options {
+		option(definition)
+	}
+	return r, definition, i.create(ctx, definition)
+}
+
+func (i *installer) create(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
+	_, err := i.env.CRDs.Create(ctx, definition, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("%w; it is not this run's, so it is left alone: delete it, or use another cluster", err)
+	}
+	if err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.installed[definition.Name] = true
+	return nil
+}
+
+// established waits for a definition to be established and returns since when it is.
+func (i *installer) established(ctx context.Context, name string) (time.Time, error) {
+	var since time.Time
+	var last *apiextensionsv1.CustomResourceDefinition
+	err := eventually(ctx, func(ctx context.Context) (bool, error) {
+		var err error
+		if last, err = i.env.CRDs.Get(ctx, name, metav1.GetOptions{}); err != nil {
+			return false, err
+		}
+		condition := apihelpers.FindCRDCondition(last, apiextensionsv1.Established)
+		if condition == nil || condition.Status != apiextensionsv1.ConditionTrue {
+			return false, nil
+		}
+		since = condition.LastTransitionTime.Time
+		return true, nil
+	})
+	if err != nil && last != nil {
+		return since, fmt.Errorf("%s is not established (%s): %w", name, conditions(last), err)
+	}
+	return since, err
+}
+
+func conditions(crd *apiextensionsv1.CustomResourceDefinition) string {
+	var all []string
+	for _, c := range crd.Status.Conditions {
+		all = append(all, fmt.Sprintf("%s=%s %s %s", c.Type, c.Status, c.Reason, c.Message))
+	}
+	return strings.Join(all, "; ")
+}
+
+// remove deletes a definition in the background.
+func (i *installer) remove(r *Resource) {
+	if r.Webhook != nil {
+		r.Webhook.Mend()
+	}
+	i.removals.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), effectTimeout)
+		defer cancel()
+		// What is left is removed by close, which reports what it cannot.
+		_ = i.delete(ctx, r.Name())
+	})
+}
+
+func (i *installer) delete(ctx context.Context, name string) error {
+	err := i.env.CRDs.Delete(ctx, name, metav1.DeleteOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("removing %s: %w", name, err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.installed, name)
+	return nil
+}
+
+// close stops installing and removes what is left.
+func (i *installer) close(ctx context.Context) error {
+	if i.cancel != nil {
+		i.cancel()
+	}
+	i.running.Wait()
+	i.removals.Wait()
+	i.mu.Lock()
+	var left []string
+	for name := range i.installed {
+		left = append(left, name)
+	}
+	i.mu.Unlock()
+	var errs []error
+	for _, name := range left {
+		errs = append(errs, i.delete(ctx, name))
+	}
+	return errors.Join(errs...)
+}
+
+// eventually polls until a condition holds, an error ends it, or the time for a change to show is over.
+func eventually(ctx context.Context, condition func(context.Context) (bool, error)) error {
+	return wait.PollUntilContextTimeout(ctx, poll, effectTimeout, true, condition)
+}
+
+// Install installs a definition on the spot, for specs that need several. The number tells them apart. It does not wait
+// for the hold on the first create.
+func (e *Env) Install(ctx ginkgo.SpecContext, id requirement.ID, number int, definition fixtures.Definition, options ...fixtures.Option) *Resource {
+	ginkgo.GinkgoHelper()
+	r, err := e.installer.install(ctx, fmt.Sprintf("n%d-%s", number, groupOf(id)), e.With(definition, options...))
+	e.Require(err, "installing the definition")
+	ginkgo.DeferCleanup(func() { e.installer.remove(r) })
+	return r
+}
+
+// Add creates the definition of a set-up without waiting for it to be established, for specs that watch what becomes of
+// it. The options are applied after the definition was connected to its webhook.
+func (s Setup) Add(ctx ginkgo.SpecContext, id requirement.ID, options ...fixtures.Option) *Resource {
+	ginkgo.GinkgoHelper()
+	r, _, err := s.env.installer.add(ctx, groupOf(id), s, options...)
+	s.env.Require(err, "creating the definition")
+	ginkgo.DeferCleanup(func() { s.env.installer.remove(r) })
+	return r
+}

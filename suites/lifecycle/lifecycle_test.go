@@ -1,0 +1,9 @@
+package lifecycle
+
+import (
+	"testing"
+
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+func TestLifecycle(t *testing.T) { suitetest.Run(t, Area) }

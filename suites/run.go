@@ -1,0 +1,188 @@
+package suites
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/extensions/globals"
+	"github.com/onsi/ginkgo/v2/formatter"
+	"github.com/onsi/ginkgo/v2/types"
+	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/format"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Progress is told how a run goes on. The calls come one after another.
+type Progress interface {
+	// Started is called once, with the number of specs to come.
+	Started(total int)
+
+	// SpecStarted is called before each spec.
+	SpecStarted(id requirement.ID, text string)
+
+	// SpecDone is called after each spec.
+	SpecDone(result Result)
+}
+
+// Outcome is what a run came to.
+type Outcome struct {
+	Results     []Result // one for each selected spec, in the order of the catalogue
+	Started     time.Time
+	Duration    time.Duration
+	Interrupted bool // somebody stopped it; what did not run has the verdict Unknown
+}
+
+// one keeps runs apart: Ginkgo's tree of specs is global to the process.
+var one sync.Mutex
+
+// Run runs the selected specs of the areas, in random order, and returns what they came to. It fails when it could not
+// run them at all, or when none is selected.
+func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcome, error) {
+	one.Lock()
+	defer one.Unlock()
+	defer quiet()()
+	defer readable()()
+
+	plant(env, areas)
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	ginkgo.BeforeEach(func() {
+		if ctx.Err() != nil {
+			ginkgo.AbortSuite("interrupted")
+		}
+	})
+	var report types.Report
+	ginkgo.ReportBeforeSuite(func(r types.Report) { progress.Started(r.PreRunStats.SpecsThatWillRun) })
+	ginkgo.ReportBeforeEach(func(r types.SpecReport) {
+		if id, ok := requirementOf(r); ok {
+			progress.SpecStarted(id, r.LeafNodeText)
+		}
+	})
+	ginkgo.ReportAfterEach(func(r types.SpecReport) {
+		if result, ok := resultOf(r); ok && result.Verdict != requirement.Unknown {
+			progress.SpecDone(result)
+		}
+	})
+	ginkgo.ReportAfterSuite("outcome", func(r types.Report) { report = r })
+	ginkgo.RunSpecs(ignoreFailure{}, "crdconform", suiteConfig(env.seed), types.NewDefaultReporterConfig())
+	return outcomeOf(ctx, report)
+}
+
+// plant puts the specs of the areas into Ginkgo's tree, in place of what was there.
+func plant(env *Env, areas []Area) {
+	globals.Reset()
+	gomega.SetDefaultEventuallyTimeout(effectTimeout)
+	gomega.SetDefaultEventuallyPollingInterval(poll)
+	for _, area := range areas {
+		ginkgo.Describe(area.Name, func() { area.Register(env) })
+	}
+	ginkgo.BeforeSuite(env.installer.start)
+}
+
+func suiteConfig(seed int64) types.SuiteConfig {
+	config := types.NewDefaultSuiteConfig()
+	config.RandomSeed = seed
+	config.RandomizeAllSpecs = true
+	config.FailOnEmpty = true
+	return config
+}
+
+// quiet keeps Ginkgo's own reporter from writing, until the function that it returns is called.
+func quiet() func() {
+	out := formatter.ColorableStdOut
+	formatter.ColorableStdOut = io.Discard
+	return func() { formatter.ColorableStdOut = out }
+}
+
+// readable makes failures show the message of an API server's error and the YAML of an object, where Gomega would show
+// their innards, until the function that it returns is called.
+func readable() func() {
+	key := format.RegisterCustomFormatter(func(value any) (string, bool) {
+		switch value := value.(type) {
+		case *apierrors.StatusError:
+			return fmt.Sprintf("%d %s: %s", value.ErrStatus.Code, value.ErrStatus.Reason, value.ErrStatus.Message), true
+		case *unstructured.Unstructured:
+			if text, err := yaml.Marshal(value.Object); value != nil && err == nil {
+				return string(text), true
+			}
+		}
+		return "", false
+	})
+	return func() { format.UnregisterCustomFormatter(key) }
+}
+
+// ignoreFailure is the testing.T of a run in a program, where the outcome says what failed.
+type ignoreFailure struct{}
+
+func (ignoreFailure) Fail() {}
+
+func outcomeOf(ctx context.Context, report types.Report) (Outcome, error) {
+	outcome := Outcome{Started: report.StartTime, Duration: report.RunTime, Interrupted: ctx.Err() != nil}
+	for _, r := range report.SpecReports {
+		if result, ok := resultOf(r); ok {
+			outcome.Results = append(outcome.Results, result)
+			continue
+		}
+		if r.State.Is(types.SpecStateFailureStates) && !r.State.Is(types.SpecStateInterrupted|types.SpecStateAborted) {
+			return outcome, fmt.Errorf("%s: %s", r.LeafNodeType, r.Failure.Message)
+		}
+	}
+	for _, reason := range report.SpecialSuiteFailureReasons {
+		if reason == "Interrupted by User" {
+			outcome.Interrupted = true
+		}
+	}
+	if len(outcome.Results) == 0 {
+		return outcome, errors.New("no spec is selected")
+	}
+	order := map[requirement.ID]int{}
+	for i, r := range requirement.All() {
+		order[r.ID] = i
+	}
+	slices.SortStableFunc(outcome.Results, func(a, b Result) int { return order[a.Requirement] - order[b.Requirement] })
+	return outcome, nil
+}
+
+// Spec is a spec that is declared.
+type Spec struct {
+	Requirement requirement.ID
+	Text        string // what it does
+	Location    string // file:line
+}
+
+// Preview returns the specs of the areas in the order of their declaration, without running any.
+func Preview(areas []Area) []Spec {
+	one.Lock()
+	defer one.Unlock()
+	env := &Env{selects: func(requirement.ID) bool { return true }}
+	env.installer = newInstaller(env)
+	plant(env, areas)
+	var specs []Spec
+	for _, r := range ginkgo.PreviewSpecs("crdconform").SpecReports {
+		if id, ok := requirementOf(r); ok {
+			specs = append(specs, Spec{id, r.LeafNodeText, r.LeafNodeLocation.String()})
+		}
+	}
+	return specs
+}
+
+// RunTest runs the specs of an area as a test of the go command, so that its flags and those of the ginkgo command work.
+func RunTest(t ginkgo.GinkgoTestingT, env *Env, area Area) {
+	one.Lock()
+	defer one.Unlock()
+	defer readable()()
+	plant(env, []Area{area})
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suite.RandomizeAllSpecs = true
+	ginkgo.RunSpecs(t, area.Name, suite, reporter)
+}

@@ -1,0 +1,61 @@
+package storage
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+func reading(env *suites.Env) {
+	Describe("reading", func() {
+		env.With(fixtures.None).It(requirement.StorageReadUnserved,
+			"stops serving the version that an object is stored at", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1"))
+				crd.Change(ctx, fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
+				Expect(crd.Stored(ctx, "local-crontab").APIVersion).To(Equal(crd.APIVersion("v1beta1")))
+				read, err := crd.At("v1").Get(ctx, "local-crontab")
+				Expect(err).NotTo(HaveOccurred())
+				Expect(read.Object).To(And(HaveKeyWithValue("host", "localhost"), HaveKeyWithValue("port", "1234")))
+			})
+
+		env.With(fixtures.Webhook).It(requirement.StorageReadRequestedVersion,
+			"reads and lists an object at both versions", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
+				for _, version := range []string{"v1beta1", "v1"} {
+					read, err := crd.At(version).Get(ctx, "local-crontab")
+					Expect(err).NotTo(HaveOccurred())
+					Expect(read.GetAPIVersion()).To(Equal(crd.APIVersion(version)))
+					listed, err := crd.At(version).List(ctx)
+					Expect(err).NotTo(HaveOccurred())
+					Expect(listed).To(HaveLen(1))
+					Expect(listed[0].GetAPIVersion()).To(Equal(crd.APIVersion(version)))
+				}
+			})
+
+		env.With(fixtures.Webhook).It(requirement.StorageReadUnchangedOnDisk,
+			"gets, lists and watches an object at the other version", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
+				before := crd.Stored(ctx, "local-crontab")
+				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKey("host")))
+				Expect(crd.At("v1").List(ctx)).To(HaveLen(1))
+				watch, err := crd.At("v1").Watch(ctx)
+				Expect(err).NotTo(HaveOccurred())
+				watch.Stop()
+				Expect(crd.Stored(ctx, "local-crontab")).To(Equal(before))
+			})
+
+		env.With(fixtures.Deprecation).It(requirement.StorageReadAnyServed,
+			"reads an object at each of three versions", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))
+				for _, version := range []string{"v1alpha1", "v1beta1", "v1"} {
+					read, err := crd.At(version).Get(ctx, "local-crontab")
+					Expect(err).NotTo(HaveOccurred(), version)
+					Expect(read.GetAPIVersion()).To(Equal(crd.APIVersion(version)))
+					Expect(read.Object).To(HaveKeyWithValue("host", "localhost"))
+				}
+			})
+	})
+}

@@ -1,0 +1,18 @@
+// Package storage checks at which version objects are stored, when that changes, and what the API server records of it.
+// What is stored is read from etcd, not concluded from what the API server says.
+package storage
+
+import (
+	"github.com/crdconform/crdconform/suites"
+)
+
+// Area is the chapter on writing, reading and updating objects of several versions.
+var Area = suites.Area{Name: "storage", Register: register}
+
+func register(env *suites.Env) {
+	writing(env)
+	reading(env)
+	updating(env)
+	sequence(env)
+	storedVersions(env)
+}

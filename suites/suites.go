@@ -1,0 +1,119 @@
+// Package suites is the engine of the suites: it declares specs, gives them what they need, runs them and says what they
+// amount to. It is the only place that runs Ginkgo.
+package suites
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Area is a chapter: specs for the requirements whose IDs begin with its name.
+type Area struct {
+	Name     string
+	Register func(env *Env) // declares the specs; it must not touch the cluster
+}
+
+// specTimeout is how long a single spec may take. The slowest take about three seconds.
+const specTimeout = time.Minute
+
+// label is the label by which a spec is known to Ginkgo.
+func label(id requirement.ID) string { return "req:" + string(id) }
+
+// It declares the spec that checks one requirement. The text says what the spec does, as opposed to what the requirement
+// asks. Assertions in the body make it Failed; problems with what it needs make it Errored.
+func (e *Env) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext)) {
+	e.declare(id, text, body)
+}
+
+func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecContext)) {
+	r, found := requirement.Lookup(id)
+	if !found {
+		panic(fmt.Sprintf("suites: spec %q names the unknown requirement %q", text, id))
+	}
+	if !e.selects(id) {
+		return
+	}
+	ginkgo.It(text, ginkgo.Offset(2), ginkgo.Label(label(id)), ginkgo.SpecTimeout(specTimeout), func(ctx ginkgo.SpecContext) {
+		e.skipUnlessApplicable(r)
+		body(ctx)
+	})
+}
+
+// skipUnlessApplicable skips requirements that do not hold for the Kubernetes minor of the cluster.
+func (e *Env) skipUnlessApplicable(r requirement.Requirement) {
+	if r.Binds != requirement.Server {
+		return
+	}
+	if !r.HoldsFor(e.minor) {
+		until := ""
+		if (r.Until != requirement.Minor{}) {
+			until = " until " + r.Until.String()
+		}
+		ginkgo.Skip(fmt.Sprintf("holds since Kubernetes %s%s, and this is %s", r.Since, until, e.minor))
+	}
+}
+
+// Setup is a definition that specs want to have installed.
+type Setup struct {
+	env        *Env
+	definition fixtures.Definition
+	options    []fixtures.Option
+}
+
+// With prepares specs that need a documented definition, changed by options. Each spec gets one of its own, in an API
+// group that nobody else uses, installed before the spec starts and removed after it. A definition with a conversion
+// webhook is connected to a webhook of its own too.
+func (e *Env) With(definition fixtures.Definition, options ...fixtures.Option) Setup {
+	return Setup{e, definition, options}
+}
+
+// It declares the spec that checks one requirement, with the definition of the set-up. See Env.It.
+func (s Setup) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource)) {
+	pending := s.env.installer.announce(s, id)
+	s.env.declare(id, text, func(ctx ginkgo.SpecContext) {
+		body(ctx, pending.take(ctx))
+	})
+}
+
+// Tolerate makes the verdict of the running spec Tolerated, unless it fails: the documents are violated in a way that API
+// servers accept.
+func (e *Env) Tolerate(how string) {
+	ginkgo.AddReportEntry(entryTolerated, how, ginkgo.ReportEntryVisibilityFailureOrVerbose)
+}
+
+// Attach adds a file to the result of the running spec, as evidence or to reproduce what was seen.
+func (e *Env) Attach(name string, data []byte) {
+	ginkgo.AddReportEntry(entryAttachment, Attachment{name, data}, ginkgo.ReportEntryVisibilityNever)
+}
+
+// Require ends the running spec as Errored when what it needs could not be had. The arguments say what that was.
+func (e *Env) Require(err error, format string, arguments ...any) {
+	if err != nil {
+		ginkgo.GinkgoHelper()
+		e.errored(fmt.Sprintf("%s: %v", fmt.Sprintf(format, arguments...), err))
+	}
+}
+
+func (e *Env) errored(message string) {
+	ginkgo.GinkgoHelper()
+	ginkgo.AddReportEntry(entryErrored, message, ginkgo.ReportEntryVisibilityNever)
+	ginkgo.Fail("set-up: " + message)
+}
+
+// The names of report entries by which specs tell the engine more than that they passed or failed.
+const (
+	entryTolerated  = "crdconform/tolerated"
+	entryErrored    = "crdconform/errored"
+	entryAttachment = "crdconform/attachment"
+)
+
+// Attachment is a file that belongs to a result.
+type Attachment struct {
+	Name string
+	Data []byte
+}

@@ -1,0 +1,99 @@
+// Package suitetest runs the areas under the go command, on an embedded API server of their own.
+package suitetest
+
+import (
+	"context"
+	"flag"
+	"io"
+	"testing"
+
+	"k8s.io/klog/v2"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// Run runs the specs of an area as a test.
+func Run(t *testing.T, area suites.Area) {
+	t.Helper()
+	suites.RunTest(t, Env(t, suites.Options{Cluster: Cluster(t, embedded.Options{}), Subject: Subject(t)}), area)
+}
+
+// Cluster starts an embedded API server that stops with the test.
+func Cluster(t *testing.T, options embedded.Options) cluster.Cluster {
+	t.Helper()
+	silence(t)
+	c, err := embedded.Start(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// silence keeps the log of the API server, which is of use to nobody here, out of the test's output.
+func silence(t *testing.T) {
+	t.Helper()
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	if err := flags.Parse([]string{"--logtostderr=false", "--stderrthreshold=FATAL"}); err != nil {
+		t.Fatal(err)
+	}
+	klog.SetOutput(io.Discard)
+}
+
+// Subject starts the reference webhook, with faults if any are given, as the webhook under test.
+func Subject(t *testing.T, faults ...webhook.Fault) *suites.Subject {
+	t.Helper()
+	server, err := webhook.Start(t.Context(), "127.0.0.1:0", webhook.Handler(faults...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &suites.Subject{Client: client, Corpus: corpus.CronTabs("v1alpha1", "v1beta1", "v1")}
+}
+
+// Env builds an Env that closes with the test.
+func Env(t *testing.T, options suites.Options) *suites.Env {
+	t.Helper()
+	env, err := suites.NewEnv(t.Context(), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := env.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return env
+}
+
+// Quiet is a Progress that nobody sees.
+type Quiet struct{}
+
+// Started does nothing.
+func (Quiet) Started(int) {}
+
+// SpecStarted does nothing.
+func (Quiet) SpecStarted(requirement.ID, string) {}
+
+// SpecDone does nothing.
+func (Quiet) SpecDone(suites.Result) {}

@@ -1,0 +1,53 @@
+package webhook
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+func failure(env *suites.Env, p *prober) {
+	Describe("failure", func() {
+		env.It(requirement.WebhookFailureAvoided, "looks for failures in the conversion of the samples", func(ctx SpecContext) {
+			p.judge(ctx, requirement.WebhookFailureAvoided)
+		})
+
+		provoked := func(id requirement.ID, text string) {
+			env.It(id, text, func(ctx SpecContext) {
+				x, judgement := p.provoke(ctx)
+				p.hold(x, judgement, id)
+				if !judgement.Judged(id) {
+					x.judgement = judgement
+					p.skip(x)
+				}
+			})
+		}
+		provoked(requirement.WebhookFailureStatus, "provokes a failure and looks at the result")
+		provoked(requirement.WebhookFailureUID, "provokes a failure and compares the uids of request and response")
+	})
+}
+
+// provoke asks for what cannot be converted: for the documents' CronTabs a hostPort without a port, and for any object a
+// version that does not exist. It skips the spec when the webhook says that it converted them.
+func (p *prober) provoke(ctx SpecContext) (exchange, contract.Judgement) {
+	c := p.env.Subject.Corpus
+	version := p.reviewVersion(ctx)
+	if c.Documented {
+		object := c.Objects("v1beta1")[0]
+		object.Object["hostPort"] = "localhost"
+		x := p.ask(ctx, version, corpus.Pair{From: "v1beta1", To: "v1"}, object)
+		if judgement, failed := x.request.JudgeFailure(x.response); failed {
+			return x, judgement
+		}
+	}
+	from := c.Versions[0]
+	x := p.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, c.Objects(from)[0])
+	judgement, failed := x.request.JudgeFailure(x.response)
+	if !failed {
+		Skip("the webhook claims to convert even to the version v0nosuchversion, so no failure can be provoked")
+	}
+	return x, judgement
+}

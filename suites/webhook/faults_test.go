@@ -1,0 +1,90 @@
+package webhook
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+// TestFaultsAreCaught gives the reference webhook one fault after the other: each has to be found by the specs of the
+// requirements that it breaks, and by no others.
+func TestFaultsAreCaught(t *testing.T) {
+	caught := map[requirement.ID]bool{}
+	for _, fault := range webhook.Faults() {
+		t.Run(fault.Name, func(t *testing.T) {
+			var found []requirement.ID
+			for _, result := range judge(t, fault) {
+				switch result.Verdict {
+				case requirement.Passed:
+				case requirement.NotApplicable:
+					t.Logf("%s: %s", result.Requirement, result.Reason)
+				case fault.Verdict:
+					t.Logf("%s: %s", result.Requirement, result.Reason)
+					found = append(found, result.Requirement)
+					caught[result.Requirement] = true
+				default:
+					t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+				}
+			}
+			want := slices.Clone(fault.Breaks)
+			slices.Sort(want)
+			slices.Sort(found)
+			if !slices.Equal(found, want) {
+				t.Errorf("found by %v, want %v", found, want)
+			}
+		})
+	}
+	for _, spec := range suites.Preview([]suites.Area{Area}) {
+		if !caught[spec.Requirement] {
+			t.Errorf("no fault is caught by the spec of %s, so it is not known to be able to fail", spec.Requirement)
+		}
+	}
+}
+
+// TestFaultsAreMany holds the reference webhook to the number of faults that it is meant to have at least.
+func TestFaultsAreMany(t *testing.T) {
+	names := map[string]bool{}
+	for _, fault := range webhook.Faults() {
+		if names[fault.Name] {
+			t.Errorf("there are two faults named %s", fault.Name)
+		}
+		names[fault.Name] = true
+	}
+	if len(names) < 25 {
+		t.Errorf("there are %d faults, want 25 or more", len(names))
+	}
+}
+
+// TestNoFaultNoFinding runs all specs against the correct webhook: each must pass, not merely not fail.
+func TestNoFaultNoFinding(t *testing.T) {
+	for _, result := range judge(t) {
+		if result.Verdict != requirement.Passed {
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		}
+	}
+}
+
+func judge(t *testing.T, faults ...webhook.Fault) []suites.Result {
+	t.Helper()
+	subject := suitetest.Subject(t, faults...)
+	endpoint := subject.Client.Endpoint()
+	endpoint.Timeout = time.Second
+	client, err := wire.Connect(endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	subject.Client = client
+	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: 1})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome.Results
+}

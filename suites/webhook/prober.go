@@ -1,0 +1,221 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// prober converses with the webhook under test on behalf of all specs of the area. What several specs look at is asked
+// once.
+type prober struct {
+	env *suites.Env
+
+	calls  int
+	silent *contract.Response  // the first response that did not come in time
+	firsts map[string]exchange // by review version, see first
+	plain  []exchange          // see standard
+}
+
+// exchange is a request to the webhook, what came back, and what the judge says of it.
+type exchange struct {
+	what      string // such as "v1beta1 -> v1 in ConversionReview v1"
+	request   contract.Request
+	body      []byte
+	response  contract.Response
+	judgement contract.Judgement
+}
+
+// ask asks for the conversion of objects at the version that begins the pair to the one that ends it.
+func (p *prober) ask(ctx context.Context, reviewVersion string, pair corpus.Pair, objects ...*unstructured.Unstructured) exchange {
+	request := p.request(reviewVersion, pair.To, objects...)
+	body, err := request.Body()
+	p.env.Require(err, "building a request")
+	x := p.send(ctx, fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request, body)
+	x.judgement = request.Judge(x.response)
+	return x
+}
+
+func (p *prober) request(reviewVersion, to string, objects ...*unstructured.Unstructured) contract.Request {
+	p.calls++
+	return contract.Request{
+		ReviewVersion:     reviewVersion,
+		UID:               uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "crdconform/%d", p.calls)).String(),
+		DesiredAPIVersion: p.env.Subject.Corpus.APIVersion(to),
+		Objects:           corpus.JSON(objects...),
+	}
+}
+
+// send sends a body as it is. Once the webhook has let a request go unanswered, no more are sent: each would take as
+// long.
+func (p *prober) send(ctx context.Context, what string, request contract.Request, body []byte) exchange {
+	x := exchange{what: what, request: request, body: body}
+	if p.silent != nil {
+		x.response = *p.silent
+		return x
+	}
+	x.response = p.env.Subject.Client.Send(ctx, body)
+	if errors.Is(x.response.Err, context.Canceled) {
+		p.env.Require(x.response.Err, "asking the webhook")
+	}
+	if x.response.TimedOut {
+		x.response.Err = fmt.Errorf("%w; no more requests were sent after that", x.response.Err)
+		p.silent = &x.response
+	}
+	return x
+}
+
+// bare returns the body without the empty response that API servers put beside the request: the documents' form.
+func (p *prober) bare(request contract.Request) []byte {
+	body, err := request.Body()
+	p.env.Require(err, "building a request")
+	var review map[string]json.RawMessage
+	p.env.Require(json.Unmarshal(body, &review), "building a request")
+	delete(review, "response")
+	body, err = json.Marshal(review)
+	p.env.Require(err, "building a request")
+	return body
+}
+
+// first returns the exchange for the first pair of versions in a version of ConversionReview.
+func (p *prober) first(ctx context.Context, reviewVersion string) exchange {
+	if p.firsts == nil {
+		p.firsts = map[string]exchange{}
+	}
+	if _, known := p.firsts[reviewVersion]; !known {
+		c := p.env.Subject.Corpus
+		pair := c.Pairs()[0]
+		p.firsts[reviewVersion] = p.ask(ctx, reviewVersion, pair, c.Objects(pair.From)...)
+	}
+	return p.firsts[reviewVersion]
+}
+
+// reviewVersions returns the versions of ConversionReview to use. It need not know both: v1beta1 is used where it works,
+// and v1 unless it is refused outright and v1beta1 works.
+func (p *prober) reviewVersions(ctx context.Context) []string {
+	v1, v1beta1 := p.first(ctx, "v1").judgement, p.first(ctx, "v1beta1").judgement
+	switch {
+	case v1beta1.Rejected() != nil:
+		return []string{"v1"}
+	case refused(v1):
+		return []string{"v1beta1"}
+	}
+	return []string{"v1", "v1beta1"}
+}
+
+// refused tells whether a webhook did not even try to convert.
+func refused(j contract.Judgement) bool {
+	return j.Stopped == requirement.WebhookFailureAvoided || j.Stopped != "" && !j.Judged(requirement.WebhookResponseStanza)
+}
+
+// reviewVersion returns the first version of ConversionReview to use.
+func (p *prober) reviewVersion(ctx context.Context) string { return p.reviewVersions(ctx)[0] }
+
+// standard returns one exchange for each pair of versions and each version of ConversionReview, with all samples in it.
+func (p *prober) standard(ctx context.Context) []exchange {
+	if p.plain == nil {
+		c := p.env.Subject.Corpus
+		for _, reviewVersion := range p.reviewVersions(ctx) {
+			for _, pair := range c.Pairs() {
+				p.plain = append(p.plain, p.ask(ctx, reviewVersion, pair, c.Objects(pair.From)...))
+			}
+		}
+	}
+	return p.plain
+}
+
+// judge is the body of specs for what the judge looks at: the requirement is kept in all standard exchanges, or the spec
+// fails, or it says why that cannot be told.
+func (p *prober) judge(ctx context.Context, id requirement.ID) {
+	GinkgoHelper()
+	for _, x := range p.standard(ctx) {
+		p.hold(x, x.judgement, id)
+	}
+	for _, x := range p.standard(ctx) {
+		if !x.judgement.Judged(id) {
+			p.skip(x)
+		}
+	}
+}
+
+// hold fails the spec, or makes it Tolerated, if the exchange violates a requirement.
+func (p *prober) hold(x exchange, judgement contract.Judgement, id requirement.ID) {
+	GinkgoHelper()
+	violations := judgement.Of(id)
+	if len(violations) == 0 {
+		return
+	}
+	var lines []string
+	for _, v := range violations[:min(len(violations), 3)] {
+		lines = append(lines, v.String())
+	}
+	if more := len(violations) - len(lines); more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more like this", more))
+	}
+	message := x.what + ": " + strings.Join(lines, "\n")
+	if slices.ContainsFunc(violations, func(v contract.Violation) bool { return v.Severity == contract.Rejected }) {
+		p.fail(x, message)
+	}
+	p.env.Tolerate(message)
+	p.attach(x)
+}
+
+// fail fails the spec with the exchange that shows why.
+func (p *prober) fail(x exchange, message string) {
+	GinkgoHelper()
+	p.attach(x)
+	Fail(message)
+}
+
+// attach attaches the request, and what is needed to send it again.
+func (p *prober) attach(x exchange) {
+	p.env.Attach("request.json", x.body)
+	p.env.Attach("response", x.response.Body)
+	if ca := p.env.Subject.Client.Endpoint().CA; len(ca) > 0 {
+		p.env.Attach("ca.crt", ca)
+	}
+}
+
+// sound skips the spec unless the webhook converts the samples as they are: otherwise other specs say what is wrong.
+func (p *prober) sound(ctx context.Context) {
+	GinkgoHelper()
+	for _, x := range p.standard(ctx) {
+		if x.judgement.Rejected() != nil {
+			p.skip(x)
+		}
+	}
+}
+
+// expect returns the converted objects of an exchange. The spec fails when they are not there although the samples
+// convert; see sound.
+func (p *prober) expect(ctx context.Context, x exchange, what string) []json.RawMessage {
+	GinkgoHelper()
+	p.sound(ctx)
+	if v := x.judgement.Rejected(); v != nil {
+		p.fail(x, fmt.Sprintf("%s: expected it to convert %s, got %s", x.what, what, v))
+	}
+	return x.judgement.Objects
+}
+
+// skip skips the spec because of a violation that another spec reports.
+func (p *prober) skip(x exchange) {
+	GinkgoHelper()
+	broken := x.judgement.Stopped
+	if v := x.judgement.Rejected(); broken == "" && v != nil {
+		broken = v.Requirement
+	}
+	Skip(fmt.Sprintf("cannot be judged while %s fails (%s)", broken, x.what))
+}

@@ -1,0 +1,17 @@
+// Package webhook checks what a conversion webhook owes the API server. It talks to the webhook directly and needs no
+// cluster.
+package webhook
+
+import "github.com/crdconform/crdconform/suites"
+
+// Area is the chapter on the webhook's side of a conversion.
+var Area = suites.Area{Name: "webhook", Register: register}
+
+func register(env *suites.Env) {
+	p := &prober{env: env}
+	request(env, p)
+	response(env, p)
+	batch(env, p)
+	conversion(env, p)
+	failure(env, p)
+}
