@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	. "github.com/onsi/ginkgo/v2"
 	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/ginkgo/v2"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
