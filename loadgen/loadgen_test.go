@@ -1,0 +1,243 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+var crontabs = corpus.CronTabs("v1beta1", "v1")
+
+func connect(t *testing.T, handler http.Handler) *wire.Client {
+	t.Helper()
+	server, err := webhook.Start(t.Context(), "127.0.0.1:0", handler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: 5 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		client.Close()
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return client
+}
+
+func workload() Workload {
+	return Workload{Rate: 200, Duration: 500 * time.Millisecond, Batch: 3, ReviewVersion: "v1", Pair: corpus.Pair{From: "v1beta1", To: "v1"}}
+}
+
+func TestEveryResponseIsGood(t *testing.T) {
+	for _, version := range []string{"v1", "v1beta1"} {
+		var seen, objects atomic.Int64
+		uids := make(chan string, 1000)
+		client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			seen.Add(1)
+			recordUID(r, uids, &objects)
+			webhook.Handler().ServeHTTP(w, r)
+		}))
+		w := workload()
+		w.ReviewVersion = version
+		s, err := Run(t.Context(), client, crontabs, w, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Requests != 100 || s.Good != 100 || s.Objects != 300 || s.Partial || len(s.Findings) > 0 {
+			t.Errorf("%s: got %+v", version, s)
+		}
+		if seen.Load() != 100 || objects.Load() != 300 {
+			t.Errorf("%s: the webhook saw %d requests with %d objects", version, seen.Load(), objects.Load())
+		}
+		close(uids)
+		different := map[string]bool{}
+		for u := range uids {
+			different[u] = true
+		}
+		if len(different) != 100 {
+			t.Errorf("%s: %d different uids in 100 requests", version, len(different))
+		}
+		if n := s.Response.TotalCount(); n != 100 || s.Service.TotalCount() != n || s.Lag.TotalCount() != n {
+			t.Errorf("%s: the histograms hold %d, %d and %d", version, n, s.Service.TotalCount(), s.Lag.TotalCount())
+		}
+		// The last request is due an interval before the end.
+		if s.Elapsed < 490*time.Millisecond {
+			t.Errorf("%s: 100 requests at 200 a second took %s", version, s.Elapsed)
+		}
+	}
+}
+
+func TestFaultsAreCounted(t *testing.T) {
+	for name, want := range map[string]Kind{
+		"status-500":          HTTP,
+		"drops-connection":    Transport,
+		"half-body":           Transport,
+		"fails-valid-objects": Failure,
+		"wrong-uid":           Contract,
+		"reverses-order":      Contract,
+		"not-json":            Contract,
+	} {
+		t.Run(name, func(t *testing.T) {
+			fault, found := webhook.FaultNamed(name)
+			if !found {
+				t.Fatal("no such fault")
+			}
+			s, err := Run(t.Context(), connect(t, webhook.Handler(fault)), crontabs, workload(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Requests != 100 || s.Failed() != 100 || s.Errors[want] != 100 || len(s.Errors) != 1 {
+				t.Errorf("%d of %d failed: %v, want all as %s", s.Failed(), s.Requests, s.Errors, want)
+			}
+			if len(s.Findings) != findings || s.Findings[0].Request != 0 {
+				t.Errorf("%d findings", len(s.Findings))
+			}
+			if s.ObjectRate() != 0 {
+				t.Errorf("%g objects a second were converted, none as they should be", s.ObjectRate())
+			}
+		})
+	}
+}
+
+func TestToleratedIsGood(t *testing.T) {
+	fault, _ := webhook.FaultNamed("content-type-text")
+	s, err := Run(t.Context(), connect(t, webhook.Handler(fault)), crontabs, workload(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Good != 100 || s.Violations[requirement.WebhookResponseContentType] != 100 {
+		t.Errorf("%d good, violations %v", s.Good, s.Violations)
+	}
+}
+
+// TestTimesCountFromDue has the webhook stand still for a while, over one connection. Requests that wait for it are slow
+// for a client, even though each is answered at once when its turn comes.
+func TestTimesCountFromDue(t *testing.T) {
+	const stall = 300 * time.Millisecond
+	var first atomic.Bool
+	blocked := make(chan struct{})
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if first.CompareAndSwap(false, true) {
+			time.Sleep(stall)
+			close(blocked)
+		}
+		<-blocked
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	s, err := Run(t.Context(), client, crontabs, workload(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Requests are due every 5 ms, so at least 50 of them wait for more than 50 ms of the stall.
+	slow := int64(0)
+	for _, bar := range s.Response.Distribution() {
+		if bar.From > (50 * time.Millisecond).Microseconds() {
+			slow += bar.Count
+		}
+	}
+	if slow < 50 {
+		t.Errorf("%d requests of 100 took more than 50 ms, want 50 or more", slow)
+	}
+	if highest := time.Duration(s.Response.Max()) * time.Microsecond; highest < stall {
+		t.Errorf("the slowest took %s, want %s or more", highest, stall)
+	}
+}
+
+func TestStopsWhenTold(t *testing.T) {
+	client := connect(t, webhook.Handler())
+	ctx, cancel := context.WithCancel(t.Context())
+	w := workload()
+	w.Rate, w.Duration = 0.1, time.Hour
+	began := time.Now()
+	time.AfterFunc(300*time.Millisecond, cancel)
+	s, err := Run(ctx, client, crontabs, w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Partial || s.Requests != 1 {
+		t.Errorf("partial: %t, %d requests, want 1", s.Partial, s.Requests)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %s to stop", took)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var snapshots []Snapshot
+	w := workload()
+	w.Rate, w.Duration = 50, 1500*time.Millisecond
+	if _, err := Run(t.Context(), connect(t, webhook.Handler()), crontabs, w, func(s Snapshot) { snapshots = append(snapshots, s) }); err != nil {
+		t.Fatal(err)
+	}
+	if len(snapshots) == 0 || snapshots[0].Requests == 0 || snapshots[0].P99 == 0 {
+		t.Errorf("got %+v", snapshots)
+	}
+}
+
+func TestVoid(t *testing.T) {
+	for late, want := range map[uint64]bool{0: false, 1: false, 2: true} {
+		tally := newTally()
+		for n := range uint64(100) {
+			m := measurement{n: n, lag: time.Millisecond, service: time.Millisecond, response: time.Millisecond, done: time.Now()}
+			if n < late {
+				m.lag = lateAfter + time.Millisecond
+			}
+			tally.add(m, contract.Response{}, contract.Judgement{})
+		}
+		if s := tally.summary(workload(), time.Now(), false); s.Void() != want || s.Late != late {
+			t.Errorf("%d late of 100: void %t, want %t", s.Late, s.Void(), want)
+		}
+	}
+}
+
+func TestTimesBeyondTheHistogram(t *testing.T) {
+	tally := newTally()
+	tally.add(measurement{response: 100 * time.Hour, service: -time.Second}, contract.Response{Err: errors.New("gone")}, contract.Judgement{})
+	if n := tally.sum.Response.TotalCount(); n != 1 {
+		t.Errorf("%d times recorded, want 1", n)
+	}
+}
+
+func TestWorkloadsThatMakeNoSense(t *testing.T) {
+	for name, change := range map[string]func(*Workload){
+		"no rate":          func(w *Workload) { w.Rate = 0 },
+		"a negative rate":  func(w *Workload) { w.Rate = -1 },
+		"no time":          func(w *Workload) { w.Duration = 0 },
+		"no objects":       func(w *Workload) { w.Batch = 0 },
+		"another version":  func(w *Workload) { w.ReviewVersion = "v2" },
+		"not one request":  func(w *Workload) { w.Rate, w.Duration = 0.1, time.Second },
+		"unknown versions": func(w *Workload) { w.Pair.From = "v3" },
+	} {
+		w := workload()
+		change(&w)
+		if s, err := Run(t.Context(), connect(t, webhook.Handler()), crontabs, w, nil); err == nil {
+			t.Errorf("%s: ran, with %d requests", name, s.Requests)
+		}
+	}
+}
+
+func recordUID(r *http.Request, uids chan<- string, objects *atomic.Int64) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if request, err := contract.ParseRequest(body); err == nil {
+		uids <- request.UID
+		objects.Add(int64(len(request.Objects)))
+	}
+}
