@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+)
+
+// target is the webhook of the user, as the flags say.
+type target struct {
+	url        string
+	caFile     string
+	serverName string
+	http2      bool
+	timeout    time.Duration
+	samples    string
+}
+
+func (t *target) bind(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&t.caFile, "ca-file", "", "certificates to verify the webhook by, in PEM; those of the system when missing")
+	flags.StringVar(&t.serverName, "server-name", "", "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; the host of the URL when missing")
+	flags.BoolVar(&t.http2, "http2", false, "use HTTP/2, as API servers do for URLs on localhost; HTTP/1.1 otherwise")
+	flags.DurationVar(&t.timeout, "timeout", wire.APIServerTimeout, "how long to wait for an answer; API servers wait for 30s")
+	flags.StringVar(&t.samples, "samples", "", "file of custom resources to convert, in YAML, at two versions or more; the documents' CronTabs when missing")
+}
+
+// connect reads the files that the flags name and prepares a client. All of its errors are about usage.
+func (t *target) connect() (*wire.Client, corpus.Corpus, error) {
+	c := corpus.CronTabs("v1beta1", "v1")
+	if t.timeout <= 0 {
+		return nil, c, fmt.Errorf("--timeout %s: it has to be more than 0", t.timeout)
+	}
+	if t.samples != "" {
+		file, err := os.Open(t.samples)
+		if err != nil {
+			return nil, c, fmt.Errorf("--samples: %w", err)
+		}
+		defer file.Close()
+		if c, err = corpus.Read(file); err != nil {
+			return nil, c, fmt.Errorf("--samples %s: %w", t.samples, err)
+		}
+	}
+	var ca []byte
+	if t.caFile != "" {
+		var err error
+		if ca, err = os.ReadFile(t.caFile); err != nil {
+			return nil, c, fmt.Errorf("--ca-file: %w", err)
+		}
+	}
+	client, err := wire.Connect(wire.Endpoint{URL: t.url, CA: ca, ServerName: t.serverName, HTTP2: t.http2, Timeout: t.timeout})
+	if err != nil {
+		return nil, c, err
+	}
+	return client, c, nil
+}
+
+// flags returns the flags that were given, for a command that does the same again.
+func (t *target) flags() string {
+	var b strings.Builder
+	add := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, " --%s %s", name, quoted(value))
+		}
+	}
+	add("ca-file", t.caFile)
+	add("server-name", t.serverName)
+	add("samples", t.samples)
+	if t.http2 {
+		b.WriteString(" --http2")
+	}
+	if t.timeout != wire.APIServerTimeout {
+		add("timeout", t.timeout.String())
+	}
+	return b.String()
+}
+
+// curl returns a command that sends a request again that is in a directory of the report folder.
+func curl(e wire.Endpoint, dir string) string {
+	var b strings.Builder
+	b.WriteString("curl -i")
+	if len(e.CA) > 0 {
+		fmt.Fprintf(&b, " --cacert %s/ca.crt", dir)
+	}
+	if !e.HTTP2 {
+		b.WriteString(" --http1.1")
+	}
+	address := e.URL
+	if u, err := url.Parse(e.URL); err == nil && e.ServerName != "" && e.ServerName != u.Hostname() {
+		port := u.Port()
+		if port == "" {
+			port = "443"
+		}
+		fmt.Fprintf(&b, " --connect-to %s", quoted(net.JoinHostPort(e.ServerName, port)+":"+net.JoinHostPort(u.Hostname(), port)))
+		u.Host = net.JoinHostPort(e.ServerName, port)
+		address = u.String()
+	}
+	fmt.Fprintf(&b, " -H 'Content-Type: application/json' --data-binary @%s/request.json %s", dir, quoted(address+"?timeout=30s"))
+	return b.String()
+}

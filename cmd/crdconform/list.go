@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+func newList(s streams) *cobra.Command {
+	var filter []string
+	var output string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the requirements",
+		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that no spec checks are marked: as
+untested, or as obsolete where the documents do not hold any more.`,
+		Example: `  crdconform list
+  crdconform list --filter webhook
+  crdconform list --output json`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			all, err := selected(filter)
+			if err != nil {
+				return err
+			}
+			switch output {
+			case "text":
+				return listText(s.out, all)
+			case "json":
+				encoder := json.NewEncoder(s.out)
+				encoder.SetIndent("", "  ")
+				encoder.SetEscapeHTML(false)
+				return encoder.Encode(all)
+			case "markdown":
+				return listMarkdown(s.out, all)
+			}
+			return fmt.Errorf("--output %s: use text, json or markdown", output)
+		},
+	}
+	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, beginnings of IDs, or patterns such as *.uid")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "form: text, json or markdown")
+	_ = cmd.RegisterFlagCompletionFunc("filter", completeID)
+	return cmd
+}
+
+// selected returns the requirements that match one of the patterns, or all if there are none.
+func selected(patterns []string) ([]requirement.Requirement, error) {
+	all := requirement.All()
+	if len(patterns) == 0 {
+		return all, nil
+	}
+	var ids []requirement.ID
+	for _, r := range all {
+		ids = append(ids, r.ID)
+	}
+	wanted, err := expand("--filter", patterns, ids)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(all, func(r requirement.Requirement) bool { return !wanted[r.ID] }), nil
+}
+
+func listText(w io.Writer, all []requirement.Requirement) error {
+	width := 0
+	for _, r := range all {
+		width = max(width, len(r.ID))
+	}
+	for _, r := range all {
+		if _, err := fmt.Fprintf(w, "%-*s  %-6s  %-7s  %s%s\n", width, r.ID, r.Level, r.Binds, mark(r), r.Statement); err != nil {
+			return err
+		}
+	}
+	_, err := fmt.Fprintln(w, tallied(all))
+	return err
+}
+
+func mark(r requirement.Requirement) string {
+	switch {
+	case r.Obsolete:
+		return "(obsolete) "
+	case r.Untested != "":
+		return "(untested) "
+	}
+	return ""
+}
+
+// tallied counts the requirements by whether they are checked.
+func tallied(all []requirement.Requirement) string {
+	var untested, obsolete int
+	for _, r := range all {
+		switch {
+		case r.Obsolete:
+			obsolete++
+		case r.Untested != "":
+			untested++
+		}
+	}
+	return fmt.Sprintf("%d requirements: %d checked by a spec, %d untested with a reason, %d obsolete", len(all), len(all)-untested-obsolete, untested, obsolete)
+}
+
+func listMarkdown(w io.Writer, all []requirement.Requirement) error {
+	var b strings.Builder
+	b.WriteString("# Requirements\n\nWritten by `crdconform list --output markdown` from requirement/catalogue.yaml; a test keeps it up to date.\n\n")
+	b.WriteString(tallied(all) + ".\n\n## Documents\n\n| ID | document |\n| --- | --- |\n")
+	for _, d := range requirement.Documents() {
+		fmt.Fprintf(&b, "| %s | %s |\n", d.ID, d.Title)
+	}
+	area := ""
+	for _, r := range all {
+		if r.ID.Area() != area {
+			area = r.ID.Area()
+			fmt.Fprintf(&b, "\n## %s\n\n| ID | level | binds | statement | source |\n| --- | --- | --- | --- | --- |\n", area)
+		}
+		statement := cell(r.Statement)
+		if r.Untested != "" {
+			statement += "<br>*" + strings.TrimSpace(mark(r)) + "* " + cell(r.Untested)
+		}
+		if r.Note != "" {
+			statement += "<br>*Note:* " + cell(r.Note)
+		}
+		var sources []string
+		for _, s := range r.Source {
+			sources = append(sources, s.String())
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Level, r.Binds, statement, cell(strings.Join(sources, "; ")))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// cell keeps text from ending a cell or being taken for markup.
+func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*").Replace(s) }

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// loader is the command load.
+type loader struct {
+	streams
+	reporting
+	target
+	workload loadgen.Workload
+}
+
+func newLoad(s streams) *cobra.Command {
+	l := &loader{streams: s}
+	cmd := &cobra.Command{
+		Use:   "load URL",
+		Short: "Load a conversion webhook and judge every response",
+		Long: `load sends conversion requests to a webhook at a constant rate. Every response is judged: one that an API server would
+reject counts as failed, whatever its HTTP status. Times are taken from when a request was due as well as from when it was
+sent. When the generator itself was too busy to send in time, the run is void.
+
+` + exitCodes,
+		Example: `  crdconform load https://localhost:9443/crdconvert --ca-file ca.crt
+  crdconform load https://localhost:9443/convert --ca-file ca.crt --samples widgets.yaml --from v1alpha1 --to v1 --rate 500 --duration 1m --batch 50`,
+		Args: oneURL,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l.url = args[0]
+			l.command = append([]string{"load", quoted(l.url)}, givenFlags(cmd)...)
+			return l.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	l.target.bind(cmd)
+	flags.Float64Var(&l.workload.Rate, "rate", 100, "requests a second")
+	flags.DurationVar(&l.workload.Duration, "duration", 10*time.Second, "how long to send")
+	flags.IntVar(&l.workload.Batch, "batch", 1, "objects in a request; API servers were seen to send one")
+	flags.StringVar(&l.workload.ReviewVersion, "review-version", "v1", "version of ConversionReview: v1 or v1beta1")
+	flags.StringVar(&l.workload.Pair.From, "from", "", "version of the objects to send; the first of the samples when missing")
+	flags.StringVar(&l.workload.Pair.To, "to", "", "version to ask for; the next of the samples when missing")
+	flags.StringVar(&l.dir, "report-dir", "crdconform-report", "folder to write the reports to")
+	return cmd
+}
+
+func (l *loader) run(ctx context.Context) error {
+	client, objects, err := l.connect()
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	w := &l.workload
+	if w.Pair.From == "" {
+		w.Pair.From = objects.Versions[0]
+	}
+	for _, version := range objects.Versions {
+		if w.Pair.To == "" && version != w.Pair.From {
+			w.Pair.To = version
+		}
+	}
+	if err := w.ValidateFor(objects); err != nil {
+		return err
+	}
+	if err := l.begin(); err != nil {
+		return err
+	}
+	subject := &suites.Subject{Client: client, Corpus: objects}
+	report := l.newReport()
+	report.Webhook = describe(subject)
+	if err = client.Reach(ctx); err == nil {
+		err = loadTest(ctx, l.streams, report, subject, *w)
+	}
+	if err != nil {
+		report.Error = err.Error()
+	}
+	report.Interrupted = ctx.Err() != nil
+	return l.end(l.streams, report)
+}

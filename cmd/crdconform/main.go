@@ -1,0 +1,36 @@
+// Command crdconform checks Kubernetes API servers and conversion webhooks against the documents on versions of
+// CustomResourceDefinitions, and loads webhooks with conversions.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+func main() {
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		fmt.Fprintln(os.Stderr, "crdconform: told to stop twice, so it stops without a report and without cleaning up")
+		os.Exit(exitInterrupted)
+	}()
+	width, _, err := term.GetSize(int(os.Stdout.Fd()))
+	terminal := err == nil && term.IsTerminal(int(os.Stdout.Fd()))
+	s := streams{
+		out:      os.Stdout,
+		err:      os.Stderr,
+		terminal: terminal,
+		width:    width,
+		color:    terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+	}
+	os.Exit(execute(ctx, os.Args[1:], s))
+}

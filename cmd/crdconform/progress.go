@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// progress shows how a run goes on: on a terminal one line that changes, elsewhere a line for each spec. What fails is
+// shown at once in both.
+type progress struct {
+	streams
+	strict bool
+	rerun  func(requirement.ID) string
+
+	total, done int
+	status      bool // there is a line that changes
+}
+
+// The escape sequences, used on terminals only.
+const (
+	green  = "\x1b[32m"
+	red    = "\x1b[31m"
+	yellow = "\x1b[33m"
+	dim    = "\x1b[2m"
+	plain  = "\x1b[0m"
+	clear  = "\r\x1b[K"
+)
+
+func (s streams) paint(color, text string) string {
+	if !s.color {
+		return text
+	}
+	return color + text + plain
+}
+
+// say prints a line, above the one that changes.
+func (p *progress) say(format string, arguments ...any) {
+	p.wipe()
+	fmt.Fprintf(p.out, format+"\n", arguments...)
+}
+
+func (p *progress) wipe() {
+	if p.status {
+		fmt.Fprint(p.out, clear)
+		p.status = false
+	}
+}
+
+// show replaces the line that changes. It does nothing where lines cannot change.
+func (p *progress) show(text string) {
+	if !p.terminal {
+		return
+	}
+	if most := p.width - 1; most > 0 && len(text) > most {
+		text = text[:most]
+	}
+	fmt.Fprint(p.out, clear+text)
+	p.status = true
+}
+
+// Started notes how many specs there are.
+func (p *progress) Started(total int) { p.total = total }
+
+// SpecStarted shows what runs.
+func (p *progress) SpecStarted(id requirement.ID, text string) {
+	p.show(fmt.Sprintf("[%*d/%d] %s: %s", digits(p.total), p.done+1, p.total, id, text))
+}
+
+// SpecDone shows what came of it.
+func (p *progress) SpecDone(r suites.Result) {
+	p.done++
+	if !p.terminal {
+		p.say("[%*d/%d] %-13s %s (%.3f s)", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds())
+	}
+	if r.Verdict == requirement.Failed || r.Verdict == requirement.Errored || p.strict && r.Verdict == requirement.Tolerated {
+		p.problem(r)
+	}
+}
+
+// problem shows a result that counts against somebody, with what a reader needs to go on.
+func (p *progress) problem(r suites.Result) {
+	statement := ""
+	if known, found := requirement.Lookup(r.Requirement); found {
+		statement = known.Statement
+	}
+	p.say("%s %s: %s", p.paint(red, strings.ToUpper(r.Verdict.String())), r.Requirement, statement)
+	p.say("    %s", strings.ReplaceAll(strings.TrimSpace(printable(r.Reason)), "\n", "\n    "))
+	p.say("    %s", p.paint(dim, "again: "+p.rerun(r.Requirement)))
+}
+
+// load shows how a load test stands.
+func (p *progress) load(w loadgen.Workload) func(loadgen.Snapshot) {
+	return func(s loadgen.Snapshot) {
+		line := fmt.Sprintf("load: %s of %s, %d requests, %d failed, p99 %.2f ms",
+			s.Elapsed.Round(time.Second), w.Duration, s.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
+		if p.terminal {
+			p.show(line)
+		} else if int(s.Elapsed.Seconds())%10 == 0 {
+			p.say("%s", line)
+		}
+	}
+}
+
+// printable replaces what a terminal would take for a command. Webhooks are free to put anything into a message.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
+			return '\uFFFD'
+		}
+		return r
+	}, s)
+}
+
+func digits(n int) int { return len(fmt.Sprint(n)) }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/conversion"
+	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/storage"
+	"github.com/crdconform/crdconform/suites/versions"
+	"github.com/crdconform/crdconform/suites/webhook"
+)
+
+// The exit codes. They are documented in the help and in the README.
+const (
+	exitConforms    = 0
+	exitViolates    = 1
+	exitUsage       = 2
+	exitUnjudged    = 3
+	exitInterrupted = 130
+)
+
+const exitCodes = `Exit codes:
+  0    conforms and meets its objectives
+  1    does not
+  2    usage: bad flags, files or IDs, or nothing selected
+  3    could not judge: no cluster, no webhook, set-up failed, or the load generator was too busy
+  130  interrupted; a partial report is written all the same`
+
+// areas is the table of contents: every chapter that there is.
+func areas() []suites.Area {
+	return []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, lifecycle.Area}
+}
+
+// streams is where a command writes.
+type streams struct {
+	out, err io.Writer
+	terminal bool // out is one
+	width    int  // of the terminal
+	color    bool
+}
+
+// exitError is an error with the exit code that it amounts to.
+type exitError struct {
+	code int
+	err  error // already told when nil
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit code %d", e.code)
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func unjudged(err error) error { return &exitError{exitUnjudged, err} }
+
+// execute runs a command line and returns its exit code.
+func execute(ctx context.Context, args []string, s streams) int {
+	root := newRoot(s)
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitConforms
+	}
+	var exit *exitError
+	if !errors.As(err, &exit) {
+		// What cobra and the flags complain of, and whatever else was not given a code, is about usage.
+		exit = &exitError{exitUsage, err}
+	}
+	if exit.err != nil {
+		fmt.Fprintf(s.err, "crdconform: %s\n", strings.TrimSpace(exit.err.Error()))
+	}
+	if exit.code == exitUsage {
+		fmt.Fprintln(s.err, `crdconform: see "crdconform --help"`)
+	}
+	return exit.code
+}
+
+func newRoot(s streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "crdconform",
+		Short: "Check CRD versioning and conversion webhooks against the Kubernetes documents",
+		Long: `crdconform answers two questions with evidence. Does this Kubernetes API server treat versions of
+CustomResourceDefinitions as the documents say? Does this conversion webhook keep the contract it has with API servers,
+for every object and under load?
+
+` + exitCodes,
+		Example: `  crdconform run                       check an API server that it brings along, and write reports
+  crdconform check URL --ca-file FILE  check a conversion webhook, without a cluster
+  crdconform load URL --ca-file FILE   load a conversion webhook
+  crdconform explain webhook.response.uid`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetOut(s.out)
+	root.SetErr(s.err)
+	root.AddCommand(newRun(s), newCheck(s), newLoad(s), newServe(s), newList(s), newExplain(s), newVersion(s))
+	return root
+}
+
+// finish tells the outcome by the exit code.
+func finish(r *reports.Report) error {
+	switch r.Outcome {
+	case reports.Conformant, reports.Partial:
+		return nil
+	case reports.NonConformant:
+		return &exitError{code: exitViolates}
+	case reports.Interrupted:
+		return &exitError{code: exitInterrupted}
+	default:
+		return &exitError{code: exitUnjudged}
+	}
+}

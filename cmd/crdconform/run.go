@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
+
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// runner is the command run.
+type runner struct {
+	streams
+	reporting
+	selection
+	cluster    string
+	watchCache bool
+	strict     bool
+	seed       int64
+	load       workloadFlags
+	selects    func(requirement.ID) bool
+	known      map[requirement.ID]string
+}
+
+func newRun(s streams) *cobra.Command {
+	r := &runner{streams: s}
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Check an API server, and load the reference webhook",
+		Long: `run brings up an API server, installs the definitions of the documents, and checks what the documents say of versions,
+conversion, storage and deletion, one spec for each requirement. Then it loads the reference conversion webhook and judges
+every response. The results are written to a folder: report.html, junit.xml, summary.md, report.json, and latency.json and
+latency.hgrm of the load.
+
+The load test is left out when --filter or --skip choose requirements, unless one of its own flags is given.
+
+` + exitCodes,
+		Example: `  crdconform run
+  crdconform run --filter storage.update,storage.read --seed 42
+  crdconform run --watch-cache --load-duration 0 --report-dir build/crdconform`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r.load.given = cmd.Flags().Changed("load-rate") || cmd.Flags().Changed("load-duration") || cmd.Flags().Changed("load-batch")
+			r.command = append([]string{"run"}, givenFlags(cmd)...)
+			return r.run(cmd.Context())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&r.cluster, "cluster", "embedded", "API server to check: embedded, one that runs in this process")
+	flags.BoolVar(&r.watchCache, "watch-cache", false, "let the embedded API server serve reads from a watch cache, as real ones do; what counts calls or looks at failures is not applicable then")
+	r.selection.bind(flags)
+	r.bindKnownFailing(flags)
+	r.complete(cmd)
+	flags.BoolVar(&r.strict, "strict", false, "count what API servers tolerate as failed")
+	flags.Int64Var(&r.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
+	flags.StringVar(&r.dir, "report-dir", "crdconform-report", "folder to write the reports to")
+	flags.Float64Var(&r.load.rate, "load-rate", 100, "requests a second of the load test")
+	flags.DurationVar(&r.load.duration, "load-duration", 5*time.Second, "how long the load test takes; 0 leaves it out")
+	flags.IntVar(&r.load.batch, "load-batch", 10, "objects in a request of the load test")
+	return cmd
+}
+
+// workloadFlags are the flags of the load test that is a part of run.
+type workloadFlags struct {
+	rate     float64
+	duration time.Duration
+	batch    int
+	given    bool
+}
+
+func (r *runner) run(ctx context.Context) error {
+	if r.cluster != "embedded" {
+		return fmt.Errorf("--cluster %s: there is no such sort of cluster; the only one is embedded", r.cluster)
+	}
+	var err error
+	if r.selects, err = r.resolve(areas()); err != nil {
+		return err
+	}
+	if r.known, err = r.readKnownFailing(); err != nil {
+		return err
+	}
+	if r.wantsLoad() {
+		if err := r.workload().Validate(); err != nil {
+			return err
+		}
+	}
+	if r.seed == 0 {
+		r.seed = rand.Int64N(1<<31-1) + 1
+	}
+	if err := r.begin(); err != nil {
+		return err
+	}
+	report := r.newReport()
+	report.Seed, report.Strict = r.seed, r.strict
+	if err := r.judge(ctx, report); err != nil {
+		report.Error = err.Error()
+	}
+	report.Interrupted = report.Interrupted || ctx.Err() != nil
+	return r.end(r.streams, report)
+}
+
+func (r *runner) wantsLoad() bool {
+	chosen := len(r.filter) > 0 || len(r.skip) > 0
+	return r.load.duration > 0 && (!chosen || r.load.given)
+}
+
+func (r *runner) workload() loadgen.Workload {
+	return loadgen.Workload{
+		Rate: r.load.rate, Duration: r.load.duration, Batch: r.load.batch,
+		ReviewVersion: "v1", Pair: corpus.Pair{From: "v1beta1", To: "v1"},
+	}
+}
+
+// judge fills the report in. It returns why it could not judge all that it was to.
+func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) {
+	closeLog, err := logTo(filepath.Join(string(r.folder), "apiserver.log"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeLog()) }()
+
+	server, err := webhook.Start(ctx, "127.0.0.1:0", webhook.Handler())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, server.Close()) }()
+	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA})
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	subject := &suites.Subject{Client: client, Corpus: corpus.CronTabs("v1alpha1", "v1beta1", "v1")}
+	report.Webhook = describe(subject)
+
+	if err := r.conformance(ctx, report, subject); err != nil || ctx.Err() != nil {
+		return err
+	}
+	if r.wantsLoad() {
+		return loadTest(ctx, r.streams, report, subject, r.workload())
+	}
+	return nil
+}
+
+// conformance runs the specs on the cluster.
+func (r *runner) conformance(ctx context.Context, report *reports.Report, subject *suites.Subject) (err error) {
+	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun}
+	p.show("starting an API server")
+	c, err := embedded.Start(ctx, embedded.Options{WatchCache: r.watchCache})
+	p.wipe()
+	if err != nil {
+		return err
+	}
+	defer func() {
+		p.show("stopping the API server")
+		err = errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
+		p.wipe()
+	}()
+	env, err := suites.NewEnv(ctx, suites.Options{Cluster: c, Subject: subject, Seed: r.seed, Select: r.selects})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, env.Close(context.WithoutCancel(ctx))) }()
+	report.Cluster = &reports.Cluster{Name: c.Name(), Version: env.Version(), WatchCache: c.WatchCache()}
+	p.say("crdconform %s: Kubernetes %s (%s), seed %d", toolVersion(), env.Version(), c.Name(), r.seed)
+
+	outcome, err := suites.Run(ctx, env, areas(), p)
+	p.wipe()
+	applyKnownFailing(outcome.Results, r.known, r.knownFailing)
+	report.Results = resultsOf(outcome.Results, r.rerun, func(dir string) string { return curl(subject.Client.Endpoint(), dir) })
+	report.Interrupted = outcome.Interrupted
+	return err
+}
+
+// rerun is the command that runs one spec again in the same way.
+func (r *runner) rerun(id requirement.ID) string {
+	command := fmt.Sprintf("crdconform run --filter %s --seed %d", id, r.seed)
+	if r.watchCache {
+		command += " --watch-cache"
+	}
+	return command
+}
+
+// loadTest loads the webhook and adds what came of it to the report.
+func loadTest(ctx context.Context, s streams, report *reports.Report, subject *suites.Subject, w loadgen.Workload) error {
+	p := &progress{streams: s}
+	summary, err := loadgen.Run(ctx, subject.Client, subject.Corpus, w, p.load(w))
+	p.wipe()
+	if err != nil {
+		return err
+	}
+	if summary.Requests == 0 {
+		return errors.New("the load test ended before its first request was answered")
+	}
+	report.Load, err = loadOf(summary, subject.Client.Endpoint().HTTP2)
+	return err
+}
+
+func describe(subject *suites.Subject) *reports.Webhook {
+	c := subject.Corpus
+	return &reports.Webhook{URL: subject.Client.Endpoint().URL, Group: c.Group, Kind: c.Kind, Versions: c.Versions}
+}
+
+// logTo sends the log of the API server to a file, so that it does not spoil the screen. It returns what ends that.
+func logTo(path string) (func() error, error) {
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, fmt.Errorf("the log of the API server: %w", err)
+	}
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
+	if err := flags.Parse([]string{"--logtostderr=false", "--stderrthreshold=FATAL"}); err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	klog.SetOutput(file)
+	return func() error {
+		klog.Flush()
+		klog.SetOutput(os.Stderr)
+		return file.Close()
+	}, nil
+}
+
+// givenFlags returns the flags that were given, as they would be given again.
+func givenFlags(cmd *cobra.Command) []string {
+	var given []string
+	cmd.Flags().Visit(func(f *pflag.Flag) { given = append(given, "--"+f.Name+"="+quoted(f.Value.String())) })
+	return given
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// selection is what the flags say of which requirements to check.
+type selection struct {
+	filter, skip []string
+	knownFailing string // file
+}
+
+func (s *selection) bind(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&s.filter, "filter", nil, "check only these requirements: IDs, beginnings of IDs such as storage or storage.update, or patterns such as *.uid")
+	flags.StringSliceVar(&s.skip, "skip", nil, "leave these requirements out; written like --filter")
+}
+
+func (s *selection) bindKnownFailing(flags *pflag.FlagSet) {
+	flags.StringVar(&s.knownFailing, "known-failing", "", `file of requirements that are known to fail, one a line as "ID: reason"; one that passes fails the run`)
+}
+
+// complete offers IDs for --filter and --skip.
+func (s *selection) complete(cmd *cobra.Command) {
+	for _, flag := range []string{"filter", "skip"} {
+		// It fails for flags that do not exist only.
+		_ = cmd.RegisterFlagCompletionFunc(flag, completeID)
+	}
+}
+
+func completeID(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var ids []cobra.Completion
+	for _, r := range requirement.All() {
+		if strings.HasPrefix(string(r.ID), begun) {
+			ids = append(ids, cobra.CompletionWithDesc(string(r.ID), r.Statement))
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+// resolve returns which requirements are selected from those that have a spec in the areas. It fails when a pattern
+// matches nothing, or when nothing is left.
+func (s *selection) resolve(areas []suites.Area) (func(requirement.ID) bool, error) {
+	var tested []requirement.ID
+	for _, spec := range suites.Preview(areas) {
+		tested = append(tested, spec.Requirement)
+	}
+	wanted, err := expand("--filter", s.filter, tested)
+	if err != nil {
+		return nil, err
+	}
+	unwanted, err := expand("--skip", s.skip, tested)
+	if err != nil {
+		return nil, err
+	}
+	selects := func(id requirement.ID) bool {
+		return (len(s.filter) == 0 || wanted[id]) && !unwanted[id]
+	}
+	if !slices.ContainsFunc(tested, selects) {
+		return nil, fmt.Errorf("--filter and --skip leave no requirement to check; \"crdconform list\" shows them all")
+	}
+	return selects, nil
+}
+
+func expand(flag string, patterns []string, tested []requirement.ID) (map[requirement.ID]bool, error) {
+	found := map[requirement.ID]bool{}
+	for _, pattern := range patterns {
+		before := len(found)
+		known := false
+		for _, id := range tested {
+			ok, err := matches(pattern, id)
+			if err != nil {
+				return nil, fmt.Errorf("%s %s: %w", flag, pattern, err)
+			}
+			if ok {
+				found[id] = true
+				known = true
+			}
+		}
+		if !known && len(found) == before {
+			return nil, fmt.Errorf("%s %s: %s", flag, pattern, noMatch(pattern))
+		}
+	}
+	return found, nil
+}
+
+// matches tells whether a pattern selects an ID: the ID itself, a beginning of it that ends before a dot, or a pattern
+// with asterisks.
+func matches(pattern string, id requirement.ID) (bool, error) {
+	if strings.ContainsAny(pattern, `*?[\`) {
+		ok, err := path.Match(pattern, string(id))
+		if err != nil {
+			return false, fmt.Errorf("the pattern is malformed; use * for any characters")
+		}
+		return ok, nil
+	}
+	return string(id) == pattern || strings.HasPrefix(string(id), pattern+"."), nil
+}
+
+// noMatch says why nothing matches a pattern: because it is not tested, or not here, or does not exist.
+func noMatch(pattern string) string {
+	var known []requirement.Requirement
+	for _, r := range requirement.All() {
+		if ok, err := matches(pattern, r.ID); ok && err == nil {
+			known = append(known, r)
+		}
+	}
+	switch {
+	case len(known) == 0:
+		return unknownID(pattern)
+	case len(known) == 1 && known[0].Untested != "":
+		return "it is not tested: " + known[0].Untested
+	case slices.ContainsFunc(known, func(r requirement.Requirement) bool { return r.Untested == "" }):
+		return "this command cannot check it; \"crdconform run\" checks everything"
+	}
+	return "none of these is tested; \"crdconform explain ID\" says why"
+}
+
+// unknownID says that there is no such requirement, and what may have been meant.
+func unknownID(id string) string {
+	text := "there is no such requirement"
+	parts := strings.Split(id, ".")
+	last := strings.Trim(parts[len(parts)-1], "*")
+	var similar []string
+	for _, r := range requirement.All() {
+		if last != "" && strings.Contains(string(r.ID), last) && len(similar) < 5 {
+			similar = append(similar, string(r.ID))
+		}
+	}
+	if len(similar) > 0 {
+		return text + "; did you mean " + strings.Join(similar, ", ") + "?"
+	}
+	return text + "; \"crdconform list\" shows them all"
+}
+
+// readKnownFailing reads the file of requirements that are known to fail, with the reasons.
+func (s *selection) readKnownFailing() (map[requirement.ID]string, error) {
+	if s.knownFailing == "" {
+		return nil, nil //nolint:nilnil // no file, no known failures
+	}
+	file, err := os.Open(s.knownFailing)
+	if err != nil {
+		return nil, fmt.Errorf("--known-failing: %w", err)
+	}
+	defer file.Close()
+	known := map[requirement.ID]string{}
+	lines := bufio.NewScanner(file)
+	for n := 1; lines.Scan(); n++ {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		id, reason, _ := strings.Cut(line, ":")
+		id, reason = strings.TrimSpace(id), strings.TrimSpace(reason)
+		if _, found := requirement.Lookup(requirement.ID(id)); !found {
+			return nil, fmt.Errorf("%s:%d: %s: %s", s.knownFailing, n, id, unknownID(id))
+		}
+		if reason == "" {
+			return nil, fmt.Errorf("%s:%d: %s has no reason; write \"%s: why it fails\"", s.knownFailing, n, id, id)
+		}
+		known[requirement.ID(id)] = reason
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("--known-failing: %w", err)
+	}
+	return known, nil
+}
+
+// applyKnownFailing changes the verdicts of what is known to fail. What is on the list and passes has to be taken off it.
+func applyKnownFailing(results []suites.Result, known map[requirement.ID]string, file string) {
+	for i := range results {
+		r := &results[i]
+		reason, listed := known[r.Requirement]
+		if !listed {
+			continue
+		}
+		switch r.Verdict {
+		case requirement.Failed, requirement.Tolerated:
+			r.Verdict, r.Reason = requirement.KnownFailing, reason+"\n"+r.Reason
+		case requirement.Passed:
+			r.Verdict, r.Reason = requirement.Failed, fmt.Sprintf("it passes, but %s lists it as known to fail; take it off the list", file)
+		}
+	}
+}

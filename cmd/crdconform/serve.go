@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/fixtures/webhook"
+)
+
+// server is the command serve.
+type server struct {
+	streams
+	address string
+	caOut   string
+	faults  []string
+}
+
+func newServe(s streams) *cobra.Command {
+	v := &server{streams: s}
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve the reference webhook, with faults if wanted",
+		Long: `serve runs the reference conversion webhook until it is interrupted. It converts the documents' CronTabs of any group
+between v1alpha1 and v1beta1, which have hostPort, and v1, which has host and port. Its certificate is made on the spot;
+--ca-out writes that of the authority, for those who are to trust it.
+
+With --fault it breaks a promise, to see what becomes of it. The faults:
+
+` + faultTable(),
+		Example: `  crdconform serve --ca-out ca.crt
+  crdconform serve --ca-out ca.crt --fault wrong-uid`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&v.address, "address", "localhost:9443", "host and port to listen on; port 0 for a free one")
+	flags.StringVar(&v.caOut, "ca-out", "", "file to write the certificate of the authority to")
+	flags.StringSliceVar(&v.faults, "fault", nil, "promise to break, may be given several times")
+	_ = cmd.RegisterFlagCompletionFunc("fault", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var names []cobra.Completion
+		for _, f := range webhook.Faults() {
+			names = append(names, cobra.CompletionWithDesc(f.Name, f.Summary))
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+func faultTable() string {
+	var b strings.Builder
+	for _, f := range webhook.Faults() {
+		fmt.Fprintf(&b, "  %-26s %s\n", f.Name, f.Summary)
+	}
+	return b.String()
+}
+
+func (v *server) run(ctx context.Context) error {
+	var faults []webhook.Fault
+	for _, name := range v.faults {
+		fault, found := webhook.FaultNamed(name)
+		if !found {
+			return fmt.Errorf("--fault %s: there is no such fault; \"crdconform serve --help\" lists them", name)
+		}
+		faults = append(faults, fault)
+	}
+	s, err := webhook.Start(ctx, v.address, webhook.Handler(faults...))
+	if err != nil {
+		return unjudged(fmt.Errorf("%w; give another host and port by --address", err))
+	}
+	if v.caOut != "" {
+		if err := os.WriteFile(v.caOut, s.CA, 0o644); err != nil {
+			return errors.Join(fmt.Errorf("--ca-out: %w", err), s.Close())
+		}
+	}
+	fmt.Fprintf(v.out, "Serving %s\n", s.URL)
+	for _, fault := range faults {
+		fmt.Fprintf(v.out, "Fault %s: it %s\n", fault.Name, fault.Summary)
+	}
+	<-ctx.Done()
+	return s.Close()
+}
