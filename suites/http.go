@@ -6,7 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 )
+
+// retryPause is how long to wait before a request is sent again. API servers ask for whole seconds, which they need far
+// less than.
+const retryPause = 50 * time.Millisecond
 
 // Do sends a request to the API server as it is, for what the clients hide. The path begins with a slash and may have a
 // query. It ends the spec as Errored when there is no response.
@@ -21,7 +26,25 @@ func (e *Env) Get(ctx context.Context, path string) Answer {
 	return e.Do(ctx, http.MethodGet, path, nil, http.Header{"Accept": {"application/json"}})
 }
 
+// do sends a request until the API server does not ask to try it again any more. It does so while it fills a watch cache;
+// the clients see to that by themselves.
 func (e *Env) do(ctx context.Context, method, path string, body []byte, header http.Header) (Answer, error) {
+	for {
+		answer, err := e.once(ctx, method, path, body, header)
+		if err != nil || answer.Status != http.StatusTooManyRequests || answer.Header.Get("Retry-After") == "" {
+			return answer, err
+		}
+		again := time.NewTimer(retryPause)
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			again.Stop()
+			return answer, context.Cause(ctx)
+		}
+	}
+}
+
+func (e *Env) once(ctx context.Context, method, path string, body []byte, header http.Header) (Answer, error) {
 	request, err := http.NewRequestWithContext(ctx, method, e.Cluster.Config().Host+path, bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, err

@@ -123,7 +123,10 @@ func (i *installer) install(ctx context.Context, group string, s Setup) (*Resour
 		return nil, err
 	}
 	r.holdEnds = established.Truncate(time.Second).Add(createHold)
-	return r, r.served(ctx, definition)
+	if err := r.served(ctx, definition); err != nil {
+		return nil, err
+	}
+	return r, r.filled(ctx, definition)
 }
 
 // add creates a definition and connects it to a webhook of its own if it wants one.

@@ -200,6 +200,23 @@ func (r *Resource) served(ctx context.Context, crd *apiextensionsv1.CustomResour
 	return nil
 }
 
+// filled waits until the served versions answer with a list: while the API server fills a watch cache they do not.
+func (r *Resource) filled(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	for _, v := range crd.Spec.Versions {
+		if !v.Served {
+			continue
+		}
+		answer, err := r.env.do(ctx, http.MethodGet, r.Path(v.Name)+"?limit=1", nil, nil)
+		if err == nil && answer.Status != http.StatusOK {
+			err = fmt.Errorf("HTTP status %d: %s", answer.Status, answer.Body)
+		}
+		if err != nil {
+			return fmt.Errorf("listing %s at %s: %w", r.Name(), v.Name, err)
+		}
+	}
+	return nil
+}
+
 // discovered returns what discovery says of the resource at a version, nil if it says nothing.
 func (r *Resource) discovered(ctx context.Context, version string) (*metav1.APIResource, error) {
 	answer, err := r.env.do(ctx, http.MethodGet, "/apis/"+r.APIVersion(version), nil, http.Header{"Accept": {"application/json"}})

@@ -103,8 +103,8 @@ func quiet() func() {
 	return func() { formatter.ColorableStdOut = out }
 }
 
-// readable makes failures show the message of an API server's error and the YAML of an object, where Gomega would show
-// their innards, until the function that it returns is called.
+// readable makes failures show the message of an API server's error, the YAML of an object and a line for a request, where
+// Gomega would show their innards, until the function that it returns is called.
 func readable() func() {
 	key := format.RegisterCustomFormatter(func(value any) (string, bool) {
 		switch value := value.(type) {
@@ -114,6 +114,8 @@ func readable() func() {
 			if text, err := yaml.Marshal(value.Object); value != nil && err == nil {
 				return string(text), true
 			}
+		case Received:
+			return value.String(), true
 		}
 		return "", false
 	})

@@ -139,6 +139,16 @@ type Received struct {
 	Request contract.Request
 }
 
+// String renders the request as a line.
+func (r Received) String() string {
+	name := ""
+	if r.TLS != nil {
+		name = r.TLS.ServerName
+	}
+	return fmt.Sprintf("%s %s%s?%s (%s, TLS server name %q): ConversionReview %s of %d objects to %s",
+		r.Method, r.Host, r.Path, r.Query, r.Header.Get("Content-Type"), name, r.Request.ReviewVersion, len(r.Request.Objects), r.Request.DesiredAPIVersion)
+}
+
 // URL is where the API server reaches the webhook.
 func (w *Webhook) URL() string { return "https://" + w.host.address + w.paths[0] }
 

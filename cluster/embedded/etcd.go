@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/crdconform/crdconform/cluster"
+	_ "github.com/crdconform/crdconform/cluster/embedded/quiet" // for its effect on the API server's etcd client
 )
 
 // prefix is where the API server keeps everything, as kube-apiserver does.

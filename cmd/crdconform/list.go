@@ -135,4 +135,6 @@ func listMarkdown(w io.Writer, all []requirement.Requirement) error {
 }
 
 // cell keeps text from ending a cell or being taken for markup.
-func cell(s string) string { return strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*").Replace(s) }
+func cell(s string) string {
+	return strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*").Replace(s)
+}

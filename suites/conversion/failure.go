@@ -137,6 +137,7 @@ func retries(env *suites.Env) {
 
 	env.With(fixtures.Webhook).It(requirement.ConversionFailureNoOtherRetry,
 		"has the webhook answer 429 and 503, and drop the connection", func(ctx SpecContext, crd *suites.Resource) {
+			env.SkipWithWatchCache()
 			crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
 			status := func(code int) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
