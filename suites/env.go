@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,10 +10,12 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
@@ -39,6 +42,12 @@ type Options struct {
 
 	// Select tells which requirements to check; nil for all.
 	Select func(requirement.ID) bool
+
+	// Domain ends the API groups of the definitions that are installed: example.com if empty.
+	Domain string
+
+	// Effect is how long the effect of a request may take to show: 30 s if 0.
+	Effect time.Duration
 }
 
 // Subject is a webhook under test and the objects that it converts.
@@ -58,6 +67,8 @@ type Env struct {
 
 	seed      int64
 	selects   func(requirement.ID) bool
+	domain    string
+	effect    time.Duration
 	http      *http.Client
 	minor     requirement.Minor
 	version   string
@@ -67,11 +78,7 @@ type Env struct {
 
 // NewEnv connects to what the options name. Close frees what it holds.
 func NewEnv(ctx context.Context, options Options) (*Env, error) {
-	e := &Env{Cluster: options.Cluster, Subject: options.Subject, seed: options.Seed, selects: options.Select}
-	if e.selects == nil {
-		e.selects = func(requirement.ID) bool { return true }
-	}
-	e.installer = newInstaller(e)
+	e := newEnv(options)
 	if e.Cluster == nil {
 		return e, nil
 	}
@@ -92,9 +99,26 @@ func NewEnv(ctx context.Context, options Options) (*Env, error) {
 	return e, nil
 }
 
+func newEnv(options Options) *Env {
+	e := &Env{
+		Cluster: options.Cluster,
+		Subject: options.Subject,
+		seed:    options.Seed,
+		selects: options.Select,
+		domain:  cmp.Or(options.Domain, "example.com"),
+		effect:  cmp.Or(options.Effect, 30*time.Second),
+	}
+	if e.selects == nil {
+		e.selects = func(requirement.ID) bool { return true }
+	}
+	e.installer = newInstaller(e)
+	return e
+}
+
 func (e *Env) connect() error {
 	config := e.Cluster.Config()
 	config.WarningHandlerWithContext = collectWarnings{}
+	config.ContentConfig = rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return err

@@ -27,8 +27,8 @@ const (
 	// the full second: so that in a highly available control plane the other servers know of it too.
 	createHold = 2 * time.Second
 
-	// effectTimeout is how long a change of a definition may take to show.
-	effectTimeout = 30 * time.Second
+	// removal is how long the removal of a definition may take to be accepted.
+	removal = 30 * time.Second
 
 	poll = 5 * time.Millisecond
 )
@@ -60,16 +60,16 @@ func newInstaller(e *Env) *installer { return &installer{env: e, installed: map[
 
 // announce says that a spec will need a set-up. Specs that are not selected need none.
 func (i *installer) announce(s Setup, id requirement.ID) *pending {
-	p := &pending{installer: i, setup: s, group: groupOf(id), done: make(chan struct{})}
+	p := &pending{installer: i, setup: s, group: i.env.groupOf(id), done: make(chan struct{})}
 	if i.env.selects(id) {
 		i.announced = append(i.announced, p)
 	}
 	return p
 }
 
-// groupOf is the API group of the definition for a spec: the requirement's name below example.com.
-func groupOf(id requirement.ID) string {
-	return strings.ReplaceAll(string(id), ".", "-") + ".example.com"
+// groupOf is the API group of the definition for a spec: the requirement's name below the domain.
+func (e *Env) groupOf(id requirement.ID) string {
+	return strings.ReplaceAll(string(id), ".", "-") + "." + e.domain
 }
 
 // start begins to install what was announced.
@@ -167,7 +167,7 @@ func (i *installer) create(ctx context.Context, definition *apiextensionsv1.Cust
 func (i *installer) established(ctx context.Context, name string) (time.Time, error) {
 	var since time.Time
 	var last *apiextensionsv1.CustomResourceDefinition
-	err := eventually(ctx, func(ctx context.Context) (bool, error) {
+	err := i.env.eventually(ctx, func(ctx context.Context) (bool, error) {
 		var err error
 		if last, err = i.env.CRDs.Get(ctx, name, metav1.GetOptions{}); err != nil {
 			return false, err
@@ -199,7 +199,7 @@ func (i *installer) remove(r *Resource) {
 		r.Webhook.Mend()
 	}
 	i.removals.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), effectTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), removal)
 		defer cancel()
 		// What is left is removed by close, which reports what it cannot.
 		_ = i.delete(ctx, r.Name())
@@ -237,16 +237,16 @@ func (i *installer) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// eventually polls until a condition holds, an error ends it, or the time for a change to show is over.
-func eventually(ctx context.Context, condition func(context.Context) (bool, error)) error {
-	return wait.PollUntilContextTimeout(ctx, poll, effectTimeout, true, condition)
+// eventually polls until a condition holds, an error ends it, or the time for an effect to show is over.
+func (e *Env) eventually(ctx context.Context, condition func(context.Context) (bool, error)) error {
+	return wait.PollUntilContextTimeout(ctx, poll, e.effect, true, condition)
 }
 
 // Install installs a definition on the spot, for specs that need several. The number tells them apart. It does not wait
 // for the hold on the first create.
 func (e *Env) Install(ctx ginkgo.SpecContext, id requirement.ID, number int, definition fixtures.Definition, options ...fixtures.Option) *Resource {
 	ginkgo.GinkgoHelper()
-	r, err := e.installer.install(ctx, fmt.Sprintf("n%d-%s", number, groupOf(id)), e.With(definition, options...))
+	r, err := e.installer.install(ctx, fmt.Sprintf("n%d-%s", number, e.groupOf(id)), e.With(definition, options...))
 	e.Require(err, "installing the definition")
 	ginkgo.DeferCleanup(func() { e.installer.remove(r) })
 	return r
@@ -256,7 +256,7 @@ func (e *Env) Install(ctx ginkgo.SpecContext, id requirement.ID, number int, def
 // it. The options are applied after the definition was connected to its webhook.
 func (s Setup) Add(ctx ginkgo.SpecContext, id requirement.ID, options ...fixtures.Option) *Resource {
 	ginkgo.GinkgoHelper()
-	r, _, err := s.env.installer.add(ctx, groupOf(id), s, options...)
+	r, _, err := s.env.installer.add(ctx, s.env.groupOf(id), s, options...)
 	s.env.Require(err, "creating the definition")
 	ginkgo.DeferCleanup(func() { s.env.installer.remove(r) })
 	return r

@@ -147,7 +147,7 @@ func (r *Resource) shows(ctx context.Context, crd *apiextensionsv1.CustomResourc
 	if r.namespaced {
 		path += "namespaces/crdconform-empty/"
 	}
-	return eventually(ctx, func(ctx context.Context) (bool, error) {
+	return r.env.eventually(ctx, func(ctx context.Context) (bool, error) {
 		answer, err := r.env.do(ctx, http.MethodGet, path+r.plural+"?limit=1", nil, http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}})
 		if err != nil || answer.Status != http.StatusOK {
 			return false, err
@@ -182,7 +182,7 @@ func (r *Resource) served(ctx context.Context, crd *apiextensionsv1.CustomResour
 			storageHash = discovery.StorageVersionHash(r.group, v.Name, r.kind)
 		}
 	}
-	err := eventually(ctx, func(ctx context.Context) (bool, error) {
+	err := r.env.eventually(ctx, func(ctx context.Context) (bool, error) {
 		for _, v := range crd.Spec.Versions {
 			shown, err := r.discovered(ctx, v.Name)
 			if err != nil {

@@ -80,8 +80,9 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 // plant puts the specs of the areas into Ginkgo's tree, in place of what was there.
 func plant(env *Env, areas []Area) {
 	globals.Reset()
-	gomega.SetDefaultEventuallyTimeout(effectTimeout)
+	gomega.SetDefaultEventuallyTimeout(env.effect)
 	gomega.SetDefaultEventuallyPollingInterval(poll)
+	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
 	for _, area := range areas {
 		ginkgo.Describe(area.Name, func() { area.Register(env) })
 	}
@@ -165,9 +166,7 @@ type Spec struct {
 func Preview(areas []Area) []Spec {
 	one.Lock()
 	defer one.Unlock()
-	env := &Env{selects: func(requirement.ID) bool { return true }}
-	env.installer = newInstaller(env)
-	plant(env, areas)
+	plant(newEnv(Options{}), areas)
 	var specs []Spec
 	for _, r := range ginkgo.PreviewSpecs("crdconform").SpecReports {
 		if id, ok := requirementOf(r); ok {

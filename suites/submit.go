@@ -19,7 +19,7 @@ import (
 // Submit asks the API server whether it accepts a definition, changed by options, without installing it. The group is
 // the requirement's own.
 func (e *Env) Submit(ctx context.Context, id requirement.ID, definition fixtures.Definition, options ...fixtures.Option) error {
-	crd := definition.New(append([]fixtures.Option{fixtures.InGroup(groupOf(id))}, options...)...)
+	crd := definition.New(append([]fixtures.Option{fixtures.InGroup(e.groupOf(id))}, options...)...)
 	_, err := e.CRDs.Create(ctx, crd, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	return err
 }

@@ -25,9 +25,7 @@ func serving(env *suites.Env) {
 					Expect(err).NotTo(HaveOccurred())
 					created.Object["port"] = "4321"
 					Expect(objects.Update(ctx, created)).To(HaveField("Object", HaveKeyWithValue("port", "4321")))
-					answer := env.Get(ctx, crd.Path(version, "local-crontab"))
-					Expect(answer.Status).To(Equal(http.StatusOK))
-					Expect(answer.Body).To(ContainSubstring(`"apiVersion":"` + crd.APIVersion(version) + `"`))
+					Expect(objects.Get(ctx, "local-crontab")).To(HaveField("GetAPIVersion()", crd.APIVersion(version)))
 					Expect(objects.List(ctx)).To(HaveLen(1))
 					Expect(objects.Delete(ctx, "local-crontab")).To(Succeed())
 					Expect(objects.List(ctx)).To(BeEmpty())
@@ -102,13 +100,13 @@ func serving(env *suites.Env) {
 				Expect(crd.At("v1").Create(ctx, other)).Error().To(suites.BeInvalidAt("kind"))
 			})
 
-		env.With(fixtures.Stable).It(requirement.VersionsServingEstablished,
-			"waits for the condition and for the endpoint", func(ctx SpecContext, crd *suites.Resource) {
-				Eventually(ctx, func() bool {
-					return apihelpers.IsCRDConditionTrue(crd.Definition(ctx), apiextensionsv1.Established)
-				}).Should(BeTrue())
-				Eventually(ctx, func() int { return env.Get(ctx, crd.Path("v1")).Status }).Should(Equal(http.StatusOK))
-			})
+		env.It(requirement.VersionsServingEstablished, "creates a definition and waits for the condition and the endpoint", func(ctx SpecContext) {
+			crd := env.With(fixtures.Stable).Add(ctx, requirement.VersionsServingEstablished)
+			Eventually(ctx, func() bool {
+				return apihelpers.IsCRDConditionTrue(crd.Definition(ctx), apiextensionsv1.Established)
+			}).Should(BeTrue())
+			Eventually(ctx, func() int { return env.Get(ctx, crd.Path("v1")).Status }).Should(Equal(http.StatusOK))
+		})
 
 		env.It(requirement.VersionsServingMinimumVersion, "asks the API server for its version", func(SpecContext) {
 			Expect(env.Minor().Less(requirement.Minor{Major: 1, Minor: 16})).To(BeFalse(), "the API server is %s", env.Version())
