@@ -198,8 +198,6 @@ const (
 	ConversionClientCABundleWrongSparesStorageVersion ID = "conversion.client.ca-bundle-wrong-spares-storage-version"
 	// ConversionClientPreserveUnknownFields: The Webhook strategy is refused together with preserveUnknownFields.
 	ConversionClientPreserveUnknownFields ID = "conversion.client.preserve-unknown-fields"
-	// ConversionClientClientCertificate: A webhook may leave its clients unauthenticated.
-	ConversionClientClientCertificate ID = "conversion.client.client-certificate"
 	// ConversionClientFeatureGate: Webhook conversion needs the feature gate CustomResourceWebhookConversion.
 	ConversionClientFeatureGate ID = "conversion.client.feature-gate"
 	// ConversionRequestPost: The API server calls the webhook with a POST request.
@@ -322,6 +320,8 @@ const (
 	WebhookRequestWithoutResourceVersion ID = "webhook.request.without-resource-version"
 	// WebhookRequestPartialObjects: The webhook answers properly for the partial objects of server-side apply, which may lack every field besides metadata.
 	WebhookRequestPartialObjects ID = "webhook.request.partial-objects"
+	// WebhookRequestClientCertificate: A webhook may leave its clients unauthenticated.
+	WebhookRequestClientCertificate ID = "webhook.request.client-certificate"
 	// WebhookResponseInTime: The webhook answers each request, and within the 30 seconds that the API server waits.
 	WebhookResponseInTime ID = "webhook.response.in-time"
 	// WebhookResponseHTTPStatus: The webhook responds with HTTP status 200.
