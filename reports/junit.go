@@ -6,43 +6,41 @@ import (
 	"io"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// The elements of JUnit's XML that GitHub, GitLab and Jenkins read.
+// The elements of JUnit's XML. There are several schemas for it; these elements are the ones that both Ant's and Jenkins'
+// have, with what either demands. Neither has room for the properties of a case, so they are properties of the suite, named
+// after the case.
 type (
 	testsuites struct {
-		XMLName  xml.Name    `xml:"testsuites"`
-		Name     string      `xml:"name,attr"`
-		Tests    int         `xml:"tests,attr"`
-		Failures int         `xml:"failures,attr"`
-		Errors   int         `xml:"errors,attr"`
-		Skipped  int         `xml:"skipped,attr"`
-		Time     string      `xml:"time,attr"`
-		Suites   []testsuite `xml:"testsuite"`
+		XMLName xml.Name    `xml:"testsuites"`
+		Suites  []testsuite `xml:"testsuite"`
 	}
 	testsuite struct {
+		ID         int        `xml:"id,attr"`
+		Package    string     `xml:"package,attr"`
 		Name       string     `xml:"name,attr"`
+		Timestamp  string     `xml:"timestamp,attr"` // without a zone, in UTC
+		Hostname   string     `xml:"hostname,attr"`
 		Tests      int        `xml:"tests,attr"`
 		Failures   int        `xml:"failures,attr"`
 		Errors     int        `xml:"errors,attr"`
 		Skipped    int        `xml:"skipped,attr"`
-		Time       string     `xml:"time,attr"`
-		Timestamp  string     `xml:"timestamp,attr"`
-		Properties []property `xml:"properties>property,omitempty"`
+		Time       string     `xml:"time,attr"` // in seconds
+		Properties []property `xml:"properties>property"`
 		Cases      []testcase `xml:"testcase"`
+		SystemOut  string     `xml:"system-out"`
+		SystemErr  string     `xml:"system-err"`
 	}
 	testcase struct {
-		Name       string     `xml:"name,attr"`
-		Classname  string     `xml:"classname,attr"`
-		Time       string     `xml:"time,attr"`
-		Properties []property `xml:"properties>property,omitempty"`
-		Skipped    *problem   `xml:"skipped,omitempty"`
-		Error      *problem   `xml:"error,omitempty"`
-		Failure    *problem   `xml:"failure,omitempty"`
-		SystemOut  string     `xml:"system-out,omitempty"`
+		Name      string   `xml:"name,attr"`
+		Classname string   `xml:"classname,attr"`
+		Time      string   `xml:"time,attr"` // in seconds
+		Skipped   *problem `xml:"skipped"`
+		Error     *problem `xml:"error"`
+		Failure   *problem `xml:"failure"`
 	}
 	property struct {
 		Name  string `xml:"name,attr"`
@@ -50,15 +48,15 @@ type (
 	}
 	problem struct {
 		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr,omitempty"`
+		Type    string `xml:"type,attr"`
 		Text    string `xml:",chardata"`
 	}
 )
 
 // JUnit writes the report as JUnit XML: a suite for each chapter, a case for each requirement.
 func (r *Report) JUnit(w io.Writer) error {
-	all := testsuites{Name: "crdconform", Time: seconds(r.Seconds)}
-	add := func(suite testsuite) {
+	var all testsuites
+	for _, suite := range r.suites() {
 		for _, c := range suite.Cases {
 			suite.Tests++
 			switch {
@@ -70,34 +68,10 @@ func (r *Report) JUnit(w io.Writer) error {
 				suite.Skipped++
 			}
 		}
-		all.Tests += suite.Tests
-		all.Failures += suite.Failures
-		all.Errors += suite.Errors
-		all.Skipped += suite.Skipped
-		suite.Timestamp = r.Started.UTC().Format(time.RFC3339)
-		suite.Properties = []property{{"seed", strconv.FormatInt(r.Seed, 10)}, {"crdconform", r.Tool}}
-		if r.Cluster != nil {
-			suite.Properties = append(suite.Properties, property{"kubernetes", r.Cluster.Version}, property{"cluster", r.Cluster.Name})
-		}
+		suite.ID, suite.Package, suite.Hostname = len(all.Suites), "crdconform", "localhost"
+		suite.Timestamp = r.Started.UTC().Format("2006-01-02T15:04:05")
+		suite.Properties = append(r.properties(), suite.Properties...)
 		all.Suites = append(all.Suites, suite)
-	}
-	for _, chapter := range r.Chapters() {
-		suite := testsuite{Name: chapter.Name}
-		total := 0.0
-		for _, result := range chapter.Results {
-			suite.Cases = append(suite.Cases, r.testcase(result))
-			total += result.Seconds
-		}
-		suite.Time = seconds(total)
-		add(suite)
-	}
-	if r.Load != nil {
-		add(testsuite{Name: "load", Time: seconds(r.Load.Seconds), Cases: []testcase{r.loadCase()}})
-	}
-	if r.Error != "" {
-		add(testsuite{Name: "run", Time: seconds(r.Seconds), Cases: []testcase{{
-			Name: "could judge", Classname: "run", Time: seconds(r.Seconds), Error: &problem{Message: firstLine(r.Error), Type: "Errored", Text: r.Error},
-		}}})
 	}
 	if _, err := io.WriteString(w, xml.Header); err != nil {
 		return err
@@ -111,21 +85,49 @@ func (r *Report) JUnit(w io.Writer) error {
 	return err
 }
 
-func (r *Report) testcase(result Result) testcase {
-	c := testcase{
-		Name:      string(result.ID),
-		Classname: result.ID.Area(),
-		Time:      seconds(result.Seconds),
-		Properties: []property{
-			{"requirement", string(result.ID)},
-			{"level", string(result.Level)},
-			{"source", sources(result)},
-			{"seed", strconv.FormatInt(r.Seed, 10)},
-			{"statement", result.Statement},
-			{"spec", result.Spec},
-			{"verdict", result.Verdict.String()},
-		},
+// properties are those of every suite.
+func (r *Report) properties() []property {
+	properties := []property{{"crdconform", r.Tool}, {"seed", strconv.FormatInt(r.Seed, 10)}}
+	if r.Cluster != nil {
+		properties = append(properties, property{"cluster", r.Cluster.Name}, property{"kubernetes", r.Cluster.Version})
 	}
+	return properties
+}
+
+func (r *Report) suites() []testsuite {
+	var suites []testsuite
+	for _, chapter := range r.Chapters() {
+		suite := testsuite{Name: chapter.Name}
+		total := 0.0
+		for _, result := range chapter.Results {
+			suite.Cases = append(suite.Cases, r.testcase(result))
+			suite.Properties = append(suite.Properties,
+				property{string(result.ID) + ".requirement", result.Statement},
+				property{string(result.ID) + ".level", string(result.Level)},
+				property{string(result.ID) + ".source", sources(result)},
+				property{string(result.ID) + ".verdict", result.Verdict.String()})
+			if result.Verdict == requirement.Tolerated {
+				suite.SystemOut += fmt.Sprintf("%s is tolerated: %s\n", result.ID, result.Reason)
+			}
+			total += result.Seconds
+		}
+		suite.Time = seconds(total)
+		suites = append(suites, suite)
+	}
+	if r.Load != nil {
+		suites = append(suites, r.loadSuite())
+	}
+	if r.Error != "" {
+		suites = append(suites, testsuite{Name: "run", Time: seconds(r.Seconds), Cases: []testcase{{
+			Name: "could judge", Classname: "run", Time: seconds(r.Seconds),
+			Error: &problem{Message: firstLine(r.Error), Type: requirement.Errored.String(), Text: r.Error},
+		}}})
+	}
+	return suites
+}
+
+func (r *Report) testcase(result Result) testcase {
+	c := testcase{Name: string(result.ID), Classname: result.ID.Area(), Time: seconds(result.Seconds)}
 	p := &problem{Message: firstLine(result.Reason), Type: result.Verdict.String(), Text: details(result)}
 	switch {
 	case r.Failing(result):
@@ -134,34 +136,28 @@ func (r *Report) testcase(result Result) testcase {
 		c.Error = p
 	case result.Verdict == requirement.NotApplicable || result.Verdict == requirement.KnownFailing:
 		c.Skipped = p
-	case result.Verdict == requirement.Tolerated:
-		c.SystemOut = "Tolerated: " + result.Reason
 	}
 	return c
 }
 
-func (r *Report) loadCase() testcase {
+func (r *Report) loadSuite() testsuite {
 	l := r.Load
-	c := testcase{
-		Name:      "every response is one that API servers accept",
-		Classname: "load",
-		Time:      seconds(l.Seconds),
-		Properties: []property{
-			{"requests", strconv.FormatUint(l.Requests, 10)},
-			{"objects", strconv.FormatUint(l.Objects, 10)},
-			{"rate", strconv.FormatFloat(l.Rate, 'f', -1, 64)},
-			{"p50", milliseconds(l.Response.P50)},
-			{"p99", milliseconds(l.Response.P99)},
-			{"max", milliseconds(l.Response.Max)},
-		},
-	}
+	c := testcase{Name: "load.responses", Classname: "load", Time: seconds(l.Seconds)}
 	switch {
 	case l.Void:
-		c.Error = &problem{Message: fmt.Sprintf("the generator was too busy: %d of %d requests were sent late", l.Late, l.Requests), Type: "Errored"}
+		c.Error = &problem{Message: fmt.Sprintf("the generator was too busy: %d of %d requests were sent late", l.Late, l.Requests), Type: requirement.Errored.String()}
 	case l.Failed > 0:
-		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: "Failed", Text: strings.Join(l.FirstFindings, "\n")}
+		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: requirement.Failed.String(), Text: strings.Join(l.FirstFindings, "\n")}
 	}
-	return c
+	return testsuite{Name: "load", Time: seconds(l.Seconds), Cases: []testcase{c}, Properties: []property{
+		{"load.responses.requirement", "Every response is one that API servers accept."},
+		{"load.requests", strconv.FormatUint(l.Requests, 10)},
+		{"load.objects", strconv.FormatUint(l.Objects, 10)},
+		{"load.rate", strconv.FormatFloat(l.Rate, 'f', -1, 64)},
+		{"load.p50", milliseconds(l.Response.P50)},
+		{"load.p99", milliseconds(l.Response.P99)},
+		{"load.max", milliseconds(l.Response.Max)},
+	}}
 }
 
 // details is all that a reader of a problem wants to know.

@@ -200,9 +200,12 @@ func (r *Report) Headline() string {
 	n := len(r.Results)
 	switch r.Outcome {
 	case Conformant:
-		return "Conforms" + r.tolerated()
+		if n == 0 {
+			return fmt.Sprintf("Conforms: all of %d responses under load are good", r.Load.Requests)
+		}
+		return fmt.Sprintf("Conforms: %s passed%s", requirements(r.Counts[requirement.Passed]), r.others())
 	case Partial:
-		return fmt.Sprintf("Conforms as far as it was judged: %s not applicable%s", requirements(r.Counts[requirement.NotApplicable]), r.tolerated())
+		return fmt.Sprintf("Conforms as far as it was judged: %s passed%s", requirements(r.Counts[requirement.Passed]), r.others())
 	case NonConformant:
 		failed := r.Counts[requirement.Failed]
 		if r.Strict {
@@ -226,11 +229,18 @@ func (r *Report) Headline() string {
 	return "Not concluded"
 }
 
-func (r *Report) tolerated() string {
-	if n := r.Counts[requirement.Tolerated]; n > 0 {
-		return fmt.Sprintf(", with %d tolerated", n)
+// others counts the verdicts that are neither Passed nor bad.
+func (r *Report) others() string {
+	text := ""
+	for _, v := range []struct {
+		verdict requirement.Verdict
+		words   string
+	}{{requirement.Tolerated, "tolerated"}, {requirement.KnownFailing, "known to fail"}, {requirement.NotApplicable, "not applicable"}} {
+		if n := r.Counts[v.verdict]; n > 0 {
+			text += fmt.Sprintf(", %d %s", n, v.words)
+		}
 	}
-	return ""
+	return text
 }
 
 func requirements(n int) string {
