@@ -1,0 +1,58 @@
+# crdconform. `make` or `make help` lists what can be made.
+
+GO       ?= go
+# Flags of `crdconform run`, as in: make run ARGS="--filter storage"
+ARGS     ?=
+# How long each fuzz test runs.
+FUZZTIME ?= 30s
+BIN      := bin
+LINTER   := $(BIN)/golangci-lint-v2.15.0
+# The race detector wants a C compiler, without which Go turns cgo off.
+RACE     := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## Check the embedded API server and load the reference webhook; reports go to crdconform-report
+	$(BIN)/crdconform run $(ARGS)
+
+.PHONY: test
+test: ## Run the project's own tests, with the race detector where there is a C compiler
+	@$(if $(RACE),,echo "no C compiler: the tests run without the race detector")
+	$(GO) test $(RACE) -shuffle=on -timeout 20m ./...
+
+.PHONY: build
+build: ## Build bin/crdconform
+	$(GO) build -o $(BIN)/crdconform ./cmd/crdconform
+
+.PHONY: lint
+lint: $(LINTER) ## Run go vet and the linter
+	$(GO) vet ./...
+	$(LINTER) run
+
+$(LINTER):
+	GOBIN=$(abspath $(BIN)) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(subst $(BIN)/golangci-lint-,,$@)
+	mv $(BIN)/golangci-lint $@
+
+.PHONY: bench
+bench: build ## Measure what the project claims, and fail where a claim does not hold
+	$(GO) test -run '^$$' -bench . -benchtime 5x -timeout 30m ./cluster/... ./contract/... ./cmd/...
+
+.PHONY: fuzz
+fuzz: ## Fuzz the judge and the reference converter for FUZZTIME each (30s)
+	$(GO) test -run '^$$' -fuzz FuzzJudge -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./contract
+	$(GO) test -run '^$$' -fuzz FuzzRoundTrip -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./fixtures/webhook
+
+.PHONY: generate
+generate: ## Write again what is generated: requirement/ids.go and docs/requirements.md
+	$(GO) generate ./requirement
+	$(GO) run ./cmd/crdconform list --output markdown > docs/requirements.md.new
+	mv docs/requirements.md.new docs/requirements.md
+
+.PHONY: clean
+clean: ## Remove what was built and reported
+	rm -rf $(BIN) crdconform-report
