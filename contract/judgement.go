@@ -104,14 +104,14 @@ func Order() []requirement.ID {
 }
 
 // Judged tells whether the judge could look at a requirement.
-func (j Judgement) Judged(id requirement.ID) bool {
+func (j *Judgement) Judged(id requirement.ID) bool {
 	order := Order()
 	at := slices.Index(order, id)
 	return at >= 0 && (j.Stopped == "" || at <= slices.Index(order, j.Stopped))
 }
 
 // Of returns the violations of one requirement.
-func (j Judgement) Of(id requirement.ID) []Violation {
+func (j *Judgement) Of(id requirement.ID) []Violation {
 	var of []Violation
 	for _, v := range j.Violations {
 		if v.Requirement == id {
@@ -122,7 +122,7 @@ func (j Judgement) Of(id requirement.ID) []Violation {
 }
 
 // Rejected returns the first violation for which an API server would fail the client's request, nil if there is none.
-func (j Judgement) Rejected() *Violation {
+func (j *Judgement) Rejected() *Violation {
 	for i := range j.Violations {
 		if j.Violations[i].Severity == Rejected {
 			return &j.Violations[i]

@@ -164,7 +164,7 @@ func invalidStrings(key string, before, after json.RawMessage) string {
 	}
 	var raw map[string]json.RawMessage
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(after, &raw); err != nil {
-		return fmt.Sprintf("%s, which is not a map", clip(string(after)))
+		return clip(string(after)) + ", which is not a map"
 	}
 	values := make(map[string]string, len(raw))
 	for name, value := range raw {

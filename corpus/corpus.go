@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -69,7 +70,7 @@ func Read(r io.Reader) (Corpus, error) {
 		if err != nil {
 			return Corpus{}, fmt.Errorf("samples: document %d: %w", n, err)
 		}
-		if err := c.add(document); err != nil {
+		if err := add(&c, document); err != nil {
 			return Corpus{}, fmt.Errorf("samples: document %d: %w", n, err)
 		}
 	}
@@ -80,7 +81,8 @@ func Read(r io.Reader) (Corpus, error) {
 	return c, nil
 }
 
-func (c *Corpus) add(document []byte) error {
+// add puts a document with an object into a corpus.
+func add(c *Corpus, document []byte) error {
 	object := &unstructured.Unstructured{}
 	raw, err := yaml.YAMLToJSON(document)
 	if err != nil {
@@ -120,7 +122,7 @@ func complete(object *unstructured.Unstructured, n int) *unstructured.Unstructur
 	missing(uid(object, n), "metadata", "uid")
 	missing("2019-09-04T14:03:02Z", "metadata", "creationTimestamp")
 	missing(int64(1), "metadata", "generation")
-	missing(fmt.Sprint(143+n), "metadata", "resourceVersion")
+	missing(strconv.Itoa(143+n), "metadata", "resourceVersion")
 	return object
 }
 

@@ -132,7 +132,7 @@ func TestTimesCountFromDue(t *testing.T) {
 	blocked := make(chan struct{})
 	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if first.CompareAndSwap(false, true) {
-			time.Sleep(stall)
+			<-time.After(stall)
 			close(blocked)
 		}
 		<-blocked

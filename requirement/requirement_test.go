@@ -76,8 +76,20 @@ func TestEveryRowHasAnEntry(t *testing.T) {
 		prefix string
 		count  int
 	}{
-		{"SRV", 19}, {"PRI", 10}, {"DEP", 7}, {"NON", 6}, {"WHC", 24}, {"CRQ", 17}, {"CRS", 22}, {"MUT", 7},
-		{"STO", 9}, {"SVR", 11}, {"MIG", 9}, {"FIN", 7}, {"DEL", 4}, {"LEG", 12},
+		{"SRV", 19},
+		{"PRI", 10},
+		{"DEP", 7},
+		{"NON", 6},
+		{"WHC", 24},
+		{"CRQ", 17},
+		{"CRS", 22},
+		{"MUT", 7},
+		{"STO", 9},
+		{"SVR", 11},
+		{"MIG", 9},
+		{"FIN", 7},
+		{"DEL", 4},
+		{"LEG", 12},
 	} {
 		for n := range group.count {
 			rows = append(rows, fmt.Sprintf("%s-%02d", group.prefix, n+1))

@@ -156,9 +156,9 @@ type recorder struct {
 	done    []suites.Result
 }
 
-func (r *recorder) Started(total int)                          { r.total = total }
-func (r *recorder) SpecStarted(id requirement.ID, text string) { r.started = append(r.started, id) }
-func (r *recorder) SpecDone(result suites.Result)              { r.done = append(r.done, result) }
+func (r *recorder) Started(total int)                       { r.total = total }
+func (r *recorder) SpecStarted(id requirement.ID, _ string) { r.started = append(r.started, id) }
+func (r *recorder) SpecDone(result suites.Result)           { r.done = append(r.done, result) }
 
 func TestProgress(t *testing.T) {
 	r := &recorder{}
@@ -183,10 +183,11 @@ func TestRandomChoicesRepeat(t *testing.T) {
 	draw := func(seed int64, id requirement.ID) uint64 {
 		return suitetest.Env(t, suites.Options{Seed: seed}).Rand(id).Uint64()
 	}
-	if draw(1, someID) != draw(1, someID) {
+	first := draw(1, someID)
+	if again := draw(1, someID); first != again {
 		t.Error("the same seed gave different choices")
 	}
-	if draw(1, someID) == draw(2, someID) || draw(1, someID) == draw(1, requirement.WebhookResponseKind) {
+	if first == draw(2, someID) || first == draw(1, requirement.WebhookResponseKind) {
 		t.Error("other seeds or requirements gave the same choices")
 	}
 }

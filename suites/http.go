@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"time"
 )
@@ -49,9 +50,7 @@ func (e *Env) once(ctx context.Context, method, path string, body []byte, header
 	if err != nil {
 		return Answer{}, err
 	}
-	for name, values := range header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, header)
 	response, err := e.http.Do(request)
 	if err != nil {
 		return Answer{}, err

@@ -53,10 +53,11 @@ func newMiddleman(t *testing.T, handler func(m *middleman, w http.ResponseWriter
 // ask, so that nothing else goes wrong.
 func seen(change func(*http.Request)) tampering {
 	return func(t *testing.T, x *suitetest.Tampered) {
+		t.Helper()
 		x.Exchange = newMiddleman(t, func(m *middleman, w http.ResponseWriter, r *http.Request) {
 			original := suitetest.Body(r)
 			change(r)
-			m.forward(r).Body.Close()
+			m.discard(r)
 			r.Body = io.NopCloser(bytes.NewReader(original))
 			webhook.Handler().ServeHTTP(w, r)
 		}).exchange
@@ -66,17 +67,18 @@ func seen(change func(*http.Request)) tampering {
 // calls makes a fault by which a webhook gets every request n times. What it answers last goes to the API server.
 func calls(n int) tampering {
 	return func(t *testing.T, x *suitetest.Tampered) {
+		t.Helper()
 		x.Exchange = newMiddleman(t, func(m *middleman, w http.ResponseWriter, r *http.Request) {
 			original := suitetest.Body(r)
 			for range n - 1 {
-				m.forward(r).Body.Close()
+				m.discard(r)
 				r.Body = io.NopCloser(bytes.NewReader(original))
 			}
 			if n == 0 {
 				webhook.Handler().ServeHTTP(w, r)
 				return
 			}
-			pass(w, m.forward(r))
+			m.pass(w, r)
 		}).exchange
 	}
 }
@@ -84,7 +86,8 @@ func calls(n int) tampering {
 // callsNeedlessly makes a fault by which a webhook is called with every request for an object.
 func callsNeedlessly() tampering {
 	return func(t *testing.T, x *suitetest.Tampered) {
-		m := newMiddleman(t, func(m *middleman, w http.ResponseWriter, r *http.Request) { pass(w, m.forward(r)) })
+		t.Helper()
+		m := newMiddleman(t, func(m *middleman, w http.ResponseWriter, r *http.Request) { m.pass(w, r) })
 		x.Exchange = func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if about := suitetest.About(r); about.Objects && about.Name != "" {
 				group := strings.Split(strings.Trim(r.URL.Path, "/"), "/")[1]
@@ -92,14 +95,22 @@ func callsNeedlessly() tampering {
 				if err != nil {
 					return nil, err
 				}
-				m.forward(call).Body.Close()
+				m.discard(call)
 			}
 			return m.exchange(r, next)
 		}
 	}
 }
 
-func pass(w http.ResponseWriter, response *http.Response) {
+// discard sends a call on and has no use for the answer.
+func (m *middleman) discard(r *http.Request) {
+	response := m.forward(r)
+	response.Body.Close()
+}
+
+// pass sends a call on and passes the answer back.
+func (m *middleman) pass(w http.ResponseWriter, r *http.Request) {
+	response := m.forward(r)
 	defer response.Body.Close()
 	w.WriteHeader(response.StatusCode)
 	io.Copy(w, response.Body)
@@ -155,7 +166,9 @@ func (m *middleman) forward(r *http.Request) *http.Response {
 	if !found {
 		return suitetest.Answer(r, http.StatusNotFound, []byte("{}"))
 	}
-	call, err := http.NewRequestWithContext(context.Background(), r.Method, h.url, bytes.NewReader(suitetest.Body(r)))
+	// What calls may give up before the answer is there, and the webhook is to have been asked all the same.
+	ctx := context.WithoutCancel(r.Context())
+	call, err := http.NewRequestWithContext(ctx, r.Method, h.url, bytes.NewReader(suitetest.Body(r)))
 	if err != nil {
 		return suitetest.Answer(r, http.StatusBadGateway, []byte("{}"))
 	}

@@ -3,7 +3,9 @@ package suites
 import (
 	"context"
 	"fmt"
+	"strconv"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -106,3 +108,30 @@ func (o Objects) Each(ctx context.Context, pageSize int64, visit func(*unstructu
 		return visit(item)
 	})
 }
+
+// Count is the annotation that CountUp counts in.
+const Count = "count"
+
+// CountUp adds one to the annotation Count of an object by reading the object and putting it back. Conflicts with other
+// writers are what optimistic locking is for and start it anew; any other error ends it.
+func (o Objects) CountUp(ctx context.Context, name string) error {
+	for {
+		object, err := o.Get(ctx, name)
+		if err != nil {
+			return err
+		}
+		annotations := object.GetAnnotations()
+		n, err := strconv.Atoi(annotations[Count])
+		if err != nil {
+			return fmt.Errorf("%s lost its count: %w", name, err)
+		}
+		annotations[Count] = strconv.Itoa(n + 1)
+		object.SetAnnotations(annotations)
+		if _, err = o.Update(ctx, object); !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+}
+
+// ErrorOf drops what a request returns besides its error.
+func ErrorOf[T any](_ T, err error) error { return err }

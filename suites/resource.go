@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -53,15 +54,11 @@ func (r *Resource) Everywhere(version string) dynamic.NamespaceableResourceInter
 
 // Path is the REST path of the objects at a version, or of one of them if a name is given.
 func (r *Resource) Path(version string, name ...string) string {
-	path := "/apis/" + r.group + "/" + version
+	parts := []string{"/apis", r.group, version}
 	if r.namespaced {
-		path += "/namespaces/" + Namespace
+		parts = append(parts, "namespaces", Namespace)
 	}
-	path += "/" + r.plural
-	for _, n := range name {
-		path += "/" + n
-	}
-	return path
+	return strings.Join(slices.Concat(parts, []string{r.plural}, name), "/")
 }
 
 // Object returns a documented object made fit for the resource at a version: that is, with its group, and with the

@@ -42,11 +42,11 @@ type tampering func(*testing.T, *suitetest.Tampered)
 // TestServerFaultsAreCaught proves that every spec which binds an API server can fail. Other than with the faults of the
 // webhook, a fault of the server may be noticed by specs that are not listed with it.
 func TestServerFaultsAreCaught(t *testing.T) {
-	real := suitetest.Cluster(t, embedded.Options{}).(*embedded.Cluster)
+	genuine := suitetest.Cluster(t, embedded.Options{}).(*embedded.Cluster)
 	caught := map[requirement.ID]bool{}
 	for n, fault := range serverFaults() {
 		t.Run(fault.name, func(t *testing.T) {
-			tampered := &suitetest.Tampered{Cluster: real}
+			tampered := &suitetest.Tampered{Cluster: genuine}
 			fault.tamper(t, tampered)
 			env := suitetest.Env(t, suites.Options{
 				Cluster: tampered,
@@ -135,20 +135,22 @@ func acceptingFaults() []serverFault {
 	definitions := func(r suitetest.Request) bool { return r.Definition && r.Method != http.MethodGet }
 	writes := func(r suitetest.Request) bool { return r.Objects && r.Method != http.MethodGet }
 	return []serverFault{
-		{"accepts definitions that are invalid", slices.Concat(
-			slices.DeleteFunc(matching("versions.definition."), func(id requirement.ID) bool {
-				return id == requirement.VersionsDefinitionSchemaPerVersion
-			}),
-			matching("versions.deprecation.text-", "conversion.client.url-s", "conversion.client.url-u", "conversion.client.url-f", "conversion.client.url-q",
-				"conversion.client.url-and", "conversion.client.url-or", "conversion.request.versions-required", "conversion.request.versions-unique"),
-			[]requirement.ID{
-				requirement.VersionsManifestsLiteralRejected, requirement.ConversionNoneWebhookStanzaRejected, requirement.ConversionStrategyUnknownRejected,
-				requirement.ConversionClientWebhookRequired, requirement.ConversionClientServiceNameRequired, requirement.ConversionClientServiceNamespaceRequired,
-				requirement.ConversionClientServicePortRange, requirement.ConversionClientServicePathSlash, requirement.ConversionClientPreserveUnknownFields,
-				requirement.ConversionClientCABundleInvalidUpdate, requirement.ConversionRequestVersionsNoneSupported,
-				requirement.StorageStoredVersionsUnknownBlocks, requirement.LifecycleRemovalStoredVersionKept, requirement.LifecycleLegacyV1beta1Manifest,
-			}),
-			answered(definitions, 400, 499, http.StatusCreated, nil)},
+		{
+			"accepts definitions that are invalid", slices.Concat(
+				slices.DeleteFunc(matching("versions.definition."), func(id requirement.ID) bool {
+					return id == requirement.VersionsDefinitionSchemaPerVersion
+				}),
+				matching("versions.deprecation.text-", "conversion.client.url-s", "conversion.client.url-u", "conversion.client.url-f", "conversion.client.url-q",
+					"conversion.client.url-and", "conversion.client.url-or", "conversion.request.versions-required", "conversion.request.versions-unique"),
+				[]requirement.ID{
+					requirement.VersionsManifestsLiteralRejected, requirement.ConversionNoneWebhookStanzaRejected, requirement.ConversionStrategyUnknownRejected,
+					requirement.ConversionClientWebhookRequired, requirement.ConversionClientServiceNameRequired, requirement.ConversionClientServiceNamespaceRequired,
+					requirement.ConversionClientServicePortRange, requirement.ConversionClientServicePathSlash, requirement.ConversionClientPreserveUnknownFields,
+					requirement.ConversionClientCABundleInvalidUpdate, requirement.ConversionRequestVersionsNoneSupported,
+					requirement.StorageStoredVersionsUnknownBlocks, requirement.LifecycleRemovalStoredVersionKept, requirement.LifecycleLegacyV1beta1Manifest,
+				}),
+			answered(definitions, 400, 499, http.StatusCreated, nil),
+		},
 		{"accepts objects that are invalid", []requirement.ID{
 			requirement.VersionsDefinitionSchemaPerVersion, requirement.VersionsServingKind, requirement.LifecycleFinalizersOnlyRemoved,
 		}, answered(writes, 400, 499, http.StatusCreated, nil)},
@@ -166,23 +168,25 @@ func acceptingFaults() []serverFault {
 			func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "v1", "kind": "List", "metadata": map[string]any{}, "items": []any{}}
 			})},
-		{"hides that conversions failed", slices.Concat(
-			[]requirement.ID{
-				requirement.ConversionClientServerName, requirement.ConversionClientSystemRoots, requirement.ConversionClientCABundleWrong,
-				requirement.ConversionRequestVersionsNoneSupportedStored, requirement.ConversionFailureMessage, requirement.ConversionFailureClientDeadline,
-				requirement.LifecycleRemovalTooEarly,
-			},
-			matching("conversion.failure.blocks"),
-			[]requirement.ID{
-				requirement.ConversionResponseHTTPStatus, requirement.ConversionResponseReviewVersion, requirement.ConversionResponseStanza,
-				requirement.ConversionResponseUID, requirement.ConversionResponseStatus, requirement.ConversionResponseAllObjects,
-				requirement.ConversionResponseAPIVersion, requirement.ConversionResponseKind, requirement.ConversionResponseBody,
-				requirement.ConversionMetadataName, requirement.ConversionMetadataNamespace, requirement.ConversionMetadataUID,
-				requirement.ConversionMetadataRequired, requirement.ConversionMetadataLabelsValidated, requirement.ConversionMetadataAnnotationsValidated,
-			}),
+		{
+			"hides that conversions failed", slices.Concat(
+				[]requirement.ID{
+					requirement.ConversionClientServerName, requirement.ConversionClientSystemRoots, requirement.ConversionClientCABundleWrong,
+					requirement.ConversionRequestVersionsNoneSupportedStored, requirement.ConversionFailureMessage, requirement.ConversionFailureClientDeadline,
+					requirement.LifecycleRemovalTooEarly,
+				},
+				matching("conversion.failure.blocks"),
+				[]requirement.ID{
+					requirement.ConversionResponseHTTPStatus, requirement.ConversionResponseReviewVersion, requirement.ConversionResponseStanza,
+					requirement.ConversionResponseUID, requirement.ConversionResponseStatus, requirement.ConversionResponseAllObjects,
+					requirement.ConversionResponseAPIVersion, requirement.ConversionResponseKind, requirement.ConversionResponseBody,
+					requirement.ConversionMetadataName, requirement.ConversionMetadataNamespace, requirement.ConversionMetadataUID,
+					requirement.ConversionMetadataRequired, requirement.ConversionMetadataLabelsValidated, requirement.ConversionMetadataAnnotationsValidated,
+				}),
 			answered(func(r suitetest.Request) bool { return r.Objects }, 500, 599, 200, func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
-			})},
+			}),
+		},
 	}
 }
 

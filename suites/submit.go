@@ -50,7 +50,7 @@ func BeInvalidAt(fields ...string) types.GomegaMatcher {
 
 // invalidFields returns the fields that an error names.
 func invalidFields(err error) []string {
-	status, ok := err.(apierrors.APIStatus) //nolint:errorlint // clients return it as it is
+	status, ok := err.(apierrors.APIStatus)
 	if !ok || status.Status().Details == nil {
 		return nil
 	}

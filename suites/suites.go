@@ -38,6 +38,7 @@ func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecC
 	if !e.selects(id) {
 		return
 	}
+	//nolint:forbidigo // this is what everybody else is to use
 	ginkgo.It(text, ginkgo.Offset(2), ginkgo.Label(label(id)), ginkgo.SpecTimeout(specTimeout), func(ctx ginkgo.SpecContext) {
 		e.skipUnlessApplicable(r)
 		body(ctx)

@@ -94,7 +94,7 @@ func verdictOf(r types.SpecReport) (requirement.Verdict, string) {
 		return requirement.Errored, r.Failure.Message
 	case types.SpecStatePanicked:
 		return requirement.Errored, "the spec panicked: " + r.Failure.ForwardedPanic
-	case types.SpecStateInterrupted, types.SpecStateAborted:
+	case types.SpecStateInterrupted, types.SpecStateAborted, types.SpecStateInvalid, types.SpecStatePending:
 		return requirement.Unknown, "it was interrupted"
 	}
 	return requirement.Unknown, "it was not run"

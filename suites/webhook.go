@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"slices"
@@ -58,7 +58,7 @@ func newHost(ctx context.Context, c cluster.Cluster) (*host, error) {
 		Handler:   h,
 		TLSConfig: &tls.Config{GetCertificate: h.certificate, MinVersion: tls.VersionTLS12},
 		// Handshakes that fail are what some specs want to see.
-		ErrorLog: log.New(io.Discard, "", 0),
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 	}
 	go h.server.ServeTLS(listener, "", "") //nolint:errcheck // it ends with the server
 	return h, nil
@@ -77,8 +77,8 @@ func (h *host) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error)
 	names := h.names
 	if name := hello.ServerName; name != "" {
 		names = []string{name}
-		if strings.HasPrefix(name, WrongName) {
-			names = []string{strings.TrimPrefix(name, WrongName)}
+		if other, wrong := strings.CutPrefix(name, WrongName); wrong {
+			names = []string{other}
 		}
 	}
 	pair, err := h.authority.Server(names...)

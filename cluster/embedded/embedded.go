@@ -98,6 +98,7 @@ func (c *Cluster) up(ctx context.Context) error {
 	if c.etcd, err = startEtcd(ctx, filepath.Join(c.dir, "etcd")); err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	//nolint:contextcheck // the server lives on when this call is over
 	if c.server, err = startServer(serverConfig{
 		dir:        c.dir,
 		authority:  c.authority,

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"net"
 	"net/url"
@@ -25,20 +24,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/klog/v2"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/fixtures"
 )
 
 func TestMain(m *testing.M) {
-	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
-	klog.InitFlags(flags)
-	if err := flags.Parse([]string{"--logtostderr=false", "--stderrthreshold=FATAL"}); err != nil {
+	if err := LogTo(io.Discard); err != nil {
 		panic(err)
 	}
-	klog.SetOutput(io.Discard)
-	os.Exit(m.Run())
+	m.Run()
 }
 
 func start(t *testing.T, options Options) *Cluster {
@@ -88,12 +83,17 @@ func objects(t *testing.T, c *Cluster) dynamic.ResourceInterface {
 
 func eventually(t *testing.T, condition func() error) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.After(30 * time.Second)
+	for {
 		err := condition()
 		if err == nil {
 			return
 		}
-		if time.Now().After(deadline) {
+		select {
+		case <-poll.C:
+		case <-deadline:
 			t.Fatal(err)
 		}
 	}
@@ -318,7 +318,7 @@ func TestSeveralAtOnce(t *testing.T) {
 
 func TestKeptDirectory(t *testing.T) {
 	// Sockets have short names, so the directory of the test would not do.
-	dir, err := os.MkdirTemp("", "crdconform-test-")
+	dir, err := os.MkdirTemp("", "crdconform-test-") //nolint:usetesting // its names are too long
 	if err != nil {
 		t.Fatal(err)
 	}

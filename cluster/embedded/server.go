@@ -182,7 +182,7 @@ func (c *connections) Accept() (net.Conn, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.broken {
-		accepted.Close() //nolint:errcheck // breaking it is the point
+		accepted.Close() // breaking it is the point
 		return tracked, nil
 	}
 	if c.open == nil {
@@ -199,7 +199,7 @@ func (c *connections) breakAll() {
 	c.open, c.broken = nil, true
 	c.mu.Unlock()
 	for connection := range open {
-		connection.Close() //nolint:errcheck // breaking it is the point
+		connection.Close() // breaking it is the point
 	}
 }
 

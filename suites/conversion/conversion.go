@@ -25,9 +25,6 @@ func register(env *suites.Env) {
 
 type definition = apiextensionsv1.CustomResourceDefinition
 
-// without drops what a request returns besides its error.
-func without[T any](_ T, err error) error { return err }
-
 // failConversion matches the error of a request whose conversion failed.
 func failConversion() types.GomegaMatcher {
 	return MatchError(ContainSubstring("conversion webhook for "))

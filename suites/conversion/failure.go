@@ -112,7 +112,7 @@ func spares(env *suites.Env) {
 			object := broken(ctx, crd)
 			Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion())
 			crd.Webhook.Mend()
-			Eventually(ctx, func() error { return without(crd.At("v1").Get(ctx, "local-crontab")) }).Should(Succeed())
+			Eventually(ctx, func() error { return suites.ErrorOf(crd.At("v1").Get(ctx, "local-crontab")) }).Should(Succeed())
 			object.Object["port"] = "4321"
 			Expect(crd.At("v1").Update(ctx, object)).To(HaveField("Object", HaveKeyWithValue("port", "4321")))
 		})

@@ -131,7 +131,7 @@ func reviewVersions(env *suites.Env) {
 			changed := strings.Replace(string(stored.Data), `["v1","v1beta1"]`, `["v2"]`, 1)
 			Expect(changed).NotTo(Equal(string(stored.Data)))
 			env.Require(env.Storage().Overwrite(ctx, key, []byte(changed)), "changing the definition in storage")
-			Eventually(ctx, func() error { return without(crd.At("v1").Get(ctx, "local-crontab")) }).
+			Eventually(ctx, func() error { return suites.ErrorOf(crd.At("v1").Get(ctx, "local-crontab")) }).
 				Should(MatchError(ContainSubstring("no supported conversion review versions")))
 		})
 }
@@ -180,13 +180,13 @@ func content(env *suites.Env) {
 	})
 
 	sent.It(requirement.ConversionRequestPartialObjects, "has a manager of fields give them up at another version", func(ctx SpecContext, crd *suites.Resource) {
-		env.Require(without(crd.At("v1beta1").Apply(ctx, fixtures.LocalCronTab.At("v1beta1"), "crdconform")), "applying hostPort at v1beta1")
+		env.Require(suites.ErrorOf(crd.At("v1beta1").Apply(ctx, fixtures.LocalCronTab.At("v1beta1"), "crdconform")), "applying hostPort at v1beta1")
 		labelled := fixtures.LocalCronTab.At("v1")
 		labelled.SetLabels(map[string]string{"app": "crontab"})
 		delete(labelled.Object, "host")
 		delete(labelled.Object, "port")
 		crd.Webhook.Forget()
-		env.Require(without(crd.At("v1").Apply(ctx, labelled, "crdconform")), "applying a label and no other field at v1")
+		env.Require(suites.ErrorOf(crd.At("v1").Apply(ctx, labelled, "crdconform")), "applying a label and no other field at v1")
 		var bare []*unstructured.Unstructured
 		for _, r := range crd.Webhook.Received() {
 			for _, object := range objectsOf(env, r) {

@@ -46,7 +46,7 @@ func deletion(env *suites.Env) {
 		stable.It(requirement.LifecycleDeletionNotFound, "deletes a definition and lists its objects", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1", fixtures.MyNewCronObject.At("v1"))
 			deleted(ctx, crd)
-			Eventually(ctx, func() error { return without(crd.At("v1").List(ctx)) }).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
+			Eventually(ctx, func() error { return suites.ErrorOf(crd.At("v1").List(ctx)) }).Should(MatchError(apierrors.IsNotFound, "IsNotFound"))
 			Expect(crd.At("v1").Get(ctx, "my-new-cron-object")).Error().To(MatchError(apierrors.IsNotFound, "IsNotFound"))
 		})
 
@@ -55,7 +55,7 @@ func deletion(env *suites.Env) {
 			deleted(ctx, crd)
 			again := stable.Add(ctx, requirement.LifecycleDeletionRecreatedEmpty)
 			Expect(again.Name()).To(Equal(crd.Name()))
-			Eventually(ctx, func() error { return without(again.At("v1").List(ctx)) }).Should(Succeed())
+			Eventually(ctx, func() error { return suites.ErrorOf(again.At("v1").List(ctx)) }).Should(Succeed())
 			Expect(again.At("v1").List(ctx)).To(BeEmpty())
 		})
 

@@ -57,7 +57,7 @@ func finalizers(env *suites.Env) {
 				ctx, warnings := suites.CollectWarnings(ctx)
 				Expect(crd.At("v1").Create(ctx, o)).Error().NotTo(HaveOccurred())
 				DeferCleanup(func(ctx SpecContext) error {
-					return without(crd.At("v1").MergePatch(ctx, name, `{"metadata": {"finalizers": null}}`))
+					return suites.ErrorOf(crd.At("v1").MergePatch(ctx, name, `{"metadata": {"finalizers": null}}`))
 				})
 				return warnings.Texts()
 			}
@@ -79,7 +79,7 @@ func finalizers(env *suites.Env) {
 			o.SetFinalizers([]string{finalizer, "stable.example.com/second"})
 			crd.Create(ctx, "v1", o)
 			DeferCleanup(func(ctx SpecContext) error {
-				return without(crd.At("v1").MergePatch(ctx, object, `{"metadata": {"finalizers": null}}`))
+				return suites.ErrorOf(crd.At("v1").MergePatch(ctx, object, `{"metadata": {"finalizers": null}}`))
 			})
 			kept := marked(ctx, crd)
 			kept.SetFinalizers(append(kept.GetFinalizers(), "stable.example.com/third"))

@@ -20,6 +20,3 @@ func register(env *suites.Env) {
 }
 
 type definition = apiextensionsv1.CustomResourceDefinition
-
-// without drops what a request returns besides its error.
-func without[T any](_ T, err error) error { return err }

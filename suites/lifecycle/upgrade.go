@@ -91,7 +91,7 @@ func population(ctx context.Context, crd *suites.Resource, n int) {
 func named(name string) *unstructured.Unstructured {
 	object := fixtures.LocalCronTab.At("v1beta1")
 	object.SetName(name)
-	object.SetAnnotations(map[string]string{"count": "0"})
+	object.SetAnnotations(map[string]string{suites.Count: "0"})
 	return object
 }
 
@@ -107,26 +107,6 @@ func rewrite(ctx context.Context, objects suites.Objects) error {
 	})
 }
 
-// count counts the annotation of an object up by one, again and again while others write in between.
-func count(ctx context.Context, objects suites.Objects, name string) error {
-	for {
-		object, err := objects.Get(ctx, name)
-		if err != nil {
-			return err
-		}
-		annotations := object.GetAnnotations()
-		n, err := strconv.Atoi(annotations["count"])
-		if err != nil {
-			return fmt.Errorf("%s lost its count: %w", name, err)
-		}
-		annotations["count"] = strconv.Itoa(n + 1)
-		object.SetAnnotations(annotations)
-		if _, err = objects.Update(ctx, object); !apierrors.IsConflict(err) {
-			return err
-		}
-	}
-}
-
 func concurrentUpgrade(ctx SpecContext, crd *suites.Resource) {
 	const n = 12
 	population(ctx, crd, 3*n)
@@ -137,11 +117,11 @@ func concurrentUpgrade(ctx SpecContext, crd *suites.Resource) {
 	clients.Go(func() { errs <- rewrite(ctx, crd.At("v1")) })
 	clients.Go(func() {
 		errs <- each(n, func(i int) error {
-			return without(crd.At("v1beta1").Create(ctx, named(fmt.Sprintf("new-%d", i))))
+			return suites.ErrorOf(crd.At("v1beta1").Create(ctx, named(fmt.Sprintf("new-%d", i))))
 		})
 	})
 	clients.Go(func() {
-		errs <- each(n, func(i int) error { return count(ctx, crd.At("v1beta1"), fmt.Sprintf("crontab-%d", i)) })
+		errs <- each(n, func(i int) error { return crd.At("v1beta1").CountUp(ctx, fmt.Sprintf("crontab-%d", i)) })
 	})
 	clients.Go(func() {
 		errs <- each(n, func(i int) error { return crd.At("v1").Delete(ctx, fmt.Sprintf("crontab-%d", n+i)) })
@@ -194,7 +174,7 @@ func clientsDuringUpgrade(ctx SpecContext, crd *suites.Resource) {
 					tallies <- t
 					return
 				default:
-					if t.err = count(ctx, crd.At(version), "crontab-0"); t.err == nil {
+					if t.err = crd.At(version).CountUp(ctx, "crontab-0"); t.err == nil {
 						t.counted++
 					}
 				}

@@ -3,11 +3,8 @@ package suitetest
 
 import (
 	"context"
-	"flag"
 	"io"
 	"testing"
-
-	"k8s.io/klog/v2"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
@@ -27,7 +24,9 @@ func Run(t *testing.T, area suites.Area) {
 // Cluster starts an embedded API server that stops with the test.
 func Cluster(t *testing.T, options embedded.Options) cluster.Cluster {
 	t.Helper()
-	silence(t)
+	if err := embedded.LogTo(io.Discard); err != nil {
+		t.Fatal(err)
+	}
 	c, err := embedded.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
@@ -38,17 +37,6 @@ func Cluster(t *testing.T, options embedded.Options) cluster.Cluster {
 		}
 	})
 	return c
-}
-
-// silence keeps the log of the API server, which is of use to nobody here, out of the test's output.
-func silence(t *testing.T) {
-	t.Helper()
-	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
-	klog.InitFlags(flags)
-	if err := flags.Parse([]string{"--logtostderr=false", "--stderrthreshold=FATAL"}); err != nil {
-		t.Fatal(err)
-	}
-	klog.SetOutput(io.Discard)
 }
 
 // Subject starts the reference webhook, with faults if any are given, as the webhook under test.

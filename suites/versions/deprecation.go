@@ -41,9 +41,6 @@ func failing(request func(ctx context.Context) error) func(ctx context.Context) 
 	}
 }
 
-// without drops what a request returns besides its error.
-func without[T any](_ T, err error) error { return err }
-
 func warnedVerbs(env *suites.Env) {
 	deprecated := env.With(fixtures.Deprecation, fixtures.WithSubresources())
 	warned := ConsistOf(customText)
@@ -52,8 +49,8 @@ func warnedVerbs(env *suites.Env) {
 		"gets, lists and watches at a deprecated version", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))
 			objects := crd.At("v1alpha1")
-			Expect(warnings(ctx, func(ctx context.Context) error { return without(objects.Get(ctx, "local-crontab")) })).To(warned)
-			Expect(warnings(ctx, func(ctx context.Context) error { return without(objects.List(ctx)) })).To(warned)
+			Expect(warnings(ctx, func(ctx context.Context) error { return suites.ErrorOf(objects.Get(ctx, "local-crontab")) })).To(warned)
+			Expect(warnings(ctx, func(ctx context.Context) error { return suites.ErrorOf(objects.List(ctx)) })).To(warned)
 			Expect(warnings(ctx, func(ctx context.Context) error {
 				watch, err := objects.Watch(ctx)
 				if err == nil {
@@ -72,12 +69,12 @@ func warnedVerbs(env *suites.Env) {
 				return err
 			})).To(warned)
 			object.Object["port"] = "4321"
-			Expect(warnings(ctx, func(ctx context.Context) error { return without(objects.Update(ctx, object)) })).To(warned)
+			Expect(warnings(ctx, func(ctx context.Context) error { return suites.ErrorOf(objects.Update(ctx, object)) })).To(warned)
 			Expect(warnings(ctx, func(ctx context.Context) error {
-				return without(objects.MergePatch(ctx, "local-crontab", `{"port": "1234"}`))
+				return suites.ErrorOf(objects.MergePatch(ctx, "local-crontab", `{"port": "1234"}`))
 			})).To(warned)
 			Expect(warnings(ctx, func(ctx context.Context) error {
-				return without(objects.Apply(ctx, fixtures.RemoteCronTab.At("v1"), "crdconform"))
+				return suites.ErrorOf(objects.Apply(ctx, fixtures.RemoteCronTab.At("v1"), "crdconform"))
 			})).To(warned)
 		})
 
@@ -98,21 +95,21 @@ func warnedVerbs(env *suites.Env) {
 			objects := crd.At("v1alpha1")
 			for _, subresource := range []string{"status", "scale"} {
 				Expect(warnings(ctx, func(ctx context.Context) error {
-					return without(objects.Get(ctx, "local-crontab", subresource))
+					return suites.ErrorOf(objects.Get(ctx, "local-crontab", subresource))
 				})).To(warned, "get "+subresource)
 			}
 			Expect(warnings(ctx, func(ctx context.Context) error {
-				return without(objects.MergePatch(ctx, "local-crontab", `{"status": {"replicas": 1}}`, "status"))
+				return suites.ErrorOf(objects.MergePatch(ctx, "local-crontab", `{"status": {"replicas": 1}}`, "status"))
 			})).To(warned)
 			Expect(warnings(ctx, func(ctx context.Context) error {
-				return without(objects.MergePatch(ctx, "local-crontab", `{"spec": {"replicas": 2}}`, "scale"))
+				return suites.ErrorOf(objects.MergePatch(ctx, "local-crontab", `{"spec": {"replicas": 2}}`, "scale"))
 			})).To(warned)
 		})
 
 	deprecated.It(requirement.VersionsDeprecationErrorsWarned,
 		"asks for an object that does not exist at a deprecated version", func(ctx SpecContext, crd *suites.Resource) {
 			Expect(warnings(ctx, failing(func(ctx context.Context) error {
-				return without(crd.At("v1alpha1").Get(ctx, "no-such-crontab"))
+				return suites.ErrorOf(crd.At("v1alpha1").Get(ctx, "no-such-crontab"))
 			}))).To(warned)
 		})
 
@@ -139,7 +136,7 @@ func roundOfVerbs(ctx context.Context, objects suites.Objects) error {
 
 func texts(env *suites.Env) {
 	listed := func(ctx SpecContext, crd *suites.Resource, version string) []string {
-		return warnings(ctx, func(ctx context.Context) error { return without(crd.At(version).List(ctx)) })
+		return warnings(ctx, func(ctx context.Context) error { return suites.ErrorOf(crd.At(version).List(ctx)) })
 	}
 	only := func(text ...string) types.GomegaMatcher { return ConsistOf(strings.Join(text, "")) }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 
 	"github.com/google/go-cmp/cmp"
@@ -128,9 +129,9 @@ func (p *prober) integers(ctx SpecContext) {
 			fields, err := json.Marshal(fieldsOf(p.decode(raw)))
 			p.env.Require(err, "encoding an object")
 			switch {
-			case strings.Contains(string(fields), fmt.Sprint(large)):
+			case strings.Contains(string(fields), strconv.FormatInt(large, 10)):
 				seen = true
-			case strings.Contains(string(fields), fmt.Sprint(large-1)) || strings.Contains(string(fields), "9.007199254740992e+15"):
+			case strings.Contains(string(fields), strconv.FormatInt(large-1, 10)) || strings.Contains(string(fields), "9.007199254740992e+15"):
 				p.fail(x, fmt.Sprintf("%s: object %d: expected %d, got it as %d: %s", x.what, i, large, large-1, fields))
 			}
 		}

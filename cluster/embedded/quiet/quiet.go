@@ -6,12 +6,15 @@
 // import paths, and this one needs less than the API server does and comes before it in the alphabet.
 package quiet
 
-import "go.etcd.io/etcd/client/pkg/v3/logutil"
+import (
+	"go.etcd.io/etcd/client/pkg/v3/logutil"
+	"go.uber.org/zap"
+)
 
-var _ = discard()
+var _ = discard(&logutil.DefaultZapLoggerConfig)
 
-func discard() struct{} {
-	logutil.DefaultZapLoggerConfig.OutputPaths = []string{"/dev/null"}
-	logutil.DefaultZapLoggerConfig.ErrorOutputPaths = []string{"/dev/null"}
-	return struct{}{}
+func discard(config *zap.Config) *zap.Config {
+	config.OutputPaths = []string{"/dev/null"}
+	config.ErrorOutputPaths = []string{"/dev/null"}
+	return config
 }
