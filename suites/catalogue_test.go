@@ -22,7 +22,7 @@ func TestCatalogueAndSpecsAgree(t *testing.T) {
 			if spec.Requirement.Area() != area.Name {
 				t.Errorf("%s has its spec in the area %s", spec.Requirement, area.Name)
 			}
-			if spec.Text == "" || !strings.Contains(spec.Location, ".go:") {
+			if spec.Text == "" || !strings.HasPrefix(spec.Location, "suites/"+area.Name+"/") {
 				t.Errorf("%s: the spec has no text or no place: %+v", spec.Requirement, spec)
 			}
 		}

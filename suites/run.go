@@ -159,7 +159,7 @@ func outcomeOf(ctx context.Context, report types.Report) (Outcome, error) {
 type Spec struct {
 	Requirement requirement.ID
 	Text        string // what it does
-	Location    string // file:line
+	Location    string // file:line, below the root of the module
 }
 
 // Preview returns the specs of the areas in the order of their declaration, without running any.
@@ -170,7 +170,7 @@ func Preview(areas []Area) []Spec {
 	var specs []Spec
 	for _, r := range ginkgo.PreviewSpecs("crdconform").SpecReports {
 		if id, ok := requirementOf(r); ok {
-			specs = append(specs, Spec{id, r.LeafNodeText, r.LeafNodeLocation.String()})
+			specs = append(specs, Spec{id, r.LeafNodeText, where(r.LeafNodeLocation)})
 		}
 	}
 	return specs

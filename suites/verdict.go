@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -16,7 +17,7 @@ type Result struct {
 	Text        string // what the spec does
 	Verdict     requirement.Verdict
 	Reason      string // why the verdict is not Passed; empty when it is
-	Location    string // file:line of the spec, and of the failure if there was one
+	Location    string // file:line below the root of the module, of the spec, and of the failure if there was one
 	Started     time.Time
 	Duration    time.Duration
 	Output      string // what the spec logged
@@ -45,14 +46,14 @@ func resultOf(r types.SpecReport) (Result, bool) {
 	result := Result{
 		Requirement: id,
 		Text:        r.LeafNodeText,
-		Location:    r.LeafNodeLocation.String(),
+		Location:    where(r.LeafNodeLocation),
 		Started:     r.StartTime,
 		Duration:    r.RunTime,
 		Output:      r.CapturedGinkgoWriterOutput,
 	}
 	result.Verdict, result.Reason = verdictOf(r)
 	if result.Verdict == requirement.Failed || result.Verdict == requirement.Errored {
-		result.Location = r.Failure.Location.String()
+		result.Location = where(r.Failure.Location)
 	}
 	for _, entry := range r.ReportEntries {
 		if attachment, ok := entry.GetRawValue().(Attachment); ok {
@@ -98,4 +99,11 @@ func verdictOf(r types.SpecReport) (requirement.Verdict, string) {
 		return requirement.Unknown, "it was interrupted"
 	}
 	return requirement.Unknown, "it was not run"
+}
+
+// where is a place in the source, below the root of the module: where that lay when crdconform was built tells nobody
+// anything.
+func where(at types.CodeLocation) string {
+	_, here, _, _ := runtime.Caller(0)
+	return strings.TrimPrefix(at.String(), strings.TrimSuffix(here, "suites/verdict.go"))
 }
