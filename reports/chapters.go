@@ -1,6 +1,10 @@
 package reports
 
-import "github.com/crdconform/crdconform/requirement"
+import (
+	"slices"
+
+	"github.com/crdconform/crdconform/requirement"
+)
 
 // Chapter is the results of one area.
 type Chapter struct {
@@ -37,10 +41,8 @@ func (c Chapter) Count(v requirement.Verdict) int {
 func (r *Report) With(verdicts ...requirement.Verdict) []Result {
 	var found []Result
 	for _, result := range r.Results {
-		for _, v := range verdicts {
-			if result.Verdict == v {
-				found = append(found, result)
-			}
+		if slices.Contains(verdicts, result.Verdict) {
+			found = append(found, result)
 		}
 	}
 	return found

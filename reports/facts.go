@@ -56,10 +56,9 @@ func (l *Load) Rows() []Row {
 func (l *Load) Headline() string {
 	text := fmt.Sprintf("%g requests a second of %d objects for %g s, %s to %s in ConversionReview %s over %s: %d requests, %.0f objects a second",
 		l.Rate, l.Batch, l.Duration, l.From, l.To, l.ReviewVersion, l.HTTP, l.Requests, l.ObjectsPerSecond)
-	switch {
-	case l.Failed == 0:
+	if l.Failed == 0 {
 		text += ", none failed"
-	default:
+	} else {
 		var kinds []string
 		for _, kind := range slices.Sorted(maps.Keys(l.Errors)) {
 			kinds = append(kinds, fmt.Sprintf("%d %s", l.Errors[kind], kind))

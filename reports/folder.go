@@ -1,68 +1,155 @@
 package reports
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
+	"strings"
 )
+
+// evidence is where in the folder the files of results are.
+const evidence = "exchanges/"
 
 // Folder is where the forms of a report are written.
 type Folder string
 
 // Open makes the folder if it is missing, and fails when nothing can be written there: better now than when the run is
-// over.
-func Open(path string) (Folder, error) {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+// over. It removes what an earlier run wrote there, and nothing else, so that no stale file is taken for a new one.
+func Open(name string) (Folder, error) {
+	if err := os.MkdirAll(name, 0o755); err != nil {
 		return "", fmt.Errorf("report folder: %w; give another one by --report-dir", err)
 	}
-	probe, err := os.CreateTemp(path, ".crdconform-*")
+	probe, err := os.CreateTemp(name, ".crdconform-*")
 	if err != nil {
-		return "", fmt.Errorf("report folder %s: nothing can be written there (%w); give another one by --report-dir", path, err)
+		return "", fmt.Errorf("report folder %s: nothing can be written there (%w); give another one by --report-dir", name, err)
 	}
-	return Folder(path), errors.Join(probe.Close(), os.Remove(probe.Name()))
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name()), Folder(name).clear()); err != nil {
+		return "", fmt.Errorf("report folder %s: %w; give another one by --report-dir", name, err)
+	}
+	return Folder(name), nil
+}
+
+// clear removes the files of the run whose report is in the folder.
+func (f Folder) clear() error {
+	root, err := os.OpenRoot(string(f))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range stale(root) {
+		errs = append(errs, remove(root, name))
+	}
+	return errors.Join(append(errs, root.Close())...)
+}
+
+// stale returns the files of an earlier run. Without a report of ours, nothing in the folder is known to be ours; so the
+// report is the last of them.
+func stale(root *os.Root) []string {
+	var old struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Results    []struct {
+			Files []File `json:"files"`
+		} `json:"results"`
+	}
+	text, err := root.ReadFile("report.json")
+	if err != nil || json.Unmarshal(text, &old) != nil || old.APIVersion != APIVersion || old.Kind != Kind {
+		return nil
+	}
+	names := []string{"report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm", "apiserver.log"}
+	for _, result := range old.Results {
+		for _, file := range result.Files {
+			if file.local() {
+				names = append(names, file.Path)
+			}
+		}
+	}
+	return append(names, "report.json")
+}
+
+// remove removes a file if it is there, and the directories that it leaves empty.
+func remove(root *os.Root, name string) error {
+	if !is(root, name, fs.FileMode.IsRegular) {
+		return nil
+	}
+	if err := root.Remove(name); err != nil {
+		return err
+	}
+	for dir := path.Dir(name); dir != "." && is(root, dir, fs.FileMode.IsDir) && root.Remove(dir) == nil; {
+		dir = path.Dir(dir)
+	}
+	return nil
+}
+
+// is tells whether something of a sort is there.
+func is(root *os.Root, name string, sort func(fs.FileMode) bool) bool {
+	info, err := root.Lstat(name)
+	return err == nil && sort(info.Mode())
 }
 
 // Write writes every form of the report, and the files that belong to it. It goes on after errors, so that one form that
 // cannot be written does not cost the others.
 func (f Folder) Write(r *Report) error {
-	forms := map[string]func(io.Writer) error{
-		"report.json": func(w io.Writer) error { return encodeJSON(w, r) },
-		"report.html": r.HTML,
-		"junit.xml":   r.JUnit,
-		"summary.md":  r.Markdown,
+	if err := os.MkdirAll(string(f), 0o755); err != nil {
+		return fmt.Errorf("report folder: %w", err)
 	}
-	if r.Load != nil {
-		forms["latency.json"] = r.Load.JSON
-		forms["latency.hgrm"] = r.Load.Response.HGRM
+	root, err := os.OpenRoot(string(f))
+	if err != nil {
+		return fmt.Errorf("report folder: %w", err)
 	}
 	var errs []error
-	for name, form := range forms {
-		errs = append(errs, f.create(name, form))
+	form := func(name string, write func(io.Writer) error) {
+		if err := create(root, name, write); err != nil {
+			errs = append(errs, fmt.Errorf("report folder %s: %w", f, err))
+		}
+	}
+	form("report.json", r.JSON)
+	form("report.html", r.HTML)
+	form("junit.xml", r.JUnit)
+	form("summary.md", r.Markdown)
+	if r.Load != nil {
+		form("latency.json", r.Load.JSON)
+		form("latency.hgrm", r.Load.Response.HGRM)
 	}
 	for _, result := range r.Results {
 		for _, file := range result.Files {
-			errs = append(errs, f.create(file.Path, func(w io.Writer) error {
+			if !file.local() {
+				errs = append(errs, fmt.Errorf("report folder %s: evidence of %s: %q is not a path below %s", f, result.ID, file.Path, evidence))
+				continue
+			}
+			form(file.Path, func(w io.Writer) error {
 				_, err := w.Write(file.Data)
 				return err
-			}))
+			})
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, root.Close())...)
 }
 
-func (f Folder) create(name string, write func(io.Writer) error) error {
-	path := filepath.Join(string(f), filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("report: %w", err)
+// local tells whether the path of a file is one below the folder of evidence, spelled in the only way there is.
+func (f File) local() bool {
+	return fs.ValidPath(f.Path) && strings.HasPrefix(f.Path, evidence) && !strings.ContainsAny(f.Path, "\\\x00")
+}
+
+// create writes a file under another name first, so that nobody reads half of it.
+func create(root *os.Root, name string, write func(io.Writer) error) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
 	}
-	file, err := os.Create(path)
+	partial := name + ".partial"
+	file, err := root.Create(partial)
 	if err != nil {
-		return fmt.Errorf("report: %w", err)
+		return err
 	}
 	if err := errors.Join(write(file), file.Close()); err != nil {
-		return fmt.Errorf("report %s: %w", path, err)
+		return errors.Join(fmt.Errorf("%s: %w", name, err), root.Remove(partial))
+	}
+	if err := root.Rename(partial, name); err != nil {
+		return errors.Join(err, root.Remove(partial))
 	}
 	return nil
 }

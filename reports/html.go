@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"net/url"
 	"strings"
 
 	"github.com/crdconform/crdconform/requirement"
@@ -18,9 +19,11 @@ var page string
 func (r *Report) HTML(w io.Writer) error {
 	functions := template.FuncMap{
 		"lower":   func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
-		"first":   firstLine,
+		"brief":   brief,
 		"sources": sources,
 		"curve":   r.curve,
+		"link":    link,
+		"unsaid":  r.unsaid,
 		"bad": func(result Result) bool {
 			return r.Failing(result) || result.Verdict == requirement.Errored
 		},
@@ -29,7 +32,20 @@ func (r *Report) HTML(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	return t.Execute(w, r)
+	var b strings.Builder
+	if err = t.Execute(&b, r); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, visible(b.String()))
+	return err
+}
+
+// link returns a link to a file in the folder, and nothing for what would lead out of it.
+func link(f File) string {
+	if !f.local() {
+		return ""
+	}
+	return (&url.URL{Path: f.Path}).EscapedPath()
 }
 
 // curve returns the chart of the load as an SVG element.

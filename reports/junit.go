@@ -48,7 +48,7 @@ type (
 	}
 	problem struct {
 		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr"`
+		Type    string `xml:"type,attr,omitempty"` // not of Skipped, where Ant has none
 		Text    string `xml:",chardata"`
 	}
 )
@@ -107,7 +107,7 @@ func (r *Report) suites() []testsuite {
 				property{string(result.ID) + ".source", sources(result)},
 				property{string(result.ID) + ".verdict", result.Verdict.String()})
 			if result.Verdict == requirement.Tolerated {
-				suite.SystemOut += fmt.Sprintf("%s is tolerated: %s\n", result.ID, result.Reason)
+				suite.SystemOut += visible(fmt.Sprintf("%s is tolerated: %s\n", result.ID, result.Reason))
 			}
 			total += result.Seconds
 		}
@@ -117,24 +117,34 @@ func (r *Report) suites() []testsuite {
 	if r.Load != nil {
 		suites = append(suites, r.loadSuite())
 	}
-	if r.Error != "" {
-		suites = append(suites, testsuite{Name: "run", Time: seconds(r.Seconds), Cases: []testcase{{
-			Name: "could judge", Classname: "run", Time: seconds(r.Seconds),
-			Error: &problem{Message: firstLine(r.Error), Type: requirement.Errored.String(), Text: r.Error},
-		}}})
+	if r.Error != "" || r.Outcome == Interrupted || len(suites) == 0 {
+		suites = append(suites, r.runSuite())
 	}
 	return suites
 }
 
+// runSuite says what kept the run from judging all that it was to, so that nobody takes what there is for all of it.
+func (r *Report) runSuite() testsuite {
+	text := r.Error
+	if text == "" {
+		text = r.Headline()
+	}
+	return testsuite{Name: "run", Time: seconds(r.Seconds), Cases: []testcase{{
+		Name: "could judge", Classname: "run", Time: seconds(r.Seconds),
+		Error: &problem{Message: brief(text), Type: requirement.Errored.String(), Text: visible(text)},
+	}}}
+}
+
 func (r *Report) testcase(result Result) testcase {
 	c := testcase{Name: string(result.ID), Classname: result.ID.Area(), Time: seconds(result.Seconds)}
-	p := &problem{Message: firstLine(result.Reason), Type: result.Verdict.String(), Text: details(result)}
+	p := &problem{Message: brief(result.Reason), Type: result.Verdict.String(), Text: details(result)}
 	switch {
 	case r.Failing(result):
 		c.Failure = p
 	case result.Verdict == requirement.Errored || result.Verdict == requirement.Unknown:
 		c.Error = p
 	case result.Verdict == requirement.NotApplicable || result.Verdict == requirement.KnownFailing:
+		p.Type = ""
 		c.Skipped = p
 	}
 	return c
@@ -147,7 +157,7 @@ func (r *Report) loadSuite() testsuite {
 	case l.Void:
 		c.Error = &problem{Message: fmt.Sprintf("the generator was too busy: %d of %d requests were sent late", l.Late, l.Requests), Type: requirement.Errored.String()}
 	case l.Failed > 0:
-		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: requirement.Failed.String(), Text: strings.Join(l.FirstFindings, "\n")}
+		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: requirement.Failed.String(), Text: visible(strings.Join(l.FirstFindings, "\n"))}
 	}
 	return testsuite{Name: "load", Time: seconds(l.Seconds), Cases: []testcase{c}, Properties: []property{
 		{"load.responses.requirement", "Every response is one that API servers accept."},
@@ -169,7 +179,7 @@ func details(result Result) string {
 	if result.Curl != "" {
 		parts = append(parts, "Send it again, in the report folder: "+result.Curl)
 	}
-	return strings.Join(parts, "\n")
+	return visible(strings.Join(parts, "\n"))
 }
 
 func sources(result Result) string {
@@ -178,11 +188,6 @@ func sources(result Result) string {
 		texts = append(texts, s.String())
 	}
 	return strings.Join(texts, "; ")
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
 }
 
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }

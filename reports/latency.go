@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"encoding/json"
 	"fmt"
 	"image/color"
 	"io"
@@ -10,20 +9,11 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
-
-// JSON writes the load alone.
-func (l *Load) JSON(w io.Writer) error { return encodeJSON(w, l) }
-
-func encodeJSON(w io.Writer, v any) error {
-	encoder := json.NewEncoder(w)
-	encoder.SetIndent("", "  ")
-	encoder.SetEscapeHTML(false)
-	return encoder.Encode(v)
-}
 
 // HGRM writes a table of percentiles as HdrHistogram's tools and plotters read it, in milliseconds.
 func (t Times) HGRM(w io.Writer) error {
@@ -40,6 +30,9 @@ func (t Times) HGRM(w io.Writer) error {
 func (l *Load) curve(w io.Writer) error {
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = "percentile", "milliseconds"
+	for _, style := range []*text.Style{&p.X.Label.TextStyle, &p.Y.Label.TextStyle, &p.X.Tick.Label, &p.Y.Tick.Label, &p.Legend.TextStyle} {
+		style.Font.Variant = "Sans"
+	}
 	p.Y.Min = 0
 	furthest := 0.0
 	for _, line := range []struct {
@@ -69,8 +62,10 @@ func (l *Load) curve(w io.Writer) error {
 	}
 	p.Add(plotter.NewGrid())
 	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Padding, p.Legend.XOffs = vg.Points(3), vg.Points(6)
+	p.Y.Max = math.Max(p.Y.Max*1.1, 0.001) // room for the legend, and an axis when nothing took a microsecond
 	p.X.Min, p.X.Max = 0, math.Max(math.Ceil(furthest), 1)
-	p.X.Tick.Marker = percentileTicks{}
+	p.X.Tick.Marker, p.Y.Tick.Marker = plot.TickerFunc(percentileTicks), plot.TickerFunc(roundTicks)
 	canvas := vgsvg.New(vg.Points(640), vg.Points(280))
 	p.Draw(draw.New(canvas))
 	_, err := canvas.WriteTo(w)
@@ -86,25 +81,37 @@ func curvePoints(h *hdrhistogram.Histogram) plotter.XYs {
 	most := math.Log10(math.Max(float64(h.TotalCount()), 2))
 	var points plotter.XYs
 	for _, bracket := range h.CumulativeDistribution() {
-		x := most
-		if rest := 1 - bracket.Quantile/100; rest > 0 {
-			x = math.Min(-math.Log10(rest), most)
-		}
-		points = append(points, plotter.XY{X: x, Y: ms(bracket.ValueAt)})
+		x := -math.Log10(1 - bracket.Quantile/100)
+		points = append(points, plotter.XY{X: math.Min(x, most), Y: ms(bracket.ValueAt)})
 	}
 	return points
 }
 
 // percentileTicks labels the steps 0, 90, 99, 99.9 and so on.
-type percentileTicks struct{}
-
-// Ticks returns a tick for each step of the axis.
-func (percentileTicks) Ticks(from, to float64) []plot.Tick {
+func percentileTicks(from, to float64) []plot.Tick {
 	var ticks []plot.Tick
 	for step := math.Ceil(from); step <= to; step++ {
 		// 3 steps are 99.9, which has one digit after the point.
 		digits := max(int(step)-2, 0)
 		ticks = append(ticks, plot.Tick{Value: step, Label: fmt.Sprintf("%.*f %%", digits, 100-100*math.Pow(10, -step))})
+	}
+	return ticks
+}
+
+// roundTicks labels three to seven round numbers.
+func roundTicks(from, to float64) []plot.Tick {
+	step := math.Pow(10, math.Floor(math.Log10(to-from)))
+	switch n := (to - from) / step; {
+	case n < 1.5:
+		step /= 5
+	case n < 3:
+		step /= 2
+	case n > 7:
+		step *= 2
+	}
+	var ticks []plot.Tick
+	for n := math.Ceil(from / step); n*step <= to; n++ {
+		ticks = append(ticks, plot.Tick{Value: n * step, Label: fmt.Sprintf("%.6g", n*step)})
 	}
 	return ticks
 }

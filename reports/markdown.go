@@ -16,6 +16,9 @@ func (r *Report) Markdown(w io.Writer) error {
 	for _, fact := range r.Facts() {
 		fmt.Fprintf(&b, "- %s: %s\n", fact.Name, escapeMarkdown(fact.Value))
 	}
+	if text := r.unsaid(); text != "" {
+		fmt.Fprintf(&b, "\n%s\n", fence(text))
+	}
 	if len(r.Results) > 0 {
 		verdicts := r.Verdicts()
 		b.WriteString("\n| chapter |")
@@ -24,7 +27,7 @@ func (r *Report) Markdown(w io.Writer) error {
 		}
 		b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(verdicts)) + "\n")
 		for _, chapter := range r.Chapters() {
-			fmt.Fprintf(&b, "| %s |", chapter.Name)
+			fmt.Fprintf(&b, "| %s |", escapeMarkdown(chapter.Name))
 			for _, v := range verdicts {
 				fmt.Fprintf(&b, " %d |", chapter.Count(v))
 			}
@@ -48,7 +51,8 @@ func (r *Report) Verdicts() []requirement.Verdict {
 
 func (r *Report) markdownProblems(b *strings.Builder) {
 	for _, v := range []requirement.Verdict{
-		requirement.Failed, requirement.Errored, requirement.KnownFailing, requirement.Tolerated, requirement.NotApplicable,
+		requirement.Failed, requirement.Errored, requirement.Unknown, requirement.KnownFailing, requirement.Tolerated,
+		requirement.NotApplicable,
 	} {
 		results := r.With(v)
 		if len(results) == 0 {
@@ -56,12 +60,15 @@ func (r *Report) markdownProblems(b *strings.Builder) {
 		}
 		fmt.Fprintf(b, "\n## %s\n", v)
 		for _, result := range results {
-			fmt.Fprintf(b, "\n- `%s` (%s): %s\n", result.ID, result.Level, escapeMarkdown(result.Statement))
-			if v == requirement.NotApplicable || v == requirement.Tolerated {
-				fmt.Fprintf(b, "  %s\n", escapeMarkdown(firstLine(result.Reason)))
-				continue
+			fmt.Fprintf(b, "\n- **%s** (%s): %s\n", escapeMarkdown(string(result.ID)), escapeMarkdown(string(result.Level)), escapeMarkdown(result.Statement))
+			switch {
+			case r.Failing(result) || v == requirement.Errored || v == requirement.KnownFailing:
+				// What comes after the reason is to be seen too.
+				result.Reason = cut(result.Reason, 2000)
+				fmt.Fprintf(b, "\n%s\n", indent(fence(details(result)), "  "))
+			case result.Reason != "":
+				fmt.Fprintf(b, "  Reason: %s\n", escapeMarkdown(brief(result.Reason)))
 			}
-			fmt.Fprintf(b, "\n%s\n", indent(fence(details(result)), "  "))
 		}
 	}
 }
@@ -76,17 +83,21 @@ func (r *Report) markdownLoad(b *strings.Builder) {
 	for _, row := range l.Rows() {
 		fmt.Fprintf(b, "| %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n", row.Name, row.P50, row.P90, row.P95, row.P99, row.P999, row.Max)
 	}
+	if len(l.FirstFindings) > 0 {
+		fmt.Fprintf(b, "\n%s\n", fence(strings.Join(l.FirstFindings, "\n")))
+	}
 }
 
-// escapeMarkdown keeps text from being taken for markup.
+// escapeMarkdown keeps text in a line from being taken for markup.
 func escapeMarkdown(s string) string {
 	return strings.NewReplacer(
-		"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "<", "&lt;", "|", "\\|", "[", "\\[", "\n", " ",
-	).Replace(s)
+		"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "~", "\\~", "$", "\\$", "&", "&amp;", "<", "&lt;", "|", "\\|", "[", "\\[", "\n", " ",
+	).Replace(visible(s))
 }
 
-// fence puts text into a code block whose fence does not occur in it.
+// fence puts text into a code block whose fence does not occur in it. Pages of jobs hold a megabyte, so it is cut.
 func fence(s string) string {
+	s = cut(visible(s), 4000)
 	marks := "```"
 	for strings.Contains(s, marks) {
 		marks += "`"

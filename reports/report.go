@@ -3,8 +3,8 @@ package reports
 
 import (
 	"bytes"
-	"encoding/base64"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -141,9 +141,6 @@ func ms(microseconds int64) float64 { return float64(microseconds) / 1000 }
 
 // decode returns the histogram.
 func (t Times) decode() (*hdrhistogram.Histogram, error) {
-	if _, err := base64.StdEncoding.DecodeString(t.Histogram); err != nil {
-		return nil, fmt.Errorf("the histogram is not base64: %w", err)
-	}
 	h, err := hdrhistogram.Decode(bytes.TrimSpace([]byte(t.Histogram)))
 	if err != nil {
 		return nil, fmt.Errorf("decoding a histogram: %w", err)
@@ -167,6 +164,9 @@ const (
 func (r *Report) Conclude() {
 	r.APIVersion, r.Kind = APIVersion, Kind
 	r.Counts = map[requirement.Verdict]int{}
+	if r.Results == nil {
+		r.Results = []Result{} // which is a list in JSON too
+	}
 	skipped := false
 	for _, result := range r.Results {
 		r.Counts[result.Verdict]++
@@ -200,7 +200,7 @@ func (r *Report) Headline() string {
 	n := len(r.Results)
 	switch r.Outcome {
 	case Conformant:
-		if n == 0 {
+		if n == 0 && r.Load != nil {
 			return fmt.Sprintf("Conforms: all of %d responses under load are good", r.Load.Requests)
 		}
 		return fmt.Sprintf("Conforms: %s passed%s", requirements(r.Counts[requirement.Passed]), r.others())
@@ -211,36 +211,47 @@ func (r *Report) Headline() string {
 		if r.Strict {
 			failed += r.Counts[requirement.Tolerated]
 		}
-		if failed == 0 {
+		if failed == 0 && r.Load != nil {
 			return fmt.Sprintf("Does not conform: %d of %d requests under load failed", r.Load.Failed, r.Load.Requests)
 		}
 		return fmt.Sprintf("Does not conform: %d of %s failed", failed, requirements(n))
 	case Unjudged:
+		unknown := r.Counts[requirement.Errored] + r.Counts[requirement.Unknown]
 		switch {
 		case r.Error != "":
-			return "Could not judge: " + r.Error
+			return "Could not judge: " + firstLine(r.Error)
+		case unknown > 0:
+			return fmt.Sprintf("Could not judge %d of %s", unknown, requirements(n))
 		case r.Load != nil && r.Load.Void:
 			return fmt.Sprintf("Could not judge the load: the generator was too busy, %d of %d requests were sent late", r.Load.Late, r.Load.Requests)
 		}
-		return fmt.Sprintf("Could not judge %d of %s", r.Counts[requirement.Errored]+r.Counts[requirement.Unknown], requirements(n))
+		return "Could not judge: there was nothing to judge"
 	case Interrupted:
 		return fmt.Sprintf("Interrupted with %s judged", requirements(n-r.Counts[requirement.Unknown]))
 	}
 	return "Not concluded"
 }
 
+// unsaid is the error if the headline has not said all of it.
+func (r *Report) unsaid() string {
+	if strings.HasSuffix(r.Headline(), strings.TrimSpace(visible(r.Error))) {
+		return ""
+	}
+	return r.Error
+}
+
 // others counts the verdicts that are neither Passed nor bad.
 func (r *Report) others() string {
-	text := ""
+	var text strings.Builder
 	for _, v := range []struct {
 		verdict requirement.Verdict
 		words   string
 	}{{requirement.Tolerated, "tolerated"}, {requirement.KnownFailing, "known to fail"}, {requirement.NotApplicable, "not applicable"}} {
 		if n := r.Counts[v.verdict]; n > 0 {
-			text += fmt.Sprintf(", %d %s", n, v.words)
+			fmt.Fprintf(&text, ", %d %s", n, v.words)
 		}
 	}
-	return text
+	return text.String()
 }
 
 func requirements(n int) string {

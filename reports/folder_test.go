@@ -1,0 +1,297 @@
+package reports
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// fill writes files into a folder.
+func fill(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// list returns the files in a folder, and the directories that are empty.
+func list(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			inside, err := os.ReadDir(path)
+			if len(inside) == 0 {
+				files[filepath.ToSlash(name)+"/"] = ""
+			}
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func names(files map[string]string) []string { return slices.Sorted(maps.Keys(files)) }
+
+func open(t *testing.T, dir string) Folder {
+	t.Helper()
+	folder, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// withFiles is a report with evidence.
+func withFiles(files ...File) *Report {
+	r := &Report{Results: must(requirement.Failed)}
+	r.Results[0].Files = files
+	r.Conclude()
+	return r
+}
+
+func TestOpenMakesTheFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "build", "reports")
+	if folder := open(t, dir); string(folder) != dir {
+		t.Errorf("got %s, want %s", folder, dir)
+	}
+	if got := names(list(t, dir)); !slices.Equal(got, []string{"./"}) {
+		t.Errorf("the folder has %v, want an empty one", got)
+	}
+}
+
+func TestOpenFails(t *testing.T) {
+	dir := t.TempDir()
+	fill(t, dir, map[string]string{"file": "text"})
+	paths := map[string]string{"a file": filepath.Join(dir, "file"), "below a file": filepath.Join(dir, "file", "reports"), "no path": ""}
+	if runtime.GOOS == "linux" {
+		paths["where nobody writes"] = "/proc/self" // not even root
+	}
+	for name, path := range paths {
+		if _, err := Open(path); err == nil || !strings.Contains(err.Error(), "--report-dir") || !strings.Contains(err.Error(), "report folder") {
+			t.Errorf("%s: got %v, want an error that names --report-dir", name, err)
+		}
+	}
+	if got := list(t, dir); len(got) != 1 || got["file"] != "text" {
+		t.Errorf("the folder has become %v", got)
+	}
+}
+
+// TestOpenRemovesWhatIsStale has nothing of an earlier run be there when the next one begins, and everything else be.
+func TestOpenRemovesWhatIsStale(t *testing.T) {
+	dir := t.TempDir()
+	mine := map[string]string{
+		"notes.txt": "mine", "exchanges/notes.txt": "mine", "exchanges/conversion.response.uid/mine.json": "mine", "exchanges.txt": "mine",
+		"report.html.orig": "mine", "old/report.json": "mine",
+	}
+	fill(t, dir, mine)
+	folder := open(t, dir)
+	r := sample(t)
+	r.Results[3].Files = []File{{Path: "exchanges/conversion.response.order/deep/down.json"}}
+	if err := folder.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, dir, map[string]string{"apiserver.log": "its log"})
+	if got, want := len(list(t, dir)), len(mine)+6+1+3; got != want {
+		t.Errorf("a run leaves %d files, want %d: %v", got, want, names(list(t, dir)))
+	}
+	open(t, dir)
+	if got := list(t, dir); !maps.Equal(got, mine) {
+		t.Errorf("the folder has %v, want %v", names(got), names(mine))
+	}
+	open(t, dir)
+	if got := list(t, dir); !maps.Equal(got, mine) {
+		t.Errorf("opened again, the folder has %v, want %v", names(got), names(mine))
+	}
+}
+
+// TestOpenKeepsWhatIsNotOurs has files survive that have the names of ours, but are known to be somebody else's or are
+// not known to be ours.
+func TestOpenKeepsWhatIsNotOurs(t *testing.T) {
+	for name, report := range map[string]string{
+		"no report":       "",
+		"not JSON":        "apiVersion: " + APIVersion,
+		"half of it":      `{"apiVersion": "` + APIVersion + `", "kind": "Report", "results": [`,
+		"another version": `{"apiVersion": "crdconform.dev/v2", "kind": "Report"}`,
+		"another kind":    `{"apiVersion": "` + APIVersion + `", "kind": "Summary"}`,
+		"another program": `{"tests": 7}`,
+	} {
+		dir := t.TempDir()
+		files := map[string]string{"junit.xml": "theirs", "report.html": "theirs", "exchanges/a.json": "theirs", "apiserver.log": "theirs"}
+		if report != "" {
+			files["report.json"] = report
+		}
+		fill(t, dir, files)
+		open(t, dir)
+		if got := list(t, dir); !maps.Equal(got, files) {
+			t.Errorf("%s: the folder has %v, want %v", name, names(got), names(files))
+		}
+	}
+}
+
+// TestOpenIsNotLedAstray has a report that somebody changed remove nothing that no run can have written.
+func TestOpenIsNotLedAstray(t *testing.T) {
+	parent := t.TempDir()
+	fill(t, parent, map[string]string{
+		"secret":               "theirs",
+		"reports/notes.txt":    "theirs",
+		"reports/junit.xml/a":  "theirs",
+		"reports/exchanges/ok": "ours",
+		"reports/report.json": `{"apiVersion": "` + APIVersion + `", "kind": "Report", "results": [{"files": [
+			{"path": "../secret"}, {"path": "exchanges/../../secret"}, {"path": "exchanges/../notes.txt"}, {"path": "notes.txt"},
+			{"path": "` + filepath.ToSlash(parent) + `/secret"}, {"path": "exchanges"}, {"path": ""}, {"path": "exchanges/link/secret"}, {"path": "exchanges/ok/below"},
+			{"path": "exchanges/ok"}, {"path": "exchanges/gone"}]}]}`,
+	})
+	if err := os.Symlink(parent, filepath.Join(parent, "reports", "exchanges", "link")); err != nil {
+		t.Fatal(err)
+	}
+	open(t, filepath.Join(parent, "reports"))
+	if err := os.Remove(filepath.Join(parent, "reports", "exchanges", "link")); err != nil {
+		t.Error(err)
+	}
+	want := []string{"reports/exchanges/", "reports/junit.xml/a", "reports/notes.txt", "secret"}
+	if got := names(list(t, parent)); !slices.Equal(got, want) {
+		t.Errorf("left are %v, want %v", got, want)
+	}
+}
+
+func TestWrite(t *testing.T) {
+	r := sample(t)
+	folder := open(t, filepath.Join(t.TempDir(), "reports"))
+	if err := os.Remove(string(folder)); err != nil {
+		t.Fatal(err)
+	}
+	// The folder is made again if it went while the run lasted, and a second report replaces the first.
+	for range 2 {
+		if err := folder.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]string{}
+	for name, form := range forms(r) {
+		want[name] = string(written(t, form))
+	}
+	for _, file := range r.Results[2].Files {
+		want[file.Path] = string(file.Data)
+	}
+	got := list(t, string(folder))
+	if !slices.Equal(names(got), names(want)) {
+		t.Errorf("got %v, want %v", names(got), names(want))
+	}
+	for name := range want {
+		if got[name] != want[name] {
+			t.Errorf("%s: %s", name, difference([]byte(got[name]), []byte(want[name])))
+		}
+	}
+}
+
+func TestWriteWithoutLoad(t *testing.T) {
+	folder := open(t, t.TempDir())
+	if err := folder.Write(withFiles()); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := names(list(t, string(folder))), []string{"junit.xml", "report.html", "report.json", "summary.md"}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+// TestWriteGoesOn has one file that cannot be written not cost the others.
+func TestWriteGoesOn(t *testing.T) {
+	everything := names(list(t, string(writtenSample(t, nil, ""))))
+	for _, way := range []string{"report.json", "report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm", "exchanges/conversion.response.uid/request.json"} {
+		folder := writtenSample(t, map[string]string{way + "/in/the": "way"}, way)
+		want := slices.DeleteFunc(slices.Clone(everything), func(name string) bool { return name == way })
+		want = append(want, way+"/in/the")
+		slices.Sort(want)
+		if got := names(list(t, string(folder))); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", way, got, want)
+		}
+	}
+}
+
+// writtenSample writes the sample into a folder that has files already, and expects an error that names one file.
+func writtenSample(t *testing.T, files map[string]string, want string) Folder {
+	t.Helper()
+	folder := open(t, t.TempDir())
+	fill(t, string(folder), files)
+	err := folder.Write(sample(t))
+	if (err == nil) != (want == "") || err != nil && (!strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), string(folder))) {
+		t.Errorf("got %v, want an error with %q", err, want)
+	}
+	return folder
+}
+
+// TestWriteOfABrokenHistogram has no half of a page be written.
+func TestWriteOfABrokenHistogram(t *testing.T) {
+	r := sample(t)
+	r.Load.Response.Histogram = "broken"
+	folder := open(t, t.TempDir())
+	fill(t, string(folder), map[string]string{"report.html": "theirs"})
+	err := folder.Write(r)
+	if err == nil || !strings.Contains(err.Error(), "report.html") || !strings.Contains(err.Error(), "latency.hgrm") {
+		t.Errorf("got %v, want an error with both files", err)
+	}
+	files := list(t, string(folder))
+	got := slices.DeleteFunc(names(files), func(name string) bool { return strings.HasPrefix(name, evidence) })
+	want := []string{"junit.xml", "latency.json", "report.html", "report.json", "summary.md"}
+	if !slices.Equal(got, want) || files["report.html"] != "theirs" {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestEvidenceStaysInTheFolder(t *testing.T) {
+	for _, path := range []string{
+		"", ".", "..", "../x", filepath.ToSlash(t.TempDir()) + "/x", "exchanges", "exchanges/", "exchanges/.", "exchanges/../x", "exchanges/../../x", "exchanges//x",
+		"exchanges/a/../b", "./exchanges/x", "report.json", "x", `exchanges\x`, `exchanges/..\..\x`, "exchanges/\x00", "exchanges/\xff", "https://example.org/x",
+	} {
+		parent := t.TempDir()
+		folder := open(t, filepath.Join(parent, "reports"))
+		err := folder.Write(withFiles(File{Path: path, Data: []byte("evidence")}, File{Path: "exchanges/good", Data: []byte("good")}))
+		if err == nil || !strings.Contains(err.Error(), "is not a path below exchanges/") || !strings.Contains(err.Error(), "area.topic.rule") {
+			t.Errorf("%q: got %v, want an error that names the requirement", path, err)
+		}
+		want := []string{"reports/exchanges/good", "reports/junit.xml", "reports/report.html", "reports/report.json", "reports/summary.md"}
+		got := list(t, parent)
+		if !slices.Equal(names(got), want) || got["reports/exchanges/good"] != "good" {
+			t.Errorf("%q: there are %v, want %v", path, names(got), want)
+		}
+	}
+}
+
+func TestEvidenceFollowsNoLinkOut(t *testing.T) {
+	outside := t.TempDir()
+	folder := open(t, t.TempDir())
+	if err := os.Symlink(outside, filepath.Join(string(folder), "exchanges")); err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.Write(withFiles(File{Path: "exchanges/x"})); err == nil {
+		t.Error("the link was followed")
+	}
+	if got := names(list(t, outside)); !slices.Equal(got, []string{"./"}) {
+		t.Errorf("outside there are %v", got)
+	}
+}

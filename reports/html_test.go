@@ -1,0 +1,253 @@
+package reports
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// elements parses a page as browsers do, and returns its elements.
+func elements(t *testing.T, text []byte) []*html.Node {
+	t.Helper()
+	root, err := html.Parse(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*html.Node
+	for node := range root.Descendants() {
+		if node.Type == html.ElementNode {
+			all = append(all, node)
+		}
+	}
+	return all
+}
+
+// named returns the elements with a name.
+func named(all []*html.Node, name string) []*html.Node {
+	return slices.DeleteFunc(slices.Clone(all), func(n *html.Node) bool { return n.Data != name })
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// content returns the text in an element.
+func content(n *html.Node) string {
+	var b strings.Builder
+	for node := range n.Descendants() {
+		if node.Type == html.TextNode {
+			b.WriteString(node.Data)
+		}
+	}
+	return b.String()
+}
+
+// hostileEverywhere is a report whose every text comes from outside.
+func hostileEverywhere(t *testing.T) *Report {
+	t.Helper()
+	r := sample(t)
+	r.Tool, r.Error, r.Cluster.Name, r.Cluster.Version = hostile, hostile, hostile, hostile
+	r.Webhook.Group, r.Webhook.Kind, r.Webhook.Versions = hostile, hostile, []string{hostile, "v1"}
+	r.Load.From, r.Load.To, r.Load.HTTP, r.Load.ReviewVersion = hostile, hostile, hostile, hostile
+	r.Load.Errors = map[string]uint64{hostile: 3}
+	for i := range r.Results {
+		result := &r.Results[i]
+		result.ID += requirement.ID(hostile)
+		result.Level, result.Statement, result.Note = requirement.Level(hostile), hostile, hostile
+		result.Source = []requirement.Source{{Document: hostile, Line: 1, Section: hostile}}
+		result.Spec, result.Location, result.Rerun, result.Output, result.Curl = hostile, hostile, hostile, hostile, hostile
+		result.Files = []File{{Path: hostile}, {Path: "https://example.org/"}, {Path: "//example.org/"}, {Path: "javascript:alert(1)"}, {Path: evidence + hostile}}
+	}
+	r.Results[0].ID = "'\" onload=alert(1) <b>" + requirement.ID(hostile)
+	return r
+}
+
+// TestHTMLIsInert has nothing that comes from outside become markup, and nothing in the page load anything.
+func TestHTMLIsInert(t *testing.T) {
+	known := "a body br circle code dd details div dl dt g h1 h2 head html line meta path pre rect small style summary svg table tbody td text th thead title tr p"
+	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t)} {
+		page := written(t, r.HTML)
+		for _, n := range elements(t, page) {
+			if !slices.Contains(strings.Fields(known), n.Data) {
+				t.Errorf("%s: there is a <%s>", name, n.Data)
+			}
+			for _, a := range n.Attr {
+				if strings.HasPrefix(a.Key, "on") || slices.Contains([]string{"src", "srcset", "data", "action", "formaction", "poster", "background", "srcdoc", "ping"}, a.Key) {
+					t.Errorf("%s: <%s> has %s=%q", name, n.Data, a.Key, a.Val)
+				}
+				if a.Key == "href" && n.Data != "a" || a.Key == "style" && strings.Contains(a.Val, "(") {
+					t.Errorf("%s: <%s> has %s=%q", name, n.Data, a.Key, a.Val)
+				}
+			}
+			if css := content(n); n.Data == "style" && (strings.Contains(css, "url(") || strings.Contains(css, "@import")) {
+				t.Errorf("%s: the style loads something:\n%s", name, css)
+			}
+		}
+		if control := regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{202e}]`).Find(page); control != nil {
+			t.Errorf("%s: the page has %q", name, control)
+		}
+	}
+}
+
+func TestHTMLLinks(t *testing.T) {
+	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t)} {
+		all := elements(t, written(t, r.HTML))
+		ids := map[string]bool{}
+		for _, n := range all {
+			if id := attribute(n, "id"); id != "" && ids[id] {
+				t.Errorf("%s: there are two of %q", name, id)
+			} else {
+				ids[id] = true
+			}
+		}
+		var files []string
+		for _, a := range named(all, "a") {
+			to, err := url.Parse(attribute(a, "href"))
+			switch {
+			case err != nil:
+				t.Errorf("%s: %v", name, err)
+			case to.Scheme != "" || to.Host != "" || to.RawQuery != "":
+				t.Errorf("%s: a link leads to %s", name, to)
+			case to.Path == "" && !ids[to.Fragment]:
+				t.Errorf("%s: a link leads to %q, which is not there", name, to.Fragment)
+			case to.Path != "":
+				files = append(files, to.Path)
+			}
+		}
+		var want []string
+		for _, result := range r.Results {
+			for _, file := range result.Files {
+				if file.local() {
+					want = append(want, file.Path)
+				}
+			}
+		}
+		if !slices.Equal(files, want) {
+			t.Errorf("%s: links lead to the files %q, want %q", name, files, want)
+		}
+	}
+}
+
+func TestHTMLHasResults(t *testing.T) {
+	r := sample(t)
+	all := elements(t, written(t, r.HTML))
+	rows := map[string]*html.Node{}
+	for _, tr := range named(all, "tr") {
+		rows[attribute(tr, "id")] = tr
+	}
+	for _, result := range r.Results {
+		row := rows[string(result.ID)]
+		if row == nil {
+			t.Errorf("%s is missing", result.ID)
+			continue
+		}
+		inside := slices.Collect(row.Descendants())
+		if cell := named(inside, "td")[0]; content(cell) != result.Verdict.String() || attribute(cell, "class") != "verdict "+strings.ToLower(result.Verdict.String()) {
+			t.Errorf("%s: got %s of class %s", result.ID, content(cell), attribute(cell, "class"))
+		}
+		for _, want := range []string{string(result.ID), string(result.Level), result.Statement, result.Spec, result.Location, result.Reason, result.Rerun, result.Curl, result.Note, result.Output} {
+			if text := content(row); !strings.Contains(text, visible(want)) {
+				t.Errorf("%s: %q lacks %q", result.ID, text, visible(want))
+			}
+		}
+		open := slices.ContainsFunc(named(inside, "details"), func(n *html.Node) bool {
+			return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "open" })
+		})
+		if want := result.Verdict == requirement.Failed || result.Verdict == requirement.Errored; open != want {
+			t.Errorf("%s is open: %t, want %t", result.ID, open, want)
+		}
+	}
+	if got, want := content(named(all, "title")[0]), "crdconform: "+r.Headline(); got != want {
+		t.Errorf("the title is %q, want %q", got, want)
+	}
+	if h1 := named(all, "h1")[0]; content(h1) != r.Headline() || attribute(h1, "class") != "nonconformant" {
+		t.Errorf("the headline is %q of class %s", content(h1), attribute(h1, "class"))
+	}
+}
+
+func TestHTMLOfTroubles(t *testing.T) {
+	for name, test := range map[string]struct {
+		report Report
+		h1     string
+		pre    []string // errors in full, if the headline is not all of it
+	}{
+		"nothing":              {Report{}, "Could not judge: there was nothing to judge", nil},
+		"a short error":        {Report{Error: "no cluster"}, "Could not judge: no cluster", nil},
+		"a long error":         {Report{Error: "no cluster\nbecause"}, "Could not judge: no cluster", []string{"no cluster\nbecause"}},
+		"failed, with error":   {Report{Error: "no load", Results: must(requirement.Failed)}, "Does not conform: 1 of 1 requirement failed", []string{"no load"}},
+		"load without answers": {Report{Load: &Load{Requests: 1, Failed: 1, Response: empty(t), Service: empty(t), Lag: empty(t)}}, "Does not conform: 1 of 1 requests under load failed", nil},
+		"load without times":   {Report{Load: &Load{Requests: 1, Response: newTimes(t, recorded(t, 0)), Service: empty(t), Lag: empty(t)}}, "Conforms: all of 1 responses under load are good", nil},
+	} {
+		r := test.report
+		r.Conclude()
+		all := elements(t, written(t, r.HTML))
+		var pre []string
+		for _, n := range named(all, "pre") {
+			pre = append(pre, content(n))
+		}
+		if h1 := content(named(all, "h1")[0]); h1 != test.h1 || !slices.Equal(pre, test.pre) {
+			t.Errorf("%s: got %q and %q, want %q and %q", name, h1, pre, test.h1, test.pre)
+		}
+		if got, want := len(named(all, "svg")) == 1, r.Load != nil; got != want {
+			t.Errorf("%s: there is a chart: %t", name, got)
+		}
+	}
+}
+
+// TestHTMLInABrowser has a real browser read the page.
+func TestHTMLInABrowser(t *testing.T) {
+	r := sample(t)
+	chromium := tool(t, "chromium", "chromium-browser", "google-chrome")
+	folder, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	profile := t.TempDir()
+	address := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(string(folder), "report.html"))}
+	browser := exec.CommandContext(t.Context(), chromium,
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--user-data-dir="+profile, "--dump-dom", address.String())
+	browser.Env = append(os.Environ(), "HOME="+profile, "XDG_CONFIG_HOME="+profile, "XDG_CACHE_HOME="+profile) // or it writes there
+	dump, err := browser.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := elements(t, dump)
+	if h1 := named(all, "h1"); len(h1) != 1 || content(h1[0]) != r.Headline() {
+		t.Errorf("got the headlines %v, want %s", h1, r.Headline())
+	}
+	counts := fmt.Sprintf("%d tables, %d scripts, %d images", len(named(all, "table")), len(named(all, "script")), len(named(all, "img")))
+	if want := fmt.Sprintf("%d tables, 0 scripts, 0 images", 2+len(r.Chapters())); counts != want {
+		t.Errorf("got %s, want %s", counts, want)
+	}
+	// Each table has a row of headings: that of chapters, that of times, and one for each chapter.
+	if got, want := len(named(all, "tr")), 1+len(r.Chapters())+1+3+len(r.Chapters())+len(r.Results); got != want {
+		t.Errorf("got %d rows, want %d", got, want)
+	}
+	charts := named(all, "svg")
+	if len(charts) != 1 {
+		t.Fatalf("got %d charts", len(charts))
+	}
+	if paths := named(slices.Collect(charts[0].Descendants()), "path"); len(paths) < 3 {
+		t.Errorf("the chart has %d paths, want one for each curve and more", len(paths))
+	}
+}

@@ -1,0 +1,244 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/xml"
+	"fmt"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// suitesOf reads junit.xml back.
+func suitesOf(t *testing.T, r *Report) []testsuite {
+	t.Helper()
+	var all testsuites
+	if err := xml.Unmarshal(written(t, r.JUnit), &all); err != nil {
+		t.Fatal(err)
+	}
+	return all.Suites
+}
+
+// kind says what is in a case besides its name.
+func (c testcase) kind() string {
+	var kinds []string
+	for kind, p := range map[string]*problem{"skipped": c.Skipped, "error": c.Error, "failure": c.Failure} {
+		if p != nil {
+			kinds = append(kinds, kind+" "+p.Type)
+		}
+	}
+	slices.Sort(kinds)
+	return strings.Join(kinds, ", ")
+}
+
+func TestJUnit(t *testing.T) {
+	r := sample(t)
+	suites := suitesOf(t, r)
+	var got []string
+	for i, suite := range suites {
+		got = append(got, fmt.Sprintf("%s: %d tests, %d failures, %d errors, %d skipped, %s s", suite.Name, suite.Tests, suite.Failures, suite.Errors, suite.Skipped, suite.Time))
+		if suite.ID != i || suite.Package != "crdconform" || suite.Hostname != "localhost" || suite.Timestamp != "2026-11-21T09:31:05" {
+			t.Errorf("suite %d is %d %s, of %s at %s", i, suite.ID, suite.Package, suite.Hostname, suite.Timestamp)
+		}
+	}
+	want := []string{
+		"versions: 2 tests, 0 failures, 0 errors, 1 skipped, 0.025 s",
+		"conversion: 5 tests, 1 failures, 1 errors, 1 skipped, 0.062 s",
+		"storage: 2 tests, 1 failures, 1 errors, 0 skipped, 0.025 s",
+		"load: 1 tests, 1 failures, 0 errors, 0 skipped, 30.021 s",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	cases := slices.Concat(suites[0].Cases, suites[1].Cases, suites[2].Cases)
+	if len(cases) != len(r.Results) {
+		t.Fatalf("%d cases for %d results", len(cases), len(r.Results))
+	}
+	for i, result := range r.Results {
+		if c := cases[i]; c.Name != string(result.ID) || c.Classname != result.ID.Area() || c.Time != "0.013" {
+			t.Errorf("%s: got %s in %s after %s s", result.ID, c.Name, c.Classname, c.Time)
+		}
+	}
+}
+
+func TestJUnitCases(t *testing.T) {
+	for v, want := range map[requirement.Verdict]string{
+		requirement.Passed:        "",
+		requirement.Tolerated:     "",
+		requirement.NotApplicable: "skipped ",
+		requirement.KnownFailing:  "skipped ",
+		requirement.Failed:        "failure Failed",
+		requirement.Errored:       "error Errored",
+		requirement.Unknown:       "error Unknown",
+	} {
+		for _, strict := range []bool{false, true} {
+			if strict && v == requirement.Tolerated {
+				want = "failure Tolerated"
+			}
+			r := Report{Strict: strict, Results: must(v)}
+			r.Results[0].Reason = "a\nb"
+			r.Conclude()
+			suites := suitesOf(t, &r)
+			if len(suites) != 1 || len(suites[0].Cases) != 1 || suites[0].Cases[0].kind() != want {
+				t.Errorf("%s, strict %t: got %+v, want a case with %q", v, strict, suites, want)
+				continue
+			}
+			for _, p := range []*problem{suites[0].Cases[0].Skipped, suites[0].Cases[0].Error, suites[0].Cases[0].Failure} {
+				if p != nil && (p.Message != "a" || !strings.HasPrefix(p.Text, "a\nb\nRequirement: ")) {
+					t.Errorf("%s, strict %t: got the message %q and the text %q", v, strict, p.Message, p.Text)
+				}
+			}
+			if got, want := suites[0].SystemOut, "area.topic.rule is tolerated: a\nb\n"; (got == want) != (v == requirement.Tolerated) {
+				t.Errorf("%s, strict %t: got the output %q", v, strict, got)
+			}
+		}
+	}
+}
+
+func TestJUnitProperties(t *testing.T) {
+	suites := suitesOf(t, sample(t))
+	got := map[string]string{}
+	for _, suite := range suites {
+		for _, p := range suite.Properties {
+			got[suite.Name+" "+p.Name] = p.Value
+		}
+	}
+	for name, want := range map[string]string{
+		"versions crdconform": "v0.1.0",
+		"conversion seed":     "7",
+		"storage cluster":     "embedded",
+		"load kubernetes":     "v1.37.2",
+		"conversion conversion.response.uid.requirement": "The response has the uid of the request | it answers, as `request.uid` says.",
+		"conversion conversion.response.uid.level":       "MUST",
+		"conversion conversion.response.uid.source":      "versions-1:412 Response; server",
+		"conversion conversion.response.uid.verdict":     "Failed",
+		"versions versions.served.write.level":           "SHOULD",
+		"versions versions.served.write.verdict":         "NotApplicable",
+		"storage storage.rewrite.all.verdict":            "Unknown",
+		"load load.requests":                             "6000",
+		"load load.objects":                              "60000",
+		"load load.rate":                                 "200",
+		"load load.p50":                                  "3.879 ms",
+		"load load.p99":                                  "12.135 ms",
+		"load load.max":                                  "23.391 ms",
+	} {
+		if value, there := got[name]; !there || value != want {
+			t.Errorf("%s: got %q, want %q", name, value, want)
+		}
+	}
+	if _, there := got["versions conversion.response.uid.verdict"]; there {
+		t.Error("a suite has the properties of another's case")
+	}
+}
+
+func TestJUnitOfTroubles(t *testing.T) {
+	for name, test := range map[string]struct {
+		report  Report
+		want    string // the last suite, its case, what is in it and the message
+		content string
+	}{
+		"nothing":           {Report{}, "run could judge: error Errored, Could not judge: there was nothing to judge", "Could not judge: there was nothing to judge"},
+		"an error":          {Report{Error: "no cluster\nbecause", Results: must(requirement.Passed)}, "run could judge: error Errored, no cluster", "no cluster\nbecause"},
+		"an error and load": {Report{Error: "late", Load: &Load{Requests: 9}}, "run could judge: error Errored, late", "late"},
+		"interrupted":       {Report{Interrupted: true, Results: must(requirement.Passed)}, "run could judge: error Errored, Interrupted with 1 requirement judged", "Interrupted with 1 requirement judged"},
+		"good load":         {Report{Load: &Load{Requests: 9}}, "load load.responses: ", ""},
+		"failed load":       {Report{Load: &Load{Requests: 9, Failed: 3, FirstFindings: []string{"a", "b"}}}, "load load.responses: failure Failed, 3 of 9 requests failed", "a\nb"},
+		"void load":         {Report{Load: &Load{Requests: 9, Failed: 3, Late: 8, Void: true}}, "load load.responses: error Errored, the generator was too busy: 8 of 9 requests were sent late", ""},
+	} {
+		r := test.report
+		r.Conclude()
+		suites := suitesOf(t, &r)
+		last := suites[len(suites)-1]
+		c := last.Cases[0]
+		got, content := last.Name+" "+c.Name+": "+c.kind(), ""
+		for _, p := range []*problem{c.Error, c.Failure} {
+			if p != nil {
+				got, content = got+", "+p.Message, p.Text
+			}
+		}
+		if len(last.Cases) != 1 || last.Tests != 1 || got != test.want || content != test.content {
+			t.Errorf("%s: got  %q with %q\nwant %q with %q", name, got, content, test.want, test.content)
+		}
+	}
+}
+
+func TestJUnitKeepsText(t *testing.T) {
+	for _, suite := range suitesOf(t, sample(t)) {
+		for _, c := range suite.Cases {
+			if c.Name != "conversion.response.uid" {
+				continue
+			}
+			if !strings.Contains(c.Failure.Text, visible(hostile)) {
+				t.Errorf("got %q, want something with %q", c.Failure.Text, visible(hostile))
+			}
+			return
+		}
+	}
+	t.Error("the case is missing")
+}
+
+// validate validates a document against the schema.
+func validate(t *testing.T, document []byte) error {
+	t.Helper()
+	lint := exec.CommandContext(t.Context(), tool(t, "xmllint"), "--noout", "--nonet", "--schema", "testdata/junit.xsd", "-")
+	lint.Stdin = bytes.NewReader(document)
+	if output, err := lint.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w:\n%s", err, output)
+	}
+	return nil
+}
+
+func TestJUnitIsValid(t *testing.T) {
+	reports := map[string]*Report{
+		"sample":      sample(t),
+		"nothing":     {},
+		"an error":    {Error: hostile},
+		"interrupted": {Interrupted: true, Results: must(requirement.Unknown)},
+		"void load":   {Load: &Load{Void: true}},
+		"strict":      {Strict: true, Results: must(requirement.Tolerated, requirement.KnownFailing)},
+	}
+	for name, r := range reports {
+		r.Conclude()
+		if err := validate(t, written(t, r.JUnit)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestJUnitSchemaRefuses proves that the schema can find something.
+func TestJUnitSchemaRefuses(t *testing.T) {
+	good := string(written(t, sample(t).JUnit))
+	for name, replace := range map[string][2]string{
+		"no hostname":             {` hostname="localhost"`, ``},
+		"no number":               {`tests="5"`, `tests="five"`},
+		"a number below 0":        {`errors="1"`, `errors="-1"`},
+		"a zone":                  {`T09:31:05"`, `T09:31:05Z"`},
+		"no date":                 {`2026-11-21T`, `2026-13-21T`},
+		"no name":                 {`testcase name="versions.served.read"`, `testcase name=" "`},
+		"the same suite twice":    {`id="1"`, `id="0"`},
+		"no time":                 {` time="0.013"`, ``},
+		"not a time":              {` time="0.013"`, ` time="NaN"`},
+		"no type of failure":      {` type="Failed"`, ``},
+		"a type of skipped":       {`<skipped message`, `<skipped type="Skipped" message`},
+		"two problems":            {`</failure>`, `</failure><skipped></skipped>`},
+		"a property of a case":    {`</testcase>`, `<properties></properties></testcase>`},
+		"no properties":           {`<properties>`, `<!--`},
+		"no output":               {`<system-out></system-out>`, ``},
+		"an element from outside": {`<system-err></system-err>`, `<system-err></system-err><script></script>`},
+	} {
+		bad := strings.Replace(good, replace[0], replace[1], 1)
+		if name == "no properties" {
+			bad = strings.Replace(bad, `</properties>`, `-->`, 1)
+		}
+		if bad == good {
+			t.Errorf("%s: there is no %s", name, replace[0])
+		}
+		err := validate(t, []byte(bad))
+		if err == nil || !strings.Contains(err.Error(), "Schemas validity error") {
+			t.Errorf("%s: got %v, want that the schema refuses it", name, err)
+		}
+	}
+}

@@ -1,0 +1,211 @@
+package reports
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+var update = flag.Bool("update", false, "write the golden files again")
+
+// hostile is what a webhook would send to get into a report as something else than text.
+const hostile = "</pre></details><script>alert(1)</script><img src=https://example.org/x onerror=alert(2)>\n" +
+	"]]> --> <![CDATA[ &lt; &#0; {{.Headline}} ' \" \x00 \x1b[31mred\x1b[0m \u009b2J \ufffe \xff\xfe \u202egnihtyna\r\n" +
+	"| a | b |\r# heading\n```\n~~~~\n````` [link](https://example.org) *bold* _thin_ $x$ \\"
+
+// sample is a report with every verdict, in which whatever comes from outside is hostile.
+func sample(t *testing.T) *Report {
+	t.Helper()
+	r := &Report{
+		Tool:    "v0.1.0",
+		Command: "crdconform run --seed 7 --samples '" + hostile + "'",
+		Started: time.Date(2026, 11, 21, 9, 31, 5, 600e6, time.UTC),
+		Seconds: 83.25,
+		Seed:    7,
+		Cluster: &Cluster{Name: "embedded", Version: "v1.37.2", WatchCache: true},
+		Webhook: &Webhook{
+			URL: "https://127.0.0.1:9443/convert?<b>" + hostile, Group: "example.com", Kind: "Cron|Tab<script>",
+			Versions: []string{"v1alpha1", "v1beta1", "v1"},
+		},
+		Results: results(),
+		Load:    load(t),
+	}
+	r.Conclude()
+	return r
+}
+
+// results has a result for each verdict, and more.
+func results() []Result {
+	result := func(id requirement.ID, level requirement.Level, v requirement.Verdict, reason string) Result {
+		return Result{
+			Requirement: requirement.Requirement{
+				ID: id, Rows: []string{"R1"}, Level: level, Binds: requirement.Webhook,
+				Statement: "The response has the uid of the request | it answers, as `request.uid` says.",
+				Source:    []requirement.Source{{Document: "versions-1", Line: 412, Section: "Response"}, {Document: "server"}},
+				Since:     requirement.Minor{Major: 1, Minor: 16},
+			},
+			Spec:     "converts an object and compares <uid>",
+			Location: "suites/webhook/response.go:31",
+			Verdict:  v,
+			Reason:   reason,
+			Seconds:  0.0125,
+			Rerun:    "crdconform run --filter " + string(id) + " --seed 7",
+		}
+	}
+	all := []Result{
+		result("versions.served.read", requirement.Must, requirement.Passed, ""),
+		result("versions.served.write", requirement.Should, requirement.NotApplicable, "needs a look into storage, which a cluster of this sort does not grant"),
+		result("conversion.response.uid", requirement.Must, requirement.Failed, "got the uid \""+hostile+"\"\nwant the uid \"b6c5\""),
+		result("conversion.response.order", requirement.Must, requirement.Tolerated, hostile),
+		result("conversion.response.status", requirement.Must, requirement.KnownFailing, "https://example.com/issues/7\n"+hostile),
+		result("conversion.metadata.labels", requirement.Must, requirement.Errored, "no connection: "+hostile),
+		result("conversion.metadata.name", requirement.Must, requirement.Passed, ""),
+		result("storage.rewrite.all", requirement.Must, requirement.Unknown, "never ran"),
+		result("storage.rewrite.order", requirement.Must, requirement.Failed, strings.Repeat("<long>", 2000)),
+	}
+	failed := &all[2]
+	failed.Note = "One document says so, and another <i>does not</i>."
+	failed.Output = "sent 3 objects\n" + hostile
+	failed.Curl = "curl -i --data-binary @exchanges/conversion.response.uid/request.json 'https://127.0.0.1:9443/convert?timeout=30s'"
+	failed.Files = []File{
+		{Path: "exchanges/conversion.response.uid/request.json", Data: []byte(`{"kind":"ConversionReview"}`)},
+		{Path: "exchanges/conversion.response.uid/a \"name\"?<b>#1%.txt", Data: []byte(hostile)},
+	}
+	return all
+}
+
+func load(t *testing.T) *Load {
+	t.Helper()
+	return &Load{
+		Rate: 200, Duration: 30, Batch: 10, ReviewVersion: "v1", From: "v1beta1", To: "v1", HTTP: "HTTP/1.1",
+		Seconds: 30.021, Requests: 6000, Objects: 60000, Failed: 3, RequestsPerSecond: 199.86, ObjectsPerSecond: 1997.6,
+		BytesSent: 61234567, BytesReceived: 59876543,
+		Response: times(t, "response", histogram(1250)), Service: times(t, "service", histogram(1000)), Lag: times(t, "lag", histogram(20)),
+		Late: 12, LateAfter: 10,
+		Errors:        map[string]uint64{"timeout": 1, "rejected": 2},
+		Violations:    map[requirement.ID]uint64{"conversion.response.uid": 2, "conversion.response.order": 40},
+		FirstFindings: []string{"request 17: conversion.response.uid: " + hostile, "request 18: conversion.response.uid: again"},
+	}
+}
+
+// histogram has 6000 times, of which the slowest are many times the fastest.
+func histogram(fastest int64) *hdrhistogram.Histogram {
+	h := hdrhistogram.New(1, time.Hour.Microseconds(), 3)
+	for i := range int64(6000) {
+		slow := i / 100
+		if err := h.RecordValue(fastest + fastest*slow*slow/400 + fastest*max(0, i-5990)); err != nil {
+			panic(err)
+		}
+	}
+	return h
+}
+
+// times sums a histogram up. Its encoding is taken from a file, as how well the standard library compresses is not ours.
+func times(t *testing.T, name string, h *hdrhistogram.Histogram) Times {
+	t.Helper()
+	summed, err := NewTimes(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join("testdata", name+".hdr")
+	if *update {
+		if err := os.WriteFile(file, []byte(summed.Histogram+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	encoded, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	summed.Histogram = strings.TrimSpace(string(encoded))
+	return summed
+}
+
+// written returns what one form of a report is.
+func written(t *testing.T, form func(io.Writer) error) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := form(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// tool returns the path of a program that the test needs. Without it the test is skipped, unless tools are required.
+func tool(t *testing.T, names ...string) string {
+	t.Helper()
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	if os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
+		t.Fatalf("none of %v is on PATH, and CRDCONFORM_REQUIRE_TOOLS is set", names)
+	}
+	t.Skipf("none of %v is on PATH", names)
+	return ""
+}
+
+func TestGolden(t *testing.T) {
+	r := sample(t)
+	folder, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"report.json", "report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm"} {
+		got, err := os.ReadFile(filepath.Join(string(folder), name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		golden := filepath.Join("testdata", name)
+		if *update {
+			if err := os.WriteFile(golden, got, 0o644); err != nil {
+				t.Error(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: %s; go test ./reports -update writes it again", name, difference(got, want))
+		}
+	}
+}
+
+// difference says where two texts part.
+func difference(got, want []byte) string {
+	lines, wanted := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	i := 0
+	for i < min(len(lines), len(wanted)) && lines[i] == wanted[i] {
+		i++
+	}
+	line := func(of []string) string {
+		return fmt.Sprintf("%.300q", strings.Join(of[min(i, len(of)):min(i+1, len(of))], ""))
+	}
+	return fmt.Sprintf("%d lines, want %d; line %d is\n  %s, want\n  %s", len(lines), len(wanted), i+1, line(lines), line(wanted))
+}
+
+// forms are all forms of a report, by file.
+func forms(r *Report) map[string]func(io.Writer) error {
+	return map[string]func(io.Writer) error{
+		"report.json": r.JSON, "report.html": r.HTML, "junit.xml": r.JUnit, "summary.md": r.Markdown,
+		"latency.json": r.Load.JSON, "latency.hgrm": r.Load.Response.HGRM,
+	}
+}
