@@ -154,7 +154,7 @@ type Outcome string
 // The outcomes.
 const (
 	Conformant    Outcome = "Conformant"    // everything that was to be judged was, and conforms
-	Partial       Outcome = "Partial"       // nothing speaks against it, but a MUST could not be judged
+	Partial       Outcome = "Partial"       // nothing speaks against it, but a MUST could not be judged, or nothing was found to hold
 	NonConformant Outcome = "NonConformant" // something failed
 	Unjudged      Outcome = "Unjudged"      // the harness could not judge
 	Interrupted   Outcome = "Interrupted"   // somebody stopped it
@@ -185,6 +185,8 @@ func (r *Report) Conclude() {
 		r.Outcome = Unjudged
 	case skipped:
 		r.Outcome = Partial
+	case r.Load == nil && r.Counts[requirement.Passed]+r.Counts[requirement.Tolerated] == 0:
+		r.Outcome = Partial // nothing was found to hold either
 	default:
 		r.Outcome = Conformant
 	}

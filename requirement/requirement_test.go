@@ -184,4 +184,9 @@ func TestTextForms(t *testing.T) {
 	if v != Unknown || v.UnmarshalText([]byte("passed")) == nil {
 		t.Error("the zero value is not Unknown, or a name in another case was taken")
 	}
+	for _, v := range []Verdict{Unknown - 1, Errored + 1} {
+		if text, err := v.MarshalText(); err == nil {
+			t.Errorf("%d was written as %s", v, text)
+		}
+	}
 }

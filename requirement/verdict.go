@@ -29,8 +29,13 @@ func (v Verdict) String() string {
 	return names()[v]
 }
 
-// MarshalText returns the name of the verdict.
-func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+// MarshalText returns the name of the verdict; a number that is none is an error.
+func (v Verdict) MarshalText() ([]byte, error) {
+	if v < 0 || int(v) >= len(names()) {
+		return nil, fmt.Errorf("%d is not a verdict", int(v))
+	}
+	return []byte(v.String()), nil
+}
 
 // UnmarshalText reads what MarshalText writes; any other name is an error.
 func (v *Verdict) UnmarshalText(text []byte) error {

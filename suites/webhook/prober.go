@@ -183,7 +183,7 @@ func (p *prober) fail(x exchange, message string) {
 // attach attaches the request, and what is needed to send it again.
 func (p *prober) attach(x exchange) {
 	p.env.Attach("request.json", x.body)
-	p.env.Attach("response", x.response.Body)
+	p.env.Attach("response.txt", x.response.Body) // what a browser must not take for a page
 	if ca := p.env.Subject.Client.Endpoint().CA; len(ca) > 0 {
 		p.env.Attach("ca.crt", ca)
 	}
