@@ -101,23 +101,23 @@ func (c *checker) run(ctx context.Context) error {
 
 func (c *checker) judge(ctx context.Context, report *reports.Report, subject *suites.Subject) error {
 	if err := subject.Client.Reach(ctx); err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	env, err := suites.NewEnv(ctx, suites.Options{Subject: subject, Seed: c.seed, Select: c.selects})
 	if err != nil {
 		return err
 	}
-	p := &progress{streams: c.streams, strict: c.strict, rerun: c.rerun}
+	revise := func(r *suites.Result) { applyKnownFailing(r, c.known, c.knownFailing) }
+	p := &progress{streams: c.streams, strict: c.strict, rerun: c.rerun, revise: revise}
 	p.say("crdconform %s: %s, seed %d", toolVersion(), c.url, c.seed)
 	outcome, err := suites.Run(ctx, env, []suites.Area{webhook.Area}, p)
 	p.wipe()
-	applyKnownFailing(outcome.Results, c.known, c.knownFailing)
-	report.Results = resultsOf(outcome.Results, c.rerun, func(dir string) string { return curl(subject.Client.Endpoint(), dir) })
+	report.Results = resultsOf(outcome.Results, revise, c.rerun, func(dir string) string { return curl(subject.Client.Endpoint(), dir) })
 	report.Interrupted = outcome.Interrupted
 	return err
 }
 
 // rerun is the command that runs one spec again in the same way.
 func (c *checker) rerun(id requirement.ID) string {
-	return fmt.Sprintf("crdconform check %s%s --filter %s --seed %d", quoted(c.url), c.flags(), id, c.seed)
+	return fmt.Sprintf("crdconform check %s%s --filter %s --seed %d%s", quoted(c.url), c.target.again(), id, c.seed, c.selection.again(c.strict))
 }

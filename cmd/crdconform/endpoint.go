@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"crypto/x509"
 	"fmt"
 	"net"
 	"net/url"
@@ -40,12 +42,11 @@ func (t *target) connect() (*wire.Client, corpus.Corpus, error) {
 		return nil, c, fmt.Errorf("--timeout %s: it has to be more than 0", t.timeout)
 	}
 	if t.samples != "" {
-		file, err := os.Open(t.samples)
+		samples, err := os.ReadFile(t.samples)
 		if err != nil {
 			return nil, c, fmt.Errorf("--samples: %w", err)
 		}
-		defer file.Close()
-		if c, err = corpus.Read(file); err != nil {
+		if c, err = corpus.Read(bytes.NewReader(samples)); err != nil {
 			return nil, c, fmt.Errorf("--samples %s: %w", t.samples, err)
 		}
 	}
@@ -55,6 +56,9 @@ func (t *target) connect() (*wire.Client, corpus.Corpus, error) {
 		if ca, err = os.ReadFile(t.caFile); err != nil {
 			return nil, c, fmt.Errorf("--ca-file: %w", err)
 		}
+		if !x509.NewCertPool().AppendCertsFromPEM(ca) {
+			return nil, c, fmt.Errorf("--ca-file %s: there is no certificate in it; give PEM, beginning with -----BEGIN CERTIFICATE-----", t.caFile)
+		}
 	}
 	client, err := wire.Connect(wire.Endpoint{URL: t.url, CA: ca, ServerName: t.serverName, HTTP2: t.http2, Timeout: t.timeout})
 	if err != nil {
@@ -63,8 +67,8 @@ func (t *target) connect() (*wire.Client, corpus.Corpus, error) {
 	return client, c, nil
 }
 
-// flags returns the flags that were given, for a command that does the same again.
-func (t *target) flags() string {
+// again returns the flags that were given, for a command that does the same again.
+func (t *target) again() string {
 	var b strings.Builder
 	add := func(name, value string) {
 		if value != "" {

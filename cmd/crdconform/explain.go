@@ -14,9 +14,10 @@ import (
 
 func newExplain(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use:               "explain ID",
-		Short:             "Explain a requirement",
-		Long:              `explain prints all that the catalogue has about a requirement: what it says, where the documents say so, how it is checked, and which faults of the reference webhook break it.`,
+		Use:   "explain ID",
+		Short: "Explain a requirement",
+		Long: `explain prints all that the catalogue has about a requirement: what it says, where the documents say so, how it is checked,
+and which faults of the reference webhook break it.`,
 		Example:           `  crdconform explain storage.update.rewrites`,
 		ValidArgsFunction: completeID,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -30,19 +31,19 @@ func newExplain(s streams) *cobra.Command {
 			if !found {
 				return fmt.Errorf("%s: %s", args[0], unknownID(args[0]))
 			}
-			explain(s, r)
-			return nil
+			return write(s.out, explain(r))
 		},
 	}
 }
 
-func explain(s streams, r requirement.Requirement) {
+func explain(r requirement.Requirement) string {
+	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(s.out, "%-10s %s\n", name, value)
+			fmt.Fprintf(&b, "%-10s %s\n", name, value)
 		}
 	}
-	fmt.Fprintf(s.out, "%s\n\n%s\n\n", r.ID, r.Statement)
+	fmt.Fprintf(&b, "%s\n\n%s\n\n", r.ID, r.Statement)
 	line("level", string(r.Level))
 	line("binds", string(r.Binds))
 	holds := "Kubernetes " + r.Since.String() + " and later"
@@ -83,4 +84,5 @@ func explain(s streams, r requirement.Requirement) {
 		}
 		line("run it", command+string(r.ID))
 	}
+	return b.String()
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -23,7 +22,7 @@ untested, or as obsolete where the documents do not hold any more.`,
 		Example: `  crdconform list
   crdconform list --filter webhook
   crdconform list --output json`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			all, err := selected(filter)
 			if err != nil {
@@ -31,16 +30,17 @@ untested, or as obsolete where the documents do not hold any more.`,
 			}
 			switch output {
 			case "text":
-				return listText(s.out, all)
+				return write(s.out, listText(all))
 			case "json":
-				encoder := json.NewEncoder(s.out)
-				encoder.SetIndent("", "  ")
-				encoder.SetEscapeHTML(false)
-				return encoder.Encode(all)
+				text, err := listJSON(all)
+				if err != nil {
+					return unjudged(err)
+				}
+				return write(s.out, text)
 			case "markdown":
-				return listMarkdown(s.out, all)
+				return write(s.out, listMarkdown(all))
 			}
-			return fmt.Errorf("--output %s: use text, json or markdown", output)
+			return fmt.Errorf("--output %s: there is no such form; use text, json or markdown", output)
 		},
 	}
 	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, beginnings of IDs, or patterns such as *.uid")
@@ -66,18 +66,25 @@ func selected(patterns []string) ([]requirement.Requirement, error) {
 	return slices.DeleteFunc(all, func(r requirement.Requirement) bool { return !wanted[r.ID] }), nil
 }
 
-func listText(w io.Writer, all []requirement.Requirement) error {
+func listJSON(all []requirement.Requirement) (string, error) {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(all)
+	return b.String(), err
+}
+
+func listText(all []requirement.Requirement) string {
+	var b strings.Builder
 	width := 0
 	for _, r := range all {
 		width = max(width, len(r.ID))
 	}
 	for _, r := range all {
-		if _, err := fmt.Fprintf(w, "%-*s  %-6s  %-7s  %s%s\n", width, r.ID, r.Level, r.Binds, mark(r), r.Statement); err != nil {
-			return err
-		}
+		fmt.Fprintf(&b, "%-*s  %-6s  %-7s  %s%s\n", width, r.ID, r.Level, r.Binds, mark(r), r.Statement)
 	}
-	_, err := fmt.Fprintln(w, tallied(all))
-	return err
+	return b.String() + tallied(all) + "\n"
 }
 
 func mark(r requirement.Requirement) string {
@@ -104,7 +111,7 @@ func tallied(all []requirement.Requirement) string {
 	return fmt.Sprintf("%d requirements: %d checked by a spec, %d untested with a reason, %d obsolete", len(all), len(all)-untested-obsolete, untested, obsolete)
 }
 
-func listMarkdown(w io.Writer, all []requirement.Requirement) error {
+func listMarkdown(all []requirement.Requirement) string {
 	var b strings.Builder
 	b.WriteString("# Requirements\n\nWritten by `crdconform list --output markdown` from requirement/catalogue.yaml; a test keeps it up to date.\n\n")
 	b.WriteString(tallied(all) + ".\n\n## Documents\n\n| ID | document |\n| --- | --- |\n")
@@ -130,8 +137,7 @@ func listMarkdown(w io.Writer, all []requirement.Requirement) error {
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Level, r.Binds, statement, cell(strings.Join(sources, "; ")))
 	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return b.String()
 }
 
 // cell keeps text from ending a cell or being taken for markup.

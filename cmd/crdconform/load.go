@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/suites"
 )
 
@@ -38,13 +41,13 @@ sent. When the generator itself was too busy to send in time, the run is void.
 		},
 	}
 	flags := cmd.Flags()
-	l.target.bind(cmd)
+	l.bind(cmd)
 	flags.Float64Var(&l.workload.Rate, "rate", 100, "requests a second")
 	flags.DurationVar(&l.workload.Duration, "duration", 10*time.Second, "how long to send")
 	flags.IntVar(&l.workload.Batch, "batch", 1, "objects in a request; API servers were seen to send one")
 	flags.StringVar(&l.workload.ReviewVersion, "review-version", "v1", "version of ConversionReview: v1 or v1beta1")
-	flags.StringVar(&l.workload.Pair.From, "from", "", "version of the objects to send; the first of the samples when missing")
-	flags.StringVar(&l.workload.Pair.To, "to", "", "version to ask for; the next of the samples when missing")
+	flags.StringVar(&l.workload.Pair.From, "from", "", "version of the objects to send; the first of the samples when missing, other than --to")
+	flags.StringVar(&l.workload.Pair.To, "to", "", "version to ask for; the first of the samples when missing, other than --from")
 	flags.StringVar(&l.dir, "report-dir", "crdconform-report", "folder to write the reports to")
 	return cmd
 }
@@ -56,29 +59,40 @@ func (l *loader) run(ctx context.Context) error {
 	}
 	defer client.Close()
 	w := &l.workload
-	if w.Pair.From == "" {
-		w.Pair.From = objects.Versions[0]
-	}
-	for _, version := range objects.Versions {
-		if w.Pair.To == "" && version != w.Pair.From {
-			w.Pair.To = version
-		}
-	}
-	if err := w.ValidateFor(objects); err != nil {
+	w.Pair = completed(w.Pair, objects.Versions)
+	if err = w.ValidateFor(objects); err != nil {
 		return err
 	}
-	if err := l.begin(); err != nil {
+	if err = l.begin(); err != nil {
 		return err
 	}
 	subject := &suites.Subject{Client: client, Corpus: objects}
 	report := l.newReport()
 	report.Webhook = describe(subject)
-	if err = client.Reach(ctx); err == nil {
-		err = loadTest(ctx, l.streams, report, subject, *w)
-	}
-	if err != nil {
+	if err = l.judge(ctx, report, subject); err != nil {
 		report.Error = err.Error()
 	}
 	report.Interrupted = ctx.Err() != nil
 	return l.end(l.streams, report)
+}
+
+func (l *loader) judge(ctx context.Context, report *reports.Report, subject *suites.Subject) error {
+	if err := subject.Client.Reach(ctx); err != nil {
+		return unlessStopped(ctx, err)
+	}
+	fmt.Fprintf(l.out, "crdconform %s: %s\n", toolVersion(), l.url)
+	return loadTest(ctx, l.streams, report, subject, l.workload)
+}
+
+// completed puts the first versions that fit in the place of those that are missing.
+func completed(pair corpus.Pair, versions []string) corpus.Pair {
+	for _, version := range versions {
+		switch {
+		case pair.From == "" && version != pair.To:
+			pair.From = version
+		case pair.To == "" && version != pair.From:
+			pair.To = version
+		}
+	}
+	return pair
 }

@@ -16,6 +16,8 @@ func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// The report is what counts: whoever reads the output may go before it ends, as head does.
+	signal.Ignore(syscall.SIGPIPE)
 	go func() {
 		<-signals
 		cancel()
@@ -24,13 +26,13 @@ func main() {
 		os.Exit(exitInterrupted)
 	}()
 	width, _, err := term.GetSize(int(os.Stdout.Fd()))
-	terminal := err == nil && term.IsTerminal(int(os.Stdout.Fd()))
+	terminal := err == nil && term.IsTerminal(int(os.Stdout.Fd())) && os.Getenv("TERM") != "dumb"
 	s := streams{
 		out:      os.Stdout,
 		err:      os.Stderr,
 		terminal: terminal,
 		width:    width,
-		color:    terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb",
+		color:    terminal && os.Getenv("NO_COLOR") == "",
 	}
 	os.Exit(execute(ctx, os.Args[1:], s))
 }

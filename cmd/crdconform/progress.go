@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/requirement"
@@ -16,6 +18,7 @@ type progress struct {
 	streams
 	strict bool
 	rerun  func(requirement.ID) string
+	revise func(*suites.Result) // changes verdicts by what is known to fail
 
 	total, done int
 	status      bool // there is a line that changes
@@ -28,7 +31,7 @@ const (
 	yellow = "\x1b[33m"
 	dim    = "\x1b[2m"
 	plain  = "\x1b[0m"
-	clear  = "\r\x1b[K"
+	erase  = "\r\x1b[K"
 )
 
 func (s streams) paint(color, text string) string {
@@ -46,7 +49,7 @@ func (p *progress) say(format string, arguments ...any) {
 
 func (p *progress) wipe() {
 	if p.status {
-		fmt.Fprint(p.out, clear)
+		fmt.Fprint(p.out, erase)
 		p.status = false
 	}
 }
@@ -56,10 +59,10 @@ func (p *progress) show(text string) {
 	if !p.terminal {
 		return
 	}
-	if most := p.width - 1; most > 0 && len(text) > most {
-		text = text[:most]
+	if most, runes := p.width-1, []rune(text); most > 0 && len(runes) > most {
+		text = string(runes[:most])
 	}
-	fmt.Fprint(p.out, clear+text)
+	fmt.Fprint(p.out, erase+text)
 	p.status = true
 }
 
@@ -74,6 +77,7 @@ func (p *progress) SpecStarted(id requirement.ID, text string) {
 // SpecDone shows what came of it.
 func (p *progress) SpecDone(r suites.Result) {
 	p.done++
+	p.revise(&r)
 	if !p.terminal {
 		p.say("[%*d/%d] %-13s %s (%.3f s)", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds())
 	}
@@ -93,27 +97,30 @@ func (p *progress) problem(r suites.Result) {
 	p.say("    %s", p.paint(dim, "again: "+p.rerun(r.Requirement)))
 }
 
-// load shows how a load test stands.
+// load shows how a load test stands: each second on a terminal, elsewhere after one second and every ten from there.
 func (p *progress) load(w loadgen.Workload) func(loadgen.Snapshot) {
+	seconds := 0
 	return func(s loadgen.Snapshot) {
 		line := fmt.Sprintf("load: %s of %s, %d requests, %d failed, p99 %.2f ms",
 			s.Elapsed.Round(time.Second), w.Duration, s.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
 		if p.terminal {
 			p.show(line)
-		} else if int(s.Elapsed.Seconds())%10 == 0 {
+		} else if seconds%10 == 0 {
 			p.say("%s", line)
 		}
+		seconds++
 	}
 }
 
-// printable replaces what a terminal would take for a command. Webhooks are free to put anything into a message.
+// printable replaces what a terminal would take for a command, or would not show. Webhooks are free to put anything into
+// a message.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r >= 0x80 && r < 0xa0 {
-			return '\uFFFD'
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			return r
 		}
-		return r
+		return unicode.ReplacementChar
 	}, s)
 }
 
-func digits(n int) int { return len(fmt.Sprint(n)) }
+func digits(n int) int { return len(strconv.Itoa(n)) }

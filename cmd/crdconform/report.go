@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path"
@@ -33,6 +34,14 @@ func (r *reporting) begin() error {
 // newReport begins a report.
 func (r *reporting) newReport() *reports.Report {
 	return &reports.Report{Tool: toolVersion(), Command: strings.Join(append([]string{"crdconform"}, r.command...), " "), Started: r.began.UTC()}
+}
+
+// unlessStopped returns the error, or nil where it is only that somebody stopped the run.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // end concludes the report, writes it, shows its summary and returns what the exit code follows from.
@@ -72,7 +81,7 @@ func summarize(s streams, report *reports.Report) {
 	if color == "" {
 		color = yellow
 	}
-	fmt.Fprintf(s.out, "%s, in %.1f s\n", s.paint(color, report.Headline()), report.Seconds)
+	fmt.Fprintf(s.out, "%s, in %.1f s\n", s.paint(color, printable(report.Headline())), report.Seconds)
 }
 
 // notes lists what neither passed nor failed, with the reasons; a reason that many share is shown once.
@@ -99,9 +108,10 @@ func notes(s streams, report *reports.Report) {
 }
 
 // resultsOf translates the engine's results.
-func resultsOf(results []suites.Result, rerun func(requirement.ID) string, curl func(dir string) string) []reports.Result {
+func resultsOf(results []suites.Result, revise func(*suites.Result), rerun func(requirement.ID) string, curl func(dir string) string) []reports.Result {
 	translated := make([]reports.Result, 0, len(results))
 	for _, r := range results {
+		revise(&r)
 		entry, _ := requirement.Lookup(r.Requirement) // specs of unknown requirements cannot be declared
 		result := reports.Result{
 			Requirement: entry,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -66,10 +67,10 @@ func unjudged(err error) error { return &exitError{exitUnjudged, err} }
 
 // execute runs a command line and returns its exit code.
 func execute(ctx context.Context, args []string, s streams) int {
-	root := newRoot(s)
+	root := newRoot(s) //nolint:contextcheck // commands get their context from cobra
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
-	if err == nil {
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil || errors.Is(err, syscall.EPIPE) { // a reader that went away has seen enough
 		return exitConforms
 	}
 	var exit *exitError
@@ -78,12 +79,37 @@ func execute(ctx context.Context, args []string, s streams) int {
 		exit = &exitError{exitUsage, err}
 	}
 	if exit.err != nil {
-		fmt.Fprintf(s.err, "crdconform: %s\n", strings.TrimSpace(exit.err.Error()))
+		fmt.Fprintf(s.err, "crdconform: %s\n", oneLine(exit.err.Error()))
 	}
 	if exit.code == exitUsage {
-		fmt.Fprintln(s.err, `crdconform: see "crdconform --help"`)
+		fmt.Fprintf(s.err, "crdconform: see \"%s --help\"\n", cmd.CommandPath())
 	}
 	return exit.code
+}
+
+// oneLine makes a sentence of an error of cobra's, which puts what may have been meant on lines of their own.
+func oneLine(text string) string {
+	text = strings.TrimSpace(printable(text))
+	if what, meant, found := strings.Cut(text, "\n\nDid you mean this?\n"); found {
+		text = what + "; did you mean " + strings.Join(strings.Fields(meant), ", ") + "?"
+	}
+	return text
+}
+
+// noArguments wants none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, and got %s", cmd.Name(), strings.Join(args, " "))
+	}
+	return nil
+}
+
+// write writes what a command is asked for. That it cannot be written has nothing to do with usage.
+func write(w io.Writer, text string) error {
+	if _, err := io.WriteString(w, text); err != nil {
+		return unjudged(fmt.Errorf("output: %w", err))
+	}
+	return nil
 }
 
 func newRoot(s streams) *cobra.Command {
@@ -101,7 +127,6 @@ for every object and under load?
   crdconform explain webhook.response.uid`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args:          cobra.NoArgs,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetOut(s.out)

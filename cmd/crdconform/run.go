@@ -3,16 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"k8s.io/klog/v2"
 
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/contract/wire"
@@ -54,7 +55,7 @@ The load test is left out when --filter or --skip choose requirements, unless on
 		Example: `  crdconform run
   crdconform run --filter storage.update,storage.read --seed 42
   crdconform run --watch-cache --load-duration 0 --report-dir build/crdconform`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r.load.given = cmd.Flags().Changed("load-rate") || cmd.Flags().Changed("load-duration") || cmd.Flags().Changed("load-batch")
 			r.command = append([]string{"run"}, givenFlags(cmd)...)
@@ -64,7 +65,7 @@ The load test is left out when --filter or --skip choose requirements, unless on
 	flags := cmd.Flags()
 	flags.StringVar(&r.cluster, "cluster", "embedded", "API server to check: embedded, one that runs in this process")
 	flags.BoolVar(&r.watchCache, "watch-cache", false, "let the embedded API server serve reads from a watch cache, as real ones do; what counts calls or looks at failures is not applicable then")
-	r.selection.bind(flags)
+	r.bind(flags)
 	r.bindKnownFailing(flags)
 	r.complete(cmd)
 	flags.BoolVar(&r.strict, "strict", false, "count what API servers tolerate as failed")
@@ -94,6 +95,9 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	if r.known, err = r.readKnownFailing(); err != nil {
 		return err
+	}
+	if r.load.duration < 0 {
+		return fmt.Errorf("--load-duration %s: it has to be 0 or more", r.load.duration)
 	}
 	if r.wantsLoad() {
 		if err := r.workload().Validate(); err != nil {
@@ -146,7 +150,9 @@ func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) 
 	}
 	defer client.Close()
 	subject := &suites.Subject{Client: client, Corpus: corpus.CronTabs("v1alpha1", "v1beta1", "v1")}
-	report.Webhook = describe(subject)
+	if r.wantsLoad() || r.selectsChapter("webhook") {
+		report.Webhook = describe(subject)
+	}
 
 	if err := r.conformance(ctx, report, subject); err != nil || ctx.Err() != nil {
 		return err
@@ -159,9 +165,11 @@ func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) 
 
 // conformance runs the specs on the cluster.
 func (r *runner) conformance(ctx context.Context, report *reports.Report, subject *suites.Subject) (err error) {
-	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun}
+	revise := func(s *suites.Result) { applyKnownFailing(s, r.known, r.knownFailing) }
+	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: revise}
 	p.show("starting an API server")
-	c, err := embedded.Start(ctx, embedded.Options{WatchCache: r.watchCache})
+	// This cannot be broken off: upstream's API server ends the process when it is stopped before it is up.
+	c, err := embedded.Start(context.WithoutCancel(ctx), embedded.Options{WatchCache: r.watchCache})
 	p.wipe()
 	if err != nil {
 		return err
@@ -171,6 +179,9 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 		err = errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
 		p.wipe()
 	}()
+	if ctx.Err() != nil {
+		return nil
+	}
 	env, err := suites.NewEnv(ctx, suites.Options{Cluster: c, Subject: subject, Seed: r.seed, Select: r.selects})
 	if err != nil {
 		return err
@@ -181,8 +192,7 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 
 	outcome, err := suites.Run(ctx, env, areas(), p)
 	p.wipe()
-	applyKnownFailing(outcome.Results, r.known, r.knownFailing)
-	report.Results = resultsOf(outcome.Results, r.rerun, func(dir string) string { return curl(subject.Client.Endpoint(), dir) })
+	report.Results = resultsOf(outcome.Results, revise, r.rerun, func(dir string) string { return curl(subject.Client.Endpoint(), dir) })
 	report.Interrupted = outcome.Interrupted
 	return err
 }
@@ -193,7 +203,12 @@ func (r *runner) rerun(id requirement.ID) string {
 	if r.watchCache {
 		command += " --watch-cache"
 	}
-	return command
+	return command + r.again(r.strict)
+}
+
+// selectsChapter tells whether any requirement of a chapter is selected.
+func (r *runner) selectsChapter(name string) bool {
+	return slices.ContainsFunc(requirement.All(), func(one requirement.Requirement) bool { return one.ID.Area() == name && r.selects(one.ID) })
 }
 
 // loadTest loads the webhook and adds what came of it to the report.
@@ -204,11 +219,14 @@ func loadTest(ctx context.Context, s streams, report *reports.Report, subject *s
 	if err != nil {
 		return err
 	}
-	if summary.Requests == 0 {
+	if summary.Requests > 0 {
+		report.Load, err = loadOf(summary, subject.Client.Endpoint().HTTP2)
+		return err
+	}
+	if !summary.Partial {
 		return errors.New("the load test ended before its first request was answered")
 	}
-	report.Load, err = loadOf(summary, subject.Client.Endpoint().HTTP2)
-	return err
+	return nil
 }
 
 func describe(subject *suites.Subject) *reports.Webhook {
@@ -222,22 +240,23 @@ func logTo(path string) (func() error, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the log of the API server: %w", err)
 	}
-	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
-	klog.InitFlags(flags)
-	if err := flags.Parse([]string{"--logtostderr=false", "--stderrthreshold=FATAL"}); err != nil {
+	if err := embedded.LogTo(file); err != nil {
 		return nil, errors.Join(err, file.Close())
 	}
-	klog.SetOutput(file)
 	return func() error {
-		klog.Flush()
-		klog.SetOutput(os.Stderr)
-		return file.Close()
+		return errors.Join(embedded.LogTo(io.Discard), file.Close())
 	}, nil
 }
 
 // givenFlags returns the flags that were given, as they would be given again.
 func givenFlags(cmd *cobra.Command) []string {
 	var given []string
-	cmd.Flags().Visit(func(f *pflag.Flag) { given = append(given, "--"+f.Name+"="+quoted(f.Value.String())) })
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		value := f.Value.String()
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			value = strings.Join(list.GetSlice(), ",")
+		}
+		given = append(given, "--"+f.Name+"="+quoted(value))
+	})
 	return given
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path"
@@ -19,15 +19,29 @@ import (
 type selection struct {
 	filter, skip []string
 	knownFailing string // file
+	flags        *pflag.FlagSet
 }
 
 func (s *selection) bind(flags *pflag.FlagSet) {
+	s.flags = flags
 	flags.StringSliceVar(&s.filter, "filter", nil, "check only these requirements: IDs, beginnings of IDs such as storage or storage.update, or patterns such as *.uid")
 	flags.StringSliceVar(&s.skip, "skip", nil, "leave these requirements out; written like --filter")
 }
 
 func (s *selection) bindKnownFailing(flags *pflag.FlagSet) {
 	flags.StringVar(&s.knownFailing, "known-failing", "", `file of requirements that are known to fail, one a line as "ID: reason"; one that passes fails the run`)
+}
+
+// again returns the flags that bear on verdicts, for a command that does the same again.
+func (s *selection) again(strict bool) string {
+	text := ""
+	if strict {
+		text += " --strict"
+	}
+	if s.knownFailing != "" {
+		text += " --known-failing " + quoted(s.knownFailing)
+	}
+	return text
 }
 
 // complete offers IDs for --filter and --skip.
@@ -51,6 +65,9 @@ func completeID(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion,
 // resolve returns which requirements are selected from those that have a spec in the areas. It fails when a pattern
 // matches nothing, or when nothing is left.
 func (s *selection) resolve(areas []suites.Area) (func(requirement.ID) bool, error) {
+	if s.flags != nil && s.flags.Changed("filter") && len(s.filter) == 0 {
+		return nil, errors.New("--filter names no requirement; \"crdconform list\" shows them all")
+	}
 	var tested []requirement.ID
 	for _, spec := range suites.Preview(areas) {
 		tested = append(tested, spec.Requirement)
@@ -67,7 +84,7 @@ func (s *selection) resolve(areas []suites.Area) (func(requirement.ID) bool, err
 		return (len(s.filter) == 0 || wanted[id]) && !unwanted[id]
 	}
 	if !slices.ContainsFunc(tested, selects) {
-		return nil, fmt.Errorf("--filter and --skip leave no requirement to check; \"crdconform list\" shows them all")
+		return nil, errors.New("--filter and --skip leave no requirement to check; \"crdconform list\" shows them all")
 	}
 	return selects, nil
 }
@@ -75,7 +92,6 @@ func (s *selection) resolve(areas []suites.Area) (func(requirement.ID) bool, err
 func expand(flag string, patterns []string, tested []requirement.ID) (map[requirement.ID]bool, error) {
 	found := map[requirement.ID]bool{}
 	for _, pattern := range patterns {
-		before := len(found)
 		known := false
 		for _, id := range tested {
 			ok, err := matches(pattern, id)
@@ -87,7 +103,7 @@ func expand(flag string, patterns []string, tested []requirement.ID) (map[requir
 				known = true
 			}
 		}
-		if !known && len(found) == before {
+		if !known {
 			return nil, fmt.Errorf("%s %s: %s", flag, pattern, noMatch(pattern))
 		}
 	}
@@ -100,7 +116,7 @@ func matches(pattern string, id requirement.ID) (bool, error) {
 	if strings.ContainsAny(pattern, `*?[\`) {
 		ok, err := path.Match(pattern, string(id))
 		if err != nil {
-			return false, fmt.Errorf("the pattern is malformed; use * for any characters")
+			return false, errors.New("the pattern is malformed; use * for any characters")
 		}
 		return ok, nil
 	}
@@ -128,17 +144,20 @@ func noMatch(pattern string) string {
 
 // unknownID says that there is no such requirement, and what may have been meant.
 func unknownID(id string) string {
-	text := "there is no such requirement"
+	const text = "there is no such requirement"
 	parts := strings.Split(id, ".")
 	last := strings.Trim(parts[len(parts)-1], "*")
-	var similar []string
+	var begin, contain []string
 	for _, r := range requirement.All() {
-		if last != "" && strings.Contains(string(r.ID), last) && len(similar) < 5 {
-			similar = append(similar, string(r.ID))
+		switch {
+		case id != "" && strings.HasPrefix(string(r.ID), id):
+			begin = append(begin, string(r.ID))
+		case len(last) >= 3 && strings.Contains(string(r.ID), last):
+			contain = append(contain, string(r.ID))
 		}
 	}
-	if len(similar) > 0 {
-		return text + "; did you mean " + strings.Join(similar, ", ") + "?"
+	if similar := slices.Concat(begin, contain); len(similar) > 0 {
+		return text + "; did you mean " + strings.Join(similar[:min(len(similar), 5)], ", ") + "?"
 	}
 	return text + "; \"crdconform list\" shows them all"
 }
@@ -148,47 +167,36 @@ func (s *selection) readKnownFailing() (map[requirement.ID]string, error) {
 	if s.knownFailing == "" {
 		return nil, nil //nolint:nilnil // no file, no known failures
 	}
-	file, err := os.Open(s.knownFailing)
+	text, err := os.ReadFile(s.knownFailing)
 	if err != nil {
 		return nil, fmt.Errorf("--known-failing: %w", err)
 	}
-	defer file.Close()
 	known := map[requirement.ID]string{}
-	lines := bufio.NewScanner(file)
-	for n := 1; lines.Scan(); n++ {
-		line := strings.TrimSpace(lines.Text())
-		if line == "" || strings.HasPrefix(line, "#") {
+	for i, line := range strings.Split(string(text), "\n") {
+		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		id, reason, _ := strings.Cut(line, ":")
 		id, reason = strings.TrimSpace(id), strings.TrimSpace(reason)
 		if _, found := requirement.Lookup(requirement.ID(id)); !found {
-			return nil, fmt.Errorf("%s:%d: %s: %s", s.knownFailing, n, id, unknownID(id))
+			return nil, fmt.Errorf("--known-failing %s:%d: %s: %s", s.knownFailing, i+1, id, unknownID(id))
 		}
 		if reason == "" {
-			return nil, fmt.Errorf("%s:%d: %s has no reason; write \"%s: why it fails\"", s.knownFailing, n, id, id)
+			return nil, fmt.Errorf("--known-failing %s:%d: %s has no reason; write \"%s: why it fails\"", s.knownFailing, i+1, id, id)
 		}
 		known[requirement.ID(id)] = reason
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("--known-failing: %w", err)
 	}
 	return known, nil
 }
 
-// applyKnownFailing changes the verdicts of what is known to fail. What is on the list and passes has to be taken off it.
-func applyKnownFailing(results []suites.Result, known map[requirement.ID]string, file string) {
-	for i := range results {
-		r := &results[i]
-		reason, listed := known[r.Requirement]
-		if !listed {
-			continue
-		}
-		switch r.Verdict {
-		case requirement.Failed, requirement.Tolerated:
-			r.Verdict, r.Reason = requirement.KnownFailing, reason+"\n"+r.Reason
-		case requirement.Passed:
-			r.Verdict, r.Reason = requirement.Failed, fmt.Sprintf("it passes, but %s lists it as known to fail; take it off the list", file)
-		}
+// applyKnownFailing changes the verdict of what is known to fail. What is on the list and passes has to be taken off it.
+func applyKnownFailing(r *suites.Result, known map[requirement.ID]string, file string) {
+	reason, listed := known[r.Requirement]
+	switch {
+	case !listed:
+	case r.Verdict == requirement.Failed || r.Verdict == requirement.Tolerated:
+		r.Verdict, r.Reason = requirement.KnownFailing, reason+"\n"+r.Reason
+	case r.Verdict == requirement.Passed:
+		r.Verdict, r.Reason = requirement.Failed, fmt.Sprintf("it passes, but %s lists it as known to fail; take it off the list", file)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 
@@ -34,7 +35,7 @@ With --fault it breaks a promise, to see what becomes of it. The faults:
 ` + faultTable(),
 		Example: `  crdconform serve --ca-out ca.crt
   crdconform serve --ca-out ca.crt --fault wrong-uid`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
@@ -67,6 +68,9 @@ func (v *server) run(ctx context.Context) error {
 			return fmt.Errorf("--fault %s: there is no such fault; \"crdconform serve --help\" lists them", name)
 		}
 		faults = append(faults, fault)
+	}
+	if _, _, err := net.SplitHostPort(v.address); err != nil {
+		return fmt.Errorf("--address %s: it is not an address; give a host and a port, such as localhost:9443", v.address)
 	}
 	s, err := webhook.Start(ctx, v.address, webhook.Handler(faults...))
 	if err != nil {

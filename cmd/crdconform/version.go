@@ -11,13 +11,14 @@ import (
 
 func newVersion(s streams) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the versions of crdconform and of the API server in it",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the versions of crdconform and of the API server in it",
+		Long:    "version prints the versions of crdconform, of the API server that it brings along, and of Go.",
+		Example: `  crdconform version`,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(s.out, "crdconform %s\nKubernetes %s (embedded API server)\n%s %s/%s\n",
-				toolVersion(), embedded.Release(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			return write(s.out, fmt.Sprintf("crdconform %s\nKubernetes %s (embedded API server)\n%s %s/%s\n",
+				toolVersion(), embedded.Release(), runtime.Version(), runtime.GOOS, runtime.GOARCH))
 		},
 	}
 }

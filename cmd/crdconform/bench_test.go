@@ -1,0 +1,129 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"text/tabwriter"
+	"time"
+
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// claim is a figure that the project promises.
+type claim struct {
+	what           string
+	asked          float64
+	atLeast        bool // at most otherwise
+	measured       float64
+	unit, comments string
+}
+
+func (c claim) holds() bool {
+	if c.atLeast {
+		return c.measured >= c.asked
+	}
+	return c.measured <= c.asked
+}
+
+// BenchmarkClaims measures what the project promises, prints one table, and fails when a promise is not kept. Run it on an
+// idle machine, by make bench.
+func BenchmarkClaims(b *testing.B) {
+	for b.Loop() {
+		claims := append(measureEmbedded(b), measureRuns(b, 3)...)
+		claims = append(claims, claim{what: "requirements with a spec", asked: 120, atLeast: true, measured: float64(len(suites.Preview(areas())))})
+		var table strings.Builder
+		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
+		fmt.Fprintf(w, "claim\tasked\tmeasured\t\t\n")
+		for _, c := range claims {
+			sign, verdict := "<=", "holds"
+			if c.atLeast {
+				sign = ">="
+			}
+			if !c.holds() {
+				verdict = "MISSED"
+				b.Errorf("%s: %.4g %s, want %s %.4g", c.what, c.measured, c.unit, sign, c.asked)
+			}
+			fmt.Fprintf(w, "%s\t%s %.4g %s\t%.4g %s\t%s\t%s\n", c.what, sign, c.asked, c.unit, c.measured, c.unit, verdict, c.comments)
+		}
+		if err := w.Flush(); err != nil {
+			b.Fatal(err)
+		}
+		b.Logf("claims:\n%s", table.String())
+	}
+}
+
+func measureEmbedded(b *testing.B) []claim {
+	b.Helper()
+	if err := embedded.LogTo(&strings.Builder{}); err != nil {
+		b.Fatal(err)
+	}
+	const times = 9
+	var starts, stops []float64
+	for range times {
+		began := time.Now()
+		c, err := embedded.Start(b.Context(), embedded.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		starts = append(starts, time.Since(began).Seconds())
+		began = time.Now()
+		if err := c.Stop(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+		stops = append(stops, time.Since(began).Seconds())
+	}
+	comment := fmt.Sprintf("median of %d", times)
+	return []claim{
+		{what: "embedded API server ready", asked: 1, measured: median(starts), unit: "s", comments: comment},
+		{what: "embedded API server stopped", asked: 1.5, measured: median(stops), unit: "s", comments: comment},
+	}
+}
+
+// measureRuns runs the whole of crdconform run as a user would.
+func measureRuns(b *testing.B, times int) []claim {
+	b.Helper()
+	dir := b.TempDir()
+	program := filepath.Join(dir, "crdconform")
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	var conformance, memory []float64
+	for range times {
+		cmd := exec.CommandContext(b.Context(), program, "run", "--report-dir", dir)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, out)
+		}
+		data, err := os.ReadFile(filepath.Join(dir, "report.json"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		var report reports.Report
+		if err := json.Unmarshal(data, &report); err != nil {
+			b.Fatal(err)
+		}
+		conformance = append(conformance, report.Seconds-report.Load.Seconds)
+		usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+		if !ok {
+			b.Fatal("this system does not tell how much memory a process had")
+		}
+		memory = append(memory, float64(usage.Maxrss)/1024) // Linux counts in KiB
+	}
+	return []claim{
+		{what: "crdconform run without the load", asked: 20, measured: slices.Max(conformance), unit: "s", comments: fmt.Sprintf("most of %d, with start and stop", times)},
+		{what: "memory of crdconform run", asked: 600, measured: slices.Max(memory), unit: "MiB", comments: fmt.Sprintf("most of %d", times)},
+	}
+}
+
+func median(values []float64) float64 {
+	slices.Sort(values)
+	return values[len(values)/2]
+}

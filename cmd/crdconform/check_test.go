@@ -1,0 +1,220 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+	chapter "github.com/crdconform/crdconform/suites/webhook"
+)
+
+// threeVersions is a file of samples at all versions that the reference webhook knows, seen from the directory of a test.
+func threeVersions(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs("testdata/crontabs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCheckOfTheReferenceWebhook(t *testing.T) {
+	t.Parallel()
+	url, ca := serving(t)
+	for name, test := range map[string]struct {
+		args          []string
+		notApplicable []requirement.ID
+	}{
+		"the documents' CronTabs": {nil, []requirement.ID{requirement.WebhookBatchMixedVersions}},
+		"samples":                 {[]string{"--samples", threeVersions(t)}, []requirement.ID{requirement.WebhookConversionDocumentedExample, requirement.WebhookConversionSchema}},
+		"HTTP/2, strictly":        {[]string{"--http2", "--strict"}, []requirement.ID{requirement.WebhookBatchMixedVersions}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := crdconform(t, append([]string{"check", url, "--ca-file", ca}, test.args...)...)
+			r.exits(t, exitConforms)
+			report := r.report(t)
+			all := len(suites.Preview([]suites.Area{chapter.Area}))
+			if report.Counts[requirement.Passed] != all-len(test.notApplicable) {
+				t.Errorf("got %v, want all of %d Passed but %v", report.Counts, all, test.notApplicable)
+			}
+			if got := verdicts(report, requirement.NotApplicable); !slices.Equal(got, test.notApplicable) {
+				t.Errorf("%v are NotApplicable, want %v", got, test.notApplicable)
+			}
+			if !strings.Contains(r.out, "\n"+report.Headline()) || !strings.HasSuffix(r.out, "Report: crdconform-report/report.html\n") || r.err != "" {
+				t.Errorf("it says:\n%s%s", r.out, r.err)
+			}
+			if lines := strings.Count(r.out, fmt.Sprintf("/%d] ", all)); lines != len(report.Results) || strings.ContainsAny(r.out, "\x1b\r") {
+				t.Errorf("a pipe gets %d lines of progress for %d specs:\n%q", lines, len(report.Results), r.out)
+			}
+		})
+	}
+}
+
+// TestCheckFindsEveryFault has one program judge another: each fault shows in the exit code, in the verdicts of the
+// requirements that it breaks, and in no others.
+func TestCheckFindsEveryFault(t *testing.T) {
+	t.Parallel()
+	var tested []requirement.ID
+	for _, spec := range suites.Preview([]suites.Area{chapter.Area}) {
+		tested = append(tested, spec.Requirement)
+	}
+	for _, fault := range webhook.Faults() {
+		t.Run(fault.Name, func(t *testing.T) {
+			t.Parallel()
+			url, ca := serving(t, fault.Name)
+			args := []string{"check", url, "--ca-file", ca}
+			want := slices.DeleteFunc(slices.Clone(fault.Breaks), func(id requirement.ID) bool { return !slices.Contains(tested, id) })
+			slices.Sort(want)
+			switch {
+			case fault.Name == "hangs":
+				args = append(args, "--timeout", "2s")
+			case slices.Contains(want, requirement.WebhookBatchMixedVersions):
+				args = append(args, "--samples", threeVersions(t))
+			}
+			r := crdconform(t, args...)
+			if fault.Verdict == requirement.Failed {
+				r.exits(t, exitViolates)
+			} else {
+				r.exits(t, exitConforms)
+				strict := crdconform(t, append(args, "--strict")...)
+				strict.exits(t, exitViolates)
+				if got := strict.report(t).Outcome; got != reports.NonConformant {
+					t.Errorf("strictly, it is %s", got)
+				}
+			}
+			bad := r.report(t).With(requirement.Failed, requirement.Tolerated, requirement.Errored, requirement.Unknown)
+			var got []requirement.ID
+			for _, result := range bad {
+				if got = append(got, result.ID); result.Verdict != fault.Verdict {
+					t.Errorf("%s is %s: %s", result.ID, result.Verdict, result.Reason)
+				}
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, want) {
+				t.Errorf("%v found something, want %v", got, want)
+			}
+			for _, id := range want {
+				if fault.Verdict == requirement.Failed && !strings.Contains(r.out, "\nFAILED "+string(id)+": ") {
+					t.Errorf("it does not show what is wrong with %s:\n%s", id, r.out)
+				}
+			}
+		})
+	}
+}
+
+// TestEvidence takes a finding to the files and commands that it comes with.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	url, ca := serving(t, "wrong-uid")
+	p := crdconform(t, "check", url, "--ca-file", ca, "--filter", "webhook.response.uid,webhook.response.kind", "--seed", "7", "--timeout", "25s")
+	p.exits(t, exitViolates)
+	report := p.report(t)
+	failed := report.With(requirement.Failed)
+	if len(report.Results) != 2 || len(failed) != 1 {
+		t.Fatalf("got %v", report.Results)
+	}
+	for _, file := range failed[0].Files {
+		if data := read(t, filepath.Join(p.dir, "crdconform-report", filepath.FromSlash(file.Path))); len(data) == 0 {
+			t.Errorf("%s is empty", file.Path)
+		}
+	}
+	for _, name := range []string{"request.json", "ca.crt"} {
+		if want := "exchanges/webhook.response.uid/" + name; !strings.Contains(failed[0].Curl, want) {
+			t.Errorf("%q has nothing of %s", failed[0].Curl, want)
+		}
+	}
+	if want := "suites/webhook/"; !strings.HasPrefix(failed[0].Location, want) {
+		t.Errorf("the spec is at %s, want something that begins with %s on any machine", failed[0].Location, want)
+	}
+	if !strings.Contains(p.out, "again: "+failed[0].Rerun) {
+		t.Errorf("%q is not shown:\n%s", failed[0].Rerun, p.out)
+	}
+	for command, want := range map[string]int{failed[0].Rerun: 1, report.Command: 2} {
+		again := startIn(t, t.TempDir(), strings.Fields(command)[1:]...).end()
+		again.exits(t, exitViolates)
+		if repeated := again.report(t); len(repeated.Results) != want || repeated.Seed != 7 || repeated.With(requirement.Failed)[0].Reason != failed[0].Reason {
+			t.Errorf("%q came to %v with seed %d, want %d results and %s", command, repeated.Results, repeated.Seed, want, failed[0].Reason)
+		}
+	}
+}
+
+// TestSeed has the same seed lead to the same order, and another one to another.
+func TestSeed(t *testing.T) {
+	t.Parallel()
+	url, ca := serving(t)
+	order := func(seed string) []string {
+		r := crdconform(t, "check", url, "--ca-file", ca, "--seed", seed)
+		r.exits(t, exitConforms)
+		var ids []string
+		for line := range strings.Lines(r.out) {
+			if fields := strings.Fields(line); strings.HasPrefix(line, "[") && len(fields) > 3 {
+				ids = append(ids, fields[len(fields)-3])
+			}
+		}
+		return ids
+	}
+	first := order("7")
+	if len(first) < 30 || !slices.Equal(first, order("7")) {
+		t.Errorf("the order is not repeated: %v", first)
+	}
+	if slices.Equal(first, order("8")) {
+		t.Errorf("two seeds lead to one order: %v", first)
+	}
+}
+
+// TestKnownFailing gives check lists of what is known to fail.
+func TestKnownFailing(t *testing.T) {
+	t.Parallel()
+	url, ca := serving(t, "wrong-uid")
+	for name, test := range map[string]struct {
+		list string
+		code int
+		want map[requirement.ID]requirement.Verdict
+		says string
+	}{
+		"it fails": {
+			"# issue 12\n\nwebhook.response.uid: it makes one up\n", exitConforms,
+			map[requirement.ID]requirement.Verdict{"webhook.response.uid": requirement.KnownFailing, "webhook.response.kind": requirement.Passed},
+			"KnownFailing webhook.response.uid: it makes one up\n",
+		},
+		"it passes": {
+			"webhook.response.uid: it makes one up\r\nwebhook.response.kind: no longer\r\n", exitViolates,
+			map[requirement.ID]requirement.Verdict{"webhook.response.uid": requirement.KnownFailing, "webhook.response.kind": requirement.Failed},
+			"    it passes, but known.txt lists it as known to fail; take it off the list\n    again: crdconform check ",
+		},
+		"it is not selected": {
+			"webhook.response.uid: it makes one up\nwebhook.response.order: no longer\nstorage.update.rewrites: never\n", exitConforms,
+			map[requirement.ID]requirement.Verdict{"webhook.response.uid": requirement.KnownFailing, "webhook.response.kind": requirement.Passed},
+			"Conforms: 1 requirement passed, 1 known to fail",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "known.txt"), []byte(test.list), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			r := startIn(t, dir, "check", url, "--ca-file", ca, "--filter", "webhook.response.uid,webhook.response.kind", "--known-failing", "known.txt").end()
+			r.exits(t, test.code)
+			for _, result := range r.report(t).Results {
+				if result.Verdict != test.want[result.ID] {
+					t.Errorf("%s is %s, want %s", result.ID, result.Verdict, test.want[result.ID])
+				}
+			}
+			if !strings.Contains(r.out, test.says) {
+				t.Errorf("it says:\n%swant something with %q", r.out, test.says)
+			}
+			if strings.Contains(r.out, "FAILED webhook.response.uid") {
+				t.Errorf("what is known to fail is shown as a failure:\n%s", r.out)
+			}
+		})
+	}
+}

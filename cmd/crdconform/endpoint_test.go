@@ -1,0 +1,272 @@
+package main
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestWebhooksOutOfReach has check and load say what is wrong where, and what to do, in one sentence.
+func TestWebhooksOutOfReach(t *testing.T) {
+	t.Parallel()
+	good, ca := serve(t, webhook.Handler(), nil)
+	_, otherCA := serve(t, webhook.Handler(), nil)
+	plain := httptest.NewServer(webhook.Handler())
+	t.Cleanup(plain.Close)
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { silent.Close() })
+	for name, test := range map[string]struct {
+		url  string
+		args []string
+		want string
+	}{
+		"closed port":      {"https://127.0.0.1:1/convert", nil, "connection refused; check that the webhook is running"},
+		"no CA":            {good, nil, "give the authority's certificate by --ca-file"},
+		"wrong CA":         {good, []string{"--ca-file", otherCA}, "give the authority's certificate by --ca-file"},
+		"wrong name":       {good, []string{"--ca-file", ca, "--server-name", "service.namespace.svc"}, "give the name in its certificate by --server-name"},
+		"plain HTTP there": {"https" + strings.TrimPrefix(plain.URL, "http"), nil, "does not speak TLS there; API servers call webhooks by https only, so give it a certificate"},
+		"silent":           {"https://" + silent.Addr().String(), []string{"--timeout", "200ms"}, "no whole answer within 200ms"},
+	} {
+		for _, command := range []string{"check", "load"} {
+			t.Run(name+"/"+command, func(t *testing.T) {
+				t.Parallel()
+				r := crdconform(t, append([]string{command, test.url}, test.args...)...)
+				r.exits(t, exitUnjudged)
+				report := r.report(t)
+				if report.Outcome != reports.Unjudged || len(report.Results) > 0 || report.Load != nil {
+					t.Errorf("got %s with %v", report.Outcome, report.Results)
+				}
+				if got := report.Error; !strings.HasPrefix(got, "webhook "+test.url+": ") || !strings.Contains(got, test.want) || strings.Contains(got, "\n") {
+					t.Errorf("the error is %q, want one line with %q", got, test.want)
+				}
+				if want := "\nCould not judge: " + report.Error + ", in "; !strings.HasPrefix(r.out, want) || r.err != "" {
+					t.Errorf("it says:\n%s%swant %q", r.out, r.err, want)
+				}
+			})
+		}
+	}
+}
+
+// dying serves the reference webhook for a number of requests. With the next one it closes the port and does not answer.
+func dying(t *testing.T, requests int64) (url, ca string) {
+	t.Helper()
+	var seen atomic.Int64
+	var once sync.Once
+	died := make(chan struct{})
+	return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen.Add(1) > requests {
+			once.Do(func() { close(died) })
+			panic(http.ErrAbortHandler)
+		}
+		webhook.Handler().ServeHTTP(w, r)
+	}), died)
+}
+
+// faulty returns the reference webhook with a fault.
+func faulty(t *testing.T, name string) http.Handler {
+	t.Helper()
+	fault, found := webhook.FaultNamed(name)
+	if !found {
+		t.Fatalf("there is no fault %s", name)
+	}
+	return webhook.Handler(fault)
+}
+
+// TestWebhooksThatMisbehave lets nothing that a webhook may answer keep check and load from a verdict.
+func TestWebhooksThatMisbehave(t *testing.T) {
+	t.Parallel()
+	garbage := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte("\x1b[2J\xff\x00garbage\r\n"))
+	})
+	for name, test := range map[string]struct {
+		handler http.Handler // one that dies when nil
+		want    requirement.ID
+		kind    string
+	}{
+		"hangs":               {faulty(t, "hangs"), requirement.WebhookResponseInTime, "timeout"},
+		"garbage":             {garbage, requirement.WebhookResponseBody, "contract"},
+		"half a body":         {faulty(t, "half-body"), requirement.WebhookResponseBody, "transport"},
+		"10 MiB of zeros":     {faulty(t, "zeros"), requirement.WebhookResponseBody, "contract"},
+		"knows no such place": {http.NotFoundHandler(), requirement.WebhookResponseHTTPStatus, "http"},
+		"dies in mid-run":     {nil, requirement.WebhookResponseInTime, "transport"},
+	} {
+		args := func(t *testing.T) []string {
+			t.Helper()
+			url, ca := "", ""
+			if test.handler == nil {
+				url, ca = dying(t, 5)
+			} else {
+				url, ca = serve(t, test.handler, nil)
+			}
+			if name == "hangs" {
+				return []string{url, "--ca-file", ca, "--timeout", "2s"}
+			}
+			return []string{url, "--ca-file", ca}
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			t.Run("check", func(t *testing.T) {
+				t.Parallel()
+				r := crdconform(t, append([]string{"check"}, args(t)...)...)
+				r.exits(t, exitViolates)
+				if report := r.report(t); report.Outcome != reports.NonConformant || !slices.Contains(verdicts(report, requirement.Failed), test.want) {
+					t.Errorf("got %s with %v Failed, want %s among them", report.Outcome, verdicts(report, requirement.Failed), test.want)
+				}
+				if strings.ContainsAny(r.out, "\x1b\x00") || !utf8.ValidString(r.out) {
+					t.Errorf("what the webhook sends is shown as it is: %q", r.out)
+				}
+			})
+			t.Run("load", func(t *testing.T) {
+				t.Parallel()
+				rate, duration := "100", "200ms"
+				if name == "10 MiB of zeros" {
+					rate, duration = "2", "1s" // more would keep this side busy
+				}
+				r := loaded(t, func() []string { return append(args(t), "--rate", rate, "--duration", duration) })
+				r.exits(t, exitViolates)
+				if l := r.report(t).Load; l.Failed == 0 || l.Errors[test.kind] == 0 || l.Violations[test.want] == 0 {
+					t.Errorf("%d of %d failed: %v, want %s; %v, want %s", l.Failed, l.Requests, l.Errors, test.kind, l.Violations, test.want)
+				}
+				if strings.ContainsAny(r.out, "\x1b\x00") || !utf8.ValidString(r.out) {
+					t.Errorf("what the webhook sends is shown as it is: %q", r.out)
+				}
+			})
+		})
+	}
+}
+
+func TestReferenceToItself(t *testing.T) {
+	for name, test := range map[string]struct {
+		target target
+		want   string
+	}{
+		"nothing given": {target{timeout: wire.APIServerTimeout}, ""},
+		"everything": {
+			target{caFile: "my ca.crt", serverName: "a.b.svc", http2: true, timeout: time.Minute, samples: "x.yaml"},
+			" --ca-file 'my ca.crt' --server-name a.b.svc --samples x.yaml --http2 --timeout 1m0s",
+		},
+	} {
+		if got := test.target.again(); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+	s := selection{knownFailing: "it's.txt"}
+	if got, want := s.again(true), ` --strict --known-failing 'it'\''s.txt'`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := new(selection).again(false); got != "" {
+		t.Errorf("%q, want nothing", got)
+	}
+}
+
+func TestCurl(t *testing.T) {
+	const sent = ` -H 'Content-Type: application/json' --data-binary @exchanges/x/request.json `
+	for name, test := range map[string]struct {
+		endpoint wire.Endpoint
+		want     string
+	}{
+		"as it is": {
+			wire.Endpoint{URL: "https://localhost:9443/convert"},
+			"curl -i --http1.1" + sent + "'https://localhost:9443/convert?timeout=30s'",
+		},
+		"certificates and HTTP/2": {
+			wire.Endpoint{URL: "https://localhost:9443/convert", CA: []byte("PEM"), HTTP2: true},
+			"curl -i --cacert exchanges/x/ca.crt" + sent + "'https://localhost:9443/convert?timeout=30s'",
+		},
+		"another name": {
+			wire.Endpoint{URL: "https://127.0.0.1:9443/convert", ServerName: "a.b.svc"},
+			"curl -i --http1.1 --connect-to a.b.svc:9443:127.0.0.1:9443" + sent + "'https://a.b.svc:9443/convert?timeout=30s'",
+		},
+		"another name at the default port": {
+			wire.Endpoint{URL: "https://[::1]/", ServerName: "a.b.svc"},
+			"curl -i --http1.1 --connect-to 'a.b.svc:443:[::1]:443'" + sent + "'https://a.b.svc:443/?timeout=30s'",
+		},
+		"the name that it has": {
+			wire.Endpoint{URL: "https://localhost/it's", ServerName: "localhost"},
+			"curl -i --http1.1" + sent + `'https://localhost/it'\''s?timeout=30s'`,
+		},
+	} {
+		if got := curl(test.endpoint, "exchanges/x"); got != test.want {
+			t.Errorf("%s:\n%s, want\n%s", name, got, test.want)
+		}
+	}
+}
+
+func TestVersionsToConvert(t *testing.T) {
+	versions := []string{"v1alpha1", "v1beta1", "v1"}
+	for given, want := range map[corpus.Pair]corpus.Pair{
+		{}:                             {From: "v1alpha1", To: "v1beta1"},
+		{From: "v1"}:                   {From: "v1", To: "v1alpha1"},
+		{From: "v1alpha1"}:             {From: "v1alpha1", To: "v1beta1"},
+		{To: "v1"}:                     {From: "v1alpha1", To: "v1"},
+		{To: "v1alpha1"}:               {From: "v1beta1", To: "v1alpha1"},
+		{From: "v1beta1", To: "v1"}:    {From: "v1beta1", To: "v1"},
+		{From: "v2", To: "v1"}:         {From: "v2", To: "v1"},
+		{From: "v1beta1", To: "wrong"}: {From: "v1beta1", To: "wrong"},
+	} {
+		if got := completed(given, versions); got != want {
+			t.Errorf("%q: %s, want %s", given, got, want)
+		}
+	}
+}
+
+// TestEndpointIsChecked looks at what only target does before it connects.
+func TestEndpointIsChecked(t *testing.T) {
+	for name, text := range map[string]string{"nothing": "", "no PEM": "nonsense", "a key": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
+		path := file(t, "ca.crt", text)
+		_, _, err := (&target{url: "https://localhost/", caFile: path, timeout: time.Second}).connect()
+		if err == nil || err.Error() != "--ca-file "+path+": there is no certificate in it; give PEM, beginning with -----BEGIN CERTIFICATE-----" {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	_, ca := serve(t, webhook.Handler(), nil)
+	client, objects, err := (&target{url: "https://localhost/", caFile: ca, serverName: "a.b.svc", http2: true, timeout: time.Second}).connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if e := client.Endpoint(); e.ServerName != "a.b.svc" || !e.HTTP2 || e.Timeout != time.Second || string(e.CA) != string(read(t, ca)) {
+		t.Errorf("got %+v", e)
+	}
+	if !objects.Documented || strings.Join(objects.Versions, " ") != "v1beta1 v1" {
+		t.Errorf("got objects at %v", objects.Versions)
+	}
+}
+
+// TestStoppingIsNoError tells the end of a context from what else goes wrong.
+func TestStoppingIsNoError(t *testing.T) {
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, refused := new(net.Dialer).DialContext(t.Context(), "tcp", "127.0.0.1:1")
+	_, canceled := new(net.Dialer).DialContext(stopped, "tcp", "127.0.0.1:1")
+	if refused == nil || canceled == nil {
+		t.Fatal("both were to fail")
+	}
+	if err := unlessStopped(stopped, canceled); err != nil {
+		t.Errorf("stopped: %v", err)
+	}
+	if err := unlessStopped(stopped, refused); err == nil {
+		t.Error("another error is lost because of the stop")
+	}
+	if err := unlessStopped(t.Context(), context.Canceled); err == nil {
+		t.Error("an error is lost without a stop")
+	}
+}

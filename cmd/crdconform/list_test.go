@@ -1,0 +1,197 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// inside runs a command line in this process, for commands that only print, and returns what it prints.
+func inside(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, errs strings.Builder
+	if code := execute(t.Context(), args, streams{out: &out, err: &errs}); code != exitConforms || errs.String() != "" {
+		t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
+	}
+	return out.String()
+}
+
+func TestListAsText(t *testing.T) {
+	t.Parallel()
+	all := requirement.All()
+	lines := strings.Split(strings.TrimSuffix(inside(t, "list"), "\n"), "\n")
+	if len(lines) != len(all)+1 {
+		t.Fatalf("%d lines for %d requirements", len(lines), len(all))
+	}
+	var untested, obsolete int
+	for i, r := range all {
+		fields := strings.Fields(lines[i])
+		if fields[0] != string(r.ID) || fields[1] != string(r.Level) || fields[2] != string(r.Binds) || !strings.HasSuffix(lines[i], "  "+mark(r)+r.Statement) {
+			t.Errorf("%s is listed as %q", r.ID, lines[i])
+		}
+		switch {
+		case r.Obsolete:
+			obsolete++
+		case r.Untested != "":
+			untested++
+		}
+	}
+	tested := len(suites.Preview(areas()))
+	want := fmt.Sprintf("%d requirements: %d checked by a spec, %d untested with a reason, %d obsolete", len(all), tested, untested, obsolete)
+	if got := lines[len(all)]; got != want || untested == 0 || obsolete == 0 {
+		t.Errorf("it ends with %q, want %q", got, want)
+	}
+}
+
+func TestListOfSome(t *testing.T) {
+	t.Parallel()
+	for patterns, want := range map[string]func(requirement.ID) bool{
+		"webhook":              func(id requirement.ID) bool { return id.Area() == "webhook" },
+		"webhook.response.uid": func(id requirement.ID) bool { return id == "webhook.response.uid" },
+		"*.uid":                func(id requirement.ID) bool { return strings.HasSuffix(string(id), ".uid") },
+		"storage.update,versions.*": func(id requirement.ID) bool {
+			return id.Area() == "versions" || strings.HasPrefix(string(id), "storage.update.")
+		},
+	} {
+		var got []requirement.Requirement
+		if err := json.Unmarshal([]byte(inside(t, "list", "--output", "json", "--filter", patterns)), &got); err != nil {
+			t.Fatal(err)
+		}
+		matching := slices.DeleteFunc(requirement.All(), func(r requirement.Requirement) bool { return !want(r.ID) })
+		if len(got) == 0 || !slices.EqualFunc(got, matching, func(a, b requirement.Requirement) bool { return a.ID == b.ID }) {
+			t.Errorf("--filter %s lists %d requirements, want %d", patterns, len(got), len(matching))
+		}
+	}
+}
+
+func TestListAsJSON(t *testing.T) {
+	t.Parallel()
+	text := inside(t, "list", "-o", "json")
+	var got []requirement.Requirement
+	if err := json.Unmarshal([]byte(text), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := requirement.All()
+	if !slices.EqualFunc(got, want, func(a, b requirement.Requirement) bool { return fmt.Sprint(a) == fmt.Sprint(b) }) {
+		t.Errorf("%d requirements do not come back as the %d that they were", len(got), len(want))
+	}
+	if strings.Contains(text, `\u003c`) {
+		t.Error("angle brackets are hard to read")
+	}
+}
+
+// TestDocumentedRequirements holds docs/requirements.md to the catalogue.
+func TestDocumentedRequirements(t *testing.T) {
+	t.Parallel()
+	want := inside(t, "list", "--output", "markdown")
+	got, err := os.ReadFile("../../docs/requirements.md")
+	if err != nil {
+		t.Fatalf("%v; run make generate", err)
+	}
+	if string(got) != want {
+		t.Error("docs/requirements.md is not what crdconform list --output markdown prints; run make generate")
+	}
+	for _, r := range requirement.All() {
+		if !strings.Contains(want, "| `"+string(r.ID)+"` | "+string(r.Level)+" | ") {
+			t.Errorf("%s is not in it", r.ID)
+		}
+	}
+	for line := range strings.Lines(want) {
+		if cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), " | ") + 1; strings.HasPrefix(line, "| `") && cells != 5 {
+			t.Errorf("%d cells, want 5: %s", cells, line)
+		}
+	}
+}
+
+func TestCell(t *testing.T) {
+	if got, want := cell("a|b <c> *d*"), `a\|b &lt;c> \*d\*`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+func TestExplain(t *testing.T) {
+	t.Parallel()
+	locations := map[requirement.ID]suites.Spec{}
+	for _, spec := range suites.Preview(areas()) {
+		locations[spec.Requirement] = spec
+	}
+	for _, r := range requirement.All() {
+		text := explain(r)
+		want := []string{string(r.ID) + "\n\n" + r.Statement + "\n\n", "\nlevel      " + string(r.Level) + "\n", "\nbinds      " + string(r.Binds) + "\n"}
+		for _, source := range r.Source {
+			want = append(want, "\nsource     "+source.String())
+		}
+		if r.Note != "" {
+			want = append(want, "\nnote       "+r.Note+"\n")
+		}
+		switch spec, found := locations[r.ID]; {
+		case r.Obsolete:
+			want = append(want, "\nobsolete   "+r.Untested+"\n")
+		case r.Untested != "":
+			want = append(want, "\nuntested   "+r.Untested+"\n")
+		case !found:
+			t.Errorf("%s has no spec", r.ID)
+		default:
+			want = append(want, "\nspec       "+spec.Text+"\n           "+spec.Location+"\n")
+			if !strings.HasSuffix(text, " --filter "+string(r.ID)+"\n") {
+				t.Errorf("%s: it does not end with how to run it:\n%s", r.ID, text)
+			}
+		}
+		for _, fault := range webhook.Faults() {
+			if slices.Contains(fault.Breaks, r.ID) {
+				want = append(want, fault.Name)
+			}
+		}
+		for _, w := range want {
+			if !strings.Contains(text, w) {
+				t.Errorf("%s: nothing of %q in\n%s", r.ID, w, text)
+			}
+		}
+	}
+	if got, want := inside(t, "explain", "webhook.response.uid"), "\nfaults     wrong-uid, no-uid\nrun it     crdconform check URL --filter webhook.response.uid\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("got %s, want something that ends with %s", got, want)
+	}
+}
+
+// TestPlacesOfSpecs goes to where explain says that a spec is.
+func TestPlacesOfSpecs(t *testing.T) {
+	t.Parallel()
+	for _, spec := range suites.Preview(areas()) {
+		name, number, _ := strings.Cut(spec.Location, ":")
+		n, err := strconv.Atoi(number)
+		if err != nil || filepath.IsAbs(name) {
+			t.Errorf("%s is at %s, want a file of the module and a line", spec.Requirement, spec.Location)
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join("../..", name))
+		if err != nil {
+			t.Error(err)
+		} else if lines := strings.Count(string(data), "\n"); n < 1 || n > lines {
+			t.Errorf("%s is at %s, which has %d lines", spec.Requirement, spec.Location, lines)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	want := fmt.Sprintf("crdconform %s\nKubernetes %s (embedded API server)\n%s %s/%s\n", toolVersion(), embedded.Release(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	if got := inside(t, "version"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r := crdconform(t, "version")
+	r.exits(t, exitConforms)
+	if lines := strings.Split(r.out, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[0], "crdconform ") || len(lines[0]) == len("crdconform ") || lines[1] != strings.Split(want, "\n")[1] {
+		t.Errorf("the program says %q", r.out)
+	}
+}

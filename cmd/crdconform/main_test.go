@@ -1,0 +1,293 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// built is where the program is put that the tests run.
+var built string
+
+func TestMain(m *testing.M) {
+	var err error
+	if built, err = os.MkdirTemp("", "crdconform-test-"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(built)
+	m.Run()
+}
+
+// program builds crdconform for the first test that runs it, and returns its path.
+var program = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(built, "crdconform")
+	if out, err := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-w", "-o", path, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// process is crdconform while it runs.
+type process struct {
+	dir       string // in which it runs
+	temporary string // where its temporary files are
+	cmd       *exec.Cmd
+	lines     *bufio.Reader // of what it has yet to say
+	out       strings.Builder
+	err       bytes.Buffer
+	end       func() result // waits for its end
+}
+
+// result is what came of a process.
+type result struct {
+	dir      string
+	code     int
+	out, err string
+}
+
+// start starts crdconform in a new directory. When the test is over, the process has to be, and its temporary files gone.
+func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	return startIn(t, t.TempDir(), args...)
+}
+
+func startIn(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	p := prepare(t, dir, args...)
+	pipe, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.lines = bufio.NewReader(pipe)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// prepare prepares a process, for others to start.
+func prepare(t *testing.T, dir string, args ...string) *process {
+	t.Helper()
+	path, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	temporary := emptied(t)
+	// Nothing that the tests start runs for long; what hangs is to fail them. Processes outlive the context of the test,
+	// so that it can end them in the way that users do.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+	p := &process{dir: dir, temporary: temporary, cmd: exec.CommandContext(ctx, path, args...)}
+	p.cmd.Dir, p.cmd.Stderr = dir, &p.err
+	p.cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
+	p.end = sync.OnceValue(func() result {
+		if p.cmd.Process == nil {
+			return result{} // the test is over before it could begin
+		}
+		if p.lines != nil {
+			if _, err := io.Copy(&p.out, p.lines); err != nil {
+				t.Error(err)
+			}
+		}
+		var exit *exec.ExitError
+		if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) {
+			t.Error(err)
+		}
+		return result{dir, p.cmd.ProcessState.ExitCode(), p.out.String(), p.err.String()}
+	})
+	t.Cleanup(func() {
+		cancel()
+		p.end()
+	})
+	return p
+}
+
+// emptied returns a directory that has to be empty when the test is over.
+func emptied(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "c-") //nolint:usetesting // sockets have short names, so the directory of the test would not do
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		left, err := os.ReadDir(dir)
+		if err != nil || len(left) > 0 {
+			t.Errorf("left in the directory for temporary files: %v, %v", left, err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+// await waits for a line with the text and returns it.
+func (p *process) await(t *testing.T, text string) string {
+	t.Helper()
+	for {
+		line, err := p.lines.ReadString('\n')
+		p.out.WriteString(line)
+		if strings.Contains(line, text) {
+			return strings.TrimSpace(line)
+		}
+		if err != nil {
+			r := p.end()
+			t.Fatalf("it ended with %d before it said %q:\n%s%s", r.code, text, r.out, r.err)
+		}
+	}
+}
+
+func (p *process) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// crdconform runs a command line to its end.
+func crdconform(t *testing.T, args ...string) result {
+	t.Helper()
+	return start(t, args...).end()
+}
+
+// unread runs a command line with nobody to read what it says.
+func unread(t *testing.T, args ...string) result {
+	t.Helper()
+	p := prepare(t, t.TempDir(), args...)
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.cmd.Stdout = writer
+	if err := errors.Join(reader.Close(), p.cmd.Start(), writer.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return p.end()
+}
+
+// exits fails the test unless the process ended with the code.
+func (r result) exits(t *testing.T, code int) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d:\n%s%s", r.code, code, r.out, r.err)
+	}
+}
+
+// report reads the report in the default folder, and looks whether the other forms are there and agree with it.
+func (r result) report(t *testing.T) *reports.Report {
+	t.Helper()
+	dir := filepath.Join(r.dir, "crdconform-report")
+	var report reports.Report
+	decoder := json.NewDecoder(bytes.NewReader(read(t, filepath.Join(dir, "report.json"))))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&report); err != nil {
+		t.Fatalf("report.json: %v", err)
+	}
+	var junit struct {
+		Cases []struct {
+			Name string `xml:"name,attr"`
+		} `xml:"testsuite>testcase"`
+	}
+	if err := xml.Unmarshal(read(t, filepath.Join(dir, "junit.xml")), &junit); err != nil {
+		t.Fatalf("junit.xml: %v", err)
+	}
+	for i, result := range report.Results {
+		if i >= len(junit.Cases) || junit.Cases[i].Name != string(result.ID) {
+			t.Fatalf("junit.xml: %v, want %s as number %d", junit.Cases, result.ID, i)
+		}
+	}
+	if page := string(read(t, filepath.Join(dir, "report.html"))); !strings.Contains(page, html.EscapeString(report.Headline())) || !strings.Contains(page, "</html>") {
+		t.Errorf("report.html does not say %q, or has no end", report.Headline())
+	}
+	if summary := string(read(t, filepath.Join(dir, "summary.md"))); !strings.HasPrefix(summary, "# crdconform: ") {
+		t.Errorf("summary.md begins with %.50q", summary)
+	}
+	return &report
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// file puts a file into a directory of the test and returns its path.
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// verdicts returns the requirements with a verdict, in the order of the report.
+func verdicts(r *reports.Report, v requirement.Verdict) []requirement.ID {
+	var ids []requirement.ID
+	for _, result := range r.With(v) {
+		ids = append(ids, result.ID)
+	}
+	return ids
+}
+
+// serve serves a handler in this process, until the channel is closed or the test over. It returns the URL and a file with
+// the certificate of the authority.
+func serve(t *testing.T, handler http.Handler, until <-chan struct{}) (url, ca string) {
+	t.Helper()
+	server, err := webhook.Start(t.Context(), "127.0.0.1:0", handler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed := make(chan error)
+	go func() {
+		select {
+		case <-until:
+		case <-t.Context().Done():
+		}
+		closed <- server.Close()
+	}()
+	t.Cleanup(func() {
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	})
+	return server.URL, file(t, "ca.crt", string(server.CA))
+}
+
+// serving runs crdconform serve with faults. It returns the URL and a file with the certificate of the authority.
+func serving(t *testing.T, faults ...string) (url, ca string) {
+	t.Helper()
+	args := []string{"serve", "--address", "localhost:0", "--ca-out", "ca.crt"}
+	for _, fault := range faults {
+		args = append(args, "--fault", fault)
+	}
+	p := start(t, args...)
+	url = strings.TrimPrefix(p.await(t, "Serving "), "Serving ")
+	t.Cleanup(func() {
+		p.signal(t, os.Interrupt)
+		if r := p.end(); r.code != exitConforms || r.err != "" {
+			t.Errorf("serve ended with %d: %s", r.code, r.err)
+		}
+	})
+	return url, filepath.Join(p.dir, "ca.crt")
+}

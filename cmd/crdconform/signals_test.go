@@ -1,0 +1,186 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestInterruptedRun stops a run in each of its parts. The report has to have what was judged by then.
+func TestInterruptedRun(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		args   []string
+		until  func(*testing.T, *process)
+		signal os.Signal
+		judged int // at least; the last one that was shown may have been cut off all the same
+		load   bool
+	}{
+		"while starting": {[]string{"--filter", "storage"}, starting, os.Interrupt, 0, false},
+		"in specs":       {[]string{"--filter", "storage"}, said("[ 2/"), os.Interrupt, 1, false},
+		"terminated":     {[]string{"--filter", "lifecycle"}, said("[ 2/"), syscall.SIGTERM, 1, false},
+		"under load":     {[]string{"--filter", "versions.scope.cluster", "--load-duration", "10m"}, said("load: "), os.Interrupt, 1, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, append([]string{"run"}, test.args...)...)
+			test.until(t, p)
+			p.signal(t, test.signal)
+			r := p.end()
+			r.exits(t, exitInterrupted)
+			report := r.report(t)
+			judged := len(report.Results) - report.Counts[requirement.Unknown]
+			if report.Outcome != reports.Interrupted || !report.Interrupted || report.Error != "" || judged < test.judged {
+				t.Errorf("%s with %v and the error %q, want at least %d judged", report.Outcome, report.Counts, report.Error, test.judged)
+			}
+			if n := report.Counts[requirement.Failed] + report.Counts[requirement.Errored]; n > 0 {
+				t.Errorf("the interruption is held against somebody: %v", report.Counts)
+			}
+			if test.load != (report.Load != nil) || test.load && (!report.Load.Partial || report.Load.Requests == 0) {
+				t.Errorf("the load is %+v", report.Load)
+			}
+			if want := "\n" + report.Headline() + ", in "; !strings.Contains(r.out, want) || !strings.Contains(r.out, "Report: ") || r.err != "" {
+				t.Errorf("it says:\n%s%swant something with %q", r.out, r.err, want)
+			}
+		})
+	}
+}
+
+func said(text string) func(*testing.T, *process) {
+	return func(t *testing.T, p *process) {
+		t.Helper()
+		p.await(t, text)
+	}
+}
+
+// starting waits until the API server is about to start: its log is there by then.
+func starting(t *testing.T, p *process) {
+	t.Helper()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.After(time.Minute)
+	for {
+		_, err := os.Stat(filepath.Join(p.dir, "crdconform-report", "apiserver.log"))
+		if err == nil {
+			return
+		}
+		select {
+		case <-poll.C:
+		case <-deadline:
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestInterruptedTwice stops a run without patience: it has to end at once.
+func TestInterruptedTwice(t *testing.T) {
+	t.Parallel()
+	p := start(t, "run", "--filter", "storage")
+	p.await(t, "[ 1/")
+	impatient(t, p)
+	r := p.end()
+	r.exits(t, exitInterrupted)
+	if want := "crdconform: told to stop twice, so it stops without a report and without cleaning up\n"; r.err != want {
+		t.Errorf("it says %q, want %q", r.err, want)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "crdconform-report", "report.json")); !os.IsNotExist(err) {
+		t.Errorf("there is a report: %v", err)
+	}
+}
+
+// impatient interrupts a process until it is over, and removes the temporary files that it leaves behind then.
+func impatient(t *testing.T, p *process) {
+	t.Helper()
+	t.Cleanup(func() {
+		if err := os.RemoveAll(p.temporary); err != nil {
+			t.Error(err)
+		}
+		if err := os.Mkdir(p.temporary, 0o700); err != nil {
+			t.Error(err)
+		}
+	})
+	ended := make(chan result)
+	go func() { ended <- p.end() }()
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for {
+		p.cmd.Process.Signal(os.Interrupt)
+		select {
+		case <-ended:
+			return
+		case <-again.C:
+		}
+	}
+}
+
+// hanging returns a webhook that is good for a number of requests, and then does not answer any more. The channel is closed
+// with the first that goes unanswered.
+func hanging(requests int64) (http.Handler, <-chan struct{}) {
+	var seen atomic.Int64
+	hangs := make(chan struct{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := seen.Add(1)
+		if n == requests+1 {
+			close(hangs)
+		}
+		if n > requests {
+			// The server sees its client go only when the body was read.
+			http.MaxBytesReader(w, r.Body, 1<<20).Read(make([]byte, 1<<20))
+			<-r.Context().Done()
+			return
+		}
+		webhook.Handler().ServeHTTP(w, r)
+	}), hangs
+}
+
+// TestInterruptedWhileWaiting stops check and load while a webhook lets them wait for the full 30 seconds.
+func TestInterruptedWhileWaiting(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		good int64
+		args []string
+		load bool
+	}{
+		"check":               {0, []string{"check"}, false},
+		"check in the middle": {10, []string{"check"}, false},
+		"load":                {0, []string{"load", "--duration", "10m"}, false},
+		"load in the middle":  {50, []string{"load", "--duration", "10m"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			handler, hangs := hanging(test.good)
+			url, ca := serve(t, handler, nil)
+			p := start(t, append(test.args, url, "--ca-file", ca)...)
+			select {
+			case <-hangs:
+			case <-time.After(time.Minute):
+				t.Fatal("the webhook was not asked")
+			}
+			p.signal(t, os.Interrupt)
+			r := p.end()
+			r.exits(t, exitInterrupted)
+			report := r.report(t)
+			if report.Outcome != reports.Interrupted || report.Error != "" {
+				t.Errorf("%s with the error %q", report.Outcome, report.Error)
+			}
+			if n := report.Counts[requirement.Failed] + report.Counts[requirement.Errored]; n > 0 {
+				t.Errorf("the interruption is held against the webhook: %v", report.Counts)
+			}
+			if test.args[0] == "check" && report.Counts[requirement.Unknown] == 0 {
+				t.Errorf("got %v, want some Unknown", report.Counts)
+			}
+			if test.load != (report.Load != nil) || test.load && (!report.Load.Partial || report.Load.Failed > 0) {
+				t.Errorf("the load is %+v", report.Load)
+			}
+		})
+	}
+}

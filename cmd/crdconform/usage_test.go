@@ -1,0 +1,193 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// sample is a custom resource for a file of samples.
+func sample(apiVersion, kind string) string {
+	return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata:\n  name: one\n---\n"
+}
+
+// obsolete returns a requirement that no spec checks.
+func obsolete(t *testing.T) requirement.Requirement {
+	t.Helper()
+	for _, r := range requirement.All() {
+		if r.Obsolete {
+			return r
+		}
+	}
+	t.Fatal("no requirement is obsolete")
+	return requirement.Requirement{}
+}
+
+// TestUsage gives every command what it cannot work with. Each has to end with the code for usage before it does anything,
+// with a sentence that says what is wrong where, and what to do.
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	const url = "https://127.0.0.1:1/convert"
+	untested := string(obsolete(t).ID)
+	files := map[string]string{
+		"ca.txt":      "nonsense",
+		"nothing.yml": "# nothing\n",
+		"broken.yml":  "apiVersion: [\n",
+		"text.yml":    "some words\n",
+		"one.yml":     sample("example.com/v1", "Widget"),
+		"two.yml":     sample("example.com/v1", "Widget") + sample("example.com/v2", "Gadget"),
+		"core.yml":    sample("v1", "ConfigMap"),
+		"unknown.txt": "# a comment\nwebhook.no-such-thing: because\n",
+		"reason.txt":  "webhook.response.uid:\n",
+		"bare.txt":    "webhook.response.uid\n",
+	}
+	for name, test := range map[string]struct {
+		args string // separated by spaces
+		want []string
+	}{
+		"no URL":              {"check", []string{"check wants the URL of a webhook, such as https://", "got 0 arguments"}},
+		"two URLs":            {"load " + url + " " + url, []string{"load wants the URL of a webhook", "got 2 arguments"}},
+		"plain http":          {"check http://127.0.0.1:1/convert", []string{"webhook URL http://127.0.0.1:1/convert: ", "give a URL that begins with https://"}},
+		"plain http for load": {"load http://127.0.0.1:1/convert", []string{"give a URL that begins with https://"}},
+		"a password":          {"check https://me:secret@localhost/", []string{"not allowed", "leave them out"}},
+		"no time":             {"check " + url + " --timeout 0s", []string{"--timeout 0s: it has to be more than 0"}},
+		"not a time":          {"load " + url + " --timeout soon", []string{`invalid argument "soon" for "--timeout" flag`}},
+
+		"no CA file":        {"check " + url + " --ca-file missing.crt", []string{"--ca-file: open missing.crt: no such file"}},
+		"no certificate":    {"load " + url + " --ca-file ca.txt", []string{"--ca-file ca.txt: there is no certificate in it; give PEM"}},
+		"no samples file":   {"check " + url + " --samples missing.yml", []string{"--samples: open missing.yml: no such file"}},
+		"samples: nothing":  {"check " + url + " --samples nothing.yml", []string{"--samples nothing.yml: ", "needs two"}},
+		"samples: broken":   {"check " + url + " --samples broken.yml", []string{"--samples broken.yml: ", "document 1: "}},
+		"samples: text":     {"load " + url + " --samples text.yml", []string{"--samples text.yml: ", "document 1: "}},
+		"samples: one":      {"load " + url + " --samples one.yml", []string{"--samples one.yml: ", "v1", "add an object at another version"}},
+		"samples: kinds":    {"check " + url + " --samples two.yml", []string{"--samples two.yml: ", "document 2: ", "check one kind at a time"}},
+		"samples: built in": {"check " + url + " --samples core.yml", []string{"--samples core.yml: ", "document 1: ", "it needs an apiVersion of the form group/version"}},
+
+		"unknown ID":          {"check " + url + " --filter webhook.response.uidd", []string{"--filter webhook.response.uidd: there is no such requirement", `"crdconform list"`}},
+		"similar ID":          {"check " + url + " --filter webhook.uid", []string{"--filter webhook.uid: ", "did you mean ", "webhook.response.uid"}},
+		"unknown ID to skip":  {"run --skip stor", []string{"--skip stor: there is no such requirement", "storage."}},
+		"malformed pattern":   {"run --filter [", []string{"--filter [: the pattern is malformed; use *"}},
+		"empty filter":        {"run --filter=", []string{"--filter names no requirement", `"crdconform list"`}},
+		"nothing left":        {"run --filter storage --skip storage", []string{"--filter and --skip leave no requirement to check", `"crdconform list"`}},
+		"without a spec":      {"run --filter " + untested, []string{"--filter " + untested + ": it is not tested: "}},
+		"needs an API server": {"check " + url + " --filter storage", []string{"--filter storage: this command cannot check it", `"crdconform run"`}},
+		"unknown ID to list":  {"list --filter nothing", []string{"--filter nothing: there is no such requirement"}},
+		"unknown ID explain":  {"explain webhook.uid", []string{"webhook.uid: there is no such requirement; did you mean ", "webhook.response.uid"}},
+		"explain nothing":     {"explain", []string{"explain wants the ID of one requirement, and got 0 arguments", `"crdconform list"`}},
+
+		"no list of failures":      {"run --known-failing missing.txt", []string{"--known-failing: open missing.txt: no such file"}},
+		"unknown failure":          {"check " + url + " --known-failing unknown.txt", []string{"--known-failing unknown.txt:2: webhook.no-such-thing: there is no such requirement"}},
+		"failure without a reason": {"run --known-failing reason.txt", []string{`--known-failing reason.txt:1: webhook.response.uid has no reason; write "webhook.response.uid: why it fails"`}},
+		"failure without a colon":  {"run --known-failing bare.txt", []string{"--known-failing bare.txt:1: webhook.response.uid has no reason"}},
+
+		"unknown command": {"destroy", []string{`unknown command "destroy" for "crdconform"`}},
+		"similar command": {"chekc " + url + " --ca-file ca.crt", []string{`unknown command "chekc" for "crdconform"; did you mean check?`}},
+		"unknown flag":    {"check " + url + " --ca-fil ca.crt", []string{"unknown flag: --ca-fil"}},
+		"an argument":     {"run " + url, []string{"run takes no arguments, and got " + url}},
+		"unknown cluster": {"run --cluster kind", []string{"--cluster kind: there is no such sort of cluster; the only one is embedded"}},
+		"unknown fault":   {"serve --fault hang", []string{"--fault hang: there is no such fault", `"crdconform serve --help"`}},
+		"no address":      {"serve --address 9443", []string{"--address 9443: it is not an address; give a host and a port"}},
+		"unknown output":  {"list --output yaml", []string{"--output yaml: there is no such form; use text, json or markdown"}},
+
+		"no rate":             {"load " + url + " --rate 0", []string{"a rate of 0 requests a second: it has to be more than 0"}},
+		"no duration":         {"load " + url + " --duration 0s", []string{"a duration of 0s: it has to be more than 0"}},
+		"no batch":            {"run --load-batch 0", []string{"a batch of 0 objects: it has to be 1 or more"}},
+		"no load to speak of": {"load " + url + " --rate 0.1 --duration 1s", []string{"make no request at all: raise one of them"}},
+		"negative duration":   {"run --load-duration -1s", []string{"--load-duration -1s: it has to be 0 or more"}},
+		"unknown review":      {"load " + url + " --review-version v2", []string{`"v2"`, "API servers know v1 and v1beta1"}},
+		"unknown version":     {"load " + url + " --from v3", []string{`there are no objects at version "v3", only at v1beta1, v1`}},
+		"one version twice":   {"load " + url + " --from v1 --to v1", []string{"objects at v1 need no conversion to v1"}},
+
+		"a file for a folder": {"check " + url + " --report-dir ca.txt", []string{"report folder", "ca.txt", "give another one by --report-dir"}},
+		"a folder in a file":  {"run --report-dir ca.txt/reports", []string{"report folder", "ca.txt", "give another one by --report-dir"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for name, text := range files {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			args := strings.Split(test.args, " ")
+			r := startIn(t, dir, args...).end()
+			r.exits(t, exitUsage)
+			what, where, found := strings.Cut(r.err, "\n")
+			for _, want := range test.want {
+				if !strings.HasPrefix(what, "crdconform: ") || !strings.Contains(what, want) {
+					t.Errorf("it says %q, want something with %q", what, want)
+				}
+			}
+			help := "crdconform " + args[0] + " --help"
+			if strings.Contains(name, " command") {
+				help = "crdconform --help"
+			}
+			if want := fmt.Sprintf("crdconform: see %q\n", help); !found || where != want || r.out != "" {
+				t.Errorf("after that it says %q and %q, want %q", where, r.out, want)
+			}
+			if strings.Contains(r.err, "secret") {
+				t.Errorf("it gives the password away: %s", r.err)
+			}
+			if left, err := os.ReadDir(dir); err != nil || len(left) != len(files) {
+				t.Errorf("it began: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// broken is a writer that fails.
+type broken struct{ err error }
+
+func (b broken) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: b.err}
+}
+
+func TestOutputThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	for _, args := range []string{"list", "list --output json", "list --output markdown", "explain webhook.response.uid", "version"} {
+		var said strings.Builder
+		if code := execute(t.Context(), strings.Fields(args), streams{out: broken{syscall.ENOSPC}, err: &said}); code != exitUnjudged {
+			t.Errorf("%s on a full disk: %d, want %d", args, code, exitUnjudged)
+		}
+		if want := "crdconform: output: write /dev/stdout: no space left on device\n"; said.String() != want {
+			t.Errorf("%s on a full disk: %q, want %q", args, said.String(), want)
+		}
+		said.Reset()
+		if code := execute(t.Context(), strings.Fields(args), streams{out: broken{syscall.EPIPE}, err: &said}); code != exitConforms || said.String() != "" {
+			t.Errorf("%s without a reader: %d and %q, want %d and nothing", args, code, said.String(), exitConforms)
+		}
+	}
+}
+
+func TestCodes(t *testing.T) {
+	cause := errors.New("cause")
+	if err := unjudged(cause); !errors.Is(err, cause) || err.Error() != "cause" {
+		t.Errorf("got %v", err)
+	}
+	if got := (&exitError{code: exitInterrupted}).Error(); got != "exit code 130" {
+		t.Errorf("got %q", got)
+	}
+	for outcome, want := range map[reports.Outcome]int{
+		reports.Conformant: 0, reports.Partial: 0, reports.NonConformant: 1, reports.Unjudged: 3, reports.Interrupted: 130, "": 3,
+	} {
+		var exit *exitError
+		got := 0
+		if err := finish(&reports.Report{Outcome: outcome}); errors.As(err, &exit) {
+			got = exit.code
+		}
+		if got != want {
+			t.Errorf("%q ends with %d, want %d", outcome, got, want)
+		}
+		if want != 0 && !strings.Contains(exitCodes, fmt.Sprintf("\n  %d ", want)) {
+			t.Errorf("%d is not documented", want)
+		}
+	}
+}
