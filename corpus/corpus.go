@@ -10,10 +10,10 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
@@ -57,8 +57,8 @@ func CronTabs(versions ...string) Corpus {
 	return c
 }
 
-// Read reads samples from a stream of YAML or JSON documents: custom resources of one kind, at two versions or more. It
-// fails when they are not, and says which document is to blame.
+// Read reads samples from a stream of YAML or JSON documents: custom resources of one kind, at two versions or more, or
+// lists of them. It fails when they are not, and says which document is to blame.
 func Read(r io.Reader) (Corpus, error) {
 	c := Corpus{samples: map[string][]*unstructured.Unstructured{}}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
@@ -68,36 +68,50 @@ func Read(r io.Reader) (Corpus, error) {
 			break
 		}
 		if err != nil {
-			return Corpus{}, fmt.Errorf("samples: document %d: %w", n, err)
+			return Corpus{}, fmt.Errorf("document %d: %w", n, err)
 		}
-		if err := add(&c, document); err != nil {
-			return Corpus{}, fmt.Errorf("samples: document %d: %w", n, err)
+		if err := read(&c, document); err != nil {
+			return Corpus{}, fmt.Errorf("document %d: %w", n, err)
 		}
 	}
-	if len(c.Versions) < 2 {
-		return Corpus{}, fmt.Errorf("samples: there are objects at %d version(s) (%s), and a conversion needs two; add an object at another version",
-			len(c.Versions), strings.Join(c.Versions, ", "))
+	switch len(c.Versions) {
+	case 0:
+		return Corpus{}, errors.New("there are no objects; a conversion needs some at two versions")
+	case 1:
+		return Corpus{}, fmt.Errorf("all objects are at %s, and a conversion needs two versions; add an object at another version", c.Versions[0])
 	}
 	return c, nil
 }
 
-// add puts a document with an object into a corpus.
-func add(c *Corpus, document []byte) error {
-	object := &unstructured.Unstructured{}
+// read puts what a document has into a corpus: an object, a list of objects, or nothing.
+func read(c *Corpus, document []byte) error {
 	raw, err := yaml.YAMLToJSON(document)
 	if err != nil {
-		return err
+		return fmt.Errorf("it is no YAML: %w", err)
 	}
 	if string(raw) == "null" {
-		return nil // a document of comments
+		return nil // it has comments only
 	}
+	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON(raw); err != nil {
-		return err
+		return fmt.Errorf("it is no Kubernetes object, which has an apiVersion and a kind: %w", err)
 	}
+	if !object.IsList() {
+		return add(c, object)
+	}
+	return object.EachListItem(func(item runtime.Object) error {
+		one, ok := item.(*unstructured.Unstructured)
+		if !ok {
+			return fmt.Errorf("an item of the list is a %T", item)
+		}
+		return add(c, one)
+	})
+}
+
+// add puts an object into a corpus.
+func add(c *Corpus, object *unstructured.Unstructured) error {
 	gvk := object.GroupVersionKind()
 	switch {
-	case object.IsList():
-		return errors.New("it is a list; give the objects as documents of their own, between lines of ---")
 	case gvk.Group == "" || object.GetName() == "":
 		return errors.New("it is not a custom resource; it needs an apiVersion of the form group/version and a metadata.name")
 	case c.Kind == "":

@@ -104,6 +104,14 @@ func TestRead(t *testing.T) {
 		`{"apiVersion": "example.org/v2", "kind": "Widget", "metadata": {"name": "a"}}`)); err != nil {
 		t.Errorf("JSON: %v", err)
 	}
+	// Lists are what kubectl get prints.
+	c, err = Read(strings.NewReader(`{apiVersion: v1, kind: List, items: [
+		{apiVersion: example.org/v1, kind: Widget, metadata: {name: a}}, {apiVersion: example.org/v1, kind: Widget, metadata: {name: b}}]}
+---
+{apiVersion: example.org/v2, kind: WidgetList, items: [{apiVersion: example.org/v2, kind: Widget, metadata: {name: a}}]}`))
+	if err != nil || len(c.Objects("v1")) != 2 || len(c.Objects("v2")) != 1 {
+		t.Errorf("lists: %+v, %v", c, err)
+	}
 }
 
 func TestSamplesThatMakeNoSense(t *testing.T) {
@@ -111,13 +119,15 @@ func TestSamplesThatMakeNoSense(t *testing.T) {
 		return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: {name: " + name + "}\n"
 	}
 	for name, test := range map[string]struct{ text, want string }{
-		"empty":         {"", "0 version(s)"},
-		"one version":   {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v1", "Widget", "b"), "1 version(s) (v1)"},
+		"empty":         {"", "there are no objects"},
+		"one version":   {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v1", "Widget", "b"), "all objects are at v1"},
 		"two kinds":     {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v2", "Gadget", "a"), "document 2: it is a Gadget"},
 		"no group":      {object("v1", "Pod", "a"), "document 1: it is not a custom resource"},
 		"no name":       {"apiVersion: example.org/v1\nkind: Widget\n", "document 1: it is not a custom resource"},
 		"no kind":       {"apiVersion: example.org/v1\n", "document 1"},
-		"a list":        {"apiVersion: example.org/v1\nkind: WidgetList\nitems: []\n", "document 1: it is a list"},
+		"empty list":    {"apiVersion: example.org/v1\nkind: WidgetList\nitems: []\n", "there are no objects"},
+		"list of pods":  {"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n", "document 1: it is not a custom resource"},
+		"list of texts": {"apiVersion: v1\nkind: List\nitems: [a, b]\n", "document 1"},
 		"no YAML":       {"a: b: c", "document 1"},
 		"not a mapping": {"just text", "document 1"},
 	} {

@@ -103,10 +103,13 @@ type Load struct {
 	LateAfter     float64                   `json:"lateAfter"`            // milliseconds from which a request is late
 	Void          bool                      `json:"void,omitempty"`       // too many were: this says nothing about the webhook
 	Partial       bool                      `json:"partial,omitempty"`    // stopped before its end
-	Errors        map[string]uint64         `json:"errors,omitempty"`     // failed requests by kind of error
+	Errors        map[string]uint64         `json:"errors,omitempty"`     // failed requests by kind of error: transport, timeout, http, failed, contract
 	Violations    map[requirement.ID]uint64 `json:"violations,omitempty"` // requests by violated requirement
 	FirstFindings []string                  `json:"firstFindings,omitempty"`
 }
+
+// wrong is how many responses were wrong however busy the generator was: those that came.
+func (l *Load) wrong() uint64 { return l.Errors["http"] + l.Errors["failed"] + l.Errors["contract"] }
 
 // Times sums up a histogram of times. Its numbers are milliseconds.
 type Times struct {
@@ -173,7 +176,7 @@ func (r *Report) Conclude() {
 		skipped = skipped || result.Verdict == requirement.NotApplicable && result.Level == requirement.Must
 	}
 	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
-		r.Load != nil && !r.Load.Void && r.Load.Failed > 0
+		r.Load != nil && (!r.Load.Void && r.Load.Failed > 0 || r.Load.wrong() > 0)
 	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
 		r.Load != nil && r.Load.Void || len(r.Results) == 0 && r.Load == nil
 	switch {
@@ -229,7 +232,14 @@ func (r *Report) Headline() string {
 		}
 		return "Could not judge: there was nothing to judge"
 	case Interrupted:
-		return fmt.Sprintf("Interrupted with %s judged", requirements(n-r.Counts[requirement.Unknown]))
+		judged := requirements(n - r.Counts[requirement.Unknown])
+		switch {
+		case r.Load != nil && n == 0:
+			judged = fmt.Sprintf("%d responses under load", r.Load.Requests)
+		case r.Load != nil:
+			judged += fmt.Sprintf(" and %d responses under load", r.Load.Requests)
+		}
+		return fmt.Sprintf("Interrupted with %s judged", judged)
 	}
 	return "Not concluded"
 }

@@ -70,7 +70,11 @@ func TestConclude(t *testing.T) {
 		"errored, void load":       {Report{Results: must(errored), Load: void}, Unjudged, "Could not judge 1 of 1 requirement"},
 		"failed, void load":        {Report{Results: must(failed), Load: void}, NonConformant, "Does not conform: 1 of 1 requirement failed"},
 		"interrupted":              {Report{Interrupted: true, Error: "stopped", Results: must(passed, failed, unknown)}, Interrupted, "Interrupted with 2 requirements judged"},
-		"interrupted, bad load":    {Report{Interrupted: true, Load: bad}, Interrupted, "Interrupted with 0 requirements judged"},
+		"interrupted, bad load":    {Report{Interrupted: true, Load: bad}, Interrupted, "Interrupted with 100 responses under load judged"},
+		"interrupted in the load":  {Report{Interrupted: true, Results: must(passed), Load: good}, Interrupted, "Interrupted with 1 requirement and 100 responses under load judged"},
+		"interrupted at once":      {Report{Interrupted: true}, Interrupted, "Interrupted with 0 requirements judged"},
+		"void load, unanswered":    {Report{Load: &Load{Requests: 100, Failed: 3, Void: true, Late: 90, Errors: map[string]uint64{"timeout": 2, "transport": 1}}}, Unjudged, "Could not judge the load: the generator was too busy, 90 of 100 requests were sent late"},
+		"void load, bad responses": {Report{Load: &Load{Requests: 100, Failed: 3, Void: true, Late: 90, Errors: map[string]uint64{"contract": 3}}}, NonConformant, "Does not conform: 3 of 100 requests under load failed"},
 	} {
 		r := test.report
 		r.Conclude()

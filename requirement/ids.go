@@ -246,7 +246,7 @@ const (
 	ConversionRequestPartialObjects ID = "conversion.request.partial-objects"
 	// ConversionResponseControlsRead: With the Webhook strategy, what the webhook returns decides what the reader gets.
 	ConversionResponseControlsRead ID = "conversion.response.controls-read"
-	// ConversionResponseHTTPStatus: A response outside of 200, 201, 202 and 206 fails the conversion.
+	// ConversionResponseHTTPStatus: A response with an HTTP status above 206 fails the conversion, unless it is a redirect that leads to one that does not.
 	ConversionResponseHTTPStatus ID = "conversion.response.http-status"
 	// ConversionResponseContentTypeLenient: A response of another content type, or of none, is taken for JSON.
 	ConversionResponseContentTypeLenient ID = "conversion.response.content-type-lenient"

@@ -3,12 +3,14 @@ package suites_test
 import (
 	"context"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
@@ -55,6 +57,15 @@ func TestVerdicts(t *testing.T) {
 		"the clean-up fails": {func(*suites.Env) func(SpecContext) {
 			return func(SpecContext) { DeferCleanup(func() { Fail("left something") }) }
 		}, requirement.Errored, "left something"},
+		"an assertion fails and so does the clean-up": {func(env *suites.Env) func(SpecContext) {
+			return func(SpecContext) {
+				DeferCleanup(func() { env.Require(errors.New("broken"), "cleaning up") })
+				Fail("that")
+			}
+		}, requirement.Failed, "that"},
+		"the set-up fails in the clean-up": {func(env *suites.Env) func(SpecContext) {
+			return func(SpecContext) { DeferCleanup(func() { env.Require(errors.New("broken"), "cleaning up") }) }
+		}, requirement.Errored, "cleaning up: broken"},
 		"the spec does not apply": {func(*suites.Env) func(SpecContext) {
 			return func(SpecContext) { Skip("not here") }
 		}, requirement.NotApplicable, "not here"},
@@ -243,6 +254,48 @@ func TestWhatRunsInstallIsRemoved(t *testing.T) {
 	NewWithT(t).Eventually(func() ([]cluster.Stored, error) {
 		return storage.StoredAll(t.Context(), "apiextensions.k8s.io", "customresourcedefinitions")
 	}).Should(BeEmpty())
+}
+
+// TestUnreachableAPIServer cuts the line to the API server while a spec runs.
+func TestUnreachableAPIServer(t *testing.T) {
+	c, ok := suitetest.Cluster(t, embedded.Options{}).(*embedded.Cluster)
+	if !ok {
+		t.Fatal("the cluster is not an embedded one")
+	}
+	cut := false
+	tampered := &suitetest.Tampered{Cluster: c, Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if cut {
+			return nil, errors.New("cut")
+		}
+		return next.RoundTrip(r)
+	}}
+	outcome := run(t, suites.Options{Cluster: tampered}, func(env *suites.Env) {
+		env.It(requirement.VersionsServingDiscovery, "asks in vain", func(ctx SpecContext) {
+			cut = true
+			Expect(env.CRDs.List(ctx, metav1.ListOptions{})).Error().NotTo(HaveOccurred())
+		})
+	})
+	if r := outcome.Results[0]; r.Verdict != requirement.Errored || !strings.Contains(r.Reason, "could not be reached") || !strings.Contains(r.Reason, "cut") {
+		t.Errorf("got %s: %s", r.Verdict, r.Reason)
+	}
+}
+
+func TestEnvServesSeveralRuns(t *testing.T) {
+	env := suitetest.Env(t, suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{})})
+	area := suites.Area{Name: "test", Register: func(env *suites.Env) {
+		env.With(fixtures.None).It(requirement.VersionsServingDiscovery, "creates an object", func(ctx SpecContext, crd *suites.Resource) {
+			crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))
+		})
+	}}
+	for n := range 2 {
+		outcome, err := suites.Run(t.Context(), env, []suites.Area{area}, suitetest.Quiet{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r := outcome.Results[0]; r.Verdict != requirement.Passed {
+			t.Errorf("run %d: %s: %s", n+1, r.Verdict, r.Reason)
+		}
+	}
 }
 
 func TestRequirementsOfOtherMinors(t *testing.T) {

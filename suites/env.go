@@ -65,15 +65,16 @@ type Env struct {
 	Dynamic   dynamic.Interface
 	Discovery discovery.DiscoveryInterface
 
-	seed      int64
-	selects   func(requirement.ID) bool
-	domain    string
-	effect    time.Duration
-	http      *http.Client
-	minor     requirement.Minor
-	version   string
-	host      *host
-	installer *installer
+	seed        int64
+	selects     func(requirement.ID) bool
+	domain      string
+	effect      time.Duration
+	http        *http.Client
+	minor       requirement.Minor
+	version     string
+	host        *host
+	installer   *installer
+	unreachable reach
 }
 
 // NewEnv connects to what the options name. Close frees what it holds.
@@ -118,6 +119,7 @@ func newEnv(options Options) *Env {
 func (e *Env) connect() error {
 	config := e.Cluster.Config()
 	config.WarningHandlerWithContext = collectWarnings{}
+	config.Wrap(e.unreachable.through)
 	config.ContentConfig = rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {

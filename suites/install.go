@@ -211,19 +211,34 @@ func (i *installer) delete(ctx context.Context, name string) error {
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("removing %s: %w", name, err)
 	}
+	// Its objects go first, for which the API server may want its webhook.
+	err = wait.PollUntilContextCancel(ctx, 10*poll, true, func(ctx context.Context) (bool, error) {
+		_, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for %s to be removed: %w", name, err)
+	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.installed, name)
 	return nil
 }
 
-// close stops installing and removes what is left.
-func (i *installer) close(ctx context.Context) error {
+// settle stops installing, and waits until what specs gave back is removed.
+func (i *installer) settle() {
 	if i.cancel != nil {
 		i.cancel()
 	}
 	i.running.Wait()
 	i.removals.Wait()
+}
+
+// close stops installing and removes what is left.
+func (i *installer) close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, removal)
+	defer cancel()
+	i.settle()
 	i.mu.Lock()
 	var left []string
 	for name := range i.installed {

@@ -67,19 +67,23 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 			progress.SpecStarted(id, r.LeafNodeText)
 		}
 	})
+	told := map[requirement.ID]Result{}
 	ginkgo.ReportAfterEach(func(r types.SpecReport) {
 		if result, ok := resultOf(r); ok && result.Verdict != requirement.Unknown {
+			told[result.Requirement] = result
 			progress.SpecDone(result)
 		}
 	})
 	ginkgo.ReportAfterSuite("outcome", func(r types.Report) { report = r })
 	ginkgo.RunSpecs(ignoreFailure{}, "crdconform", suiteConfig(env.seed), types.NewDefaultReporterConfig())
-	return outcomeOf(ctx, report)
+	env.installer.settle()
+	return outcomeOf(ctx, report, told)
 }
 
 // plant puts the specs of the areas into Ginkgo's tree, in place of what was there.
 func plant(env *Env, areas []Area) {
 	globals.Reset()
+	env.installer.announced = nil
 	gomega.SetDefaultEventuallyTimeout(env.effect)
 	gomega.SetDefaultEventuallyPollingInterval(poll)
 	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
@@ -94,6 +98,7 @@ func suiteConfig(seed int64) types.SuiteConfig {
 	config.RandomSeed = seed
 	config.RandomizeAllSpecs = true
 	config.FailOnEmpty = true
+	config.Timeout = 0 // a webhook may take long for each of many requests
 	return config
 }
 
@@ -128,10 +133,15 @@ type ignoreFailure struct{}
 
 func (ignoreFailure) Fail() {}
 
-func outcomeOf(ctx context.Context, report types.Report) (Outcome, error) {
+// outcomeOf sums the report of a run up. What was told of a spec stays so, though an interruption that comes at that moment
+// makes Ginkgo report the spec as interrupted.
+func outcomeOf(ctx context.Context, report types.Report, told map[requirement.ID]Result) (Outcome, error) {
 	outcome := Outcome{Started: report.StartTime, Duration: report.RunTime, Interrupted: ctx.Err() != nil}
 	for _, r := range report.SpecReports {
 		if result, ok := resultOf(r); ok {
+			if before, known := told[result.Requirement]; known && result.Verdict == requirement.Unknown {
+				result = before
+			}
 			outcome.Results = append(outcome.Results, result)
 			continue
 		}

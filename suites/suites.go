@@ -18,7 +18,8 @@ type Area struct {
 	Register func(env *Env) // declares the specs; it must not touch the cluster
 }
 
-// specTimeout is how long a single spec may take. The slowest take about three seconds.
+// specTimeout is how long a spec may take that asks an API server. The slowest take about three seconds. Specs that ask a
+// webhook have no limit together, since there is one for each request: a webhook may take long for each of many.
 const specTimeout = time.Minute
 
 // label is the label by which a spec is known to Ginkgo.
@@ -38,11 +39,16 @@ func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecC
 	if !e.selects(id) {
 		return
 	}
+	decorators := []any{ginkgo.Offset(2), ginkgo.Label(label(id))}
+	if r.Binds == requirement.Server {
+		decorators = append(decorators, ginkgo.SpecTimeout(specTimeout))
+	}
 	//nolint:forbidigo // this is what everybody else is to use
-	ginkgo.It(text, ginkgo.Offset(2), ginkgo.Label(label(id)), ginkgo.SpecTimeout(specTimeout), func(ctx ginkgo.SpecContext) {
+	ginkgo.It(text, append(decorators, func(ctx ginkgo.SpecContext) {
 		e.skipUnlessApplicable(r)
+		defer e.unreachable.watch()()
 		body(ctx)
-	})
+	})...)
 }
 
 // skipUnlessApplicable skips requirements that do not hold for the Kubernetes minor of the cluster.
@@ -103,14 +109,18 @@ func (e *Env) Require(err error, format string, arguments ...any) {
 func (e *Env) errored(message string) {
 	ginkgo.GinkgoHelper()
 	ginkgo.AddReportEntry(entryErrored, message, ginkgo.ReportEntryVisibilityNever)
-	ginkgo.Fail("set-up: " + message)
+	ginkgo.Fail(setUp + message)
 }
+
+// setUp begins the message of a failure that makes a spec Errored.
+const setUp = "set-up: "
 
 // The names of report entries by which specs tell the engine more than that they passed or failed.
 const (
-	entryTolerated  = "crdconform/tolerated"
-	entryErrored    = "crdconform/errored"
-	entryAttachment = "crdconform/attachment"
+	entryTolerated   = "crdconform/tolerated"
+	entryErrored     = "crdconform/errored"
+	entryUnreachable = "crdconform/unreachable"
+	entryAttachment  = "crdconform/attachment"
 )
 
 // Attachment is a file that belongs to a result.

@@ -74,6 +74,7 @@ func verdictOf(r types.SpecReport) (requirement.Verdict, string) {
 		return r.ReportEntries[i].StringRepresentation(), true
 	}
 	errored, isErrored := entry(entryErrored)
+	unreachable, isUnreachable := entry(entryUnreachable)
 	switch r.State {
 	case types.SpecStatePassed:
 		if how, tolerated := entry(entryTolerated); tolerated {
@@ -87,8 +88,10 @@ func verdictOf(r types.SpecReport) (requirement.Verdict, string) {
 		return requirement.Unknown, "it was not run"
 	case types.SpecStateFailed, types.SpecStateTimedout:
 		switch {
-		case isErrored:
-			return requirement.Errored, errored
+		case isUnreachable:
+			return requirement.Errored, unreachable
+		case isErrored && (r.State == types.SpecStateTimedout || r.Failure.Message == setUp+errored):
+			return requirement.Errored, errored // rather than because of what was found before
 		case r.Failure.FailureNodeContext == types.FailureNodeIsLeafNode:
 			return requirement.Failed, r.Failure.Message
 		}

@@ -41,9 +41,19 @@ func definition(env *suites.Env) {
 			"submits a definition in the group example", fixtures.None,
 			fixtures.InGroup("example"), "spec.group")
 
-		env.Refuses(requirement.VersionsDefinitionProtectedGroup,
-			"submits a definition in a group under k8s.io", fixtures.None,
-			fixtures.InGroup("crdconform.k8s.io"), "metadata.annotations[api-approved.kubernetes.io]")
+		env.It(requirement.VersionsDefinitionProtectedGroup,
+			"submits definitions in groups under k8s.io and kubernetes.io, without the annotation and with it", func(ctx SpecContext) {
+				const annotation = "api-approved.kubernetes.io"
+				approved := func(crd *definitionType) {
+					crd.Annotations = map[string]string{annotation: "https://github.com/kubernetes/kubernetes/pull/78458"}
+				}
+				for _, group := range []string{"crdconform.k8s.io", "crdconform.kubernetes.io"} {
+					inGroup := fixtures.InGroup(group)
+					Expect(env.Submit(ctx, requirement.VersionsDefinitionProtectedGroup, fixtures.None, inGroup)).
+						To(suites.BeInvalidAt("metadata.annotations["+annotation+"]"), group)
+					Expect(env.Submit(ctx, requirement.VersionsDefinitionProtectedGroup, fixtures.None, inGroup, approved)).To(Succeed(), group)
+				}
+			})
 
 		env.Refuses(requirement.VersionsDefinitionScopeRequired,
 			"submits a definition without a scope", fixtures.None,

@@ -1,9 +1,10 @@
 package webhook
 
 import (
+	"slices"
+
 	. "github.com/onsi/ginkgo/v2"
 
-	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
@@ -17,11 +18,15 @@ func failure(env *suites.Env, p *prober) {
 
 		provoked := func(id requirement.ID, text string) {
 			env.It(id, text, func(ctx SpecContext) {
-				x, judgement := p.provoke(ctx)
-				p.hold(x, judgement, id)
-				if !judgement.Judged(id) {
-					x.judgement = judgement
+				x := p.provoke(ctx)
+				violations := x.judgement.Of(id)
+				switch {
+				case slices.ContainsFunc(violations, rejected):
+					p.fail(x, described(x, violations))
+				case !x.judgement.Judged(id):
 					p.skip(x)
+				case len(violations) > 0:
+					p.tolerate(x, described(x, violations))
 				}
 			})
 		}
@@ -31,8 +36,9 @@ func failure(env *suites.Env, p *prober) {
 }
 
 // provoke asks for what cannot be converted: for the documents' CronTabs a hostPort without a port, and for any object a
-// version that does not exist. It skips the spec when the webhook says that it converted them.
-func (p *prober) provoke(ctx SpecContext) (exchange, contract.Judgement) {
+// version that does not exist. It returns the exchange with the judgement of the failure, and skips the spec when the
+// webhook says that it converted them.
+func (p *prober) provoke(ctx SpecContext) exchange {
 	c := p.env.Subject.Corpus
 	version := p.reviewVersion(ctx)
 	if c.Documented {
@@ -40,7 +46,8 @@ func (p *prober) provoke(ctx SpecContext) (exchange, contract.Judgement) {
 		object.Object["hostPort"] = "localhost"
 		x := p.ask(ctx, version, corpus.Pair{From: "v1beta1", To: "v1"}, object)
 		if judgement, failed := x.request.JudgeFailure(x.response); failed {
-			return x, judgement
+			x.judgement = judgement
+			return x
 		}
 	}
 	from := c.Versions[0]
@@ -49,5 +56,6 @@ func (p *prober) provoke(ctx SpecContext) (exchange, contract.Judgement) {
 	if !failed {
 		Skip("the webhook claims to convert even to the version v0nosuchversion, so no failure can be provoked")
 	}
-	return x, judgement
+	x.judgement = judgement
+	return x
 }

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ type prober struct {
 	env *suites.Env
 
 	calls  int
-	silent *contract.Response  // the first response that did not come in time
+	silent *contract.Response  // the response to the first request for samples that was not answered in time
 	firsts map[string]exchange // by review version, see first
 	plain  []exchange          // see standard
 }
@@ -59,8 +58,19 @@ func (p *prober) request(reviewVersion, to string, objects ...*unstructured.Unst
 	}
 }
 
-// send sends a body as it is. Once the webhook has let a request go unanswered, no more are sent: each would take as
-// long.
+// samples asks for the samples of a pair as they are. Once such a request was not answered in time, no more of any sort
+// are sent: each would take as long.
+func (p *prober) samples(ctx context.Context, reviewVersion string, pair corpus.Pair) exchange {
+	x := p.ask(ctx, reviewVersion, pair, p.env.Subject.Corpus.Objects(pair.From)...)
+	if x.response.TimedOut && p.silent == nil {
+		x.response.Err = fmt.Errorf("%w; no more requests were sent after that", x.response.Err)
+		p.silent = &x.response
+		x.judgement = x.request.Judge(x.response)
+	}
+	return x
+}
+
+// send sends a body as it is.
 func (p *prober) send(ctx context.Context, what string, request contract.Request, body []byte) exchange {
 	x := exchange{what: what, request: request, body: body}
 	if p.silent != nil {
@@ -68,12 +78,8 @@ func (p *prober) send(ctx context.Context, what string, request contract.Request
 		return x
 	}
 	x.response = p.env.Subject.Client.Send(ctx, body)
-	if errors.Is(x.response.Err, context.Canceled) {
-		p.env.Require(x.response.Err, "asking the webhook")
-	}
-	if x.response.TimedOut {
-		x.response.Err = fmt.Errorf("%w; no more requests were sent after that", x.response.Err)
-		p.silent = &x.response
+	if ctx.Err() != nil { // then the response says nothing about the webhook
+		p.env.Require(context.Cause(ctx), "asking the webhook")
 	}
 	return x
 }
@@ -96,9 +102,7 @@ func (p *prober) first(ctx context.Context, reviewVersion string) exchange {
 		p.firsts = map[string]exchange{}
 	}
 	if _, known := p.firsts[reviewVersion]; !known {
-		c := p.env.Subject.Corpus
-		pair := c.Pairs()[0]
-		p.firsts[reviewVersion] = p.ask(ctx, reviewVersion, pair, c.Objects(pair.From)...)
+		p.firsts[reviewVersion] = p.samples(ctx, reviewVersion, p.env.Subject.Corpus.Pairs()[0])
 	}
 	return p.firsts[reviewVersion]
 }
@@ -106,20 +110,30 @@ func (p *prober) first(ctx context.Context, reviewVersion string) exchange {
 // reviewVersions returns the versions of ConversionReview to use. It need not know both: v1beta1 is used where it works,
 // and v1 unless it is refused outright and v1beta1 works.
 func (p *prober) reviewVersions(ctx context.Context) []string {
-	v1, v1beta1 := p.first(ctx, "v1").judgement, p.first(ctx, "v1beta1").judgement
+	v1, v1beta1 := p.first(ctx, "v1"), p.first(ctx, "v1beta1")
 	switch {
-	case v1beta1.Rejected() != nil:
+	case v1beta1.judgement.Rejected() != nil:
 		return []string{"v1"}
-	case refused(v1):
+	case v1.refused():
 		return []string{"v1beta1"}
 	}
 	return []string{"v1", "v1beta1"}
 }
 
-// refused tells whether a webhook did not even try to convert.
-func refused(j contract.Judgement) bool {
-	return j.Stopped == requirement.WebhookFailureAvoided || j.Stopped != "" && !j.Judged(requirement.WebhookResponseStanza)
+// refused tells whether a webhook said that it does not know a version of ConversionReview: by HTTP status, by a failure,
+// or by answering in another one. Whatever else goes wrong is not meant as an answer.
+func (x *exchange) refused() bool {
+	switch x.judgement.Stopped {
+	case requirement.WebhookResponseHTTPStatus:
+		return x.unknown()
+	case requirement.WebhookFailureAvoided, requirement.WebhookResponseReviewVersion:
+		return true
+	}
+	return false
 }
+
+// unknown tells whether a webhook said by HTTP status that it cannot make anything of a request.
+func (x *exchange) unknown() bool { return x.response.Status >= 400 && x.response.Status < 500 }
 
 // reviewVersion returns the first version of ConversionReview to use.
 func (p *prober) reviewVersion(ctx context.Context) string { return p.reviewVersions(ctx)[0] }
@@ -127,12 +141,13 @@ func (p *prober) reviewVersion(ctx context.Context) string { return p.reviewVers
 // standard returns one exchange for each pair of versions and each version of ConversionReview, with all samples in it.
 func (p *prober) standard(ctx context.Context) []exchange {
 	if p.plain == nil {
-		c := p.env.Subject.Corpus
+		var plain []exchange
 		for _, reviewVersion := range p.reviewVersions(ctx) {
-			for _, pair := range c.Pairs() {
-				p.plain = append(p.plain, p.ask(ctx, reviewVersion, pair, c.Objects(pair.From)...))
+			for _, pair := range p.env.Subject.Corpus.Pairs() {
+				plain = append(plain, p.samples(ctx, reviewVersion, pair))
 			}
 		}
+		p.plain = plain // all or nothing: the spec may be stopped in between
 	}
 	return p.plain
 }
@@ -141,23 +156,30 @@ func (p *prober) standard(ctx context.Context) []exchange {
 // fails, or it says why that cannot be told.
 func (p *prober) judge(ctx context.Context, id requirement.ID) {
 	GinkgoHelper()
+	var tolerated *exchange
 	for _, x := range p.standard(ctx) {
-		p.hold(x, x.judgement, id)
+		violations := x.judgement.Of(id)
+		if slices.ContainsFunc(violations, rejected) {
+			p.fail(x, described(x, violations))
+		}
+		if len(violations) > 0 && tolerated == nil {
+			tolerated = &x
+		}
 	}
 	for _, x := range p.standard(ctx) {
 		if !x.judgement.Judged(id) {
 			p.skip(x)
 		}
 	}
+	if tolerated != nil {
+		p.tolerate(*tolerated, described(*tolerated, tolerated.judgement.Of(id)))
+	}
 }
 
-// hold fails the spec, or makes it Tolerated, if the exchange violates a requirement.
-func (p *prober) hold(x exchange, judgement contract.Judgement, id requirement.ID) {
-	GinkgoHelper()
-	violations := judgement.Of(id)
-	if len(violations) == 0 {
-		return
-	}
+func rejected(v contract.Violation) bool { return v.Severity == contract.Rejected }
+
+// described lists the first violations that are seen in an exchange.
+func described(x exchange, violations []contract.Violation) string {
 	var lines []string
 	for _, v := range violations[:min(len(violations), 3)] {
 		lines = append(lines, v.String())
@@ -165,12 +187,13 @@ func (p *prober) hold(x exchange, judgement contract.Judgement, id requirement.I
 	if more := len(violations) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more like this", more))
 	}
-	message := x.what + ": " + strings.Join(lines, "\n")
-	if slices.ContainsFunc(violations, func(v contract.Violation) bool { return v.Severity == contract.Rejected }) {
-		p.fail(x, message)
-	}
-	p.env.Tolerate(message)
+	return x.what + ": " + strings.Join(lines, "\n")
+}
+
+// tolerate makes the spec Tolerated, with the exchange that shows why.
+func (p *prober) tolerate(x exchange, message string) {
 	p.attach(x)
+	p.env.Tolerate(message)
 }
 
 // fail fails the spec with the exchange that shows why.

@@ -1,7 +1,6 @@
 package webhook
 
 import (
-	"context"
 	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -29,7 +28,7 @@ func (p *prober) schema(ctx SpecContext) {
 		for i, raw := range x.judgement.Objects {
 			object := p.decode(raw)
 			to := x.request.DesiredAPIVersion[len(p.env.Subject.Corpus.Group)+1:]
-			if problem := schemas[to].problem(ctx, object); problem != "" {
+			if problem := schemas[to].problem(object); problem != "" {
 				p.fail(x, fmt.Sprintf("%s: object %d: expected one that is valid at %s, got %s", x.what, i, to, problem))
 			}
 		}
@@ -56,7 +55,7 @@ func newValidator(v1 *apiextensionsv1.JSONSchemaProps) (*validator, error) {
 }
 
 // problem says what is wrong with an object, or nothing.
-func (v *validator) problem(_ context.Context, object map[string]any) string {
+func (v *validator) problem(object map[string]any) string {
 	if errs := validation.ValidateCustomResource(nil, object, v.schema); len(errs) > 0 {
 		return errs.ToAggregate().Error()
 	}

@@ -1,0 +1,132 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// ranges are the integers to try, as the first of them and the distance of the others: floating point numbers of 64 bits
+// have none of these.
+func ranges() [][2]int64 { return [][2]int64{{1<<53 + 1, 2}, {math.MaxInt64, -4096}} }
+
+func (p *prober) integers(ctx SpecContext) {
+	p.sound(ctx)
+	c := p.env.Subject.Corpus
+	kept := false
+	for _, values := range ranges() {
+		for _, pair := range c.Pairs() {
+			objects := c.Objects(pair.From)
+			sent := make([][]int64, len(objects))
+			for i, object := range objects {
+				sent[i] = enlarge(object, values[0], values[1])
+			}
+			x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+			if x.response.TimedOut {
+				p.fail(x, fmt.Sprintf("%s: expected it to convert objects with integers such as %d, or to say that it can't, got %s", x.what, values[0], x.judgement.Rejected()))
+			}
+			// Fields may well be too small for these, so a refusal is none of this spec's business.
+			for i, raw := range x.judgement.Objects {
+				for _, number := range p.numbers(raw) {
+					before, same := origin(number, sent[i])
+					if before != 0 && !same {
+						p.fail(x, fmt.Sprintf("%s: object %d: expected %d, got it as %s", x.what, i, before, number))
+					}
+					kept = kept || same
+				}
+			}
+		}
+	}
+	if !kept {
+		Skip("the webhook keeps no large integer in these objects, so nothing can be told; give samples with fields of 64 bits")
+	}
+}
+
+// enlarge gives every integer outside of metadata a large value of its own, and the object one if it has none. It returns
+// the values.
+func enlarge(object *unstructured.Unstructured, first, distance int64) []int64 {
+	var sent []int64
+	next := func() int64 {
+		sent = append(sent, first+int64(len(sent))*distance)
+		return sent[len(sent)-1]
+	}
+	var visit func(v any) any
+	visit = func(v any) any {
+		switch v := v.(type) {
+		case int64:
+			return next()
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				v[key] = visit(v[key])
+			}
+		case []any:
+			for i := range v {
+				v[i] = visit(v[i])
+			}
+		}
+		return v
+	}
+	for _, field := range slices.Sorted(maps.Keys(object.Object)) {
+		if field != "metadata" {
+			object.Object[field] = visit(object.Object[field])
+		}
+	}
+	if len(sent) == 0 {
+		object.Object["replicas"] = next()
+	}
+	return sent
+}
+
+// numbers returns the numbers outside of an object's metadata, as they are spelled.
+func (p *prober) numbers(object json.RawMessage) []json.Number {
+	var fields map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(object))
+	decoder.UseNumber()
+	p.env.Require(decoder.Decode(&fields), "decoding an object")
+	delete(fields, "metadata")
+	var found []json.Number
+	var visit func(v any)
+	visit = func(v any) {
+		switch v := v.(type) {
+		case json.Number:
+			found = append(found, v)
+		case map[string]any:
+			for _, key := range slices.Sorted(maps.Keys(v)) {
+				visit(v[key])
+			}
+		case []any:
+			for _, each := range v {
+				visit(each)
+			}
+		}
+	}
+	visit(fields)
+	return found
+}
+
+// origin returns the value that a number was once, 0 if none, and whether it still is. One that is off by less than a
+// billionth, as those are that went through a floating point number, was the nearest of the values.
+func origin(number json.Number, sent []int64) (before int64, same bool) {
+	if exact, err := strconv.ParseInt(number.String(), 10, 64); err == nil && slices.Contains(sent, exact) {
+		return exact, true
+	}
+	about, err := number.Float64()
+	if err != nil {
+		return 0, false
+	}
+	nearest := slices.MinFunc(sent, func(a, b int64) int {
+		return int(math.Copysign(1, math.Abs(float64(a)-about)-math.Abs(float64(b)-about)))
+	})
+	if math.Abs(float64(nearest)-about) > 1e-9*float64(nearest) {
+		return 0, false
+	}
+	return nearest, false
+}

@@ -1,0 +1,244 @@
+package webhook
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+const widgets = `
+apiVersion: example.org/v1
+kind: Widget
+metadata: {name: plain, namespace: default}
+spec: {replicas: 3, paused: false, note: "", sizes: [], labels: {}}
+---
+apiVersion: example.org/v2
+kind: Widget
+metadata: {name: labelled, namespace: default, labels: {app: widget}, annotations: {example.org/owner: somebody}}
+spec: {replicas: 3, paused: true, ratio: 0.5, nothing: null, list: [{name: a}, {name: b}]}
+`
+
+// stranger is a webhook that is not the reference one. It changes the apiVersion of objects, and whatever else it is told.
+type stranger struct {
+	change  func(object map[string]any)
+	refuses func(review map[string]any) int // an HTTP status, 0 for none
+	hangs   func(object map[string]any) bool
+	writes  func(w http.ResponseWriter, body []byte)
+}
+
+func (s stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var review map[string]any
+	decoder := json.NewDecoder(r.Body)
+	decoder.UseNumber()
+	if err := decoder.Decode(&review); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	if s.refuses != nil && s.refuses(review) != 0 {
+		http.Error(w, "no", s.refuses(review))
+		return
+	}
+	request := review["request"].(map[string]any)
+	result := map[string]any{"status": "Success"}
+	converted := []any{}
+	for _, each := range request["objects"].([]any) {
+		object := each.(map[string]any)
+		if s.hangs != nil && s.hangs(object) {
+			<-r.Context().Done()
+			return
+		}
+		if strings.HasSuffix(request["desiredAPIVersion"].(string), "v0nosuchversion") {
+			result = map[string]any{"status": "Failed", "message": "there is no such version"}
+		}
+		object["apiVersion"] = request["desiredAPIVersion"]
+		if s.change != nil {
+			s.change(object)
+		}
+		converted = append(converted, object)
+	}
+	if result["status"] == "Failed" {
+		converted = nil
+	}
+	delete(review, "request")
+	review["response"] = map[string]any{"uid": request["uid"], "result": result, "convertedObjects": converted}
+	body, err := json.MarshalIndent(review, "", "    ")
+	if err != nil {
+		panic(err)
+	}
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	if s.writes != nil {
+		s.writes(w, body)
+		return
+	}
+	w.Write(body)
+}
+
+func metadataOf(object map[string]any, key string) map[string]any {
+	metadata := object["metadata"].(map[string]any)
+	if metadata[key] == nil {
+		metadata[key] = map[string]any{}
+	}
+	return metadata[key].(map[string]any)
+}
+
+func specOf(object map[string]any) map[string]any {
+	spec, _ := object["spec"].(map[string]any)
+	return spec
+}
+
+// dropEmpty does what encoders of structs do whose fields are all marked with omitempty.
+func dropEmpty(object map[string]any) {
+	maps.DeleteFunc(specOf(object), func(_ string, value any) bool {
+		list, isList := value.([]any)
+		fields, isMap := value.(map[string]any)
+		return value == nil || value == false || value == "" || isList && len(list) == 0 || isMap && len(fields) == 0
+	})
+}
+
+// TestLawfulStrangers has webhooks judged that do what webhooks may do. Nothing may be held against them but what is
+// listed as tolerated.
+func TestLawfulStrangers(t *testing.T) {
+	t.Parallel()
+	reviews := func(refused string, status int) func(map[string]any) int {
+		return func(review map[string]any) int {
+			if strings.HasSuffix(review["apiVersion"].(string), "/"+refused) {
+				return status
+			}
+			return 0
+		}
+	}
+	for name, test := range map[string]struct {
+		webhook   stranger
+		tolerated []requirement.ID
+	}{
+		"nothing but apiVersion": {},
+		"leaves a note":          {webhook: stranger{change: func(o map[string]any) { metadataOf(o, "annotations")["example.org/stash"] = "{}" }}},
+		"adds a label":           {webhook: stranger{change: func(o map[string]any) { metadataOf(o, "labels")["converted"] = "yes" }}},
+		"empty labels":           {webhook: stranger{change: func(o map[string]any) { metadataOf(o, "labels") }}},
+		"empty status":           {webhook: stranger{change: func(o map[string]any) { o["status"] = map[string]any{} }}},
+		"null creationTimestamp": {webhook: stranger{change: func(o map[string]any) { o["metadata"].(map[string]any)["managedFields"] = nil }}},
+		"a default": {webhook: stranger{change: func(o map[string]any) {
+			if spec := specOf(o); spec != nil {
+				spec["policy"] = "IfNotPresent"
+			}
+		}}},
+		"without what is empty": {webhook: stranger{change: dropEmpty}, tolerated: []requirement.ID{requirement.WebhookConversionRoundTrip}},
+		"knows v1 only":         {webhook: stranger{refuses: reviews("v1beta1", http.StatusBadRequest)}},
+		"knows v1beta1 only":    {webhook: stranger{refuses: reviews("v1", http.StatusUnprocessableEntity)}},
+		"in pieces": {webhook: stranger{writes: func(w http.ResponseWriter, body []byte) {
+			for _, b := range body {
+				w.Write([]byte{b})
+			}
+			http.NewResponseController(w).Flush()
+		}}},
+		"closes connections": {webhook: stranger{writes: func(w http.ResponseWriter, body []byte) {
+			w.Header().Set("Connection", "close")
+			w.Write(body)
+		}}},
+		"compressed": {webhook: stranger{writes: func(w http.ResponseWriter, body []byte) {
+			w.Header().Set("Content-Encoding", "gzip")
+			compressed := gzip.NewWriter(w)
+			compressed.Write(body)
+			compressed.Close()
+		}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, result := range judgeStranger(t, test.webhook, 1) {
+				if result.Verdict == requirement.Tolerated && slices.Contains(test.tolerated, result.Requirement) {
+					t.Logf("%s: %s", result.Requirement, result.Reason)
+					continue
+				}
+				if result.Verdict != requirement.Passed && result.Verdict != requirement.NotApplicable {
+					t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+				}
+			}
+		})
+	}
+}
+
+// TestUnlawfulStrangers has webhooks judged that break something in a way of their own. The verdicts must be the same
+// whatever the order of the specs.
+func TestUnlawfulStrangers(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		webhook stranger
+		want    []requirement.ID
+	}{
+		"hangs on objects without a spec": {
+			stranger{hangs: func(o map[string]any) bool { return o["spec"] == nil }},
+			[]requirement.ID{requirement.WebhookRequestPartialObjects},
+		},
+		"fails every request in v1": {
+			stranger{refuses: func(review map[string]any) int {
+				if review["apiVersion"] == "apiextensions.k8s.io/v1" {
+					return http.StatusInternalServerError
+				}
+				return 0
+			}},
+			[]requirement.ID{requirement.WebhookResponseHTTPStatus, requirement.WebhookFailureStatus},
+		},
+		"loses a field": {
+			stranger{change: func(o map[string]any) { delete(specOf(o), "replicas") }},
+			[]requirement.ID{requirement.WebhookConversionRoundTrip},
+		},
+		"turns numbers into text": {
+			stranger{change: func(o map[string]any) {
+				if spec := specOf(o); spec["ratio"] != nil {
+					spec["ratio"] = "0.5"
+				}
+			}},
+			[]requirement.ID{requirement.WebhookConversionRoundTrip},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for seed := range int64(3) {
+				var failed []requirement.ID
+				for _, result := range judgeStranger(t, test.webhook, seed+1) {
+					if result.Verdict != requirement.Passed && result.Verdict != requirement.NotApplicable {
+						t.Logf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+						failed = append(failed, result.Requirement)
+					}
+				}
+				if !slices.Equal(failed, test.want) {
+					t.Errorf("seed %d: found by %v, want %v", seed+1, failed, test.want)
+				}
+			}
+		})
+	}
+}
+
+func judgeStranger(t *testing.T, handler http.Handler, seed int64) []suites.Result {
+	t.Helper()
+	server, err := webhook.Start(t.Context(), "127.0.0.1:0", handler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Close() })
+	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	samples, err := corpus.Read(strings.NewReader(widgets))
+	if err != nil {
+		t.Fatal(err)
+	}
+	env := suitetest.Env(t, suites.Options{Subject: &suites.Subject{Client: client, Corpus: samples}, Seed: seed})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome.Results
+}
