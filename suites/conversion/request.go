@@ -131,6 +131,12 @@ func reviewVersions(env *suites.Env) {
 			changed := strings.Replace(string(stored.Data), `["v1","v1beta1"]`, `["v2"]`, 1)
 			Expect(changed).NotTo(Equal(string(stored.Data)))
 			env.Require(env.Storage().Overwrite(ctx, key, []byte(changed)), "changing the definition in storage")
+			// With such a definition its objects could not even be deleted.
+			DeferCleanup(func(ctx SpecContext) {
+				env.Require(crd.Update(ctx, func(d *definition) {
+					d.Spec.Conversion.Webhook.ConversionReviewVersions = []string{"v1", "v1beta1"}
+				}), "mending the definition")
+			})
 			Eventually(ctx, func() error { return suites.ErrorOf(crd.At("v1").Get(ctx, "local-crontab")) }).
 				Should(MatchError(ContainSubstring("no supported conversion review versions")))
 		})
