@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -33,7 +34,7 @@ type Options struct {
 	// WatchCache makes the API server serve reads from a watch cache, as real ones do.
 	WatchCache bool
 
-	// Dir is where the data and the keys are kept: a temporary directory that Stop removes when empty.
+	// Dir is where the data and the keys are kept. When it is empty, that is a temporary directory that Stop removes.
 	Dir string
 }
 
@@ -41,6 +42,7 @@ type Options struct {
 type Cluster struct {
 	options   Options
 	dir       string
+	sockets   string // where etcd's sockets are
 	authority *pki.Authority
 	admin     pki.Pair
 	port      int
@@ -50,6 +52,11 @@ type Cluster struct {
 	server *server // nil while it is down
 	etcd   *etcd   // nil while it is down
 	gone   bool    // after Stop
+
+	stop     sync.Once
+	stopping atomic.Value  // what Stop is at, in words
+	stopped  chan struct{} // closed when it is done
+	stopErr  error         // what came of it
 }
 
 var (
@@ -60,12 +67,12 @@ var (
 
 // Start brings an API server up and returns when it is ready. When it fails, nothing is left behind.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	c := &Cluster{options: options, dir: options.Dir, services: newServices()}
+	c := &Cluster{options: options, dir: options.Dir, services: newServices(), stopped: make(chan struct{})}
 	if err := c.prepare(); err != nil {
-		return nil, errors.Join(fmt.Errorf("embedded API server: %w", err), c.removeDir())
+		return nil, errors.Join(fmt.Errorf("embedded API server: %w", err), c.removeDirs())
 	}
 	if err := c.up(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("embedded API server: %w", err), c.removeDir())
+		return nil, errors.Join(fmt.Errorf("embedded API server: %w", err), c.removeDirs())
 	}
 	return c, nil
 }
@@ -76,6 +83,9 @@ func (c *Cluster) prepare() error {
 		if c.dir, err = os.MkdirTemp("", "crdconform-"); err != nil {
 			return err
 		}
+	}
+	if c.sockets, err = socketDir(filepath.Join(c.dir, "etcd"), "/tmp"); err != nil {
+		return err
 	}
 	if c.authority, err = pki.NewAuthority("crdconform"); err != nil {
 		return err
@@ -95,7 +105,7 @@ func (c *Cluster) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.etcd, err = startEtcd(ctx, filepath.Join(c.dir, "etcd")); err != nil {
+	if c.etcd, err = startEtcd(ctx, filepath.Join(c.dir, "etcd"), c.sockets); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	//nolint:contextcheck // the server lives on when this call is over
@@ -159,21 +169,34 @@ func (c *Cluster) down(gently bool) error {
 		c.server = nil
 	}
 	if c.etcd != nil {
+		c.stopping.Store("etcd")
 		err = errors.Join(err, c.etcd.stop(gently))
 		c.etcd = nil
 	}
 	return err
 }
 
-// Stop takes the API server down and removes its files. Calls after the first do nothing.
-func (c *Cluster) Stop(context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.gone {
-		return nil
+// Stop takes the API server down and removes its files. When the context ends before that is done, Stop returns what still
+// runs. It is taken down all the same, and another call waits for that. Calls after that return the same again.
+func (c *Cluster) Stop(ctx context.Context) error {
+	c.stop.Do(func() {
+		c.stopping.Store("the API server")
+		go func() {
+			defer close(c.stopped)
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.gone = true
+			err := c.down(true)
+			c.stopping.Store("the removal of its files")
+			c.stopErr = errors.Join(err, c.removeDirs())
+		}()
+	})
+	select {
+	case <-c.stopped:
+		return c.stopErr
+	case <-ctx.Done():
+		return fmt.Errorf("embedded API server: not stopped yet, %s still runs: %w", c.stopping.Load(), context.Cause(ctx))
 	}
-	c.gone = true
-	return errors.Join(c.down(true), c.removeDir())
 }
 
 // Restart takes the API server down and brings it up again on the same data, at the same URL.
@@ -203,11 +226,15 @@ func (c *Cluster) Resume(ctx context.Context) error {
 	return nil
 }
 
-func (c *Cluster) removeDir() error {
-	if c.options.Dir != "" || c.dir == "" {
-		return nil
+func (c *Cluster) removeDirs() error {
+	var err error
+	if c.sockets != "" {
+		err = os.RemoveAll(c.sockets)
 	}
-	return os.RemoveAll(c.dir)
+	if c.options.Dir == "" && c.dir != "" {
+		err = errors.Join(err, os.RemoveAll(c.dir))
+	}
+	return err
 }
 
 // Name is "embedded".

@@ -316,43 +316,19 @@ func TestSeveralAtOnce(t *testing.T) {
 	}
 }
 
-func TestKeptDirectory(t *testing.T) {
-	// Sockets have short names, so the directory of the test would not do.
-	dir, err := os.MkdirTemp("", "crdconform-test-") //nolint:usetesting // its names are too long
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	c, err := Start(t.Context(), Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	created := create(t, install(t, c))
-	if err := c.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	same(t, objects(t, start(t, Options{Dir: dir})), created)
-}
-
-func TestStartThatFails(t *testing.T) {
-	if _, err := Start(t.Context(), Options{Dir: "/dev/null/nowhere"}); err == nil {
-		t.Error("it started in a directory that cannot be")
-	}
+func TestStopGivesUp(t *testing.T) {
+	c := start(t, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	before, err := filepath.Glob(filepath.Join(os.TempDir(), "crdconform-*"))
-	if err != nil {
-		t.Fatal(err)
+	if err := c.Stop(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the API server still runs") {
+		t.Errorf("it did not wait: %v", err)
 	}
-	if _, err := Start(ctx, Options{}); err == nil {
-		t.Error("it started although it was told not to")
+	// It goes on all the same.
+	if err := c.Stop(t.Context()); err != nil {
+		t.Error(err)
 	}
-	after, err := filepath.Glob(filepath.Join(os.TempDir(), "crdconform-*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(after) > len(before) {
-		t.Errorf("it left %v", after)
+	if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", c.dir, err)
 	}
 }
 

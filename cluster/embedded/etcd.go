@@ -27,14 +27,35 @@ type etcd struct {
 	endpoint string
 }
 
-// startEtcd runs a member of its own on Unix sockets inside the directory, so that nobody else can reach it and no port
-// is taken.
-func startEtcd(ctx context.Context, dir string) (*etcd, error) {
+const (
+	clientSocket = "client.sock"
+	peerSocket   = "peer.sock"
+
+	// socketPath is how long the path of a Unix socket may be on any system: BSD has 104 bytes for it with the zero at its
+	// end, Linux 108.
+	socketPath = 103
+)
+
+// socketDir makes a private directory for sockets: in dir or, if their paths would be too long there, in short.
+func socketDir(dir, short string) (string, error) {
+	inside := filepath.Join(dir, "sockets")
+	if len(filepath.Join(inside, clientSocket)) <= socketPath {
+		return inside, os.MkdirAll(inside, 0o700)
+	}
+	outside, err := os.MkdirTemp(short, "crdconform-")
+	if err != nil {
+		return "", fmt.Errorf("%s is too long a path for sockets, and there is no place with a shorter one: %w; set TMPDIR to a shorter path", dir, err)
+	}
+	return outside, nil
+}
+
+// startEtcd runs a member of its own on Unix sockets, so that nobody else can reach it and no port is taken.
+func startEtcd(ctx context.Context, dir, sockets string) (*etcd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	clients := url.URL{Scheme: "unix", Path: filepath.Join(dir, "client.sock")}
-	peers := url.URL{Scheme: "unix", Path: filepath.Join(dir, "peer.sock")}
+	clients := url.URL{Scheme: "unix", Path: filepath.Join(sockets, clientSocket)}
+	peers := url.URL{Scheme: "unix", Path: filepath.Join(sockets, peerSocket)}
 	config := embed.NewConfig()
 	config.Dir = filepath.Join(dir, "data")
 	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{clients}, []url.URL{clients}

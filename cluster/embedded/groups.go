@@ -58,9 +58,10 @@ type groupLister interface {
 	RemoveGroup(name string)
 }
 
+// publish lists the groups and takes those off the list that are no longer among them. It keeps account of what is listed
+// in published.
 func publish(manager groupLister, groups []metav1.APIGroup, published map[string]bool) {
-	stale := published
-	for name := range stale {
+	for name := range published {
 		if !slices.ContainsFunc(groups, func(g metav1.APIGroup) bool { return g.Name == name }) {
 			manager.RemoveGroup(name)
 			delete(published, name)

@@ -1,4 +1,4 @@
-// Package pki issues the certificates of a run: one authority, valid for as long as the run may last, and leaf
+// Package pki issues the certificates of a run: one authority, valid for as long as it is needed, and leaf
 // certificates from it. The keys are ECDSA, which are made in a fraction of the time that RSA keys take.
 package pki
 
@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// Lifetime is how long an authority and its certificates are valid: long enough for any run, short enough to be of no use
-// after it.
+// Lifetime is how long the authority of a run and its certificates are valid: long enough for any run, short enough to be of
+// no use after it.
 const Lifetime = 24 * time.Hour
 
 // Authority signs certificates. Its key never leaves the process.
@@ -26,13 +26,17 @@ type Authority struct {
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority.
-func NewAuthority(name string) (*Authority, error) {
+// NewAuthority makes an authority for a run.
+func NewAuthority(name string) (*Authority, error) { return NewLastingAuthority(name, Lifetime) }
+
+// NewLastingAuthority makes an authority that is valid for some time. So are its certificates, which end with it.
+func NewLastingAuthority(name string, lifetime time.Duration) (*Authority, error) {
 	template := &x509.Certificate{
 		Subject:               pkix.Name{CommonName: name},
 		IsCA:                  true,
 		BasicConstraintsValid: true,
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		NotAfter:              time.Now().Add(lifetime),
 	}
 	key, der, err := sign(template, template, nil)
 	if err != nil {
@@ -103,7 +107,7 @@ func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*ecd
 	}
 	template.SerialNumber = serial
 	// An hour of slack for clocks that disagree, as between a machine and its virtual machines.
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(Lifetime)
+	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), parent.NotAfter
 	if parentKey == nil {
 		parentKey = key
 	}

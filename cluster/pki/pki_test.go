@@ -80,3 +80,25 @@ func TestAuthoritiesDiffer(t *testing.T) {
 		t.Error("one authority vouches for the other's certificates")
 	}
 }
+
+func TestLastingAuthority(t *testing.T) {
+	authority, err := NewLastingAuthority("test", 100*Lifetime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := authority.Server("localhost")
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(authority.PEM())
+	server := parse(t, pair.Certificate)
+	for _, at := range []time.Duration{0, 99 * Lifetime} {
+		if _, err := server.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(at)}); err != nil {
+			t.Errorf("after %s: %v", at, err)
+		}
+	}
+	if _, err := server.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(101 * Lifetime)}); err == nil {
+		t.Error("the certificate outlives its time")
+	}
+}
