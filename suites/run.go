@@ -187,13 +187,12 @@ func Preview(areas []Area) []Spec {
 }
 
 // RunTest runs the specs of an area as a test of the go command, so that its flags and those of the ginkgo command work.
-func RunTest(t ginkgo.GinkgoTestingT, env *Env, area Area) {
+func RunTest(t ginkgo.GinkgoTestingT, env *Env, area Area, suite types.SuiteConfig, reporter types.ReporterConfig) {
 	one.Lock()
 	defer one.Unlock()
 	defer readable()()
 	plant(env, []Area{area})
 	gomega.RegisterFailHandler(ginkgo.Fail)
-	suite, reporter := ginkgo.GinkgoConfiguration()
-	suite.RandomizeAllSpecs = true
+	suite.RandomizeAllSpecs, suite.FailOnEmpty = true, true
 	ginkgo.RunSpecs(t, area.Name, suite, reporter)
 }

@@ -3,7 +3,12 @@ package conversion
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
-func TestConversion(t *testing.T) { suitetest.Run(t, Area) }
+func TestConversion(t *testing.T) {
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suitetest.Run(t, Area, suite, reporter)
+}

@@ -3,7 +3,12 @@ package lifecycle
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
-func TestLifecycle(t *testing.T) { suitetest.Run(t, Area) }
+func TestLifecycle(t *testing.T) {
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suitetest.Run(t, Area, suite, reporter)
+}

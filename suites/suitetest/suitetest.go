@@ -6,6 +6,8 @@ import (
 	"io"
 	"testing"
 
+	"github.com/onsi/ginkgo/v2/types"
+
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/contract/wire"
@@ -15,10 +17,12 @@ import (
 	"github.com/crdconform/crdconform/suites"
 )
 
-// Run runs the specs of an area as a test.
-func Run(t *testing.T, area suites.Area) {
+// Run runs the specs of an area as a test. The configuration is Ginkgo's own; the ginkgo command looks for tests that ask
+// for it.
+func Run(t *testing.T, area suites.Area, suite types.SuiteConfig, reporter types.ReporterConfig) {
 	t.Helper()
-	suites.RunTest(t, Env(t, suites.Options{Cluster: Cluster(t, embedded.Options{}), Subject: Subject(t)}), area)
+	env := Env(t, suites.Options{Cluster: Cluster(t, embedded.Options{}), Subject: Subject(t)})
+	suites.RunTest(t, env, area, suite, reporter)
 }
 
 // Cluster starts an embedded API server that stops with the test.

@@ -3,7 +3,12 @@ package versions
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
-func TestVersions(t *testing.T) { suitetest.Run(t, Area) }
+func TestVersions(t *testing.T) {
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suitetest.Run(t, Area, suite, reporter)
+}

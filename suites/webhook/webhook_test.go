@@ -3,7 +3,12 @@ package webhook
 import (
 	"testing"
 
+	"github.com/onsi/ginkgo/v2"
+
 	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
-func TestWebhook(t *testing.T) { suitetest.Run(t, Area) }
+func TestWebhook(t *testing.T) {
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suitetest.Run(t, Area, suite, reporter)
+}
