@@ -1,42 +1,26 @@
 package contract
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 	"mime"
 	"strconv"
 
-	kjson "sigs.k8s.io/json"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform/requirement"
 )
 
-type responseReview struct {
-	APIVersion string          `json:"apiVersion"`
-	Kind       string          `json:"kind"`
-	Request    json.RawMessage `json:"request"`
-	Response   *struct {
-		UID              string            `json:"uid"`
-		ConvertedObjects []json.RawMessage `json:"convertedObjects"`
-		Result           struct {
-			Status  string `json:"status"`
-			Message string `json:"message"`
-		} `json:"result"`
-	} `json:"response"`
-}
-
 // Judge judges the response to a request whose objects can be converted.
 func (r Request) Judge(response Response) Judgement {
 	var j Judgement
-	review := r.envelope(&j, response)
-	if review == nil {
+	answer := r.envelope(&j, response)
+	if answer == nil {
 		return j
 	}
-	r.uid(&j, review.Response.UID, requirement.WebhookResponseUID)
-	converted := review.Response.ConvertedObjects
-	status := review.Response.Result.Status
-	j.Message = review.Response.Result.Message
+	r.uid(&j, string(answer.UID), requirement.WebhookResponseUID)
+	converted := answer.ConvertedObjects
+	status := answer.Result.Status
+	j.Message = answer.Result.Message
 	switch {
 	case status == "Success":
 		r.objects(&j, converted)
@@ -50,83 +34,119 @@ func (r Request) Judge(response Response) Judgement {
 }
 
 // JudgeFailure judges the response to a request whose objects cannot be converted. Its second result is false when the
-// webhook says that it converted them: then there is no failure to judge.
+// webhook says that it converted them: then there is no failure to judge. Only the two requirements on failures count as
+// judged. Whatever keeps the webhook from saying that the conversion failed violates the first of them; for that to be a
+// finding, conversions that succeed have to get a response.
 func (r Request) JudgeFailure(response Response) (Judgement, bool) {
-	var j Judgement
+	j := Judgement{failure: true}
+	const id, want = requirement.WebhookFailureStatus, `200 and a ConversionReview with result.status "Failed"`
 	if response.Err == nil && response.Status != 200 {
 		// The client's request fails either way, if with a message that helps nobody.
-		j.stop(requirement.WebhookFailureStatus, Tolerated, "HTTP status", `200 and a ConversionReview with result.status "Failed"`, strconv.Itoa(response.Status))
+		j.stop(id, Tolerated, "HTTP status", want, strconv.Itoa(response.Status)+detours(response))
 		return j, true
 	}
-	review := r.envelope(&j, response)
-	if review == nil {
+	answer := r.envelope(&j, response)
+	if answer == nil {
+		last := &j.Violations[len(j.Violations)-1]
+		last.Requirement, last.Expected, j.Stopped = id, want, id
 		return j, true
 	}
-	if review.Response.Result.Status == "Success" {
+	if answer.Result.Status == "Success" {
 		return Judgement{}, false
 	}
-	j.Message = review.Response.Result.Message
-	r.uid(&j, review.Response.UID, requirement.WebhookFailureUID)
-	if status := review.Response.Result.Status; status != "Failed" {
-		j.add(requirement.WebhookFailureStatus, Tolerated, -1, "response.result.status", `"Failed"`, quote(status))
+	j.Message = answer.Result.Message
+	if status := answer.Result.Status; status != "Failed" {
+		j.add(id, Tolerated, -1, "response.result.status", `"Failed"`, quote(status))
 	}
+	r.uid(&j, string(answer.UID), requirement.WebhookFailureUID)
 	return j, true
 }
 
 // envelope judges all that does not depend on the outcome of the conversion. It returns nil when it had to stop.
-func (r Request) envelope(j *Judgement, response Response) *responseReview {
+func (r Request) envelope(j *Judgement, response Response) *apiextensionsv1.ConversionResponse {
 	if response.Err != nil {
 		noResponse(j, response)
 		return nil
 	}
-	if !httpStatus(j, response.Status) || !contentType(j, response.ContentType) {
+	if !httpStatus(j, response) || !contentType(j, response.ContentType) {
 		return nil
 	}
-	review := decodeReview(j, response.Body)
-	if review == nil {
+	review := r.review(j, response.Body)
+	if review == nil || !r.named(j, review.Kind, review.APIVersion) {
 		return nil
 	}
-	want := group + "/" + r.ReviewVersion
-	switch {
-	case review.Kind != kind:
-		j.stop(requirement.WebhookResponseReviewKind, Rejected, "kind", quote(kind), quote(review.Kind))
-		return nil
-	case review.APIVersion != want:
-		j.stop(requirement.WebhookResponseReviewVersion, Rejected, "apiVersion", quote(want), quote(review.APIVersion))
-		return nil
-	case review.Response == nil:
+	if review.Response == nil {
 		j.stop(requirement.WebhookResponseStanza, Rejected, "response", "an object", "nothing")
 		return nil
 	}
-	if len(review.Request) > 0 && string(review.Request) != "null" {
-		j.add(requirement.WebhookResponseLean, Tolerated, -1, "request", "nothing", fmt.Sprintf("%d bytes of the request again", len(review.Request)))
+	if review.Request != nil {
+		j.add(requirement.WebhookResponseLean, Tolerated, -1, "request", "nothing", fmt.Sprintf("a request again, with %d objects", len(review.Request.Objects)))
 	}
-	return review
+	return review.Response
+}
+
+// named judges kind and apiVersion of the ConversionReview and tells whether an API server reads on. For v1beta1 it
+// takes their absence for the right thing.
+func (r Request) named(j *Judgement, is, apiVersion string) bool {
+	lenient := r.ReviewVersion == "v1beta1"
+	switch {
+	case is == kind:
+	case is == "" && lenient:
+		j.add(requirement.WebhookResponseReviewKind, Tolerated, -1, "kind", quote(kind), quote(is))
+	default:
+		j.stop(requirement.WebhookResponseReviewKind, Rejected, "kind", quote(kind), quote(is))
+		return false
+	}
+	switch want := group + "/" + r.ReviewVersion; {
+	case apiVersion == want:
+	case versionless(apiVersion) && lenient:
+		j.add(requirement.WebhookResponseReviewVersion, Tolerated, -1, "apiVersion", quote(want), quote(apiVersion))
+	default:
+		j.stop(requirement.WebhookResponseReviewVersion, Rejected, "apiVersion", quote(want), quote(apiVersion))
+		return false
+	}
+	return true
 }
 
 func noResponse(j *Judgement, response Response) {
 	switch {
 	case response.Status == 0 || response.TimedOut:
-		j.stop(requirement.WebhookResponseInTime, Rejected, "HTTP response", "a whole response in time", response.Err.Error())
+		j.stop(requirement.WebhookResponseInTime, Rejected, "HTTP response", "a whole response in time", clip(response.Err.Error()))
 	default:
 		j.stop(requirement.WebhookResponseBody, Rejected, "HTTP body", "a whole JSON document",
-			fmt.Sprintf("the end after %d bytes: %v", len(response.Body), response.Err))
+			fmt.Sprintf("the end after %d bytes: %s", len(response.Body), clip(response.Err.Error())))
 	}
 }
 
 // httpStatus judges the HTTP status and tells whether an API server reads on. Statuses up to 206 pass there; with 204
-// there is nothing to read.
-func httpStatus(j *Judgement, status int) bool {
+// there is nothing to read. A webhook that redirects, or wants to be asked again, has not responded with 200 either, but
+// API servers do what it wants.
+func httpStatus(j *Judgement, response Response) bool {
+	const id, path, want = requirement.WebhookResponseHTTPStatus, "HTTP status", "200"
+	status, detours := response.Status, detours(response)
+	actual := strconv.Itoa(status) + detours
 	switch {
-	case status == 200:
+	case status == 200 && detours == "":
 		return true
-	case status > 200 && status <= 206 && status != 204:
-		j.add(requirement.WebhookResponseHTTPStatus, Tolerated, -1, "HTTP status", "200", strconv.Itoa(status))
+	case status >= 200 && status <= 206 && status != 204:
+		j.add(id, Tolerated, -1, path, want, actual)
 		return true
 	default:
-		j.stop(requirement.WebhookResponseHTTPStatus, Rejected, "HTTP status", "200", strconv.Itoa(status))
+		j.stop(id, Rejected, path, want, actual)
 		return false
 	}
+}
+
+// detours says how a response came about if it is not that to a single request.
+func detours(response Response) string {
+	var words string
+	if response.Attempts > 1 {
+		words = fmt.Sprintf(" on attempt %d, which it asked for by Retry-After", response.Attempts)
+	}
+	if response.RedirectedTo != "" {
+		words += ", redirected to " + clip(response.RedirectedTo)
+	}
+	return words
 }
 
 // contentType judges the content type and tells whether an API server reads on: it does unless it cannot parse it.
@@ -137,31 +157,12 @@ func contentType(j *Judgement, value string) bool {
 	case value == "":
 		j.add(id, Tolerated, -1, path, want, "none")
 	case err != nil:
-		j.stop(id, Rejected, path, want, fmt.Sprintf("%q, which is malformed", value))
+		j.stop(id, Rejected, path, want, quote(value)+", which is malformed")
 		return false
 	case media != want:
-		j.add(id, Tolerated, -1, path, want, media)
+		j.add(id, Tolerated, -1, path, want, clip(media))
 	}
 	return true
-}
-
-func decodeReview(j *Judgement, body []byte) *responseReview {
-	if len(body) == 0 {
-		j.stop(requirement.WebhookResponseBody, Rejected, "HTTP body", "a JSON document", "nothing")
-		return nil
-	}
-	var review responseReview
-	err := kjson.UnmarshalCaseSensitivePreserveInts(body, &review)
-	var wrongType *json.UnmarshalTypeError
-	switch {
-	case err == nil:
-		return &review
-	case errors.As(err, &wrongType) || json.Valid(body):
-		j.stop(requirement.WebhookResponseReviewKind, Rejected, "HTTP body", "a ConversionReview", err.Error())
-	default:
-		j.stop(requirement.WebhookResponseBody, Rejected, "HTTP body", "a JSON document", fmt.Sprintf("%s (%v)", quote(string(body)), err))
-	}
-	return nil
 }
 
 // uid judges the uid of a response. For v1beta1 API servers do not look at it.
@@ -175,5 +176,3 @@ func (r Request) uid(j *Judgement, uid string, id requirement.ID) {
 	}
 	j.add(id, severity, -1, "response.uid", quote(r.UID), quote(uid))
 }
-
-func quote(s string) string { return clip(strconv.Quote(s)) }

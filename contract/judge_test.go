@@ -197,7 +197,7 @@ func TestFailuresThatWereToBe(t *testing.T) {
 		response["uid"] = ""
 		response["result"] = map[string]any{"status": "Failure"}
 	})))
-	want := []requirement.ID{requirement.WebhookFailureUID, requirement.WebhookFailureStatus}
+	want := []requirement.ID{requirement.WebhookFailureStatus, requirement.WebhookFailureUID}
 	var got []requirement.ID
 	for _, v := range judgement.Violations {
 		got = append(got, v.Requirement)
@@ -244,6 +244,11 @@ func FuzzJudge(f *testing.F) {
 	f.Add(fixtures.ReviewRequest("v1"), []byte(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"convertedObjects":[{"metadata":{"labels":[]}},null]}}`), 206, ";;;")
 	f.Add([]byte(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"objects":[null,5,{"metadata":7}]}}`),
 		[]byte(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"","result":{"status":"Success"},"convertedObjects":[{},{},{"metadata":1e400}]}}`), 200, "")
+	// Some servers send objects without metadata.
+	partial := []byte(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","request":{"objects":[{"kind":"CronTab"}]}}`)
+	f.Add(partial, []byte(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"","result":{"status":"Success"},"convertedObjects":[{"kind":"CronTab","metadata":{"creationTimestamp":null}}]}}`), 200, "")
+	f.Add(partial, []byte("\uFEFF{}"), 200, "")
+	f.Add(partial, []byte("kind: ConversionReview\napiVersion: apiextensions.k8s.io/v1\nresponse: {convertedObjects: [{metadata: {name: [1e400]}}], result: {status: Success}}"), 200, "")
 	known := contract.Order()
 	f.Fuzz(func(t *testing.T, requestBody, responseBody []byte, status int, contentType string) {
 		request, err := contract.ParseRequest(requestBody)
@@ -268,6 +273,9 @@ func FuzzJudge(f *testing.F) {
 		}
 		if judgement.Stopped == "" && len(judgement.Objects) != len(request.Objects) {
 			t.Errorf("%d objects for %d", len(judgement.Objects), len(request.Objects))
+		}
+		if prepared := request.Prepare().Judge(response); !slices.Equal(prepared.Violations, judgement.Violations) {
+			t.Errorf("prepared: %v, otherwise %v", prepared.Violations, judgement.Violations)
 		}
 		request.JudgeFailure(response)
 	})

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/crdconform/crdconform/requirement"
@@ -13,9 +14,16 @@ import (
 type Response struct {
 	Status      int    // HTTP status; 0 when nothing came back
 	ContentType string // value of the Content-Type header; empty when there was none
-	Body        []byte // what was read of the body
+	Body        []byte // what was read of the body, decompressed
 	Err         error  // why there is no response, or only a part of one; nil when it is whole
 	TimedOut    bool   // whether Err is that the webhook took too long
+
+	// Interrupted is whether Err is that the caller gave up. Such a response says nothing about the webhook, and is not to be
+	// judged.
+	Interrupted bool
+
+	RedirectedTo string // URL that the webhook redirected to; empty when it did not
+	Attempts     int    // how often it was asked, because it wanted to be asked again later; 0 stands for 1
 }
 
 // Severity says what a violation means in production.
@@ -72,6 +80,8 @@ type Judgement struct {
 
 	// Message is what the webhook said of a conversion that failed.
 	Message string
+
+	failure bool // whether it is of a conversion that was to fail
 }
 
 // Order lists the requirements that the judge looks at, in the order in which it does.
@@ -86,9 +96,9 @@ func Order() []requirement.ID {
 		requirement.WebhookResponseStanza,
 		requirement.WebhookResponseLean,
 		requirement.WebhookResponseUID,
-		requirement.WebhookFailureUID,
 		requirement.WebhookResponseStatus,
 		requirement.WebhookFailureStatus,
+		requirement.WebhookFailureUID,
 		requirement.WebhookFailureAvoided,
 		requirement.WebhookResponseAllObjects,
 		requirement.WebhookResponseOrder,
@@ -106,6 +116,9 @@ func Order() []requirement.ID {
 // Judged tells whether the judge could look at a requirement.
 func (j *Judgement) Judged(id requirement.ID) bool {
 	order := Order()
+	if j.failure {
+		order = []requirement.ID{requirement.WebhookFailureStatus, requirement.WebhookFailureUID}
+	}
 	at := slices.Index(order, id)
 	return at >= 0 && (j.Stopped == "" || at <= slices.Index(order, j.Stopped))
 }
@@ -132,7 +145,7 @@ func (j *Judgement) Rejected() *Violation {
 }
 
 func (j *Judgement) add(id requirement.ID, severity Severity, object int, path, expected, actual string) {
-	j.Violations = append(j.Violations, Violation{id, severity, object, path, expected, clip(actual)})
+	j.Violations = append(j.Violations, Violation{id, severity, object, path, expected, actual})
 }
 
 // stop adds a violation beyond which nothing can be judged.
@@ -141,11 +154,21 @@ func (j *Judgement) stop(id requirement.ID, severity Severity, path, expected, a
 	j.Stopped = id
 }
 
+// most is how many bytes are shown of what a webhook sent.
+const most = 300
+
 // clip shortens what a webhook sent to what fits a line.
-func clip(s string) string {
-	const most = 200
+func clip[T ~string | ~[]byte](s T) string {
 	if len(s) <= most {
-		return s
+		return string(s)
 	}
-	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(s[:most], ""), len(s))
+	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(string(s[:most]), ""), len(s))
+}
+
+// quote does the same, with quotes and escapes.
+func quote[T ~string | ~[]byte](s T) string {
+	if len(s) <= most {
+		return strconv.Quote(string(s))
+	}
+	return fmt.Sprintf("%q... (%d bytes)", strings.ToValidUTF8(string(s[:most]), ""), len(s))
 }

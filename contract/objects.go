@@ -8,9 +8,11 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	kjson "sigs.k8s.io/json"
 
@@ -26,22 +28,83 @@ type object struct {
 	metadata map[string]json.RawMessage // nil when Metadata is not an object
 }
 
-func parseObject(raw json.RawMessage) (object, error) {
+func parseObject(raw []byte) (object, error) {
+	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
+		return object{}, fmt.Errorf("not a custom resource: %s", orNothing(trimmed))
+	}
 	var o object
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &o); err != nil {
-		return object{}, fmt.Errorf("not a custom resource: %w", err)
-	}
-	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
-		return object{}, fmt.Errorf("not a custom resource: %s", clip(string(trimmed)))
-	}
-	if kjson.UnmarshalCaseSensitivePreserveInts(o.Metadata, &o.metadata) != nil {
-		o.metadata = nil
+		return object{}, fmt.Errorf("not a custom resource: %s", clip(err.Error()))
 	}
 	return o, nil
 }
 
+// parseMetadata completes an object.
+func (o *object) parseMetadata() {
+	if kjson.UnmarshalCaseSensitivePreserveInts(o.Metadata, &o.metadata) != nil {
+		o.metadata = nil
+	}
+}
+
+// decodable fails for numbers that are too large for an API server. The rest of an object that was parsed it can decode.
+func decodable(raw []byte) error {
+	for at := 0; at < len(raw); at++ {
+		switch c := raw[at]; {
+		case c == '"':
+			at = stringEnd(raw, at)
+		case c >= '0' && c <= '9':
+			number := raw[at : at+numberLength(raw[at:])]
+			at += len(number) - 1
+			if len(number) < 300 && !bytes.ContainsAny(number, "eE") {
+				continue
+			}
+			if _, err := strconv.ParseFloat(string(number), 64); err != nil {
+				return fmt.Errorf("not a custom resource: the number %s is too large", clip(number))
+			}
+		}
+	}
+	return nil
+}
+
+func numberLength(raw []byte) int {
+	if end := bytes.IndexFunc(raw, func(c rune) bool { return !strings.ContainsRune("0123456789.eE+-", c) }); end >= 0 {
+		return end
+	}
+	return len(raw)
+}
+
+// parsedRequest is what the judge makes of the objects of a request.
+type parsedRequest struct {
+	of      []json.RawMessage
+	objects []object
+}
+
+func parseRequest(raw []json.RawMessage) *parsedRequest {
+	p := &parsedRequest{raw, make([]object, len(raw))}
+	for i := range raw {
+		// What the request holds is ours to get right; an API server never sends anything else.
+		p.objects[i], _ = parseObject(raw[i])
+		p.objects[i].parseMetadata()
+	}
+	return p
+}
+
+// Prepare returns a copy of the request that is judged faster over and over. Its Objects must not be changed in place.
+func (r Request) Prepare() Request {
+	r.parsed = parseRequest(r.Objects)
+	return r
+}
+
+// before returns the objects of the request, parsed.
+func (r Request) before() []object {
+	if p := r.parsed; p != nil && len(p.of) == len(r.Objects) && (len(p.of) == 0 || &p.of[0] == &r.Objects[0]) {
+		return p.objects
+	}
+	return parseRequest(r.Objects).objects
+}
+
 // text returns a string field of the metadata as API servers read it: what is not a string counts as absent.
-func (o object) text(key string) string {
+func (o *object) text(key string) string {
 	var s string
 	if json.Unmarshal(o.metadata[key], &s) != nil {
 		return ""
@@ -50,7 +113,7 @@ func (o object) text(key string) string {
 }
 
 // identity tells objects apart: by UID and, without one, by name.
-func (o object) identity() string {
+func (o *object) identity() string {
 	if uid := o.text("uid"); uid != "" {
 		return uid
 	}
@@ -58,33 +121,45 @@ func (o object) identity() string {
 }
 
 // objects judges the converted objects one by one against those of the request.
-func (r Request) objects(j *Judgement, converted []json.RawMessage) {
+func (r Request) objects(j *Judgement, converted []runtime.RawExtension) {
 	if len(converted) != len(r.Objects) {
 		j.stop(requirement.WebhookResponseAllObjects, Rejected, "response.convertedObjects", strconv.Itoa(len(r.Objects))+" objects", strconv.Itoa(len(converted)))
 		return
 	}
-	before, after := make([]object, len(converted)), make([]object, len(converted))
+	before, after := r.before(), make([]object, len(converted))
+	same := true
 	for i := range converted {
 		var err error
-		if after[i], err = parseObject(converted[i]); err != nil {
+		if after[i], err = parseObject(converted[i].Raw); err == nil {
+			err = decodable(converted[i].Raw)
+		}
+		if err != nil {
 			j.add(requirement.WebhookResponseAllObjects, Rejected, i, "response.convertedObjects", "a custom resource", err.Error())
 			j.Stopped = requirement.WebhookResponseAllObjects
 		}
-		// What the request holds is ours to get right; an API server never sends anything else.
-		before[i], _ = parseObject(r.Objects[i])
+		same = same && bytes.Equal(before[i].Metadata, after[i].Metadata)
 	}
 	if j.Stopped != "" {
 		return
 	}
-	order := alignment(before, after)
+	order := make([]int, len(before))
+	for i := range order {
+		order[i] = i
+	}
+	if !same {
+		for i := range after {
+			after[i].parseMetadata()
+		}
+		order = alignment(before, after)
+	}
 	j.Objects = make([]json.RawMessage, len(converted))
 	for i, at := range order {
 		if at != i {
 			j.add(requirement.WebhookResponseOrder, Rejected, i, "response.convertedObjects", "the object at this place in the request",
 				fmt.Sprintf("the one of place %d", slices.Index(order, i)))
 		}
-		j.Objects[i] = converted[at]
-		r.object(j, i, before[i], after[at])
+		j.Objects[i] = converted[at].Raw
+		r.object(j, i, &before[i], &after[at])
 	}
 }
 
@@ -92,31 +167,33 @@ func (r Request) objects(j *Judgement, converted []json.RawMessage) {
 // another order that is where they are; in any other case each is taken to be at its own place.
 func alignment(before, after []object) []int {
 	places := make(map[string][]int, len(after))
-	for i, o := range after {
-		places[o.identity()] = append(places[o.identity()], i)
+	for i := range after {
+		identity := after[i].identity()
+		places[identity] = append(places[identity], i)
 	}
 	order := make([]int, len(before))
-	for i, o := range before {
-		at := places[o.identity()]
+	for i := range before {
+		identity := before[i].identity()
+		at := places[identity]
 		if len(at) == 0 {
 			for i := range order {
 				order[i] = i
 			}
 			return order
 		}
-		order[i], places[o.identity()] = at[0], at[1:]
+		order[i], places[identity] = at[0], at[1:]
 	}
 	return order
 }
 
-func (r Request) object(j *Judgement, i int, before, after object) {
+func (r Request) object(j *Judgement, i int, before, after *object) {
 	if after.APIVersion != r.DesiredAPIVersion {
 		j.add(requirement.WebhookResponseAPIVersion, Rejected, i, "apiVersion", quote(r.DesiredAPIVersion), quote(after.APIVersion))
 	}
 	if after.Kind != before.Kind {
 		j.add(requirement.WebhookResponseKind, Rejected, i, "kind", quote(before.Kind), quote(after.Kind))
 	}
-	if bytes.Equal(before.Metadata, after.Metadata) {
+	if bytes.Equal(before.Metadata, after.Metadata) && before.metadata != nil {
 		return
 	}
 	if after.metadata == nil {
@@ -143,7 +220,8 @@ func (r Request) object(j *Judgement, i int, before, after object) {
 
 // unchanged judges the metadata that a webhook has no business with. API servers ignore changes there.
 func unchanged(j *Judgement, i int, before, after map[string]json.RawMessage) {
-	keys := maps.Clone(before)
+	keys := make(map[string]json.RawMessage, len(after)) // not a clone of before, which may be nil
+	maps.Copy(keys, before)
 	maps.Copy(keys, after)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		switch key {
@@ -151,7 +229,7 @@ func unchanged(j *Judgement, i int, before, after map[string]json.RawMessage) {
 			continue
 		}
 		if !sameJSON(before[key], after[key]) {
-			j.add(requirement.WebhookMetadataUnchanged, Tolerated, i, "metadata."+key, orNothing(before[key]), orNothing(after[key]))
+			j.add(requirement.WebhookMetadataUnchanged, Tolerated, i, "metadata."+clip(key), orNothing(before[key]), orNothing(after[key]))
 		}
 	}
 }
@@ -164,13 +242,13 @@ func invalidStrings(key string, before, after json.RawMessage) string {
 	}
 	var raw map[string]json.RawMessage
 	if err := kjson.UnmarshalCaseSensitivePreserveInts(after, &raw); err != nil {
-		return clip(string(after)) + ", which is not a map"
+		return clip(after) + ", which is not a map"
 	}
 	values := make(map[string]string, len(raw))
 	for name, value := range raw {
 		var s *string
 		if json.Unmarshal(value, &s) != nil || s == nil {
-			return fmt.Sprintf("%s for %s, which is not a string", clip(string(value)), name)
+			return fmt.Sprintf("%s for %s, which is not a string", clip(value), clip(name))
 		}
 		values[name] = *s
 	}
@@ -182,7 +260,7 @@ func invalidStrings(key string, before, after json.RawMessage) string {
 	if len(errs) == 0 {
 		return ""
 	}
-	return errs.ToAggregate().Error()
+	return clip(errs.ToAggregate().Error())
 }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
@@ -218,9 +296,9 @@ func normal(v any) any {
 	return v
 }
 
-func orNothing(raw json.RawMessage) string {
+func orNothing(raw []byte) string {
 	if len(raw) == 0 {
 		return "nothing"
 	}
-	return string(raw)
+	return clip(raw)
 }

@@ -21,6 +21,8 @@ type Request struct {
 	UID               string            // of this request; a response has to repeat it
 	DesiredAPIVersion string            // <group>/<version> that the objects are to have
 	Objects           []json.RawMessage // the custom resources to convert
+
+	parsed *parsedRequest // see Prepare
 }
 
 type requestReview struct {
@@ -72,7 +74,12 @@ func ParseRequest(body []byte) (Request, error) {
 	case review.Request == nil:
 		return Request{}, fmt.Errorf("conversion request: the %s has no request", kind)
 	}
-	return Request{version, review.Request.UID, review.Request.DesiredAPIVersion, review.Request.Objects}, nil
+	return Request{
+		ReviewVersion:     version,
+		UID:               review.Request.UID,
+		DesiredAPIVersion: review.Request.DesiredAPIVersion,
+		Objects:           review.Request.Objects,
+	}, nil
 }
 
 // reviewVersion returns the version of an apiVersion of ConversionReview and whether it is a known one.

@@ -374,7 +374,7 @@ const (
 	WebhookConversionSchema ID = "webhook.conversion.schema"
 	// WebhookConversionIntegers: Integers keep their value, up to the largest that 64 bits hold.
 	WebhookConversionIntegers ID = "webhook.conversion.integers"
-	// WebhookFailureStatus: After a conversion that failed, response.result.status is Failed.
+	// WebhookFailureStatus: A conversion that cannot be done is answered with a ConversionReview whose response.result.status is Failed.
 	WebhookFailureStatus ID = "webhook.failure.status"
 	// WebhookFailureUID: The response to a conversion that failed copies request.uid too.
 	WebhookFailureUID ID = "webhook.failure.uid"

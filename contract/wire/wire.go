@@ -13,7 +13,9 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"syscall"
+	"path"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/crdconform/crdconform/contract"
@@ -23,22 +25,32 @@ const (
 	// APIServerTimeout is how long API servers wait for a webhook; it cannot be configured there.
 	APIServerTimeout = 30 * time.Second
 
-	// maxResponse bounds what is read of a response, in bytes.
+	// maxResponse bounds what is read of a response, in bytes, after decompression.
 	maxResponse = 256 << 20
+
+	// maxRetries is how often API servers ask again a webhook that wants them to.
+	maxRetries = 10
 )
 
-// Endpoint says where a webhook is and how to reach it.
+// Endpoint says where a webhook is and how to reach it. It is reached directly. API servers use the proxy of their own
+// environment for webhooks that have a URL; the environment here is another one, and what is judged is the webhook.
 type Endpoint struct {
-	URL        string        // https://host:port/path
-	CA         []byte        // PEM certificates to verify the webhook's by; empty for the roots of the system
-	ServerName string        // name to verify the certificate against; empty for the host of the URL
+	URL string // https://host:port/path
+	CA  []byte // PEM certificates to verify the webhook's by; empty for the roots of the system
+	// ServerName is the name to verify the certificate against and to ask for, with the port of the URL, as API servers do
+	// with the name of a service; empty for the host of the URL.
+	ServerName string
 	HTTP2      bool          // offer HTTP/2, as API servers do for URLs on localhost; HTTP/1.1 otherwise
-	Timeout    time.Duration // for one exchange; 0 for APIServerTimeout
+	Timeout    time.Duration // for one exchange with all its attempts; 0 for APIServerTimeout
 }
 
 // Client sends requests to one webhook. It is safe for use by many goroutines.
 type Client struct {
 	endpoint  Endpoint
+	target    string        // where requests go: URL with the timeout and, in place of its host, the server name
+	address   string        // host:port to connect to
+	limit     int64         // on the size of a response
+	patience  time.Duration // of Reach
 	transport *http.Transport
 	http      *http.Client
 }
@@ -46,16 +58,9 @@ type Client struct {
 // Connect checks the endpoint and returns a client for it. It opens no connection yet. The errors say what is wrong with
 // the endpoint as it was given.
 func Connect(e Endpoint) (*Client, error) {
-	u, err := url.Parse(e.URL)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("webhook URL: %w", err)
-	case u.Scheme != "https":
-		return nil, fmt.Errorf("webhook URL %s: API servers call webhooks by https only; give a URL that begins with https://", u.Redacted())
-	case u.Host == "":
-		return nil, fmt.Errorf("webhook URL %s: there is no host in it; give a URL such as https://localhost:9443/convert", u.Redacted())
-	case u.User != nil || u.Fragment != "" || u.RawQuery != "":
-		return nil, fmt.Errorf("webhook URL %s: a user, a query and a fragment are not allowed in a CustomResourceDefinition either; leave them out", u.Redacted())
+	u, err := parseURL(e.URL)
+	if err != nil {
+		return nil, err
 	}
 	roots, err := rootsOf(e.CA)
 	if err != nil {
@@ -67,17 +72,61 @@ func Connect(e Endpoint) (*Client, error) {
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(e.HTTP2)
-	transport := &http.Transport{
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	c := &Client{endpoint: e, address: net.JoinHostPort(u.Hostname(), port), limit: maxResponse, patience: min(e.Timeout, reachTimeout)}
+	if e.ServerName != "" {
+		u.Host = net.JoinHostPort(e.ServerName, port)
+	}
+	// API servers tidy the path up: a slash at its end is lost.
+	u.Path, u.RawPath, u.RawQuery = path.Join("/", u.Path), "", timeoutQuery
+	c.target = u.String()
+	c.transport = &http.Transport{
+		DialContext:         c.dialer(net.JoinHostPort(e.ServerName, port)),
 		TLSClientConfig:     &tls.Config{RootCAs: roots, ServerName: e.ServerName, MinVersion: tls.VersionTLS12},
 		Protocols:           protocols,
 		MaxIdleConnsPerHost: 1 << 16,
-		DisableCompression:  true,
 	}
-	return &Client{e, transport, &http.Client{
-		Transport:     transport,
-		Timeout:       e.Timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	c.http = &http.Client{Transport: c.transport}
+	return c, nil
+}
+
+// dialer returns a function that connects to the webhook whenever it is asked to connect to the service.
+func (c *Client) dialer(service string) func(ctx context.Context, network, address string) (net.Conn, error) {
+	dialer := new(net.Dialer)
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address == service {
+			address = c.address
+		}
+		return dialer.DialContext(ctx, network, address)
+	}
+}
+
+// parseURL parses the URL of a webhook. No error shows a user or a password.
+func parseURL(raw string) (*url.URL, error) {
+	shown := " " + raw
+	if strings.Contains(raw, "@") {
+		shown = ""
+	}
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil && shown == "":
+		return nil, errors.New("webhook URL: it is malformed; give a URL such as https://localhost:9443/convert")
+	case err != nil:
+		if inner := (*url.Error)(nil); errors.As(err, &inner) {
+			err = inner.Err
+		}
+		return nil, fmt.Errorf("webhook URL%s: it is malformed: %w", shown, err)
+	case u.Scheme != "https":
+		return nil, fmt.Errorf("webhook URL%s: API servers call webhooks by https only; give a URL that begins with https://", shown)
+	case u.Host == "":
+		return nil, fmt.Errorf("webhook URL%s: there is no host in it; give a URL such as https://localhost:9443/convert", shown)
+	case u.User != nil || u.Fragment != "" || u.RawQuery != "":
+		return nil, fmt.Errorf("webhook URL%s: a user, a query and a fragment are not allowed in a CustomResourceDefinition either; leave them out", shown)
+	}
+	return u, nil
 }
 
 func rootsOf(ca []byte) (*x509.CertPool, error) {
@@ -109,100 +158,119 @@ func Header() http.Header {
 	}
 }
 
-// URL is where requests go: that of the endpoint with the timeout that API servers add.
-func (c *Client) URL() string { return c.endpoint.URL + "?timeout=30s" }
+// timeoutQuery is what API servers add to the URL of a webhook.
+const timeoutQuery = "timeout=30s"
 
-// Send sends the body of one request and returns what came back. It does not fail: a response that is missing or cut
-// short carries the error, for the judge.
+// URL is the URL of the endpoint with the timeout that API servers add.
+func (c *Client) URL() string { return c.endpoint.URL + "?" + timeoutQuery }
+
+// Send sends the body of one request and returns what came back. Like API servers it follows redirects, decompresses, and
+// asks again when the webhook says after what time. It does not fail: a response that is missing or cut short carries the
+// error, for the judge. Only when the context ended before the response was there, there is nothing to judge: then the
+// response is marked as Interrupted.
 func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL(), bytes.NewReader(body))
+	within, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
+	defer cancel()
+	for attempt := 1; ; attempt++ {
+		answer, pause, again := c.attempt(within, body, attempt <= maxRetries)
+		if again {
+			if answer.Err = wait(within, pause); answer.Err == nil {
+				continue
+			}
+		}
+		answer.Attempts = attempt
+		switch {
+		case answer.Err != nil && ctx.Err() != nil:
+			answer.Interrupted, answer.Err = true, interruption(ctx)
+		case answer.Err != nil:
+			answer.TimedOut = timedOut(answer.Err)
+			answer.Err = c.explain(answer.Err, answer.RedirectedTo, c.endpoint.Timeout)
+		}
+		return answer
+	}
+}
+
+// attempt sends one request. When the webhook wants to be asked again, and may be, it returns true and the time to wait
+// before that.
+func (c *Client) attempt(ctx context.Context, body []byte, again bool) (contract.Response, time.Duration, bool) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.target, bytes.NewReader(body))
 	if err != nil {
-		return contract.Response{Err: err}
+		return contract.Response{Err: err}, 0, false
 	}
 	request.Header = Header()
 	response, err := c.http.Do(request)
-	if err != nil {
-		return contract.Response{Err: c.explain(err), TimedOut: timedOut(err)}
+	if response == nil {
+		return contract.Response{Err: err, RedirectedTo: c.elsewhere(err)}, 0, false
 	}
 	defer response.Body.Close()
-	read, err := io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
-	if err == nil && len(read) > maxResponse {
-		err = fmt.Errorf("the response is longer than %d MiB", maxResponse>>20)
+	answer := contract.Response{
+		Status:       response.StatusCode,
+		ContentType:  response.Header.Get("Content-Type"),
+		RedirectedTo: redirectedTo(response),
 	}
-	answer := contract.Response{Status: response.StatusCode, ContentType: response.Header.Get("Content-Type"), Body: read}
+	if err != nil { // one redirect too many, which is then the response
+		return answer, 0, false
+	}
+	if pause, wanted := retryAfter(response); again && wanted && endsAfter(ctx, pause) {
+		io.CopyN(io.Discard, response.Body, 2<<10) //nolint:errcheck // it only keeps the connection for the next attempt
+		return answer, pause, true
+	}
+	answer.Body, answer.Err = io.ReadAll(io.LimitReader(response.Body, c.limit+1))
+	if answer.Err == nil && int64(len(answer.Body)) > c.limit {
+		answer.Err = fmt.Errorf("the response is longer than %d MiB", c.limit>>20)
+	}
+	return answer, 0, false
+}
+
+// elsewhere returns the URL to which a request failed if that is not where it went to at first.
+func (c *Client) elsewhere(err error) string {
+	var failed *url.Error
+	if !errors.As(err, &failed) || failed.URL == c.target {
+		return ""
+	}
+	to, err := url.Parse(failed.URL)
 	if err != nil {
-		answer.Err, answer.TimedOut = c.explain(err), timedOut(err)
+		return ""
 	}
-	return answer
+	to.User = nil
+	return to.String()
 }
 
-// Reach tells why the webhook cannot be reached at all: a sentence with what to do, or nil when it can. An answer of any
-// kind over TLS will do.
-func (c *Client) Reach(ctx context.Context) error {
-	host := c.transport.TLSClientConfig
-	u, err := url.Parse(c.endpoint.URL)
-	if err != nil {
-		return err
+// redirectedTo returns the URL that a response comes from if that is not where the request went to.
+func redirectedTo(response *http.Response) string {
+	if response.Request == nil || response.Request.Response == nil {
+		return ""
 	}
-	name := host.ServerName
-	if name == "" {
-		name = u.Hostname()
-	}
-	port := u.Port()
-	if port == "" {
-		port = "443"
-	}
-	ctx, cancel := context.WithTimeout(ctx, min(c.endpoint.Timeout, 10*time.Second))
-	defer cancel()
-	dialer := tls.Dialer{Config: &tls.Config{RootCAs: host.RootCAs, ServerName: name, MinVersion: host.MinVersion}}
-	connection, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(u.Hostname(), port))
-	if err != nil {
-		return c.explain(err)
-	}
-	return connection.Close()
+	to := *response.Request.URL
+	to.User = nil
+	return to.String()
 }
 
-func timedOut(err error) bool {
-	var timeout interface{ Timeout() bool }
-	return errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
+// retryAfter returns the time after which a webhook wants to be asked again and whether it does. Like API servers it knows
+// seconds only, no dates.
+func retryAfter(response *http.Response) (time.Duration, bool) {
+	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode < 500 {
+		return 0, false
+	}
+	seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
+	return time.Duration(seconds) * time.Second, err == nil
 }
 
-// explain turns the error of an exchange into a sentence that says what to do.
-func (c *Client) explain(err error) error {
-	// The method and the URL that net/http puts in front say nothing new.
-	if inner := (*url.Error)(nil); errors.As(err, &inner) {
-		err = inner.Err
-	}
-	at := c.endpoint.URL
-	var (
-		unknownCA x509.UnknownAuthorityError
-		verify    *tls.CertificateVerificationError
-		hostname  x509.HostnameError
-		record    tls.RecordHeaderError
-		dns       *net.DNSError
-	)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return err
-	case errors.As(err, &dns):
-		return fmt.Errorf("webhook %s: the host %s cannot be resolved; check the URL", at, dns.Name)
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return fmt.Errorf("webhook %s: connection refused; check that the webhook is running and listens on that port", at)
-	case errors.As(err, &record) || isPlainHTTP(err):
-		return fmt.Errorf("webhook %s: it does not speak TLS there; API servers call webhooks by https only, so give it a certificate", at)
-	case errors.As(err, &hostname):
-		return fmt.Errorf("webhook %s: %w; give the name in its certificate by --server-name", at, hostname)
-	case errors.As(err, &unknownCA):
-		return fmt.Errorf("webhook %s: its certificate is signed by an authority that is not trusted; give the authority's certificate by --ca-file", at)
-	case errors.As(err, &verify):
-		return fmt.Errorf("webhook %s: its certificate does not verify: %w", at, verify.Err)
-	case timedOut(err):
-		return fmt.Errorf("webhook %s: no whole answer within %s", at, c.endpoint.Timeout)
-	}
-	return fmt.Errorf("webhook %s: %w", at, err)
+// endsAfter tells whether there is time left after a pause. Where there is none API servers wait all the same, for
+// nothing.
+func endsAfter(ctx context.Context, pause time.Duration) bool {
+	end, bounded := ctx.Deadline()
+	return !bounded || pause < time.Until(end)
 }
 
-// isPlainHTTP recognises a server without TLS by the words of net/http, which has no error of its own for it.
-func isPlainHTTP(err error) bool {
-	return err.Error() == "http: server gave HTTP response to HTTPS client"
+// wait waits for a while. It fails when the context ends before that.
+func wait(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,14 +17,20 @@ func TestEndpointsThatMakeNoSense(t *testing.T) {
 		endpoint Endpoint
 		want     string
 	}{
-		"plain http":   {Endpoint{URL: "http://localhost:9443/convert"}, "https"},
-		"no scheme":    {Endpoint{URL: "localhost:9443"}, "https"},
-		"no host":      {Endpoint{URL: "https:///convert"}, "no host"},
-		"a password":   {Endpoint{URL: "https://me:secret@localhost/convert"}, "not allowed"},
-		"a query":      {Endpoint{URL: "https://localhost/convert?a=b"}, "not allowed"},
-		"a fragment":   {Endpoint{URL: "https://localhost/convert#a"}, "not allowed"},
-		"malformed":    {Endpoint{URL: "https://local host/"}, "webhook URL"},
-		"no PEM in CA": {Endpoint{URL: "https://localhost/", CA: []byte("nonsense")}, "PEM"},
+		"plain http": {Endpoint{URL: "http://localhost:9443/convert"}, "https"},
+		"no scheme":  {Endpoint{URL: "localhost:9443"}, "https"},
+		"no host":    {Endpoint{URL: "https:///convert"}, "no host"},
+		"a password": {Endpoint{URL: "https://me:secret@localhost/convert"}, "not allowed"},
+		"a query":    {Endpoint{URL: "https://localhost/convert?a=b"}, "not allowed"},
+		"a fragment": {Endpoint{URL: "https://localhost/convert#a"}, "not allowed"},
+		"malformed":  {Endpoint{URL: "https://local host/"}, "webhook URL"},
+
+		"a password in a malformed URL":     {Endpoint{URL: "https://me:secret@local host/"}, "malformed"},
+		"a password with a slash":           {Endpoint{URL: "https://me:secret/x@localhost/"}, "malformed"},
+		"a password and no scheme":          {Endpoint{URL: "me:secret@localhost/convert"}, "https"},
+		"a password and plain http":         {Endpoint{URL: "http://me:secret@localhost/convert"}, "https"},
+		"a password that cannot be escaped": {Endpoint{URL: "https://me:%secret@localhost/"}, "malformed"},
+		"no PEM in CA":                      {Endpoint{URL: "https://localhost/", CA: []byte("nonsense")}, "PEM"},
 	} {
 		_, err := Connect(test.endpoint)
 		if err == nil || !strings.Contains(err.Error(), test.want) {
@@ -86,6 +90,10 @@ func TestSend(t *testing.T) {
 		w.WriteHeader(http.StatusAccepted)
 		w.Write([]byte(`{"a": 1}`))
 	}, "127.0.0.1", "service.namespace.svc")
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(url, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for http2, want := range map[bool]int{false: 1, true: 2} {
 		client := connect(t, Endpoint{URL: url + "/convert", CA: authority.PEM(), HTTP2: http2, ServerName: "service.namespace.svc"})
 		response := client.Send(t.Context(), []byte("{}"))
@@ -95,25 +103,12 @@ func TestSend(t *testing.T) {
 		if got.ProtoMajor != want {
 			t.Errorf("HTTP2 %t: came as %s", http2, got.Proto)
 		}
-		if got.Method != http.MethodPost || got.URL.String() != "/convert?timeout=30s" || got.Header.Get("Content-Type") != "application/json" || got.TLS.ServerName != "service.namespace.svc" {
-			t.Errorf("came as %s %s %v for %s", got.Method, got.URL, got.Header, got.TLS.ServerName)
+		if got.Method != http.MethodPost || got.URL.String() != "/convert?timeout=30s" || got.Header.Get("Content-Type") != "application/json" || got.TLS.ServerName != "service.namespace.svc" || got.Host != net.JoinHostPort("service.namespace.svc", port) || got.Header.Get("Accept-Encoding") != "gzip" {
+			t.Errorf("came as %s %s to %s %v for %s", got.Method, got.URL, got.Host, got.Header, got.TLS.ServerName)
 		}
 		if err := client.Reach(t.Context()); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-func TestRedirectsAreNotFollowed(t *testing.T) {
-	authority := newAuthority(t)
-	url := serve(t, authority, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/" {
-			t.Error("the redirect was followed")
-		}
-		http.Redirect(w, r, "/elsewhere", http.StatusFound)
-	}, "127.0.0.1")
-	if response := connect(t, Endpoint{URL: url + "/", CA: authority.PEM()}).Send(t.Context(), nil); response.Status != 302 {
-		t.Errorf("got %+v", response)
 	}
 }
 
@@ -165,11 +160,6 @@ func TestTimeout(t *testing.T) {
 	if !response.TimedOut || response.Err == nil || !strings.Contains(response.Err.Error(), "within 100ms") {
 		t.Errorf("got %+v", response)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if response := client.Send(ctx, nil); !errors.Is(response.Err, context.Canceled) || response.TimedOut {
-		t.Errorf("cancelled: got %+v", response)
-	}
 }
 
 func TestHalfABody(t *testing.T) {
@@ -191,7 +181,8 @@ func TestSilentListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
-	client := connect(t, Endpoint{URL: "https://" + listener.Addr().String(), Timeout: 100 * time.Millisecond})
+	client := connect(t, Endpoint{URL: "https://" + listener.Addr().String()})
+	client.patience = 100 * time.Millisecond
 	if err := client.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "within 100ms") {
 		t.Errorf("got %v", err)
 	}

@@ -120,20 +120,27 @@ func (p *prober) reviewVersions(ctx context.Context) []string {
 	return []string{"v1", "v1beta1"}
 }
 
-// refused tells whether a webhook said that it does not know a version of ConversionReview: by HTTP status, by a failure,
-// or by answering in another one. Whatever else goes wrong is not meant as an answer.
+// refused tells whether a webhook said that it does not know ConversionReview v1: by HTTP status, by a failure, or by
+// answering in v1beta1. Whatever else goes wrong is not meant as an answer.
 func (x *exchange) refused() bool {
 	switch x.judgement.Stopped {
 	case requirement.WebhookResponseHTTPStatus:
 		return x.unknown()
-	case requirement.WebhookFailureAvoided, requirement.WebhookResponseReviewVersion:
+	case requirement.WebhookFailureAvoided:
 		return true
+	case requirement.WebhookResponseReviewVersion:
+		return slices.ContainsFunc(x.judgement.Of(requirement.WebhookResponseReviewVersion), func(v contract.Violation) bool {
+			return strings.Contains(v.Actual, "apiextensions.k8s.io/v1beta1")
+		})
+	default:
+		return false
 	}
-	return false
 }
 
 // unknown tells whether a webhook said by HTTP status that it cannot make anything of a request.
-func (x *exchange) unknown() bool { return x.response.Status >= 400 && x.response.Status < 500 }
+func (x *exchange) unknown() bool {
+	return x.response.Status >= 400 && x.response.Status < 500 && x.response.RedirectedTo == ""
+}
 
 // reviewVersion returns the first version of ConversionReview to use.
 func (p *prober) reviewVersion(ctx context.Context) string { return p.reviewVersions(ctx)[0] }

@@ -1,0 +1,135 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	kjson "sigs.k8s.io/json"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// maxOther bounds the bodies that are tried as something other than JSON, in bytes. YAML takes a hundred times its size.
+const maxOther = 8 << 20
+
+// codec is what API servers decode the responses of webhooks with.
+var codec = sync.OnceValues(func() (runtime.Decoder, error) {
+	scheme := runtime.NewScheme()
+	err := errors.Join(apiextensionsv1beta1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme))
+	return serializer.NewCodecFactory(scheme).LegacyCodec(apiextensionsv1.SchemeGroupVersion, apiextensionsv1beta1.SchemeGroupVersion), err
+})
+
+// decode decodes a body as API servers do: by its types, so that nothing in it may be of another type, not even what
+// nobody reads. Both versions have the same fields.
+func (r Request) decode(body []byte) (*apiextensionsv1.ConversionReview, error) {
+	review := &apiextensionsv1.ConversionReview{}
+	isJSON := yaml.IsJSONBuffer(body)
+	switch {
+	case isJSON && !oddNames(body):
+		return review, kjson.UnmarshalCaseSensitivePreserveInts(body, review)
+	case !isJSON && len(body) > maxOther:
+		return nil, fmt.Errorf("%d bytes are too many to try anything but JSON", len(body))
+	}
+	decoder, err := codec()
+	if err != nil {
+		return nil, err
+	}
+	if r.ReviewVersion != "v1beta1" {
+		_, _, err = decoder.Decode(body, nil, review)
+		return review, err
+	}
+	old := &apiextensionsv1beta1.ConversionReview{}
+	_, _, err = decoder.Decode(body, nil, old)
+	return &apiextensionsv1.ConversionReview{
+		TypeMeta: old.TypeMeta,
+		Request:  (*apiextensionsv1.ConversionRequest)(old.Request),
+		Response: (*apiextensionsv1.ConversionResponse)(old.Response),
+	}, err
+}
+
+// oddNames tells whether a JSON object may have kind or apiVersion in another case. API servers look at those before they
+// decode the rest.
+func oddNames(body []byte) bool {
+	depth := 0
+	for at := 0; at < len(body); at++ {
+		switch body[at] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			end := stringEnd(body, at)
+			if name := body[at+1 : end]; depth == 1 && odd(name) {
+				return true
+			}
+			at = end
+		}
+	}
+	return false
+}
+
+func odd(name []byte) bool {
+	for _, known := range []string{"kind", "apiVersion"} {
+		if string(name) != known && bytes.EqualFold(name, []byte(known)) {
+			return true
+		}
+	}
+	return bytes.IndexByte(name, '\\') >= 0
+}
+
+// stringEnd returns the place of the quote that ends a string, given that of the one that begins it.
+func stringEnd(raw []byte, at int) int {
+	for at++; at < len(raw) && raw[at] != '"'; at++ {
+		if raw[at] == '\\' {
+			at++
+		}
+	}
+	return min(at, len(raw))
+}
+
+// review decodes the body of a response. It returns nil when it had to stop.
+func (r Request) review(j *Judgement, body []byte) *apiextensionsv1.ConversionReview {
+	if len(body) == 0 {
+		j.stop(requirement.WebhookResponseBody, Rejected, "HTTP body", "a JSON document", "nothing")
+		return nil
+	}
+	review, err := r.decode(body)
+	var wrongType *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		if !yaml.IsJSONBuffer(body) {
+			j.add(requirement.WebhookResponseBody, Tolerated, -1, "HTTP body", "a JSON document", otherThanJSON(body))
+		}
+		return review
+	case errors.As(err, &wrongType) || json.Valid(body):
+		j.stop(requirement.WebhookResponseReviewKind, Rejected, "HTTP body", "a ConversionReview", clip(err.Error()))
+	default:
+		j.stop(requirement.WebhookResponseBody, Rejected, "HTTP body", "a JSON document", fmt.Sprintf("%s (%s)", quote(body), clip(err.Error())))
+	}
+	return nil
+}
+
+// otherThanJSON says what a body is that API servers can decode although it is not JSON.
+func otherThanJSON(body []byte) string {
+	mark := []byte("\uFEFF")
+	switch {
+	case bytes.HasPrefix(body, mark) && json.Valid(body[len(mark):]):
+		return "one with a byte order mark before it"
+	case bytes.HasPrefix(body, []byte("k8s\x00")):
+		return "protobuf"
+	}
+	return "YAML: " + quote(body)
+}
+
+// versionless tells whether an apiVersion leaves the version out, and names no other group.
+func versionless(apiVersion string) bool {
+	return apiVersion == "" || apiVersion == "/" || apiVersion == group+"/"
+}

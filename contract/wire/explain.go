@@ -1,0 +1,94 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"syscall"
+	"time"
+)
+
+// reachTimeout is how long Reach tries, at most.
+const reachTimeout = 10 * time.Second
+
+// Reach tells why the webhook cannot be reached at all: a sentence with what to do, or nil when it can. An answer of any
+// kind over TLS will do.
+func (c *Client) Reach(ctx context.Context) error {
+	config := c.transport.TLSClientConfig.Clone()
+	if config.ServerName == "" {
+		host, _, err := net.SplitHostPort(c.address)
+		if err != nil {
+			return err
+		}
+		config.ServerName = host
+	}
+	within, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	dialer := tls.Dialer{Config: config}
+	connection, err := dialer.DialContext(within, "tcp", c.address)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return interruption(ctx)
+	case err != nil:
+		return c.explain(err, "", c.patience)
+	}
+	return connection.Close()
+}
+
+// interruption says that the caller gave up, and why.
+func interruption(ctx context.Context) error {
+	if cause := context.Cause(ctx); !errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%w: %w", ctx.Err(), cause)
+	}
+	return ctx.Err()
+}
+
+func timedOut(err error) bool {
+	var timeout interface{ Timeout() bool }
+	return errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded)
+}
+
+// explain turns the error of an exchange, which had so much time, into a sentence that says what to do.
+func (c *Client) explain(err error, redirectedTo string, limit time.Duration) error {
+	// The method and the URL that net/http puts in front say nothing new.
+	if inner := (*url.Error)(nil); errors.As(err, &inner) {
+		err = inner.Err
+	}
+	at := c.endpoint.URL
+	if redirectedTo != "" {
+		at += ", which redirects to " + redirectedTo
+	}
+	var (
+		unknownCA x509.UnknownAuthorityError
+		verify    *tls.CertificateVerificationError
+		hostname  x509.HostnameError
+		record    tls.RecordHeaderError
+		dns       *net.DNSError
+	)
+	switch {
+	case errors.As(err, &dns):
+		return fmt.Errorf("webhook %s: the host %s cannot be resolved; check the URL", at, dns.Name)
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return fmt.Errorf("webhook %s: connection refused; check that the webhook is running and listens on that port", at)
+	case errors.As(err, &record) || isPlainHTTP(err):
+		return fmt.Errorf("webhook %s: it does not speak TLS there; API servers call webhooks by https only, so give it a certificate", at)
+	case errors.As(err, &hostname):
+		return fmt.Errorf("webhook %s: %w; give the name in its certificate by --server-name", at, hostname)
+	case errors.As(err, &unknownCA):
+		return fmt.Errorf("webhook %s: its certificate is signed by an authority that is not trusted; give the authority's certificate by --ca-file", at)
+	case errors.As(err, &verify):
+		return fmt.Errorf("webhook %s: its certificate does not verify: %w", at, verify.Err)
+	case timedOut(err):
+		return fmt.Errorf("webhook %s: no whole answer within %s", at, limit)
+	}
+	return fmt.Errorf("webhook %s: %w", at, err)
+}
+
+// isPlainHTTP recognises a server without TLS by the words of net/http, which has no error of its own for it.
+func isPlainHTTP(err error) bool {
+	return err.Error() == "http: server gave HTTP response to HTTPS client"
+}
