@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -21,13 +22,31 @@ type run struct {
 	requests []contract.Request
 	bodies   [][]byte // of the requests
 	tally    *tally
+	clock    *clock
 	began    time.Time // when request 0 is due
+
+	// slots has one entry for each request that may be sent in addition to those in flight: when that became possible.
+	// The oldest comes first.
+	slots chan time.Time
+
+	mu    sync.Mutex
+	freed map[uint64]time.Time // when the slot of a request became free; only until the request is sent
+
+	// Where the attack was stopped. Written by the pacer, read when vegeta has ended.
+	cut     uint64    // first request that was not sent
+	stopped time.Time // zero if the attack was not stopped
+}
+
+func newRun(ctx context.Context, client *wire.Client, w Workload) *run {
+	slots := make(chan time.Time, w.inFlight())
+	for range cap(slots) {
+		slots <- time.Time{}
+	}
+	return &run{ctx: ctx, client: client, workload: w, tally: newTally(), clock: newClock(), slots: slots, freed: map[uint64]time.Time{}}
 }
 
 func (r *run) attack(progress func(Snapshot)) Summary {
 	attacker := vegeta.NewAttacker(vegeta.Client(&http.Client{Transport: r}))
-	stop := context.AfterFunc(r.ctx, func() { attacker.Stop() })
-	defer stop()
 	targets := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodPost, URL: r.client.URL()})
 	r.began = time.Now()
 	results := attacker.Attack(targets, r, 0, "")
@@ -38,7 +57,7 @@ func (r *run) attack(progress func(Snapshot)) Summary {
 		select {
 		case _, more := <-results:
 			if !more {
-				return r.tally.summary(r.workload, r.began, r.ctx.Err() != nil)
+				return r.end()
 			}
 		case <-ticker.C:
 			if progress != nil {
@@ -48,27 +67,60 @@ func (r *run) attack(progress func(Snapshot)) Summary {
 	}
 }
 
+// end adds the requests that were due but still waited when the attack was stopped, and sums up. The connections are
+// closed: whoever writes reports may need the file descriptors.
+func (r *run) end() Summary {
+	r.clock.close()
+	r.client.Close()
+	if !r.stopped.IsZero() {
+		for n := r.cut; n < r.workload.Requests(); n++ {
+			waited := r.stopped.Sub(r.due(n))
+			if waited < 0 {
+				break
+			}
+			r.tally.waiting(waited, r.stopped)
+		}
+	}
+	return r.tally.summary(r.workload, r.began, r.ctx.Err() != nil)
+}
+
 // interval is the time from one request to the next.
 func (r *run) interval() float64 { return float64(time.Second) / r.workload.Rate }
 
-// due is when a request is to be sent, counted from the beginning of the attack.
-func (r *run) due(n uint64) time.Duration { return time.Duration(float64(n) * r.interval()) }
+// due is when a request is to be sent.
+func (r *run) due(n uint64) time.Time { return r.began.Add(time.Duration(float64(n) * r.interval())) }
 
-// Pace waits until the next request is due, and tells vegeta to send it at once, or to stop. Vegeta would sleep by itself,
-// but could not be woken.
-func (r *run) Pace(_ time.Duration, sent uint64) (time.Duration, bool) {
-	if sent >= r.workload.Requests() {
+// Pace waits until the next request is due and may be sent, and tells vegeta to send it at once, or to stop. Vegeta would
+// sleep by itself, but could not be woken.
+func (r *run) Pace(_ time.Duration, n uint64) (time.Duration, bool) {
+	if n >= r.workload.Requests() {
 		return 0, true
 	}
-	if wait := r.due(sent) - time.Since(r.began); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
+	for left := time.Until(r.due(n)); left > 0 && r.ctx.Err() == nil; left = time.Until(r.due(n)) {
+		r.clock.wait(r.ctx, left)
+	}
+	if r.ctx.Err() == nil {
 		select {
-		case <-timer.C:
+		case free := <-r.slots:
+			r.mu.Lock()
+			r.freed[n] = free
+			r.mu.Unlock()
+			return 0, false
 		case <-r.ctx.Done():
 		}
 	}
-	return 0, r.ctx.Err() != nil
+	r.cut, r.stopped = n, time.Now()
+	return 0, true
+}
+
+// wait waits for a while, or until the context ends.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // Rate is the rate of requests a second, the same all the time.
@@ -88,22 +140,37 @@ func (r *run) RoundTrip(trigger *http.Request) (*http.Response, error) {
 	sent := time.Now()
 	response := r.client.Send(r.ctx, body)
 	done := time.Now()
-	if r.ctx.Err() != nil {
-		return ok(), nil //nolint:nilerr // it was cut off, which says nothing about the webhook
-	}
-	due := r.began.Add(r.due(n))
-	r.tally.add(measurement{
+	r.slots <- done
+	m := measurement{
 		n:        n,
 		objects:  len(request.Objects),
-		lag:      sent.Sub(due),
+		lag:      sent.Sub(r.ready(n)),
 		service:  done.Sub(sent),
-		response: done.Sub(due),
+		response: done.Sub(r.due(n)),
 		done:     done,
 		in:       len(response.Body),
 		out:      len(body),
-	}, response, request.Judge(response))
-	return ok(), nil
+	}
+	switch lacking := shortage(response.Err); {
+	case lacking != "":
+		r.tally.unsent(lacking)
+	case response.Err != nil && r.ctx.Err() != nil:
+		r.tally.unanswered(m)
+	default:
+		r.tally.add(m, response, request.Judge(response))
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil // vegeta need not know what came back
 }
 
-// ok is what vegeta gets to see: it need not know what came back.
-func ok() *http.Response { return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody} }
+// ready is when the generator could send a request, at the earliest: when it was due or, if too many were in flight then,
+// when the webhook was done with one of those. From there on delays are the generator's fault.
+func (r *run) ready(n uint64) time.Time {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	free, due := r.freed[n], r.due(n)
+	delete(r.freed, n)
+	if free.After(due) {
+		return free
+	}
+	return due
+}

@@ -3,7 +3,7 @@
 // The attack is vegeta's. Three things are added. A response counts as good only if the judge has nothing against it,
 // since a webhook can fail every conversion with HTTP status 200. Times are taken from the moment a request was due, as
 // well as from when it was sent, so that a webhook which makes requests queue does not look fast. And the generator
-// watches itself: a run in which it was late is void.
+// watches itself: a run in which it was late, or could not send for want of files, ports or memory, is void.
 package loadgen
 
 import (
@@ -26,6 +26,25 @@ type Workload struct {
 	Batch         int           // objects in a request, at least 1
 	ReviewVersion string        // of ConversionReview: v1 or v1beta1
 	Pair          corpus.Pair   // versions to convert from and to
+	InFlight      int           // requests that may wait for their responses at once; 0 for DefaultInFlight
+}
+
+// The limits of a workload, far beyond what any webhook can do. What is more is a slip of the finger.
+const (
+	maxRate  = 1e6
+	maxBatch = 100_000
+)
+
+// DefaultInFlight is how many requests wait for their responses at once, at most. It is several times of what an API server
+// has in flight altogether by default, so only a webhook that stands still gets there. Requests beyond are sent when others
+// are done, and their response times have the wait in them.
+const DefaultInFlight = 4096
+
+func (w Workload) inFlight() int {
+	if w.InFlight == 0 {
+		return DefaultInFlight
+	}
+	return w.InFlight
 }
 
 // Requests is the number of requests that the workload consists of.
@@ -49,12 +68,14 @@ func (w Workload) ValidateFor(c corpus.Corpus) error {
 // Validate says what is wrong with the workload, whatever the objects.
 func (w Workload) Validate() error {
 	switch {
-	case w.Rate <= 0 || math.IsInf(w.Rate, 0) || math.IsNaN(w.Rate):
-		return fmt.Errorf("load: a rate of %g requests a second: it has to be more than 0", w.Rate)
+	case !(w.Rate > 0 && w.Rate <= maxRate):
+		return fmt.Errorf("load: a rate of %g requests a second: it has to be more than 0 and at most %g", w.Rate, maxRate)
 	case w.Duration <= 0:
 		return fmt.Errorf("load: a duration of %s: it has to be more than 0", w.Duration)
-	case w.Batch < 1:
-		return fmt.Errorf("load: a batch of %d objects: it has to be 1 or more", w.Batch)
+	case w.Batch < 1 || w.Batch > maxBatch:
+		return fmt.Errorf("load: a batch of %d objects: it has to be between 1 and %d", w.Batch, maxBatch)
+	case w.InFlight < 0:
+		return fmt.Errorf("load: %d requests in flight at once: it has to be 1 or more, or 0 for %d", w.InFlight, DefaultInFlight)
 	case w.ReviewVersion != "v1" && w.ReviewVersion != "v1beta1":
 		return fmt.Errorf("load: the version %q of ConversionReview: API servers know v1 and v1beta1", w.ReviewVersion)
 	case w.Requests() < 1:
@@ -87,7 +108,7 @@ func variants(c corpus.Corpus, w Workload) ([]contract.Request, [][]byte, error)
 		if err != nil {
 			return nil, nil, err
 		}
-		requests = append(requests, request)
+		requests = append(requests, request.Prepare())
 		encoded = append(encoded, body)
 	}
 	return requests, encoded, nil
@@ -97,7 +118,8 @@ func variants(c corpus.Corpus, w Workload) ([]contract.Request, [][]byte, error)
 func uid(n uint64) string { return fmt.Sprintf("c0ffee00-0000-4000-8000-%012x", n) }
 
 // Run sends the workload and returns what came of it. When the context ends, it stops and returns what came of it so far,
-// marked as partial. The progress function, if there is one, is called once a second.
+// marked as partial. The progress function, if there is one, is called once a second. At the end the client's connections
+// are closed.
 func Run(ctx context.Context, client *wire.Client, c corpus.Corpus, w Workload, progress func(Snapshot)) (Summary, error) {
 	if err := w.ValidateFor(c); err != nil {
 		return Summary{}, err
@@ -106,6 +128,7 @@ func Run(ctx context.Context, client *wire.Client, c corpus.Corpus, w Workload, 
 	if err != nil {
 		return Summary{}, fmt.Errorf("load: %w", err)
 	}
-	r := &run{ctx: ctx, client: client, workload: w, requests: requests, bodies: encoded, tally: newTally()}
+	r := newRun(ctx, client, w)
+	r.requests, r.bodies = requests, encoded
 	return r.attack(progress), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"sync/atomic"
@@ -189,17 +190,32 @@ func TestProgress(t *testing.T) {
 }
 
 func TestVoid(t *testing.T) {
-	for late, want := range map[uint64]bool{0: false, 1: false, 2: true} {
+	for _, test := range []struct {
+		requests, late uint64
+		want           bool
+	}{
+		{10, 0, false},
+		{10, 2, false},
+		{10, 3, true},
+		{100, 2, false},
+		{100, 3, true},
+		{1000, 10, false},
+		{1000, 11, true},
+	} {
 		tally := newTally()
-		for n := range uint64(100) {
+		for n := range test.requests {
 			m := measurement{n: n, lag: time.Millisecond, service: time.Millisecond, response: time.Millisecond, done: time.Now()}
-			if n < late {
+			if n < test.late {
 				m.lag = lateAfter + time.Millisecond
 			}
 			tally.add(m, contract.Response{}, contract.Judgement{})
 		}
-		if s := tally.summary(workload(), time.Now(), false); s.Void() != want || s.Late != late {
-			t.Errorf("%d late of 100: void %t, want %t", s.Late, s.Void(), want)
+		s := tally.summary(workload(), time.Now(), false)
+		if s.Void() != test.want || s.Late != test.late {
+			t.Errorf("%d late of %d: void %t, want %t", s.Late, test.requests, s.Void(), test.want)
+		}
+		if reason := fmt.Sprintf("the generator was too busy: %d of %d requests were sent late", test.late, test.requests); test.want && s.VoidReason() != reason {
+			t.Errorf("got %q, want %q", s.VoidReason(), reason)
 		}
 	}
 }
@@ -219,6 +235,9 @@ func TestWorkloadsThatMakeNoSense(t *testing.T) {
 		"no time":          func(w *Workload) { w.Duration = 0 },
 		"no objects":       func(w *Workload) { w.Batch = 0 },
 		"another version":  func(w *Workload) { w.ReviewVersion = "v2" },
+		"nothing at once":  func(w *Workload) { w.InFlight = -1 },
+		"too fast":         func(w *Workload) { w.Rate = 2e6 },
+		"huge batches":     func(w *Workload) { w.Batch = 1 << 30 },
 		"not one request":  func(w *Workload) { w.Rate, w.Duration = 0.1, time.Second },
 		"unknown versions": func(w *Workload) { w.Pair.From = "v3" },
 	} {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +22,10 @@ const (
 
 	// lateShare is the share of late requests beyond which a run says more about the generator than about the webhook.
 	lateShare = 0.01
+
+	// lateAtLeast is how many late requests make a run void, at least. In a short run a single pause of the machine would
+	// be more than the share otherwise.
+	lateAtLeast = 3
 
 	// findings is how many violations are kept with their text.
 	findings = 100
@@ -63,19 +68,30 @@ type Finding struct {
 type Summary struct {
 	Workload Workload
 	Began    time.Time
-	Elapsed  time.Duration // from the first due request to the last response
+	Elapsed  time.Duration // from the first due request to the last response, or to where it was stopped
 	Partial  bool          // stopped before its end
 
-	Requests uint64 // sent and answered, or given up
+	Requests uint64 // sent, and answered or given up for lost
 	Objects  uint64 // in them
 	Good     uint64 // requests whose response API servers accept
 	BytesIn  uint64 // of response bodies
 	BytesOut uint64 // of request bodies
 
+	// Unanswered is the number of requests that were due but not answered when the run was stopped. They are neither in
+	// Requests nor among the failed, since nobody knows what would have become of them. The time that they had waited until
+	// then is in Response, and in Service if they were sent: their true times are longer. Without it, a webhook that stands
+	// still would look fast to the end.
+	Unanswered uint64
+
+	// Unsent has the requests that the generator could not send because it lacked something of its own, such as file
+	// descriptors or ports, by what the system said. They are in nothing else. A single one makes the run void: the webhook
+	// was not under the load that was asked for, and other failures may follow from the same lack, which is not always told.
+	Unsent map[string]uint64
+
 	// Times in microseconds, with three significant digits. Errors count too: their time passed for a client as well.
 	Response *hdrhistogram.Histogram // from when a request was due
 	Service  *hdrhistogram.Histogram // from when it was sent
-	Lag      *hdrhistogram.Histogram // from due to sent
+	Lag      *hdrhistogram.Histogram // from when it could be sent, which is when it was due unless too many were in flight, to when it was
 
 	Late       uint64                    // requests that the generator sent too late
 	Errors     map[Kind]uint64           // requests whose response API servers reject, by kind
@@ -83,9 +99,32 @@ type Summary struct {
 	Findings   []Finding                 // the first violations
 }
 
-// Void tells whether the generator was too busy for the run to say anything about the webhook.
-func (s Summary) Void() bool {
-	return s.Requests > 0 && float64(s.Late) > lateShare*float64(s.Requests)
+// Void tells whether the run says nothing about the webhook, by the generator's own fault.
+func (s Summary) Void() bool { return s.VoidReason() != "" }
+
+// VoidReason says why the run is void. It is empty when the run is not.
+func (s Summary) VoidReason() string {
+	sent := s.Requests + s.Unanswered
+	if unsent := s.NotSent(); unsent > 0 {
+		var reasons []string
+		for _, lacking := range slices.Sorted(maps.Keys(s.Unsent)) {
+			reasons = append(reasons, fmt.Sprintf("%d times %q", s.Unsent[lacking], lacking))
+		}
+		return fmt.Sprintf("the generator could not send %d of %d requests, it met a limit of its own system: %s", unsent, sent+unsent, strings.Join(reasons, ", "))
+	}
+	if s.Late >= lateAtLeast && float64(s.Late) > lateShare*float64(sent) {
+		return fmt.Sprintf("the generator was too busy: %d of %d requests were sent late", s.Late, sent)
+	}
+	return ""
+}
+
+// NotSent is the number of requests that the generator could not send.
+func (s Summary) NotSent() uint64 {
+	n := uint64(0)
+	for _, times := range s.Unsent {
+		n += times
+	}
+	return n
 }
 
 // LateAfter is how long after it is due a request counts as late.
@@ -139,6 +178,7 @@ func newTally() *tally {
 		Response:   histogram(),
 		Service:    histogram(),
 		Lag:        histogram(),
+		Unsent:     map[string]uint64{},
 		Errors:     map[Kind]uint64{},
 		Violations: map[requirement.ID]uint64{},
 	}}
@@ -152,15 +192,7 @@ func (t *tally) add(m measurement, response contract.Response, judgement contrac
 	s.Objects += uint64(m.objects)
 	s.BytesIn += uint64(m.in)
 	s.BytesOut += uint64(m.out)
-	if m.done.After(t.last) {
-		t.last = m.done
-	}
-	record(s.Response, m.response)
-	record(s.Service, m.service)
-	record(s.Lag, m.lag)
-	if m.lag > lateAfter {
-		s.Late++
-	}
+	t.times(m)
 	if rejected := judgement.Rejected(); rejected == nil {
 		s.Good++
 	} else {
@@ -175,6 +207,48 @@ func (t *tally) add(m measurement, response contract.Response, judgement contrac
 		if len(s.Findings) < findings {
 			s.Findings = append(s.Findings, Finding{m.n, v})
 		}
+	}
+}
+
+// unanswered adds a request that was sent, but not answered when the run was stopped.
+func (t *tally) unanswered(m measurement) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.Unanswered++
+	t.times(m)
+}
+
+// waiting adds a request that was due, but not sent when the run was stopped.
+func (t *tally) waiting(waited time.Duration, stopped time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.Unanswered++
+	record(t.sum.Response, waited)
+	t.until(stopped)
+}
+
+// unsent adds a request that could not be sent, for want of something.
+func (t *tally) unsent(lacking string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.sum.Unsent[lacking]++
+}
+
+// times adds the times of a request. The caller holds the lock.
+func (t *tally) times(m measurement) {
+	record(t.sum.Response, m.response)
+	record(t.sum.Service, m.service)
+	record(t.sum.Lag, m.lag)
+	if m.lag > lateAfter {
+		t.sum.Late++
+	}
+	t.until(m.done)
+}
+
+// until makes the run last until a moment, at least. The caller holds the lock.
+func (t *tally) until(moment time.Time) {
+	if moment.After(t.last) {
+		t.last = moment
 	}
 }
 
@@ -202,10 +276,10 @@ func (t *tally) summary(w Workload, began time.Time, partial bool) Summary {
 	defer t.mu.Unlock()
 	s := t.sum
 	s.Workload, s.Began, s.Partial = w, began, partial
-	if s.Requests > 0 {
+	if !t.last.IsZero() {
 		s.Elapsed = t.last.Sub(began)
 	}
-	s.Errors, s.Violations = maps.Clone(s.Errors), maps.Clone(s.Violations)
+	s.Unsent, s.Errors, s.Violations = maps.Clone(s.Unsent), maps.Clone(s.Errors), maps.Clone(s.Violations)
 	s.Findings = slices.Clone(s.Findings)
 	slices.SortStableFunc(s.Findings, func(a, b Finding) int { return cmp.Compare(a.Request, b.Request) })
 	return s

@@ -68,8 +68,11 @@ func (l *Load) Headline() string {
 	if l.Partial {
 		text += "; stopped before its end"
 	}
-	if l.Void {
-		text += fmt.Sprintf("; void, %d requests were sent more than %g ms late", l.Late, l.LateAfter)
+	if l.Unanswered > 0 {
+		text += fmt.Sprintf(", with %d waiting for a response", l.Unanswered)
+	}
+	if l.VoidReason != "" {
+		text += "; void: " + l.VoidReason
 	}
 	return text
 }

@@ -154,8 +154,8 @@ func (r *Report) loadSuite() testsuite {
 	l := r.Load
 	c := testcase{Name: "load.responses", Classname: "load", Time: seconds(l.Seconds)}
 	switch {
-	case l.Void:
-		c.Error = &problem{Message: fmt.Sprintf("the generator was too busy: %d of %d requests were sent late", l.Late, l.Requests), Type: requirement.Errored.String()}
+	case l.VoidReason != "":
+		c.Error = &problem{Message: l.VoidReason, Type: requirement.Errored.String()}
 	case l.Failed > 0:
 		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: requirement.Failed.String(), Text: visible(strings.Join(l.FirstFindings, "\n"))}
 	}

@@ -146,7 +146,7 @@ func TestJUnitOfTroubles(t *testing.T) {
 		"interrupted":       {Report{Interrupted: true, Results: must(requirement.Passed)}, "run could judge: error Errored, Interrupted with 1 requirement judged", "Interrupted with 1 requirement judged"},
 		"good load":         {Report{Load: &Load{Requests: 9}}, "load load.responses: ", ""},
 		"failed load":       {Report{Load: &Load{Requests: 9, Failed: 3, FirstFindings: []string{"a", "b"}}}, "load load.responses: failure Failed, 3 of 9 requests failed", "a\nb"},
-		"void load":         {Report{Load: &Load{Requests: 9, Failed: 3, Late: 8, Void: true}}, "load load.responses: error Errored, the generator was too busy: 8 of 9 requests were sent late", ""},
+		"void load":         {Report{Load: &Load{Requests: 9, Failed: 3, VoidReason: "the generator was too busy: 8 of 9 requests were sent late"}}, "load load.responses: error Errored, the generator was too busy: 8 of 9 requests were sent late", ""},
 	} {
 		r := test.report
 		r.Conclude()
@@ -197,7 +197,7 @@ func TestJUnitIsValid(t *testing.T) {
 		"nothing":     {},
 		"an error":    {Error: hostile},
 		"interrupted": {Interrupted: true, Results: must(requirement.Unknown)},
-		"void load":   {Load: &Load{Void: true}},
+		"void load":   {Load: &Load{VoidReason: "too busy"}},
 		"strict":      {Strict: true, Results: must(requirement.Tolerated, requirement.KnownFailing)},
 	}
 	for name, r := range reports {

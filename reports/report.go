@@ -101,7 +101,9 @@ type Load struct {
 
 	Late          uint64                    `json:"late"`                 // requests that the generator sent too late
 	LateAfter     float64                   `json:"lateAfter"`            // milliseconds from which a request is late
-	Void          bool                      `json:"void,omitempty"`       // too many were: this says nothing about the webhook
+	Unsent        map[string]uint64         `json:"unsent,omitempty"`     // requests that the generator lacked something to send, by what it lacked
+	Unanswered    uint64                    `json:"unanswered,omitempty"` // requests that were waiting when the run was stopped; the times count how long they had
+	VoidReason    string                    `json:"voidReason,omitempty"` // why this says nothing about the webhook; empty when it does
 	Partial       bool                      `json:"partial,omitempty"`    // stopped before its end
 	Errors        map[string]uint64         `json:"errors,omitempty"`     // failed requests by kind of error: transport, timeout, http, failed, contract
 	Violations    map[requirement.ID]uint64 `json:"violations,omitempty"` // requests by violated requirement
@@ -176,9 +178,9 @@ func (r *Report) Conclude() {
 		skipped = skipped || result.Verdict == requirement.NotApplicable && result.Level == requirement.Must
 	}
 	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
-		r.Load != nil && (!r.Load.Void && r.Load.Failed > 0 || r.Load.wrong() > 0)
+		r.Load != nil && (r.Load.VoidReason == "" && r.Load.Failed > 0 || r.Load.wrong() > 0)
 	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
-		r.Load != nil && r.Load.Void || len(r.Results) == 0 && r.Load == nil
+		r.Load != nil && r.Load.VoidReason != "" || len(r.Results) == 0 && r.Load == nil
 	switch {
 	case r.Interrupted:
 		r.Outcome = Interrupted
@@ -227,8 +229,8 @@ func (r *Report) Headline() string {
 			return "Could not judge: " + firstLine(r.Error)
 		case unknown > 0:
 			return fmt.Sprintf("Could not judge %d of %s", unknown, requirements(n))
-		case r.Load != nil && r.Load.Void:
-			return fmt.Sprintf("Could not judge the load: the generator was too busy, %d of %d requests were sent late", r.Load.Late, r.Load.Requests)
+		case r.Load != nil && r.Load.VoidReason != "":
+			return "Could not judge the load: " + r.Load.VoidReason
 		}
 		return "Could not judge: there was nothing to judge"
 	case Interrupted:

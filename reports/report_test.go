@@ -32,7 +32,8 @@ func TestConclude(t *testing.T) {
 		passed, tolerated, skipped, known = requirement.Passed, requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing
 		failed, errored, unknown          = requirement.Failed, requirement.Errored, requirement.Unknown
 	)
-	good, bad, void := &Load{Requests: 100}, &Load{Requests: 100, Failed: 3}, &Load{Requests: 100, Failed: 3, Void: true, Late: 90}
+	const busy = "the generator was too busy: 90 of 100 requests were sent late"
+	good, bad, void := &Load{Requests: 100}, &Load{Requests: 100, Failed: 3}, &Load{Requests: 100, Failed: 3, VoidReason: busy}
 	for name, test := range map[string]struct {
 		report   Report
 		want     Outcome
@@ -63,18 +64,18 @@ func TestConclude(t *testing.T) {
 		"an error and a failure":   {Report{Error: "no load", Results: must(failed)}, NonConformant, "Does not conform: 1 of 1 requirement failed"},
 		"good load":                {Report{Load: good}, Conformant, "Conforms: all of 100 responses under load are good"},
 		"bad load":                 {Report{Load: bad}, NonConformant, "Does not conform: 3 of 100 requests under load failed"},
-		"void load":                {Report{Load: void}, Unjudged, "Could not judge the load: the generator was too busy, 90 of 100 requests were sent late"},
+		"void load":                {Report{Load: void}, Unjudged, "Could not judge the load: the generator was too busy: 90 of 100 requests were sent late"},
 		"passed, good load":        {Report{Results: must(passed), Load: good}, Conformant, "Conforms: 1 requirement passed"},
 		"passed, bad load":         {Report{Results: must(passed), Load: bad}, NonConformant, "Does not conform: 3 of 100 requests under load failed"},
-		"passed, void load":        {Report{Results: must(passed), Load: void}, Unjudged, "Could not judge the load: the generator was too busy, 90 of 100 requests were sent late"},
+		"passed, void load":        {Report{Results: must(passed), Load: void}, Unjudged, "Could not judge the load: the generator was too busy: 90 of 100 requests were sent late"},
 		"errored, void load":       {Report{Results: must(errored), Load: void}, Unjudged, "Could not judge 1 of 1 requirement"},
 		"failed, void load":        {Report{Results: must(failed), Load: void}, NonConformant, "Does not conform: 1 of 1 requirement failed"},
 		"interrupted":              {Report{Interrupted: true, Error: "stopped", Results: must(passed, failed, unknown)}, Interrupted, "Interrupted with 2 requirements judged"},
 		"interrupted, bad load":    {Report{Interrupted: true, Load: bad}, Interrupted, "Interrupted with 100 responses under load judged"},
 		"interrupted in the load":  {Report{Interrupted: true, Results: must(passed), Load: good}, Interrupted, "Interrupted with 1 requirement and 100 responses under load judged"},
 		"interrupted at once":      {Report{Interrupted: true}, Interrupted, "Interrupted with 0 requirements judged"},
-		"void load, unanswered":    {Report{Load: &Load{Requests: 100, Failed: 3, Void: true, Late: 90, Errors: map[string]uint64{"timeout": 2, "transport": 1}}}, Unjudged, "Could not judge the load: the generator was too busy, 90 of 100 requests were sent late"},
-		"void load, bad responses": {Report{Load: &Load{Requests: 100, Failed: 3, Void: true, Late: 90, Errors: map[string]uint64{"contract": 3}}}, NonConformant, "Does not conform: 3 of 100 requests under load failed"},
+		"void load, unanswered":    {Report{Load: &Load{Requests: 100, Failed: 3, VoidReason: busy, Errors: map[string]uint64{"timeout": 2, "transport": 1}}}, Unjudged, "Could not judge the load: the generator was too busy: 90 of 100 requests were sent late"},
+		"void load, bad responses": {Report{Load: &Load{Requests: 100, Failed: 3, VoidReason: busy, Errors: map[string]uint64{"contract": 3}}}, NonConformant, "Does not conform: 3 of 100 requests under load failed"},
 	} {
 		r := test.report
 		r.Conclude()
@@ -204,8 +205,9 @@ func TestLoadHeadline(t *testing.T) {
 		", 3 failed (2 rejected, 1 timeout)": func(l *Load) {
 			l.Failed, l.Errors = 3, map[string]uint64{"timeout": 1, "rejected": 2}
 		},
-		", none failed; stopped before its end":                           func(l *Load) { l.Partial = true },
-		", none failed; void, 90 requests were sent more than 10 ms late": func(l *Load) { l.Void = true },
+		", none failed; stopped before its end":                                func(l *Load) { l.Partial = true },
+		", none failed; void: too busy":                                        func(l *Load) { l.VoidReason = "too busy" },
+		", none failed; stopped before its end, with 7 waiting for a response": func(l *Load) { l.Partial, l.Unanswered = true, 7 },
 	} {
 		changed := l
 		change(&changed)

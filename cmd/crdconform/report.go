@@ -149,7 +149,7 @@ func loadOf(s loadgen.Summary, http2 bool) (*reports.Load, error) {
 		Seconds: s.Elapsed.Seconds(), Requests: s.Requests, Objects: s.Objects, Failed: s.Failed(),
 		RequestsPerSecond: s.RequestRate(), ObjectsPerSecond: s.ObjectRate(), BytesSent: s.BytesOut, BytesReceived: s.BytesIn,
 		Response: response, Service: service, Lag: lag,
-		Late: s.Late, LateAfter: float64(s.LateAfter().Milliseconds()), Void: s.Void(), Partial: s.Partial,
+		Late: s.Late, LateAfter: float64(s.LateAfter().Milliseconds()), Unsent: s.Unsent, Unanswered: s.Unanswered, VoidReason: s.VoidReason(), Partial: s.Partial,
 		Errors: map[string]uint64{}, Violations: s.Violations,
 	}
 	if http2 {

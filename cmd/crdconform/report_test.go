@@ -152,7 +152,7 @@ func TestLoadOf(t *testing.T) {
 		if l.Requests != 100 || l.Objects != 300 || l.Failed != 10 || l.RequestsPerSecond != 50 || l.ObjectsPerSecond != 135 || l.BytesReceived != 7 || l.BytesSent != 8 {
 			t.Errorf("the counts are %+v", l)
 		}
-		if l.Response.P50 != 1 || l.Service.P50 != 2 || l.Lag.P50 < 3 || l.Late != 5 || !l.Void || !l.Partial || l.Errors["timeout"] != 10 || l.Violations["webhook.response.in-time"] != 10 {
+		if l.Response.P50 != 1 || l.Service.P50 != 2 || l.Lag.P50 < 3 || l.Late != 5 || l.VoidReason == "" || !l.Partial || l.Errors["timeout"] != 10 || l.Violations["webhook.response.in-time"] != 10 {
 			t.Errorf("the times and errors are %+v", l)
 		}
 		if want := "request 3: webhook.response.in-time: HTTP response: expected one, got none"; len(l.FirstFindings) != 1 || l.FirstFindings[0] != want {

@@ -219,7 +219,7 @@ func loadTest(ctx context.Context, s streams, report *reports.Report, subject *s
 	if err != nil {
 		return err
 	}
-	if summary.Requests > 0 {
+	if summary.Requests+summary.Unanswered+summary.NotSent() > 0 {
 		report.Load, err = loadOf(summary, subject.Client.Endpoint().HTTP2)
 		return err
 	}

@@ -28,7 +28,7 @@ func newServe(s streams) *cobra.Command {
 		Short: "Serve the reference webhook, with faults if wanted",
 		Long: `serve runs the reference conversion webhook until it is interrupted. It converts the documents' CronTabs of any group
 between v1alpha1 and v1beta1, which have hostPort, and v1, which has host and port. Its certificate is made on the spot;
---ca-out writes that of the authority, for those who are to trust it.
+--ca-out writes that of the authority, for those who are to trust it. Both are valid for 90 days.
 
 With --fault it breaks a promise, to see what becomes of it. The faults:
 

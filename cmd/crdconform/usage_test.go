@@ -64,7 +64,7 @@ func TestUsage(t *testing.T) {
 		"no CA file":        {"check " + url + " --ca-file missing.crt", []string{"--ca-file: open missing.crt: no such file"}},
 		"no certificate":    {"load " + url + " --ca-file ca.txt", []string{"--ca-file ca.txt: there is no certificate in it; give PEM"}},
 		"no samples file":   {"check " + url + " --samples missing.yml", []string{"--samples: open missing.yml: no such file"}},
-		"samples: nothing":  {"check " + url + " --samples nothing.yml", []string{"--samples nothing.yml: ", "needs two"}},
+		"samples: nothing":  {"check " + url + " --samples nothing.yml", []string{"--samples nothing.yml: ", "there are no objects", "at two versions"}},
 		"samples: broken":   {"check " + url + " --samples broken.yml", []string{"--samples broken.yml: ", "document 1: "}},
 		"samples: text":     {"load " + url + " --samples text.yml", []string{"--samples text.yml: ", "document 1: "}},
 		"samples: one":      {"load " + url + " --samples one.yml", []string{"--samples one.yml: ", "v1", "add an object at another version"}},
@@ -99,7 +99,7 @@ func TestUsage(t *testing.T) {
 
 		"no rate":             {"load " + url + " --rate 0", []string{"a rate of 0 requests a second: it has to be more than 0"}},
 		"no duration":         {"load " + url + " --duration 0s", []string{"a duration of 0s: it has to be more than 0"}},
-		"no batch":            {"run --load-batch 0", []string{"a batch of 0 objects: it has to be 1 or more"}},
+		"no batch":            {"run --load-batch 0", []string{"a batch of 0 objects: it has to be between 1 and 100000"}},
 		"no load to speak of": {"load " + url + " --rate 0.1 --duration 1s", []string{"make no request at all: raise one of them"}},
 		"negative duration":   {"run --load-duration -1s", []string{"--load-duration -1s: it has to be 0 or more"}},
 		"unknown review":      {"load " + url + " --review-version v2", []string{`"v2"`, "API servers know v1 and v1beta1"}},

@@ -1,0 +1,237 @@
+package loadgen
+
+import (
+	"context"
+	"encoding/pem"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+)
+
+// failing is a transport that fails every third request.
+type failing struct {
+	http.RoundTripper
+	err  error
+	seen atomic.Int64
+}
+
+func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
+	if f.seen.Add(1)%3 == 0 {
+		return nil, f.err
+	}
+	return f.RoundTripper.RoundTrip(r)
+}
+
+// TestLimitsOfTheGenerator has the system refuse what a connection needs. The webhook has nothing to do with that.
+func TestLimitsOfTheGenerator(t *testing.T) {
+	for _, test := range []struct {
+		op    string
+		errno syscall.Errno
+		own   bool
+	}{
+		{"socket", syscall.EMFILE, true},
+		{"socket", syscall.ENFILE, true},
+		{"socket", syscall.ENOBUFS, true},
+		{"socket", syscall.ENOMEM, true},
+		{"connect", syscall.EADDRNOTAVAIL, true},
+		{"connect", syscall.EADDRINUSE, true},
+		{"connect", syscall.ECONNREFUSED, false},
+		{"read", syscall.ECONNRESET, false},
+	} {
+		t.Run(test.errno.Error(), func(t *testing.T) {
+			client := connect(t, webhook.Handler())
+			client.HTTP().Transport = &failing{
+				RoundTripper: client.HTTP().Transport,
+				err:          &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError(test.op, test.errno)},
+			}
+			s, err := Run(t.Context(), client, crontabs, workload(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !test.own {
+				if s.NotSent() != 0 || s.Requests != 100 || s.Errors[Transport] != 33 {
+					t.Errorf("%d not sent, %d requests, %v, want 33 failures of the webhook", s.NotSent(), s.Requests, s.Errors)
+				}
+				return
+			}
+			if s.Requests != 67 || s.Failed() != 0 || s.Unsent[test.errno.Error()] != 33 || s.NotSent() != 33 || len(s.Errors)+len(s.Findings) > 0 {
+				t.Errorf("%d requests, %d failed, %v, not sent %v", s.Requests, s.Failed(), s.Errors, s.Unsent)
+			}
+			if reason := s.VoidReason(); !s.Void() || !strings.Contains(reason, "could not send 33 of 100") || !strings.Contains(reason, test.errno.Error()) {
+				t.Errorf("void: %t, because %s", s.Void(), reason)
+			}
+		})
+	}
+}
+
+// TestConnectionsAreClosed wants the file descriptors back for whoever comes next, such as reports.
+func TestConnectionsAreClosed(t *testing.T) {
+	opened, closed := make(chan struct{}, 1000), make(chan struct{}, 1000)
+	server := httptest.NewUnstartedServer(webhook.Handler())
+	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			opened <- struct{}{}
+		case http.StateClosed:
+			closed <- struct{}{}
+		default:
+		}
+	}
+	server.StartTLS()
+	defer server.Close()
+	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: ca})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(t.Context(), client, crontabs, workload(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if len(opened) == 0 {
+		t.Error("there were no connections")
+	}
+	deadline := time.After(30 * time.Second)
+	for range len(opened) {
+		select {
+		case <-closed:
+		case <-deadline:
+			t.Fatalf("connections are still open after the run, of %d", len(opened))
+		}
+	}
+}
+
+// TestUnanswered stops the run while the webhook stands still. What it owes must be seen in its times.
+func TestUnanswered(t *testing.T) {
+	const answered, stalled = 10, 20
+	ctx, cancel := context.WithCancel(t.Context())
+	var seen atomic.Int64
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := seen.Add(1)
+		if n > answered {
+			if n == answered+stalled {
+				cancel()
+			}
+			<-r.Context().Done()
+			return
+		}
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	w := workload()
+	w.Duration = time.Hour
+	s, err := Run(ctx, client, crontabs, w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !s.Partial || s.Failed() != 0 || s.Requests > answered || s.Unanswered < stalled {
+		t.Errorf("partial: %t, %d requests, %d failed, %d unanswered", s.Partial, s.Requests, s.Failed(), s.Unanswered)
+	}
+	if n, want := s.Response.TotalCount(), int64(s.Requests+s.Unanswered); n != want {
+		t.Errorf("%d response times, want %d", n, want)
+	}
+	// The first that waits is due 19 intervals of 5 ms before the last.
+	if longest := time.Duration(s.Response.Max()) * time.Microsecond; longest < 90*time.Millisecond {
+		t.Errorf("the longest response time is %s, want 95 ms at least", longest)
+	}
+	if longest := time.Duration(s.Response.Max()) * time.Microsecond; s.Elapsed < longest {
+		t.Errorf("it took %s, less than the %s of a response", s.Elapsed, longest)
+	}
+}
+
+// TestUnsentWhenStopped is about requests that are due, but wait for others when the run is stopped.
+func TestUnsentWhenStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := newRun(ctx, connect(t, webhook.Handler()), workload())
+	r.began = time.Now()
+	r.cut, r.stopped = 10, r.began.Add(102*time.Millisecond)
+	s := r.end()
+	// Those from 10 to 20 are due by then, 5 ms from each other.
+	if s.Unanswered != 11 || s.Response.TotalCount() != 11 || s.Service.TotalCount() != 0 || s.Requests != 0 || s.Elapsed != 102*time.Millisecond {
+		t.Errorf("got %+v", s)
+	}
+	if s.Response.Min() < 1900 || s.Response.Max() < 51900 {
+		t.Errorf("they waited from %d to %d us", s.Response.Min(), s.Response.Max())
+	}
+}
+
+func TestInFlight(t *testing.T) {
+	const most = 3
+	var now, highest atomic.Int64
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := now.Add(1)
+		for h := highest.Load(); n > h && !highest.CompareAndSwap(h, n); h = highest.Load() {
+		}
+		<-time.After(20 * time.Millisecond)
+		now.Add(-1)
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	w := workload()
+	w.InFlight = most
+	s, err := Run(t.Context(), client, crontabs, w, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Good != 100 || highest.Load() > most {
+		t.Errorf("%d good, %d at once, want %d at most", s.Good, highest.Load(), most)
+	}
+	// A request every 5 ms and 3 in 20 ms: the last waits for a quarter of the 660 ms that all take.
+	if longest := time.Duration(s.Response.Max()) * time.Microsecond; longest < 150*time.Millisecond {
+		t.Errorf("the longest response time is %s: it has no wait in it", longest)
+	}
+}
+
+// TestWaitIsNoLag holds that a request which waits for others to end is not sent late.
+func TestWaitIsNoLag(t *testing.T) {
+	w := workload()
+	w.InFlight = 2
+	r := newRun(t.Context(), nil, w)
+	defer r.clock.close()
+	r.began = time.Now().Add(-time.Minute)
+	afterwards := r.due(2).Add(time.Second)
+	for n, test := range []struct{ free, want time.Time }{
+		{time.Time{}, r.due(0)}, // as at the beginning
+		{time.Time{}, r.due(1)},
+		{afterwards, afterwards},
+		{afterwards, afterwards},
+		{r.began, r.due(4)},
+	} {
+		if n >= w.InFlight {
+			r.slots <- test.free
+		}
+		if _, stop := r.Pace(0, uint64(n)); stop {
+			t.Fatal("it stops")
+		}
+		if got := r.ready(uint64(n)); !got.Equal(test.want) {
+			t.Errorf("request %d can be sent at %s, want %s", n, got, test.want)
+		}
+	}
+	if len(r.freed) > 0 {
+		t.Errorf("%d requests are not forgotten", len(r.freed))
+	}
+}
+
+func TestPacerStopsWhileItWaits(t *testing.T) {
+	for name, prepare := range map[string]func(*run){
+		"for the time":    func(r *run) { r.began = time.Now().Add(time.Hour) },
+		"for the webhook": func(r *run) { r.began, r.slots = time.Now(), make(chan time.Time) },
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		r := newRun(ctx, nil, workload())
+		prepare(r)
+		time.AfterFunc(10*time.Millisecond, func() { cancel(errors.New("enough")) })
+		if _, stop := r.Pace(0, 7); !stop || r.cut != 7 || r.stopped.IsZero() {
+			t.Errorf("%s: stop %t, cut at %d, %s", name, stop, r.cut, r.stopped)
+		}
+		r.clock.close()
+	}
+}

@@ -1,0 +1,27 @@
+package loadgen
+
+import (
+	"errors"
+	"syscall"
+)
+
+// shortages are the errors by which a system says that the sender has run out of something.
+var shortages = []syscall.Errno{
+	syscall.EMFILE,        // file descriptors of the process
+	syscall.ENFILE,        // file descriptors of the system
+	syscall.EADDRNOTAVAIL, // local ports
+	syscall.EADDRINUSE,    // local ports, by another name
+	syscall.ENOBUFS,       // memory for sockets
+	syscall.ENOMEM,        // memory
+}
+
+// shortage says what the generator lacked when an exchange failed for want of it, in the words of the system. It is empty
+// for errors that are none of the generator's own.
+func shortage(err error) string {
+	for _, errno := range shortages {
+		if errors.Is(err, errno) {
+			return errno.Error()
+		}
+	}
+	return ""
+}
