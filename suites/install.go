@@ -27,9 +27,6 @@ const (
 	// the full second: so that in a highly available control plane the other servers know of it too.
 	createHold = 2 * time.Second
 
-	// removal is how long the removal of a definition may take to be accepted.
-	removal = 30 * time.Second
-
 	poll = 5 * time.Millisecond
 )
 
@@ -199,7 +196,7 @@ func (i *installer) remove(r *Resource) {
 		r.Webhook.Mend()
 	}
 	i.removals.Go(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), removal)
+		ctx, cancel := context.WithTimeout(context.Background(), i.env.effect)
 		defer cancel()
 		// What is left is removed by close, which reports what it cannot.
 		_ = i.delete(ctx, r.Name())
@@ -212,11 +209,11 @@ func (i *installer) delete(ctx context.Context, name string) error {
 		return fmt.Errorf("removing %s: %w", name, err)
 	}
 	// Its objects go first, for which the API server may want its webhook.
-	err = wait.PollUntilContextCancel(ctx, 10*poll, true, func(ctx context.Context) (bool, error) {
+	gone := func(ctx context.Context) (bool, error) {
 		_, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), nil
-	})
-	if err != nil {
+	}
+	if err := wait.PollUntilContextCancel(ctx, 10*poll, true, gone); err != nil {
 		return fmt.Errorf("waiting for %s to be removed: %w", name, err)
 	}
 	i.mu.Lock()
@@ -236,7 +233,7 @@ func (i *installer) settle() {
 
 // close stops installing and removes what is left.
 func (i *installer) close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, removal)
+	ctx, cancel := context.WithTimeout(ctx, i.env.effect)
 	defer cancel()
 	i.settle()
 	i.mu.Lock()

@@ -3,6 +3,7 @@ package suites_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -48,13 +49,18 @@ func TestServerFaultsAreCaught(t *testing.T) {
 		t.Run(fault.name, func(t *testing.T) {
 			tampered := &suitetest.Tampered{Cluster: genuine}
 			fault.tamper(t, tampered)
-			env := suitetest.Env(t, suites.Options{
+			env, err := suites.NewEnv(t.Context(), suites.Options{
 				Cluster: tampered,
 				Seed:    1,
 				Select:  func(id requirement.ID) bool { return slices.Contains(fault.breaks, id) },
 				Domain:  fmt.Sprintf("fault%d.example.com", n),
 				Effect:  2 * time.Second,
 			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A fault may well hide that a definition is gone.
+			t.Cleanup(func() { _ = env.Close(context.WithoutCancel(t.Context())) })
 			outcome, err := suites.Run(t.Context(), env, serverAreas, suitetest.Quiet{})
 			if err != nil {
 				t.Fatal(err)
