@@ -162,8 +162,8 @@ func TestHTMLHasResults(t *testing.T) {
 			t.Errorf("%s: got %s of class %s", result.ID, content(cell), attribute(cell, "class"))
 		}
 		for _, want := range []string{string(result.ID), string(result.Level), result.Statement, result.Spec, result.Location, result.Reason, result.Rerun, result.Curl, result.Note, result.Output} {
-			if text := content(row); !strings.Contains(text, visible(want)) {
-				t.Errorf("%s: %q lacks %q", result.ID, text, visible(want))
+			if text := content(row); !strings.Contains(text, Visible(want)) {
+				t.Errorf("%s: %q lacks %q", result.ID, text, Visible(want))
 			}
 		}
 		open := slices.ContainsFunc(named(inside, "details"), func(n *html.Node) bool {

@@ -107,7 +107,7 @@ func (r *Report) suites() []testsuite {
 				property{string(result.ID) + ".source", sources(result)},
 				property{string(result.ID) + ".verdict", result.Verdict.String()})
 			if result.Verdict == requirement.Tolerated {
-				suite.SystemOut += visible(fmt.Sprintf("%s is tolerated: %s\n", result.ID, result.Reason))
+				suite.SystemOut += Visible(fmt.Sprintf("%s is tolerated: %s\n", result.ID, result.Reason))
 			}
 			total += result.Seconds
 		}
@@ -131,7 +131,7 @@ func (r *Report) runSuite() testsuite {
 	}
 	return testsuite{Name: "run", Time: seconds(r.Seconds), Cases: []testcase{{
 		Name: "could judge", Classname: "run", Time: seconds(r.Seconds),
-		Error: &problem{Message: brief(text), Type: requirement.Errored.String(), Text: visible(text)},
+		Error: &problem{Message: brief(text), Type: requirement.Errored.String(), Text: Visible(text)},
 	}}}
 }
 
@@ -157,7 +157,7 @@ func (r *Report) loadSuite() testsuite {
 	case l.VoidReason != "":
 		c.Error = &problem{Message: l.VoidReason, Type: requirement.Errored.String()}
 	case l.Failed > 0:
-		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: requirement.Failed.String(), Text: visible(strings.Join(l.FirstFindings, "\n"))}
+		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: requirement.Failed.String(), Text: Visible(strings.Join(l.FirstFindings, "\n"))}
 	}
 	return testsuite{Name: "load", Time: seconds(l.Seconds), Cases: []testcase{c}, Properties: []property{
 		{"load.responses.requirement", "Every response is one that API servers accept."},
@@ -179,7 +179,7 @@ func details(result Result) string {
 	if result.Curl != "" {
 		parts = append(parts, "Send it again, in the report folder: "+result.Curl)
 	}
-	return visible(strings.Join(parts, "\n"))
+	return Visible(strings.Join(parts, "\n"))
 }
 
 func sources(result Result) string {

@@ -171,8 +171,8 @@ func TestJUnitKeepsText(t *testing.T) {
 			if c.Name != "conversion.response.uid" {
 				continue
 			}
-			if !strings.Contains(c.Failure.Text, visible(hostile)) {
-				t.Errorf("got %q, want something with %q", c.Failure.Text, visible(hostile))
+			if !strings.Contains(c.Failure.Text, Visible(hostile)) {
+				t.Errorf("got %q, want something with %q", c.Failure.Text, Visible(hostile))
 			}
 			return
 		}

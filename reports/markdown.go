@@ -92,12 +92,12 @@ func (r *Report) markdownLoad(b *strings.Builder) {
 func escapeMarkdown(s string) string {
 	return strings.NewReplacer(
 		"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "~", "\\~", "$", "\\$", "&", "&amp;", "<", "&lt;", "|", "\\|", "[", "\\[", "\n", " ",
-	).Replace(visible(s))
+	).Replace(Visible(s))
 }
 
 // fence puts text into a code block whose fence does not occur in it. Pages of jobs hold a megabyte, so it is cut.
 func fence(s string) string {
-	s = cut(visible(s), 4000)
+	s = cut(Visible(s), 4000)
 	marks := "```"
 	for strings.Contains(s, marks) {
 		marks += "`"

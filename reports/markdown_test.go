@@ -162,8 +162,9 @@ func TestVisible(t *testing.T) {
 		"\x00\x07\x1b\x7f\u0085":     "\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD",
 		"\ufffe\uffff\U0001ffff\xff": "\uFFFD\uFFFD\uFFFD\uFFFD",
 		"\u202e\u2066\u2069":         "\uFFFD\uFFFD\uFFFD",
+		"\u200b\u2029":               "\uFFFD\uFFFD",
 	} {
-		if got := visible(text); got != want {
+		if got := Visible(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)
 		}
 	}

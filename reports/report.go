@@ -248,7 +248,7 @@ func (r *Report) Headline() string {
 
 // unsaid is the error if the headline has not said all of it.
 func (r *Report) unsaid() string {
-	if strings.HasSuffix(r.Headline(), strings.TrimSpace(visible(r.Error))) {
+	if strings.HasSuffix(r.Headline(), strings.TrimSpace(Visible(r.Error))) {
 		return ""
 	}
 	return r.Error

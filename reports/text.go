@@ -2,27 +2,24 @@ package reports
 
 import (
 	"strings"
-	"unicode/utf8"
+	"unicode"
 )
 
-// visible returns text without what is not text: controls that a terminal obeys, marks that turn the direction of
-// reading, and bytes that are no UTF-8 become U+FFFD. Much of what reports quote was sent by the webhook that they judge.
-func visible(s string) string {
+// Visible returns text with U+FFFD in the place of what is not to be seen: controls that a terminal obeys, marks that turn
+// the direction of reading, bytes that are no UTF-8. Much of what is quoted was sent by the webhook that is judged.
+func Visible(s string) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
 			return r
-		case r < ' ', r >= 0x7f && r < 0xa0, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r&0xfffe == 0xfffe:
-			return utf8.RuneError
 		}
-		return r
+		return unicode.ReplacementChar
 	}, s)
 }
 
 // firstLine returns the first line that has something in it.
 func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(visible(s)), "\n")
+	line, _, _ := strings.Cut(strings.TrimSpace(Visible(s)), "\n")
 	return strings.TrimSpace(line)
 }
 

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
 )
@@ -93,7 +93,7 @@ func (p *progress) problem(r suites.Result) {
 		statement = known.Statement
 	}
 	p.say("%s %s: %s", p.paint(red, strings.ToUpper(r.Verdict.String())), r.Requirement, statement)
-	p.say("    %s", strings.ReplaceAll(strings.TrimSpace(printable(r.Reason)), "\n", "\n    "))
+	p.say("    %s", strings.ReplaceAll(strings.TrimSpace(reports.Visible(r.Reason)), "\n", "\n    "))
 	p.say("    %s", p.paint(dim, "again: "+p.rerun(r.Requirement)))
 }
 
@@ -110,17 +110,6 @@ func (p *progress) load(w loadgen.Workload) func(loadgen.Snapshot) {
 		}
 		seconds++
 	}
-}
-
-// printable replaces what a terminal would take for a command, or would not show. Webhooks are free to put anything into
-// a message.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
 }
 
 func digits(n int) int { return len(strconv.Itoa(n)) }

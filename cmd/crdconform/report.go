@@ -74,14 +74,14 @@ func summarize(s streams, report *reports.Report) {
 		fmt.Fprintf(s.out, "%-12s %s\n", "load", l.Headline())
 		fmt.Fprintf(s.out, "%-12s response p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, max %.2f ms\n", "", l.Response.P50, l.Response.P90, l.Response.P99, l.Response.P999, l.Response.Max)
 		for _, finding := range l.FirstFindings[:min(len(l.FirstFindings), 3)] {
-			fmt.Fprintf(s.out, "%-12s %s\n", "", printable(finding))
+			fmt.Fprintf(s.out, "%-12s %s\n", "", reports.Visible(finding))
 		}
 	}
 	color := map[reports.Outcome]string{reports.Conformant: green, reports.Partial: green, reports.NonConformant: red}[report.Outcome]
 	if color == "" {
 		color = yellow
 	}
-	fmt.Fprintf(s.out, "%s, in %.1f s\n", s.paint(color, printable(report.Headline())), report.Seconds)
+	fmt.Fprintf(s.out, "%s, in %.1f s\n", s.paint(color, reports.Visible(report.Headline())), report.Seconds)
 }
 
 // notes lists what neither passed nor failed, with the reasons; a reason that many share is shown once.
@@ -102,7 +102,7 @@ func notes(s streams, report *reports.Report) {
 			if len(ids) > 1 {
 				which = fmt.Sprintf("%s and %d more", ids[0], len(ids)-1)
 			}
-			fmt.Fprintf(s.out, "%s %s: %s\n", s.paint(yellow, v.String()), which, printable(reason))
+			fmt.Fprintf(s.out, "%s %s: %s\n", s.paint(yellow, v.String()), which, reports.Visible(reason))
 		}
 	}
 }

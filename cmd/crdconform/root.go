@@ -89,7 +89,7 @@ func execute(ctx context.Context, args []string, s streams) int {
 
 // oneLine makes a sentence of an error of cobra's, which puts what may have been meant on lines of their own.
 func oneLine(text string) string {
-	text = strings.TrimSpace(printable(text))
+	text = strings.TrimSpace(reports.Visible(text))
 	if what, meant, found := strings.Cut(text, "\n\nDid you mean this?\n"); found {
 		text = what + "; did you mean " + strings.Join(strings.Fields(meant), ", ") + "?"
 	}
