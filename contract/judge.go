@@ -40,7 +40,7 @@ func (r Request) Judge(response Response) Judgement {
 func (r Request) JudgeFailure(response Response) (Judgement, bool) {
 	j := Judgement{failure: true}
 	const id, want = requirement.WebhookFailureStatus, `200 and a ConversionReview with result.status "Failed"`
-	if response.Err == nil && response.Status != 200 {
+	if response.Err == nil && (response.Status < 200 || response.Status > 206 || response.Status == 204) {
 		// The client's request fails either way, if with a message that helps nobody.
 		j.stop(id, Tolerated, "HTTP status", want, strconv.Itoa(response.Status)+detours(response))
 		return j, true

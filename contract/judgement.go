@@ -22,6 +22,7 @@ type Response struct {
 	// judged.
 	Interrupted bool
 
+	Protocol     string // such as HTTP/1.1; empty when nothing came back
 	RedirectedTo string // URL that the webhook redirected to; empty when it did not
 	Attempts     int    // how often it was asked, because it wanted to be asked again later; 0 stands for 1
 }

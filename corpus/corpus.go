@@ -119,6 +119,11 @@ func add(c *Corpus, object *unstructured.Unstructured) error {
 	case gvk.GroupKind() != schema.GroupKind{Group: c.Group, Kind: c.Kind}:
 		return fmt.Errorf("it is a %s of %s, and the ones before are %s of %s; check one kind at a time", gvk.Kind, gvk.Group, c.Kind, c.Group)
 	}
+	for _, field := range []string{"labels", "annotations"} {
+		if _, _, err := unstructured.NestedStringMap(object.Object, "metadata", field); err != nil {
+			return fmt.Errorf("%s has %s that are not all strings; put the values into quotes: %w", object.GetName(), field, err)
+		}
+	}
 	if !slices.Contains(c.Versions, gvk.Version) {
 		c.Versions = append(c.Versions, gvk.Version)
 	}

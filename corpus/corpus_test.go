@@ -123,6 +123,7 @@ func TestSamplesThatMakeNoSense(t *testing.T) {
 		"one version":   {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v1", "Widget", "b"), "all objects are at v1"},
 		"two kinds":     {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v2", "Gadget", "a"), "document 2: it is a Gadget"},
 		"no group":      {object("v1", "Pod", "a"), "document 1: it is not a custom resource"},
+		"labels":        {"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: a, labels: {x: y}}\n", "document 1: a has labels that are not all strings"},
 		"no name":       {"apiVersion: example.org/v1\nkind: Widget\n", "document 1: it is not a custom resource"},
 		"no kind":       {"apiVersion: example.org/v1\n", "document 1"},
 		"empty list":    {"apiVersion: example.org/v1\nkind: WidgetList\nitems: []\n", "there are no objects"},

@@ -81,7 +81,7 @@ func (r *run) end() Summary {
 			r.tally.waiting(waited, r.stopped)
 		}
 	}
-	return r.tally.summary(r.workload, r.began, r.ctx.Err() != nil)
+	return r.tally.summary(r.workload, r.began, !r.stopped.IsZero() || r.ctx.Err() != nil)
 }
 
 // interval is the time from one request to the next.
@@ -99,18 +99,38 @@ func (r *run) Pace(_ time.Duration, n uint64) (time.Duration, bool) {
 	for left := time.Until(r.due(n)); left > 0 && r.ctx.Err() == nil; left = time.Until(r.due(n)) {
 		r.clock.wait(r.ctx, left)
 	}
-	if r.ctx.Err() == nil {
-		select {
-		case free := <-r.slots:
-			r.mu.Lock()
-			r.freed[n] = free
-			r.mu.Unlock()
-			return 0, false
-		case <-r.ctx.Done():
-		}
+	free, ok := r.slot()
+	if !ok {
+		r.cut, r.stopped = n, time.Now()
+		return 0, true
 	}
-	r.cut, r.stopped = n, time.Now()
-	return 0, true
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.freed[n] = free
+	return 0, false
+}
+
+// slot waits until one more request may be in flight, and returns since when that is so. It gives up when the context ends,
+// or when the requests in flight ought to be answered and are not: a webhook that stands still would make it go on for
+// hours.
+func (r *run) slot() (time.Time, bool) {
+	if r.ctx.Err() != nil {
+		return time.Time{}, false
+	}
+	select {
+	case free := <-r.slots:
+		return free, true
+	default:
+	}
+	overtime := time.NewTimer(time.Until(r.began.Add(r.workload.Duration + r.client.Endpoint().Timeout)))
+	defer overtime.Stop()
+	select {
+	case free := <-r.slots:
+		return free, true
+	case <-overtime.C:
+	case <-r.ctx.Done():
+	}
+	return time.Time{}, false
 }
 
 // wait waits for a while, or until the context ends.
@@ -154,7 +174,7 @@ func (r *run) RoundTrip(trigger *http.Request) (*http.Response, error) {
 	switch lacking := shortage(response.Err); {
 	case lacking != "":
 		r.tally.unsent(lacking)
-	case response.Err != nil && r.ctx.Err() != nil:
+	case response.Interrupted:
 		r.tally.unanswered(m)
 	default:
 		r.tally.add(m, response, request.Judge(response))

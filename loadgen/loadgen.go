@@ -37,7 +37,8 @@ const (
 
 // DefaultInFlight is how many requests wait for their responses at once, at most. It is several times of what an API server
 // has in flight altogether by default, so only a webhook that stands still gets there. Requests beyond are sent when others
-// are done, and their response times have the wait in them.
+// are done, and their response times have the wait in them. What could not be sent until the webhook's timeout after the end
+// is not sent any more and counts as unanswered.
 const DefaultInFlight = 4096
 
 func (w Workload) inFlight() int {

@@ -2,6 +2,8 @@ package loadgen
 
 import (
 	"errors"
+	"net"
+	"strings"
 	"syscall"
 )
 
@@ -18,8 +20,11 @@ var shortages = []syscall.Errno{
 // shortage says what the generator lacked when an exchange failed for want of it, in the words of the system. It is empty
 // for errors that are none of the generator's own.
 func shortage(err error) string {
+	var dns *net.DNSError
+	errors.As(err, &dns)
 	for _, errno := range shortages {
-		if errors.Is(err, errno) {
+		// A lookup keeps no more of the error than its text.
+		if errors.Is(err, errno) || dns != nil && strings.HasSuffix(dns.Err, errno.Error()) {
 			return errno.Error()
 		}
 	}

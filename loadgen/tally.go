@@ -70,6 +70,7 @@ type Summary struct {
 	Began    time.Time
 	Elapsed  time.Duration // from the first due request to the last response, or to where it was stopped
 	Partial  bool          // stopped before its end
+	Protocol string        // of the first response, such as HTTP/1.1
 
 	Requests uint64 // sent, and answered or given up for lost
 	Objects  uint64 // in them
@@ -189,6 +190,7 @@ func (t *tally) add(m measurement, response contract.Response, judgement contrac
 	defer t.mu.Unlock()
 	s := &t.sum
 	s.Requests++
+	s.Protocol = cmp.Or(s.Protocol, response.Protocol)
 	s.Objects += uint64(m.objects)
 	s.BytesIn += uint64(m.in)
 	s.BytesOut += uint64(m.out)

@@ -52,6 +52,8 @@ func stale(root *os.Root) []string {
 	var old struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
+		Cluster    any    `json:"cluster"`
+		Load       any    `json:"load"`
 		Results    []struct {
 			Files []File `json:"files"`
 		} `json:"results"`
@@ -60,7 +62,13 @@ func stale(root *os.Root) []string {
 	if err != nil || json.Unmarshal(text, &old) != nil || old.APIVersion != APIVersion || old.Kind != Kind {
 		return nil
 	}
-	names := []string{"report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm", "apiserver.log"}
+	names := []string{"report.html", "junit.xml", "summary.md"}
+	if old.Load != nil {
+		names = append(names, "latency.json", "latency.hgrm")
+	}
+	if old.Cluster != nil {
+		names = append(names, "apiserver.log")
+	}
 	for _, result := range old.Results {
 		for _, file := range result.Files {
 			if file.local() {

@@ -233,9 +233,9 @@ func (i *installer) settle() {
 
 // close stops installing and removes what is left.
 func (i *installer) close(ctx context.Context) error {
+	i.settle()
 	ctx, cancel := context.WithTimeout(ctx, i.env.effect)
 	defer cancel()
-	i.settle()
 	i.mu.Lock()
 	var left []string
 	for name := range i.installed {

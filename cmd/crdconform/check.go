@@ -112,7 +112,7 @@ func (c *checker) judge(ctx context.Context, report *reports.Report, subject *su
 	p.say("crdconform %s: %s, seed %d", toolVersion(), c.url, c.seed)
 	outcome, err := suites.Run(ctx, env, []suites.Area{webhook.Area}, p)
 	p.wipe()
-	report.Results = resultsOf(outcome.Results, revise, c.rerun, func(dir string) string { return curl(subject.Client.Endpoint(), dir) })
+	report.Results = resultsOf(outcome.Results, revise, c.rerun, func(dir string) string { return curl(subject.Client, dir) })
 	report.Interrupted = outcome.Interrupted
 	return err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/x509"
 	"fmt"
 	"net"
@@ -88,7 +89,8 @@ func (t *target) again() string {
 }
 
 // curl returns a command that sends a request again that is in a directory of the report folder.
-func curl(e wire.Endpoint, dir string) string {
+func curl(client *wire.Client, dir string) string {
+	e := client.Endpoint()
 	var b strings.Builder
 	b.WriteString("curl -i")
 	if len(e.CA) > 0 {
@@ -97,16 +99,10 @@ func curl(e wire.Endpoint, dir string) string {
 	if !e.HTTP2 {
 		b.WriteString(" --http1.1")
 	}
-	address := e.URL
 	if u, err := url.Parse(e.URL); err == nil && e.ServerName != "" && e.ServerName != u.Hostname() {
-		port := u.Port()
-		if port == "" {
-			port = "443"
-		}
+		port := cmp.Or(u.Port(), "443")
 		fmt.Fprintf(&b, " --connect-to %s", quoted(net.JoinHostPort(e.ServerName, port)+":"+net.JoinHostPort(u.Hostname(), port)))
-		u.Host = net.JoinHostPort(e.ServerName, port)
-		address = u.String()
 	}
-	fmt.Fprintf(&b, " -H 'Content-Type: application/json' --data-binary @%s/request.json %s", dir, quoted(address+"?timeout=30s"))
+	fmt.Fprintf(&b, " -H 'Content-Type: application/json' --data-binary @%s/request.json %s", dir, quoted(client.URL()))
 	return b.String()
 }

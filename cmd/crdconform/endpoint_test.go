@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/crdconform/crdconform/cluster/pki"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/fixtures/webhook"
@@ -179,6 +180,10 @@ func TestReferenceToItself(t *testing.T) {
 
 func TestCurl(t *testing.T) {
 	const sent = ` -H 'Content-Type: application/json' --data-binary @exchanges/x/request.json `
+	authority, err := pki.NewAuthority("test")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		endpoint wire.Endpoint
 		want     string
@@ -188,7 +193,7 @@ func TestCurl(t *testing.T) {
 			"curl -i --http1.1" + sent + "'https://localhost:9443/convert?timeout=30s'",
 		},
 		"certificates and HTTP/2": {
-			wire.Endpoint{URL: "https://localhost:9443/convert", CA: []byte("PEM"), HTTP2: true},
+			wire.Endpoint{URL: "https://localhost:9443/convert", CA: authority.PEM(), HTTP2: true},
 			"curl -i --cacert exchanges/x/ca.crt" + sent + "'https://localhost:9443/convert?timeout=30s'",
 		},
 		"another name": {
@@ -199,12 +204,20 @@ func TestCurl(t *testing.T) {
 			wire.Endpoint{URL: "https://[::1]/", ServerName: "a.b.svc"},
 			"curl -i --http1.1 --connect-to 'a.b.svc:443:[::1]:443'" + sent + "'https://a.b.svc:443/?timeout=30s'",
 		},
+		"a slash at the end": {
+			wire.Endpoint{URL: "https://localhost:9443/convert/"},
+			"curl -i --http1.1" + sent + "'https://localhost:9443/convert?timeout=30s'",
+		},
 		"the name that it has": {
 			wire.Endpoint{URL: "https://localhost/it's", ServerName: "localhost"},
-			"curl -i --http1.1" + sent + `'https://localhost/it'\''s?timeout=30s'`,
+			"curl -i --http1.1" + sent + `'https://localhost:443/it%27s?timeout=30s'`,
 		},
 	} {
-		if got := curl(test.endpoint, "exchanges/x"); got != test.want {
+		client, err := wire.Connect(test.endpoint)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := curl(client, "exchanges/x"); got != test.want {
 			t.Errorf("%s:\n%s, want\n%s", name, got, test.want)
 		}
 	}

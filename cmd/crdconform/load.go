@@ -28,7 +28,8 @@ func newLoad(s streams) *cobra.Command {
 		Short: "Load a conversion webhook and judge every response",
 		Long: `load sends conversion requests to a webhook at a constant rate. Every response is judged: one that an API server would
 reject counts as failed, whatever its HTTP status. Times are taken from when a request was due as well as from when it was
-sent. When the generator itself was too busy to send in time, the run is void.
+sent. When the generator itself was too busy to send in time, or ran out of files or ports, the run is void. At most 4096
+requests wait at once; the time for which others wait behind them is response time.
 
 ` + exitCodes,
 		Example: `  crdconform load https://localhost:9443/crdconvert --ca-file ca.crt

@@ -21,6 +21,9 @@ func main() {
 	go func() {
 		<-signals
 		cancel()
+		if term.IsTerminal(int(os.Stderr.Fd())) {
+			fmt.Fprintln(os.Stderr, "crdconform: stopping; interrupt it again to stop at once, without a report and without cleaning up")
+		}
 		<-signals
 		fmt.Fprintln(os.Stderr, "crdconform: told to stop twice, so it stops without a report and without cleaning up")
 		os.Exit(exitInterrupted)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,7 +137,7 @@ func resultsOf(results []suites.Result, revise func(*suites.Result), rerun func(
 }
 
 // loadOf translates the summary of a load test.
-func loadOf(s loadgen.Summary, http2 bool) (*reports.Load, error) {
+func loadOf(s loadgen.Summary) (*reports.Load, error) {
 	response, err1 := reports.NewTimes(s.Response)
 	service, err2 := reports.NewTimes(s.Service)
 	lag, err3 := reports.NewTimes(s.Lag)
@@ -145,15 +146,12 @@ func loadOf(s loadgen.Summary, http2 bool) (*reports.Load, error) {
 	}
 	l := &reports.Load{
 		Rate: s.Workload.Rate, Duration: s.Workload.Duration.Seconds(), Batch: s.Workload.Batch,
-		ReviewVersion: s.Workload.ReviewVersion, From: s.Workload.Pair.From, To: s.Workload.Pair.To, HTTP: "HTTP/1.1",
+		ReviewVersion: s.Workload.ReviewVersion, From: s.Workload.Pair.From, To: s.Workload.Pair.To, HTTP: cmp.Or(strings.TrimSuffix(s.Protocol, ".0"), "HTTP"),
 		Seconds: s.Elapsed.Seconds(), Requests: s.Requests, Objects: s.Objects, Failed: s.Failed(),
 		RequestsPerSecond: s.RequestRate(), ObjectsPerSecond: s.ObjectRate(), BytesSent: s.BytesOut, BytesReceived: s.BytesIn,
 		Response: response, Service: service, Lag: lag,
 		Late: s.Late, LateAfter: float64(s.LateAfter().Milliseconds()), Unsent: s.Unsent, Unanswered: s.Unanswered, VoidReason: s.VoidReason(), Partial: s.Partial,
 		Errors: map[string]uint64{}, Violations: s.Violations,
-	}
-	if http2 {
-		l.HTTP = "HTTP/2"
 	}
 	for kind, n := range s.Errors {
 		l.Errors[string(kind)] = n

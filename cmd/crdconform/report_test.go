@@ -141,8 +141,9 @@ func TestLoadOf(t *testing.T) {
 			Requirement: "webhook.response.in-time", Object: -1, Path: "HTTP response", Expected: "one", Actual: "none",
 		}}},
 	}
-	for http2, protocol := range map[bool]string{false: "HTTP/1.1", true: "HTTP/2"} {
-		l, err := loadOf(s, http2)
+	for spoken, protocol := range map[string]string{"HTTP/1.1": "HTTP/1.1", "HTTP/2.0": "HTTP/2", "": "HTTP"} {
+		s.Protocol = spoken
+		l, err := loadOf(s)
 		if err != nil {
 			t.Fatal(err)
 		}

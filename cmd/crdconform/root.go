@@ -29,10 +29,10 @@ const (
 )
 
 const exitCodes = `Exit codes:
-  0    conforms and meets its objectives
+  0    conforms; under load, every response is good
   1    does not
   2    usage: bad flags, files or IDs, or nothing selected
-  3    could not judge: no cluster, no webhook, set-up failed, or the load generator was too busy
+  3    could not judge: no cluster, no webhook, set-up failed, or the load generator was at its limits
   130  interrupted; a partial report is written all the same`
 
 // areas is the table of contents: every chapter that there is.
@@ -129,6 +129,8 @@ for every object and under load?
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.Version = toolVersion()
+	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.AddCommand(newRun(s), newCheck(s), newLoad(s), newServe(s), newList(s), newExplain(s), newVersion(s))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -163,6 +164,9 @@ func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) 
 	return nil
 }
 
+// stopTimeout is how long the API server has to stop, which takes a second. The report is written whatever comes of it.
+const stopTimeout = time.Minute
+
 // conformance runs the specs on the cluster.
 func (r *runner) conformance(ctx context.Context, report *reports.Report, subject *suites.Subject) (err error) {
 	revise := func(s *suites.Result) { applyKnownFailing(s, r.known, r.knownFailing) }
@@ -176,7 +180,9 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 	}
 	defer func() {
 		p.show("stopping the API server")
-		err = errors.Join(err, c.Stop(context.WithoutCancel(ctx)))
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+		defer cancel()
+		err = errors.Join(err, c.Stop(within))
 		p.wipe()
 	}()
 	if ctx.Err() != nil {
@@ -192,7 +198,7 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 
 	outcome, err := suites.Run(ctx, env, areas(), p)
 	p.wipe()
-	report.Results = resultsOf(outcome.Results, revise, r.rerun, func(dir string) string { return curl(subject.Client.Endpoint(), dir) })
+	report.Results = resultsOf(outcome.Results, revise, r.rerun, func(dir string) string { return curl(subject.Client, dir) })
 	report.Interrupted = outcome.Interrupted
 	return err
 }
@@ -220,7 +226,7 @@ func loadTest(ctx context.Context, s streams, report *reports.Report, subject *s
 		return err
 	}
 	if summary.Requests+summary.Unanswered+summary.NotSent() > 0 {
-		report.Load, err = loadOf(summary, subject.Client.Endpoint().HTTP2)
+		report.Load, err = loadOf(summary)
 		return err
 	}
 	if !summary.Partial {
@@ -236,7 +242,11 @@ func describe(subject *suites.Subject) *reports.Webhook {
 
 // logTo sends the log of the API server to a file, so that it does not spoil the screen. It returns what ends that.
 func logTo(path string) (func() error, error) {
-	file, err := os.Create(path)
+	// What has the name goes, rather than what it may point to.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the log of the API server: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("the log of the API server: %w", err)
 	}

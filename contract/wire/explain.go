@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -71,7 +72,7 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 	)
 	switch {
 	case errors.As(err, &dns):
-		return fmt.Errorf("webhook %s: the host %s cannot be resolved; check the URL", at, dns.Name)
+		return fmt.Errorf("webhook %s: the host %s cannot be resolved; check the URL (%w)", at, dns.Name, dns)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return fmt.Errorf("webhook %s: connection refused; check that the webhook is running and listens on that port", at)
 	case errors.As(err, &record) || isPlainHTTP(err):
@@ -79,13 +80,25 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 	case errors.As(err, &hostname):
 		return fmt.Errorf("webhook %s: %w; give the name in its certificate by --server-name", at, hostname)
 	case errors.As(err, &unknownCA):
-		return fmt.Errorf("webhook %s: its certificate is signed by an authority that is not trusted; give the authority's certificate by --ca-file", at)
+		return fmt.Errorf("webhook %s: its certificate is signed by an authority that is not %s; give the authority's certificate by --ca-file", at, c.trusted())
 	case errors.As(err, &verify):
 		return fmt.Errorf("webhook %s: its certificate does not verify: %w", at, verify.Err)
+	case strings.HasPrefix(err.Error(), "failed to parse Location header"): // which net/http repeats, with any password in it
+		return fmt.Errorf("webhook %s: it redirects to something that is no URL", at)
+	case err.Error() == "net/http: TLS handshake timeout":
+		return fmt.Errorf("webhook %s: the TLS handshake took longer than %s", at, handshakeTimeout)
 	case timedOut(err):
 		return fmt.Errorf("webhook %s: no whole answer within %s", at, limit)
 	}
 	return fmt.Errorf("webhook %s: %w", at, err)
+}
+
+// trusted says whom the client trusts.
+func (c *Client) trusted() string {
+	if len(c.endpoint.CA) > 0 {
+		return "in the CA file"
+	}
+	return "trusted by this system"
 }
 
 // isPlainHTTP recognises a server without TLS by the words of net/http, which has no error of its own for it.

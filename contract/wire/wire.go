@@ -88,6 +88,7 @@ func Connect(e Endpoint) (*Client, error) {
 		TLSClientConfig:     &tls.Config{RootCAs: roots, ServerName: e.ServerName, MinVersion: tls.VersionTLS12},
 		Protocols:           protocols,
 		MaxIdleConnsPerHost: 1 << 16,
+		TLSHandshakeTimeout: handshakeTimeout,
 	}
 	c.http = &http.Client{Transport: c.transport}
 	return c, nil
@@ -143,7 +144,7 @@ func rootsOf(ca []byte) (*x509.CertPool, error) {
 // Endpoint returns what the client was made from.
 func (c *Client) Endpoint() Endpoint { return c.endpoint }
 
-// HTTP returns the HTTP client, for those who send requests of their own making.
+// HTTP returns the HTTP client that requests are sent by, for tests that want to come in between.
 func (c *Client) HTTP() *http.Client { return c.http }
 
 // Close closes the idle connections.
@@ -158,11 +159,14 @@ func Header() http.Header {
 	}
 }
 
+// handshakeTimeout is how long API servers wait for a TLS handshake.
+const handshakeTimeout = 10 * time.Second
+
 // timeoutQuery is what API servers add to the URL of a webhook.
 const timeoutQuery = "timeout=30s"
 
-// URL is the URL of the endpoint with the timeout that API servers add.
-func (c *Client) URL() string { return c.endpoint.URL + "?" + timeoutQuery }
+// URL is the URL that is asked: that of the endpoint as API servers write it, with the timeout that they add.
+func (c *Client) URL() string { return c.target }
 
 // Send sends the body of one request and returns what came back. Like API servers it follows redirects, decompresses, and
 // asks again when the webhook says after what time. It does not fail: a response that is missing or cut short carries the
@@ -205,6 +209,7 @@ func (c *Client) attempt(ctx context.Context, body []byte, again bool) (contract
 	defer response.Body.Close()
 	answer := contract.Response{
 		Status:       response.StatusCode,
+		Protocol:     response.Proto,
 		ContentType:  response.Header.Get("Content-Type"),
 		RedirectedTo: redirectedTo(response),
 	}

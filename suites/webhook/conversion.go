@@ -72,6 +72,7 @@ func (p *prober) roundTrip(ctx SpecContext) {
 			converted = append(converted, restored(objects[i], p.decode(raw)))
 		}
 		back := p.ask(ctx, version, corpus.Pair{From: pair.To, To: pair.From}, converted...)
+		back.before = &there
 		if v := back.judgement.Rejected(); v != nil {
 			p.fail(back, fmt.Sprintf("%s: expected it to convert what it has itself converted %s, got %s", back.what, pair, v))
 		}
@@ -79,10 +80,10 @@ func (p *prober) roundTrip(ctx SpecContext) {
 			lost := lossesOf(objects[i].Object, p.decode(raw))
 			message := fmt.Sprintf("%s -> %s: object %d: %s", pair, pair.From, i, lines(lost))
 			if slices.ContainsFunc(lost, func(l loss) bool { return !l.empty }) {
-				p.fail(there, message)
+				p.fail(back, message)
 			}
 			if len(lost) > 0 {
-				tolerate = func() { p.tolerate(there, message) }
+				tolerate = func() { p.tolerate(back, message) }
 			}
 		}
 	}

@@ -36,6 +36,7 @@ type exchange struct {
 	body      []byte
 	response  contract.Response
 	judgement contract.Judgement
+	before    *exchange // whose outcome was sent in this one; nil if none was
 }
 
 // ask asks for the conversion of objects at the version that begins the pair to the one that ends it.
@@ -62,6 +63,9 @@ func (p *prober) request(reviewVersion, to string, objects ...*unstructured.Unst
 // are sent: each would take as long.
 func (p *prober) samples(ctx context.Context, reviewVersion string, pair corpus.Pair) exchange {
 	x := p.ask(ctx, reviewVersion, pair, p.env.Subject.Corpus.Objects(pair.From)...)
+	if p.silent == nil && x.response.Attempts > 1 && x.judgement.Stopped == requirement.WebhookResponseHTTPStatus {
+		p.silent = &x.response // it puts off for as long
+	}
 	if x.response.TimedOut && p.silent == nil {
 		x.response.Err = fmt.Errorf("%w; no more requests were sent after that", x.response.Err)
 		p.silent = &x.response
@@ -78,8 +82,8 @@ func (p *prober) send(ctx context.Context, what string, request contract.Request
 		return x
 	}
 	x.response = p.env.Subject.Client.Send(ctx, body)
-	if ctx.Err() != nil { // then the response says nothing about the webhook
-		p.env.Require(context.Cause(ctx), "asking the webhook")
+	if x.response.Interrupted { // then it says nothing about the webhook
+		p.env.Require(x.response.Err, "asking the webhook")
 	}
 	return x
 }
@@ -210,10 +214,14 @@ func (p *prober) fail(x exchange, message string) {
 	Fail(message)
 }
 
-// attach attaches the request, and what is needed to send it again.
+// attach attaches the request, and what is needed to send it again; and the exchange that came before, if that matters.
 func (p *prober) attach(x exchange) {
 	p.env.Attach("request.json", x.body)
 	p.env.Attach("response.txt", x.response.Body) // what a browser must not take for a page
+	if x.before != nil {
+		p.env.Attach("request-before.json", x.before.body)
+		p.env.Attach("response-before.txt", x.before.response.Body)
+	}
 	if ca := p.env.Subject.Client.Endpoint().CA; len(ca) > 0 {
 		p.env.Attach("ca.crt", ca)
 	}
