@@ -192,6 +192,11 @@ func TestFailuresThatWereToBe(t *testing.T) {
 	if _, failed := request.JudgeFailure(ok(fixtures.ReviewSuccess("v1"))); failed {
 		t.Error("a success was taken for a failure")
 	}
+	created := ok(fixtures.ReviewSuccess("v1"))
+	created.Status = 201
+	if _, failed := request.JudgeFailure(created); failed {
+		t.Error("a success with status 201, which API servers take, was taken for a failure")
+	}
 	judgement, _ := request.JudgeFailure(ok(edit(t, "v1", func(_, response map[string]any, _ []any) {
 		delete(response, "convertedObjects")
 		response["uid"] = ""

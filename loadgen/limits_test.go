@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/pem"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -161,6 +162,35 @@ func TestUnsentWhenStopped(t *testing.T) {
 	}
 	if s.Response.Min() < 1900 || s.Response.Max() < 51900 {
 		t.Errorf("they waited from %d to %d us", s.Response.Min(), s.Response.Max())
+	}
+}
+
+// TestLookupsShortOfFiles has errors of lookups, which keep nothing but the text of what went wrong.
+func TestLookupsShortOfFiles(t *testing.T) {
+	lookup := func(text string) error {
+		return fmt.Errorf("asking the webhook: %w", &net.DNSError{Err: text, Name: "webhook.example.com"})
+	}
+	if got := shortage(lookup("dial udp 192.0.2.1:53: socket: " + syscall.EMFILE.Error())); got != syscall.EMFILE.Error() {
+		t.Errorf("got %q, want %q", got, syscall.EMFILE.Error())
+	}
+	if got := shortage(lookup("no such host")); got != "" {
+		t.Errorf("a host that does not exist is put down to %q", got)
+	}
+}
+
+// TestStandstill has a webhook that holds all requests in flight until long after the end.
+func TestStandstill(t *testing.T) {
+	client := connect(t, webhook.Handler())
+	w := workload()
+	w.InFlight = 1
+	r := newRun(t.Context(), client, w)
+	defer r.clock.close()
+	r.began = time.Now().Add(-w.Duration - client.Endpoint().Timeout)
+	if _, stop := r.Pace(0, 0); stop {
+		t.Fatal("it stops though a request may be sent")
+	}
+	if _, stop := r.Pace(0, 1); !stop || r.cut != 1 || r.stopped.IsZero() {
+		t.Errorf("stop %t, cut at %d", stop, r.cut)
 	}
 }
 

@@ -129,6 +129,22 @@ func TestOpenRemovesWhatIsStale(t *testing.T) {
 	}
 }
 
+// TestOpenKeepsWhatTheRunDidNotWrite has files survive that some runs write, but not the one before.
+func TestOpenKeepsWhatTheRunDidNotWrite(t *testing.T) {
+	dir := t.TempDir()
+	mine := map[string]string{"apiserver.log": "mine", "latency.json": "mine", "latency.hgrm": "mine"}
+	fill(t, dir, mine)
+	r := sample(t)
+	r.Cluster, r.Load = nil, nil
+	if err := open(t, dir).Write(r); err != nil {
+		t.Fatal(err)
+	}
+	open(t, dir)
+	if got := list(t, dir); !maps.Equal(got, mine) {
+		t.Errorf("the folder has %v, want %v", names(got), names(mine))
+	}
+}
+
 // TestOpenKeepsWhatIsNotOurs has files survive that have the names of ours, but are known to be somebody else's or are
 // not known to be ours.
 func TestOpenKeepsWhatIsNotOurs(t *testing.T) {

@@ -189,6 +189,9 @@ func TestVersion(t *testing.T) {
 	if got := inside(t, "version"); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	if got, line := inside(t, "--version"), "crdconform "+toolVersion()+"\n"; got != line {
+		t.Errorf("--version: %q, want %q", got, line)
+	}
 	r := crdconform(t, "version")
 	r.exits(t, exitConforms)
 	if lines := strings.Split(r.out, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[0], "crdconform ") || len(lines[0]) == len("crdconform ") || lines[1] != strings.Split(want, "\n")[1] {

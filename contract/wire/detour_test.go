@@ -30,6 +30,9 @@ func TestRedirects(t *testing.T) {
 		switch r.URL.Path {
 		case "/308/nowhere":
 			http.Redirect(w, r, "https://me:secret@no-such-host.invalid/", status)
+		case "/307/malformed":
+			w.Header().Set("Location", "https://me:secret@host/%zz")
+			w.WriteHeader(status)
 		case "/307/loop":
 			http.Redirect(w, r, "/307/loop", status)
 		case "/307/without":
@@ -52,6 +55,10 @@ func TestRedirects(t *testing.T) {
 	}
 	if response := send("/307/without"); response.Err != nil || response.Status != 307 || response.RedirectedTo != "" {
 		t.Errorf("without a place: got %+v", response)
+	}
+	if response := send("/307/malformed"); response.Err == nil || !strings.Contains(response.Err.Error(), "it redirects to something that is no URL") ||
+		strings.Contains(response.Err.Error(), "secret") {
+		t.Errorf("to what is no URL: got %+v", response)
 	}
 	response := send("/308/nowhere")
 	if response.Err == nil || response.Status != 0 || response.RedirectedTo != "https://no-such-host.invalid/" ||
