@@ -22,7 +22,7 @@ run: build ## Check the embedded API server and load the reference webhook; repo
 
 .PHONY: test
 test: ## Run the project's own tests, with the race detector where there is a C compiler
-	@$(if $(RACE),,echo "no C compiler: the tests run without the race detector")
+	@$(if $(RACE),,echo "the tests run without the race detector (it wants a C compiler)")
 	$(GO) test $(RACE) -shuffle=on -timeout 20m ./...
 
 .PHONY: build
