@@ -322,6 +322,24 @@ const (
 	WebhookRequestPartialObjects ID = "webhook.request.partial-objects"
 	// WebhookRequestClientCertificate: A webhook may leave its clients unauthenticated.
 	WebhookRequestClientCertificate ID = "webhook.request.client-certificate"
+	// WebhookRequestConversionReviewVersions: The webhook converts in every version of ConversionReview that the definition lists and API servers know.
+	WebhookRequestConversionReviewVersions ID = "webhook.request.conversion-review-versions"
+	// WebhookRequestUnknownReviewVersion: A ConversionReview of a version that the webhook does not know is answered with an error.
+	WebhookRequestUnknownReviewVersion ID = "webhook.request.unknown-review-version"
+	// WebhookRequestMalformed: What is not a ConversionReview with a request is answered with an error.
+	WebhookRequestMalformed ID = "webhook.request.malformed"
+	// WebhookRequestSurvival: After malformed requests the webhook converts as before.
+	WebhookRequestSurvival ID = "webhook.request.survival"
+	// WebhookTransportCertificate: The certificate of the webhook is valid, for the name that API servers call, and signed by an authority in the caBundle.
+	WebhookTransportCertificate ID = "webhook.transport.certificate"
+	// WebhookTransportCertificateLifetime: The certificate of the webhook is renewed well before it expires.
+	WebhookTransportCertificateLifetime ID = "webhook.transport.certificate-lifetime"
+	// WebhookTransportTlsVersion: The webhook speaks TLS 1.2 or later.
+	WebhookTransportTlsVersion ID = "webhook.transport.tls-version"
+	// WebhookTransportHttp1: The webhook converts over HTTP/1.1.
+	WebhookTransportHttp1 ID = "webhook.transport.http1"
+	// WebhookTransportHttp2: A webhook that agrees to HTTP/2 converts over it.
+	WebhookTransportHttp2 ID = "webhook.transport.http2"
 	// WebhookResponseInTime: The webhook answers each request, and within the 30 seconds that the API server waits.
 	WebhookResponseInTime ID = "webhook.response.in-time"
 	// WebhookResponseHTTPStatus: The webhook responds with HTTP status 200.
@@ -366,14 +384,42 @@ const (
 	WebhookBatchIndependent ID = "webhook.batch.independent"
 	// WebhookBatchMixedVersions: The webhook converts a request whose objects are at several versions.
 	WebhookBatchMixedVersions ID = "webhook.batch.mixed-versions"
+	// WebhookBatchSizes: The webhook converts requests of 1, 2, 500 and 1500 objects.
+	WebhookBatchSizes ID = "webhook.batch.sizes"
+	// WebhookBatchEmpty: A request without objects is answered with success and no objects.
+	WebhookBatchEmpty ID = "webhook.batch.empty"
+	// WebhookBatchBadObject: A request with one object that cannot be converted fails as a whole, with a ConversionReview that says so.
+	WebhookBatchBadObject ID = "webhook.batch.bad-object"
 	// WebhookConversionDocumentedExample: The documents' request is converted to the objects of the documents' response, hostPort becoming host and port.
 	WebhookConversionDocumentedExample ID = "webhook.conversion.documented-example"
-	// WebhookConversionRoundTrip: An object that is converted to another version and back is the object that it was.
+	// WebhookConversionRoundTrip: An object that is converted to another version and back is the object that it was, but for what is declared lossy.
 	WebhookConversionRoundTrip ID = "webhook.conversion.round-trip"
 	// WebhookConversionSchema: Converted objects satisfy the schema of the version that they were converted to.
 	WebhookConversionSchema ID = "webhook.conversion.schema"
 	// WebhookConversionIntegers: Integers keep their value, up to the largest that 64 bits hold.
 	WebhookConversionIntegers ID = "webhook.conversion.integers"
+	// WebhookConversionAdditions: The way to another version and back adds no values to an object, besides defaults of the schema.
+	WebhookConversionAdditions ID = "webhook.conversion.additions"
+	// WebhookConversionPath: Converting to a third version by way of a second gives what converting directly gives.
+	WebhookConversionPath ID = "webhook.conversion.path"
+	// WebhookConversionIdentity: An object that is at the desired version already comes back as it is.
+	WebhookConversionIdentity ID = "webhook.conversion.identity"
+	// WebhookConversionPure: The same object converts to the same object each time, and however many are asked for at a time.
+	WebhookConversionPure ID = "webhook.conversion.pure"
+	// WebhookConversionGrowth: Objects do not grow when they are converted there and back many times.
+	WebhookConversionGrowth ID = "webhook.conversion.growth"
+	// WebhookConversionEdits: What a client of the other version has changed is still changed after the way back and forth.
+	WebhookConversionEdits ID = "webhook.conversion.edits"
+	// WebhookConversionValidation: Converted objects satisfy the limits, patterns, required fields and rules of the version that they were converted to.
+	WebhookConversionValidation ID = "webhook.conversion.validation"
+	// WebhookConversionStrings: Text keeps every character.
+	WebhookConversionStrings ID = "webhook.conversion.strings"
+	// WebhookConversionZeroValues: false, 0 and the empty string stay what they are where their absence would mean something else.
+	WebhookConversionZeroValues ID = "webhook.conversion.zero-values"
+	// WebhookConversionNulls: Objects with null in fields that allow it are converted.
+	WebhookConversionNulls ID = "webhook.conversion.nulls"
+	// WebhookConversionHuge: Objects as big as API servers store them are converted.
+	WebhookConversionHuge ID = "webhook.conversion.huge"
 	// WebhookFailureStatus: A conversion that cannot be done is answered with a ConversionReview whose response.result.status is Failed.
 	WebhookFailureStatus ID = "webhook.failure.status"
 	// WebhookFailureUID: The response to a conversion that failed copies request.uid too.
@@ -508,4 +554,34 @@ const (
 	LifecycleLegacyOptionalSchema ID = "lifecycle.legacy.optional-schema"
 	// LifecycleLegacyVersionsList: A definition lists its versions; they share one schema, and their order is that of discovery.
 	LifecycleLegacyVersionsList ID = "lifecycle.legacy.versions-list"
+	// ResourceCreateEveryVersion: Objects can be created at every served version, and the response has what was sent.
+	ResourceCreateEveryVersion ID = "resource.create.every-version"
+	// ResourceReadEveryVersion: An object can be read at every served version, and at the one that it was written at it has what was written.
+	ResourceReadEveryVersion ID = "resource.read.every-version"
+	// ResourceUpdateEveryVersion: An update at any version has its effect at all of them and takes nothing else away.
+	ResourceUpdateEveryVersion ID = "resource.update.every-version"
+	// ResourcePatchJSON: A JSON patch at any version has its effect at all of them and takes nothing else away.
+	ResourcePatchJSON ID = "resource.patch.json"
+	// ResourcePatchMerge: A merge patch at any version has its effect at all of them and takes nothing else away.
+	ResourcePatchMerge ID = "resource.patch.merge"
+	// ResourceApplyTwoManagers: Two managers that apply different fields at different versions do not disturb each other, applying the same again changes nothing, and what one gives up is gone while the other's stays.
+	ResourceApplyTwoManagers ID = "resource.apply.two-managers"
+	// ResourceApplyManagedFields: The record of who manages which fields survives writes at other versions, and a manager that moves to another version has one entry, at that one.
+	ResourceApplyManagedFields ID = "resource.apply.managed-fields"
+	// ResourceStatusEveryVersion: A status that is written at any version is read there as it was written, and no write of the spec at another version takes it away.
+	ResourceStatusEveryVersion ID = "resource.status.every-version"
+	// ResourceScaleEveryVersion: Replicas that are set by the scale subresource of one version are read by that of every other.
+	ResourceScaleEveryVersion ID = "resource.scale.every-version"
+	// ResourceWatchEveryVersion: A watch at any version sees each creation, change and deletion, with the object as a read at that version has it.
+	ResourceWatchEveryVersion ID = "resource.watch.every-version"
+	// ResourceListMixedStorage: Objects that are stored at different versions are listed together at every version, each with what was written.
+	ResourceListMixedStorage ID = "resource.list.mixed-storage"
+	// ResourceDeleteEveryVersion: Objects can be deleted at every version, and those with a finalizer are kept, readable everywhere, until it is removed at any version.
+	ResourceDeleteEveryVersion ID = "resource.delete.every-version"
+	// ResourceDeleteCollection: A request to delete all objects with a label, at any version, deletes all of them.
+	ResourceDeleteCollection ID = "resource.delete.collection"
+	// ResourceWriteNoOp: Writing back what was read, at any version, changes nothing that is stored.
+	ResourceWriteNoOp ID = "resource.write.no-op"
+	// ResourceWriteValidatedRead: An object that was read at any version can be written back as it is, and created anew.
+	ResourceWriteValidatedRead ID = "resource.write.validated-read"
 )

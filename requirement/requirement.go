@@ -4,7 +4,9 @@ package requirement
 
 import (
 	_ "embed"
+	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,6 +29,19 @@ func (id ID) Area() string {
 	return area
 }
 
+// Matches tells whether a pattern stands for the ID: the ID itself, a beginning of it that ends before a dot, or a pattern
+// with asterisks, of which each stands for any characters. It fails when the pattern is malformed.
+func (id ID) Matches(pattern string) (bool, error) {
+	if strings.ContainsAny(pattern, `*?[\`) {
+		like, err := path.Match(pattern, string(id))
+		if err != nil {
+			return false, errors.New("the pattern is malformed; use * for any characters")
+		}
+		return like, nil
+	}
+	return string(id) == pattern || strings.HasPrefix(string(id), pattern+"."), nil
+}
+
 // Level says how strictly a requirement binds, in the words of RFC 2119.
 type Level string
 
@@ -40,7 +55,8 @@ const (
 // Party is who a requirement binds.
 type Party string
 
-// The parties. A requirement that binds an author is advice: no server and no webhook can follow or break it.
+// The parties. A requirement that binds an author is advice: no server and no webhook can follow or break it, so it is
+// checked by a rule of lint, if at all.
 const (
 	Server  Party = "server"
 	Webhook Party = "webhook"
@@ -54,10 +70,11 @@ type Requirement struct {
 	Level     Level    `json:"level"`              // MUST, SHOULD or MAY
 	Binds     Party    `json:"binds"`              // server, webhook or author
 	Statement string   `json:"statement"`          // what has to hold
+	Why       string   `json:"why,omitempty"`      // what happens to users of the API server otherwise; for what binds webhooks
 	Source    []Source `json:"source"`             // where it is stated, at least one place
 	Since     Minor    `json:"since,omitzero"`     // first Kubernetes minor that it holds for, 1.16 when absent
 	Until     Minor    `json:"until,omitzero"`     // last Kubernetes minor that it holds for, open when absent
-	Untested  string   `json:"untested,omitempty"` // why no spec checks it
+	Untested  string   `json:"untested,omitempty"` // why nothing checks it
 	Obsolete  bool     `json:"obsolete,omitempty"` // documented once; Untested says what holds today
 	Note      string   `json:"note,omitempty"`     // where documents contradict each other or servers
 }
