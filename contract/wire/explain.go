@@ -19,14 +19,8 @@ const reachTimeout = 10 * time.Second
 // Reach tells why the webhook cannot be reached at all: a sentence with what to do, or nil when it can. An answer of any
 // kind over TLS will do.
 func (c *Client) Reach(ctx context.Context) error {
-	config := c.transport.TLSClientConfig.Clone()
-	if config.ServerName == "" {
-		host, _, err := net.SplitHostPort(c.address)
-		if err != nil {
-			return err
-		}
-		config.ServerName = host
-	}
+	config := c.config.Clone()
+	config.ServerName = c.serverName()
 	within, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	dialer := tls.Dialer{Config: config}
@@ -89,8 +83,41 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 		return fmt.Errorf("webhook %s: the TLS handshake took longer than %s", at, handshakeTimeout)
 	case timedOut(err):
 		return fmt.Errorf("webhook %s: no whole answer within %s", at, limit)
+	case isRefusal(err) || c.asked.Load() && isHangUp(err):
+		return fmt.Errorf("webhook %s: %s (%w)", at, c.refusal(err), err)
 	}
 	return fmt.Errorf("webhook %s: %w", at, err)
+}
+
+// isRefusal recognises that the webhook refused a TLS connection. crypto/tls does not export the type of its alerts, nor that
+// of what it says when the webhook chose a version that was not offered.
+func isRefusal(err error) bool {
+	var operation *net.OpError
+	return errors.As(err, &operation) && operation.Op == "remote error" ||
+		strings.Contains(err.Error(), "tls: server selected unsupported")
+}
+
+// isHangUp recognises that the webhook ended a connection with no word.
+func isHangUp(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// refusal says why the webhook may have refused a TLS connection, and what to do.
+func (c *Client) refusal(err error) string {
+	words := err.Error()
+	switch {
+	case strings.Contains(words, "protocol version"):
+		return "it speaks no version of TLS that API servers do; make it accept TLS 1.2 or 1.3"
+	case strings.Contains(words, "no application protocol") && c.endpoint.HTTP2:
+		return "it speaks neither HTTP/2 nor HTTP/1.1"
+	case strings.Contains(words, "no application protocol"):
+		return "it does not speak HTTP/1.1, which is all that API servers offer unless the URL is on localhost"
+	case c.asked.Load() && c.endpoint.ClientCertificate != nil:
+		return "it ended the connection after it was shown the client's certificate; check that it trusts the authority of that"
+	case c.asked.Load():
+		return "it asked for a certificate of the client and ended the connection; API servers have none for conversion webhooks, so do not insist on one"
+	}
+	return "it refused the TLS handshake; see its log for the reason"
 }
 
 // trusted says whom the client trusts.

@@ -16,6 +16,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/crdconform/crdconform/contract"
@@ -42,6 +43,10 @@ type Endpoint struct {
 	ServerName string
 	HTTP2      bool          // offer HTTP/2, as API servers do for URLs on localhost; HTTP/1.1 otherwise
 	Timeout    time.Duration // for one exchange with all its attempts; 0 for APIServerTimeout
+
+	// ClientCertificate is sent when the webhook asks for one. API servers have none for conversion webhooks. It holds a
+	// private key, so it belongs into no report or log.
+	ClientCertificate *tls.Certificate `json:"-"`
 }
 
 // Client sends requests to one webhook. It is safe for use by many goroutines.
@@ -51,6 +56,8 @@ type Client struct {
 	address   string        // host:port to connect to
 	limit     int64         // on the size of a response
 	patience  time.Duration // of Reach
+	config    *tls.Config   // of every handshake, but for its ServerName
+	asked     atomic.Bool   // whether the webhook ever asked for a certificate of the client
 	transport *http.Transport
 	http      *http.Client
 }
@@ -83,15 +90,36 @@ func Connect(e Endpoint) (*Client, error) {
 	// API servers tidy the path up: a slash at its end is lost.
 	u.Path, u.RawPath, u.RawQuery = path.Join("/", u.Path), "", timeoutQuery
 	c.target = u.String()
+	c.config = &tls.Config{RootCAs: roots, ServerName: e.ServerName, MinVersion: tls.VersionTLS12, GetClientCertificate: c.identify}
+	c.config.NextProtos = []string{"http/1.1"}
+	if e.HTTP2 {
+		c.config.NextProtos = []string{"h2", "http/1.1"}
+	}
 	c.transport = &http.Transport{
 		DialContext:         c.dialer(net.JoinHostPort(e.ServerName, port)),
-		TLSClientConfig:     &tls.Config{RootCAs: roots, ServerName: e.ServerName, MinVersion: tls.VersionTLS12},
+		TLSClientConfig:     c.config.Clone(),
 		Protocols:           protocols,
 		MaxIdleConnsPerHost: 1 << 16,
 		TLSHandshakeTimeout: handshakeTimeout,
 	}
 	c.http = &http.Client{Transport: c.transport}
 	return c, nil
+}
+
+// With returns another client, for the endpoint as change leaves a copy of it. It fails as Connect does.
+func (c *Client) With(change func(*Endpoint)) (*Client, error) {
+	e := c.endpoint
+	change(&e)
+	return Connect(e)
+}
+
+// identify returns the certificate of the client, or an empty one, to a webhook that asks for one.
+func (c *Client) identify(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	c.asked.Store(true)
+	if c.endpoint.ClientCertificate == nil {
+		return new(tls.Certificate), nil
+	}
+	return c.endpoint.ClientCertificate, nil
 }
 
 // dialer returns a function that connects to the webhook whenever it is asked to connect to the service.
@@ -176,32 +204,51 @@ func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
 	within, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		answer, pause, again := c.attempt(within, body, attempt <= maxRetries)
+		answer, pause, again := c.exchange(within, http.MethodPost, Header(), body, attempt <= maxRetries)
 		if again {
 			if answer.Err = wait(within, pause); answer.Err == nil {
 				continue
 			}
 		}
 		answer.Attempts = attempt
-		switch {
-		case answer.Err != nil && ctx.Err() != nil:
-			answer.Interrupted, answer.Err = true, interruption(ctx)
-		case answer.Err != nil:
-			answer.TimedOut = timedOut(answer.Err)
-			answer.Err = c.explain(answer.Err, answer.RedirectedTo, c.endpoint.Timeout)
-		}
-		return answer
+		return c.outcome(ctx, answer)
 	}
 }
 
-// attempt sends one request. When the webhook wants to be asked again, and may be, it returns true and the time to wait
+// SendRaw sends one request with another method, header and body than API servers send, to see what a webhook makes of it:
+// a GET, a wrong Content-Type, half of a body. The header replaces all of Header; nil stands for Header as it is. It asks once
+// only, and otherwise does as Send does.
+func (c *Client) SendRaw(ctx context.Context, method string, header http.Header, body []byte) contract.Response {
+	within, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
+	defer cancel()
+	if header == nil {
+		header = Header()
+	}
+	answer, _, _ := c.exchange(within, method, header, body, false)
+	answer.Attempts = 1
+	return c.outcome(ctx, answer)
+}
+
+// outcome explains why a response is not whole, if it is not, to the caller whose context it is.
+func (c *Client) outcome(ctx context.Context, answer contract.Response) contract.Response {
+	switch {
+	case answer.Err != nil && ctx.Err() != nil:
+		answer.Interrupted, answer.Err = true, interruption(ctx)
+	case answer.Err != nil:
+		answer.TimedOut = timedOut(answer.Err)
+		answer.Err = c.explain(answer.Err, answer.RedirectedTo, c.endpoint.Timeout)
+	}
+	return answer
+}
+
+// exchange sends one request. When the webhook wants to be asked again, and may be, it returns true and the time to wait
 // before that.
-func (c *Client) attempt(ctx context.Context, body []byte, again bool) (contract.Response, time.Duration, bool) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.target, bytes.NewReader(body))
+func (c *Client) exchange(ctx context.Context, method string, header http.Header, body []byte, again bool) (contract.Response, time.Duration, bool) {
+	request, err := http.NewRequestWithContext(ctx, method, c.target, bytes.NewReader(body))
 	if err != nil {
 		return contract.Response{Err: err}, 0, false
 	}
-	request.Header = Header()
+	request.Header = header
 	response, err := c.http.Do(request)
 	if response == nil {
 		return contract.Response{Err: err, RedirectedTo: c.elsewhere(err)}, 0, false
