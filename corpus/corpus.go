@@ -3,20 +3,16 @@
 package corpus
 
 import (
-	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/fixtures"
 )
@@ -30,15 +26,21 @@ type Corpus struct {
 	// Documented tells that these are the CronTabs of the documents, of which it is known what they convert to.
 	Documented bool
 
+	// Definition is nil when only samples are known.
+	Definition *Definition
+
 	samples map[string][]*unstructured.Unstructured // by version
 }
 
 // CronTabs returns the documented CronTabs, and one like them, at each of the versions. They are known at v1alpha1,
 // v1beta1 and v1; any other panics.
 func CronTabs(versions ...string) Corpus {
-	c := Corpus{Group: "example.com", Kind: "CronTab", Versions: versions, Documented: true, samples: map[string][]*unstructured.Unstructured{}}
+	c := Corpus{
+		Group: "example.com", Kind: "CronTab", Versions: versions, Documented: true,
+		Definition: documented(versions), samples: map[string][]*unstructured.Unstructured{},
+	}
 	for _, version := range versions {
-		shape := map[string]string{"v1alpha1": "v1beta1", "v1beta1": "v1beta1", "v1": "v1"}[version]
+		shape := shapeOf(version)
 		other := fixtures.RemoteCronTab.At(shape)
 		other.SetName("other-crontab")
 		if shape == "v1" {
@@ -57,78 +59,85 @@ func CronTabs(versions ...string) Corpus {
 	return c
 }
 
-// Read reads samples from a stream of YAML or JSON documents: custom resources of one kind, at two versions or more, or
-// lists of them. It fails when they are not, and says which document is to blame.
-func Read(r io.Reader) (Corpus, error) {
-	c := Corpus{samples: map[string][]*unstructured.Unstructured{}}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(r))
-	for n := 1; ; n++ {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return Corpus{}, fmt.Errorf("document %d: %w", n, err)
-		}
-		if err := read(&c, document); err != nil {
-			return Corpus{}, fmt.Errorf("document %d: %w", n, err)
-		}
+// shapeOf returns the documents' version whose schema a version of the CronTabs has.
+func shapeOf(version string) string {
+	return map[string]string{"v1alpha1": "v1beta1", "v1beta1": "v1beta1", "v1": "v1"}[version]
+}
+
+// documented returns the definition of what the reference webhook converts, with some versions, of which the first is
+// stored.
+func documented(versions []string) *Definition {
+	crd := fixtures.Reference.New()
+	crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return !slices.Contains(versions, v.Name)
+	})
+	for i := range crd.Spec.Versions {
+		crd.Spec.Versions[i].Storage = i == 0
 	}
-	switch len(c.Versions) {
-	case 0:
-		return Corpus{}, errors.New("there are no objects; a conversion needs some at two versions")
-	case 1:
-		return Corpus{}, fmt.Errorf("all objects are at %s, and a conversion needs two versions; add an object at another version", c.Versions[0])
+	d, err := NewDefinition(crd)
+	if err != nil {
+		panic(fmt.Sprintf("corpus: %v", err)) // it is part of the program
+	}
+	return d
+}
+
+// New returns the corpus of a definition with a user's samples, of which there may be none. Every sample must be at one
+// of the definition's versions and valid there, and the definition must have two versions. Objects that only the schemas
+// tell of come from Definition.Generator.
+func New(d *Definition, samples []*unstructured.Unstructured) (Corpus, error) {
+	spec := d.CRD.Spec
+	c := Corpus{
+		Group: spec.Group, Kind: spec.Names.Kind, Versions: d.Versions(),
+		Definition: d, samples: map[string][]*unstructured.Unstructured{},
+	}
+	if len(c.Versions) < 2 {
+		return Corpus{}, fmt.Errorf("definition %s has only the version %s that is served or stored, and a conversion needs two", d.Name(), c.Versions[0])
+	}
+	for _, sample := range samples {
+		if err := c.Add(sample); err != nil {
+			return Corpus{}, err
+		}
 	}
 	return c, nil
 }
 
-// read puts what a document has into a corpus: an object, a list of objects, or nothing.
-func read(c *Corpus, document []byte) error {
-	raw, err := yaml.YAMLToJSON(document)
-	if err != nil {
-		return fmt.Errorf("it is no YAML: %w", err)
+// Add adds a sample to the corpus of a definition. It fails where New would.
+func (c Corpus) Add(sample *unstructured.Unstructured) error {
+	if err := c.Definition.judge(sample); err != nil {
+		return fmt.Errorf("sample %s: %w", sampleName(sample), err)
 	}
-	if string(raw) == "null" {
-		return nil // it has comments only
-	}
-	object := &unstructured.Unstructured{}
-	if err := object.UnmarshalJSON(raw); err != nil {
-		return fmt.Errorf("it is no Kubernetes object, which has an apiVersion and a kind: %w", err)
-	}
-	if !object.IsList() {
-		return add(c, object)
-	}
-	return object.EachListItem(func(item runtime.Object) error {
-		one, ok := item.(*unstructured.Unstructured)
-		if !ok {
-			return fmt.Errorf("an item of the list is a %T", item)
-		}
-		return add(c, one)
-	})
+	version := sample.GroupVersionKind().Version
+	c.samples[version] = append(c.samples[version], complete(sample.DeepCopy(), len(c.samples[version])))
+	return nil
 }
 
-// add puts an object into a corpus.
-func add(c *Corpus, object *unstructured.Unstructured) error {
-	gvk := object.GroupVersionKind()
-	switch {
-	case gvk.Group == "" || object.GetName() == "":
-		return errors.New("it is not a custom resource; it needs an apiVersion of the form group/version and a metadata.name")
-	case c.Kind == "":
-		c.Group, c.Kind = gvk.Group, gvk.Kind
-	case gvk.GroupKind() != schema.GroupKind{Group: c.Group, Kind: c.Kind}:
-		return fmt.Errorf("it is a %s of %s, and the ones before are %s of %s; check one kind at a time", gvk.Kind, gvk.Group, c.Kind, c.Group)
+// sampleName is the version and the name of a sample, for messages.
+func sampleName(sample *unstructured.Unstructured) string {
+	return fmt.Sprintf("%s %q", sample.GetAPIVersion(), sample.GetName())
+}
+
+// judge tells what is wrong with a sample.
+func (d *Definition) judge(sample *unstructured.Unstructured) error {
+	if err := customResource(sample); err != nil {
+		return err
 	}
-	for _, field := range []string{"labels", "annotations"} {
-		if _, _, err := unstructured.NestedStringMap(object.Object, "metadata", field); err != nil {
-			return fmt.Errorf("%s has %s that are not all strings; put the values into quotes: %w", object.GetName(), field, err)
-		}
+	gvk := sample.GroupVersionKind()
+	if gvk.Group != d.CRD.Spec.Group || gvk.Kind != d.CRD.Spec.Names.Kind {
+		return fmt.Errorf("it is a %s of %s, and definition %s is for %s of %s; check one kind at a time", gvk.Kind, gvk.Group, d.Name(), d.CRD.Spec.Names.Kind, d.CRD.Spec.Group)
 	}
-	if !slices.Contains(c.Versions, gvk.Version) {
-		c.Versions = append(c.Versions, gvk.Version)
+	if !d.has(gvk.Version) {
+		return fmt.Errorf("definition %s does not serve or store the version %s, only %s; change its apiVersion", d.Name(), gvk.Version, strings.Join(d.Versions(), ", "))
 	}
-	c.samples[gvk.Version] = append(c.samples[gvk.Version], complete(object, len(c.samples[gvk.Version])))
-	return nil
+	problems := d.Schema(gvk.Version).Problems(sample.Object)
+	if len(problems) == 0 {
+		return nil
+	}
+	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.String(), b.String()) })
+	more := ""
+	if len(problems) > 1 {
+		more = fmt.Sprintf(" (and %d more)", len(problems)-1)
+	}
+	return fmt.Errorf("it is not as the schema of %s wants it: %s%s", gvk.Version, problems[0], more)
 }
 
 // complete gives an object the metadata that every object from an API server has.
@@ -185,14 +194,7 @@ func (c Corpus) Objects(version string) []*unstructured.Unstructured {
 
 // Batch returns n objects at a version: the samples over and over, each with a name and a UID of its own.
 func (c Corpus) Batch(version string, n int) []*unstructured.Unstructured {
-	batch := make([]*unstructured.Unstructured, 0, n)
-	for i := range n {
-		object := c.samples[version][i%len(c.samples[version])].DeepCopy()
-		object.SetName(fmt.Sprintf("%s-%d", object.GetName(), i))
-		_ = unstructured.SetNestedField(object.Object, uid(object, i), "metadata", "uid")
-		batch = append(batch, object)
-	}
-	return batch
+	return Multiply(c.samples[version], n)
 }
 
 // JSON renders objects for a request.
