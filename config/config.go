@@ -1,0 +1,259 @@
+// Package config is the configuration file of crdconform, crdconform.yaml: what it may say, what holds when it says
+// nothing, and where it is wrong. Whatever is wrong in a file is told with file, line and column.
+package config
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+//go:generate go run ./generate
+
+// FileName is the name of the file that is looked for when none is given.
+const FileName = "crdconform.yaml"
+
+// APIVersion and Kind are what every configuration file begins with.
+const (
+	APIVersion = "crdconform.dev/v1alpha1"
+	Kind       = "Config"
+)
+
+// Config is a configuration file. File names in it are as they were written; Path says what they mean.
+type Config struct {
+	// Version of this file's form: crdconform.dev/v1alpha1.
+	APIVersion string `json:"apiVersion" jsonschema:"required,enum=crdconform.dev/v1alpha1"`
+	// Kind of this file: Config.
+	Kind string `json:"kind" jsonschema:"required,enum=Config"`
+	// Files with CustomResourceDefinitions: names, patterns such as *.yaml, or folders; relative to the folder of this file.
+	CRDs []string `json:"crds"`
+	// Files with custom resources to convert besides generated ones, written like crds.
+	Samples []string `json:"samples"`
+	// The webhook to check.
+	Webhook Webhook `json:"webhook"`
+	// Fields that conversions are known to lose.
+	Lossy []Lossy `json:"lossy"`
+	// Requirements that are known to fail. One that passes fails the run.
+	KnownFailing []KnownFailing `json:"knownFailing"`
+	// Check only these requirements: IDs, beginnings of IDs such as webhook.response, or patterns such as *.uid. All when empty.
+	Filter []string `json:"filter"`
+	// Leave these requirements out, written like filter.
+	Skip []string `json:"skip"`
+	// Whether what API servers tolerate fails the run as well. The default is false.
+	Strict bool `json:"strict"`
+	// API server for the checks that need one: embedded, or none to leave those checks out. The default is embedded.
+	Cluster Cluster `json:"cluster" jsonschema:"enum=embedded,enum=none"`
+	// How objects are generated.
+	Generate Generate `json:"generate"`
+	// Folder to write the reports to, relative to the folder of this file. The default is crdconform-report.
+	ReportDir string `json:"reportDir" jsonschema:"minLength=1"`
+	// Load to send.
+	Load Load `json:"load"`
+	// What response times and errors the load test allows.
+	Objectives Objectives `json:"objectives"`
+
+	source *source // nil when there is no file
+}
+
+// Webhook is the webhook under test: where it is, or how to start it. At most one of url, fromCRD, command and reference
+// can be given; without any of them the command line has to say it.
+type Webhook struct {
+	// URL of the webhook, https://host:port/path.
+	URL string `json:"url,omitempty" jsonschema:"pattern=^https://"`
+	// Where, and with which certificates, each definition's own spec.conversion says. Written as {} when nothing is to be added.
+	FromCRD *FromCRD `json:"fromCRD,omitempty"`
+	// A program to start that serves the webhook.
+	Command *Command `json:"command,omitempty"`
+	// The built-in webhook for the CronTabs of the documents.
+	Reference *Reference `json:"reference,omitempty"`
+	// File with the certificates to verify the webhook by, in PEM. With url, those of the system when missing; with fromCRD it
+	// takes the place of caBundle.
+	CAFile string `json:"caFile,omitempty"`
+	// Name to verify the webhook's certificate against, such as widgets.system.svc; the host of the URL when missing.
+	ServerName string `json:"serverName,omitempty"`
+	// Certificate to show to a webhook that asks for one.
+	ClientCertificate ClientCertificate `json:"clientCertificate,omitzero"`
+	// Whether to use HTTP/2, as API servers do for URLs on localhost. The default is false: HTTP/1.1.
+	HTTP2 bool `json:"http2"`
+	// How long to wait for a response. The default is 30s, as API servers wait.
+	Timeout Duration `json:"timeout"`
+}
+
+// FromCRD takes the webhook from each definition's own spec.conversion.
+type FromCRD struct {
+	// Where the service is reached from here, host:port, such as localhost:9443 of a kubectl port-forward.
+	Address string `json:"address,omitempty"`
+}
+
+// Command is a program that serves a conversion webhook. In args and env, {certs} stands for a folder with tls.crt, tls.key
+// and ca.crt, {port} and {host} for where to serve, {kubeconfig} for a file that leads to the API server.
+type Command struct {
+	// The program and its arguments. A program with a slash in its name is relative to dir.
+	Args []string `json:"args" jsonschema:"required,minItems=1"`
+	// Environment variables to add.
+	Env map[string]string `json:"env,omitempty"`
+	// Folder to start the program in, relative to the folder of this file. The default is that folder.
+	Dir string `json:"dir"`
+	// Path of the webhook's URL. The default is /convert.
+	Path string `json:"path" jsonschema:"pattern=^/"`
+	// How long the program may take until it serves. The default is 60s.
+	ReadyTimeout Duration `json:"readyTimeout"`
+	// A name for the certificate besides localhost, such as widgets.system.svc; the webhook is then verified against it.
+	ServerName string `json:"serverName,omitempty"`
+}
+
+// Reference is the built-in webhook for the CronTabs of the documents.
+type Reference struct {
+	// Promises that it is to break, for trying out what is then reported; "crdconform serve --help" lists them.
+	Faults []string `json:"faults"`
+}
+
+// ClientCertificate names the files of a client certificate. Both are needed.
+type ClientCertificate struct {
+	// File with the certificate, in PEM.
+	CertFile string `json:"certFile" jsonschema:"required,minLength=1"`
+	// File with its private key, in PEM.
+	KeyFile string `json:"keyFile" jsonschema:"required,minLength=1"`
+}
+
+// Lossy is a field that conversions are known to lose.
+type Lossy struct {
+	// The field with all below it, such as spec.legacy[*].mode: [*] for any item of a list, * for any key, ['a/b'] for a key
+	// with dots or slashes.
+	Path Pattern `json:"path" jsonschema:"required"`
+	// Group of the definition; any when missing.
+	Group string `json:"group,omitempty"`
+	// Kind of the objects; any when missing.
+	Kind string `json:"kind,omitempty"`
+	// Version of the objects that lose the field; any when missing.
+	From string `json:"from,omitempty"`
+	// Version that they are converted to and back from; any when missing.
+	Through string `json:"through,omitempty"`
+	// Why the loss is right, for the report.
+	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
+}
+
+// Matches tells whether a loss is known: of the field at a path such as spec.legacy[3].mode, of an object of the group and
+// kind at the version from, on its way to the version through and back.
+func (l Lossy) Matches(group, kind, from, through, path string) bool {
+	for _, pair := range [][2]string{{l.Group, group}, {l.Kind, kind}, {l.From, from}, {l.Through, through}} {
+		if pair[0] != "" && pair[0] != pair[1] {
+			return false
+		}
+	}
+	return l.Path.Matches(path)
+}
+
+// KnownFailing is a requirement that is known to fail.
+type KnownFailing struct {
+	// ID of the requirement, such as webhook.response.uid.
+	ID string `json:"id" jsonschema:"required"`
+	// Why it fails, for the report.
+	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
+}
+
+// Cluster is a sort of API server to run checks against.
+type Cluster string
+
+// The sorts of clusters.
+const (
+	Embedded Cluster = "embedded"
+	None     Cluster = "none" // leave out what needs an API server
+)
+
+// Generate says how objects are generated from the schemas.
+type Generate struct {
+	// Objects for each version. The default is 50; 0 for samples only.
+	Objects int `json:"objects" jsonschema:"minimum=0,maximum=100000"`
+	// Seed of all random choices, to repeat a run. The default is 0: a new one in each run.
+	Seed int64 `json:"seed"`
+}
+
+// Load is what the load test sends.
+type Load struct {
+	// Requests a second. The default is 100.
+	Rate float64 `json:"rate" jsonschema:"exclusiveMinimum=0,maximum=1000000"`
+	// How long to send. The default is 0s: no load test.
+	Duration Duration `json:"duration"`
+	// Objects in a request. The default is 10.
+	Batch int `json:"batch" jsonschema:"minimum=1,maximum=100000"`
+}
+
+// Objectives is what the load test allows. Response times are counted from when a request was due. 0s is no objective.
+type Objectives struct {
+	// Longest response time of the fastest half of the requests.
+	P50 Duration `json:"p50"`
+	// Longest response time of the fastest 90 % of the requests.
+	P90 Duration `json:"p90"`
+	// Longest response time of the fastest 99 % of the requests.
+	P99 Duration `json:"p99"`
+	// Longest response time of the fastest 99.9 % of the requests.
+	P999 Duration `json:"p99.9"`
+	// Longest response time of all.
+	Max Duration `json:"max"`
+	// Share of requests that may fail, from 0 to 1. The default is 0.
+	Errors float64 `json:"errors" jsonschema:"minimum=0,maximum=1"`
+}
+
+// Default returns what holds where a file says nothing.
+func Default() Config {
+	return Config{
+		APIVersion: APIVersion,
+		Kind:       Kind,
+		Webhook:    Webhook{Timeout: Duration{30 * time.Second}},
+		Cluster:    Embedded,
+		Generate:   Generate{Objects: 50},
+		ReportDir:  "crdconform-report",
+		Load:       Load{Rate: 100, Batch: 10},
+	}
+}
+
+// defaultCommand returns what holds where the section webhook.command says nothing.
+func defaultCommand() Command {
+	return Command{Dir: ".", Path: "/convert", ReadyTimeout: Duration{60 * time.Second}}
+}
+
+// Source returns the key that says where the webhook is: url, fromCRD, command or reference; nothing when there is none.
+func (w Webhook) Source() string {
+	if sources := w.sources(); len(sources) > 0 {
+		return sources[0]
+	}
+	return ""
+}
+
+func (w Webhook) sources() []string {
+	var sources []string
+	if w.URL != "" {
+		sources = append(sources, "url")
+	}
+	if w.FromCRD != nil {
+		sources = append(sources, "fromCRD")
+	}
+	if w.Command != nil {
+		sources = append(sources, "command")
+	}
+	if w.Reference != nil {
+		sources = append(sources, "reference")
+	}
+	return sources
+}
+
+// Path returns what a file name in the configuration means: names are relative to the folder of the file that they are in.
+// A name that is absolute or empty, and every name of a configuration that was not read from a file, stays as it is.
+func (c Config) Path(name string) string {
+	if name == "" || filepath.IsAbs(name) || c.source == nil {
+		return name
+	}
+	return filepath.Join(filepath.Dir(c.source.name), name)
+}
+
+// Origin says where the value of a key such as webhook.url or knownFailing[0].id comes from: "crdconform.yaml:7", or
+// "default" when no file says it.
+func (c Config) Origin(path string) string {
+	if c.source != nil {
+		if p, found := c.source.positions[path]; found {
+			return fmt.Sprintf("%s:%d", c.source.name, p.line)
+		}
+	}
+	return "default"
+}

@@ -1,0 +1,31 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Duration is a span of time, written as in 50ms, 30s or 1m30s.
+type Duration struct{ time.Duration }
+
+// MarshalText writes the duration as 1m30s.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// UnmarshalText reads a duration. It fails when there is no unit, or when the duration is negative.
+func (d *Duration) UnmarshalText(text []byte) error {
+	s := string(text)
+	parsed, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		if _, err := strconv.ParseFloat(s, 64); err == nil {
+			return fmt.Errorf("%q has no unit; write %ss for seconds or %sms for milliseconds", s, s, s)
+		}
+		return fmt.Errorf("%q is not a duration; write it as 500ms, 30s or 1m30s", s)
+	case strings.HasPrefix(s, "-"):
+		return fmt.Errorf("%q is less than nothing; a duration is 0s or more", s)
+	}
+	d.Duration = parsed
+	return nil
+}

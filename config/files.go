@@ -1,0 +1,102 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// CRDFiles returns the files that crds stands for, sorted and without duplicates. A folder stands for the files in it that
+// end in .yaml, .yml or .json. It fails when a name or a pattern stands for no file at all, and says which.
+func (c Config) CRDFiles() ([]string, error) { return c.files("crds", c.CRDs) }
+
+// SampleFiles returns the files that samples stands for, like CRDFiles.
+func (c Config) SampleFiles() ([]string, error) { return c.files("samples", c.Samples) }
+
+func (c Config) files(key string, names []string) ([]string, error) {
+	var all []string
+	var problems []*ProblemError
+	for i, name := range names {
+		files, err := expand(c.Path(name), c.pattern(name))
+		if err != nil {
+			problems = append(problems, c.at(item(key, i), err.Error()))
+		}
+		all = append(all, files...)
+	}
+	if len(problems) > 0 {
+		return nil, joined(problems)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// Expand returns the files that a name stands for, sorted: a file, a folder with .yaml, .yml and .json files in it, or a
+// pattern such as *.yaml for any of these. It fails when there is none.
+func Expand(name string) ([]string, error) { return expand(name, name) }
+
+// pattern returns what is to be looked for in the place of Path: signs of patterns in the folder of the file stand for
+// themselves.
+func (c Config) pattern(name string) string {
+	if c.source == nil || filepath.IsAbs(name) {
+		return name
+	}
+	folder := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(filepath.Dir(c.source.name))
+	return filepath.Join(folder, name)
+}
+
+func expand(name, pattern string) ([]string, error) {
+	found := []string{name}
+	if _, err := os.Stat(name); err != nil { // a name that exists is no pattern, whatever is in it
+		if found, err = filepath.Glob(pattern); err != nil {
+			return nil, fmt.Errorf("%q is not a pattern; a [ needs a ]", name)
+		}
+	}
+	var files []string
+	for _, one := range found {
+		more, err := opened(filepath.Clean(one))
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, more...)
+	}
+	switch {
+	case len(files) > 0:
+		slices.Sort(files)
+		return slices.Compact(files), nil
+	case len(found) > 0:
+		return nil, fmt.Errorf("there is no .yaml, .yml or .json file in %s", name)
+	case strings.ContainsAny(name, `*?[`):
+		return nil, fmt.Errorf("no file matches %s", name)
+	}
+	return nil, fmt.Errorf("there is no file %s", name)
+}
+
+// opened returns a file, or the files in a folder.
+func opened(name string) ([]string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		return []string{name}, nil
+	}
+	entries, err := os.ReadDir(name)
+	if err != nil {
+		return nil, err
+	}
+	var files []string
+	for _, entry := range entries {
+		path := filepath.Join(name, entry.Name())
+		// What cannot be looked at is kept, so that reading it says why.
+		if info, err := os.Stat(path); err == nil && info.IsDir() {
+			continue
+		}
+		switch filepath.Ext(entry.Name()) {
+		case ".yaml", ".yml", ".json":
+			files = append(files, path)
+		}
+	}
+	return files, nil
+}

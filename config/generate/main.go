@@ -1,0 +1,84 @@
+// Command generate writes schema.json of package config from the types of the configuration and what their comments say.
+// Run it by "go generate ./config".
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/crdconform/crdconform/config"
+)
+
+func main() {
+	schema, err := render()
+	if err == nil {
+		err = os.WriteFile("schema.json", schema, 0o644)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "generate:", err)
+		os.Exit(1)
+	}
+}
+
+// render makes the schema. It reads the comments from the folder that it runs in, which has to be that of package config.
+func render() ([]byte, error) {
+	r := &jsonschema.Reflector{RequiredFromJSONSchemaTags: true, ExpandedStruct: true, Mapper: mapped}
+	if err := r.AddGoComments("github.com/crdconform/crdconform/config", ".", jsonschema.WithFullComment()); err != nil {
+		return nil, err
+	}
+	for name, comment := range r.CommentMap {
+		r.CommentMap[name] = strings.Join(strings.Fields(comment), " ")
+	}
+	schema := r.Reflect(config.Config{})
+	schema.ID = config.SchemaURL
+	schema.Title = "Configuration of crdconform"
+	schema.Description = "Configuration of crdconform, " + config.FileName + "."
+	schema.Definitions["Webhook"].OneOf = sources()
+	text, err := json.MarshalIndent(schema, "", "  ")
+	return append(text, '\n'), err
+}
+
+// mapped returns the schemas of types that are written as text.
+func mapped(t reflect.Type) *jsonschema.Schema {
+	switch t {
+	case reflect.TypeFor[config.Duration]():
+		return &jsonschema.Schema{
+			Type:     "string",
+			Pattern:  `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`,
+			Examples: []any{"500ms", "30s", "1m30s"},
+		}
+	case reflect.TypeFor[config.Pattern]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^[^.]`, Examples: []any{"spec.list[*].name", "metadata.annotations['example.com/a']"}}
+	}
+	return nil
+}
+
+// sources returns a schema for each way to say where the webhook is, and one for none: one of them has to fit.
+func sources() []*jsonschema.Schema {
+	refused := map[string][]string{
+		"url":       nil,
+		"fromCRD":   nil,
+		"command":   {"caFile", "serverName"},
+		"reference": {"caFile", "serverName", "clientCertificate"},
+	}
+	all := []string{"url", "fromCRD", "command", "reference"}
+	var given []*jsonschema.Schema
+	var schemas []*jsonschema.Schema
+	for _, source := range all {
+		one := &jsonschema.Schema{Required: []string{source}}
+		given = append(given, &jsonschema.Schema{Required: []string{source}})
+		if len(refused[source]) > 0 {
+			one.Properties = jsonschema.NewProperties()
+		}
+		for _, key := range refused[source] {
+			one.Properties.Set(key, jsonschema.FalseSchema)
+		}
+		schemas = append(schemas, one)
+	}
+	return append(schemas, &jsonschema.Schema{Not: &jsonschema.Schema{AnyOf: given}})
+}

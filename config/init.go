@@ -1,0 +1,163 @@
+package config
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+)
+
+// File is a file with definitions, for Init.
+type File struct {
+	Name  string // for messages
+	Entry string // how the configuration is to name it, such as its folder; Name when empty
+	Data  []byte // YAML or JSON, any number of documents; other objects than definitions are passed over
+}
+
+// Init returns a configuration file for definitions, with comments that say what else can be written. It guesses the webhook
+// from spec.conversion. It fails when there is no definition in what an entry names, or one that it cannot read.
+func Init(files []File) ([]byte, error) {
+	if len(files) == 0 {
+		return nil, errors.New("there is no file; give those with your CustomResourceDefinitions")
+	}
+	var all []definition
+	var entries []string
+	filled := map[string]bool{}
+	for _, file := range files {
+		found, err := definitionsIn(file.Data)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file.Name, err)
+		}
+		entry := cmp.Or(file.Entry, file.Name)
+		if !slices.Contains(entries, entry) {
+			entries = append(entries, entry)
+		}
+		filled[entry] = filled[entry] || len(found) > 0
+		all = append(all, found...)
+	}
+	for _, entry := range entries {
+		if !filled[entry] {
+			return nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it", entry)
+		}
+	}
+	return []byte(skeleton(entries, all)), nil
+}
+
+// definition is a CustomResourceDefinition, as far as it matters here.
+type definition struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec struct {
+		Versions   []version                                 `json:"versions"`
+		Conversion *apiextensionsv1.CustomResourceConversion `json:"conversion"`
+	} `json:"spec"`
+
+	Items []runtime.RawExtension `json:"items"` // of a list
+}
+
+type version struct {
+	Name    string `json:"name"`
+	Served  bool   `json:"served"`
+	Storage bool   `json:"storage"`
+}
+
+// definitionsIn returns the definitions in the documents of a file.
+func definitionsIn(data []byte) ([]definition, error) {
+	var all []definition
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff")))))
+	for n := 1; ; n++ {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		var found []definition
+		if err == nil {
+			found, err = definitionsOf(document)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", n, err)
+		}
+		all = append(all, found...)
+	}
+}
+
+// definitionsOf returns the definition that an object is, or those in a list.
+func definitionsOf(object []byte) ([]definition, error) {
+	var kind struct {
+		metav1.TypeMeta `json:",inline"`
+	}
+	if err := yaml.Unmarshal(object, &kind); err != nil {
+		return nil, fmt.Errorf("it is not a Kubernetes object in YAML: %w", err)
+	}
+	isList := strings.HasSuffix(kind.Kind, "List")
+	if kind.Kind != "CustomResourceDefinition" && !isList {
+		return nil, nil
+	}
+	var d definition
+	if err := yaml.Unmarshal(object, &d); err != nil {
+		return nil, fmt.Errorf("it is not a %s that API servers would read: %w", kind.Kind, err)
+	}
+	if !isList {
+		return []definition{d}, d.check()
+	}
+	var all []definition
+	for i, one := range d.Items {
+		found, err := definitionsOf(one.Raw)
+		if err != nil {
+			return nil, fmt.Errorf("item %d: %w", i+1, err)
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}
+
+func (d definition) check() error {
+	switch {
+	case d.APIVersion != "apiextensions.k8s.io/v1":
+		return fmt.Errorf("definition %q has the apiVersion %q; API servers read apiextensions.k8s.io/v1 only since 1.22, convert it to that", d.Name, d.APIVersion)
+	case d.Name == "" || len(d.Spec.Versions) == 0:
+		return fmt.Errorf("definition %q has no name or no spec.versions; \"crdconform lint\" says what else it lacks", d.Name)
+	}
+	return nil
+}
+
+// versions describes the versions, such as "v1beta1, v1 (stored)".
+func (d definition) versions() string {
+	var names []string
+	for _, v := range d.Spec.Versions {
+		name := v.Name
+		switch {
+		case v.Storage && !v.Served:
+			name += " (stored, not served)"
+		case v.Storage:
+			name += " (stored)"
+		case !v.Served:
+			name += " (not served)"
+		}
+		names = append(names, name)
+	}
+	text := strings.Join(names, ", ")
+	if len(names) == 1 {
+		text += "; there is nothing to convert with one version"
+	}
+	return text
+}
+
+// client returns where the definition says that its webhook is; nil when it has none.
+func (d definition) client() *apiextensionsv1.WebhookClientConfig {
+	if c := d.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter && c.Webhook != nil {
+		return c.Webhook.ClientConfig
+	}
+	return nil
+}

@@ -1,0 +1,440 @@
+package config
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+// head begins every configuration.
+const head = "apiVersion: crdconform.dev/v1alpha1\nkind: Config\n"
+
+// everything says something of every key.
+const everything = head + `crds: [config/crd/bases/*.yaml]
+samples:
+- config/samples
+webhook:
+  command:
+    args: [./bin/manager, "--webhook-port={port}", "--webhook-cert-path={certs}"]
+    env: {KUBECONFIG: "{kubeconfig}", DEBUG: "1"}
+    dir: ..
+    path: /crdconvert
+    readyTimeout: 1m30s
+    serverName: widgets.system.svc
+  clientCertificate: {certFile: client.crt, keyFile: client.key}
+  http2: true
+  timeout: 5s
+lossy:
+- path: spec.legacy[*].mode
+  group: example.com
+  kind: Widget
+  from: v1beta1
+  through: v1
+  reason: the field was removed on purpose, see ADR 7
+knownFailing:
+- {id: webhook.response.uid, reason: "issue 12"}
+filter: [webhook, "*.uid"]
+skip: [webhook.response.in-time]
+strict: true
+cluster: none
+generate: {objects: 7, seed: -42}
+reportDir: reports
+load: {rate: 12.5, duration: 10s, batch: 3}
+objectives: {p50: 1ms, p90: 2ms, p99: 50ms, p99.9: 60ms, max: 1s, errors: 0.01}
+`
+
+func parse(t *testing.T, text string) Config {
+	t.Helper()
+	c, err := Parse("dir/crdconform.yaml", []byte(text))
+	if err != nil {
+		t.Fatalf("%v\nin\n%s", err, text)
+	}
+	return c
+}
+
+func pattern(t *testing.T, text string) Pattern {
+	t.Helper()
+	p, err := ParsePattern(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestEverything(t *testing.T) {
+	t.Parallel()
+	got := parse(t, everything)
+	seconds := func(n float64) Duration { return Duration{time.Duration(n * float64(time.Second))} }
+	want := Config{
+		APIVersion: APIVersion, Kind: Kind,
+		CRDs: []string{"config/crd/bases/*.yaml"}, Samples: []string{"config/samples"},
+		Webhook: Webhook{
+			Command: &Command{
+				Args: []string{"./bin/manager", "--webhook-port={port}", "--webhook-cert-path={certs}"},
+				Env:  map[string]string{"KUBECONFIG": "{kubeconfig}", "DEBUG": "1"},
+				Dir:  "..", Path: "/crdconvert", ReadyTimeout: seconds(90), ServerName: "widgets.system.svc",
+			},
+			ClientCertificate: ClientCertificate{"client.crt", "client.key"}, HTTP2: true, Timeout: seconds(5),
+		},
+		Lossy: []Lossy{{
+			Path: pattern(t, "spec.legacy[*].mode"), Group: "example.com", Kind: "Widget", From: "v1beta1", Through: "v1",
+			Reason: "the field was removed on purpose, see ADR 7",
+		}},
+		KnownFailing: []KnownFailing{{"webhook.response.uid", "issue 12"}},
+		Filter:       []string{"webhook", "*.uid"}, Skip: []string{"webhook.response.in-time"},
+		Strict: true, Cluster: None, Generate: Generate{7, -42}, ReportDir: "reports", Load: Load{12.5, seconds(10), 3},
+		Objectives: Objectives{seconds(.001), seconds(.002), seconds(.05), seconds(.06), seconds(1), 0.01},
+	}
+	if got.source = nil; !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+// TestDefaults wants what a file does not say to be as by default, in sections that are begun as well.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	got := parse(t, head)
+	if got.source = nil; !reflect.DeepEqual(got, Default()) {
+		t.Errorf("got %+v", got)
+	}
+	if err := Default().Validate(); err != nil {
+		t.Error(err)
+	}
+	got = parse(t, head+"webhook: {command: {args: [a]}}\ngenerate: {seed: 3}\nload: {duration: 5s}\n")
+	want := Default()
+	want.Webhook.Command = &Command{Args: []string{"a"}, Dir: ".", Path: "/convert", ReadyTimeout: Duration{time.Minute}}
+	want.Generate.Seed, want.Load.Duration = 3, Duration{5 * time.Second}
+	if got.source = nil; !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestSource(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"webhook: {url: 'https://localhost/convert'}": "url",
+		"webhook: {fromCRD: {}}":                      "fromCRD",
+		"webhook: {command: {args: [a]}}":             "command",
+		"webhook: {reference: {}}":                    "reference",
+		"webhook: {timeout: 1s, caFile: ca.crt}":      "",
+		"strict: true":                                "",
+	} {
+		if got := parse(t, head+text).Webhook.Source(); got != want {
+			t.Errorf("%s: got %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestForms reads files that are written in unusual ways, but say what is wanted.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"JSON":             `{"apiVersion": "crdconform.dev/v1alpha1", "kind": "Config", "crds": ["a", "b"], "load": {"batch": 2}}`,
+		"a mark":           "\ufeff" + head + "crds: [a, b]\nload: {batch: 2}\n",
+		"Windows":          strings.ReplaceAll("\ufeff"+head+"crds:\n- a\n- b\nload:\n  batch: 2\n", "\n", "\r\n"),
+		"dashes":           "---\n" + head + "crds: [a, b]\nload: {batch: 2}\n...\n",
+		"an empty rest":    head + "crds: [a, b]\nload: {batch: 2}\n---\n# nothing\n",
+		"comments":         "# one\n" + head + "crds: # two\n  # three\n  - a # four\n  - b\nload:\n  # five\n  batch: 2\n",
+		"no newline":       head + "crds: [a, b]\nload: {batch: 2}",
+		"quotes":           head + "'crds': [\"a\", 'b']\n\"load\": {batch: 2}\n",
+		"a number of nice": head + "crds: [a, b]\nload: {batch: 2.0}\n",
+		"hexadecimal":      head + "crds: [a, b]\nload: {batch: 0x2}\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := parse(t, text)
+			want := Default()
+			want.CRDs, want.Load.Batch = []string{"a", "b"}, 2
+			if got.source = nil; !reflect.DeepEqual(got, want) {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// mistake is a file that Read refuses.
+type mistake struct {
+	text   string
+	want   []string // parts of the error
+	beyond bool     // whether the schema cannot see it
+}
+
+// mistakes has files with something wrong in them, for Read and for the schema.
+func mistakes() map[string]mistake {
+	at := func(text string, want ...string) mistake { return mistake{head + text, want, false} }
+	beyond := func(text string, want ...string) mistake { return mistake{head + text, want, true} }
+	return map[string]mistake{
+		"unknown key":       at("strikt: true", "crdconform.yaml:3:1: strikt: there is no such key; did you mean strict?\n  3 | strikt: true\n      ^"),
+		"case":              at("Strict: true", "did you mean strict?"),
+		"key without like":  at("banana: 1", "banana: there is no such key; there are apiVersion, kind, crds, "),
+		"key elsewhere":     at("timeout: 3s", "3:1: timeout: there is no such key here; did you mean webhook.timeout?"),
+		"key in a section":  at("webhook:\n  ulr: x", "crdconform.yaml:4:3: webhook.ulr: there is no such key; did you mean url?\n  4 |   ulr: x\n        ^"),
+		"key in an item":    at("lossy:\n- path: a\n  reason: b\n- {path: a, reasn: b}", "6:13: lossy[1].reasn: there is no such key; did you mean reason?"),
+		"key twice":         beyond("strict: true\nstrict: false", "crdconform.yaml:4:1: it is not YAML: ", `"strict" already defined`),
+		"merge":             beyond("load: {<<: {rate: 3}}", "3:8", "cannot be a key here"),
+		"an anchor":         beyond("crds: &a [a]\nsamples: *a", "3:7: crds: anchors, aliases and tags are not known here; write the value out", "4:10: samples: "),
+		"a tag":             beyond("reportDir: !!str a", "anchors, aliases and tags"),
+		"a key of a number": beyond("webhook: {command: {args: [a], env: {1: b}}}", "webhook.command.env: 1 cannot be a key here; write text"),
+		"nothing":           at("webhook:\n  # url: later\nstrict: true", "3:", "webhook: there is no value; write one, or leave the key out"),
+		"tilde":             at("reportDir: ~", "reportDir: there is no value"),
+
+		"text for truth":     at("strict: yes", `3:9: strict: want true or false, got the text "yes"`),
+		"truth for text":     at("reportDir: true", "reportDir: want text, got true; put quotes around it"),
+		"number for text":    at("webhook: {command: {args: [a, 1]}}", "3:31: webhook.command.args[1]: want text, got 1; put quotes around it"),
+		"number in env":      at("webhook: {command: {args: [a], env: {DEBUG: 1}}}", "webhook.command.env.DEBUG: want text, got 1"),
+		"text for number":    at("load: {rate: fast}", `load.rate: want a number, got the text "fast"`),
+		"half an object":     at("load: {batch: 1.5}", "load.batch: want a whole number, got 1.5"),
+		"too many objects":   at("generate: {objects: 99999999999999999999999}", "3:21: generate.objects: "),
+		"infinity":           beyond("load: {rate: .inf}", "load.rate: want a number, got .inf"),
+		"not a number":       beyond("objectives: {errors: .nan}", "objectives.errors: want a number, got .nan"),
+		"list for text":      at("reportDir: [a]", "reportDir: want text, got a list"),
+		"text for list":      at("crds: a.yaml", "3:7: crds: want a list, got the text \"a.yaml\"; write [...] around it"),
+		"section for list":   at("crds: {a: b}", "crds: want a list, got keys and values"),
+		"list for section":   at("webhook: [a]", "webhook: want keys and values, got a list"),
+		"text for section":   at("webhook: https://localhost/", `webhook: want keys and values, got the text "https://localhost/"`),
+		"number for item":    at("lossy: [1]", "lossy[0]: want keys and values, got 1"),
+		"list for path":      at("lossy: [{path: [a], reason: b}]", "lossy[0].path: want text, got a list"),
+		"long text":          at("strict: "+strings.Repeat("x", 1000), `got the text "`+strings.Repeat("x", 40)+`…"`),
+		"time without unit":  at("webhook: {timeout: 30}", `webhook.timeout: "30" has no unit; write 30s for seconds or 30ms for milliseconds`),
+		"time as quoted":     at("webhook: {timeout: '30'}", `"30" has no unit`),
+		"no time":            at("load: {duration: soon}", `load.duration: "soon" is not a duration; write it as 500ms, 30s or 1m30s`),
+		"time before":        at("load: {duration: -5s}", `load.duration: "-5s" is less than nothing`),
+		"days":               at("load: {duration: 1d}", `load.duration: "1d" is not a duration`),
+		"endless time":       beyond("load: {duration: 99999999h}", `"99999999h" is not a duration`),
+		"a truth for a time": at("load: {duration: true}", `load.duration: "true" is not a duration`),
+		"a list for a time":  at("load: {duration: [1s]}", "load.duration: want text, got a list"),
+
+		"two webhooks":          at("webhook: {url: 'https://localhost/', command: {args: [a]}}", "3:38: webhook.command: there is webhook.url too; give one of url, fromCRD, command and reference"),
+		"three webhooks":        at("webhook: {fromCRD: {}, reference: {}, command: {args: [a]}}", "there is webhook.fromCRD too"),
+		"plain http":            at("webhook: {url: 'http://localhost/convert'}", `webhook.url: "http://localhost/convert" is not the URL of a webhook; write it as https://`),
+		"no scheme":             at("webhook: {url: 'localhost:9443'}", "webhook.url: "),
+		"empty URL":             at("webhook: {url: ''}", `webhook.url: "" is not the URL`),
+		"URL without host":      beyond("webhook: {url: 'https:///convert'}", "is not the URL of a webhook"),
+		"URL that is none":      beyond("webhook: {url: 'https://[::1'}", "webhook.url: it is not a URL"),
+		"URL with a password":   beyond("webhook: {url: 'https://me:secret@localhost/'}", "webhook.url: a user or a password is not allowed in it; leave them out"),
+		"password, no scheme":   at("webhook: {url: 'me:secret@localhost/'}", "webhook.url: a user or a password is not allowed in it"),
+		"URL with a query":      beyond("webhook: {url: 'https://localhost/?a=b'}", "webhook.url: a ? or a # is not allowed"),
+		"port alone":            beyond("webhook: {fromCRD: {address: '9443'}}", `webhook.fromCRD.address: "9443" is not an address; write host:port`),
+		"port too large":        beyond("webhook: {fromCRD: {address: 'localhost:70000'}}", "is not an address"),
+		"no args":               at("webhook: {command: {dir: .}}", "webhook.command.args: there is no program"),
+		"empty args":            at("webhook: {command: {args: []}}", "webhook.command.args: there is no program"),
+		"empty program":         beyond("webhook: {command: {args: ['']}}", "webhook.command.args: there is no program"),
+		"path without slash":    at("webhook: {command: {args: [a], path: convert}}", `webhook.command.path: "convert" does not begin with /`),
+		"no time to begin":      beyond("webhook: {command: {args: [a], readyTimeout: 0s}}", "webhook.command.readyTimeout: 0s is no time at all"),
+		"odd variable":          beyond("webhook: {command: {args: [a], env: {'A=B': c}}}", `webhook.command.env: "A=B" cannot be the name of a variable`),
+		"CA for a command":      at("webhook: {caFile: ca.crt, command: {args: [a]}}", "webhook.caFile: it goes with url and fromCRD"),
+		"no CA for a reference": at("webhook: {caFile: '', reference: {}}", "webhook.caFile: it goes with url and fromCRD"),
+		"name for a command":    at("webhook: {serverName: a, command: {args: [a]}}", "webhook.serverName: it goes with url and fromCRD; command has a serverName of its own"),
+		"certificate for ours":  at("webhook: {clientCertificate: {certFile: a, keyFile: b}, reference: {}}", "the reference webhook asks for none"),
+		"half a certificate":    at("webhook: {clientCertificate: {certFile: a}}", "webhook.clientCertificate: it needs certFile and keyFile, both"),
+		"other half":            at("webhook: {clientCertificate: {keyFile: a}}", "webhook.clientCertificate: it needs"),
+		"empty certificate":     at("webhook: {clientCertificate: {certFile: '', keyFile: ''}}", "webhook.clientCertificate: it needs"),
+		"no timeout":            beyond("webhook: {timeout: 0s}", "webhook.timeout: 0s is no time at all"),
+
+		"loss without reason":  at("lossy:\n- path: spec.a", "4:3: lossy[0]: it has no reason; write reason: why the loss is right"),
+		"loss with blank":      at("lossy:\n- path: spec.a\n  reason: ' '", "lossy[0]: it has no reason"),
+		"loss without path":    at("lossy:\n- reason: because", "4:3: lossy[0]: it has no path; write path: spec.list[*].name"),
+		"loss with empty path": at("lossy: [{path: '', reason: b}]", `lossy[0].path: the path "" is empty`),
+		"path with a dot":      at("lossy: [{path: .spec, reason: b}]", `lossy[0].path: the path ".spec" begins with a dot; leave the dot out`),
+		"path with a bracket":  beyond("lossy:\n- path: spec.list[].a\n  reason: b", `4:9: lossy[0].path: the path "spec.list[].a" has []; write [*]`),
+		"loss in place":        beyond("lossy: [{path: a, reason: b, from: v1, through: v1}]", "lossy[0]: from and through are both v1"),
+		"failure without ID":   at("knownFailing: [{reason: b}]", "knownFailing[0]: it has no id"),
+		"failure: reason":      at("knownFailing:\n- id: webhook.response.uid", "knownFailing[0]: it has no reason; write reason: why it fails"),
+		"failure: unknown":     beyond("knownFailing:\n- {id: webhook.response.uidd, reason: b}", `4:4: knownFailing[0].id: there is no requirement "webhook.response.uidd"; did you mean webhook.response.uid?`),
+		"failure: twice":       beyond("knownFailing:\n- {id: webhook.response.uid, reason: b}\n- {id: webhook.response.uid, reason: c}", "5:4: knownFailing[1].id: webhook.response.uid is listed twice"),
+		"filter: unknown":      beyond("filter: [webhook, nonsense]", `3:19: filter[1]: there is no requirement "nonsense"; "crdconform list" shows them all`),
+		"filter: malformed":    beyond("filter: ['[']", `filter[0]: "[" is not a pattern; use * for any characters`),
+		"filter: empty":        beyond("filter: ['']", `filter[0]: there is no requirement ""`),
+		"skip: half an ID":     beyond("skip: [webhook.resp]", "skip[0]: there is no requirement"),
+		"cluster":              at("cluster: kind", `cluster: "kind" is not known; write embedded or none`),
+		"negative objects":     at("generate: {objects: -1}", "generate.objects: -1 objects: want 0 to 100000"),
+		"no folder":            at("reportDir: ''", "reportDir: the name of the folder is empty"),
+		"no rate":              at("load: {rate: 0}", "load.rate: 0 requests a second: want more than 0"),
+		"large rate":           at("load: {rate: 2000000}", "load.rate: "),
+		"no batch":             at("load: {batch: 0}", "load.batch: 0 objects: want 1 to 100000"),
+		"too many errors":      at("objectives: {errors: 5}", "objectives.errors: 5 is not a share from 0 to 1; 0.01 is one request in a hundred"),
+		"empty name":           beyond("crds: ['']", "crds[0]: the name is empty"),
+		"no pattern":           beyond("samples: ['a[.yaml']", `samples[0]: "a[.yaml" is not a pattern; a [ needs a ]`),
+
+		"no apiVersion":     {"kind: Config\n", []string{"crdconform.yaml: apiVersion: want crdconform.dev/v1alpha1"}, false},
+		"no kind":           {"apiVersion: crdconform.dev/v1alpha1\n", []string{"crdconform.yaml: kind: want Config"}, false},
+		"other kind":        {"apiVersion: v1\nkind: ConfigMap\n", []string{`crdconform.yaml:2:7: this is a "ConfigMap", not a configuration, which has kind: Config`}, false},
+		"other version":     {"apiVersion: crdconform.dev/v2\nkind: Config\n", []string{`1:13: apiVersion: "crdconform.dev/v2" is not known; this crdconform knows crdconform.dev/v1alpha1`}, false},
+		"a definition":      {"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n", []string{`2:7: this is a CustomResourceDefinition, not a configuration; "crdconform init dir/crdconform.yaml" makes one of it`}, false},
+		"only text":         {"hello\n", []string{`crdconform.yaml:1:1: it is the text "hello", not a configuration`}, false},
+		"only a list":       {"- a\n", []string{"it is a list, not a configuration"}, false},
+		"empty":             {"", []string{`dir/crdconform.yaml: there is nothing in it; "crdconform init CRD..." writes one`}, true},
+		"comments only":     {"# nothing\n\n", []string{"there is nothing in it"}, true},
+		"two documents":     {head + "---\n" + head, []string{"crdconform.yaml:4:1: a second document begins here"}, true},
+		"tabs":              {head + "webhook:\n\turl: x\n", []string{"crdconform.yaml:4:1: there is a tab; YAML is indented with spaces"}, true},
+		"not YAML":          {head + "webhook: [a\n", []string{"crdconform.yaml:", "it is not YAML: "}, true},
+		"bytes":             {head + "reportDir: \xff\xfe\n", []string{"crdconform.yaml: it is not text in UTF-8"}, true},
+		"UTF-16":            {"\xff\xfea\x00", []string{"it is not text in UTF-8"}, true},
+		"a zero":            {head + "reportDir: a\x00b\n", []string{"it is not text in UTF-8"}, true},
+		"large":             {head + strings.Repeat("# CustomResourceDefinition\n", 5000), []string{"it is larger than 64 KiB", `"crdconform init dir/crdconform.yaml"`}, true},
+		"large other":       {head + strings.Repeat("# a\n", 50000), []string{"it is larger than 64 KiB, so it is not a configuration"}, true},
+		"bare braces":       {head + "webhook: {command: {args: [a, --port={port}]}}\n", []string{"crdconform.yaml:3:", "text with { or } in it needs quotes"}, true},
+		"template":          {head + "reportDir: {{ .Values.dir }}\n", []string{"crdconform.yaml:3:"}, true},
+		"mistakes together": at("strikt: true\nload: {rate: 0, batch: x}\nlossy:\n- path: a\ncluster: c", "3:1: strikt", "4:24: load.batch", "4:8: load.rate", "6:3: lossy[0]: it has no reason", `7:1: cluster: "c"`),
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	for name, test := range mistakes() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse("dir/crdconform.yaml", []byte(test.text))
+			if err == nil {
+				t.Fatal("it is taken")
+			}
+			for _, want := range test.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("it says\n%v\nwant something with\n%s", err, want)
+				}
+			}
+			if strings.Contains(err.Error(), "secret") {
+				t.Errorf("it gives the password away: %v", err)
+			}
+		})
+	}
+}
+
+// TestOneMistakeIsToldOnce wants no second problem to be made of the first.
+func TestOneMistakeIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for name, test := range mistakes() {
+		_, err := Parse("dir/crdconform.yaml", []byte(test.text))
+		if n := len(test.want); name == "mistakes together" || name == "an anchor" || err == nil || n == 0 {
+			continue
+		}
+		if all := problemsOf(err); len(all) != 1 {
+			t.Errorf("%s: told as %d problems:\n%v", name, len(all), err)
+		}
+	}
+}
+
+func problemsOf(err error) []error {
+	if many, is := err.(interface{ Unwrap() []error }); is {
+		return many.Unwrap()
+	}
+	return []error{err}
+}
+
+func TestManyMistakes(t *testing.T) {
+	t.Parallel()
+	_, err := Parse("c.yaml", []byte(head+"filter:\n"+strings.Repeat("- nonsense\n", 50)))
+	if all := problemsOf(err); len(all) != shown+1 || all[shown].Error() != "and 30 more" {
+		t.Errorf("got %d problems: %v", len(all), err)
+	}
+}
+
+func TestProblem(t *testing.T) {
+	t.Parallel()
+	_, err := Parse("c.yaml", []byte(head+"webhook:\n  timeout: soon # "+strings.Repeat("x", 500)))
+	var problem *ProblemError
+	if !errors.As(err, &problem) {
+		t.Fatalf("got %v", err)
+	}
+	if problem.File != "c.yaml" || problem.Line != 4 || problem.Column != 12 || problem.Key != "webhook.timeout" {
+		t.Errorf("got %+v", problem)
+	}
+	if line, mark, _ := strings.Cut(problem.Excerpt, "\n"); len(line) > 120 || len(mark) != len("  4 |   timeout: ")+1 {
+		t.Errorf("the excerpt is\n%s", problem.Excerpt)
+	}
+}
+
+// TestExcerptOfALongLine wants the part of it that is to blame.
+func TestExcerptOfALongLine(t *testing.T) {
+	t.Parallel()
+	_, err := Parse("c.yaml", []byte(head+"crds: ["+strings.Repeat("äöü, ", 300)+"12, "+strings.Repeat("x, ", 300)+"x]"))
+	var problem *ProblemError
+	if !errors.As(err, &problem) {
+		t.Fatalf("got %v", err)
+	}
+	line, mark, _ := strings.Cut(problem.Excerpt, "\n")
+	at := []rune(line)[len([]rune(mark))-1:]
+	if !strings.HasPrefix(string(at), "12, x") || len([]rune(line)) > 120 {
+		t.Errorf("the excerpt is\n%s", problem.Excerpt)
+	}
+}
+
+func TestAt(t *testing.T) {
+	t.Parallel()
+	c := parse(t, head+"webhook:\n  reference:\n    faults:\n    - hang\n    - hangs\n")
+	for key, want := range map[string]string{
+		"webhook.reference.faults[1]": "dir/crdconform.yaml:7:7: webhook.reference.faults[1]: no\n  7 |     - hangs\n            ^",
+		"webhook.url":                 "dir/crdconform.yaml:3:1: webhook.url: no\n  3 | webhook:\n      ^",
+		"crds":                        "dir/crdconform.yaml: crds: no",
+	} {
+		if got := c.At(key, "no").Error(); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", key, got, want)
+		}
+	}
+	if got := Default().At("crds[0]", "no").Error(); got != "crds[0]: no" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestValidate looks at a configuration that no file says.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	c.Webhook.URL, c.Webhook.Command, c.Load.Rate = "https://localhost/", &Command{Args: []string{"a"}}, -1
+	err := c.Validate()
+	for _, want := range []string{"webhook.command: there is webhook.url too", "load.rate: -1 requests", "webhook.command.path: \"\" does not begin with /", "webhook.command.readyTimeout: 0s"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want something with %s", err, want)
+		}
+	}
+	if (Config{}).Validate() == nil {
+		t.Error("nothing is taken for a configuration")
+	}
+}
+
+func TestRead(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, FileName)
+	write(t, file, everything)
+	c, err := Read(file)
+	if err != nil || c.Origin("strict") != file+":28" {
+		t.Errorf("got %v, and strict is from %s", err, c.Origin("strict"))
+	}
+	link := filepath.Join(t.TempDir(), "link.yaml")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	if c, err = Read(link); err != nil || c.Path("a") != filepath.Join(filepath.Dir(link), "a") {
+		t.Errorf("through a link: %v, and a is %s", err, c.Path("a"))
+	}
+	_, err = Read(filepath.Join(dir, "missing.yaml"))
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), `missing.yaml: there is no such file; "crdconform init CRD..." writes one`) {
+		t.Errorf("of a file that is not there it says: %v", err)
+	}
+	if _, err = Read(dir); err == nil || !strings.Contains(err.Error(), dir+" is a folder; give the configuration file in it, such as "+file) {
+		t.Errorf("of a folder it says: %v", err)
+	}
+	if _, err = Read(filepath.Join(file, "below")); err == nil || !strings.Contains(err.Error(), file) {
+		t.Errorf("of a file in a file it says: %v", err)
+	}
+	write(t, file, strings.Repeat("#", 10<<20))
+	if _, err = Read(file); err == nil || !strings.Contains(err.Error(), "larger than 64 KiB") {
+		t.Errorf("of a huge file it says: %v", err)
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

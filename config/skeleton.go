@@ -1,0 +1,129 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// skeleton writes a configuration for definitions that are in files of these names.
+func skeleton(entries []string, all []definition) string {
+	var b strings.Builder
+	b.WriteString("# yaml-language-server: $schema=" + SchemaURL + "\n")
+	b.WriteString("# Configuration of crdconform. \"crdconform config view\" shows what is in force, with all defaults.\n")
+	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\n\n", APIVersion, Kind)
+	b.WriteString("# Files with definitions, relative to this one: names, patterns such as *.yaml, or folders.\n")
+	for _, d := range all {
+		fmt.Fprintf(&b, "#   %s: %s\n", oneLine(d.Name), oneLine(d.versions()))
+	}
+	b.WriteString("crds:\n")
+	for _, entry := range entries {
+		fmt.Fprintf(&b, "  - %s\n", scalar(entry))
+	}
+	b.WriteString(`
+# Custom resources to convert besides generated ones.
+# samples:
+#   - config/samples/*.yaml
+
+`)
+	b.WriteString(webhookGuess(all))
+	b.WriteString(remainder)
+	return b.String()
+}
+
+// oneLine keeps text from ending a comment.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+const commandHint = `  # A program to start here instead. {certs} is a folder with tls.crt and tls.key, {port} where it is to serve.
+  # command:
+  #   args: [./bin/manager, "--webhook-port={port}", "--webhook-cert-path={certs}"]
+  #   path: /convert
+`
+
+// webhookGuess writes the section webhook by what the definitions say of theirs.
+func webhookGuess(all []definition) string {
+	var urls, forwards []string
+	trusted := true
+	for _, d := range all {
+		client := d.client()
+		if client == nil {
+			continue
+		}
+		trusted = trusted && len(client.CABundle) > 1
+		if client.URL != nil {
+			urls = append(urls, *client.URL)
+		}
+		if s := client.Service; s != nil {
+			port := int32(443)
+			if s.Port != nil {
+				port = *s.Port
+			}
+			forwards = append(forwards, fmt.Sprintf("kubectl port-forward -n %s service/%s 9443:%d", cmp.Or(s.Namespace, "NAMESPACE"), cmp.Or(s.Name, "NAME"), port))
+		}
+	}
+	slices.Sort(urls)
+	slices.Sort(forwards)
+	urls, forwards = slices.Compact(urls), slices.Compact(forwards)
+	ca := ""
+	if !trusted {
+		ca = "  # A definition has no caBundle. This is the file with the certificates to verify the webhook by.\n  # caFile: ca.crt\n"
+	}
+	const head = "# The webhook: one of url, fromCRD, command and reference.\n"
+	switch {
+	case len(forwards) > 0:
+		return head + "webhook:\n" + fromService(forwards) + ca + commandHint
+	case len(urls) == 1 && checkURL(urls[0]) == nil:
+		return head + "webhook:\n  url: " + scalar(urls[0]) + "\n" +
+			"  # Certificates to verify it by, in PEM; those of the system when missing.\n  # caFile: ca.crt\n" + commandHint
+	case len(urls) > 0:
+		return head + "webhook:\n  # Where each definition says.\n  fromCRD: {}\n" + ca + commandHint
+	}
+	return head + `# These definitions name none, so say here where yours is.
+# webhook:
+#   url: https://localhost:9443/convert
+#   caFile: ca.crt
+` + "# Or a program to start:\n# webhook:\n#   command:\n#     args: [./bin/manager, \"--webhook-port={port}\", \"--webhook-cert-path={certs}\"]\n"
+}
+
+// fromService writes how a service is reached.
+func fromService(forwards []string) string {
+	var b strings.Builder
+	b.WriteString("  # The service that the definitions name, reached through\n")
+	for _, line := range forwards {
+		fmt.Fprintf(&b, "  #   %s\n", oneLine(line))
+	}
+	if len(forwards) > 1 {
+		b.WriteString("  # There are several, so check the definitions of one service at a time, or inside of the cluster without an address.\n")
+	}
+	b.WriteString("  fromCRD:\n    address: localhost:9443\n")
+	return b.String()
+}
+
+// remainder is what can be said besides.
+const remainder = `
+# Fields that conversions are known to lose, each with all below it.
+# lossy:
+#   - path: spec.legacy[*].mode
+#     kind: Widget
+#     reason: the field was removed on purpose
+
+# Requirements that are known to fail. One that passes fails the run.
+# knownFailing:
+#   - id: webhook.response.uid
+#     reason: issue 12
+
+# Objects generated for each version; with a seed, the same ones in every run.
+# generate:
+#   objects: 50
+#   seed: 0
+
+# A load test, and what it allows.
+# load:
+#   rate: 100
+#   duration: 30s
+#   batch: 10
+# objectives:
+#   p99: 50ms
+#   errors: 0
+`

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// The limits of numbers. What is more is a slip of the finger.
+const (
+	maxObjects = 100_000
+	maxRate    = 1e6
+	maxBatch   = 100_000
+)
+
+// Validate says all that is wrong with the configuration by itself: it looks at no file, and not for the faults that the
+// reference webhook knows. It is part of Read; call it for a configuration that was changed since.
+func (c Config) Validate() error { return joined(c.problems()) }
+
+// checker collects problems.
+type checker struct {
+	config   Config
+	problems []*ProblemError
+}
+
+// unless adds a problem unless all is well.
+func (k *checker) unless(well bool, key, format string, args ...any) {
+	if !well {
+		k.problems = append(k.problems, k.config.at(key, fmt.Sprintf(format, args...)))
+	}
+}
+
+func (c Config) problems() []*ProblemError {
+	k := &checker{config: c}
+	k.unless(c.APIVersion == APIVersion, "apiVersion", "want %s", APIVersion)
+	k.unless(c.Kind == Kind, "kind", "want %s", Kind)
+	k.names("crds", c.CRDs)
+	k.names("samples", c.Samples)
+	k.webhook()
+	k.lossy()
+	k.knownFailing()
+	k.patterns("filter", c.Filter)
+	k.patterns("skip", c.Skip)
+	k.unless(c.Cluster == Embedded || c.Cluster == None, "cluster", "%q is not known; write %s or %s", c.Cluster, Embedded, None)
+	k.unless(c.Generate.Objects >= 0 && c.Generate.Objects <= maxObjects, "generate.objects", "%d objects: want 0 to %d", c.Generate.Objects, maxObjects)
+	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; write one, or leave the key out")
+	k.unless(c.Load.Rate > 0 && c.Load.Rate <= maxRate, "load.rate", "%g requests a second: want more than 0 and at most %g", c.Load.Rate, maxRate)
+	k.unless(c.Load.Batch >= 1 && c.Load.Batch <= maxBatch, "load.batch", "%d objects: want 1 to %d", c.Load.Batch, maxBatch)
+	k.unless(c.Objectives.Errors >= 0 && c.Objectives.Errors <= 1, "objectives.errors", "%g is not a share from 0 to 1; 0.01 is one request in a hundred", c.Objectives.Errors)
+	return k.problems
+}
+
+func (k *checker) names(key string, names []string) {
+	for i, name := range names {
+		at := item(key, i)
+		k.unless(name != "", at, "the name is empty; write the name of a file, or take it away")
+		_, err := path.Match(name, "")
+		k.unless(err == nil, at, "%q is not a pattern; a [ needs a ]", name)
+	}
+}
+
+func (k *checker) webhook() {
+	w := k.config.Webhook
+	if sources := w.sources(); len(sources) > 1 {
+		k.unless(false, "webhook."+sources[1], "there is webhook.%s too; give one of url, fromCRD, command and reference", sources[0])
+	}
+	if w.URL != "" || k.config.given("webhook.url") {
+		err := checkURL(w.URL)
+		k.unless(err == nil, "webhook.url", "%v", err)
+		if err != nil && strings.Contains(w.URL, "@") { // there may be a password before it
+			k.problems[len(k.problems)-1].Excerpt = ""
+		}
+	}
+	if w.FromCRD != nil && w.FromCRD.Address != "" {
+		k.unless(isAddress(w.FromCRD.Address), "webhook.fromCRD.address", "%q is not an address; write host:port, such as localhost:9443", w.FromCRD.Address)
+	}
+	if w.Command != nil {
+		k.command(*w.Command)
+	}
+	elsewhere := w.Command == nil && w.Reference == nil
+	k.unless(elsewhere || w.CAFile == "" && !k.config.given("webhook.caFile"), "webhook.caFile", "it goes with url and fromCRD; for a webhook that is started here, certificates are made")
+	k.unless(elsewhere || w.ServerName == "" && !k.config.given("webhook.serverName"), "webhook.serverName", "it goes with url and fromCRD; command has a serverName of its own")
+	certificate := w.ClientCertificate
+	complete := certificate.CertFile != "" && certificate.KeyFile != ""
+	absent := certificate == ClientCertificate{} && !k.config.given("webhook.clientCertificate")
+	k.unless(complete || absent, "webhook.clientCertificate", "it needs certFile and keyFile, both")
+	k.unless(certificate.CertFile == "" || w.Reference == nil, "webhook.clientCertificate", "the reference webhook asks for none; take it away")
+	k.unless(w.Timeout.Duration > 0, "webhook.timeout", "%s is no time at all; API servers wait for 30s", w.Timeout)
+}
+
+func (k *checker) command(c Command) {
+	k.unless(len(c.Args) > 0 && c.Args[0] != "", "webhook.command.args", "there is no program; write [./bin/manager, ...]")
+	for name := range c.Env {
+		k.unless(name != "" && !strings.ContainsAny(name, "=\x00"), "webhook.command.env", "%q cannot be the name of a variable", name)
+	}
+	k.unless(strings.HasPrefix(c.Path, "/"), "webhook.command.path", "%q does not begin with /; write /convert", c.Path)
+	k.unless(c.ReadyTimeout.Duration > 0, "webhook.command.readyTimeout", "%s is no time at all; write 60s", c.ReadyTimeout)
+}
+
+// checkURL says what is wrong with the URL of a webhook. It does not quote what may have a password in it.
+func checkURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil:
+		return errors.New("it is not a URL; write it as https://localhost:9443/convert")
+	case u.User != nil || u.Scheme != "https" && strings.Contains(text, "@"):
+		return errors.New("a user or a password is not allowed in it; leave them out")
+	case u.Scheme != "https" || u.Hostname() == "":
+		return fmt.Errorf("%q is not the URL of a webhook; write it as https://localhost:9443/convert", text)
+	case u.RawQuery != "" || u.Fragment != "":
+		return errors.New("a ? or a # is not allowed in it; API servers refuse that")
+	}
+	return nil
+}
+
+func isAddress(text string) bool {
+	host, port, err := net.SplitHostPort(text)
+	n, notNumber := strconv.Atoi(port)
+	return err == nil && notNumber == nil && host != "" && n >= 1 && n <= 65535
+}
+
+func (k *checker) lossy() {
+	for i, l := range k.config.Lossy {
+		at := item("lossy", i)
+		k.unless(l.Path.String() != "", at, "it has no path; write path: spec.list[*].name")
+		k.unless(strings.TrimSpace(l.Reason) != "", at, "it has no reason; write reason: why the loss is right")
+		k.unless(l.From == "" || l.From != l.Through, at, "from and through are both %s; a conversion has two versions", l.From)
+	}
+}
+
+func (k *checker) knownFailing() {
+	seen := map[string]bool{}
+	for i, known := range k.config.KnownFailing {
+		at := item("knownFailing", i)
+		_, found := requirement.Lookup(requirement.ID(known.ID))
+		k.unless(known.ID != "", at, "it has no id; \"crdconform list\" shows them all")
+		k.unless(found || known.ID == "", at+".id", "%s", noRequirement(known.ID))
+		k.unless(strings.TrimSpace(known.Reason) != "", at, "it has no reason; write reason: why it fails")
+		k.unless(!seen[known.ID] || !found, at+".id", "%s is listed twice; take one away", known.ID)
+		seen[known.ID] = true
+	}
+}
+
+// patterns checks that every pattern stands for requirements. Whether they can be checked is not known here.
+func (k *checker) patterns(key string, patterns []string) {
+	for i, pattern := range patterns {
+		_, err := requirement.ID("").Matches(pattern)
+		k.unless(err == nil, item(key, i), "%q is not a pattern; use * for any characters", pattern)
+		k.unless(err != nil || selectsAny(pattern), item(key, i), "%s", noRequirement(pattern))
+	}
+}
+
+// selectsAny tells whether a pattern stands for a requirement.
+func selectsAny(pattern string) bool {
+	return slices.ContainsFunc(requirement.All(), func(r requirement.Requirement) bool {
+		like, err := r.ID.Matches(pattern)
+		return like && err == nil
+	})
+}
+
+// item returns the key of an item of a list.
+func item(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }
