@@ -1,0 +1,405 @@
+package lint
+
+import (
+	"slices"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// RuleID names a rule. An ID keeps its meaning for ever.
+type RuleID string
+
+// Every rule. Rules has what they are about.
+const (
+	UnknownField          RuleID = "unknown-field"
+	DuplicateKey          RuleID = "duplicate-key"
+	DefinitionName        RuleID = "definition-name"
+	APIApproved           RuleID = "api-approved"
+	StorageVersionCount   RuleID = "storage-version-count"
+	StorageVersionServed  RuleID = "storage-version-served"
+	NoVersionServed       RuleID = "no-version-served"
+	StoredVersionMissing  RuleID = "stored-version-missing"
+	PreferredDeprecated   RuleID = "preferred-version-deprecated"
+	StorageDeprecated     RuleID = "storage-version-deprecated"
+	WarningUnused         RuleID = "deprecation-warning-unused"
+	WarningInvalid        RuleID = "deprecation-warning-invalid"
+	WarningVague          RuleID = "deprecation-warning-vague"
+	WebhookOneVersion     RuleID = "webhook-one-version"
+	ReviewVersionsNone    RuleID = "review-versions-none-known"
+	ReviewVersionsUnknown RuleID = "review-versions-unknown"
+	ReviewVersionsOld     RuleID = "review-versions-old"
+	URLInvalid            RuleID = "url-invalid"
+	URLInCluster          RuleID = "url-in-cluster"
+	URLLocalhost          RuleID = "url-localhost"
+	ServiceInvalid        RuleID = "service-invalid"
+	CABundleInvalid       RuleID = "ca-bundle-invalid"
+	CABundleExpired       RuleID = "ca-bundle-expired"
+	CABundleNotYetValid   RuleID = "ca-bundle-not-yet-valid"
+	CABundleExpiring      RuleID = "ca-bundle-expiring"
+	CABundleLeaf          RuleID = "ca-bundle-leaf"
+	CABundleMissing       RuleID = "ca-bundle-missing"
+	InjectionMalformed    RuleID = "injection-malformed"
+	InjectionLegacy       RuleID = "injection-legacy"
+	SchemaMissing         RuleID = "schema-missing"
+	SchemaNotStructural   RuleID = "schema-not-structural"
+	PreserveUnknown       RuleID = "preserve-unknown-fields"
+	NoneLosesFields       RuleID = "none-loses-fields"
+	NoneValidation        RuleID = "none-validation-differs"
+	NoneRequired          RuleID = "none-required-differs"
+	TypeDiffers           RuleID = "type-differs"
+	DefaultDiffers        RuleID = "default-differs"
+	DefaultMissing        RuleID = "default-missing"
+	StatusDiffers         RuleID = "status-subresource-differs"
+	ScaleDiffers          RuleID = "scale-subresource-differs"
+	ScalePath             RuleID = "scale-path-missing"
+	ColumnPath            RuleID = "column-path-missing"
+	IdentityChanged       RuleID = "identity-changed"
+	VersionRemovedStored  RuleID = "stored-version-removed"
+	VersionNoLongerServed RuleID = "version-no-longer-served"
+	Refused               RuleID = "refused"
+)
+
+// Rule is one sort of finding.
+type Rule struct {
+	ID           RuleID           `json:"id"`
+	Level        Level            `json:"level"` // of its findings, unless they say otherwise
+	Summary      string           `json:"summary"`
+	Why          string           `json:"why"`                    // what happens to those who ignore it
+	Help         string           `json:"help"`                   // what to do
+	Requirements []requirement.ID `json:"requirements,omitempty"` // what the documents advise, if they do
+}
+
+// Rules returns every rule, those about the same matter together.
+func Rules() []Rule {
+	return slices.Concat(definitionRules(), versionRules(), conversionRules(), caBundleRules(), schemaRules(), pairRules(), upgradeRules())
+}
+
+// Lookup returns the rule of an ID and whether there is one.
+func Lookup(id RuleID) (Rule, bool) {
+	all := Rules()
+	i := slices.IndexFunc(all, func(r Rule) bool { return r.ID == id })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return all[i], true
+}
+
+func definitionRules() []Rule {
+	return []Rule{
+		{
+			ID: UnknownField, Level: Error,
+			Summary: "A field does not exist in apiextensions.k8s.io/v1.",
+			Why:     "kubectl refuses the definition; other clients drop the field without a word, so that it has no effect.",
+			Help:    "Look for a slip of the pen or of the indentation. Names are case-sensitive.",
+		},
+		{
+			ID: DuplicateKey, Level: Error,
+			Summary: "A mapping has a key twice.",
+			Why:     "Only the last one counts, and kubectl refuses the definition.",
+			Help:    "Remove one of them.",
+		},
+		{
+			ID: DefinitionName, Level: Error,
+			Summary: "The name of the definition is not its plural, a dot and its group.",
+			Why:     "API servers refuse the definition.",
+			Help:    "Name it <spec.names.plural>.<spec.group>.",
+		},
+		{
+			ID: APIApproved, Level: Error,
+			Summary: "A group under k8s.io or kubernetes.io lacks the approval annotation.",
+			Why:     "These groups belong to the Kubernetes community, and API servers refuse definitions in them that carry no approval.",
+			Help:    "Use a group of a domain of your own. If the API was approved, annotate api-approved.kubernetes.io with the URL of the approval; otherwise with \"unapproved\" and the reason.",
+		},
+	}
+}
+
+func versionRules() []Rule {
+	return []Rule{
+		{
+			ID: StorageVersionCount, Level: Error,
+			Summary: "No version, or more than one, is the storage version.",
+			Why:     "API servers refuse the definition.",
+			Help:    "Set storage: true at exactly one version.",
+		},
+		{
+			ID: StorageVersionServed, Level: Warning,
+			Summary: "The storage version is not served.",
+			Why:     "Each request needs a conversion, so each fails with the conversion, and no client can look at what is stored.",
+			Help:    "Serve the storage version, or store at a served one.",
+		},
+		{
+			ID: NoVersionServed, Level: Warning,
+			Summary: "No version is served.",
+			Why:     "API servers take the resource out of discovery, and every request to it is not found.",
+			Help:    "Set served: true at a version.",
+		},
+		{
+			ID: StoredVersionMissing, Level: Error,
+			Summary: "status.storedVersions names a version that is not in spec.versions.",
+			Why:     "Objects in etcd may be at that version. API servers refuse the update, for the objects could not be read any more.",
+			Help:    "Keep the version, not served, until all objects are rewritten and status.storedVersions does not name it any more.",
+		},
+		{
+			ID: PreferredDeprecated, Level: Warning,
+			Summary: "The version that clients use when they name none is deprecated.",
+			Why:     "kubectl and others that ask discovery get the deprecated version and its warning, though there is one that is not deprecated. Priority follows the names of versions, not their order.",
+			Help:    "Stop serving the deprecated version, or give the new one a name of a higher priority, such as v2 after v1.",
+		},
+		{
+			ID: StorageDeprecated, Level: Warning,
+			Summary:      "The storage version is deprecated, and another version that is served is not.",
+			Why:          "New objects go on being stored at the version that is to be removed, so it cannot be removed.",
+			Help:         "Set storage: true at the version that is to stay.",
+			Requirements: []requirement.ID{requirement.LifecycleRemovalStorageOnNew},
+		},
+		{
+			ID: WarningUnused, Level: Error,
+			Summary: "A version has a deprecationWarning and is not deprecated.",
+			Why:     "API servers refuse the definition.",
+			Help:    "Set deprecated: true, or remove the text.",
+		},
+		{
+			ID: WarningInvalid, Level: Error,
+			Summary: "A deprecationWarning is empty, longer than 256 bytes or holds characters that cannot be printed.",
+			Why:     "API servers refuse the definition, as the text is to be sent in a header.",
+			Help:    "Shorten it to one line of 256 bytes. Without a text of your own, servers make a good one.",
+		},
+		{
+			ID: WarningVague, Level: Warning,
+			Summary:      "A deprecationWarning does not name what is deprecated, or what to use instead.",
+			Why:          "Users see the text alone, without the request that it is about.",
+			Help:         "Name the group, the version and the kind, and the version to use instead; or leave the text out, and servers say all of that.",
+			Requirements: []requirement.ID{requirement.VersionsDeprecationTextContent},
+		},
+	}
+}
+
+func conversionRules() []Rule {
+	return []Rule{
+		{
+			ID: WebhookOneVersion, Level: Warning,
+			Summary: "A definition with one version has a conversion webhook.",
+			Why:     "There is nothing to convert, but the resource depends on the webhook all the same, as does the health of whatever looks at the definition.",
+			Help:    "Use strategy None until there is a second version.",
+		},
+		{
+			ID: ReviewVersionsNone, Level: Error,
+			Summary: "conversionReviewVersions names no version of ConversionReview that API servers know.",
+			Why:     "API servers refuse the definition.",
+			Help:    "List the versions of ConversionReview that the webhook reads: v1, in all likelihood. The versions of the definition do not belong there.",
+		},
+		{
+			ID: ReviewVersionsUnknown, Level: Warning,
+			Summary: "conversionReviewVersions names something that is no version of ConversionReview.",
+			Why:     "It has no effect. Often it is a version of the definition, put there by mistake.",
+			Help:    "List v1, and v1beta1 only if the webhook reads it.",
+		},
+		{
+			ID: ReviewVersionsOld, Level: Warning,
+			Summary: "conversionReviewVersions has v1beta1 and not v1.",
+			Why:     "v1beta1 of ConversionReview is deprecated; the webhook fails with servers that do not know it any more.",
+			Help:    "Make the webhook read and write v1, and list v1 first.",
+		},
+		{
+			ID: URLInvalid, Level: Error,
+			Summary: "The URL of the webhook is not one that API servers take.",
+			Why:     "API servers refuse the definition.",
+			Help:    "Use https://host:port/path without user, query and fragment.",
+		},
+		{
+			ID: URLInCluster, Level: Warning,
+			Summary:      "The URL points to a service of the cluster.",
+			Why:          "API servers are not bound to resolve names of services: many run where the cluster's DNS is not used.",
+			Help:         "Use a service reference instead of a URL.",
+			Requirements: []requirement.ID{requirement.ConversionClientURLInCluster, requirement.ConversionClientServicePreferred},
+		},
+		{
+			ID: URLLocalhost, Level: Warning,
+			Summary:      "The URL points to localhost.",
+			Why:          "It works only while the webhook runs beside every API server, on the same host.",
+			Help:         "Use a service reference, unless that is how the cluster is built.",
+			Requirements: []requirement.ID{requirement.ConversionClientURLLocalhost},
+		},
+		{
+			ID: ServiceInvalid, Level: Error,
+			Summary: "The service reference lacks its name or namespace, or has a port or path that cannot be.",
+			Why:     "API servers refuse the definition.",
+			Help:    "Give name and namespace; a port from 1 to 65535, 443 when absent; and a path that begins with a slash.",
+		},
+	}
+}
+
+func caBundleRules() []Rule {
+	return []Rule{
+		{
+			ID: CABundleInvalid, Level: Error,
+			Summary: "The caBundle holds no certificate.",
+			Why:     "From Kubernetes 1.31 on the definition is not established (InvalidCABundle); before, each conversion fails.",
+			Help:    "Put the base64 of the PEM of the authority there, or leave the field out if a controller fills it in.",
+		},
+		{
+			ID: CABundleExpired, Level: Error,
+			Summary: "Every certificate in the caBundle has expired.",
+			Why:     "Each conversion fails, and with it each request at another version than the stored one.",
+			Help:    "Renew the authority, and the certificate of the webhook.",
+		},
+		{
+			ID: CABundleNotYetValid, Level: Error,
+			Summary: "No certificate in the caBundle is valid yet.",
+			Why:     "Each conversion fails until then.",
+			Help:    "Look at the clock of whatever made it, or wait.",
+		},
+		{
+			ID: CABundleExpiring, Level: Warning,
+			Summary: "The caBundle expires within 30 days.",
+			Why:     "From then on each conversion fails.",
+			Help:    "Renew the authority now, and let both be in the bundle for a while.",
+		},
+		{
+			ID: CABundleLeaf, Level: Warning,
+			Summary: "The caBundle holds no authority, but the certificate of a server.",
+			Why:     "It works only as long as the webhook serves exactly this certificate, so that every renewal is an outage.",
+			Help:    "Put the authority there that signed it.",
+		},
+		{
+			ID: CABundleMissing, Level: Warning,
+			Summary: "A service has neither a caBundle nor an annotation by which one is filled in.",
+			Why:     "API servers verify the certificate against the roots of their system then, which do not vouch for names of services, so each conversion fails.",
+			Help:    "Add a caBundle, or the annotation of cert-manager or OpenShift. Disable the rule if your own controller fills it in.",
+		},
+		{
+			ID: InjectionMalformed, Level: Error,
+			Summary: "The annotation by which the caBundle is to be filled in has no proper value.",
+			Why:     "The controller cannot tell what is meant, so there is no caBundle and each conversion fails.",
+			Help:    "Write namespace/name, or \"true\" for annotations that switch.",
+		},
+		{
+			ID: InjectionLegacy, Level: Warning,
+			Summary: "The annotation by which the caBundle is to be filled in has a name of long ago.",
+			Why:     "cert-manager has not read certmanager.k8s.io since 0.11.",
+			Help:    "Use cert-manager.io/inject-ca-from.",
+		},
+	}
+}
+
+func schemaRules() []Rule {
+	return []Rule{
+		{
+			ID: SchemaMissing, Level: Error,
+			Summary: "A version has no schema.",
+			Why:     "API servers refuse the definition.",
+			Help:    "Give each version a schema.openAPIV3Schema; type: object with x-kubernetes-preserve-unknown-fields: true if anything is to be allowed.",
+		},
+		{
+			ID: SchemaNotStructural, Level: Error,
+			Summary: "A schema is not structural.",
+			Why:     "API servers refuse the definition.",
+			Help:    "Give each field its type outside of allOf, anyOf, oneOf and not, and keep defaults and descriptions out of these.",
+		},
+		{
+			ID: PreserveUnknown, Level: Error,
+			Summary: "spec.preserveUnknownFields is true.",
+			Why:     "API servers refuse new definitions with it, webhooks cannot be used beside it, and nothing is pruned.",
+			Help:    "Remove it, and set x-kubernetes-preserve-unknown-fields: true in the schema where it is needed.",
+		},
+		{
+			ID: StatusDiffers, Level: Warning,
+			Summary: "One served version has the status subresource and another has not.",
+			Why:     "A write at the version without it changes the status along with the rest; controllers and users overwrite each other.",
+			Help:    "Give every version the same subresources.",
+		},
+		{
+			ID: ScaleDiffers, Level: Note,
+			Summary: "Served versions have different scale subresources.",
+			Why:     "Autoscalers use the preferred version: what they scale changes with it.",
+			Help:    "Make sure that the paths mean the same field at each version.",
+		},
+		{
+			ID: ScalePath, Level: Warning,
+			Summary: "A path of the scale subresource does not exist in the schema.",
+			Why:     "The field is pruned, so scaling has no effect and the number of replicas reads 0.",
+			Help:    "Add the field to the schema of this version, or mend the path.",
+		},
+		{
+			ID: ColumnPath, Level: Warning,
+			Summary: "The path of a printer column does not exist in the schema of its version.",
+			Why:     "The column is empty for every object.",
+			Help:    "Mend the path; fields are often renamed in one version and not in the columns.",
+		},
+	}
+}
+
+func pairRules() []Rule {
+	none := []requirement.ID{requirement.ConversionNoneSameSchema}
+	return []Rule{
+		{
+			ID: NoneLosesFields, Level: Error,
+			Summary:      "Versions without conversion have different fields.",
+			Why:          "Strategy None changes the apiVersion only. Fields that a version does not have are pruned, without a word, when an object goes through it.",
+			Help:         "Give the versions the same fields, stop serving one of them, or use a conversion webhook.",
+			Requirements: none,
+		},
+		{
+			ID: NoneValidation, Level: Note,
+			Summary:      "Versions without conversion validate the same field differently.",
+			Why:          "An object that is valid at one version can be invalid at another, where it can be read but not updated.",
+			Help:         "Use the same constraints at each version.",
+			Requirements: none,
+		},
+		{
+			ID: NoneRequired, Level: Warning,
+			Summary:      "A field is required at one version, and optional without a default at another, without conversion.",
+			Why:          "Objects written without it at the one version cannot be updated at the other.",
+			Help:         "Give the field a default, or require it at neither or at both.",
+			Requirements: none,
+		},
+		{
+			ID: TypeDiffers, Level: Error,
+			Summary:      "A field has different types at two versions.",
+			Why:          "With strategy None, values are shown at versions whose type they do not have, and updates fail.",
+			Help:         "Use a conversion webhook; with one, this is a note of what it has to convert.",
+			Requirements: none,
+		},
+		{
+			ID: DefaultDiffers, Level: Warning,
+			Summary: "A field has different defaults at two versions.",
+			Why:     "The same manifest means something else, depending on the version that it is applied at.",
+			Help:    "Use the same default at each version, unless this is meant.",
+		},
+		{
+			ID: DefaultMissing, Level: Warning,
+			Summary: "A field that is required at two versions has a default at one of them only.",
+			Why:     "A manifest without it is fine at one version and refused at the other.",
+			Help:    "Give it the same default at each version.",
+		},
+	}
+}
+
+func upgradeRules() []Rule {
+	return []Rule{
+		{
+			ID: IdentityChanged, Level: Error,
+			Summary: "The scope or the kind differs from the old definition.",
+			Why:     "Both are immutable; API servers refuse the update.",
+			Help:    "Keep them, or make a new definition under another name.",
+		},
+		{
+			ID: VersionRemovedStored, Level: Error,
+			Summary: "A version is gone at which the old definition stored objects.",
+			Why:     "API servers refuse the update (\"must appear in spec.versions\"), for the objects could not be read any more.",
+			Help:    "Keep the version with served: false. Remove it once all objects are rewritten and status.storedVersions does not name it.",
+		},
+		{
+			ID: VersionNoLongerServed, Level: Warning,
+			Summary: "A version that the old definition served is not served any more.",
+			Why:     "Clients that use it get a not found error.",
+			Help:    "Serve it, deprecated, until its clients are gone.",
+		},
+		{
+			ID: Refused, Level: Error,
+			Summary: "API servers refuse the definition for another reason.",
+			Why:     "The validation of API servers, which is run here as it is, says so.",
+			Help:    "Do as the message says.",
+		},
+	}
+}
