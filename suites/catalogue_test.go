@@ -1,22 +1,26 @@
 package suites_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/lint"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/resource"
 	"github.com/crdconform/crdconform/suites/storage"
 	"github.com/crdconform/crdconform/suites/versions"
 	"github.com/crdconform/crdconform/suites/webhook"
 )
 
-// TestCatalogueAndSpecsAgree holds them together: an entry has exactly one spec, or says why it has none.
+// TestCatalogueAndSpecsAgree holds them together: an entry has exactly one spec, or is advice that a rule of lint checks, or
+// says why it is not tested.
 func TestCatalogueAndSpecsAgree(t *testing.T) {
 	specs := map[requirement.ID]int{}
-	for _, area := range []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, lifecycle.Area} {
+	for _, area := range []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, lifecycle.Area, resource.Area} {
 		for _, spec := range suites.Preview([]suites.Area{area}) {
 			specs[spec.Requirement]++
 			if spec.Requirement.Area() != area.Name {
@@ -27,6 +31,15 @@ func TestCatalogueAndSpecsAgree(t *testing.T) {
 			}
 		}
 	}
+	linted := map[requirement.ID]bool{}
+	for _, rule := range lint.Rules() {
+		for _, id := range rule.Requirements {
+			linted[id] = true
+			if r, found := requirement.Lookup(id); !found || r.Binds != requirement.Author {
+				t.Errorf("the rule %s checks %s, which is no advice to authors", rule.ID, id)
+			}
+		}
+	}
 	checked := 0
 	for _, r := range requirement.All() {
 		switch n := specs[r.ID]; {
@@ -34,10 +47,14 @@ func TestCatalogueAndSpecsAgree(t *testing.T) {
 			t.Errorf("%s has %d specs", r.ID, n)
 		case n == 1 && r.Untested != "":
 			t.Errorf("%s has a spec and says why it is not tested", r.ID)
-		case n == 0 && r.Untested == "":
+		case n == 1 && linted[r.ID]:
+			t.Errorf("%s has a spec and a rule of lint", r.ID)
+		case linted[r.ID] && r.Untested != "":
+			t.Errorf("%s has a rule of lint and says why it is not tested", r.ID)
+		case n == 0 && !linted[r.ID] && r.Untested == "":
 			t.Errorf("%s has no spec and does not say why", r.ID)
 		}
-		if (r.Binds == requirement.Webhook) != (r.ID.Area() == webhook.Area.Name) {
+		if (r.Binds == requirement.Webhook) != slices.Contains([]string{webhook.Area.Name, resource.Area.Name}, r.ID.Area()) {
 			t.Errorf("%s binds the %s and is in the area %s", r.ID, r.Binds, r.ID.Area())
 		}
 		checked += specs[r.ID]

@@ -161,6 +161,42 @@ func TestInterruptedRun(t *testing.T) {
 	}
 }
 
+// TestStoppedSpec stops the run while a spec waits: the spec ends with it, and what it makes of that says nothing.
+func TestStoppedSpec(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	env := suitetest.Env(t, suites.Options{Seed: 1})
+	outcome, err := suites.Run(ctx, env, []suites.Area{{Name: "test", Register: func(env *suites.Env) {
+		env.It(requirement.WebhookResponseUID, "waits for what never comes", func(ctx SpecContext) {
+			cancel()
+			<-ctx.Done()
+			Fail("it never came")
+		})
+	}}}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := outcome.Results[0]; !outcome.Interrupted || got.Verdict != requirement.Unknown {
+		t.Errorf("interrupted: %t, %s: %s, want Unknown", outcome.Interrupted, got.Verdict, got.Reason)
+	}
+}
+
+// TestInapplicable tells what nobody can have from what merely could not be judged.
+func TestInapplicable(t *testing.T) {
+	env := suitetest.Env(t, suites.Options{Seed: 1})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{{Name: "test", Register: func(env *suites.Env) {
+		env.It(requirement.WebhookResponseUID, "is about nothing", func(SpecContext) { env.Inapplicable("there is none") })
+		env.It(requirement.WebhookResponseKind, "cannot look", func(SpecContext) { Skip("it is dark") })
+	}}}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range outcome.Results {
+		if r.Verdict != requirement.NotApplicable || r.Immaterial != (r.Requirement == requirement.WebhookResponseUID) {
+			t.Errorf("%s is %s, immaterial: %t", r.Requirement, r.Verdict, r.Immaterial)
+		}
+	}
+}
+
 type recorder struct {
 	total   int
 	started []requirement.ID

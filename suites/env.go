@@ -50,10 +50,23 @@ type Options struct {
 	Effect time.Duration
 }
 
-// Subject is a webhook under test and the objects that it converts.
+// Subject is a webhook under test and the objects of one kind that it converts.
 type Subject struct {
 	Client *wire.Client
 	Corpus corpus.Corpus
+
+	// Objects is how many objects are generated for each version, where the schemas are known: 50 if 0, none if less.
+	Objects int
+
+	// Lossy tells whether what is at a path of an object at a version may be lost on the way through another version, and
+	// the reason for that. Nil means that nothing may.
+	Lossy func(from, through, path string) (reason string, declared bool)
+
+	// Installed tells that the definition is in the cluster already, put there for this run without a webhook.
+	Installed bool
+
+	// Alive returns an error when the webhook is known to run no more, with what is known of it. It may be nil.
+	Alive func() error
 }
 
 // Env is what specs may use. It is built once and passed to the areas; specs read it and never change it.
@@ -75,6 +88,7 @@ type Env struct {
 	host        *host
 	installer   *installer
 	unreachable reach
+	stopped     <-chan struct{} // closed when the run is to end early
 }
 
 // NewEnv connects to what the options name. Close frees what it holds.
@@ -146,6 +160,9 @@ func (e *Env) Close(ctx context.Context) error {
 	}
 	return err
 }
+
+// Seed is what makes every random choice repeatable.
+func (e *Env) Seed() int64 { return e.seed }
 
 // Version is the Kubernetes version of the cluster, such as v1.37.2; empty without a cluster.
 func (e *Env) Version() string { return e.version }

@@ -41,6 +41,10 @@ type installer struct {
 	running   sync.WaitGroup
 	removals  sync.WaitGroup
 	installed map[string]bool // names of definitions to remove
+
+	wantsOwn bool     // a spec was declared that needs the subject's own definition
+	own      *pending // the subject's own definition, see Env.Own; nil until it is wanted
+	unroute  func()   // takes the route to the webhook under test away; nil when there is none
 }
 
 // pending is a definition that is being installed for a spec.
@@ -73,6 +77,7 @@ func (e *Env) groupOf(id requirement.ID) string {
 func (i *installer) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	i.cancel = cancel
+	i.startOwn(ctx)
 	queue := make(chan *pending, len(i.announced))
 	for _, p := range i.announced {
 		queue <- p
@@ -91,6 +96,14 @@ func (i *installer) start() {
 // take waits for the definition of a spec and sees to it that it is removed after the spec.
 func (p *pending) take(ctx ginkgo.SpecContext) *Resource {
 	ginkgo.GinkgoHelper()
+	r := p.wait(ctx)
+	ginkgo.DeferCleanup(func() { p.installer.remove(r) })
+	return r
+}
+
+// wait waits for a definition, until objects can be created without being held.
+func (p *pending) wait(ctx ginkgo.SpecContext) *Resource {
+	ginkgo.GinkgoHelper()
 	env := p.installer.env
 	select {
 	case <-p.done:
@@ -98,7 +111,6 @@ func (p *pending) take(ctx ginkgo.SpecContext) *Resource {
 		env.errored("the definition was not installed in time")
 	}
 	env.Require(p.err, "installing the definition")
-	ginkgo.DeferCleanup(func() { p.installer.remove(p.resource) })
 	if hold := time.Until(p.resource.holdEnds); hold > 0 {
 		timer := time.NewTimer(hold)
 		defer timer.Stop()
@@ -115,27 +127,40 @@ func (i *installer) install(ctx context.Context, group string, s Setup) (*Resour
 	if err != nil {
 		return nil, err
 	}
+	if err := i.ready(ctx, r, definition); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// ready waits until a definition is established and served.
+func (i *installer) ready(ctx context.Context, r *Resource, definition *apiextensionsv1.CustomResourceDefinition) error {
 	established, err := i.established(ctx, definition.Name)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	r.holdEnds = established.Truncate(time.Second).Add(createHold)
 	if err := r.served(ctx, definition); err != nil {
-		return nil, err
+		return err
 	}
-	return r, r.filled(ctx, definition)
+	return r.filled(ctx, definition)
+}
+
+// resourceOf returns the resource of a definition.
+func (i *installer) resourceOf(definition *apiextensionsv1.CustomResourceDefinition) *Resource {
+	return &Resource{
+		env:        i.env,
+		group:      definition.Spec.Group,
+		plural:     definition.Spec.Names.Plural,
+		kind:       definition.Spec.Names.Kind,
+		namespaced: definition.Spec.Scope == apiextensionsv1.NamespaceScoped,
+	}
 }
 
 // add creates a definition and connects it to a webhook of its own if it wants one.
 func (i *installer) add(ctx context.Context, group string, s Setup, options ...fixtures.Option) (*Resource, *apiextensionsv1.CustomResourceDefinition, error) {
 	definition := s.definition.New(append([]fixtures.Option{fixtures.InGroup(group)}, s.options...)...)
-	r := &Resource{
-		env:        i.env,
-		group:      group,
-		plural:     definition.Spec.Names.Plural,
-		kind:       definition.Spec.Names.Kind,
-		namespaced: definition.Spec.Scope == apiextensionsv1.NamespaceScoped,
-	}
+	r := i.resourceOf(definition)
 	if conversion := definition.Spec.Conversion; conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter {
 		r.Webhook = i.env.host.webhook(group)
 		conversion.Webhook.ClientConfig = r.Webhook.ClientConfig()
@@ -168,6 +193,9 @@ func (i *installer) established(ctx context.Context, name string) (time.Time, er
 		var err error
 		if last, err = i.env.CRDs.Get(ctx, name, metav1.GetOptions{}); err != nil {
 			return false, err
+		}
+		if names := apihelpers.FindCRDCondition(last, apiextensionsv1.NamesAccepted); names != nil && names.Status == apiextensionsv1.ConditionFalse {
+			return false, errors.New("its names are taken")
 		}
 		condition := apihelpers.FindCRDCondition(last, apiextensionsv1.Established)
 		if condition == nil || condition.Status != apiextensionsv1.ConditionTrue {
@@ -245,6 +273,9 @@ func (i *installer) close(ctx context.Context) error {
 	var errs []error
 	for _, name := range left {
 		errs = append(errs, i.delete(ctx, name))
+	}
+	if i.unroute != nil {
+		i.unroute()
 	}
 	return errors.Join(errs...)
 }

@@ -60,6 +60,11 @@ func (o Objects) Watch(ctx context.Context) (watch.Interface, error) {
 	return o.client.Watch(ctx, metav1.ListOptions{ResourceVersion: list.GetResourceVersion()})
 }
 
+// WatchOne watches the object of a name, which need not be there yet. The caller stops the watch.
+func (o Objects) WatchOne(ctx context.Context, name string) (watch.Interface, error) {
+	return o.client.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+}
+
 // Create creates an object, with the group and the version of o in place of its own.
 func (o Objects) Create(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	fit := o.resource.Object(o.version, object)
@@ -77,6 +82,11 @@ func (o Objects) MergePatch(ctx context.Context, name, patch string, subresource
 	return o.client.Patch(ctx, name, types.MergePatchType, []byte(patch), metav1.PatchOptions{}, subresource...)
 }
 
+// JSONPatch patches an object by a JSON patch.
+func (o Objects) JSONPatch(ctx context.Context, name, patch string, subresource ...string) (*unstructured.Unstructured, error) {
+	return o.client.Patch(ctx, name, types.JSONPatchType, []byte(patch), metav1.PatchOptions{}, subresource...)
+}
+
 // Apply applies an object as a field manager, with the group and the version of o in place of its own.
 func (o Objects) Apply(ctx context.Context, object *unstructured.Unstructured, manager string) (*unstructured.Unstructured, error) {
 	fit := o.resource.Object(o.version, object)
@@ -92,6 +102,11 @@ func (o Objects) Delete(ctx context.Context, name string) error {
 // DeleteAll deletes all objects by one request.
 func (o Objects) DeleteAll(ctx context.Context) error {
 	return o.client.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
+}
+
+// DeleteLabelled deletes all objects with a label by one request. The label has the form name=value.
+func (o Objects) DeleteLabelled(ctx context.Context, label string) error {
+	return o.client.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{LabelSelector: label})
 }
 
 // Each reads all objects page by page and calls a function for each.

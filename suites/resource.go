@@ -133,8 +133,8 @@ func printing(column string) fixtures.Option {
 	}
 }
 
-// shows waits until the tables of a served version have a column. The table is that of a namespace without objects, so
-// that nothing has to be converted for it.
+// shows waits until the tables of a served version have a column. The table is that of a namespace without objects, or of
+// an object that is not there, so that nothing has to be converted for it.
 func (r *Resource) shows(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, column string) error {
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Served })
 	if i < 0 {
@@ -142,10 +142,12 @@ func (r *Resource) shows(ctx context.Context, crd *apiextensionsv1.CustomResourc
 	}
 	path := "/apis/" + r.APIVersion(crd.Spec.Versions[i].Name) + "/"
 	if r.namespaced {
-		path += "namespaces/crdconform-empty/"
+		path += "namespaces/crdconform-empty/" + r.plural + "?limit=1"
+	} else {
+		path += r.plural + "?limit=1&fieldSelector=metadata.name%3Dcrdconform-none"
 	}
 	return r.env.eventually(ctx, func(ctx context.Context) (bool, error) {
-		answer, err := r.env.do(ctx, http.MethodGet, path+r.plural+"?limit=1", nil, http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}})
+		answer, err := r.env.do(ctx, http.MethodGet, path, nil, http.Header{"Accept": {"application/json;as=Table;v=v1;g=meta.k8s.io"}})
 		if err != nil || answer.Status != http.StatusOK {
 			return false, err
 		}

@@ -45,15 +45,18 @@ type Outcome struct {
 // one keeps runs apart: Ginkgo's tree of specs is global to the process.
 var one sync.Mutex
 
-// Run runs the selected specs of the areas, in random order, and returns what they came to. It fails when it could not
-// run them at all, or when none is selected.
+// Run runs the selected specs of the areas, in random order, and returns what they came to. When the context ends, so
+// does the running spec, and what did not run has the verdict Unknown. It fails when it could not run them at all, or when
+// none is selected.
 func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcome, error) {
 	one.Lock()
 	defer one.Unlock()
 	defer quiet()()
 	defer readable()()
 
+	env.stopped = ctx.Done()
 	plant(env, areas)
+	defer globals.Reset()
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.BeforeEach(func() {
 		if ctx.Err() != nil {

@@ -3,6 +3,7 @@
 package suites
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -39,16 +40,41 @@ func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecC
 	if !e.selects(id) {
 		return
 	}
-	decorators := []any{ginkgo.Offset(2), ginkgo.Label(label(id))}
+	decorators := []any{ginkgo.Offset(2), ginkgo.Label(label(id)), ginkgo.AroundNode(e.untilStopped)}
 	if r.Binds == requirement.Server {
 		decorators = append(decorators, ginkgo.SpecTimeout(specTimeout))
 	}
 	//nolint:forbidigo // this is what everybody else is to use
 	ginkgo.It(text, append(decorators, func(ctx ginkgo.SpecContext) {
 		e.skipUnlessApplicable(r)
+		defer e.noteStop()
 		defer e.unreachable.watch()()
 		body(ctx)
 	})...)
+}
+
+// untilStopped ends the context of a spec when the run is stopped.
+func (e *Env) untilStopped(ctx context.Context, body func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopped := e.stopped // the goroutine may start when the next run has begun
+	go func() {
+		select {
+		case <-stopped:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	body(ctx)
+}
+
+// noteStop says of the running spec that it was stopped if it was: then what it found says nothing.
+func (e *Env) noteStop() {
+	select {
+	case <-e.stopped:
+		ginkgo.AddReportEntry(entryStopped, "", ginkgo.ReportEntryVisibilityNever)
+	default:
+	}
 }
 
 // skipUnlessApplicable skips requirements that do not hold for the Kubernetes minor of the cluster.
@@ -93,6 +119,14 @@ func (e *Env) Tolerate(how string) {
 	ginkgo.AddReportEntry(entryTolerated, how, ginkgo.ReportEntryVisibilityFailureOrVerbose)
 }
 
+// Inapplicable skips the running spec because the subject has nothing that the requirement is about. That takes nothing from
+// the outcome of a run.
+func (e *Env) Inapplicable(reason string) {
+	ginkgo.GinkgoHelper()
+	ginkgo.AddReportEntry(entryImmaterial, "", ginkgo.ReportEntryVisibilityNever)
+	ginkgo.Skip(reason)
+}
+
 // Attach adds a file to the result of the running spec, as evidence or to reproduce what was seen.
 func (e *Env) Attach(name string, data []byte) {
 	ginkgo.AddReportEntry(entryAttachment, Attachment{name, data}, ginkgo.ReportEntryVisibilityNever)
@@ -120,6 +154,8 @@ const (
 	entryTolerated   = "crdconform/tolerated"
 	entryErrored     = "crdconform/errored"
 	entryUnreachable = "crdconform/unreachable"
+	entryStopped     = "crdconform/stopped"
+	entryImmaterial  = "crdconform/immaterial"
 	entryAttachment  = "crdconform/attachment"
 )
 

@@ -17,6 +17,7 @@ type Result struct {
 	Text        string // what the spec does
 	Verdict     requirement.Verdict
 	Reason      string // why the verdict is not Passed; empty when it is
+	Immaterial  bool   // NotApplicable because the subject has nothing that the requirement is about
 	Location    string // file:line below the root of the module, of the spec, and of the failure if there was one
 	Started     time.Time
 	Duration    time.Duration
@@ -56,7 +57,10 @@ func resultOf(r types.SpecReport) (Result, bool) {
 		result.Location = where(r.Failure.Location)
 	}
 	for _, entry := range r.ReportEntries {
+		result.Immaterial = result.Immaterial || entry.Name == entryImmaterial
 		if attachment, ok := entry.GetRawValue().(Attachment); ok {
+			// What is found last is what the verdict is about.
+			result.Attachments = slices.DeleteFunc(result.Attachments, func(a Attachment) bool { return a.Name == attachment.Name })
 			result.Attachments = append(result.Attachments, attachment)
 		}
 	}
@@ -75,6 +79,9 @@ func verdictOf(r types.SpecReport) (requirement.Verdict, string) {
 	}
 	errored, isErrored := entry(entryErrored)
 	unreachable, isUnreachable := entry(entryUnreachable)
+	if _, stopped := entry(entryStopped); stopped && r.State != types.SpecStatePassed {
+		return requirement.Unknown, "it was interrupted"
+	}
 	switch r.State {
 	case types.SpecStatePassed:
 		if how, tolerated := entry(entryTolerated); tolerated {

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -14,65 +15,114 @@ import (
 	"github.com/crdconform/crdconform/suites"
 )
 
-// size is how many objects a batch has in these specs.
-const size = 5
+// batched and mostBatched are how many objects a batch has whose objects are compared one by one.
+const (
+	batched     = 5
+	mostBatched = 16
+
+	// steadiness is how often an object has to be converted in the same way, for a difference to be the fault of its neighbours.
+	steadiness = 64
+)
 
 func batch(env *suites.Env, p *prober) {
 	Describe("batch", func() {
 		env.It(requirement.WebhookBatchIndependent,
-			"compares the objects of a batch with the same ones alone, and in reverse", func(ctx SpecContext) {
-				c := env.Subject.Corpus
-				version := p.reviewVersion(ctx)
-				for _, pair := range c.Pairs() {
-					objects := c.Batch(pair.From, size)
-					together := p.ask(ctx, version, pair, objects...)
-					slices.Reverse(objects)
-					reversed := p.ask(ctx, version, pair, objects...)
-					slices.Reverse(objects)
-					backwards := p.expect(ctx, reversed, "a batch in reverse")
-					for i, converted := range p.expect(ctx, together, "a batch") {
-						ask := func() map[string]any {
-							return p.decode(p.expect(ctx, p.ask(ctx, version, pair, objects[i]), "an object alone")[0])
-						}
-						alone := ask()
-						p.same(together, i, converted, alone, ask)
-						p.same(reversed, size-1-i, backwards[size-1-i], alone, ask)
-					}
-				}
-			})
-
+			"compares the objects of a batch with the same ones alone, and in reverse", p.independent)
 		env.It(requirement.WebhookBatchMixedVersions,
-			"asks for objects of all other versions in one request", func(ctx SpecContext) {
-				c := env.Subject.Corpus
-				if len(c.Versions) < 3 {
-					Skip(fmt.Sprintf("needs objects at three versions, since API servers send none that are at the desired one already; there are %d", len(c.Versions)))
-				}
-				for _, to := range c.Versions {
-					var mixed []*unstructured.Unstructured
-					for _, from := range c.Versions {
-						if from != to {
-							mixed = append(mixed, c.Batch(from, 2)...)
-						}
-					}
-					x := p.ask(ctx, p.reviewVersion(ctx), corpus.Pair{From: "all others", To: to}, mixed...)
-					p.expect(ctx, x, "objects of several versions")
-				}
-			})
+			"asks for objects of all other versions in one request", p.mixedVersions)
+		env.It(requirement.WebhookBatchSizes,
+			"asks for 1, 2, 500 and 1500 objects", p.sizes)
+		env.It(requirement.WebhookBatchEmpty,
+			"asks for no objects", p.empty)
+		env.It(requirement.WebhookBatchBadObject,
+			"puts an object that cannot be converted between others", p.badObject)
 	})
 }
 
-// same fails the spec unless an object of a batch was converted as it is when it is asked for alone. A webhook that
-// answers otherwise every time makes no difference between the two.
-func (p *prober) same(x exchange, i int, together json.RawMessage, alone map[string]any, again func() map[string]any) {
-	GinkgoHelper()
-	differences := differencesOf(alone, p.decode(together))
-	if len(differences) == 0 {
-		return
+// independent converts objects together, in reverse, and each alone.
+func (p *prober) independent(ctx SpecContext) {
+	p.sound(ctx)
+	for _, d := range p.dependencies(ctx) {
+		switch {
+		case len(d.unsteady) > 0:
+			continue
+		case d.refused:
+			p.fail(d.x, fmt.Sprintf("%s: expected it to convert %d objects together that it converts alone, got %s", d.x.what, len(d.x.request.Objects), d.x.judgement.Rejected()))
+		}
+		p.fail(d.x, fmt.Sprintf("%s: object %d of %d: expected the same as alone: %s", d.x.what, d.at, len(d.x.request.Objects), lossLines(d.apart)))
 	}
-	if again := differencesOf(alone, again()); len(again) > 0 {
-		Skip(fmt.Sprintf("the webhook answers the same request otherwise every time, so batches cannot be compared: %s", again[0]))
+	for _, d := range p.dependencies(ctx) {
+		Skip(fmt.Sprintf("the webhook answers the same request otherwise every time, so batches cannot be compared: %s", d.unsteady[0]))
 	}
-	p.fail(x, fmt.Sprintf("%s: object %d of %d: expected the same as alone: %s", x.what, i, size, lines(differences)))
+}
+
+// dependent tells whether what becomes of an object depends on the others in the request.
+func (p *prober) dependent(ctx context.Context) bool {
+	return slices.ContainsFunc(p.dependencies(ctx), func(d dependency) bool { return len(d.unsteady) == 0 })
+}
+
+// dependency is an object that was converted otherwise together with others than it was alone.
+type dependency struct {
+	pair     corpus.Pair
+	apart    []corpus.Loss // what tells it from the same object alone
+	unsteady []corpus.Loss // what tells two conversions of the object alone apart: then it is no dependency
+	refused  bool          // the objects convert alone, and not together
+	at       int           // in the request
+	x        exchange
+}
+
+// dependencies returns the first such object of each pair of versions. It is found out once for all specs.
+func (p *prober) dependencies(ctx context.Context) []dependency {
+	if p.depending != nil {
+		return *p.depending
+	}
+	found := []dependency{}
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		if d, ok := p.dependency(ctx, pair); ok {
+			found = append(found, d)
+		}
+	}
+	if ctx.Err() == nil {
+		p.depending = &found
+	}
+	return found
+}
+
+func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, bool) {
+	objects := p.batch(ctx, pair.From, max(batched, min(len(p.all(ctx, pair.From)), mostBatched)))
+	backwards := slices.Clone(objects)
+	slices.Reverse(backwards)
+	together, reversed := p.ask(ctx, p.reviewVersion(ctx), pair, objects...), p.ask(ctx, p.reviewVersion(ctx), pair, backwards...)
+	if together.judgement.Rejected() != nil || reversed.judgement.Rejected() != nil {
+		return dependency{pair: pair, x: together, refused: true}, together.judgement.Rejected() != nil && p.refusedTogether(ctx, pair, objects)
+	}
+	last := len(objects) - 1
+	for i, object := range objects {
+		alone := p.alone(ctx, pair, object)
+		for _, d := range []dependency{{at: i, x: together}, {at: last - i, x: reversed}} {
+			d.apart = p.schemaOf(pair.To).Differences(alone, p.decode(d.x.judgement.Objects[d.at]))
+			if alone != nil && len(d.apart) > 0 {
+				d.pair = pair
+				for n := 0; n < steadiness && len(d.unsteady) == 0; n++ {
+					d.unsteady = p.schemaOf(pair.To).Differences(alone, p.alone(ctx, pair, object))
+				}
+				return d, true
+			}
+		}
+	}
+	return dependency{}, false
+}
+
+// refusedTogether tells whether objects that are not converted together are converted alone, and whether it is them rather than
+// their number: as many copies of one are converted.
+func (p *prober) refusedTogether(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) bool {
+	copies := p.ask(ctx, p.reviewVersion(ctx), pair, corpus.Multiply(objects[:1], len(objects))...)
+	return copies.judgement.Rejected() == nil && !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return p.alone(ctx, pair, o) == nil })
+}
+
+// alone is what an object converts to when it is asked for alone, nil when it is not converted.
+func (p *prober) alone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) map[string]any {
+	return p.convert(ctx, pair, []*unstructured.Unstructured{object})[0].object
 }
 
 // decode decodes an object, integers as such.
@@ -81,4 +131,107 @@ func (p *prober) decode(raw json.RawMessage) map[string]any {
 	object := &unstructured.Unstructured{}
 	p.env.Require(object.UnmarshalJSON(raw), "decoding an object")
 	return object.Object
+}
+
+// batch returns a number of objects of a version with names of their own.
+func (p *prober) batch(ctx context.Context, version string, n int) []*unstructured.Unstructured {
+	return corpus.Multiply(p.all(ctx, version), n)
+}
+
+func (p *prober) mixedVersions(ctx SpecContext) {
+	versions := p.env.Subject.Corpus.Versions
+	if len(versions) < 3 {
+		p.env.Inapplicable(fmt.Sprintf("needs objects at three versions, since API servers send none that are at the desired one already; there are %d", len(versions)))
+	}
+	for _, to := range versions {
+		var mixed []*unstructured.Unstructured
+		for _, from := range versions {
+			if from != to {
+				mixed = append(mixed, p.batch(ctx, from, 2)...)
+			}
+		}
+		x := p.ask(ctx, p.reviewVersion(ctx), corpus.Pair{From: "all others", To: to}, mixed...)
+		p.expect(ctx, x, "objects of several versions")
+	}
+}
+
+// sizes asks for batches of the smallest object, each for another pair of versions: it is the number that matters.
+func (p *prober) sizes(ctx SpecContext) {
+	p.sound(ctx)
+	pairs := p.env.Subject.Corpus.Pairs()
+	for i, n := range []int{1, 2, 500, 1500} {
+		pair := pairs[i%len(pairs)]
+		smallest := slices.MinFunc(p.all(ctx, pair.From), func(a, b *unstructured.Unstructured) int { return size(a) - size(b) })
+		x := p.ask(ctx, p.reviewVersion(ctx), pair, corpus.Multiply([]*unstructured.Unstructured{smallest}, n)...)
+		if x.judgement.Rejected() == nil {
+			continue
+		}
+		p.expect(ctx, x, fmt.Sprintf("%d objects in one request", n))
+	}
+}
+
+// empty asks for nothing. API servers of today never do.
+func (p *prober) empty(ctx SpecContext) {
+	p.sound(ctx)
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		x := p.ask(ctx, p.reviewVersion(ctx), pair)
+		if v := x.judgement.Rejected(); v != nil {
+			p.tolerate(x, fmt.Sprintf("%s: expected success for a request without objects, got %s", x.what, v))
+			return
+		}
+	}
+}
+
+// badObject asks for an object whose fields are of the wrong type between others that convert. A webhook that makes
+// something of it keeps its contract.
+func (p *prober) badObject(ctx SpecContext) {
+	p.sound(ctx)
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		objects := p.batch(ctx, pair.From, batched)
+		spoiled, ok := p.spoil(objects[batched/2])
+		if !ok {
+			continue
+		}
+		objects[batched/2] = spoiled
+		x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
+		if _, failed := x.request.JudgeFailure(x.response); failed {
+			p.onlyTogether(ctx, pair, spoiled, x)
+			return
+		}
+		if v := x.judgement.Rejected(); v != nil {
+			p.fail(x, fmt.Sprintf("%s: expected all objects, or a failure, when one cannot be converted, got %s", x.what, v))
+		}
+	}
+	Skip("the webhook converts objects even with fields of the wrong type, so none is bad enough")
+}
+
+// onlyTogether fails the spec when the object that cannot be converted is refused properly alone, and not between others.
+func (p *prober) onlyTogether(ctx context.Context, pair corpus.Pair, spoiled *unstructured.Unstructured, x exchange) {
+	GinkgoHelper()
+	together, _ := x.request.JudgeFailure(x.response)
+	if together.Rejected() == nil {
+		return
+	}
+	single := p.ask(ctx, p.reviewVersion(ctx), pair, spoiled)
+	if alone, failed := single.request.JudgeFailure(single.response); failed && alone.Rejected() != nil {
+		Skip(fmt.Sprintf("cannot be judged while %s fails", alone.Rejected().Requirement))
+	}
+	x.judgement = together
+	p.fail(x, fmt.Sprintf("%s: expected a failure that says why when one object cannot be converted, got %s", x.what, together.Rejected()))
+}
+
+// spoil returns an object with a number in the place of every field, and whether there was one.
+func (p *prober) spoil(object *unstructured.Unstructured) (*unstructured.Unstructured, bool) {
+	spoiled := object.DeepCopy()
+	found := false
+	for field, value := range spoiled.Object {
+		switch {
+		case field == "apiVersion" || field == "kind" || field == "metadata":
+			continue
+		case value == "", value == nil:
+			continue
+		}
+		spoiled.Object[field], found = int64(42), true
+	}
+	return spoiled, found
 }

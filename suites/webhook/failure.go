@@ -1,7 +1,10 @@
 package webhook
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 
@@ -12,8 +15,9 @@ import (
 
 func failure(env *suites.Env, p *prober) {
 	Describe("failure", func() {
-		env.It(requirement.WebhookFailureAvoided, "looks for failures in the conversion of the samples", func(ctx SpecContext) {
+		env.It(requirement.WebhookFailureAvoided, "looks for failures in the conversion of valid objects", func(ctx SpecContext) {
 			p.judge(ctx, requirement.WebhookFailureAvoided)
+			p.refusals(ctx)
 		})
 
 		provoked := func(id requirement.ID, text string) {
@@ -34,6 +38,26 @@ func failure(env *suites.Env, p *prober) {
 		provoked(requirement.WebhookFailureStatus, "provokes a failure and looks at the result")
 		provoked(requirement.WebhookFailureUID, "provokes a failure and compares the uids of request and response")
 	})
+}
+
+// refusals tells of generated objects that the webhook did not convert. A webhook that broke down over one fails, and so does
+// one that refuses an object with nothing in it. One that wants values of a kind that the schema does not ask for is
+// Tolerated: clients are free to write others, but few will.
+func (p *prober) refusals(ctx SpecContext) {
+	GinkgoHelper()
+	if !p.generates() || p.unsound(ctx) != nil {
+		return
+	}
+	var all []found
+	for _, version := range p.env.Subject.Corpus.Versions {
+		for _, r := range p.pool(ctx, version).refusals {
+			pair := corpus.Pair{From: r.version, To: r.x.to}
+			path := strings.Join(corpus.Leaves(r.object), ", ")
+			message := fmt.Sprintf("expected it to convert an object that the schema allows, with %s, got %s", cmp.Or(path, "nothing in it"), r.x.judgement.Rejected())
+			all = append(all, found{finding{0, pair.String(), path, message, !crashed(&r.x) && (r.settled || len(corpus.Leaves(r.object)) > 0), r.x}, pair, r.object})
+		}
+	}
+	p.report(ctx, p.converted(nil), all)
 }
 
 // talks skips the spec unless the webhook answers with a ConversionReview where there is nothing to fail.
@@ -62,7 +86,7 @@ func (p *prober) provoke(ctx SpecContext) exchange {
 		}
 	}
 	from := c.Versions[0]
-	x := p.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, c.Objects(from)[0])
+	x := p.ask(ctx, version, corpus.Pair{From: from, To: "v0nosuchversion"}, p.base(ctx, from)[0])
 	judgement, failed := x.request.JudgeFailure(x.response)
 	if !failed {
 		Skip("the webhook claims to convert even to the version v0nosuchversion, so no failure can be provoked")

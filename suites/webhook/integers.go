@@ -12,13 +12,28 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/corpus"
 )
 
 // ranges are the integers to try, as the first of them and the distance of the others: floating point numbers of 64 bits
 // have none of these.
 func ranges() [][2]int64 { return [][2]int64{{1<<53 + 1, 2}, {math.MaxInt64, -4096}} }
 
+// integers asks by the schemas where they are known, and else by changing the samples.
 func (p *prober) integers(ctx SpecContext) {
+	if p.env.Subject.Corpus.Definition == nil || p.env.Subject.Objects < 0 {
+		p.integersOfSamples(ctx)
+		return
+	}
+	p.holdStyle(ctx, corpus.Integers, "integers", func(l corpus.Loss) bool {
+		_, isInteger := l.Before.(int64)
+		_, isNumber := l.Before.(float64)
+		return (isInteger || isNumber) && l.After != nil
+	})
+}
+
+func (p *prober) integersOfSamples(ctx SpecContext) {
 	p.sound(ctx)
 	c := p.env.Subject.Corpus
 	kept := false

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	. "github.com/onsi/ginkgo/v2"
@@ -24,14 +25,32 @@ type prober struct {
 	env *suites.Env
 
 	calls  int
-	silent *contract.Response  // the response to the first request for samples that was not answered in time
-	firsts map[string]exchange // by review version, see first
-	plain  []exchange          // see standard
+	silent *contract.Response     // the response to the samples when it did not come in time, see notice
+	late   *lateness              // see convert
+	ended  error                  // what is known of a webhook that ended while it was asked, see send
+	speaks string                 // see spoken
+	firsts map[string]exchange    // by review version, see first
+	plain  []exchange             // see standard
+	hands  *handshake             // see shake
+	pools  map[string]*pool       // by version, see pool
+	losing map[string]bool        // see usual
+	trips  map[corpus.Pair][]trip // of all objects, see roundTrip
+
+	travelled time.Time // when the last of the trips ended
+
+	everything map[string][]*unstructured.Unstructured // by version, see all
+
+	depending *[]dependency // see dependencies
+
+	came int // how many objects have made the way that a spec is about
+
+	declarations map[string]bool // that were told of, by spec and place
 }
 
 // exchange is a request to the webhook, what came back, and what the judge says of it.
 type exchange struct {
 	what      string // such as "v1beta1 -> v1 in ConversionReview v1"
+	to        string // version that was asked for
 	request   contract.Request
 	body      []byte
 	response  contract.Response
@@ -45,6 +64,7 @@ func (p *prober) ask(ctx context.Context, reviewVersion string, pair corpus.Pair
 	body, err := request.Body()
 	p.env.Require(err, "building a request")
 	x := p.send(ctx, fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request, body)
+	x.to = pair.To
 	x.judgement = request.Judge(x.response)
 	return x
 }
@@ -59,18 +79,10 @@ func (p *prober) request(reviewVersion, to string, objects ...*unstructured.Unst
 	}
 }
 
-// samples asks for the samples of a pair as they are. Once such a request was not answered in time, no more of any sort
-// are sent: each would take as long.
+// samples asks for the basic objects of a pair as they are.
 func (p *prober) samples(ctx context.Context, reviewVersion string, pair corpus.Pair) exchange {
-	x := p.ask(ctx, reviewVersion, pair, p.env.Subject.Corpus.Objects(pair.From)...)
-	if p.silent == nil && x.response.Attempts > 1 && x.judgement.Stopped == requirement.WebhookResponseHTTPStatus {
-		p.silent = &x.response // it puts off for as long
-	}
-	if x.response.TimedOut && p.silent == nil {
-		x.response.Err = fmt.Errorf("%w; no more requests were sent after that", x.response.Err)
-		p.silent = &x.response
-		x.judgement = x.request.Judge(x.response)
-	}
+	x := p.ask(ctx, reviewVersion, pair, p.base(ctx, pair.From)...)
+	p.notice(&x)
 	return x
 }
 
@@ -81,11 +93,41 @@ func (p *prober) send(ctx context.Context, what string, request contract.Request
 		x.response = *p.silent
 		return x
 	}
-	x.response = p.env.Subject.Client.Send(ctx, body)
-	if x.response.Interrupted { // then it says nothing about the webhook
-		p.env.Require(x.response.Err, "asking the webhook")
-	}
+	x.response = p.reach(ctx, func(ctx context.Context) contract.Response { return p.env.Subject.Client.Send(ctx, body) })
 	return x
+}
+
+// reach sends something to the webhook. Once its program has ended, there is nothing more to judge.
+func (p *prober) reach(ctx context.Context, send func(context.Context) contract.Response) contract.Response {
+	GinkgoHelper()
+	if p.ended != nil {
+		Skip(fmt.Sprintf("cannot be judged: %v", p.ended))
+	}
+	p.secured(ctx)
+	response := send(ctx)
+	if response.Interrupted { // then it says nothing about the webhook
+		p.env.Require(response.Err, "asking the webhook")
+	}
+	if alive := p.env.Subject.Alive; response.Err != nil && alive != nil {
+		if p.ended = p.end(ctx, response, alive); p.ended != nil {
+			Fail(fmt.Sprintf("expected it to answer, but %v", p.ended))
+		}
+	}
+	return response
+}
+
+// end says why the program of a webhook has ended, if it has. Its end is known a moment after the connection broke.
+func (p *prober) end(ctx context.Context, response contract.Response, alive func() error) error {
+	const moments = 20
+	err := alive()
+	for range moments {
+		if err != nil || response.TimedOut || ctx.Err() != nil {
+			break
+		}
+		p.wait(ctx, 50*time.Millisecond)
+		err = alive()
+	}
+	return err
 }
 
 // bare returns the body without the empty response that API servers put beside the request: the documents' form.
@@ -102,6 +144,12 @@ func (p *prober) bare(request contract.Request) []byte {
 
 // first returns the exchange for the first pair of versions in a version of ConversionReview.
 func (p *prober) first(ctx context.Context, reviewVersion string) exchange {
+	GinkgoHelper()
+	for _, version := range p.env.Subject.Corpus.Versions {
+		if len(p.base(ctx, version)) == 0 {
+			Skip(fmt.Sprintf("there are no samples at %s, and no object could be generated; give samples", version))
+		}
+	}
 	if p.firsts == nil {
 		p.firsts = map[string]exchange{}
 	}
@@ -230,11 +278,19 @@ func (p *prober) attach(x exchange) {
 // sound skips the spec unless the webhook converts the samples as they are: otherwise other specs say what is wrong.
 func (p *prober) sound(ctx context.Context) {
 	GinkgoHelper()
+	if x := p.unsound(ctx); x != nil {
+		p.skip(*x)
+	}
+}
+
+// unsound returns the first exchange of samples that API servers would reject, nil if there is none.
+func (p *prober) unsound(ctx context.Context) *exchange {
 	for _, x := range p.standard(ctx) {
 		if x.judgement.Rejected() != nil {
-			p.skip(x)
+			return &x
 		}
 	}
+	return nil
 }
 
 // expect returns the converted objects of an exchange. The spec fails when they are not there although the samples

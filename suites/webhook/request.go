@@ -1,12 +1,15 @@
 package webhook
 
 import (
+	"context"
 	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
 )
@@ -26,13 +29,25 @@ func request(env *suites.Env, p *prober) {
 				}
 			})
 
+		env.It(requirement.WebhookRequestConversionReviewVersions,
+			"asks in each version of ConversionReview that the definition lists", p.listedReviewVersions)
+
+		env.It(requirement.WebhookRequestUnknownReviewVersion,
+			"asks in a version of ConversionReview that does not exist", p.unknownReviewVersion)
+
+		env.It(requirement.WebhookRequestMalformed,
+			"sends what is no request", p.malformed)
+
+		env.It(requirement.WebhookRequestSurvival,
+			"sends what is no request, and then the samples", p.survival)
+
 		env.It(requirement.WebhookRequestResponseStub,
 			"asks with and without an empty response beside the request", func(ctx SpecContext) {
 				for _, x := range p.standard(ctx) {
 					if x.judgement.Rejected() == nil {
 						continue
 					}
-					if bare := p.askBare(ctx, x.request.ReviewVersion); bare.judgement.Rejected() == nil {
+					if bare := p.sendBare(ctx, x.what, x.request); bare.judgement.Rejected() == nil {
 						p.fail(x, fmt.Sprintf("%s: expected the same answer with an empty response beside the request as without, got %s", x.what, x.judgement.Rejected()))
 					}
 					p.skip(x)
@@ -47,24 +62,55 @@ func request(env *suites.Env, p *prober) {
 			})
 
 		env.It(requirement.WebhookRequestPartialObjects,
-			"asks for objects that have metadata and nothing else", func(ctx SpecContext) {
-				p.variant(ctx, "objects without a field of their own", func(object *unstructured.Unstructured) {
-					for field := range object.Object {
-						if field != "apiVersion" && field != "kind" && field != "metadata" {
-							delete(object.Object, field)
-						}
-					}
-				})
-			})
+			"asks for objects that lack most fields", p.partialObjects)
 	})
+}
+
+// partialObjects asks for what server-side apply takes out of objects: the fields that some manager owns. Those may be
+// none, or one.
+func (p *prober) partialObjects(ctx SpecContext) {
+	p.variant(ctx, "objects without a field of their own", func(object *unstructured.Unstructured) {
+		for field := range object.Object {
+			if field != "apiVersion" && field != "kind" && field != "metadata" {
+				delete(object.Object, field)
+			}
+		}
+	})
+	p.variant(ctx, "objects with empty fields", func(object *unstructured.Unstructured) {
+		for field, value := range object.Object {
+			if _, isMap := value.(map[string]any); isMap && field != "metadata" {
+				object.Object[field] = map[string]any{}
+			}
+		}
+	})
+	p.hold(ctx, p.converted(p.owned))
+}
+
+// owned returns objects that have one field each.
+func (p *prober) owned(ctx context.Context, version string) []*unstructured.Unstructured {
+	seen := map[string]bool{}
+	var owned []*unstructured.Unstructured
+	for _, object := range p.all(ctx, version) {
+		for _, path := range corpus.Leaves(object) {
+			if place := corpus.Generalize(path); !seen[place] {
+				seen[place] = true
+				owned = append(owned, corpus.Only(object, path))
+			}
+		}
+	}
+	return owned
 }
 
 // askBare asks for the first pair without an empty response beside the request.
 func (p *prober) askBare(ctx SpecContext, reviewVersion string) exchange {
-	c := p.env.Subject.Corpus
-	pair := c.Pairs()[0]
-	request := p.request(reviewVersion, pair.To, c.Objects(pair.From)...)
-	x := p.send(ctx, fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request, p.bare(request))
+	pair := p.env.Subject.Corpus.Pairs()[0]
+	request := p.request(reviewVersion, pair.To, p.base(ctx, pair.From)...)
+	return p.sendBare(ctx, fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request)
+}
+
+// sendBare sends a request without an empty response beside it.
+func (p *prober) sendBare(ctx context.Context, what string, request contract.Request) exchange {
+	x := p.send(ctx, what, request, p.bare(request))
 	x.judgement = request.Judge(x.response)
 	return x
 }
@@ -72,9 +118,8 @@ func (p *prober) askBare(ctx SpecContext, reviewVersion string) exchange {
 // variant asks for changed samples at every pair of versions.
 func (p *prober) variant(ctx SpecContext, what string, change func(*unstructured.Unstructured)) {
 	GinkgoHelper()
-	c := p.env.Subject.Corpus
-	for _, pair := range c.Pairs() {
-		objects := c.Objects(pair.From)
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		objects := p.base(ctx, pair.From)
 		for _, object := range objects {
 			change(object)
 		}

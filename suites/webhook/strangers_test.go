@@ -46,15 +46,25 @@ func (s stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	request, _ := review["request"].(map[string]any)
+	objects, _ := request["objects"].([]any)
+	known := review["apiVersion"] == "apiextensions.k8s.io/v1" || review["apiVersion"] == "apiextensions.k8s.io/v1beta1"
+	if review["kind"] != "ConversionReview" || !known || request == nil {
+		http.Error(w, "no ConversionReview", http.StatusBadRequest)
+		return
+	}
 	if s.refuses != nil && s.refuses(review) != 0 {
 		http.Error(w, "no", s.refuses(review))
 		return
 	}
-	request := review["request"].(map[string]any)
 	result := map[string]any{"status": "Success"}
 	converted := []any{}
-	for _, each := range request["objects"].([]any) {
-		object := each.(map[string]any)
+	for _, each := range objects {
+		object, ok := each.(map[string]any)
+		if !ok || object["metadata"] == nil {
+			result = map[string]any{"status": "Failed", "message": "that is no object"}
+			continue
+		}
 		if s.hangs != nil && s.hangs(object) {
 			<-r.Context().Done()
 			return
@@ -226,7 +236,7 @@ func judgeStranger(t *testing.T, handler http.Handler, seed int64) []suites.Resu
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: time.Second})
+	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

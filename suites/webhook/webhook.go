@@ -2,13 +2,25 @@
 // cluster.
 package webhook
 
-import "github.com/crdconform/crdconform/suites"
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/suites"
+)
 
 // Area is the chapter on the webhook's side of a conversion.
 var Area = suites.Area{Name: "webhook", Register: register}
 
 func register(env *suites.Env) {
-	p := &prober{env: env}
+	p := &prober{
+		env:          env,
+		pools:        map[string]*pool{},
+		trips:        map[corpus.Pair][]trip{},
+		declarations: map[string]bool{},
+		everything:   map[string][]*unstructured.Unstructured{},
+	}
+	transport(env, p)
 	request(env, p)
 	response(env, p)
 	batch(env, p)

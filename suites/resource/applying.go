@@ -1,0 +1,245 @@
+package resource
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// The managers that apply, and what belongs to the second alone.
+const (
+	first  = "crdconform-first"
+	second = "crdconform-second"
+
+	shared = "crdconform.dev/second"      // a label and an annotation of the second manager
+	kept   = "crdconform.dev/second-kept" // an annotation that it does not give up
+)
+
+func applying(c *chapter) {
+	Describe("server-side apply", func() {
+		c.it(requirement.ResourceApplyTwoManagers,
+			"has one manager apply a sample at a version, and another a label and annotations at another",
+			func(ctx SpecContext, r *round) { r.eachPair(ctx, r.share) })
+
+		c.it(requirement.ResourceApplyManagedFields,
+			"puts what two managers applied at another version, and has one of them move there",
+			func(ctx SpecContext, r *round) { r.eachPair(ctx, r.move) })
+	})
+}
+
+// eachPair has a sample applied at each version, and calls a function for it with each other version; with the same when
+// there is but one.
+func (r *round) eachPair(ctx context.Context, visit func(ctx context.Context, o *object, other string)) {
+	served := r.served()
+	for _, version := range served {
+		for _, other := range served {
+			if version == other && len(served) > 1 {
+				continue
+			}
+			if o := r.applied(ctx, version, "-with-"+other); o != nil {
+				visit(ctx, o, other)
+			}
+		}
+	}
+}
+
+// applied has the first manager apply the first sample that the API server accepts. It is nil when the webhook fails.
+func (r *round) applied(ctx context.Context, version, suffix string) *object {
+	GinkgoHelper()
+	var err error
+	for _, sample := range r.samples(ctx, version) {
+		delete(sample.Object, "status")
+		sample.SetName(sample.GetName() + suffix)
+		o := r.of(version, sample)
+		r.removeAfter(o.name)
+		if err = r.apply(ctx, o, version, sample, first); err == nil {
+			return o
+		}
+		if r.unconverted(ctx, err) {
+			r.blame(ctx, requirement.ResourceCreateEveryVersion, o, "applying an object at %s (stored at %s): expected it to be created, got: %v", version, r.storage, err)
+			return nil
+		}
+		if !refused(err) {
+			break
+		}
+	}
+	r.env.Require(err, "applying the samples at %s, none of which the API server accepts", version)
+	return nil
+}
+
+// apply has a manager apply an object at a version.
+func (r *round) apply(ctx context.Context, o *object, version string, sent *unstructured.Unstructured, manager string) error {
+	_, err := r.crd.At(version).Apply(ctx, sent, manager)
+	r.journal.add(o.name, "kubectl apply --server-side --force-conflicts --field-manager=%s -f - <<'EOF'\n%sEOF", manager, r.manifest(version, sent))
+	return err
+}
+
+// must fails the spec when the webhook did not convert, and makes it Errored when something else went wrong.
+func (r *round) must(ctx context.Context, o *object, err error, format string, arguments ...any) {
+	GinkgoHelper()
+	if r.unconverted(ctx, err) {
+		r.fail(ctx, o, format+" (stored at %s): expected it to work, got: %v", append(arguments, r.storage, err)...)
+	}
+	r.env.Require(err, format, arguments...)
+}
+
+// part is what the second manager applies: no fields of its own, but metadata.
+func (r *round) part(o *object, all bool) *unstructured.Unstructured {
+	part := &unstructured.Unstructured{Object: map[string]any{"kind": r.definition.CRD.Spec.Names.Kind}}
+	part.SetName(o.name)
+	part.SetAnnotations(map[string]string{kept: "kept"})
+	if all {
+		part.SetAnnotations(map[string]string{kept: "kept", shared: "second"})
+		part.SetLabels(map[string]string{shared: "second"})
+	}
+	return part
+}
+
+// share has a second manager apply at another version, and both apply again; then each gives up what it can.
+func (r *round) share(ctx context.Context, o *object, other string) {
+	GinkgoHelper()
+	if !r.sound(ctx, o) {
+		return
+	}
+	both := func() {
+		r.must(ctx, o, r.apply(ctx, o, other, r.part(o, true), second), "a second manager applying a label at %s to what was applied at %s", other, o.version)
+		r.must(ctx, o, r.apply(ctx, o, o.version, o.sent, first), "applying again at %s, after a second manager at %s", o.version, other)
+	}
+	both()
+	both() // what the webhook adds is there after the first time
+	before := r.read(ctx, o, o.version)
+	both()
+	after := r.read(ctx, o, o.version)
+	if before == nil || after == nil {
+		return
+	}
+	r.kept(ctx, o, after, "applied at %s, a label and annotations applied at %s, read at %s", o.version, other, o.version)
+	r.belongs(ctx, o, after, shared, true, "both managers applied")
+	if before.GetResourceVersion() != after.GetResourceVersion() && !r.losesByRight(o) {
+		tell := r.fail
+		if len(r.definition.Schema(o.version).Differences(before.Object, after.Object)) == 0 {
+			tell = r.tolerate // writes for nothing, but nobody sees another object
+		}
+		tell(ctx, o, "applying the same again, at %s and at %s: expected nothing to change, got a new resourceVersion%s", o.version, other, r.difference(o.version, before, after))
+	}
+	r.giveUp(ctx, o, other)
+}
+
+// losesByRight tells whether an object has anything that may be lost: then two managers cannot but take it in turns to lose
+// and to restore it.
+func (r *round) losesByRight(o *object) bool {
+	return slices.ContainsFunc(corpus.Leaves(o.sent), func(path string) bool { return r.lossy(o.version, path) })
+}
+
+// giveUp has the second manager give up its label, and then the first everything.
+func (r *round) giveUp(ctx context.Context, o *object, other string) {
+	GinkgoHelper()
+	r.must(ctx, o, r.apply(ctx, o, other, r.part(o, false), second), "the second manager giving a label up at %s", other)
+	if got := r.read(ctx, o, o.version); got != nil {
+		r.kept(ctx, o, got, "applied at %s, a label of another manager given up at %s, read at %s", o.version, other, o.version)
+		r.belongs(ctx, o, got, shared, false, "the second manager gave it up")
+		r.belongs(ctx, o, got, kept, true, "the second manager gave up another")
+	}
+	nothing := &unstructured.Unstructured{Object: map[string]any{"kind": o.sent.GetKind()}}
+	nothing.SetName(o.name)
+	err := r.apply(ctx, o, o.version, nothing, first)
+	if refused(err) {
+		return // the fields are required
+	}
+	r.must(ctx, o, err, "the first manager giving up all fields at %s, after a second applied at %s", o.version, other)
+	if got := r.read(ctx, o, other); got != nil {
+		r.belongs(ctx, o, got, mark, false, "the first manager gave it up")
+		r.belongs(ctx, o, got, kept, true, "the first manager gave up all of its own")
+	}
+}
+
+// belongs fails the spec unless an annotation is there, or is not there.
+func (r *round) belongs(ctx context.Context, o *object, got *unstructured.Unstructured, annotation string, there bool, after string) {
+	GinkgoHelper()
+	value, found := got.GetAnnotations()[annotation]
+	switch {
+	case there && !found:
+		r.fail(ctx, o, "metadata.annotations['%s'], read at %s after %s: expected it to be there, got nothing", annotation, got.GroupVersionKind().Version, after)
+	case !there && found:
+		r.fail(ctx, o, "metadata.annotations['%s'], read at %s after %s: expected nothing, got %q", annotation, got.GroupVersionKind().Version, after, value)
+	}
+}
+
+// move writes at another version what two managers applied, and then has the first apply there.
+func (r *round) move(ctx context.Context, o *object, other string) {
+	GinkgoHelper()
+	r.must(ctx, o, r.apply(ctx, o, o.version, r.part(o, true), second), "a second manager applying at %s", o.version)
+	if r.read(ctx, o, other) == nil {
+		return
+	}
+	err := put(ctx, r, o, other, nil, map[string]any{touched: other})
+	if r.unconverted(ctx, err) {
+		r.blame(ctx, requirement.ResourceWriteNoOp, o, "applied at %s, put at %s (stored at %s): expected it to work, got: %v", o.version, other, r.storage, err)
+		return
+	}
+	if refused(err) {
+		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "applied at %s, put at %s as it was read there: expected it to be accepted, got: %v", o.version, other, err)
+		return
+	}
+	r.env.Require(err, "putting %s at %s", o.name, other)
+	got := r.read(ctx, o, other)
+	if got == nil {
+		return
+	}
+	r.managed(ctx, o, got, "a write at "+other, map[string]string{first: o.version, second: o.version})
+
+	moved := r.reduced(o, got)
+	err = r.apply(ctx, o, other, moved, first)
+	if refused(err) {
+		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "applying at %s what was read there: expected it to work, got: %v", other, err)
+		return
+	}
+	r.must(ctx, o, err, "applying at %s what was applied at %s before", other, o.version)
+	if got = r.read(ctx, o, other); got != nil {
+		r.managed(ctx, o, got, "the first manager moved to "+other, map[string]string{first: other, second: o.version})
+	}
+}
+
+// reduced is what was read, as the first manager would apply it.
+func (r *round) reduced(o *object, got *unstructured.Unstructured) *unstructured.Unstructured {
+	reduced := &unstructured.Unstructured{Object: r.own(got.GroupVersionKind().Version, got.Object)}
+	delete(reduced.Object, "status")
+	reduced.SetAPIVersion(got.GetAPIVersion())
+	reduced.SetKind(got.GetKind())
+	reduced.SetName(o.name)
+	reduced.SetLabels(without(got.GetLabels(), shared))
+	reduced.SetAnnotations(without(got.GetAnnotations(), shared, kept, touched))
+	return reduced
+}
+
+func without(all map[string]string, keys ...string) map[string]string {
+	rest := maps.Clone(all)
+	for _, key := range keys {
+		delete(rest, key)
+	}
+	return rest
+}
+
+// managed fails the spec unless each manager that applied has one entry, at its version.
+func (r *round) managed(ctx context.Context, o *object, got *unstructured.Unstructured, after string, versions map[string]string) {
+	GinkgoHelper()
+	for _, manager := range slices.Sorted(maps.Keys(versions)) {
+		var found []string
+		for _, entry := range got.GetManagedFields() {
+			if entry.Manager == manager && entry.Operation == metav1.ManagedFieldsOperationApply {
+				found = append(found, entry.APIVersion)
+			}
+		}
+		if want := r.crd.APIVersion(versions[manager]); !slices.Equal(found, []string{want}) {
+			r.fail(ctx, o, "metadata.managedFields, applied at %s, after %s: expected one entry of the manager %s, at %s, got %q", o.version, after, manager, want, found)
+		}
+	}
+}

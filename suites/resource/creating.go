@@ -1,0 +1,32 @@
+package resource
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+func creating(c *chapter) {
+	Describe("creating and reading", func() {
+		c.it(requirement.ResourceCreateEveryVersion,
+			"creates the samples of each version", func(ctx SpecContext, r *round) {
+				for _, version := range r.served() {
+					r.create(ctx, version, most)
+				}
+			})
+
+		c.it(requirement.ResourceReadEveryVersion,
+			"reads the samples of each version at all versions, the one of their own for what was written", func(ctx SpecContext, r *round) {
+				for _, version := range r.served() {
+					for _, o := range r.create(ctx, version, most) {
+						for _, other := range r.served() {
+							got := r.read(ctx, o, other)
+							if other == version {
+								r.kept(ctx, o, got, "created and read at %s (stored at %s)", version, r.storage)
+							}
+						}
+					}
+				}
+			})
+	})
+}

@@ -1,0 +1,67 @@
+package resource
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// journal is what a spec did, as commands for a shell.
+type journal []entry
+
+// entry is one command. It belongs to an object, or to all when the name is empty.
+type entry struct{ name, command string }
+
+func (j *journal) add(name, format string, arguments ...any) {
+	*j = append(*j, entry{name, fmt.Sprintf(format, arguments...)})
+}
+
+// script returns what was done to an object.
+func (j *journal) script(name string) []byte {
+	var b strings.Builder
+	b.WriteString("#!/bin/sh\n# What was done, in order. The definition has to be installed, with the webhook running.\nset -x\n")
+	for _, entry := range *j {
+		if entry.name == "" || entry.name == name {
+			b.WriteString(entry.command + "\n")
+		}
+	}
+	return []byte(b.String())
+}
+
+// address is how kubectl is told of an object at a version.
+func (r *round) address(version, name string) string {
+	address := fmt.Sprintf("%s.%s.%s %s", r.definition.CRD.Spec.Names.Plural, version, r.crd.Group(), name)
+	if r.definition.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped {
+		return address + " -n " + suites.Namespace
+	}
+	return address
+}
+
+// manifest is an object at a version as YAML.
+func (r *round) manifest(version string, from *unstructured.Unstructured) string {
+	return string(corpus.YAML(r.crd.Object(version, r.placed(from))))
+}
+
+// placed is an object with its namespace, if it has one.
+func (r *round) placed(from *unstructured.Unstructured) *unstructured.Unstructured {
+	placed := from.DeepCopy()
+	placed.SetNamespace(suites.Namespace) // the resource takes it away where there are none
+	return placed
+}
+
+// attach attaches what was sent, what is stored, and how to do it again.
+func (r *round) attach(ctx context.Context, o *object) {
+	r.env.Attach("object.yaml", []byte(r.manifest(o.version, o.sent)))
+	r.env.Attach("reproduce.sh", r.journal.script(o.name))
+	if _, ok := r.env.Cluster.(cluster.Storage); ok && r.crd.InStorage(ctx, o.name) {
+		r.env.Attach("stored.json", r.crd.Stored(ctx, o.name).Data)
+	}
+}

@@ -1,0 +1,287 @@
+package resource
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+// fault is a webhook with a defect, and what is to be found of it. What is not listed is to pass.
+type fault struct {
+	handler       http.Handler
+	fails         []requirement.ID
+	tolerated     []requirement.ID
+	notApplicable []requirement.ID // because another one fails
+	says          string           // part of the reason of a failure, or of what is tolerated
+}
+
+// TestFaultsAreCaught puts one webhook after the other behind the same API server. Each spec has to be failed by one. The
+// specs that take longest run for the faults that list them only.
+func TestFaultsAreCaught(t *testing.T) {
+	served := &swapped{}
+	var f fault
+	env := suitetest.Env(t, suites.Options{
+		Cluster: suitetest.Cluster(t, embedded.Options{}), Subject: subject(t, served, sampled(t)), Seed: 1,
+		Select: func(id requirement.ID) bool { return f.lists(id) || !slices.Contains(slow, id) },
+	})
+	caught := map[requirement.ID]bool{}
+	for _, name := range slices.Sorted(maps.Keys(faults())) {
+		t.Run(name, func(t *testing.T) {
+			f = faults()[name]
+			served.serve(f.handler)
+			outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.check(t, outcome.Results)
+			for _, id := range f.fails {
+				caught[id] = true
+			}
+		})
+	}
+	for _, spec := range suites.Preview([]suites.Area{Area}) {
+		if !caught[spec.Requirement] {
+			t.Errorf("no fault is caught by the spec of %s, so it is not known to be able to fail", spec.Requirement)
+		}
+	}
+}
+
+// slow are the specs that take longest.
+var slow = []requirement.ID{
+	requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceApplyTwoManagers,
+	requirement.ResourceDeleteEveryVersion, requirement.ResourceWriteNoOp,
+}
+
+func (f fault) lists(id requirement.ID) bool {
+	return slices.Contains(slices.Concat(f.fails, f.tolerated, f.notApplicable), id)
+}
+
+func (f fault) check(t *testing.T, results []suites.Result) {
+	t.Helper()
+	said := f.says == ""
+	for _, result := range results {
+		want := requirement.Passed
+		switch id := result.Requirement; {
+		case slices.Contains(f.fails, id):
+			want = requirement.Failed
+		case slices.Contains(f.tolerated, id):
+			want = requirement.Tolerated
+		case slices.Contains(f.notApplicable, id):
+			want = requirement.NotApplicable
+		}
+		t.Logf("%s: %s %s", result.Requirement, result.Verdict, result.Reason)
+		if result.Verdict != want {
+			t.Errorf("%s is %s, want %s", result.Requirement, result.Verdict, want)
+		}
+		if result.Verdict == requirement.Failed {
+			evidence(t, result)
+		}
+		said = said || strings.Contains(result.Reason, f.says)
+	}
+	if !said {
+		t.Errorf("no reason says %q", f.says)
+	}
+}
+
+// evidence tells whether a failure comes with what is needed to see it again.
+func evidence(t *testing.T, result suites.Result) {
+	t.Helper()
+	names := map[string]string{}
+	for _, attachment := range result.Attachments {
+		names[attachment.Name] = string(attachment.Data)
+	}
+	if names["object.yaml"] == "" || !strings.Contains(names["reproduce.sh"], "kubectl ") {
+		t.Errorf("%s: the evidence is not complete: %v", result.Requirement, slices.Sorted(maps.Keys(names)))
+	}
+}
+
+// swapped is a webhook that can be exchanged.
+type swapped struct {
+	mu      sync.Mutex
+	handler http.Handler
+}
+
+func (s *swapped) serve(handler http.Handler) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handler = handler
+}
+
+func (s *swapped) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	handler := s.handler
+	s.mu.Unlock()
+	handler.ServeHTTP(w, r)
+}
+
+// refusing is a webhook that fails for some objects.
+func refusing(refuse func(from, to string, object map[string]any) bool) http.Handler {
+	return saying("not supported", refuse)
+}
+
+// saying is a webhook that fails for some objects with a message.
+func saying(message string, refuse func(from, to string, object map[string]any) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		request, err2 := contract.ParseRequest(body)
+		if err != nil || err2 != nil {
+			http.Error(w, "malformed", http.StatusBadRequest)
+			return
+		}
+		for _, raw := range request.Objects {
+			var object map[string]any
+			if json.Unmarshal(raw, &object) == nil && refuse(version(object["apiVersion"]), version(request.DesiredAPIVersion), object) {
+				fmt.Fprintf(w, `{"apiVersion":"apiextensions.k8s.io/%s","kind":"ConversionReview","response":{"uid":%q,"result":{"status":"Failed","message":%q}}}`,
+					request.ReviewVersion, request.UID, message)
+				return
+			}
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		webhook.Handler().ServeHTTP(w, r)
+	})
+}
+
+func version(apiVersion any) string {
+	_, v, _ := strings.Cut(fmt.Sprint(apiVersion), "/")
+	return v
+}
+
+// changing is a webhook that converts and then changes what comes out at a version; at all when it is empty.
+func changing(at string, change func(object map[string]any)) http.Handler {
+	return webhook.Changing(func(object map[string]any) {
+		if at == "" || version(object["apiVersion"]) == at {
+			change(object)
+		}
+	})
+}
+
+// within returns a map in an object. It is a new one of nobody where there is none.
+func within(object map[string]any, key string) map[string]any {
+	if inner, ok := object[key].(map[string]any); ok {
+		return inner
+	}
+	return map[string]any{}
+}
+
+func faults() map[string]fault {
+	var conversions atomic.Int64
+	changes := []requirement.ID{requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceApplyTwoManagers, requirement.ResourceStatusEveryVersion, requirement.ResourceScaleEveryVersion} // what is asked of sound objects only
+	return map[string]fault{
+		"refuses to store": {
+			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceListMixedStorage, requirement.ResourceDeleteEveryVersion, requirement.ResourceWriteNoOp},
+			notApplicable: []requirement.ID{requirement.ResourceReadEveryVersion, requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields, requirement.ResourceStatusEveryVersion, requirement.ResourceScaleEveryVersion, requirement.ResourceWatchEveryVersion, requirement.ResourceDeleteCollection, requirement.ResourceWriteValidatedRead},
+			says:          `creating an object at v1alpha1 (stored at v1beta1): expected it to be created, got: conversion webhook for example.com/v1alpha1, Kind=CronTab failed: not supported`,
+			handler:       refusing(func(from, to string, _ map[string]any) bool { return from == "v1alpha1" && to == "v1beta1" }),
+		},
+		"refuses objects without spec": {
+			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceReadEveryVersion, requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields},
+			notApplicable: []requirement.ID{requirement.ResourceWriteNoOp, requirement.ResourceWriteValidatedRead},
+			says:          `giving up all fields`,
+			handler:       refusing(func(_, _ string, o map[string]any) bool { return o["spec"] == nil }),
+		},
+		"stamps each conversion": {
+			fails: []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceWatchEveryVersion, requirement.ResourceWriteNoOp},
+			says:  `metadata.annotations.converted: expected`,
+			handler: changing("", func(o map[string]any) {
+				meta := within(o, "metadata")
+				annotations := within(meta, "annotations")
+				annotations["converted"] = strconv.FormatInt(conversions.Add(1), 10)
+				meta["annotations"] = annotations
+			}),
+		},
+		"loses the status": {
+			fails:   []requirement.ID{requirement.ResourceStatusEveryVersion},
+			says:    `status.replicas: expected 3, got nothing`,
+			handler: changing("v1", func(o map[string]any) { delete(o, "status") }),
+		},
+		"loses labels": {
+			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceReadEveryVersion, requirement.ResourceListMixedStorage, requirement.ResourceDeleteCollection, requirement.ResourceWriteNoOp},
+			notApplicable: changes,
+			says:          `deleted by its label at v1, read at v1alpha1: expected it to be gone, got the object`,
+			handler:       changing("v1", func(o map[string]any) { delete(within(o, "metadata"), "labels") }),
+		},
+		"counts up": {
+			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceReadEveryVersion, requirement.ResourceListMixedStorage, requirement.ResourceWriteNoOp},
+			notApplicable: changes,
+			says:          `spec.revision: expected 4, got 5`,
+			handler: changing("v1beta1", func(o map[string]any) {
+				if n, ok := within(o, "spec")["revision"].(json.Number); ok {
+					i, _ := n.Int64()
+					within(o, "spec")["revision"] = i + 1
+				}
+			}),
+		},
+		"refuses a pair of versions that are not stored": {
+			fails:   []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields, requirement.ResourceListMixedStorage},
+			says:    `stored at v1)`,
+			handler: refusing(func(from, to string, _ map[string]any) bool { return from == "v1" && to == "v1alpha1" }),
+		},
+		"returns what is invalid": {
+			fails:     []requirement.ID{requirement.ResourceWriteValidatedRead},
+			tolerated: []requirement.ID{requirement.ResourceWriteNoOp},
+			says:      `spec.policy: Unsupported value`,
+			handler:   changing("v1alpha1", func(o map[string]any) { within(o, "spec")["policy"] = "Sometimes" }), // no sample has one
+		},
+		"refuses objects that are being deleted": {
+			fails:   []requirement.ID{requirement.ResourceDeleteEveryVersion},
+			says:    `deleting at v1alpha1`,
+			handler: refusing(func(_, _ string, o map[string]any) bool { return within(o, "metadata")["deletionTimestamp"] != nil }),
+		},
+		"restores what it kept": {
+			fails:   []requirement.ID{requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceScaleEveryVersion},
+			says:    `fields changed and read there`,
+			handler: changing("", restore),
+		},
+		"adds a default": {
+			tolerated: []requirement.ID{requirement.ResourceWriteNoOp},
+			says:      `with more at spec`,
+			handler: changing("v1", func(o map[string]any) {
+				spec := within(o, "spec")
+				if spec["cronSpec"] == nil {
+					spec["cronSpec"] = "* * * * *"
+				}
+				o["spec"] = spec
+			}),
+		},
+	}
+}
+
+// restore keeps the first spec that is converted to v1 in an annotation, and puts it into what is converted back.
+func restore(o map[string]any) {
+	const key = "example.com/spec"
+	meta := within(o, "metadata")
+	annotations := within(meta, "annotations")
+	switch kept, found := annotations[key].(string); {
+	case !found && version(o["apiVersion"]) == "v1" && o["spec"] != nil:
+		text, err := json.Marshal(o["spec"])
+		if err != nil {
+			panic(err)
+		}
+		annotations[key] = string(text)
+		meta["annotations"] = annotations
+	case found && version(o["apiVersion"]) != "v1":
+		decoder := json.NewDecoder(strings.NewReader(kept))
+		decoder.UseNumber()
+		var spec map[string]any
+		if err := decoder.Decode(&spec); err != nil {
+			panic(err)
+		}
+		o["spec"] = spec
+	}
+}

@@ -1,0 +1,249 @@
+package resource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+const (
+	// most is how many samples of a version are used.
+	most = 3
+
+	// mark is an annotation, and a label, that every object has.
+	mark = "crdconform.dev/spec"
+)
+
+// chapter is what the specs of a run have in common.
+type chapter struct {
+	env       *suites.Env
+	generated map[string][]*unstructured.Unstructured // by version, see generate
+
+	// silent says that an API server waited in vain for the webhook. Nothing more is asked then: each request would take
+	// half a minute.
+	silent string
+}
+
+// round is what one spec does.
+type round struct {
+	*chapter
+
+	id         requirement.ID
+	crd        *suites.Resource
+	definition *corpus.Definition
+	storage    string // version
+	initially  string // the storage version that the definition has
+	journal    journal
+	turn       int // how often samples were created, which gives them their names
+
+	blocked   string // why the spec cannot be judged, when another requirement is broken; empty otherwise
+	tolerated bool
+}
+
+// it declares the spec of a requirement. What another requirement has to say is left to it: the spec goes on with what
+// works, and when it finds nothing itself it cannot be judged.
+func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, r *round)) {
+	GinkgoHelper()
+	c.env.Own().It(id, text, func(ctx SpecContext, crd *suites.Resource) {
+		if c.silent != "" {
+			Skip("the webhook did not answer an API server in time, so nothing more was asked: " + c.silent)
+		}
+		r := &round{chapter: c, id: id, crd: crd, definition: c.env.Subject.Corpus.Definition}
+		r.storage = crd.StorageVersion(ctx)
+		r.initially = r.storage
+		body(ctx, r)
+		if r.blocked != "" {
+			Skip(r.blocked)
+		}
+	})
+}
+
+// served returns the versions that are served, in the definition's order.
+func (r *round) served() []string {
+	var versions []string
+	for _, version := range r.definition.CRD.Spec.Versions {
+		if version.Served {
+			versions = append(versions, version.Name)
+		}
+	}
+	return versions
+}
+
+// home is a served version at which what is stored needs no conversion, if there is one.
+func (r *round) home() string {
+	served := r.served()
+	if slices.Contains(served, r.storage) {
+		return r.storage
+	}
+	return served[0]
+}
+
+// subresources returns those of a version, never nil.
+func (r *round) subresources(version string) *apiextensionsv1.CustomResourceSubresources {
+	for _, v := range r.definition.CRD.Spec.Versions {
+		if v.Name == version && v.Subresources != nil {
+			return v.Subresources
+		}
+	}
+	return &apiextensionsv1.CustomResourceSubresources{}
+}
+
+// object is one that was sent at a version.
+type object struct {
+	version  string
+	name     string
+	sent     *unstructured.Unstructured
+	expected map[string]any // what a read at the version has to have
+}
+
+// samples returns objects to create at a version, as clients send them: the user's, or generated ones.
+func (r *round) samples(ctx context.Context, version string) []*unstructured.Unstructured {
+	known := r.env.Subject.Corpus.Objects(version)
+	if len(known) == 0 {
+		known = r.generate(ctx, version)
+	}
+	if len(known) == 0 {
+		r.env.Require(errors.New("give a sample"), "the schema of %s allows no object that could be generated", version)
+	}
+	topic := strings.ReplaceAll(strings.TrimPrefix(string(r.id), "resource."), ".", "-")
+	var samples []*unstructured.Unstructured
+	for i, sample := range known[:min(len(known), most)] {
+		samples = append(samples, clean(sample, fmt.Sprintf("%s-%s-%d", topic, version, r.turn+i)))
+	}
+	return samples
+}
+
+// clean leaves of an object what a client sends, under another name.
+func clean(from *unstructured.Unstructured, name string) *unstructured.Unstructured {
+	fields := maps.Clone(from.Object)
+	delete(fields, "metadata")
+	to := (&unstructured.Unstructured{Object: fields}).DeepCopy()
+	to.SetName(name)
+	labels, annotations := from.GetLabels(), from.GetAnnotations()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	labels[mark], annotations[mark] = "sample", "sample"
+	to.SetLabels(labels)
+	to.SetAnnotations(annotations)
+	return to
+}
+
+// of returns what is known of an object that is sent at a version.
+func (r *round) of(version string, sent *unstructured.Unstructured) *object {
+	expected := sent.DeepCopy().Object
+	r.definition.Schema(version).Prepare(expected)
+	if r.subresources(version).Status != nil {
+		delete(expected, "status") // it is written by the subresource only
+	}
+	return &object{version: version, name: sent.GetName(), sent: sent, expected: expected}
+}
+
+// create creates the samples of a version, up to a number, and has them removed after the spec. Those that the API server
+// refuses are left out; the spec is Errored when it refuses all.
+func (r *round) create(ctx context.Context, version string, number int) []*object {
+	GinkgoHelper()
+	var created []*object
+	var refused []error
+	converts := true
+	samples := r.samples(ctx, version)
+	r.turn += len(samples)
+	for _, sample := range samples {
+		if len(created) == number {
+			break
+		}
+		o := r.of(version, sample)
+		r.removeAfter(o.name)
+		got, err := r.crd.At(version).Create(ctx, sample)
+		r.journal.add(o.name, "kubectl create -f - <<'EOF'\n%sEOF", r.manifest(version, sample))
+		switch {
+		case r.unconverted(ctx, err):
+			converts = false
+			r.blame(ctx, requirement.ResourceCreateEveryVersion, o, "creating an object at %s (stored at %s): expected it to be created, got: %v", version, r.storage, err)
+		case err != nil:
+			refused = append(refused, err)
+		default:
+			if r.id == requirement.ResourceCreateEveryVersion {
+				r.kept(ctx, o, got, "the response to creating an object at %s (stored at %s)", version, r.storage)
+			}
+			created = append(created, o)
+		}
+	}
+	if len(created) == 0 && converts {
+		r.env.Require(errors.Join(refused...), "creating the samples at %s, all of which the API server refuses", version)
+	}
+	return created
+}
+
+// one creates an object at a version, nil when the webhook fails.
+func (r *round) one(ctx context.Context, version string) *object {
+	GinkgoHelper()
+	if created := r.create(ctx, version, 1); len(created) > 0 {
+		return created[0]
+	}
+	return nil
+}
+
+// oneSound creates an object that keeps what was written, nil when the webhook fails.
+func (r *round) oneSound(ctx context.Context, version string) *object {
+	GinkgoHelper()
+	if o := r.one(ctx, version); o != nil && r.sound(ctx, o) {
+		return o
+	}
+	return nil
+}
+
+// read reads an object at a version, nil when the webhook fails.
+func (r *round) read(ctx context.Context, o *object, version string) *unstructured.Unstructured {
+	GinkgoHelper()
+	got, err := r.crd.At(version).Get(ctx, o.name)
+	r.journal.add(o.name, "kubectl get %s -o yaml", r.address(version, o.name))
+	if r.unconverted(ctx, err) {
+		r.blame(ctx, requirement.ResourceReadEveryVersion, o, "reading at %s what was created at %s (stored at %s): expected the object, got: %v", version, o.version, r.storage, err)
+		return nil
+	}
+	r.env.Require(err, "reading %s at %s", o.name, version)
+	return got
+}
+
+// removeAfter removes an object when the spec is over.
+func (r *round) removeAfter(name string) { DeferCleanup(r.removeUnder, r.storage, name) }
+
+// removeUnder removes an object while a version is the storage version: where it was created under the same, that needs
+// no conversion. It does so when the run was stopped too.
+func (r *round) removeUnder(ctx SpecContext, storage, name string) {
+	enough, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	r.store(enough, storage)
+	r.env.Require(r.remove(enough, r.home(), name), "removing %s", name)
+}
+
+func (r *round) remove(ctx context.Context, version, name string) error {
+	objects := r.crd.At(version)
+	if left, err := objects.Get(ctx, name); err == nil && len(left.GetFinalizers()) > 0 {
+		if _, err = objects.MergePatch(ctx, name, `{"metadata":{"finalizers":null}}`); err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	err := objects.Delete(ctx, name)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,244 @@
+package resource
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/cluster/pki"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+// TestSetUps has what stands in the way of the specs named: it is never blamed on the webhook.
+func TestSetUps(t *testing.T) {
+	c := suitetest.Cluster(t, embedded.Options{})
+	for name, test := range map[string]struct {
+		subject *suites.Subject
+		verdict requirement.Verdict
+		says    string
+	}{
+		"no definition": {
+			withoutDefinition(t), requirement.NotApplicable, "needs the CustomResourceDefinition",
+		},
+		"no webhook in the definition": {
+			subject(t, webhook.Handler(), sampled(t, strategy(apiextensionsv1.NoneConverter))), requirement.NotApplicable, "spec.conversion.strategy is not Webhook",
+		},
+		"client certificate": {
+			connected(t, subject(t, webhook.Handler(), sampled(t)), func(e *wire.Endpoint) { e.ClientCertificate = &tls.Certificate{} }),
+			requirement.NotApplicable, "wants a client certificate",
+		},
+		"server name of no service": {
+			connected(t, subject(t, webhook.Handler(), sampled(t)), func(e *wire.Endpoint) { e.ServerName = "webhook.example.com" }),
+			requirement.NotApplicable, "its server name is webhook.example.com",
+		},
+		"unknown review versions": {
+			subject(t, webhook.Handler(), sampled(t, reviews("v1alpha1", "v2"))), requirement.Errored, `conversionReviewVersions are ["v1alpha1" "v2"], of which API servers know none`,
+		},
+		"refused definition": {
+			subject(t, webhook.Handler(), sampled(t, misnamed)), requirement.Errored, "spec.names.plural",
+		},
+		"refused samples": {
+			subject(t, webhook.Handler(), stricter(t)), requirement.Errored, "all of which the API server refuses: ",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			results := judge(t, c, test.subject, requirement.ResourceCreateEveryVersion)
+			if len(results) != 1 || results[0].Verdict != test.verdict || !strings.Contains(results[0].Reason, test.says) {
+				t.Errorf("got %+v, want %s because %q", results, test.verdict, test.says)
+			}
+		})
+	}
+}
+
+// TestWithoutACluster selects the specs all the same.
+func TestWithoutACluster(t *testing.T) {
+	for _, result := range judge(t, nil, subject(t, webhook.Handler(), sampled(t))) {
+		if result.Verdict != requirement.NotApplicable || !strings.Contains(result.Reason, "needs an API server") {
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		}
+	}
+}
+
+// TestService has the webhook called by the service that its certificate is for.
+func TestService(t *testing.T) {
+	handler := &called{next: webhook.Handler()}
+	results := judge(t, suitetest.Cluster(t, embedded.Options{}), behindService(t, handler), requirement.ResourceCreateEveryVersion)
+	if len(results) != 1 || results[0].Verdict != requirement.Passed {
+		t.Errorf("got %+v", results)
+	}
+	if !strings.HasPrefix(handler.host, "converter.system.svc:") {
+		t.Errorf("the webhook was called as %q", handler.host)
+	}
+}
+
+// TestWebhookOutOfReach has calls to the service go where nobody listens. That is not the webhook's doing.
+func TestWebhookOutOfReach(t *testing.T) {
+	c, ok := suitetest.Cluster(t, embedded.Options{}).(*embedded.Cluster)
+	if !ok {
+		t.Fatal("it is not embedded")
+	}
+	results := judge(t, misrouting{c}, behindService(t, webhook.Handler()), requirement.ResourceCreateEveryVersion)
+	if len(results) != 1 || results[0].Verdict != requirement.Errored || !strings.Contains(results[0].Reason, "cannot be reached by the API server") {
+		t.Errorf("got %+v", results)
+	}
+}
+
+// misrouting is a cluster that sends calls to services to a port of nobody.
+type misrouting struct{ *embedded.Cluster }
+
+func (m misrouting) Route(namespace, name string, port int32, _ string) {
+	m.Cluster.Route(namespace, name, port, "127.0.0.1:1")
+}
+
+// TestDeclaredLosses loses a field that may be lost.
+func TestDeclaredLosses(t *testing.T) {
+	s := subject(t, changing("v1beta1", func(o map[string]any) { delete(within(o, "spec"), "image") }), sampled(t))
+	s.Lossy = func(_, _, path string) (string, bool) { return "there are no images", path == "spec.image" }
+	for _, result := range judge(t, suitetest.Cluster(t, embedded.Options{}), s, requirement.ResourceReadEveryVersion, requirement.ResourceWriteNoOp, requirement.ResourceUpdateEveryVersion, requirement.ResourceApplyTwoManagers, requirement.ResourceListMixedStorage) {
+		if result.Verdict != requirement.Passed {
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		}
+	}
+}
+
+// TestSilentWebhook asks a webhook no more that let the API server wait.
+func TestSilentWebhook(t *testing.T) {
+	handler := saying("context deadline exceeded", func(string, string, map[string]any) bool { return true })
+	failed := 0
+	for _, result := range judge(t, suitetest.Cluster(t, embedded.Options{}), subject(t, handler, sampled(t))) {
+		switch {
+		case result.Verdict == requirement.Failed:
+			failed++
+		case result.Verdict != requirement.NotApplicable || !strings.Contains(result.Reason, "deadline exceeded"):
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d specs failed, want the first that waited for the webhook", failed)
+	}
+}
+
+// TestEmptyValuesLeftOut has a webhook that drops false tolerated.
+func TestEmptyValuesLeftOut(t *testing.T) {
+	c := sampled(t)
+	sample := c.Objects("v1")[0]
+	sample.Object["spec"] = map[string]any{"verbose": false}
+	c, err := corpus.New(c.Definition, []*unstructured.Unstructured{sample})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := subject(t, changing("v1beta1", func(o map[string]any) {
+		if spec := within(o, "spec"); spec["verbose"] == false {
+			delete(spec, "verbose")
+		}
+	}), c)
+	for _, result := range judge(t, suitetest.Cluster(t, embedded.Options{}), s, requirement.ResourceReadEveryVersion) {
+		if result.Verdict != requirement.Tolerated || !strings.Contains(result.Reason, "spec.verbose: expected false, got nothing") {
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		}
+	}
+}
+
+func withoutDefinition(t *testing.T) *suites.Subject {
+	t.Helper()
+	s := subject(t, webhook.Handler(), sampled(t))
+	s.Corpus.Definition = nil
+	return s
+}
+
+func connected(t *testing.T, s *suites.Subject, change func(*wire.Endpoint)) *suites.Subject {
+	t.Helper()
+	client, err := s.Client.With(change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	s.Client = client
+	return s
+}
+
+func strategy(s apiextensionsv1.ConversionStrategyType) fixtures.Option {
+	return func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: s}
+	}
+}
+
+func reviews(versions ...string) fixtures.Option {
+	return func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Conversion.Webhook.ConversionReviewVersions = versions
+	}
+}
+
+func misnamed(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Names.Plural = "Cron Tabs" }
+
+// stricter is a corpus whose samples lack a field that the definition asks for in the cluster.
+func stricter(t *testing.T) corpus.Corpus {
+	t.Helper()
+	c := sampled(t)
+	for i := range c.Definition.CRD.Spec.Versions {
+		c.Definition.CRD.Spec.Versions[i].Schema.OpenAPIV3Schema.Required = []string{"missing"}
+	}
+	return c
+}
+
+// called notes by what name a webhook was called.
+type called struct {
+	next http.Handler
+
+	mu   sync.Mutex
+	host string
+}
+
+func (c *called) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.mu.Lock()
+	c.host = r.Host
+	c.mu.Unlock()
+	c.next.ServeHTTP(w, r)
+}
+
+// behindService starts a webhook whose certificate is for a service.
+func behindService(t *testing.T, handler http.Handler) *suites.Subject {
+	t.Helper()
+	authority, err := pki.NewAuthority("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := authority.Server("converter.system.svc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, err := pair.TLS()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := serve(t, handler, certificate)
+	client, err := wire.Connect(wire.Endpoint{URL: url, CA: authority.PEM(), ServerName: "converter.system.svc"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return &suites.Subject{Client: client, Corpus: sampled(t)}
+}
+
+// serve starts a TLS server with a certificate and returns its URL.
+func serve(t *testing.T, handler http.Handler, certificate tls.Certificate) string {
+	t.Helper()
+	server := httptest.NewUnstartedServer(handler)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server.URL + webhook.Path
+}

@@ -1,0 +1,176 @@
+package resource
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// touched is the annotation that is changed where a write is to change nothing else.
+const touched = "crdconform.dev/touched"
+
+// means is a way to change objects: to give one other fields, and an annotation, at a version.
+type means func(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error
+
+func updating(c *chapter) {
+	Describe("updating", func() {
+		c.it(requirement.ResourceUpdateEveryVersion,
+			"puts objects with an annotation changed at each version, and then with other fields",
+			func(ctx SpecContext, r *round) { r.change(ctx, put) })
+
+		c.it(requirement.ResourcePatchJSON,
+			"changes an annotation by a JSON patch at each version, and then other fields",
+			func(ctx SpecContext, r *round) { r.change(ctx, jsonPatch) })
+
+		c.it(requirement.ResourcePatchMerge,
+			"changes an annotation by a merge patch at each version, and then other fields",
+			func(ctx SpecContext, r *round) { r.change(ctx, mergePatch) })
+	})
+}
+
+// change changes an object of each version by a means: first an annotation at each version, then the fields to those of
+// another sample, then the annotation again. What a webhook kept from before the change of fields must not come back.
+func (r *round) change(ctx context.Context, by means) {
+	GinkgoHelper()
+	for _, version := range r.served() {
+		all := r.create(ctx, version, 2)
+		if slices.ContainsFunc(all, func(o *object) bool { return !r.sound(ctx, o) }) || len(all) == 0 {
+			continue
+		}
+		o := all[0]
+		r.touchEverywhere(ctx, by, o)
+		if len(all) > 1 && r.replace(ctx, by, o, all[1]) {
+			r.touchEverywhere(ctx, by, o)
+		}
+	}
+}
+
+// touchEverywhere changes the annotation at each version, and looks at the object's own each time.
+func (r *round) touchEverywhere(ctx context.Context, by means, o *object) {
+	GinkgoHelper()
+	for _, version := range r.served() {
+		value := "at " + version
+		if r.read(ctx, o, version) == nil {
+			continue
+		}
+		err := by(ctx, r, o, version, nil, map[string]any{touched: value})
+		switch {
+		case refused(err):
+			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "changing an annotation at %s of what was created at %s: expected it to be changed, got: %v", version, o.version, err)
+			continue
+		case r.unconverted(ctx, err):
+			r.fail(ctx, o, "changing an annotation at %s of what was created at %s (stored at %s): expected it to be changed, got: %v", version, o.version, r.storage, err)
+		}
+		r.env.Require(err, "changing an annotation of %s at %s", o.name, version)
+		_ = unstructured.SetNestedField(o.expected, value, "metadata", "annotations", touched)
+		if got := r.read(ctx, o, o.version); got != nil {
+			r.kept(ctx, o, got, "created at %s, an annotation changed at %s, read at %s (stored at %s)", o.version, version, o.version, r.storage)
+		}
+	}
+}
+
+// replace gives an object the fields of another. It is false when the API server does not accept them in its place.
+func (r *round) replace(ctx context.Context, by means, o, other *object) bool {
+	GinkgoHelper()
+	fields := r.own(o.version, other.expected)
+	err := by(ctx, r, o, o.version, fields, nil)
+	if refused(err) {
+		return false // fields may be immutable
+	}
+	if r.unconverted(ctx, err) {
+		r.fail(ctx, o, "changing fields at %s (stored at %s): expected them to be changed, got: %v", o.version, r.storage, err)
+	}
+	r.env.Require(err, "changing fields of %s at %s", o.name, o.version)
+	for _, key := range []string{"apiVersion", "kind", "metadata"} {
+		fields[key] = o.expected[key]
+	}
+	o.expected = fields
+	if got := r.read(ctx, o, o.version); got != nil {
+		r.kept(ctx, o, got, "created at %s, fields changed and read there (stored at %s)", o.version, r.storage)
+	}
+	return true
+}
+
+// own returns a copy of the fields of an object that a write at a version may change.
+func (r *round) own(version string, object map[string]any) map[string]any {
+	fields := (&unstructured.Unstructured{Object: object}).DeepCopy().Object
+	for _, key := range []string{"apiVersion", "kind", "metadata"} {
+		delete(fields, key)
+	}
+	if r.subresources(version).Status != nil {
+		delete(fields, "status")
+	}
+	return fields
+}
+
+// put reads the object and writes it back with the changes. Fields that are given take the place of all.
+func put(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error {
+	read, err := r.crd.At(version).Get(ctx, o.name)
+	if err != nil {
+		return err
+	}
+	if fields != nil {
+		for key := range r.own(version, read.Object) {
+			delete(read.Object, key)
+		}
+		maps.Copy(read.Object, fields)
+	}
+	for key, value := range annotations {
+		if err = unstructured.SetNestedField(read.Object, value, "metadata", "annotations", key); err != nil {
+			return err
+		}
+	}
+	_, err = r.crd.At(version).Update(ctx, read)
+	r.journal.add(o.name, "kubectl replace -f - <<'EOF'\n%sEOF", r.manifest(version, read))
+	return err
+}
+
+func jsonPatch(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	escaped := strings.NewReplacer("~", "~0", "/", "~1")
+	operations := []operation{{"test", "/metadata/name", o.name}}
+	for key, value := range fields {
+		operations = append(operations, operation{"add", "/" + escaped.Replace(key), value})
+	}
+	for key, value := range annotations {
+		operations = append(operations, operation{"add", "/metadata/annotations/" + escaped.Replace(key), value})
+	}
+	patch, err := json.Marshal(operations)
+	r.env.Require(err, "writing a JSON patch")
+	_, err = r.crd.At(version).JSONPatch(ctx, o.name, string(patch))
+	r.journal.add(o.name, "kubectl patch %s --type=json -p %s", r.address(version, o.name), quoted(patch))
+	return err
+}
+
+func mergePatch(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error {
+	body := maps.Clone(fields)
+	if body == nil {
+		body = map[string]any{}
+	}
+	if annotations != nil {
+		body["metadata"] = map[string]any{"annotations": annotations}
+	}
+	patch, err := json.Marshal(body)
+	r.env.Require(err, "writing a merge patch")
+	_, err = r.crd.At(version).MergePatch(ctx, o.name, string(patch))
+	r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(version, o.name), quoted(patch))
+	return err
+}
+
+// quoted is a text for a shell.
+func quoted(text []byte) string {
+	return fmt.Sprintf("'%s'", strings.ReplaceAll(string(text), "'", `'\''`))
+}

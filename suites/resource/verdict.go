@@ -1,0 +1,163 @@
+package resource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// unconverted tells whether a request failed because the webhook did not convert. The spec ends as Errored when the API
+// server does not get through to a webhook that answers otherwise.
+func (r *round) unconverted(ctx context.Context, err error) bool {
+	GinkgoHelper()
+	if err == nil {
+		return false
+	}
+	late := apierrors.IsTimeout(err)
+	if !late && !strings.Contains(err.Error(), "conversion webhook for") {
+		return false
+	}
+	if late || containsAny(err.Error(), "context deadline exceeded", "Client.Timeout exceeded") {
+		r.silent = err.Error()
+	}
+	if containsAny(err.Error(), ": dial ", "x509: ", "tls: ", "no such host") && r.answers(ctx) {
+		r.env.Require(err, "the webhook answers crdconform and cannot be reached by the API server")
+	}
+	return true
+}
+
+func containsAny(text string, parts ...string) bool {
+	for _, part := range parts {
+		if strings.Contains(text, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// answers tells whether the webhook answers a request that does not come from the API server.
+func (r *round) answers(ctx context.Context) bool {
+	_, response := r.ask(ctx, r.storage, r.samples(ctx, r.home())...)
+	return response.Err == nil
+}
+
+// blame fails the spec if it is the one of a requirement that was found broken. Another one notes that it cannot be
+// judged, and goes on. While the storage version is not the definition's own, no other spec sees the same; and none asks
+// any more once the webhook was silent. Those have nobody else to tell of it.
+func (r *round) blame(ctx context.Context, id requirement.ID, o *object, format string, arguments ...any) {
+	GinkgoHelper()
+	if r.id == id || r.storage != r.initially || r.silent != "" {
+		r.fail(ctx, o, format, arguments...)
+	}
+	if r.blocked == "" {
+		r.blocked = fmt.Sprintf("cannot be judged while %s fails (%s)", id, fmt.Sprintf(format, arguments...))
+	}
+}
+
+// fail fails the spec, with what is needed to do again what was done to the object.
+func (r *round) fail(ctx context.Context, o *object, format string, arguments ...any) {
+	GinkgoHelper()
+	r.attach(ctx, o)
+	Fail(o.name + ": " + fmt.Sprintf(format, arguments...))
+}
+
+// tolerate makes the spec Tolerated, with the same.
+func (r *round) tolerate(ctx context.Context, o *object, format string, arguments ...any) {
+	if r.tolerated {
+		return
+	}
+	r.tolerated = true
+	r.attach(ctx, o)
+	r.env.Tolerate(o.name + ": " + fmt.Sprintf(format, arguments...))
+}
+
+// kept fails the spec unless what was read at the object's version has what is expected. What is gone because it was
+// empty is Tolerated. The text says what was done.
+func (r *round) kept(ctx context.Context, o *object, got *unstructured.Unstructured, format string, arguments ...any) {
+	GinkgoHelper()
+	what := fmt.Sprintf(format, arguments...)
+	lost, empty := r.losses(o.version, o.expected, got.Object)
+	if len(lost) > 0 {
+		r.fail(ctx, o, "%s:\n%s", what, lines(lost))
+	}
+	if len(empty) > 0 {
+		r.tolerate(ctx, o, "%s: what is empty was left out:\n%s", what, lines(empty))
+	}
+}
+
+// losses compares two reads at a version, apart from what the user declared to be lossy. It returns what was lost, and
+// what was left out because it was empty.
+func (r *round) losses(version string, before, after map[string]any) (lost, empty []corpus.Loss) {
+	for _, loss := range r.definition.Schema(version).Losses(before, after) {
+		switch {
+		case r.lossy(version, loss.Path):
+		case loss.Empty:
+			empty = append(empty, loss)
+		default:
+			lost = append(lost, loss)
+		}
+	}
+	return lost, empty
+}
+
+// lossy tells whether the user declared that a path at a version is lost by way of any other. All are on the way: API
+// servers convert by way of the stored version and, for the record of who manages what, to that of each manager.
+func (r *round) lossy(version, path string) bool {
+	if r.env.Subject.Lossy == nil {
+		return false
+	}
+	for _, through := range r.definition.Versions() {
+		if through == version {
+			continue
+		}
+		if _, declared := r.env.Subject.Lossy(version, through, path); declared {
+			return true
+		}
+	}
+	return false
+}
+
+// lines returns losses as the lines of a message, the first of them when there are many.
+func lines(losses []corpus.Loss) string {
+	const shown = 5
+	var texts []string
+	for _, loss := range losses[:min(len(losses), shown)] {
+		texts = append(texts, loss.String())
+	}
+	if more := len(losses) - len(texts); more > 0 {
+		texts = append(texts, fmt.Sprintf("and %d more like this", more))
+	}
+	return strings.Join(texts, "\n")
+}
+
+// difference shows what differs between two reads at a version, as the end of a message.
+func (r *round) difference(version string, before, after *unstructured.Unstructured) string {
+	schema := r.definition.Schema(version)
+	if lost := schema.Losses(before.Object, after.Object); len(lost) > 0 {
+		return ":\n" + lines(lost)
+	}
+	added := schema.Losses(after.Object, before.Object)
+	if len(added) == 0 {
+		return fmt.Sprintf(", though nothing that is seen at %s differs", version)
+	}
+	var paths []string
+	for _, loss := range added {
+		paths = append(paths, loss.Path)
+	}
+	return ", with more at " + strings.Join(paths, ", ")
+}
+
+// refused tells whether the API server itself refuses what it was sent, by its validation.
+func refused(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err))
+}

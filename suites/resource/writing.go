@@ -1,0 +1,180 @@
+package resource
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+func writingBack(c *chapter) {
+	Describe("writing back", func() {
+		c.it(requirement.ResourceWriteNoOp,
+			"puts objects of each version at each version as they were read, and again", func(ctx SpecContext, r *round) {
+				r.eachWritten(ctx, r.unchanged)
+			})
+
+		c.it(requirement.ResourceWriteValidatedRead,
+			"puts objects of each version at each version as they were read, and creates others like them", func(ctx SpecContext, r *round) {
+				r.eachWritten(ctx, func(ctx context.Context, o *object, version string) {
+					if r.putBack(ctx, o, version) {
+						r.restore(ctx, o, version)
+					}
+				})
+			})
+	})
+}
+
+// eachWritten creates the samples of each version and calls a function for each, with each version.
+func (r *round) eachWritten(ctx context.Context, visit func(ctx context.Context, o *object, version string)) {
+	GinkgoHelper()
+	for _, version := range r.served() {
+		for _, o := range r.create(ctx, version, most) {
+			for _, other := range r.served() {
+				visit(ctx, o, other)
+			}
+		}
+	}
+}
+
+// putBack reads an object at a version and puts it as it is. It is false when that does not work.
+func (r *round) putBack(ctx context.Context, o *object, version string) bool {
+	GinkgoHelper()
+	read := r.read(ctx, o, version)
+	if read == nil {
+		return false
+	}
+	_, err := r.crd.At(version).Update(ctx, read)
+	r.journal.add(o.name, "kubectl get %s -o yaml | kubectl replace -f -", r.address(version, o.name))
+	if refused(err) && r.isGenerated(o.version) {
+		r.invalid(ctx, o, "created at %s, put at %s as it was read there (stored at %s): expected it to be accepted, got: %v", o.version, version, r.storage, err)
+		return false
+	}
+	if refused(err) {
+		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "created at %s, put at %s as it was read there (stored at %s): expected it to be accepted, got: %v", o.version, version, r.storage, err)
+		return false
+	}
+	if r.unconverted(ctx, err) {
+		r.blame(ctx, requirement.ResourceWriteNoOp, o, "created at %s, put at %s as it was read there (stored at %s): expected it to work, got: %v", o.version, version, r.storage, err)
+		return false
+	}
+	r.env.Require(err, "putting %s at %s as it was read there", o.name, version)
+	return true
+}
+
+// isGenerated tells whether the objects of a version are not the user's.
+func (r *round) isGenerated(version string) bool {
+	return len(r.env.Subject.Corpus.Objects(version)) == 0
+}
+
+// invalid tells of what API servers refuse although the webhook made it. For generated objects, which may be as nobody writes
+// them, it is Tolerated.
+func (r *round) invalid(ctx context.Context, o *object, format string, arguments ...any) {
+	GinkgoHelper()
+	if r.isGenerated(o.version) {
+		r.tolerate(ctx, o, format, arguments...)
+		return
+	}
+	r.fail(ctx, o, format, arguments...)
+}
+
+// restore creates what is read of an object at a version under another name, as whoever restores a backup does. API servers
+// validate that more strictly than an update, in which they let pass what was invalid before.
+func (r *round) restore(ctx context.Context, o *object, version string) {
+	GinkgoHelper()
+	read := r.read(ctx, o, version)
+	if read == nil {
+		return
+	}
+	again := clean(read, o.name+"-"+version)
+	r.removeAfter(again.GetName())
+	_, err := r.crd.At(version).Create(ctx, again)
+	r.journal.add(o.name, "kubectl create -f - <<'EOF'\n%sEOF", r.manifest(version, again))
+	if refused(err) {
+		r.invalid(ctx, o, "created at %s, created under another name at %s as it was read there: expected it to be accepted, got: %v", o.version, version, err)
+		return
+	}
+	if r.unconverted(ctx, err) {
+		r.blame(ctx, requirement.ResourceCreateEveryVersion, o, "created under another name at %s as it was read there: expected it to be created, got: %v", version, err)
+		return
+	}
+	r.env.Require(err, "creating at %s what was read there", version)
+}
+
+// sound tells whether an object keeps what was written when it is read, and when it is put back at each version.
+// Otherwise other specs say what is wrong, and whatever is done to it shows that again.
+func (r *round) sound(ctx context.Context, o *object) bool {
+	GinkgoHelper()
+	for i, version := range append([]string{o.version}, r.served()...) {
+		if i > 0 && !r.putBack(ctx, o, version) {
+			return false
+		}
+		got := r.read(ctx, o, o.version)
+		if got == nil {
+			return false
+		}
+		lost, _ := r.losses(o.version, o.expected, got.Object)
+		switch {
+		case len(lost) > 0 && i == 0:
+			r.blame(ctx, requirement.ResourceReadEveryVersion, o, "created and read at %s:\n%s", o.version, lines(lost))
+			return false
+		case len(lost) > 0:
+			r.blame(ctx, requirement.ResourceWriteNoOp, o, "created at %s, put at %s as it was read there:\n%s", o.version, version, lines(lost))
+			return false
+		}
+	}
+	return true
+}
+
+// unchanged fails the spec if writing an object back at a version changes what is stored: the first time its values, the
+// second time anything.
+func (r *round) unchanged(ctx context.Context, o *object, version string) {
+	GinkgoHelper()
+	home := r.home()
+	before := r.read(ctx, o, home)
+	if before == nil || !r.putBack(ctx, o, version) {
+		return
+	}
+	settled := r.read(ctx, o, home)
+	if settled == nil {
+		return
+	}
+	r.settled(ctx, o, version, before, settled)
+	if !r.putBack(ctx, o, version) {
+		return
+	}
+	after := r.read(ctx, o, home)
+	if after == nil {
+		return
+	}
+	if after.GetResourceVersion() != settled.GetResourceVersion() || after.GetGeneration() != settled.GetGeneration() {
+		r.fail(ctx, o, "created at %s, put at %s as it was read there for the second time: expected nothing to change, got another resourceVersion, and generation %d after %d%s",
+			o.version, version, after.GetGeneration(), settled.GetGeneration(), r.difference(home, settled, after))
+	}
+}
+
+// settled looks at what the first write at a version changed. Fields may be added: webhooks fill in defaults. Annotations
+// are where they keep what the other version has no field for.
+func (r *round) settled(ctx context.Context, o *object, version string, before, after *unstructured.Unstructured) {
+	GinkgoHelper()
+	home := before.GroupVersionKind().Version
+	lost, empty := r.losses(home, before.Object, after.Object)
+	added := slices.DeleteFunc(r.definition.Schema(home).Losses(after.Object, before.Object), func(l corpus.Loss) bool {
+		return strings.HasPrefix(l.Path, "metadata.")
+	})
+	switch {
+	case len(lost) > 0:
+		r.fail(ctx, o, "created at %s, put at %s as it was read there, and read at %s before and after:\n%s", o.version, version, home, lines(lost))
+	case len(empty) > 0:
+		r.tolerate(ctx, o, "created at %s, put at %s as it was read there: what is empty was left out:\n%s", o.version, version, lines(empty))
+	case len(added) > 0 || after.GetGeneration() != before.GetGeneration():
+		r.tolerate(ctx, o, "created at %s, put at %s as it was read there: it has generation %d after %d%s",
+			o.version, version, after.GetGeneration(), before.GetGeneration(), r.difference(home, before, after))
+	}
+}

@@ -1,0 +1,191 @@
+package suites
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Assumed is an annotation of definitions that names what is not in the user's file.
+const Assumed = "crdconform.dev/assumed"
+
+// Own prepares specs that need the subject's own definition, converted by the webhook under test.
+type Own struct{ env *Env }
+
+// Own prepares specs that need the subject's own definition. It is installed once for the Env, in the background, when
+// such a spec is selected, and removed by Close. Specs share it, so each removes its objects. It is installed as it is in
+// the file, but for where the webhook is and for the status.
+func (e *Env) Own() Own { return Own{e} }
+
+// It declares the spec that checks one requirement, with the subject's own definition. The spec is skipped where there is
+// no such definition or an API server could not be made to call the webhook, and Errored when the definition could not be
+// installed. See Env.It.
+func (o Own) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource)) {
+	if o.env.selects(id) {
+		o.env.installer.wantsOwn = true
+	}
+	o.env.declare(id, text, func(ctx ginkgo.SpecContext) {
+		if reason := o.env.withoutOwn(); reason != "" {
+			ginkgo.Skip(reason)
+		}
+		body(ctx, o.env.installer.own.wait(ctx))
+	})
+}
+
+// withoutOwn says why the subject's own definition cannot be had; empty when it can.
+func (e *Env) withoutOwn() string {
+	switch {
+	case e.Subject == nil:
+		return "needs a webhook to judge, and there is none"
+	case e.Subject.Corpus.Definition == nil:
+		return "needs the CustomResourceDefinition that the webhook is for; give it beside the samples"
+	case e.Cluster == nil:
+		return "needs an API server, and there is none"
+	}
+	conversion := e.Subject.Corpus.Definition.CRD.Spec.Conversion
+	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter {
+		return "the definition's spec.conversion.strategy is not Webhook, so API servers call no webhook for it"
+	}
+	if e.Subject.Client.Endpoint().ClientCertificate != nil {
+		return "the webhook wants a client certificate, and this API server has none to show"
+	}
+	_, _, reason := e.reference()
+	return reason
+}
+
+// route is how a service gets to the webhook under test.
+type route struct {
+	namespace, name string
+	port            int32
+	address         string // host:port
+}
+
+// reference returns how a definition refers to the webhook under test: by its URL, or by the service that its certificate
+// is for, which needs a route then. It says why neither is possible.
+func (e *Env) reference() (*apiextensionsv1.WebhookClientConfig, *route, string) {
+	endpoint := e.Subject.Client.Endpoint()
+	config := &apiextensionsv1.WebhookClientConfig{CABundle: endpoint.CA}
+	u, err := url.Parse(endpoint.URL)
+	if err != nil {
+		return nil, nil, fmt.Sprintf("the URL of the webhook is malformed: %v", err)
+	}
+	if endpoint.ServerName == "" || endpoint.ServerName == u.Hostname() {
+		config.URL = &endpoint.URL
+		return config, nil, ""
+	}
+	parts := strings.Split(endpoint.ServerName, ".")
+	if len(parts) != 3 || parts[2] != "svc" {
+		return nil, nil, "API servers verify the webhook by the host of its URL or by <service>.<namespace>.svc, and its server name is " + endpoint.ServerName
+	}
+	if _, ok := e.Cluster.(cluster.Services); !ok {
+		return nil, nil, fmt.Sprintf("the webhook's certificate is for the service %s, which a cluster of the sort %s does not route to it", endpoint.ServerName, e.Cluster.Name())
+	}
+	port, err := portOf(u)
+	if err != nil {
+		return nil, nil, err.Error()
+	}
+	below := path.Join("/", u.Path)
+	config.Service = &apiextensionsv1.ServiceReference{Name: parts[0], Namespace: parts[1], Port: &port, Path: &below}
+	return config, &route{parts[1], parts[0], port, net.JoinHostPort(u.Hostname(), strconv.Itoa(int(port)))}, ""
+}
+
+func portOf(u *url.URL) (int32, error) {
+	if u.Port() == "" {
+		return 443, nil
+	}
+	port, err := strconv.ParseInt(u.Port(), 10, 32)
+	if err != nil {
+		return 0, fmt.Errorf("the URL of the webhook has no such port as %s", u.Port())
+	}
+	return int32(port), nil
+}
+
+// startOwn begins to install the subject's own definition if a spec wants it and it is not there yet.
+func (i *installer) startOwn(ctx context.Context) {
+	if !i.wantsOwn || i.env.withoutOwn() != "" || i.own != nil && i.own.err == nil {
+		return
+	}
+	p := &pending{installer: i, done: make(chan struct{})}
+	i.own = p
+	i.running.Go(func() {
+		defer close(p.done)
+		p.resource, p.err = i.installOwn(ctx)
+	})
+}
+
+func (i *installer) installOwn(ctx context.Context) (*Resource, error) {
+	definition := i.env.Subject.Corpus.Definition.CRD.DeepCopy()
+	definition.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+	definition.ResourceVersion, definition.UID, definition.ManagedFields, definition.OwnerReferences, definition.Finalizers = "", "", nil, nil, nil
+	hook := definition.Spec.Conversion.Webhook
+	if err := knownReviews(hook); err != nil {
+		return nil, err
+	}
+	config, route, _ := i.env.reference()
+	hook.ClientConfig = config
+	if route != nil {
+		i.env.Services().Route(route.namespace, route.name, route.port, route.address)
+		i.unroute = func() { i.env.Services().Route(route.namespace, route.name, route.port, "") }
+	}
+	r := i.resourceOf(definition)
+	put := i.create
+	if i.env.Subject.Installed {
+		put = i.adopt
+	}
+	if err := put(ctx, definition); err != nil {
+		return nil, err
+	}
+	return r, i.ready(ctx, r, definition)
+}
+
+// adopt gives a definition that is in the cluster the conversion of another, and takes it over.
+func (i *installer) adopt(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
+	i.mu.Lock()
+	i.installed[definition.Name] = true
+	i.mu.Unlock()
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		there, err := i.env.CRDs.Get(ctx, definition.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		there.Spec.Conversion = definition.Spec.Conversion
+		_, err = i.env.CRDs.Update(ctx, there, metav1.UpdateOptions{})
+		return err
+	})
+}
+
+// knownReviews tells whether API servers know a version of ConversionReview that the definition lists. One that they
+// do not know is refused with no word of what to write instead.
+func knownReviews(hook *apiextensionsv1.WebhookConversion) error {
+	if hook == nil {
+		return errors.New("the definition has the conversion strategy Webhook and no spec.conversion.webhook; add it")
+	}
+	if !slices.Contains(hook.ConversionReviewVersions, "v1") && !slices.Contains(hook.ConversionReviewVersions, "v1beta1") {
+		return fmt.Errorf("the definition's spec.conversion.webhook.conversionReviewVersions are %q, of which API servers know none; list v1 or v1beta1", hook.ConversionReviewVersions)
+	}
+	return nil
+}
+
+// StorageVersion is the version at which the definition in the cluster stores objects.
+func (r *Resource) StorageVersion(ctx context.Context) string {
+	for _, version := range r.Definition(ctx).Spec.Versions {
+		if version.Storage {
+			return version.Name
+		}
+	}
+	return ""
+}

@@ -1,0 +1,172 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// malformed is a request that API servers never send.
+type malformed struct {
+	what    string
+	method  string
+	header  http.Header
+	body    []byte
+	lenient bool // whether a webhook may make something of it
+}
+
+// malformations returns requests of all sorts that ask for nothing, and some that ask in an odd way.
+func (p *prober) malformations(ctx context.Context) []malformed {
+	pair := p.env.Subject.Corpus.Pairs()[0]
+	request := p.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
+	sound, err := request.Body()
+	p.env.Require(err, "building a request")
+	empty := fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s"}`, request.ReviewVersion)
+	text := wire.Header()
+	text.Set("Content-Type", "text/plain")
+	post := func(what string, body []byte) malformed {
+		return malformed{what: what, method: http.MethodPost, body: body}
+	}
+	return []malformed{
+		{what: "a GET", method: http.MethodGet},
+		post("an empty body", nil),
+		post("half of a request", sound[:len(sound)/2]),
+		post("JSON that is no object", []byte(`["ConversionReview"]`)),
+		post("null", []byte("null")),
+		post("an object without a kind", []byte("{}")),
+		post("an object of another kind", []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`)),
+		post("a ConversionReview without a request", empty),
+		post("a megabyte that is no JSON", []byte(strings.Repeat("x", 1<<20))),
+		{what: "a request of the content type text/plain", method: http.MethodPost, header: text, body: sound, lenient: true},
+		{what: "objects that are none", method: http.MethodPost, body: p.withObjects(request, `[null,1,"",[],{}]`), lenient: true},
+		{what: "objects in the place of a list", method: http.MethodPost, body: p.withObjects(request, `{}`), lenient: true},
+		{what: "a desired version that is none", method: http.MethodPost, body: p.desiring(request, "///"), lenient: true},
+		{what: "a desired version of another group", method: http.MethodPost, body: p.desiring(request, "elsewhere.example.org/"+pair.To), lenient: true},
+	}
+}
+
+// withObjects returns the body of a request with something else in the place of its objects.
+func (p *prober) withObjects(request contract.Request, objects string) []byte {
+	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
+		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
+}
+
+func (p *prober) desiring(request contract.Request, version string) []byte {
+	objects, err := json.Marshal(request.Objects)
+	p.env.Require(err, "building a request")
+	request.DesiredAPIVersion = version
+	return p.withObjects(request, string(objects))
+}
+
+// malformed sends what is no request, and expects to be told so.
+func (p *prober) malformed(ctx SpecContext) {
+	p.sound(ctx)
+	for _, m := range p.malformations(ctx) {
+		x := p.raw(ctx, m)
+		if !m.lenient && !refusedOutright(&x) {
+			p.tolerate(x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result that is no success, got %s", m.what, answered(&x)))
+			return
+		}
+	}
+}
+
+// raw sends something that is no request.
+func (p *prober) raw(ctx context.Context, m malformed) exchange {
+	x := exchange{what: m.what, body: m.body}
+	x.response = p.reach(ctx, func(ctx context.Context) contract.Response {
+		return p.env.Subject.Client.SendRaw(ctx, m.method, m.header, m.body)
+	})
+	return x
+}
+
+// refusedOutright tells whether a webhook answered with an error.
+func refusedOutright(x *exchange) bool {
+	if x.response.Err != nil {
+		return false
+	}
+	return x.response.Status >= 400 || resultOf(x) != "Success" && resultOf(x) != ""
+}
+
+// resultOf is response.result.status of an answer, empty when there is none.
+func resultOf(x *exchange) string {
+	var review struct {
+		Response struct {
+			Result struct {
+				Status string `json:"status"`
+			} `json:"result"`
+		} `json:"response"`
+	}
+	if json.Unmarshal(x.response.Body, &review) != nil {
+		return ""
+	}
+	return review.Response.Result.Status
+}
+
+func answered(x *exchange) string {
+	switch result := resultOf(x); {
+	case x.response.Err != nil:
+		return x.response.Err.Error()
+	case result != "":
+		return fmt.Sprintf("HTTP status %d and the result %s", x.response.Status, result)
+	}
+	return fmt.Sprintf("HTTP status %d and no result", x.response.Status)
+}
+
+// survival sends the same, and expects that the samples convert after each of them.
+func (p *prober) survival(ctx SpecContext) {
+	p.sound(ctx)
+	pair := p.env.Subject.Corpus.Pairs()[0]
+	for _, m := range p.malformations(ctx) {
+		spoiling := p.raw(ctx, m)
+		after := p.ask(ctx, p.reviewVersion(ctx), pair, p.base(ctx, pair.From)...)
+		if v := after.judgement.Rejected(); v != nil {
+			after.before = &spoiling
+			p.fail(after, fmt.Sprintf("%s: expected it to convert the samples after %s, got %s", after.what, m.what, v))
+		}
+	}
+}
+
+// unknownReviewVersion asks in a version of ConversionReview that does not exist.
+func (p *prober) unknownReviewVersion(ctx SpecContext) {
+	p.sound(ctx)
+	pair := p.env.Subject.Corpus.Pairs()[0]
+	request := p.request("v0nosuchversion", pair.To, p.base(ctx, pair.From)...)
+	objects, err := json.Marshal(request.Objects)
+	p.env.Require(err, "building a request")
+	m := malformed{what: "a ConversionReview of the version " + request.ReviewVersion, method: http.MethodPost, body: p.withObjects(request, string(objects))}
+	if x := p.raw(ctx, m); !refusedOutright(&x) {
+		p.tolerate(x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result that is no success, got %s", m.what, answered(&x)))
+	}
+}
+
+// listedReviewVersions asks in each version of ConversionReview that the definition lists.
+func (p *prober) listedReviewVersions(ctx SpecContext) {
+	p.needsSchemas("what conversionReviewVersions lists")
+	c := p.env.Subject.Corpus
+	conversion := c.Definition.CRD.Spec.Conversion
+	if c.Documented {
+		p.env.Inapplicable("the CronTabs of the documents are tried in both versions; which of them a webhook has to know is up to its own definition")
+	}
+	if _, assumed := c.Definition.CRD.Annotations[suites.Assumed]; assumed || conversion == nil || conversion.Webhook == nil {
+		p.env.Inapplicable("the definition has no conversion webhook, so it lists no versions of ConversionReview")
+	}
+	p.sound(ctx)
+	pair := c.Pairs()[0]
+	for _, version := range conversion.Webhook.ConversionReviewVersions {
+		if version != "v1" && version != "v1beta1" {
+			continue // API servers know no others, and pass over them
+		}
+		x := p.ask(ctx, version, pair, p.base(ctx, pair.From)...)
+		if v := x.judgement.Rejected(); v != nil {
+			p.fail(x, fmt.Sprintf("%s: expected it to convert the samples in every version that conversionReviewVersions lists, got %s", x.what, v))
+		}
+	}
+}

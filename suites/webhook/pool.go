@@ -1,0 +1,310 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+const (
+	// few is how many generated objects stand in for samples where there are none.
+	few = 3
+
+	// shrinking is how long finding the smallest object for a requirement may take.
+	shrinking = 5 * time.Second
+)
+
+// pool is what a webhook makes of the objects that are generated for a version.
+type pool struct {
+	generator *corpus.Generator
+	size      int                          // how many objects there are to be
+	objects   []*unstructured.Unstructured // those that it converts to every other version
+	refusals  []refusal
+}
+
+// refusal is an object that the schema allows and the webhook does not convert.
+type refusal struct {
+	version string
+	object  *unstructured.Unstructured // the smallest one
+	x       exchange
+
+	// settled tells that the webhook converts objects with other values in the same places.
+	settled bool
+}
+
+// pool returns the generated objects of a version. Where the webhook refuses some, it is found out which values it would
+// rather have: a string may have to be a duration although the schema does not say so.
+func (p *prober) pool(ctx context.Context, version string) *pool {
+	if known := p.pools[version]; known != nil {
+		return known
+	}
+	c := p.env.Subject.Corpus
+	one := &pool{generator: c.Definition.Generator(version, p.env.Seed(), c.Objects(version))}
+	one.size = p.affordable(ctx, one.generator, version)
+	before := p.late
+	var lessons []corpus.Lesson
+	one.objects, lessons = one.generator.Suit(ctx, one.size, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+		causes := make([]string, len(objects))
+		for i, x := range p.refused(ctx, version, objects) {
+			if x != nil {
+				causes[i] = cause(x)
+			}
+		}
+		return causes
+	})
+	if p.late != before { // nothing was asked after that, so there is nothing to learn but that
+		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: p.decode(p.late.x.request.Objects[0])}, x: p.late.x}}
+		lessons, p.late = nil, before
+	}
+	for _, lesson := range lessons {
+		if x := p.refused(ctx, version, []*unstructured.Unstructured{lesson.Object})[0]; x != nil {
+			one.refusals = append(one.refusals, refusal{version: version, object: lesson.Object, x: *x, settled: lesson.Settled})
+		}
+	}
+	if ctx.Err() == nil {
+		p.pools[version] = one // all or nothing: the spec may be stopped in between
+	}
+	return one
+}
+
+// cause is in which way a conversion failed.
+func cause(x *exchange) string {
+	return fmt.Sprintf("%s to %s, crashed: %t", x.judgement.Stopped, x.to, crashed(x))
+}
+
+// affordable is how many objects of a version can be tried with a webhook of this speed: fewer in steps, so that they are
+// the same in the next run.
+func (p *prober) affordable(ctx context.Context, generator *corpus.Generator, version string) int {
+	size := p.env.Subject.Objects
+	if size <= 0 {
+		size = objectsPerVersion
+	}
+	trial := generator.Objects(corpus.Plain, 1)
+	began := time.Now()
+	p.refused(ctx, version, trial)
+	switch took := time.Since(began) / time.Duration(max(len(p.env.Subject.Corpus.Versions)-1, 1)); {
+	case took > time.Second:
+		return min(size, 2)
+	case took > 100*time.Millisecond:
+		return min(size, 5)
+	}
+	return size
+}
+
+// objectsPerVersion is how many objects are generated for each version unless the user says otherwise.
+const objectsPerVersion = 50
+
+// refused tells which objects the webhook does not convert to some other version, by the exchange that shows it.
+func (p *prober) refused(ctx context.Context, version string, objects []*unstructured.Unstructured) []*exchange {
+	refused := make([]*exchange, len(objects))
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		if pair.From != version {
+			continue
+		}
+		for i, o := range p.convert(ctx, pair, objects) {
+			if o.object == nil && refused[i] == nil {
+				refused[i] = &o.x
+			}
+		}
+	}
+	return refused
+}
+
+// crashed tells whether a webhook broke down over a request, as opposed to saying that it cannot convert the objects.
+func crashed(x *exchange) bool {
+	return x.response.Err != nil || x.response.Status >= 500
+}
+
+// shrink returns the smallest object like one given that still does something, within the time that there is for it.
+func (p *prober) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) *unstructured.Unstructured {
+	schema := p.schemaOf(version)
+	if schema == nil || p.silent != nil || p.isLateHere() {
+		return object
+	}
+	within, cancel := context.WithTimeout(ctx, shrinking)
+	defer cancel()
+	return schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
+		return within.Err() == nil && does(ctx, candidate)
+	})
+}
+
+// schemaOf returns the schema of a version, nil where it is not known.
+func (p *prober) schemaOf(version string) *corpus.Schema {
+	if d := p.env.Subject.Corpus.Definition; d != nil {
+		return d.Schema(version)
+	}
+	return nil
+}
+
+// generates tells whether objects are generated from the schemas.
+func (p *prober) generates() bool {
+	return p.env.Subject.Corpus.Definition != nil && p.env.Subject.Objects >= 0
+}
+
+// styled returns generated objects of a style, with values that the webhook is known to take; none where the schemas are
+// not known.
+func (p *prober) styled(ctx context.Context, version string, style corpus.Style, n int) []*unstructured.Unstructured {
+	if !p.generates() {
+		return nil
+	}
+	one := p.pool(ctx, version)
+	return one.generator.Objects(style, min(n, one.size))
+}
+
+// base returns the objects of a version that everything else builds on: the samples or, where there are none, a few that
+// were generated and that the webhook converts.
+func (p *prober) base(ctx context.Context, version string) []*unstructured.Unstructured {
+	c := p.env.Subject.Corpus
+	if samples := c.Objects(version); len(samples) > 0 {
+		return samples
+	}
+	one := p.pool(ctx, version)
+	if len(one.objects) == 0 {
+		return one.generator.Objects(corpus.Plain, few)
+	}
+	return copies(one.objects[:min(len(one.objects), few)])
+}
+
+// all returns the objects of base and those that were generated. They are the same ones each time, and not to be changed.
+func (p *prober) all(ctx context.Context, version string) []*unstructured.Unstructured {
+	if known := p.everything[version]; known != nil {
+		return known
+	}
+	objects := p.base(ctx, version)
+	if p.generates() {
+		objects = append(objects, copies(p.pool(ctx, version).objects)...)
+	}
+	if ctx.Err() == nil {
+		p.everything[version] = objects
+	}
+	return objects
+}
+
+// isAll tells whether objects are those that all returns for a version.
+func (p *prober) isAll(version string, objects []*unstructured.Unstructured) bool {
+	all := p.everything[version]
+	return len(all) > 0 && len(objects) == len(all) && objects[0] == all[0]
+}
+
+func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
+	all := make([]*unstructured.Unstructured, 0, len(objects))
+	for _, object := range objects {
+		all = append(all, object.DeepCopy())
+	}
+	return all
+}
+
+// outcome is what came of an object.
+type outcome struct {
+	object map[string]any // nil when it was not converted
+	x      exchange       // in which it was asked for
+}
+
+// convert asks for the conversion of objects, all in one request and, if that fails, each alone. Once one of them was not
+// answered in time, the spec is not answered any more: each other might take as long.
+func (p *prober) convert(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
+	if len(objects) == 0 {
+		return nil
+	}
+	outcomes := make([]outcome, len(objects))
+	var x exchange
+	if p.isLateHere() {
+		x = p.late.x
+	} else {
+		x = p.ask(ctx, p.spoken(ctx), pair, objects...)
+	}
+	switch {
+	case x.judgement.Rejected() == nil:
+		for i, raw := range x.judgement.Objects {
+			outcomes[i] = outcome{p.decode(raw), x}
+		}
+	case len(objects) == 1 && isLate(&x):
+		p.late = &lateness{CurrentSpecReport().LeafNodeText, x}
+		outcomes[0].x = x
+	case len(objects) == 1 || p.silent != nil:
+		for i := range objects {
+			outcomes[i].x = x
+		}
+	default:
+		for i, object := range objects {
+			outcomes[i] = p.convert(ctx, pair, []*unstructured.Unstructured{object})[0]
+		}
+	}
+	return outcomes
+}
+
+// spoken is a version of ConversionReview that the webhook answers in. Nothing but generated objects may be at hand to
+// find out.
+func (p *prober) spoken(ctx context.Context) string {
+	if p.speaks != "" {
+		return p.speaks
+	}
+	c := p.env.Subject.Corpus
+	pair := c.Pairs()[0]
+	objects := c.Objects(pair.From)
+	if len(objects) == 0 {
+		objects = c.Definition.Generator(pair.From, p.env.Seed(), nil).Objects(corpus.Plain, few)
+	}
+	ask := func(version string) exchange {
+		x := p.ask(ctx, version, pair, objects...)
+		p.notice(&x)
+		return x
+	}
+	speaks := "v1"
+	if x := ask("v1"); x.refused() && p.silent == nil {
+		if older := ask("v1beta1"); older.judgement.Rejected() == nil || x.unknown() && !older.unknown() {
+			speaks = "v1beta1"
+		}
+	}
+	if ctx.Err() == nil {
+		p.speaks = speaks
+	}
+	return speaks
+}
+
+// isLateHere tells whether an object was not converted in time in the running spec.
+func (p *prober) isLateHere() bool {
+	return p.late != nil && p.late.spec == CurrentSpecReport().LeafNodeText
+}
+
+// lateness is that an object was not converted in time, and in which spec.
+type lateness struct {
+	spec string
+	x    exchange
+}
+
+// isLate tells whether a webhook did not answer in time, or put off for as long.
+func isLate(x *exchange) bool {
+	return x.response.TimedOut || x.response.Attempts > 1 && x.judgement.Stopped == requirement.WebhookResponseHTTPStatus
+}
+
+// notice remembers a response to the samples that was not given in time: no more of any sort are sent then, since each would
+// take as long.
+func (p *prober) notice(x *exchange) {
+	if !isLate(x) || p.silent != nil {
+		return
+	}
+	if x.response.TimedOut {
+		x.response.Err = noMoreError{x.response.Err}
+		x.judgement = x.request.Judge(x.response)
+	}
+	p.silent = &contract.Response{}
+	*p.silent = x.response
+}
+
+// noMoreError is why nothing came back, and what followed from that.
+type noMoreError struct{ error }
+
+func (e noMoreError) Error() string {
+	return e.error.Error() + "; no more requests were sent after that"
+}
+
+func (e noMoreError) Unwrap() error { return e.error }

@@ -1,0 +1,107 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// unless is the reference webhook for requests that nothing speaks against; on others it closes the connection, or fails.
+func unless(against func(contract.Request) bool, closes bool) http.Handler {
+	failing, _ := webhook.FaultNamed("fails-valid-objects")
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		request, err := contract.ParseRequest(body)
+		switch {
+		case err != nil || !against(request):
+			webhook.Handler().ServeHTTP(w, r)
+		case closes:
+			panic(http.ErrAbortHandler)
+		default:
+			webhook.Handler(failing).ServeHTTP(w, r)
+		}
+	})
+}
+
+// TestWebhooksThatBreakDown has webhooks judged that convert everything but what one spec alone sends.
+func TestWebhooksThatBreakDown(t *testing.T) {
+	for name, test := range map[string]struct {
+		handler http.Handler
+		want    requirement.ID
+	}{
+		"over text that is not ASCII": {unless(func(r contract.Request) bool {
+			return slices.ContainsFunc(r.Objects, func(object json.RawMessage) bool {
+				return bytes.ContainsFunc(object, func(c rune) bool { return c > 0x7f })
+			})
+		}, true), requirement.WebhookConversionStrings},
+		"over false": {unless(func(r contract.Request) bool {
+			return slices.ContainsFunc(r.Objects, func(object json.RawMessage) bool { return bytes.Contains(object, []byte(`"verbose":false`)) })
+		}, true), requirement.WebhookConversionZeroValues},
+		"over many different objects": {unless(func(r contract.Request) bool {
+			different := map[string]bool{}
+			for _, object := range r.Objects {
+				var o struct {
+					Host     string `json:"host"`
+					HostPort string `json:"hostPort"`
+				}
+				if json.Unmarshal(object, &o) == nil {
+					different[o.Host+o.HostPort] = true
+				}
+			}
+			return len(different) > batched
+		}, false), requirement.WebhookBatchIndependent},
+	} {
+		t.Run(name, func(t *testing.T) {
+			subject := served{handler: test.handler}.start(t)
+			subject.Objects = 12
+			for _, r := range judgeSubject(t, subject) {
+				if failed := r.Verdict == requirement.Failed; failed != (r.Requirement == test.want) {
+					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+			}
+		})
+	}
+}
+
+// TestNothingToConvert has no object at hand: nothing may pass for want of one.
+func TestNothingToConvert(t *testing.T) {
+	const impossible = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: riddles.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: riddles, kind: Riddle}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: &schema {type: object, required: [answer], properties: {answer: {type: string, pattern: '^a$', minLength: 9}}}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
+`
+	definitions, err := corpus.ReadDefinitions(strings.NewReader(impossible))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := served{}.start(t)
+	if subject.Corpus, err = corpus.New(definitions[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range judgeSubject(t, subject) {
+		handshakes := strings.HasPrefix(string(r.Requirement), "webhook.transport.")
+		if r.Verdict != requirement.NotApplicable && !(handshakes && r.Verdict == requirement.Passed) || r.Verdict == requirement.NotApplicable && r.Reason == "" {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}

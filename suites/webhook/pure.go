@@ -1,0 +1,128 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
+)
+
+const (
+	// tick is how long after the first time the same is asked again, so that what depends on the second shows.
+	tick = 1100 * time.Millisecond
+
+	// parallel is how many requests are under way at once.
+	parallel = 8
+)
+
+// pure asks for the same objects again, at once and a second later, and for all of them many times in parallel.
+func (p *prober) pure(ctx SpecContext) {
+	p.sound(ctx)
+	first := map[corpus.Pair][]outcome{}
+	objects := map[string][]*unstructured.Unstructured{}
+	for _, version := range p.env.Subject.Corpus.Versions {
+		objects[version] = p.all(ctx, version)
+	}
+	var all []found
+	what := property{check: p.again}
+	compare := func(pair corpus.Pair, then []outcome, way string) {
+		for _, f := range p.unlike(pair, first[pair], then, way) {
+			all = append(all, found{f, pair, objects[pair.From][f.object]})
+		}
+	}
+	pairs := p.env.Subject.Corpus.Pairs()
+	for _, pair := range pairs {
+		first[pair] = p.forth(ctx, pair, objects[pair.From])
+		compare(pair, p.convert(ctx, pair, objects[pair.From]), "at once")
+	}
+	p.wait(ctx, tick-time.Since(p.travelled))
+	for _, pair := range pairs {
+		compare(pair, p.convert(ctx, pair, objects[pair.From]), "a while later")
+	}
+	for _, pair := range pairs {
+		if len(first[pair][0].x.request.Objects) < len(objects[pair.From]) {
+			continue // they are too many for one request
+		}
+		for _, then := range p.atOnce(ctx, pair, objects[pair.From]) {
+			compare(pair, then, fmt.Sprintf("%d at the same time", parallel))
+		}
+	}
+	p.report(ctx, what, all)
+}
+
+// again is what shows for objects that are asked for several times in a row.
+func (p *prober) again(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	first := p.convert(ctx, pair, objects)
+	for range parallel {
+		if findings := p.unlike(pair, first, p.convert(ctx, pair, objects), "at once"); len(findings) > 0 {
+			return findings
+		}
+	}
+	return nil
+}
+
+// unlike compares what came of the same objects twice.
+func (p *prober) unlike(pair corpus.Pair, first, then []outcome, way string) []finding {
+	var findings []finding
+	for i := range first {
+		at := pair.String() + ", asked again"
+		switch {
+		case first[i].object == nil:
+		case then[i].object == nil:
+			findings = append(findings, finding{i, at, "", fmt.Sprintf("%s: expected it to convert what it has converted before, got %s", way, then[i].x.judgement.Rejected()), false, then[i].x})
+		default:
+			for _, l := range p.schemaOf(pair.To).Differences(first[i].object, then[i].object) {
+				findings = append(findings, finding{i, at, p.schemaOf(pair.To).Place(l.Path), way + ": " + l.String(), false, then[i].x})
+			}
+		}
+	}
+	return findings
+}
+
+// wait waits, unless the spec is stopped.
+func (p *prober) wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// atOnce asks for the same objects many times at the same time.
+func (p *prober) atOnce(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) [][]outcome {
+	version := p.reviewVersion(ctx)
+	requests := make([]exchange, parallel)
+	for n := range requests {
+		request := p.request(version, pair.To, objects...)
+		body, err := request.Body()
+		p.env.Require(err, "building a request")
+		requests[n] = exchange{what: fmt.Sprintf("%s in ConversionReview %s", pair, version), to: pair.To, request: request, body: body}
+	}
+	responses := make([]contract.Response, parallel)
+	var running sync.WaitGroup
+	for n := range requests {
+		running.Go(func() { responses[n] = p.env.Subject.Client.Send(ctx, requests[n].body) })
+	}
+	running.Wait()
+	outcomes := make([][]outcome, parallel)
+	for n, x := range requests {
+		x.response = p.reach(ctx, func(context.Context) contract.Response { return responses[n] })
+		x.judgement = x.request.Judge(x.response)
+		outcomes[n] = make([]outcome, len(objects))
+		for i := range objects {
+			outcomes[n][i].x = x
+			if x.judgement.Rejected() == nil {
+				outcomes[n][i].object = p.decode(x.judgement.Objects[i])
+			}
+		}
+	}
+	return outcomes
+}

@@ -1,0 +1,138 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+func transport(env *suites.Env, p *prober) {
+	Describe("transport", func() {
+		env.It(requirement.WebhookTransportCertificate, "verifies the certificate", p.certificate)
+		env.It(requirement.WebhookTransportCertificateLifetime, "looks at the time that the certificate has left", p.lifetime)
+		env.It(requirement.WebhookTransportTlsVersion, "agrees on a version of TLS", p.tlsVersion)
+		env.It(requirement.WebhookTransportHttp1, "converts over HTTP/1.1", func(ctx SpecContext) {
+			p.converts(ctx, false)
+		})
+		env.It(requirement.WebhookTransportHttp2, "converts over HTTP/2", func(ctx SpecContext) {
+			h, err := p.env.Subject.Client.Handshake(ctx, wire.HandshakeOptions{ALPN: []string{"h2", "http/1.1"}})
+			if err != nil || h.ALPN != "h2" {
+				env.Inapplicable("the webhook does not agree to HTTP/2")
+			}
+			p.converts(ctx, true)
+		})
+	})
+}
+
+// handshake is what came out of the first TLS handshake.
+type handshake struct {
+	wire.Handshake
+
+	err error
+	old bool // whether the webhook speaks only versions of TLS that API servers don't
+}
+
+// shake performs a TLS handshake, once for all specs.
+func (p *prober) shake(ctx context.Context) handshake {
+	if p.hands != nil {
+		return *p.hands
+	}
+	client := p.env.Subject.Client
+	var h handshake
+	h.Handshake, h.err = client.Handshake(ctx, wire.HandshakeOptions{})
+	if failed := (*wire.HandshakeError)(nil); errors.As(h.err, &failed) && failed.Connected {
+		_, err := client.Handshake(ctx, wire.HandshakeOptions{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11})
+		h.old = err == nil
+	}
+	if ctx.Err() == nil {
+		p.hands = &h
+	}
+	return h
+}
+
+// secured skips the spec when no request can reach the webhook because of its TLS.
+func (p *prober) secured(ctx context.Context) {
+	GinkgoHelper()
+	h := p.shake(ctx)
+	broken := requirement.ID("")
+	switch {
+	case h.old:
+		broken = requirement.WebhookTransportTlsVersion
+	case h.VerifyError != nil:
+		broken = requirement.WebhookTransportCertificate
+	default:
+		return
+	}
+	Skip(fmt.Sprintf("cannot be judged while %s fails", broken))
+}
+
+// shaken returns the handshake, or skips the spec when there was none.
+func (p *prober) shaken(ctx context.Context) handshake {
+	GinkgoHelper()
+	h := p.shake(ctx)
+	if h.err != nil {
+		Skip(fmt.Sprintf("cannot be judged without a TLS handshake: %v", h.err))
+	}
+	return h
+}
+
+func (p *prober) certificate(ctx SpecContext) {
+	h := p.shaken(ctx)
+	if h.VerifyError != nil {
+		leaf := h.Chain[0]
+		Fail(fmt.Sprintf("expected a certificate that verifies, got %v\nthe webhook presents %q, issued by %q, valid from %s to %s, for %v %v",
+			h.VerifyError, leaf.Subject, leaf.Issuer, day(leaf.NotBefore), day(leaf.NotAfter), leaf.DNSNames, leaf.IPAddresses))
+	}
+}
+
+func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 MST") }
+
+// soon is how long a certificate has to live at least, if that is not more than a tenth of its life.
+const soon = 30 * 24 * time.Hour
+
+func (p *prober) lifetime(ctx SpecContext) {
+	h := p.shaken(ctx)
+	leaf := h.Chain[0]
+	left, life := time.Until(leaf.NotAfter), leaf.NotAfter.Sub(leaf.NotBefore)
+	if left > 0 && left < soon && left < life/10 {
+		p.env.Tolerate(fmt.Sprintf("expected a certificate that is renewed in time, got one that expires on %s and lives %s in all", day(leaf.NotAfter), life.Round(time.Hour)))
+	}
+}
+
+func (p *prober) tlsVersion(ctx SpecContext) {
+	h := p.shake(ctx)
+	switch {
+	case h.old:
+		Fail("expected TLS 1.2 or later, got TLS 1.1 at most")
+	case h.err != nil:
+		Skip(fmt.Sprintf("cannot be judged without a TLS handshake: %v", h.err))
+	}
+}
+
+// converts asks for the samples over one version of HTTP.
+func (p *prober) converts(ctx SpecContext, http2 bool) {
+	GinkgoHelper()
+	p.sound(ctx)
+	client, err := p.env.Subject.Client.With(func(e *wire.Endpoint) { e.HTTP2 = http2 })
+	p.env.Require(err, "connecting")
+	defer client.Close()
+	pair := p.env.Subject.Corpus.Pairs()[0]
+	request := p.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
+	body, err := request.Body()
+	p.env.Require(err, "building a request")
+	x := exchange{what: pair.String(), to: pair.To, request: request, body: body}
+	x.response = p.reach(ctx, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
+	x.judgement = request.Judge(x.response)
+	if v := x.judgement.Rejected(); v != nil {
+		p.fail(x, fmt.Sprintf("%s over %s: expected it to convert the samples, got %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))
+	}
+}

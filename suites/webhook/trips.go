@@ -1,0 +1,283 @@
+package webhook
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/corpus"
+)
+
+// trip is what came of an object on the way to another version and back.
+type trip struct {
+	there, back outcome
+}
+
+// roundTrip takes objects to the second version of a pair and back. Those of all are taken once for all specs.
+func (p *prober) roundTrip(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []trip {
+	if !p.isAll(pair.From, objects) {
+		return p.travel(ctx, pair, objects)
+	}
+	if p.trips[pair] == nil {
+		trips := p.travel(ctx, pair, objects)
+		if ctx.Err() != nil {
+			return trips
+		}
+		p.trips[pair], p.travelled = trips, time.Now()
+	}
+	return p.trips[pair]
+}
+
+// forth takes objects to the second version of a pair, which all have been taken to for roundTrip.
+func (p *prober) forth(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
+	if !p.isAll(pair.From, objects) {
+		return p.convert(ctx, pair, objects)
+	}
+	outcomes := make([]outcome, len(objects))
+	for i, t := range p.roundTrip(ctx, pair, objects) {
+		outcomes[i] = t.there
+	}
+	return outcomes
+}
+
+func (p *prober) travel(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []trip {
+	trips := make([]trip, len(objects))
+	var onward []*unstructured.Unstructured
+	var places []int
+	for i, there := range p.convert(ctx, pair, objects) {
+		trips[i].there = there
+		if there.object != nil {
+			onward = append(onward, restored(objects[i], there.object))
+			places = append(places, i)
+		}
+	}
+	for i, back := range p.convert(ctx, corpus.Pair{From: pair.To, To: pair.From}, onward) {
+		back.x.before = &trips[places[i]].there.x
+		trips[places[i]].back = back
+	}
+	return trips
+}
+
+// restored does what API servers do with a converted object: its metadata is the original's but for labels and
+// annotations.
+func restored(original *unstructured.Unstructured, converted map[string]any) *unstructured.Unstructured {
+	after := (&unstructured.Unstructured{Object: converted}).DeepCopy()
+	labels, annotations := after.GetLabels(), after.GetAnnotations()
+	after.Object["metadata"] = original.DeepCopy().Object["metadata"]
+	after.SetLabels(labels)
+	after.SetAnnotations(annotations)
+	return after
+}
+
+// there is the way of a round trip.
+func there(pair corpus.Pair) string { return fmt.Sprintf("%s -> %s", pair, pair.From) }
+
+// kept is the property of objects to come back from another version as they were.
+func (p *prober) kept(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
+	return p.keptOf(objects, func(string, corpus.Loss) bool { return true })
+}
+
+// keptOf is the same for losses that count.
+func (p *prober) keptOf(objects func(ctx context.Context, version string) []*unstructured.Unstructured, counts func(place string, l corpus.Loss) bool) property {
+	return property{objects, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		way := there(pair)
+		var findings []finding
+		for i, t := range p.roundTrip(ctx, pair, objects) {
+			switch {
+			case t.there.object == nil && crashed(&t.there.x):
+				findings = append(findings, finding{i, way, "", fmt.Sprintf("expected it to convert the object, got %s", t.there.x.judgement.Rejected()), false, t.there.x})
+			case t.there.object == nil: // for webhook.failure.avoided to tell
+			case t.back.object == nil && crashed(&t.back.x):
+				findings = append(findings, finding{i, way, "", fmt.Sprintf("expected it to convert what it has itself converted, got %s", t.back.x.judgement.Rejected()), false, t.back.x})
+			case t.back.object == nil:
+				refused := finding{i, way, "", fmt.Sprintf("expected it to convert what it has itself converted, got %s", t.back.x.judgement.Rejected()), false, t.back.x}
+				if counts(refused.place(), corpus.Loss{}) {
+					findings = append(findings, refused)
+				}
+			default:
+				p.came++
+				for _, lost := range p.lost(pair, objects[i].Object, t.back.object) {
+					if f := (finding{i, way, p.schemaOf(pair.From).Place(lost.Path), lost.String(), lost.Empty, t.back.x}); counts(f.place(), lost) {
+						findings = append(findings, f)
+					}
+				}
+			}
+		}
+		return findings
+	}}
+}
+
+// lost returns what an object lost on the way through the second version of a pair, but for what is declared.
+func (p *prober) lost(pair corpus.Pair, before, after map[string]any) []corpus.Loss {
+	return slices.DeleteFunc(p.schemaOf(pair.From).Losses(before, after), func(l corpus.Loss) bool { return p.declared(pair, l.Path) })
+}
+
+// declared tells whether the user said that a conversion loses what is at a path.
+func (p *prober) declared(pair corpus.Pair, path string) bool {
+	if p.env.Subject.Lossy == nil {
+		return false
+	}
+	reason, declared := p.env.Subject.Lossy(pair.From, pair.To, path)
+	if place := pair.String() + corpus.Generalize(path) + CurrentSpecReport().LeafNodeText; declared && !p.declarations[place] {
+		p.declarations[place] = true
+		fmt.Fprintf(GinkgoWriter, "%s -> %s: %s is declared lossy: %s\n", pair, pair.From, path, reason)
+	}
+	return declared
+}
+
+// usual returns the places in which objects without anything special about them lose something.
+func (p *prober) usual(ctx context.Context) map[string]bool {
+	if p.losing != nil {
+		return p.losing
+	}
+	losing := map[string]bool{}
+	what := p.kept(p.all)
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		for _, f := range what.check(ctx, pair, what.objects(ctx, pair.From)) {
+			losing[f.place()] = true
+		}
+	}
+	if ctx.Err() == nil {
+		p.losing = losing
+	}
+	return losing
+}
+
+// specially is the property of objects of a style to come back as they were, but for what is lost whatever the style: blames
+// tells whether a loss has to do with it.
+func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(corpus.Loss) bool) property {
+	usual := p.usual(ctx)
+	return p.keptOf(func(ctx context.Context, version string) []*unstructured.Unstructured {
+		return p.styled(ctx, version, style, stylish)
+	}, func(place string, l corpus.Loss) bool { return !usual[place] && blames(l) })
+}
+
+// path is the property of objects that the way by a third version makes no difference. Those that lose something there are
+// none of its business.
+func (p *prober) path() property {
+	return property{p.all, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		var findings []finding
+		for _, by := range p.env.Subject.Corpus.Versions {
+			if by != pair.From && by != pair.To {
+				findings = append(findings, p.detour(ctx, pair, by, objects)...)
+			}
+		}
+		return findings
+	}}
+}
+
+func (p *prober) detour(ctx context.Context, pair corpus.Pair, by string, objects []*unstructured.Unstructured) []finding {
+	direct := p.forth(ctx, pair, objects)
+	first := corpus.Pair{From: pair.From, To: by}
+	trips := p.roundTrip(ctx, first, objects)
+	var halfway []*unstructured.Unstructured
+	var places []int
+	for i, t := range trips {
+		if direct[i].object != nil && t.back.object != nil && len(p.lost(first, objects[i].Object, t.back.object)) == 0 {
+			halfway = append(halfway, restored(objects[i], t.there.object))
+			places = append(places, i)
+		}
+	}
+	var findings []finding
+	for j, end := range p.convert(ctx, corpus.Pair{From: by, To: pair.To}, halfway) {
+		i := places[j]
+		end.x.before = &trips[i].there.x
+		if end.object == nil {
+			continue
+		}
+		p.came++
+		for _, l := range apart(p.schemaOf(pair.To), direct[i].object, end.object) {
+			if !p.declared(pair, l.Path) && !p.declared(first, l.Path) {
+				way := fmt.Sprintf("%s -> %s, and by %s", pair.From, pair.To, by)
+				findings = append(findings, finding{i, way, p.schemaOf(pair.To).Place(l.Path), fmt.Sprintf("%s by %s", l, by), l.Empty, end.x})
+			}
+		}
+	}
+	return findings
+}
+
+// apart returns what tells two objects apart, outside of metadata: a conversion may keep in annotations what it likes.
+func apart(schema *corpus.Schema, a, b map[string]any) []corpus.Loss {
+	bare := func(object map[string]any) map[string]any {
+		fields := maps.Clone(object)
+		delete(fields, "metadata")
+		return fields
+	}
+	return schema.Differences(bare(a), bare(b))
+}
+
+// identity is the property of objects to lose nothing when they are asked for at their own version, but for what they lose
+// on every way. API servers of today never ask for that.
+func (p *prober) identity(ctx context.Context) property {
+	usual := p.usual(ctx)
+	return property{p.all, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		same := corpus.Pair{From: pair.From, To: pair.From}
+		var findings []finding
+		for i, o := range p.convert(ctx, same, objects) {
+			if o.object == nil {
+				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), true, o.x})
+				continue
+			}
+			for _, l := range p.schemaOf(pair.From).Losses(objects[i].Object, o.object) {
+				if f := (finding{i, there(pair), p.schemaOf(pair.From).Place(l.Path), l.String(), true, o.x}); !usual[f.place()] && !p.declared(pair, l.Path) {
+					f.trip = same.String()
+					findings = append(findings, f)
+				}
+			}
+		}
+		return findings
+	}}
+}
+
+const (
+	// rounds is how often objects go there and back to see whether they grow.
+	rounds = 20
+
+	// settled is how many rounds are left out: the first may add what the other version has no field for.
+	settled = 2
+)
+
+// growth is the property of objects to stay as big as they are on the way there and back, again and again.
+func (p *prober) growth() property {
+	return property{p.base, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, rounds)
+		sizes := make([][]int, len(objects))
+		x := make([]exchange, len(objects))
+		current := objects
+		for range rounds {
+			trips := p.roundTrip(ctx, pair, current)
+			current = slices.Clone(current)
+			for i, t := range trips {
+				if t.back.object == nil {
+					return nil // for another spec to tell
+				}
+				current[i] = restored(current[i], t.back.object)
+				sizes[i], x[i] = append(sizes[i], size(current[i])), t.back.x
+			}
+		}
+		var findings []finding
+		for i, of := range sizes {
+			early, middle, late := of[settled-1], of[(rounds+settled)/2], of[rounds-1]
+			if early < middle && middle < late {
+				message := fmt.Sprintf("expected the object to keep its size of %d bytes, got %d bytes after %d rounds and %d after %d", early, middle, (rounds+settled)/2+1, late, rounds)
+				findings = append(findings, finding{i, way, "", message, false, x[i]})
+			}
+		}
+		return findings
+	}}
+}
+
+func size(object *unstructured.Unstructured) int {
+	text, err := json.Marshal(object.Object)
+	if err != nil {
+		return 0 // it came from JSON
+	}
+	return len(text)
+}
