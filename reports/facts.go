@@ -2,20 +2,22 @@ package reports
 
 import (
 	"fmt"
-	"maps"
-	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
 // Fact is a line about a run.
-type Fact struct{ Name, Value string }
+type Fact struct {
+	Name, Value string
+	More        []string // lines with the particulars
+}
 
-// Facts says what was run, in a few lines.
+// Facts says what was judged, in a few lines.
 func (r *Report) Facts() []Fact {
 	var facts []Fact
 	add := func(name, format string, arguments ...any) {
-		facts = append(facts, Fact{name, fmt.Sprintf(format, arguments...)})
+		facts = append(facts, Fact{Name: name, Value: fmt.Sprintf(format, arguments...)})
 	}
 	if r.Cluster != nil {
 		cache := "without a watch cache"
@@ -25,54 +27,80 @@ func (r *Report) Facts() []Fact {
 		add("API server", "%s, Kubernetes %s, %s", r.Cluster.Name, r.Cluster.Version, cache)
 	}
 	if r.Webhook != nil {
-		add("webhook", "%s, %s of %s at %s", r.Webhook.URL, r.Webhook.Kind, r.Webhook.Group, strings.Join(r.Webhook.Versions, ", "))
+		add("webhook", "%s", r.Webhook.URL)
+		facts = append(facts, r.Webhook.facts()...)
 	}
-	add("crdconform", "%s", r.Tool)
-	add("command", "%s", r.Command)
-	add("started", "%s", r.Started.UTC().Format(time.RFC3339))
-	add("took", "%.1f s", r.Seconds)
+	took := fmt.Sprintf("%.1f s", r.Seconds)
+	if r.HarnessSeconds > 0 {
+		took += fmt.Sprintf("; %.1f s of it were crdconform's own", r.HarnessSeconds)
+	}
+	add("took", "%s", took)
+	return facts
+}
+
+// Run says how to get the same again, in a few lines.
+func (r *Report) Run() []Fact {
+	facts := []Fact{
+		{Name: "crdconform", Value: r.Tool},
+		{Name: "command", Value: r.Command},
+		{Name: "started", Value: r.Started.UTC().Format(time.RFC3339)},
+	}
 	if len(r.Results) > 0 {
-		add("seed", "%d", r.Seed)
+		facts = append(facts, Fact{Name: "seed", Value: strconv.FormatInt(r.Seed, 10)})
 	}
 	return facts
 }
 
-// Row is a line of a table of times.
-type Row struct {
-	Name string
-	Times
-}
-
-// Rows returns the times of a load test for a table.
-func (l *Load) Rows() []Row {
-	return []Row{
-		{"response, from when it was due", l.Response},
-		{"service, from when it was sent", l.Service},
-		{"lag of the generator", l.Lag},
+// facts says what the webhook was judged with: the definition, or how many there were and each of them.
+func (w *Webhook) facts() []Fact {
+	switch len(w.Kinds) {
+	case 0:
+		return nil
+	case 1:
+		k := w.Kinds[0]
+		return []Fact{{"definition", k.String(), k.particulars()}}
 	}
-}
-
-// Headline says in one sentence what the load was and how much of it was answered well.
-func (l *Load) Headline() string {
-	text := fmt.Sprintf("%g requests a second of %d objects for %g s, %s to %s in ConversionReview %s over %s: %d requests, %.0f objects a second",
-		l.Rate, l.Batch, l.Duration, l.From, l.To, l.ReviewVersion, l.HTTP, l.Requests, l.ObjectsPerSecond)
-	if l.Failed == 0 {
-		text += ", none failed"
-	} else {
-		var kinds []string
-		for _, kind := range slices.Sorted(maps.Keys(l.Errors)) {
-			kinds = append(kinds, fmt.Sprintf("%d %s", l.Errors[kind], kind))
+	all := Fact{Name: "definitions", Value: strconv.Itoa(len(w.Kinds))}
+	for _, k := range w.Kinds {
+		all.More = append(all.More, k.String())
+		for _, line := range k.particulars() {
+			all.More = append(all.More, k.Definition+", "+line)
 		}
-		text += fmt.Sprintf(", %d failed (%s)", l.Failed, strings.Join(kinds, ", "))
 	}
-	if l.Partial {
-		text += "; stopped before its end"
+	return []Fact{all}
+}
+
+// String says what the kind is and how many objects there were of it.
+func (k Kind) String() string {
+	var text strings.Builder
+	if k.Definition != "" {
+		fmt.Fprintf(&text, "%s: ", k.Definition)
 	}
-	if l.Unanswered > 0 {
-		text += fmt.Sprintf(", with %d waiting for a response", l.Unanswered)
+	fmt.Fprintf(&text, "%s of %s at %s", k.Kind, k.Group, strings.Join(k.Versions, ", "))
+	objects := []string{counted(k.Samples, "sample")}
+	if k.Generated > 0 {
+		objects = append(objects, fmt.Sprintf("%d generated for each version", k.Generated))
 	}
-	if l.VoidReason != "" {
-		text += "; void: " + l.VoidReason
+	fmt.Fprintf(&text, "; %s", strings.Join(objects, ", "))
+	return text.String()
+}
+
+// particulars are what limits the judgement of a kind, in lines.
+func (k Kind) particulars() []string {
+	var lines []string
+	for _, path := range k.Lossy {
+		lines = append(lines, "declared to get lost: "+path)
 	}
-	return text
+	for _, gap := range k.Gaps {
+		lines = append(lines, "not generated: "+gap)
+	}
+	return lines
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

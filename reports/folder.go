@@ -59,7 +59,7 @@ func stale(root *os.Root) []string {
 		} `json:"results"`
 	}
 	text, err := root.ReadFile("report.json")
-	if err != nil || json.Unmarshal(text, &old) != nil || old.APIVersion != APIVersion || old.Kind != Kind {
+	if err != nil || json.Unmarshal(text, &old) != nil || old.APIVersion != APIVersion || old.Kind != ReportKind {
 		return nil
 	}
 	names := []string{"report.html", "junit.xml", "summary.md"}
@@ -123,12 +123,14 @@ func (f Folder) Write(r *Report) error {
 		form("latency.json", r.Load.JSON)
 		form("latency.hgrm", r.Load.Response.HGRM)
 	}
+	written := map[string]bool{}
 	for _, result := range r.Results {
 		for _, file := range result.Files {
-			if !file.local() {
-				errs = append(errs, fmt.Errorf("report folder %s: evidence of %s: %q is not a path below %s", f, result.ID, file.Path, evidence))
+			if !file.local() || written[file.Path] {
+				errs = append(errs, fmt.Errorf("report folder %s: evidence of %s: %q is not a path below %s that is its own", f, joined(string(result.ID), " for ", result.Subject), file.Path, evidence))
 				continue
 			}
+			written[file.Path] = true
 			form(file.Path, func(w io.Writer) error {
 				_, err := w.Write(file.Data)
 				return err

@@ -105,18 +105,18 @@ func TestOpenFails(t *testing.T) {
 func TestOpenRemovesWhatIsStale(t *testing.T) {
 	dir := t.TempDir()
 	mine := map[string]string{
-		"notes.txt": "mine", "exchanges/notes.txt": "mine", "exchanges/conversion.response.uid/mine.json": "mine", "exchanges.txt": "mine",
+		"notes.txt": "mine", "exchanges/notes.txt": "mine", "exchanges/conversion.answer.uid/mine.json": "mine", "exchanges.txt": "mine",
 		"report.html.orig": "mine", "old/report.json": "mine",
 	}
 	fill(t, dir, mine)
 	folder := open(t, dir)
 	r := sample(t)
-	r.Results[3].Files = []File{{Path: "exchanges/conversion.response.order/deep/down.json"}}
+	r.Results[3].Files = []File{{Path: "exchanges/conversion.answer.order/deep/down.json"}}
 	if err := folder.Write(r); err != nil {
 		t.Fatal(err)
 	}
 	fill(t, dir, map[string]string{"apiserver.log": "its log"})
-	if got, want := len(list(t, dir)), len(mine)+6+1+3; got != want {
+	if got, want := len(list(t, dir)), len(mine)+6+1+3+8; got != want {
 		t.Errorf("a run leaves %d files, want %d: %v", got, want, names(list(t, dir)))
 	}
 	open(t, dir)
@@ -195,6 +195,23 @@ func TestOpenIsNotLedAstray(t *testing.T) {
 	}
 }
 
+// TestWriteKeepsEvidenceApart has no file of one result replace that of another.
+func TestWriteKeepsEvidenceApart(t *testing.T) {
+	r := &Report{Results: slices.Concat(of("a.example.com", requirement.Failed), of("b.example.com", requirement.Failed))}
+	for i := range r.Results {
+		r.Results[i].Files = []File{{Path: "exchanges/area.topic.rule/object.yaml", Data: []byte(r.Results[i].Subject)}}
+	}
+	r.Conclude()
+	folder := open(t, t.TempDir())
+	err := folder.Write(r)
+	if err == nil || !strings.Contains(err.Error(), `area.topic.rule for b.example.com: "exchanges/area.topic.rule/object.yaml"`) {
+		t.Errorf("got %v, want an error that names the second result and the file", err)
+	}
+	if text, err := os.ReadFile(filepath.Join(string(folder), "exchanges", "area.topic.rule", "object.yaml")); err != nil || string(text) != "a.example.com" {
+		t.Errorf("got %q, %v, want the evidence of the first", text, err)
+	}
+}
+
 func TestWrite(t *testing.T) {
 	r := sample(t)
 	folder := open(t, filepath.Join(t.TempDir(), "reports"))
@@ -211,8 +228,10 @@ func TestWrite(t *testing.T) {
 	for name, form := range forms(r) {
 		want[name] = string(written(t, form))
 	}
-	for _, file := range r.Results[2].Files {
-		want[file.Path] = string(file.Data)
+	for _, result := range r.Results {
+		for _, file := range result.Files {
+			want[file.Path] = string(file.Data)
+		}
 	}
 	got := list(t, string(folder))
 	if !slices.Equal(names(got), names(want)) {
@@ -238,7 +257,7 @@ func TestWriteWithoutLoad(t *testing.T) {
 // TestWriteGoesOn has one file that cannot be written not cost the others.
 func TestWriteGoesOn(t *testing.T) {
 	everything := names(list(t, string(writtenSample(t, nil, ""))))
-	for _, way := range []string{"report.json", "report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm", "exchanges/conversion.response.uid/request.json"} {
+	for _, way := range []string{"report.json", "report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm", "exchanges/conversion.answer.uid/request.json"} {
 		folder := writtenSample(t, map[string]string{way + "/in/the": "way"}, way)
 		want := slices.DeleteFunc(slices.Clone(everything), func(name string) bool { return name == way })
 		want = append(want, way+"/in/the")

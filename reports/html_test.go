@@ -63,16 +63,23 @@ func hostileEverywhere(t *testing.T) *Report {
 	t.Helper()
 	r := sample(t)
 	r.Tool, r.Error, r.Cluster.Name, r.Cluster.Version = hostile, hostile, hostile, hostile
-	r.Webhook.Group, r.Webhook.Kind, r.Webhook.Versions = hostile, hostile, []string{hostile, "v1"}
+	for i := range r.Webhook.Kinds {
+		r.Webhook.Kinds[i] = Kind{Definition: hostile, Group: hostile, Kind: hostile, Versions: []string{hostile, "v1"}, Lossy: []string{hostile}, Gaps: []string{hostile}}
+	}
+	r.Notes = []string{hostile}
+	r.Load.Objectives = []Objective{{Name: hostile, Unit: hostile}}
 	r.Load.From, r.Load.To, r.Load.HTTP, r.Load.ReviewVersion = hostile, hostile, hostile, hostile
 	r.Load.Errors = map[string]uint64{hostile: 3}
 	for i := range r.Results {
 		result := &r.Results[i]
 		result.ID += requirement.ID(hostile)
-		result.Level, result.Statement, result.Note = requirement.Level(hostile), hostile, hostile
+		result.Level, result.Statement, result.Why, result.Note = requirement.Level(hostile), hostile, hostile, hostile
+		if result.Subject != "" {
+			result.Subject += hostile
+		}
 		result.Source = []requirement.Source{{Document: hostile, Line: 1, Section: hostile}}
 		result.Spec, result.Location, result.Rerun, result.Output, result.Curl = hostile, hostile, hostile, hostile, hostile
-		result.Files = []File{{Path: hostile}, {Path: "https://example.org/"}, {Path: "//example.org/"}, {Path: "javascript:alert(1)"}, {Path: evidence + hostile}}
+		result.Files = []File{{Path: hostile}, {Path: "https://example.org/"}, {Path: "//example.org/"}, {Path: "javascript:alert(1)"}, {Path: evidence + hostile + "/object.yaml", Data: []byte(hostile)}}
 	}
 	r.Results[0].ID = "'\" onload=alert(1) <b>" + requirement.ID(hostile)
 	return r
@@ -80,7 +87,7 @@ func hostileEverywhere(t *testing.T) *Report {
 
 // TestHTMLIsInert has nothing that comes from outside become markup, and nothing in the page load anything.
 func TestHTMLIsInert(t *testing.T) {
-	known := "a body br circle code dd details div dl dt g h1 h2 head html line meta path pre rect small style summary svg table tbody td text th thead title tr p"
+	known := "a body br circle code dd details div dl dt fieldset g h1 h2 head html input label legend li line meta path pre rect section small span strong style summary svg table tbody td text th thead title tr ul p"
 	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t)} {
 		page := written(t, r.HTML)
 		for _, n := range elements(t, page) {
@@ -138,6 +145,8 @@ func TestHTMLLinks(t *testing.T) {
 				}
 			}
 		}
+		slices.Sort(files)
+		slices.Sort(want)
 		if !slices.Equal(files, want) {
 			t.Errorf("%s: links lead to the files %q, want %q", name, files, want)
 		}
@@ -147,30 +156,33 @@ func TestHTMLLinks(t *testing.T) {
 func TestHTMLHasResults(t *testing.T) {
 	r := sample(t)
 	all := elements(t, written(t, r.HTML))
-	rows := map[string]*html.Node{}
-	for _, tr := range named(all, "tr") {
-		rows[attribute(tr, "id")] = tr
+	byID := map[string]*html.Node{}
+	for _, n := range all {
+		byID[attribute(n, "id")] = n
 	}
 	for _, result := range r.Results {
-		row := rows[string(result.ID)]
+		row, problem := byID[anchor(result.ID, result.Subject)], byID["problem-"+anchor(result.ID, result.Subject)]
 		if row == nil {
 			t.Errorf("%s is missing", result.ID)
 			continue
 		}
-		inside := slices.Collect(row.Descendants())
-		if cell := named(inside, "td")[0]; content(cell) != result.Verdict.String() || attribute(cell, "class") != "verdict "+strings.ToLower(result.Verdict.String()) {
+		if cell := named(slices.Collect(row.Descendants()), "td")[0]; content(cell) != result.Verdict.String() || attribute(cell, "class") != "verdict "+strings.ToLower(result.Verdict.String()) {
 			t.Errorf("%s: got %s of class %s", result.ID, content(cell), attribute(cell, "class"))
 		}
-		for _, want := range []string{string(result.ID), string(result.Level), result.Statement, result.Spec, result.Location, result.Reason, result.Rerun, result.Curl, result.Note, result.Output} {
-			if text := content(row); !strings.Contains(text, Visible(want)) {
-				t.Errorf("%s: %q lacks %q", result.ID, text, Visible(want))
-			}
+		told := row
+		if want := result.Verdict == requirement.Failed || result.Verdict == requirement.Errored; (problem != nil) != want {
+			t.Errorf("%s is among the problems: %t, want %t", result.ID, problem != nil, want)
+		} else if want {
+			told = problem
 		}
-		open := slices.ContainsFunc(named(inside, "details"), func(n *html.Node) bool {
-			return slices.ContainsFunc(n.Attr, func(a html.Attribute) bool { return a.Key == "open" })
-		})
-		if want := result.Verdict == requirement.Failed || result.Verdict == requirement.Errored; open != want {
-			t.Errorf("%s is open: %t, want %t", result.ID, open, want)
+		text := content(told)
+		for _, want := range wanted(result) {
+			_, after, found := strings.Cut(text, Visible(want))
+			if !found {
+				t.Errorf("%s: %q lacks %q, or has it too early", result.ID, content(told), Visible(want))
+				continue
+			}
+			text = after
 		}
 	}
 	if got, want := content(named(all, "title")[0]), "crdconform: "+r.Headline(); got != want {
@@ -179,6 +191,13 @@ func TestHTMLHasResults(t *testing.T) {
 	if h1 := named(all, "h1")[0]; content(h1) != r.Headline() || attribute(h1, "class") != "nonconformant" {
 		t.Errorf("the headline is %q of class %s", content(h1), attribute(h1, "class"))
 	}
+}
+
+// wanted is what every form for people tells of a result, in order.
+func wanted(result Result) []string {
+	want := []string{string(result.ID), string(result.Level), result.Statement, result.Why, strings.TrimSpace(result.Reason), result.object().Text}
+	want = append(want, result.Curl, result.Rerun, result.Spec, result.Location, sources(result), result.Note)
+	return slices.DeleteFunc(want, func(s string) bool { return s == "" })
 }
 
 func TestHTMLOfTroubles(t *testing.T) {
@@ -210,6 +229,57 @@ func TestHTMLOfTroubles(t *testing.T) {
 	}
 }
 
+// browse returns what a browser makes of a page.
+func browse(t *testing.T, chromium, page string) []byte {
+	t.Helper()
+	profile := t.TempDir()
+	address := url.URL{Scheme: "file", Path: filepath.ToSlash(page)}
+	browser := exec.CommandContext(t.Context(), chromium,
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--user-data-dir="+profile, "--dump-dom", address.String())
+	browser.Env = append(os.Environ(), "HOME="+profile, "XDG_CONFIG_HOME="+profile, "XDG_CACHE_HOME="+profile) // or it writes there
+	dump, err := browser.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dump
+}
+
+// TestHTMLShowsOneSubject has a real browser show what is about one definition only, as somebody who chooses it sees. A
+// script tells what is to be seen, for which the copy of the page lacks its policy.
+func TestHTMLShowsOneSubject(t *testing.T) {
+	r := sample(t)
+	chromium := tool(t, "chromium", "chromium-browser", "google-chrome")
+	text := string(written(t, r.HTML))
+	policy := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).FindString(text)
+	if policy == "" {
+		t.Fatal("the page has no policy")
+	}
+	choices := []string{`name="only">`, `name="only" id="only0">`, `name="only" id="only1">`, `name="only" id="only2">`}
+	text = strings.NewReplacer(policy, "", ` name="only" checked>`, ` name="only">`).Replace(text)
+	for i, choice := range choices {
+		if strings.Count(text, choice) != 1 {
+			t.Fatalf("there is no %s, or several", choice)
+		}
+		chosen := strings.Replace(text, choice, strings.TrimSuffix(choice, ">")+" checked>", 1)
+		const script = `<script>document.title = [...document.querySelectorAll("h2, summary code")].filter(e => e.checkVisibility()).map(e => e.innerText).join("; ")</script>`
+		page := filepath.Join(t.TempDir(), "page.html")
+		if err := os.WriteFile(page, []byte(strings.Replace(chosen, "</body>", script+"</body>", 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		ours := "conversion.answer.uid; storage.rewrite.order; "
+		want := []string{
+			"Problems; " + ours + "conversion.trip.back; conversion.meta.labels; Chapters; Load; versions; conversion; storage; conversion, widgets.example.com; conversion, gadgets.example.com",
+			"Problems; " + ours + "conversion.meta.labels; Chapters; Load; versions; conversion; storage",
+			"Problems; conversion.trip.back; Chapters; Load; conversion, widgets.example.com",
+			"Chapters; Load; conversion, gadgets.example.com",
+		}[i]
+		if got := content(named(elements(t, browse(t, chromium, page)), "title")[0]); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", choice, got, want)
+		}
+	}
+}
+
 // TestHTMLInABrowser has a real browser read the page.
 func TestHTMLInABrowser(t *testing.T) {
 	r := sample(t)
@@ -221,26 +291,16 @@ func TestHTMLInABrowser(t *testing.T) {
 	if err := folder.Write(r); err != nil {
 		t.Fatal(err)
 	}
-	profile := t.TempDir()
-	address := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(string(folder), "report.html"))}
-	browser := exec.CommandContext(t.Context(), chromium,
-		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--user-data-dir="+profile, "--dump-dom", address.String())
-	browser.Env = append(os.Environ(), "HOME="+profile, "XDG_CONFIG_HOME="+profile, "XDG_CACHE_HOME="+profile) // or it writes there
-	dump, err := browser.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := elements(t, dump)
+	all := elements(t, browse(t, chromium, filepath.Join(string(folder), "report.html")))
 	if h1 := named(all, "h1"); len(h1) != 1 || content(h1[0]) != r.Headline() {
 		t.Errorf("got the headlines %v, want %s", h1, r.Headline())
 	}
 	counts := fmt.Sprintf("%d tables, %d scripts, %d images", len(named(all, "table")), len(named(all, "script")), len(named(all, "img")))
-	if want := fmt.Sprintf("%d tables, 0 scripts, 0 images", 2+len(r.Chapters())); counts != want {
+	if want := fmt.Sprintf("%d tables, 0 scripts, 0 images", 3+len(r.Chapters())); counts != want {
 		t.Errorf("got %s, want %s", counts, want)
 	}
-	// Each table has a row of headings: that of chapters, that of times, and one for each chapter.
-	if got, want := len(named(all, "tr")), 1+len(r.Chapters())+1+3+len(r.Chapters())+len(r.Results); got != want {
+	// Each table has a row of headings: that of chapters, that of objectives, that of times, and one for each chapter.
+	if got, want := len(named(all, "tr")), 1+len(r.Chapters())+1+2+1+3+len(r.Chapters())+len(r.Results); got != want {
 		t.Errorf("got %d rows, want %d", got, want)
 	}
 	charts := named(all, "svg")

@@ -53,7 +53,8 @@ type (
 	}
 )
 
-// JUnit writes the report as JUnit XML: a suite for each chapter, a case for each requirement.
+// JUnit writes the report as JUnit XML: a suite for each chapter, a case for each requirement. Readers tell cases apart by
+// their class and name, so the class is the chapter's name.
 func (r *Report) JUnit(w io.Writer) error {
 	var all testsuites
 	for _, suite := range r.suites() {
@@ -71,18 +72,37 @@ func (r *Report) JUnit(w io.Writer) error {
 		suite.ID, suite.Package, suite.Hostname = len(all.Suites), "crdconform", "localhost"
 		suite.Timestamp = r.Started.UTC().Format("2006-01-02T15:04:05")
 		suite.Properties = append(r.properties(), suite.Properties...)
+		suite.clean()
 		all.Suites = append(all.Suites, suite)
 	}
-	if _, err := io.WriteString(w, xml.Header); err != nil {
-		return err
-	}
-	encoder := xml.NewEncoder(w)
+	var b strings.Builder
+	encoder := xml.NewEncoder(&b)
 	encoder.Indent("", "  ")
 	if err := encoder.Encode(all); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, "\n")
+	_, err := io.WriteString(w, xml.Header+b.String()+"\n")
 	return err
+}
+
+// clean makes all text of the suite visible. XML would spell controls out, which hides them from whoever looks at the whole.
+func (s *testsuite) clean() {
+	texts := []*string{&s.Name, &s.SystemOut}
+	for i := range s.Properties {
+		texts = append(texts, &s.Properties[i].Name, &s.Properties[i].Value)
+	}
+	for i := range s.Cases {
+		c := &s.Cases[i]
+		texts = append(texts, &c.Name, &c.Classname)
+		for _, p := range []*problem{c.Skipped, c.Error, c.Failure} {
+			if p != nil {
+				texts = append(texts, &p.Message, &p.Text)
+			}
+		}
+	}
+	for _, text := range texts {
+		*text = Visible(*text)
+	}
 }
 
 // properties are those of every suite.
@@ -90,6 +110,15 @@ func (r *Report) properties() []property {
 	properties := []property{{"crdconform", r.Tool}, {"seed", strconv.FormatInt(r.Seed, 10)}}
 	if r.Cluster != nil {
 		properties = append(properties, property{"cluster", r.Cluster.Name}, property{"kubernetes", r.Cluster.Version})
+	}
+	if r.Webhook != nil {
+		properties = append(properties, property{"webhook", r.Webhook.URL})
+		for _, fact := range r.Webhook.facts() {
+			properties = append(properties, property{fact.Name, strings.Join(append([]string{fact.Value}, fact.More...), "\n")})
+		}
+	}
+	for i, note := range r.Notes {
+		properties = append(properties, property{fmt.Sprintf("note.%d", i+1), note})
 	}
 	return properties
 }
@@ -100,14 +129,14 @@ func (r *Report) suites() []testsuite {
 		suite := testsuite{Name: chapter.Name}
 		total := 0.0
 		for _, result := range chapter.Results {
-			suite.Cases = append(suite.Cases, r.testcase(result))
+			suite.Cases = append(suite.Cases, r.testcase(chapter.Name, result))
 			suite.Properties = append(suite.Properties,
 				property{string(result.ID) + ".requirement", result.Statement},
 				property{string(result.ID) + ".level", string(result.Level)},
 				property{string(result.ID) + ".source", sources(result)},
 				property{string(result.ID) + ".verdict", result.Verdict.String()})
 			if result.Verdict == requirement.Tolerated {
-				suite.SystemOut += Visible(fmt.Sprintf("%s is tolerated: %s\n", result.ID, result.Reason))
+				suite.SystemOut += fmt.Sprintf("%s is tolerated: %s\n%s\n", result.ID, brief(result.Reason), details(result))
 			}
 			total += result.Seconds
 		}
@@ -131,12 +160,12 @@ func (r *Report) runSuite() testsuite {
 	}
 	return testsuite{Name: "run", Time: seconds(r.Seconds), Cases: []testcase{{
 		Name: "could judge", Classname: "run", Time: seconds(r.Seconds),
-		Error: &problem{Message: brief(text), Type: requirement.Errored.String(), Text: Visible(text)},
+		Error: &problem{Message: brief(text), Type: requirement.Errored.String(), Text: text},
 	}}}
 }
 
-func (r *Report) testcase(result Result) testcase {
-	c := testcase{Name: string(result.ID), Classname: result.ID.Area(), Time: seconds(result.Seconds)}
+func (r *Report) testcase(class string, result Result) testcase {
+	c := testcase{Name: string(result.ID), Classname: class, Time: seconds(result.Seconds)}
 	p := &problem{Message: brief(result.Reason), Type: result.Verdict.String(), Text: details(result)}
 	switch {
 	case r.Failing(result):
@@ -157,9 +186,9 @@ func (r *Report) loadSuite() testsuite {
 	case l.VoidReason != "":
 		c.Error = &problem{Message: l.VoidReason, Type: requirement.Errored.String()}
 	case l.Failed > 0:
-		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: requirement.Failed.String(), Text: Visible(strings.Join(l.FirstFindings, "\n"))}
+		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: requirement.Failed.String(), Text: strings.Join(l.FirstFindings, "\n")}
 	}
-	return testsuite{Name: "load", Time: seconds(l.Seconds), Cases: []testcase{c}, Properties: []property{
+	return testsuite{Name: "load", Time: seconds(l.Seconds), Cases: append([]testcase{c}, l.objectiveCases()...), Properties: []property{
 		{"load.responses.requirement", "Every response is one that API servers accept."},
 		{"load.requests", strconv.FormatUint(l.Requests, 10)},
 		{"load.objects", strconv.FormatUint(l.Objects, 10)},
@@ -170,24 +199,41 @@ func (r *Report) loadSuite() testsuite {
 	}}
 }
 
-// details is all that a reader of a problem wants to know.
-func details(result Result) string {
-	parts := []string{result.Reason, "Requirement: " + result.Statement, "Source: " + sources(result), "Spec: " + result.Spec + " (" + result.Location + ")"}
-	if result.Rerun != "" {
-		parts = append(parts, "Run it again: "+result.Rerun)
+// objectiveCases has a case for each objective. A load that says nothing about the webhook leaves them open.
+func (l *Load) objectiveCases() []testcase {
+	var cases []testcase
+	for _, o := range l.Objectives {
+		c := testcase{Name: "load.objective." + o.Name, Classname: "load", Time: seconds(0)}
+		switch {
+		case l.VoidReason != "":
+			c.Error = &problem{Message: l.VoidReason, Type: requirement.Errored.String()}
+		case !o.Met:
+			c.Failure = &problem{Message: o.String(), Type: requirement.Failed.String(), Text: l.Headline()}
+		}
+		cases = append(cases, c)
 	}
-	if result.Curl != "" {
-		parts = append(parts, "Send it again, in the report folder: "+result.Curl)
-	}
-	return Visible(strings.Join(parts, "\n"))
+	return cases
 }
 
-func sources(result Result) string {
-	texts := make([]string, 0, len(result.Source))
-	for _, s := range result.Source {
-		texts = append(texts, s.String())
+// details is all that a reader of a problem wants to know, as plain text. Not all of it is visible yet.
+func details(result Result) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s (%s): %s\n", joined(string(result.ID), ", ", result.Subject), result.Level, result.Statement)
+	for _, part := range result.parts() {
+		text.WriteString(title(part.Name) + ":")
+		for _, file := range part.Files {
+			text.WriteString(" " + file.Path)
+		}
+		switch {
+		case part.Text == "":
+		case strings.Contains(part.Text, "\n") || len(part.Files) > 0:
+			text.WriteString("\n" + indent(part.Text, "  "))
+		default:
+			text.WriteString(" " + part.Text)
+		}
+		text.WriteString("\n")
 	}
-	return strings.Join(texts, "; ")
+	return text.String()
 }
 
 func seconds(s float64) string { return strconv.FormatFloat(s, 'f', 3, 64) }

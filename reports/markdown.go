@@ -3,41 +3,68 @@ package reports
 import (
 	"fmt"
 	"io"
+	"path"
 	"slices"
 	"strings"
 
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// detailed is how many bytes of a summary there may be before problems are told in one line each. Pages of jobs hold a
+// megabyte, and all of it is in report.html.
+const detailed = 400_000
+
 // Markdown writes a summary for a job's page: the outcome, the chapters in a table, what failed, and the load.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# crdconform: %s\n\n", escapeMarkdown(r.Headline()))
-	for _, fact := range r.Facts() {
-		fmt.Fprintf(&b, "- %s: %s\n", fact.Name, escapeMarkdown(fact.Value))
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "- note: %s\n", escapeMarkdown(note))
 	}
+	markdownFacts(&b, r.Facts())
 	if text := r.unsaid(); text != "" {
 		fmt.Fprintf(&b, "\n%s\n", fence(text))
 	}
-	if len(r.Results) > 0 {
-		verdicts := r.Verdicts()
-		b.WriteString("\n| chapter |")
-		for _, v := range verdicts {
-			fmt.Fprintf(&b, " %s |", v)
-		}
-		b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(verdicts)) + "\n")
-		for _, chapter := range r.Chapters() {
-			fmt.Fprintf(&b, "| %s |", escapeMarkdown(chapter.Name))
-			for _, v := range verdicts {
-				fmt.Fprintf(&b, " %d |", chapter.Count(v))
-			}
-			b.WriteString("\n")
-		}
-	}
+	r.markdownChapters(&b)
 	r.markdownProblems(&b)
 	r.markdownLoad(&b)
+	b.WriteString("\n## Run\n\n")
+	markdownFacts(&b, r.Run())
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// markdownFacts lists facts. A summary has room for some of their particulars.
+func markdownFacts(b *strings.Builder, facts []Fact) {
+	const most = 12
+	for _, fact := range facts {
+		fmt.Fprintf(b, "- %s: %s\n", fact.Name, escapeMarkdown(fact.Value))
+		for _, line := range fact.More[:min(most, len(fact.More))] {
+			fmt.Fprintf(b, "  - %s\n", escapeMarkdown(line))
+		}
+		if more := len(fact.More) - most; more > 0 {
+			fmt.Fprintf(b, "  - and %d more, all of them in report.html\n", more)
+		}
+	}
+}
+
+func (r *Report) markdownChapters(b *strings.Builder) {
+	if len(r.Results) == 0 {
+		return
+	}
+	verdicts := r.Verdicts()
+	b.WriteString("\n| chapter |")
+	for _, v := range verdicts {
+		fmt.Fprintf(b, " %s |", v)
+	}
+	b.WriteString("\n| --- |" + strings.Repeat(" ---: |", len(verdicts)) + "\n")
+	for _, chapter := range r.Chapters() {
+		fmt.Fprintf(b, "| %s |", escapeMarkdown(chapter.Name))
+		for _, v := range verdicts {
+			fmt.Fprintf(b, " %d |", chapter.Count(v))
+		}
+		b.WriteString("\n")
+	}
 }
 
 // Verdicts returns the verdicts that occur, Passed always, from good to bad.
@@ -49,7 +76,9 @@ func (r *Report) Verdicts() []requirement.Verdict {
 	return slices.DeleteFunc(order, func(v requirement.Verdict) bool { return v != requirement.Passed && r.Counts[v] == 0 })
 }
 
+// markdownProblems has a section for each verdict, with one for each subject in it if there are several.
 func (r *Report) markdownProblems(b *strings.Builder) {
+	several := len(r.Subjects()) > 1
 	for _, v := range []requirement.Verdict{
 		requirement.Failed, requirement.Errored, requirement.Unknown, requirement.KnownFailing, requirement.Tolerated,
 		requirement.NotApplicable,
@@ -59,18 +88,49 @@ func (r *Report) markdownProblems(b *strings.Builder) {
 			continue
 		}
 		fmt.Fprintf(b, "\n## %s\n", v)
-		for _, result := range results {
+		for i, result := range results {
+			if several && (i == 0 || results[i-1].Subject != result.Subject) {
+				fmt.Fprintf(b, "\n### %s\n", escapeMarkdown(subjectName(result.Subject)))
+			}
 			fmt.Fprintf(b, "\n- **%s** (%s): %s\n", escapeMarkdown(string(result.ID)), escapeMarkdown(string(result.Level)), escapeMarkdown(result.Statement))
 			switch {
-			case r.Failing(result) || v == requirement.Errored || v == requirement.KnownFailing:
-				// What comes after the reason is to be seen too.
-				result.Reason = cut(result.Reason, 2000)
-				fmt.Fprintf(b, "\n%s\n", indent(fence(details(result)), "  "))
+			case v != requirement.Unknown && v != requirement.NotApplicable && b.Len() < detailed:
+				markdownParts(b, result)
+			case result.Immaterial && v == requirement.NotApplicable:
+				fmt.Fprintf(b, "  Reason, which takes nothing from the verdict: %s\n", escapeMarkdown(brief(result.Reason)))
 			case result.Reason != "":
 				fmt.Fprintf(b, "  Reason: %s\n", escapeMarkdown(brief(result.Reason)))
 			}
 		}
 	}
+}
+
+// markdownParts tells all there is to know of a problem, inside of the item of a list.
+func markdownParts(b *strings.Builder, result Result) {
+	result.Reason = cut(result.Reason, 2000) // what comes after it is to be seen too
+	for _, part := range result.parts() {
+		fmt.Fprintf(b, "\n  %s:", title(part.Name))
+		for _, file := range part.Files {
+			b.WriteString(" " + markdownLink(file))
+		}
+		switch {
+		case part.Text == "":
+			b.WriteString("\n")
+		case part.Code:
+			fmt.Fprintf(b, "\n\n%s\n", indent(fence(part.Text), "  "))
+		default:
+			fmt.Fprintf(b, " %s\n", escapeMarkdown(part.Text))
+		}
+	}
+}
+
+// markdownLink is a link to a file in the folder, and the bare name of what would lead out of it.
+func markdownLink(f File) string {
+	to := link(f)
+	if to == "" {
+		return escapeMarkdown(f.Path)
+	}
+	return fmt.Sprintf("[%s](%s)", escapeMarkdown(path.Base(f.Path)), strings.NewReplacer("&", "%26", "$", "%24", "~", "%7E").Replace(to))
 }
 
 func (r *Report) markdownLoad(b *strings.Builder) {
@@ -82,6 +142,12 @@ func (r *Report) markdownLoad(b *strings.Builder) {
 	b.WriteString("| time in ms | p50 | p90 | p95 | p99 | p99.9 | max |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, row := range l.Rows() {
 		fmt.Fprintf(b, "| %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n", row.Name, row.P50, row.P90, row.P95, row.P99, row.P999, row.Max)
+	}
+	if len(l.Objectives) > 0 {
+		b.WriteString("\n| objective | measured | limit | outcome |\n| --- | ---: | ---: | --- |\n")
+		for _, o := range l.Objectives {
+			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", escapeMarkdown(o.Name), escapeMarkdown(o.Quantity(o.Measured)), escapeMarkdown(o.Quantity(o.Limit)), l.Met(o))
+		}
 	}
 	if len(l.FirstFindings) > 0 {
 		fmt.Fprintf(b, "\n%s\n", fence(strings.Join(l.FirstFindings, "\n")))

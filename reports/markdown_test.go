@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -36,16 +37,23 @@ func outside(t *testing.T, text string) []string {
 func TestMarkdownStaysIntact(t *testing.T) {
 	lines := regexp.MustCompile(`^(` + strings.Join([]string{
 		`# crdconform: [^\n]+`,
-		`## (Failed|Errored|Unknown|KnownFailing|Tolerated|NotApplicable|Load)`,
-		`- (API server|webhook|crdconform|command|started|took|seed): .*`,
+		`### .+`,
+		`## (Failed|Errored|Unknown|KnownFailing|Tolerated|NotApplicable|Load|Run)`,
+		`- (note|API server|webhook|definitions|crdconform|command|started|took|seed): .*`,
 		`- \*\*[^\n]+\*\* \([^\n]*\): .*`,
-		`  Reason: .*`,
+		`  - .+`,
+		`  (Reason|Reason, which takes nothing from the verdict): .*`,
+		`  (Why it matters|Spec|Source|Note): .+`,
+		`  (Expected and actual|Reason|Run just it again|Smallest object|Send it again, in the report folder):`,
+		`  (Smallest object|Send it again, in the report folder|Commands, in order|More files): .+`,
 		`200 requests a second .*`,
 		`\|.*\|`,
 	}, "|") + `|)$`)
+	link := regexp.MustCompile(`\[(\\.|[^\\\]])+\]\(exchanges/[a-zA-Z0-9%/._+,:;=@-]+\)`)
 	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t)} {
 		text := string(written(t, r.Markdown))
 		for _, line := range outside(t, text) {
+			line = link.ReplaceAllString(line, "LINK")
 			if !lines.MatchString(line) {
 				t.Fatalf("%s: there is the line %q", name, line)
 			}
@@ -77,30 +85,69 @@ func TestMarkdownTables(t *testing.T) {
 				t.Errorf("%s: %q has %d cells, want %d", name, line, n-1, cells-1)
 			}
 		}
-		if want := 2 + len(r.Chapters()) + 2 + 3; tables != 2 || rows != want {
-			t.Errorf("%s: %d tables with %d rows, want 2 with %d", name, tables, rows, want)
+		if want := 2 + len(r.Chapters()) + 2 + 3 + 2 + len(r.Load.Objectives); tables != 3 || rows != want {
+			t.Errorf("%s: %d tables with %d rows, want 3 with %d", name, tables, rows, want)
 		}
 	}
 }
 
 func TestMarkdownHasProblems(t *testing.T) {
 	r := sample(t)
-	for _, strict := range []bool{false, true} {
-		r.Strict = strict
-		text := string(written(t, r.Markdown))
+	for i := range r.Results {
+		r.Results[i].Reason = strings.ReplaceAll(cut(r.Results[i].Reason, 1000), hostile, "something") // which is not cut then
+		r.Results[i].Spec = "a spec"
+	}
+	text := string(written(t, r.Markdown))
+	for _, section := range []string{"\n## Failed\n", "\n## Errored\n", "\n## Unknown\n", "\n## KnownFailing\n", "\n## Tolerated\n", "\n## NotApplicable\n"} {
+		_, after, found := strings.Cut(text, section)
+		if !found {
+			t.Fatalf("there is no%s", section)
+		}
+		in, _, _ := strings.Cut(after, "\n## ")
 		for _, result := range r.Results {
-			line := "- **" + string(result.ID) + "** (" + string(result.Level) + "): "
-			if got, want := strings.Contains(text, line), result.Verdict != requirement.Passed; got != want {
-				t.Errorf("strict %t: %s, %s, is there: %t", strict, result.ID, result.Verdict, got)
+			if "\n## "+result.Verdict.String()+"\n" != section {
+				continue
 			}
-			detailed := strings.Contains(text, "\n  Run it again: "+result.Rerun+"\n")
-			want := slices.Contains([]requirement.Verdict{requirement.Failed, requirement.Errored, requirement.KnownFailing}, result.Verdict) ||
-				strict && result.Verdict == requirement.Tolerated
-			if detailed != want {
-				t.Errorf("strict %t: %s, %s, is there in detail: %t", strict, result.ID, result.Verdict, detailed)
+			rest, wants := strings.ReplaceAll(in, "\n  ", "\n"), wanted(result)
+			if result.Subject != "" {
+				wants = append([]string{"### " + result.Subject}, wants...)
+			}
+			for _, want := range wants {
+				brief := result.Verdict == requirement.Unknown || result.Verdict == requirement.NotApplicable
+				if brief && !slices.Contains([]string{string(result.ID), string(result.Level), result.Reason}, want) {
+					continue
+				}
+				at := strings.Index(rest, Visible(want))
+				if escaped := escapeMarkdown(want); at < 0 {
+					at = strings.Index(rest, escaped)
+				}
+				if at < 0 {
+					t.Errorf("%s: %q lacks %q, or has it too early", result.ID, rest, want)
+					break
+				}
+				rest = rest[at:]
 			}
 		}
 	}
+}
+
+// TestMarkdownOfMany has what a job's page has room for, however much there is to tell.
+func TestMarkdownOfMany(t *testing.T) {
+	r := &Report{Webhook: &Webhook{Kinds: []Kind{{Gaps: slices.Repeat([]string{"spec.x: too deep"}, 500)}}}}
+	one := sample(t).Results[2]
+	for i := range 1000 {
+		result := one
+		result.Subject = fmt.Sprintf("kind%d.example.com", i)
+		result.Reason = strings.Repeat("x", 5000)
+		r.Results = append(r.Results, result)
+	}
+	r.Conclude()
+	text := string(written(t, r.Markdown))
+	if len(text) > 1_000_000 || !strings.Contains(text, "\n### kind999.example.com\n\n- **conversion.answer.uid** (MUST): ") ||
+		!strings.Contains(text, "\n  - and 488 more, all of them in report.html\n") {
+		t.Errorf("%d bytes, which end in %s", len(text), text[len(text)-500:])
+	}
+	outside(t, text)
 }
 
 func TestMarkdownErrors(t *testing.T) {

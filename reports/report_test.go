@@ -27,12 +27,32 @@ func bare(level requirement.Level, verdicts []requirement.Verdict) []Result {
 	return all
 }
 
+// of are results about a definition, and immaterial ones don't matter to the outcome when they are NotApplicable.
+func of(subject string, verdicts ...requirement.Verdict) []Result {
+	all := must(verdicts...)
+	for i := range all {
+		all[i].Subject = subject
+	}
+	return all
+}
+
+func immaterial(verdicts ...requirement.Verdict) []Result {
+	all := must(verdicts...)
+	for i := range all {
+		all[i].Immaterial = true
+	}
+	return all
+}
+
 func TestConclude(t *testing.T) {
 	const (
 		passed, tolerated, skipped, known = requirement.Passed, requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing
 		failed, errored, unknown          = requirement.Failed, requirement.Errored, requirement.Unknown
 	)
 	const busy = "the generator was too busy: 90 of 100 requests were sent late"
+	met := Objective{Name: "p95", Limit: 50, Measured: 7, Unit: "ms", Met: true}
+	slow := Objective{Name: "p99", Limit: 50, Measured: 50.0004, Unit: "ms"}
+	many := Objective{Name: "errors", Limit: 0.01, Measured: 0.02, Unit: "share"}
 	good, bad, void := &Load{Requests: 100}, &Load{Requests: 100, Failed: 3}, &Load{Requests: 100, Failed: 3, VoidReason: busy}
 	for name, test := range map[string]struct {
 		report   Report
@@ -70,6 +90,26 @@ func TestConclude(t *testing.T) {
 		"passed, void load":        {Report{Results: must(passed), Load: void}, Unjudged, "Could not judge the load: the generator was too busy: 90 of 100 requests were sent late"},
 		"errored, void load":       {Report{Results: must(errored), Load: void}, Unjudged, "Could not judge 1 of 1 requirement"},
 		"failed, void load":        {Report{Results: must(failed), Load: void}, NonConformant, "Does not conform: 1 of 1 requirement failed"},
+		"immaterial":               {Report{Results: slices.Concat(must(passed), immaterial(skipped))}, Conformant, "Conforms: 1 requirement passed, 1 not applicable"},
+		"only immaterial":          {Report{Results: immaterial(skipped)}, Partial, "Conforms as far as it was judged: 0 requirements passed, 1 not applicable"},
+		"one of two immaterial":    {Report{Results: slices.Concat(must(passed, skipped), immaterial(skipped))}, Partial, "Conforms as far as it was judged: 1 requirement passed, 2 not applicable"},
+		"immaterial, but failed":   {Report{Results: immaterial(failed)}, NonConformant, "Does not conform: 1 of 1 requirement failed"},
+		"immaterial, but errored":  {Report{Results: immaterial(errored)}, Unjudged, "Could not judge 1 of 1 requirement"},
+		"one definition":           {Report{Results: of("a", passed)}, Conformant, "Conforms: 1 requirement passed"},
+		"one and the server":       {Report{Results: slices.Concat(must(passed), of("a", passed))}, Conformant, "Conforms: 2 requirements passed"},
+		"definitions":              {Report{Results: slices.Concat(of("a", passed, tolerated), of("b", passed))}, Conformant, "Conforms: 2 requirements for 2 definitions passed, 1 tolerated"},
+		"definitions, partial":     {Report{Results: slices.Concat(of("a", passed), of("b", skipped))}, Partial, "Conforms as far as it was judged: 1 requirement for 2 definitions passed, 1 not applicable"},
+		"definitions, failed":      {Report{Results: slices.Concat(of("a", failed), of("b", passed), of("c", passed))}, NonConformant, "Does not conform: 1 of 3 requirements for 3 definitions failed"},
+		"definitions, errored":     {Report{Results: slices.Concat(of("a", errored), of("b", passed))}, Unjudged, "Could not judge 1 of 2 requirements for 2 definitions"},
+		"definitions, interrupted": {Report{Interrupted: true, Results: slices.Concat(of("a", passed), of("b", unknown))}, Interrupted, "Interrupted with 1 requirement for 2 definitions judged"},
+		"objective met":            {Report{Load: &Load{Requests: 100, Objectives: []Objective{met}}}, Conformant, "Conforms: all of 100 responses under load are good, and every objective is met"},
+		"objectives missed":        {Report{Load: &Load{Requests: 100, Objectives: []Objective{met, slow, many}}}, NonConformant, "Does not meet its objectives under load: p99 50.0004 ms (limit 50 ms), errors 2 % (limit 1 %)"},
+		"passed, objective missed": {Report{Results: must(passed), Load: &Load{Requests: 100, Objectives: []Objective{slow}}}, NonConformant, "Does not meet its objectives under load: p99 50.0004 ms (limit 50 ms)"},
+		"failed, objective missed": {Report{Results: must(failed), Load: &Load{Requests: 100, Objectives: []Objective{slow}}}, NonConformant, "Does not conform: 1 of 1 requirement failed; under load, p99 50.0004 ms (limit 50 ms)"},
+		"bad load, missed":         {Report{Load: &Load{Requests: 100, Failed: 3, Objectives: []Objective{slow}}}, NonConformant, "Does not conform: 3 of 100 requests under load failed; p99 50.0004 ms (limit 50 ms)"},
+		"void load, missed":        {Report{Load: &Load{Requests: 100, VoidReason: busy, Objectives: []Objective{slow}}}, Unjudged, "Could not judge the load: " + busy},
+		"errored, missed":          {Report{Results: must(errored), Load: &Load{Requests: 100, Objectives: []Objective{slow}}}, NonConformant, "Does not meet its objectives under load: p99 50.0004 ms (limit 50 ms)"},
+		"interrupted, missed":      {Report{Interrupted: true, Load: &Load{Requests: 100, Objectives: []Objective{slow}}}, Interrupted, "Interrupted with 100 responses under load judged"},
 		"interrupted":              {Report{Interrupted: true, Error: "stopped", Results: must(passed, failed, unknown)}, Interrupted, "Interrupted with 2 requirements judged"},
 		"interrupted, bad load":    {Report{Interrupted: true, Load: bad}, Interrupted, "Interrupted with 100 responses under load judged"},
 		"interrupted in the load":  {Report{Interrupted: true, Results: must(passed), Load: good}, Interrupted, "Interrupted with 1 requirement and 100 responses under load judged"},
@@ -82,7 +122,7 @@ func TestConclude(t *testing.T) {
 		if r.Outcome != test.want || r.Headline() != test.headline {
 			t.Errorf("%s: %s, %q\nwant %s, %q", name, r.Outcome, r.Headline(), test.want, test.headline)
 		}
-		if r.APIVersion != APIVersion || r.Kind != Kind {
+		if r.APIVersion != APIVersion || r.Kind != ReportKind {
 			t.Errorf("%s: it is a %s of %s", name, r.Kind, r.APIVersion)
 		}
 		total := 0
@@ -97,6 +137,32 @@ func TestConclude(t *testing.T) {
 	}
 	if got := (&Report{}).Headline(); got != "Not concluded" {
 		t.Errorf("before Conclude: %q", got)
+	}
+}
+
+// TestConcludeSorts has subjects in the order in which they come, and requirements in that of the catalogue.
+func TestConcludeSorts(t *testing.T) {
+	known := requirement.All()
+	r := Report{}
+	for _, one := range [][2]string{
+		{"b", "x.y.new"}, {"", string(known[2].ID)}, {"b", string(known[1].ID)}, {"a", string(known[0].ID)}, {"b", string(known[0].ID)}, {"b", "x.y.another"}, {"", string(known[1].ID)},
+	} {
+		r.Results = append(r.Results, Result{Requirement: requirement.Requirement{ID: requirement.ID(one[1])}, Subject: one[0]})
+	}
+	r.Conclude()
+	var got []string
+	for _, result := range r.Results {
+		got = append(got, result.Subject+" "+string(result.ID))
+	}
+	want := []string{
+		"b " + string(known[0].ID), "b " + string(known[1].ID), "b x.y.new", "b x.y.another",
+		" " + string(known[1].ID), " " + string(known[2].ID), "a " + string(known[0].ID),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got, want := r.Subjects(), []string{"b", "", "a"}; !slices.Equal(got, want) {
+		t.Errorf("the subjects are %q, want %q", got, want)
 	}
 }
 
@@ -116,8 +182,10 @@ func TestChapters(t *testing.T) {
 		"versions Passed": 1, "versions NotApplicable": 1,
 		"conversion Passed": 1, "conversion Failed": 1, "conversion Tolerated": 1, "conversion KnownFailing": 1, "conversion Errored": 1,
 		"storage Failed": 1, "storage Unknown": 1,
+		"conversion, widgets.example.com Failed": 1, "conversion, widgets.example.com Passed": 1,
+		"conversion, gadgets.example.com Tolerated": 1, "conversion, gadgets.example.com NotApplicable": 1,
 	}
-	if !slices.Equal(names, []string{"versions", "conversion", "storage"}) || !maps.Equal(got, want) {
+	if !slices.Equal(names, []string{"versions", "conversion", "storage", "conversion, widgets.example.com", "conversion, gadgets.example.com"}) || !maps.Equal(got, want) {
 		t.Errorf("%v: %v, want %v", names, got, want)
 	}
 	if got := (&Report{}).Chapters(); len(got) != 0 {
@@ -131,7 +199,7 @@ func TestWith(t *testing.T) {
 	for _, result := range r.With(requirement.Unknown, requirement.Failed) {
 		got = append(got, result.ID)
 	}
-	if want := []requirement.ID{"conversion.response.uid", "storage.rewrite.all", "storage.rewrite.order"}; !slices.Equal(got, want) {
+	if want := []requirement.ID{"conversion.answer.uid", "storage.rewrite.all", "storage.rewrite.order", "conversion.trip.back"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 	if got := r.With(); len(got) != 0 {
@@ -178,19 +246,44 @@ func TestFailing(t *testing.T) {
 
 func TestFacts(t *testing.T) {
 	r := Report{Tool: "v0.1.0", Command: "crdconform load", Started: time.Date(2026, 11, 21, 10, 0, 0, 0, time.FixedZone("", 3600)), Seconds: 1.25, Seed: 7}
-	want := []Fact{{"crdconform", "v0.1.0"}, {"command", "crdconform load"}, {"started", "2026-11-21T09:00:00Z"}, {"took", "1.2 s"}}
-	if got := r.Facts(); !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	run := []Fact{{"crdconform", "v0.1.0", nil}, {"command", "crdconform load", nil}, {"started", "2026-11-21T09:00:00Z", nil}}
+	want := []Fact{{"took", "1.2 s", nil}}
+	if diff := cmp.Diff(slices.Concat(want, run), append(r.Facts(), r.Run()...)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.Results = must(requirement.Passed)
+	if diff := cmp.Diff(append(run, Fact{"seed", "7", nil}), r.Run()); diff != "" {
+		t.Errorf("with results (-want +got):\n%s", diff)
+	}
 	r.Cluster = &Cluster{Name: "embedded", Version: "v1.37.2"}
-	r.Webhook = &Webhook{URL: "https://localhost/", Group: "example.com", Kind: "CronTab", Versions: []string{"v1beta1", "v1"}}
-	want = slices.Concat([]Fact{
-		{"API server", "embedded, Kubernetes v1.37.2, without a watch cache"},
-		{"webhook", "https://localhost/, CronTab of example.com at v1beta1, v1"},
-	}, want, []Fact{{"seed", "7"}})
-	if got := r.Facts(); !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
+	r.HarnessSeconds = 0.25
+	r.Webhook = &Webhook{URL: "https://localhost/"}
+	server := Fact{"API server", "embedded, Kubernetes v1.37.2, without a watch cache", nil}
+	webhook := Fact{"webhook", "https://localhost/", nil}
+	want[0].Value = "1.2 s; 0.2 s of it were crdconform's own"
+	crontabs := Kind{Group: "example.com", Kind: "CronTab", Versions: []string{"v1beta1", "v1"}, Samples: 1}
+	widgets := Kind{
+		Definition: "widgets.example.com", Group: "example.com", Kind: "Widget", Versions: []string{"v1", "v2"}, Samples: 2, Generated: 50,
+		Lossy: []string{"spec.a: gone"}, Gaps: []string{"spec.b: no such string", "spec.c: too deep"},
+	}
+	lines := []string{"declared to get lost: spec.a: gone", "not generated: spec.b: no such string", "not generated: spec.c: too deep"}
+	const about = "widgets.example.com: Widget of example.com at v1, v2; 2 samples, 50 generated for each version"
+	for name, test := range map[string]struct {
+		kinds []Kind
+		want  []Fact
+	}{
+		"none":     {nil, nil},
+		"CronTabs": {[]Kind{crontabs}, []Fact{{"definition", "CronTab of example.com at v1beta1, v1; 1 sample", nil}}},
+		"one":      {[]Kind{widgets}, []Fact{{"definition", about, lines}}},
+		"several": {[]Kind{crontabs, widgets}, []Fact{{"definitions", "2", []string{
+			"CronTab of example.com at v1beta1, v1; 1 sample", about,
+			"widgets.example.com, " + lines[0], "widgets.example.com, " + lines[1], "widgets.example.com, " + lines[2],
+		}}}},
+	} {
+		r.Webhook.Kinds = test.kinds
+		if diff := cmp.Diff(slices.Concat([]Fact{server, webhook}, test.want, want), r.Facts()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }
 
@@ -238,7 +331,7 @@ func TestJSON(t *testing.T) {
 	if diff := cmp.Diff(*r, got, cmp.Comparer(func(a, b string) bool { return valid(a) == valid(b) })); diff != "" {
 		t.Errorf("got back (-want +got):\n%s", diff)
 	}
-	if got.Results[2].Verdict != requirement.Failed || got.Counts[requirement.Failed] != 2 {
+	if got.Results[2].Verdict != requirement.Failed || got.Counts[requirement.Failed] != 3 {
 		t.Errorf("got back %s, and counts %v", got.Results[2].Verdict, got.Counts)
 	}
 }

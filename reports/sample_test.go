@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,14 +32,21 @@ func sample(t *testing.T) *Report {
 		Tool:    "v0.1.0",
 		Command: "crdconform run --seed 7 --samples '" + hostile + "'",
 		Started: time.Date(2026, 11, 21, 9, 31, 5, 600e6, time.UTC),
-		Seconds: 83.25,
+		Seconds: 83.25, HarnessSeconds: 2.125,
 		Seed:    7,
 		Cluster: &Cluster{Name: "embedded", Version: "v1.37.2", WatchCache: true},
 		Webhook: &Webhook{
-			URL: "https://127.0.0.1:9443/convert?<b>" + hostile, Group: "example.com", Kind: "Cron|Tab<script>",
-			Versions: []string{"v1alpha1", "v1beta1", "v1"},
+			URL: "https://127.0.0.1:9443/convert?<b>" + hostile,
+			Kinds: []Kind{
+				{
+					Definition: "widgets.example.com", Group: "example.com", Kind: "Wid|get<script>", Versions: []string{"v1alpha1", "v1beta1", "v1"},
+					Samples: 2, Generated: 50, Lossy: []string{"spec.legacy: v1 has no place for it " + hostile}, Gaps: []string{"spec.pattern: no string was found for the pattern " + hostile},
+				},
+				{Definition: "gadgets.example.com", Group: "example.com", Kind: "Gadget", Versions: []string{"v1", "v2"}, Samples: 1},
+			},
 		},
-		Results: results(),
+		Notes:   []string{"gizmos.example.com has one version only and was left out", hostile},
+		Results: slices.Concat(results(), ofDefinitions()),
 		Load:    load(t),
 	}
 	r.Conclude()
@@ -66,22 +74,56 @@ func results() []Result {
 	all := []Result{
 		result("versions.served.read", requirement.Must, requirement.Passed, ""),
 		result("versions.served.write", requirement.Should, requirement.NotApplicable, "needs a look into storage, which a cluster of this sort does not grant"),
-		result("conversion.response.uid", requirement.Must, requirement.Failed, "got the uid \""+hostile+"\"\nwant the uid \"b6c5\""),
-		result("conversion.response.order", requirement.Must, requirement.Tolerated, hostile),
-		result("conversion.response.status", requirement.Must, requirement.KnownFailing, "https://example.com/issues/7\n"+hostile),
-		result("conversion.metadata.labels", requirement.Must, requirement.Errored, "no connection: "+hostile),
-		result("conversion.metadata.name", requirement.Must, requirement.Passed, ""),
+		result("conversion.answer.uid", requirement.Must, requirement.Failed, "got the uid \""+hostile+"\"\nwant the uid \"b6c5\""),
+		result("conversion.answer.order", requirement.Must, requirement.Tolerated, hostile),
+		result("conversion.answer.status", requirement.Must, requirement.KnownFailing, "https://example.com/issues/7\n"+hostile),
+		result("conversion.meta.labels", requirement.Must, requirement.Errored, "no connection: "+hostile),
+		result("conversion.meta.name", requirement.Must, requirement.Passed, ""),
 		result("storage.rewrite.all", requirement.Must, requirement.Unknown, "never ran"),
 		result("storage.rewrite.order", requirement.Must, requirement.Failed, strings.Repeat("<long>", 2000)),
 	}
 	failed := &all[2]
 	failed.Note = "One document says so, and another <i>does not</i>."
 	failed.Output = "sent 3 objects\n" + hostile
-	failed.Curl = "curl -i --data-binary @exchanges/conversion.response.uid/request.json 'https://127.0.0.1:9443/convert?timeout=30s'"
+	failed.Curl = "curl -i --data-binary @exchanges/conversion.answer.uid/request.json 'https://127.0.0.1:9443/convert?timeout=30s'"
 	failed.Files = []File{
-		{Path: "exchanges/conversion.response.uid/request.json", Data: []byte(`{"kind":"ConversionReview"}`)},
-		{Path: "exchanges/conversion.response.uid/a \"name\"?<b>#1%.txt", Data: []byte(hostile)},
+		{Path: "exchanges/conversion.answer.uid/request.json", Data: []byte(`{"kind":"ConversionReview"}`)},
+		{Path: "exchanges/conversion.answer.uid/a \"name\"?<b>#1%.txt", Data: []byte(hostile)},
 	}
+	return all
+}
+
+// ofDefinitions has results about two definitions, in no order.
+func ofDefinitions() []Result {
+	result := func(subject string, id requirement.ID, v requirement.Verdict, reason string) Result {
+		dir := "exchanges/" + subject + "/" + string(id) + "/"
+		r := Result{
+			Requirement: requirement.Requirement{
+				ID: id, Level: requirement.Must, Binds: requirement.Webhook, Statement: "Nothing gets lost on the way there and back.",
+				Why: "A kubectl edit at v1 deletes what it does not show.", Source: []requirement.Source{{Document: "versions-1", Line: 7, Section: "Overview"}},
+			},
+			Subject: subject, Spec: "converts there and back", Location: "suites/webhook/trips.go:52", Verdict: v, Reason: reason,
+			Rerun: "crdconform check --definition " + subject + " --filter " + string(id) + " --seed 7",
+		}
+		if v == requirement.Failed || v == requirement.Tolerated {
+			r.Curl = "curl -i --data-binary @" + dir + "request.json https://127.0.0.1:9443/convert"
+			r.Files = []File{
+				{Path: dir + "object.yaml", Data: []byte("spec:\n  name: " + strings.ReplaceAll(hostile, "\n", "\n    ") + "\n")},
+				{Path: dir + "request.json", Data: []byte("{}")},
+				{Path: dir + "reproduce.sh", Data: []byte("#!/bin/sh\n")},
+				{Path: dir + "response.json", Data: []byte("{}")},
+			}
+		}
+		return r
+	}
+	all := []Result{
+		result("widgets.example.com", "conversion.trip.back", requirement.Failed, "v1 -> v2 -> v1: spec.name: expected \"a\", got nothing\nobject: {\"spec\":{\"name\":\"a\"}}"),
+		result("gadgets.example.com", "conversion.trip.back", requirement.Tolerated, "v1 -> v2 -> v1: metadata.creationTimestamp: expected nothing, got null"),
+		result("widgets.example.com", "conversion.trip.order", requirement.Passed, ""),
+		result("gadgets.example.com", "conversion.trip.three", requirement.NotApplicable, "needs three versions; there are 2"),
+	}
+	all[1].Files[0].Data = []byte(strings.Repeat("- a line of many\n", 41))
+	all[3].Immaterial = true
 	return all
 }
 
@@ -94,8 +136,12 @@ func load(t *testing.T) *Load {
 		Response: times(t, "response", histogram(1250)), Service: times(t, "service", histogram(1000)), Lag: times(t, "lag", histogram(20)),
 		Late: 12, LateAfter: 10,
 		Errors:        map[string]uint64{"timeout": 1, "rejected": 2},
-		Violations:    map[requirement.ID]uint64{"conversion.response.uid": 2, "conversion.response.order": 40},
-		FirstFindings: []string{"request 17: conversion.response.uid: " + hostile, "request 18: conversion.response.uid: again"},
+		Violations:    map[requirement.ID]uint64{"conversion.answer.uid": 2, "conversion.answer.order": 40},
+		FirstFindings: []string{"request 17: conversion.answer.uid: " + hostile, "request 18: conversion.answer.uid: again"},
+		Objectives: []Objective{
+			{Name: "p99", Limit: 10, Measured: 12.135, Unit: "ms"},
+			{Name: "errors", Limit: 0.01, Measured: 0.0005, Unit: "share", Met: true},
+		},
 	}
 }
 
