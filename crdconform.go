@@ -1,0 +1,45 @@
+// Package crdconform judges a conversion webhook: whether it keeps its contract with API servers, and what becomes of objects
+// that it converts. It is what the command crdconform check does, for programs and for tests in Go.
+//
+// A test of a webhook that a test server serves:
+//
+//	func TestConversion(t *testing.T) {
+//		crdconform.Run(t, crdconform.Check{
+//			Config:  config.Config{CRDs: []string{"../config/crd/bases"}, Samples: []string{"../config/samples"}},
+//			Handler: conversion.NewWebhookHandler(scheme, conversion.NewRegistry()),
+//		})
+//	}
+package crdconform
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Check is what to check: what a configuration file says, and what only a program can say.
+//
+// A Config that config.Read or config.Default returned is taken as it is. In one without an APIVersion, a field that is zero
+// stands for its default, and so does Generate.Objects: samples alone are converted when it is 0 in a Config of the former.
+type Check struct {
+	config.Config
+
+	// CA verifies the webhook at Webhook.URL or of Webhook.FromCRD, as PEM certificates. It takes the place of Webhook.CAFile.
+	CA []byte
+
+	// Handler is a webhook to serve over TLS and to judge, in the place of Webhook.
+	Handler http.Handler
+
+	// HandlerPath is the path at which Handler is called: /convert if empty.
+	HandlerPath string
+
+	// Hold is called when all is judged and the webhook still runs, with the whole report. It may be nil.
+	Hold func(context.Context, *reports.Report)
+
+	// Again returns a command that checks one requirement again, for reports. A definition is named when there are several. It
+	// may be nil.
+	Again func(definition string, id requirement.ID) string
+}

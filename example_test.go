@@ -1,0 +1,89 @@
+package crdconform_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/conversion"
+
+	"github.com/crdconform/crdconform"
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+)
+
+// A handler of net/http is served over TLS and judged.
+func ExampleRun() {
+	t := &testing.T{} // of the test function
+	crdconform.Run(t, crdconform.Check{
+		Config: config.Config{
+			CRDs:    []string{"../config/crd/bases"},
+			Samples: []string{"../config/samples"},
+		},
+		Handler: http.HandlerFunc(convert),
+	})
+}
+
+// convert stands for the webhook of an operator.
+func convert(w http.ResponseWriter, r *http.Request) { webhook.Handler().ServeHTTP(w, r) }
+
+// The conversion of controller-runtime is a handler too. The scheme knows the types of all versions, hub and spokes.
+func ExampleRun_controllerRuntime() {
+	t := &testing.T{} // of the test function
+	scheme, registry := runtime.NewScheme(), conversion.NewRegistry()
+	crdconform.Run(t, crdconform.Check{
+		Config:  config.Config{CRDs: []string{"../config/crd/bases"}},
+		Handler: conversion.NewWebhookHandler(scheme, registry),
+	})
+}
+
+// A webhook that already runs in a test, as the one of a manager under envtest, is judged where envtest has it serve.
+func ExampleRun_envtest() {
+	t := &testing.T{}                     // of the test function
+	environment := &envtest.Environment{} // was started, and so was the manager
+	options := environment.WebhookInstallOptions
+	address := net.JoinHostPort(options.LocalServingHost, strconv.Itoa(options.LocalServingPort))
+	crdconform.Run(t, crdconform.Check{
+		Config: config.Config{
+			CRDs:    environment.CRDDirectoryPaths,
+			Webhook: config.Webhook{URL: (&url.URL{Scheme: "https", Host: address, Path: "/convert"}).String()},
+		},
+		CA: options.LocalServingCAData,
+	})
+}
+
+// What the command checks by crdconform.yaml, a test can check too.
+func ExampleRun_configuration() {
+	t := &testing.T{} // of the test function
+	c, err := config.Read(filepath.Join("..", config.FileName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	crdconform.Run(t, crdconform.Check{Config: c})
+}
+
+// A program does what crdconform check does, and gets the report.
+func ExampleCheck_Prepare() {
+	plan, err := crdconform.Check{
+		Config: config.Config{
+			CRDs:    []string{"fixtures/definitions/reference.yaml"},
+			Cluster: config.None,
+			Filter:  []string{"webhook.response"},
+		},
+		Handler: http.HandlerFunc(convert),
+	}.Prepare()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	report := plan.Run(context.Background(), nil, nil)
+	fmt.Println(report.Headline())
+	// Output: Conforms: 14 requirements passed
+}

@@ -1,0 +1,294 @@
+package crdconform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/resource"
+)
+
+// Progress is told how a check goes on. The calls come one after another.
+type Progress interface {
+	suites.Progress
+
+	// Note is told what goes on between the specs, such as "starting an API server".
+	Note(text string)
+
+	// Loading is told that the load test begins, and returns what is told each second how it stands.
+	Loading(w loadgen.Workload) func(loadgen.Snapshot)
+
+	// Judging is told that the specs for a kind begin, which have the URL of its webhook and the name of its definition. The
+	// name is empty where there is none.
+	Judging(url, definition string)
+}
+
+// stopTimeout is how long what was started has to stop. The report is complete whatever comes of it.
+const stopTimeout = time.Minute
+
+// Run brings the webhook up, judges it, and takes everything down that was started. What could not be judged, and why, is in
+// the report. When the context ends the report is partial. The progress may be nil, and so may the writer that the log of the
+// API server goes to.
+func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
+	if progress == nil {
+		progress = quiet{}
+	}
+	began := time.Now()
+	report := &reports.Report{Started: began.UTC(), Seed: p.Seed(), Strict: p.check.Strict, Notes: p.notes}
+	if p.check.Webhook.Command != nil && p.check.Hold == nil {
+		report.Notes = append(slices.Clone(report.Notes), "The program was stopped, so the curl lines reach nothing; with --hold it goes on, and they work.")
+	}
+	held := false
+	err := p.run(ctx, progress, apiServerLog, report, func() {
+		if p.check.Hold != nil && ctx.Err() == nil {
+			held = true
+			conclude(report, began)
+			p.check.Hold(ctx, report)
+		}
+	})
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
+		report.Error = err.Error()
+	}
+	if !held {
+		report.Interrupted = report.Interrupted || ctx.Err() != nil
+		conclude(report, began)
+	}
+	return report
+}
+
+func conclude(report *reports.Report, began time.Time) {
+	report.Seconds = time.Since(began).Seconds()
+	report.Conclude()
+}
+
+// run calls judged when all is judged and still up.
+func (p *Plan) run(ctx context.Context, progress Progress, log io.Writer, report *reports.Report, judged func()) (err error) {
+	var api cluster.Cluster
+	if p.wantsCluster() {
+		if api, err = start(ctx, progress, log); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stopped(ctx, progress, api)) }()
+	}
+	hook, err := p.serve(ctx, progress, api)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, hook.stop(context.WithoutCancel(ctx))) }()
+	for _, kind := range p.kinds {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err := p.judge(ctx, progress, api, hook, kind, report); err != nil {
+			return err
+		}
+	}
+	p.reviseAll(report)
+	judged()
+	return nil
+}
+
+// reviseAll fails what is known to fail and passes for each of several definitions.
+func (p *Plan) reviseAll(report *reports.Report) {
+	for id := range p.known {
+		passed := slices.DeleteFunc(slices.Clone(report.Results), func(r reports.Result) bool { return r.ID != id || r.Verdict == requirement.NotApplicable })
+		if len(p.kinds) < 2 || len(passed) == 0 || slices.ContainsFunc(passed, func(r reports.Result) bool { return r.Verdict != requirement.Passed }) {
+			continue
+		}
+		i := slices.IndexFunc(report.Results, func(r reports.Result) bool { return r.ID == id && r.Verdict == requirement.Passed })
+		report.Results[i].Verdict = requirement.Failed
+		report.Results[i].Reason = "it passes for every definition, but is said to be known to fail; take it off the list"
+	}
+}
+
+// wantsCluster tells whether an API server is needed: by specs that are selected, or by the program.
+func (p *Plan) wantsCluster() bool {
+	if p.usesKubeconfig() {
+		return true
+	}
+	for _, spec := range suites.Preview(p.areas) {
+		if spec.Requirement.Area() == resource.Area.Name && p.selects(spec.Requirement) {
+			return true
+		}
+	}
+	return false
+}
+
+func start(ctx context.Context, progress Progress, log io.Writer) (cluster.Cluster, error) {
+	progress.Note("starting an API server")
+	if log == nil {
+		log = io.Discard
+	}
+	if err := embedded.LogTo(log); err != nil {
+		return nil, err
+	}
+	// This cannot be broken off: upstream's API server ends the process when it is stopped before it is up.
+	return embedded.Start(context.WithoutCancel(ctx), embedded.Options{})
+}
+
+func stopped(ctx context.Context, progress Progress, api cluster.Cluster) error {
+	progress.Note("stopping the API server")
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
+	defer cancel()
+	return errors.Join(api.Stop(within), embedded.LogTo(io.Discard))
+}
+
+// judge checks the conversion of one kind and adds what came of it to the report.
+func (p *Plan) judge(ctx context.Context, progress Progress, api cluster.Cluster, hook *served, kind corpus.Corpus, report *reports.Report) (err error) {
+	name := nameOf(kind)
+	endpoint, err := hook.endpoint(kind)
+	if err != nil {
+		return err
+	}
+	client, err := wire.Connect(endpoint)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err = reach(ctx, client); err != nil {
+		return err
+	}
+	subject := p.subjectOf(client, kind, hook)
+	report.Webhook = described(report.Webhook, subject, p.check.Lossy)
+	progress.Judging(endpoint.URL, name)
+	env, err := suites.NewEnv(ctx, suites.Options{Cluster: api, Subject: subject, Seed: p.Seed(), Select: p.selects})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, env.Close(context.WithoutCancel(ctx))) }()
+	if api != nil {
+		report.Cluster = &reports.Cluster{Name: api.Name(), Version: env.Version(), WatchCache: api.WatchCache()}
+	}
+	own := busy()
+	outcome, err := suites.Run(ctx, env, p.areas, progress)
+	report.HarnessSeconds += (busy() - own).Seconds()
+	report.Results = append(report.Results, Results(outcome.Results, p.translation(name, client))...)
+	report.Interrupted = report.Interrupted || outcome.Interrupted
+	if err == nil && ctx.Err() == nil && report.Load == nil && p.check.Load.Duration.Duration > 0 {
+		err = p.load(ctx, progress, client, kind, report)
+	}
+	return err
+}
+
+// reach tells why the webhook cannot be talked to at all. That its certificate does not verify by the authority that it is
+// said to be signed by is for the specs to judge.
+func reach(ctx context.Context, client *wire.Client) error {
+	if _, err := client.Handshake(ctx, wire.HandshakeOptions{}); err != nil {
+		var failed *wire.HandshakeError
+		if errors.As(err, &failed) && failed.Connected && failed.Refused {
+			return nil
+		}
+		return err
+	}
+	if len(client.Endpoint().CA) == 0 {
+		return client.Reach(ctx)
+	}
+	return nil
+}
+
+// subjectOf is a webhook with a kind of objects, as specs want it.
+func (p *Plan) subjectOf(client *wire.Client, kind corpus.Corpus, hook *served) *suites.Subject {
+	objects := p.check.Generate.Objects
+	if objects == 0 {
+		objects = -1
+	}
+	return &suites.Subject{
+		Client: client, Corpus: kind, Objects: objects, Alive: hook.alive, Installed: p.usesKubeconfig(),
+		Lossy: func(from, through, path string) (string, bool) {
+			for _, l := range p.check.Lossy {
+				if l.Matches(kind.Group, kind.Kind, from, through, path) {
+					return l.Reason, true
+				}
+			}
+			return "", false
+		},
+	}
+}
+
+// described adds a kind to what a report says of the webhook.
+func described(w *reports.Webhook, s *suites.Subject, lossy []config.Lossy) *reports.Webhook {
+	if w == nil {
+		w = &reports.Webhook{URL: s.Client.Endpoint().URL}
+	}
+	c := s.Corpus
+	k := reports.Kind{Definition: nameOf(c), Group: c.Group, Kind: c.Kind, Versions: c.Versions}
+	for _, version := range c.Versions {
+		k.Samples += len(c.Objects(version))
+	}
+	if c.Definition != nil && s.Objects > 0 {
+		k.Generated = s.Objects
+		for _, version := range c.Versions {
+			for _, gap := range c.Definition.Generator(version, 1, c.Objects(version)).Gaps() {
+				k.Gaps = append(k.Gaps, fmt.Sprintf("%s at %s: %s", gap.Path, version, gap.Reason))
+			}
+		}
+	}
+	for _, l := range lossy {
+		if (l.Group == "" || l.Group == c.Group) && (l.Kind == "" || l.Kind == c.Kind) {
+			k.Lossy = append(k.Lossy, fmt.Sprintf("%s: %s", l.Path, l.Reason))
+		}
+	}
+	w.Kinds = append(w.Kinds, k)
+	return w
+}
+
+// translation is how the results for a definition get into a report.
+func (p *Plan) translation(definition string, client *wire.Client) Translation {
+	shown := definition
+	if len(p.kinds) < 2 {
+		shown = ""
+	}
+	return Translation{
+		Subject: definition,
+		Dir:     path.Join("exchanges", definition),
+		Revise:  p.Revise,
+		Again: func(id requirement.ID) string {
+			if p.check.Again == nil {
+				return ""
+			}
+			return p.check.Again(shown, id)
+		},
+		Client: client,
+	}
+}
+
+// Revise changes the verdict of what is known to fail. What is on the list and passes has to be taken off it; with several
+// definitions, that is when it passes for all of them, which shows in the end only.
+func (p *Plan) Revise(r *suites.Result) {
+	if len(p.kinds) > 1 && r.Verdict == requirement.Passed {
+		return
+	}
+	list := "the list of known failures"
+	for i, k := range p.check.KnownFailing {
+		if origin := p.check.Origin(fmt.Sprintf("knownFailing[%d]", i)); k.ID == string(r.Requirement) && origin != "default" {
+			list = origin
+		}
+	}
+	Revise(r, p.known, list)
+}
+
+// Revise changes the verdict of a result by what is known to fail, and why; list is where that is said.
+func Revise(r *suites.Result, known map[requirement.ID]string, list string) {
+	reason, listed := known[r.Requirement]
+	switch {
+	case !listed:
+	case r.Verdict == requirement.Failed || r.Verdict == requirement.Tolerated:
+		r.Verdict, r.Reason = requirement.KnownFailing, strings.TrimSpace(reason+"\n"+r.Reason)
+	case r.Verdict == requirement.Passed:
+		r.Verdict, r.Reason = requirement.Failed, fmt.Sprintf("it passes, but %s says that it fails; take it off the list", list)
+	}
+}

@@ -1,0 +1,201 @@
+package crdconform
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/subject"
+)
+
+// served is a webhook under test that is up.
+type served struct {
+	endpoint func(corpus.Corpus) (wire.Endpoint, error) // where a kind is converted
+	alive    func() error                               // why it runs no more; nil when that is not known
+	stop     func(context.Context) error
+}
+
+// serve brings the webhook under test up.
+func (p *Plan) serve(ctx context.Context, progress Progress, api cluster.Cluster) (*served, error) {
+	w := p.check.Webhook
+	switch {
+	case p.check.Handler != nil:
+		return p.serveHandler(ctx)
+	case w.Reference != nil:
+		return p.serveReference(ctx)
+	case w.Command != nil:
+		progress.Note(fmt.Sprintf("starting %s and waiting until it answers", w.Command.Args[0]))
+		return p.serveCommand(ctx, api)
+	case w.FromCRD != nil:
+		return p.existing(func(kind corpus.Corpus) (wire.Endpoint, error) {
+			return subject.FromDefinition(kind.Definition.CRD, subject.FromOptions{Address: w.FromCRD.Address, CA: p.ca})
+		}), nil
+	}
+	return p.existing(func(corpus.Corpus) (wire.Endpoint, error) {
+		return wire.Endpoint{URL: w.URL, CA: p.ca}, nil
+	}), nil
+}
+
+// existing is a webhook that somebody else has brought up.
+func (p *Plan) existing(endpoint func(corpus.Corpus) (wire.Endpoint, error)) *served {
+	return &served{
+		endpoint: func(kind corpus.Corpus) (wire.Endpoint, error) {
+			e, err := endpoint(kind)
+			if p.check.Webhook.ServerName != "" {
+				e.ServerName = p.check.Webhook.ServerName
+			}
+			e.HTTP2 = e.HTTP2 || p.check.Webhook.HTTP2
+			e.ClientCertificate, e.Timeout = p.client, p.check.Webhook.Timeout.Duration
+			return e, err
+		},
+		stop: func(context.Context) error { return nil },
+	}
+}
+
+func (p *Plan) serveHandler(ctx context.Context) (*served, error) {
+	return p.serveOwn(webhook.StartAt(ctx, "127.0.0.1:0", cmp.Or(p.check.HandlerPath, "/convert"), p.check.Handler))
+}
+
+func (p *Plan) serveReference(ctx context.Context) (*served, error) {
+	var faults []webhook.Fault
+	for i, name := range p.check.Webhook.Reference.Faults {
+		fault, found := webhook.FaultNamed(name)
+		if !found {
+			return nil, p.check.At(fmt.Sprintf("webhook.reference.faults[%d]", i), fmt.Sprintf("there is no fault %q; \"crdconform serve --help\" lists them", name))
+		}
+		faults = append(faults, fault)
+	}
+	return p.serveOwn(webhook.Start(ctx, "127.0.0.1:0", webhook.Handler(faults...)))
+}
+
+// serveOwn is a webhook that this process serves.
+func (p *Plan) serveOwn(server *webhook.Server, err error) (*served, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &served{
+		endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
+			return wire.Endpoint{URL: server.URL, CA: server.CA, HTTP2: p.check.Webhook.HTTP2, Timeout: p.check.Webhook.Timeout.Duration}, nil
+		},
+		stop: func(context.Context) error { return server.Close() },
+	}, nil
+}
+
+// usesKubeconfig tells whether the program wants to talk to the API server.
+func (p *Plan) usesKubeconfig() bool {
+	c := p.check.Webhook.Command
+	if c == nil {
+		return false
+	}
+	wants := func(text string) bool { return strings.Contains(text, "{kubeconfig}") }
+	if slices.ContainsFunc(c.Args, wants) {
+		return true
+	}
+	for _, value := range c.Env {
+		if wants(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// serveCommand starts the user's program. One that talks to the API server finds the definitions there.
+func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served, err error) {
+	c := p.check.Webhook.Command
+	folder, err := os.MkdirTemp("", "crdconform-kubeconfig-")
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig := ""
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(folder))
+		}
+	}()
+	if p.usesKubeconfig() {
+		kubeconfig = filepath.Join(folder, "kubeconfig")
+		if err = errors.Join(writeKubeconfig(kubeconfig, api.Config()), p.install(ctx, api)); err != nil {
+			return nil, err
+		}
+	}
+	process, err := subject.Start(ctx, subject.Command{
+		Args: c.Args, Env: c.Env, Dir: p.check.Path(c.Dir), Path: c.Path, ServerName: c.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
+	}, subject.Options{Kubeconfig: kubeconfig})
+	if err != nil {
+		return nil, err
+	}
+	return &served{
+		endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
+			e := process.Endpoint
+			e.HTTP2, e.Timeout = e.HTTP2 && p.check.Webhook.HTTP2, p.check.Webhook.Timeout.Duration
+			return e, nil
+		},
+		alive: process.Err,
+		stop:  func(ctx context.Context) error { return errors.Join(process.Stop(ctx), os.RemoveAll(folder)) },
+	}, nil
+}
+
+// install creates the definitions without a webhook, for a program that looks for them when it starts.
+func (p *Plan) install(ctx context.Context, api cluster.Cluster) error {
+	client, err := clientset.NewForConfig(api.Config())
+	if err != nil {
+		return err
+	}
+	for _, kind := range p.kinds {
+		if kind.Definition == nil || kind.Documented {
+			continue
+		}
+		crd := kind.Definition.CRD.DeepCopy()
+		crd.ResourceVersion, crd.UID, crd.Status = "", "", apiextensionsv1.CustomResourceDefinitionStatus{}
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+		if _, err := client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, crd, metav1.CreateOptions{}); err != nil {
+			return fmt.Errorf("installing %s: %w", crd.Name, err)
+		}
+		if err := established(ctx, client, crd.Name); err != nil {
+			return fmt.Errorf("waiting for %s to be established: %w", crd.Name, err)
+		}
+	}
+	return nil
+}
+
+// established waits until a definition is served, for a program that looks for it only once.
+func established(ctx context.Context, client clientset.Interface, name string) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+		return err == nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established), err
+	})
+}
+
+// writeKubeconfig writes a file that leads to an API server, for nobody else to read.
+func writeKubeconfig(file string, c *rest.Config) error {
+	const name = "crdconform"
+	return clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{name: {
+			Server: c.Host, CertificateAuthorityData: c.CAData, CertificateAuthority: c.CAFile, TLSServerName: c.ServerName,
+		}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
+			Token: c.BearerToken, ClientCertificateData: c.CertData, ClientKeyData: c.KeyData,
+		}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name, Namespace: metav1.NamespaceDefault}},
+		CurrentContext: name,
+	}, file)
+}

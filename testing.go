@@ -1,0 +1,129 @@
+package crdconform
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/formatter"
+	"github.com/onsi/ginkgo/v2/types"
+
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// Run checks a webhook as part of a test: each requirement is a subtest of its own. One that is broken fails, or only logs
+// when API servers tolerate it, unless the check is strict; what cannot be judged is skipped. Reports are written to the
+// folder that the Config names, if it names one.
+//
+// The specs behind it are Ginkgo's, of which a process can have one tree. So it belongs into a package whose tests have no
+// Ginkgo specs of their own, and says so elsewhere.
+func Run(t *testing.T, c Check) {
+	t.Helper()
+	if foreign() {
+		t.Fatal("crdconform.Run: this test binary has Ginkgo specs of its own, which would be lost; move the test to a package without any")
+	}
+	wanted := c.ReportDir != ""
+	depth := "/"
+	if c.Again == nil {
+		c.Again = func(_ string, id requirement.ID) string {
+			return fmt.Sprintf("go test -run '^%s$%s^%s$'", t.Name(), depth, id)
+		}
+	}
+	plan, err := c.Prepare()
+	if plan != nil && plan.Definitions()[0] != "" {
+		depth = "//" // any definition
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("crdconform: seed %d", plan.Seed())
+	var log bytes.Buffer
+	report := plan.Run(t.Context(), quiet{}, &log)
+	if wanted {
+		save(t, plan, report)
+	}
+	for _, r := range report.Results {
+		t.Run(strings.TrimPrefix(r.Subject+"/"+string(r.ID), "/"), func(t *testing.T) { tell(t, r, c.Strict) })
+	}
+	for _, note := range report.Notes {
+		t.Logf("crdconform: %s", note)
+	}
+	if report.Error != "" {
+		t.Errorf("crdconform could not judge all: %s", report.Error)
+	}
+}
+
+// foreign tells whether Ginkgo has specs in this process that are not those of a check. It looks once: while a check runs in
+// another test, nobody else may look.
+var foreign = sync.OnceValue(func() (found bool) {
+	if ginkgo.CurrentSpecReport().LeafNodeText != "" {
+		return true
+	}
+	// Ginkgo ends the process when its specs ran before, but not before it has said so.
+	out := formatter.ColorableStdErr
+	formatter.ColorableStdErr = refusal{}
+	defer func() {
+		formatter.ColorableStdErr = out
+		if said := recover(); said != nil {
+			found = true
+		}
+	}()
+	return slices.ContainsFunc(ginkgo.PreviewSpecs("crdconform").SpecReports, func(r types.SpecReport) bool {
+		return r.LeafNodeType.Is(types.NodeTypeIt) && !slices.ContainsFunc(r.Labels(), func(label string) bool { return strings.HasPrefix(label, "req:") })
+	})
+})
+
+// refusal is a writer that panics rather than write.
+type refusal struct{}
+
+func (refusal) Write(text []byte) (int, error) { panic(string(text)) }
+
+// save writes the reports.
+func save(t *testing.T, plan *Plan, report *reports.Report) {
+	t.Helper()
+	report.Tool, report.Command = "library", "go test -run '"+t.Name()+"'"
+	folder, err := reports.Open(plan.ReportDir())
+	if err == nil {
+		err = folder.Write(report)
+	}
+	if err != nil {
+		t.Errorf("crdconform: %v", err)
+	}
+}
+
+// tell makes a result that of a subtest.
+func tell(t *testing.T, r reports.Result, strict bool) {
+	t.Helper()
+	switch r.Verdict {
+	case requirement.Passed:
+	case requirement.NotApplicable, requirement.Unknown:
+		t.Skip(r.Reason)
+	case requirement.Tolerated:
+		if strict {
+			t.Errorf("%s\n%s", r.Statement, r.Reason)
+		} else {
+			t.Logf("tolerated by API servers: %s\n%s", r.Statement, r.Reason)
+		}
+	case requirement.KnownFailing:
+		t.Logf("known to fail: %s", r.Reason)
+	default:
+		t.Errorf("%s\n%s\nwhy it matters: %s", r.Statement, r.Reason, r.Why)
+	}
+}
+
+// quiet is a Progress that nobody watches.
+type quiet struct{}
+
+func (quiet) Started(int)                                     {}
+func (quiet) SpecStarted(requirement.ID, string)              {}
+func (quiet) SpecDone(suites.Result)                          {}
+func (quiet) Note(string)                                     {}
+func (quiet) Judging(string, string)                          {}
+func (quiet) Loading(loadgen.Workload) func(loadgen.Snapshot) { return func(loadgen.Snapshot) {} }
