@@ -16,6 +16,7 @@ import (
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/test/subjects"
 )
 
 // claim is a figure that the project promises.
@@ -39,6 +40,7 @@ func (c claim) holds() bool {
 func BenchmarkClaims(b *testing.B) {
 	for b.Loop() {
 		claims := append(measureEmbedded(b), measureRuns(b, 3)...)
+		claims = append(claims, measureChecks(b, 3)...)
 		claims = append(claims, claim{what: "requirements with a spec", asked: 120, atLeast: true, measured: float64(len(suites.Preview(areas())))})
 		var table strings.Builder
 		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
@@ -92,24 +94,14 @@ func measureEmbedded(b *testing.B) []claim {
 func measureRuns(b *testing.B, times int) []claim {
 	b.Helper()
 	dir := b.TempDir()
-	program := filepath.Join(dir, "crdconform")
-	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
+	program := compiled(b)
 	var conformance, memory []float64
 	for range times {
 		cmd := exec.CommandContext(b.Context(), program, "run", "--report-dir", dir)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			b.Fatalf("%v\n%s", err, out)
 		}
-		data, err := os.ReadFile(filepath.Join(dir, "report.json"))
-		if err != nil {
-			b.Fatal(err)
-		}
-		var report reports.Report
-		if err := json.Unmarshal(data, &report); err != nil {
-			b.Fatal(err)
-		}
+		report := reportIn(b, dir)
 		conformance = append(conformance, report.Seconds-report.Load.Seconds)
 		usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 		if !ok {
@@ -121,6 +113,65 @@ func measureRuns(b *testing.B, times int) []claim {
 		{what: "crdconform run without the load", asked: 20, measured: slices.Max(conformance), unit: "s", comments: fmt.Sprintf("most of %d, with start and stop", times)},
 		{what: "memory of crdconform run", asked: 600, measured: slices.Max(memory), unit: "MiB", comments: fmt.Sprintf("most of %d", times)},
 	}
+}
+
+// measureChecks checks the webhook of a wide definition, 200 fields at each of three versions, by its schemas alone.
+func measureChecks(b *testing.B, times int) []claim {
+	b.Helper()
+	dir := b.TempDir()
+	program, subject := compiled(b), subjects.Build(b, subjects.Wide)
+	endpoint := subject.Start(b, "")
+	ca := filepath.Join(dir, "ca.crt")
+	if err := os.WriteFile(ca, endpoint.CA, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	var whole, own []float64
+	for range times {
+		cmd := exec.CommandContext(b.Context(), program, "check", endpoint.URL, "--ca-file", ca, "--crd", subject.CRD, "--cluster", "none", "--report-dir", dir)
+		began := time.Now()
+		if out, err := cmd.CombinedOutput(); err != nil {
+			b.Fatalf("%v\n%s", err, out)
+		}
+		whole = append(whole, time.Since(began).Seconds())
+		own = append(own, reportIn(b, dir).HarnessSeconds)
+	}
+	comment := fmt.Sprintf("most of %d, of which crdconform worked %.1f s itself", times, slices.Max(own))
+	return []claim{{what: "crdconform check of a wide definition", asked: 10, measured: slices.Max(whole), unit: "s", comments: comment}}
+}
+
+// BenchmarkWideCheck measures the claim about checks alone.
+func BenchmarkWideCheck(b *testing.B) {
+	for b.Loop() {
+		for _, c := range measureChecks(b, 3) {
+			if !c.holds() {
+				b.Errorf("%s takes too long", c.what)
+			}
+			b.Logf("%s: %.3g %s (<= %g), %s", c.what, c.measured, c.unit, c.asked, c.comments)
+		}
+	}
+}
+
+// compiled is the path of crdconform, as users build it.
+func compiled(b *testing.B) string {
+	b.Helper()
+	program := filepath.Join(b.TempDir(), "crdconform")
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+func reportIn(b *testing.B, dir string) *reports.Report {
+	b.Helper()
+	data, err := os.ReadFile(filepath.Join(dir, "report.json"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var report reports.Report
+	if err := json.Unmarshal(data, &report); err != nil {
+		b.Fatal(err)
+	}
+	return &report
 }
 
 func median(values []float64) float64 {

@@ -2,15 +2,22 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"math/rand/v2"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform"
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
-	"github.com/crdconform/crdconform/suites/webhook"
 )
 
 // checker is the command check.
@@ -18,48 +25,118 @@ type checker struct {
 	streams
 	reporting
 	selection
-	target
-	strict  bool
-	seed    int64
-	selects func(requirement.ID) bool
-	known   map[requirement.ID]string
+	file  string
+	args  []string
+	flags *pflag.FlagSet
+	given checkFlags
+}
+
+// checkFlags are what the flags of check say. One that is given takes the place of what the configuration file says.
+type checkFlags struct {
+	crds, samples []string
+	fromCRD       bool
+	address       string
+	caFile        string
+	serverName    string
+	clientCert    string
+	clientKey     string
+	http2         bool
+	timeout       time.Duration
+	objects       int
+	cluster       string
+	strict        bool
+	seed          int64
+	reportDir     string
+	hold          bool
+	program       []string
+	path          string
 }
 
 func newCheck(s streams) *cobra.Command {
 	c := &checker{streams: s}
 	cmd := &cobra.Command{
-		Use:   "check URL",
-		Short: "Check a conversion webhook, without a cluster",
-		Long: `check sends conversion requests to a webhook as API servers do and judges the responses, one spec for each requirement. It
-needs no cluster.
+		Use:   "check [URL] [-- PROGRAM ARGUMENT...]",
+		Short: "Check a conversion webhook",
+		Long: `check sends conversion requests to a webhook as API servers do, judges the responses, and follows what becomes of objects on
+their way through all versions. Then it has an API server of its own call the webhook, and uses it as clients do.
 
-Without --samples the objects are the documents' CronTabs, which have hostPort at v1beta1 and host and port at v1. A webhook
-for any other kind needs samples: a file with objects of that kind at two versions or more.
+What is converted comes from the CustomResourceDefinition, by whose schemas objects are generated, and from samples. Without
+either the objects are the CronTabs of the documents. With samples alone, objects of one kind at two versions or more, less
+can be checked.
+
+The webhook is at a URL, or where the definition's own spec.conversion says (--from-crd), or a PROGRAM to start: in its
+arguments {port} and {certs} stand for the port to serve at and for a folder with tls.crt, tls.key and ca.crt, and
+{kubeconfig} for a file that leads to the API server. All that flags say can stand in crdconform.yaml too, which
+"crdconform init" writes; flags win.
 
 A violation that API servers reject fails the check. One that they put up with is Tolerated, and fails it under --strict.
 
 ` + exitCodes,
-		Example: `  crdconform serve --ca-out ca.crt &
-  crdconform check https://localhost:9443/crdconvert --ca-file ca.crt
+		Example: `  crdconform check https://localhost:9443/convert --ca-file ca.crt --crd config/crd/bases/example.com_widgets.yaml
 
+  crdconform check --crd config/crd/bases -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+
+  kubectl get crd widgets.example.com -o yaml > widgets.yaml
   kubectl port-forward -n NAMESPACE service/SERVICE 9443:443 &
-  crdconform check https://localhost:9443/convert --ca-file ca.crt --server-name SERVICE.NAMESPACE.svc --samples widgets.yaml`,
-		Args: oneURL,
+  crdconform check --crd widgets.yaml --from-crd --address localhost:9443
+
+  crdconform init config/crd/bases && crdconform check`,
+		Args: urlOrProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.url = args[0]
-			c.command = append([]string{"check", quoted(c.url)}, givenFlags(cmd)...)
+			c.args, c.flags = args, cmd.Flags()
+			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+				c.args, c.given.program = args[:dash], args[dash:]
+			}
+			c.command = append([]string{"check"}, c.repeated(nil)...)
 			return c.run(cmd.Context())
 		},
 	}
+	c.bindFlags(cmd)
+	return cmd
+}
+
+func (c *checker) bindFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	c.target.bind(cmd)
-	c.selection.bind(flags)
+	g := &c.given
+	bindConfig(cmd, &c.file)
+	flags.StringSliceVar(&g.crds, "crd", nil, "files with CustomResourceDefinitions, patterns such as '*.yaml', or folders")
+	flags.StringSliceVar(&g.samples, "samples", nil, "files with custom resources to convert, written like --crd")
+	flags.BoolVar(&g.fromCRD, "from-crd", false, "take the webhook and its certificates from spec.conversion of each definition")
+	flags.StringVar(&g.address, "address", "", "with --from-crd: where the service is reached from here, host:port, as by kubectl port-forward")
+	flags.StringVar(&g.caFile, "ca-file", "", "certificates to verify the webhook by, in PEM; those of the system when missing")
+	flags.StringVar(&g.serverName, "server-name", "", "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; the host of the URL when missing")
+	flags.StringVar(&g.clientCert, "client-cert", "", "certificate to show to a webhook that asks for one, in PEM")
+	flags.StringVar(&g.clientKey, "client-key", "", "private key of --client-cert, in PEM")
+	flags.BoolVar(&g.http2, "http2", false, "use HTTP/2, as API servers do for URLs on localhost; HTTP/1.1 otherwise")
+	flags.DurationVar(&g.timeout, "timeout", wire.APIServerTimeout, "how long to wait for an answer; API servers wait for 30s")
+	flags.StringVar(&g.path, "path", "/convert", "path of the URL that a PROGRAM serves")
+	flags.IntVar(&g.objects, "objects", config.Default().Generate.Objects, "objects to generate for each version; 0 for samples only")
+	flags.StringVar(&g.cluster, "cluster", string(config.Embedded), "API server for the checks that need one: embedded, or none to leave them out")
+	c.bind(flags)
 	c.bindKnownFailing(flags)
 	c.complete(cmd)
-	flags.BoolVar(&c.strict, "strict", false, "count what API servers tolerate as failed")
-	flags.Int64Var(&c.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
-	flags.StringVar(&c.dir, "report-dir", "crdconform-report", "folder to write the reports to")
-	return cmd
+	flags.BoolVar(&g.hold, "hold", false, "when all is judged, leave the webhook running until Ctrl-C, so that the curl lines of the report work")
+	flags.BoolVar(&g.strict, "strict", false, "count what API servers tolerate as failed")
+	flags.Int64Var(&g.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
+	flags.StringVar(&g.reportDir, "report-dir", "crdconform-report", "folder to write the reports to")
+}
+
+// urlOrProgram wants a URL at most, and nothing else before a program.
+func urlOrProgram(cmd *cobra.Command, args []string) error {
+	dash := cmd.ArgsLenAtDash()
+	before := args
+	if dash >= 0 {
+		before = args[:dash]
+	}
+	switch {
+	case len(before) > 1:
+		return fmt.Errorf("check wants one URL, such as https://localhost:9443/convert, and got %d arguments", len(before))
+	case dash >= 0 && len(before) == 1:
+		return errors.New("check wants a URL or a program after --, and got both")
+	case dash == len(args):
+		return errors.New("there is no program after --")
+	}
+	return nil
 }
 
 // oneURL wants exactly one argument and says which.
@@ -70,54 +147,233 @@ func oneURL(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// check is what the configuration file and the flags say together.
+func (c *checker) check() (crdconform.Check, error) {
+	read, err := readConfig(c.file)
+	if err != nil {
+		return crdconform.Check{}, err
+	}
+	known, err := c.readKnownFailing()
+	if err != nil {
+		return crdconform.Check{}, err
+	}
+	given, err := c.webhook()
+	if err != nil {
+		return crdconform.Check{}, err
+	}
+	if given != nil {
+		read = detached(read)
+		read.Webhook = inPlaceOf(read.Webhook, *given)
+	}
+	for _, id := range slices.Sorted(maps.Keys(known)) {
+		read.KnownFailing = append(read.KnownFailing, config.KnownFailing{ID: string(id), Reason: known[id]})
+	}
+	c.override(&read)
+	return crdconform.Check{Config: read, Again: c.again}, nil
+}
+
+// override puts what flags say in the place of what the file says.
+func (c *checker) override(read *config.Config) {
+	g := c.given
+	here := func(names ...string) []string { return fromHere(read, names) }
+	for name, set := range map[string]func(){
+		"crd":         func() { read.CRDs = here(g.crds...) },
+		"samples":     func() { read.Samples = here(g.samples...) },
+		"ca-file":     func() { read.Webhook.CAFile = here(g.caFile)[0] },
+		"server-name": func() { read.Webhook.ServerName = g.serverName },
+		"client-cert": func() { read.Webhook.ClientCertificate.CertFile = here(g.clientCert)[0] },
+		"client-key":  func() { read.Webhook.ClientCertificate.KeyFile = here(g.clientKey)[0] },
+		"http2":       func() { read.Webhook.HTTP2 = g.http2 },
+		"timeout":     func() { read.Webhook.Timeout.Duration = g.timeout },
+		"objects":     func() { read.Generate.Objects = g.objects },
+		"seed":        func() { read.Generate.Seed = g.seed },
+		"cluster":     func() { read.Cluster = config.Cluster(g.cluster) },
+		"strict":      func() { read.Strict = g.strict },
+		"filter":      func() { read.Filter = c.filter },
+		"skip":        func() { read.Skip = c.skip },
+		"report-dir":  func() { read.ReportDir = here(g.reportDir)[0] },
+		"address":     func() { addressed(&read.Webhook, g.address) },
+	} {
+		if c.flags.Changed(name) {
+			set()
+		}
+	}
+}
+
+// addressed has the service of a webhook that definitions name be reached at an address.
+func addressed(w *config.Webhook, address string) {
+	if w.FromCRD != nil {
+		w.FromCRD = &config.FromCRD{Address: address}
+	}
+}
+
+// webhook is the one that arguments and flags name; nil when they leave that to the file.
+func (c *checker) webhook() (*config.Webhook, error) {
+	switch {
+	case c.given.fromCRD && len(c.args)+len(c.given.program) > 0:
+		return nil, errors.New("check wants a URL, a program after -- or --from-crd, and got two of them")
+	case c.flags.Changed("path") && len(c.given.program) == 0:
+		return nil, errors.New("--path: it goes with a program after --; a URL has its path in it")
+	case c.flags.Changed("address") && len(c.args)+len(c.given.program) > 0:
+		return nil, errors.New("--address: it goes with --from-crd; a URL and a program have theirs")
+	case len(c.args) == 1:
+		return &config.Webhook{URL: c.args[0]}, nil
+	case len(c.given.program) > 0:
+		ready := config.Duration{Duration: time.Minute}
+		return &config.Webhook{Command: &config.Command{Args: c.given.program, Path: c.given.path, ReadyTimeout: ready}}, nil
+	case c.given.fromCRD:
+		return &config.Webhook{FromCRD: &config.FromCRD{}}, nil
+	}
+	return nil, nil //nolint:nilnil // no arguments, no webhook
+}
+
+// inPlaceOf puts a webhook in the place of the one in the file. Where both run already, what the file says of certificates
+// holds on.
+func inPlaceOf(w, given config.Webhook) config.Webhook {
+	given.Timeout = w.Timeout
+	if given.Command == nil && w.Command == nil && w.Reference == nil {
+		given.CAFile, given.ServerName, given.ClientCertificate, given.HTTP2 = w.CAFile, w.ServerName, w.ClientCertificate, w.HTTP2
+	}
+	return given
+}
+
+// detached is a configuration that says the same without its file, of which a part does not hold any more.
+func detached(c config.Config) config.Config {
+	paths := func(names []string) []string {
+		var all []string
+		for _, name := range names {
+			all = append(all, c.Path(name))
+		}
+		return all
+	}
+	w := c.Webhook
+	w.CAFile = c.Path(w.CAFile)
+	w.ClientCertificate.CertFile, w.ClientCertificate.KeyFile = c.Path(w.ClientCertificate.CertFile), c.Path(w.ClientCertificate.KeyFile)
+	return config.Config{
+		APIVersion: c.APIVersion, Kind: c.Kind, CRDs: paths(c.CRDs), Samples: paths(c.Samples), Webhook: w,
+		Lossy: c.Lossy, KnownFailing: c.KnownFailing, Filter: c.Filter, Skip: c.Skip, Strict: c.Strict,
+		Cluster: c.Cluster, Generate: c.Generate, ReportDir: c.Path(c.ReportDir), Load: c.Load, Objectives: c.Objectives,
+	}
+}
+
+// fromHere makes names of files mean the same in a configuration as on the command line.
+func fromHere(c *config.Config, names []string) []string {
+	var all []string
+	for _, name := range names {
+		if whole, err := filepath.Abs(name); err == nil && c.Path(name) != name {
+			name = whole
+		}
+		all = append(all, name)
+	}
+	return all
+}
+
+// byFlags tells errors about flags by the flags: users do not see the keys of the configuration that they stand for.
+func (c *checker) byFlags(err error) error {
+	if several, ok := err.(interface{ Unwrap() []error }); ok {
+		var all []error
+		for _, one := range several.Unwrap() {
+			all = append(all, c.byFlags(one))
+		}
+		return errors.Join(all...)
+	}
+	text := err.Error()
+	if problem := (*config.ProblemError)(nil); errors.As(err, &problem) {
+		text = problem.Message
+	}
+	key, rest, _ := strings.Cut(text, ": ")
+	key, _, _ = strings.Cut(key, "[")
+	if key == "webhook.url" && len(c.args) == 1 {
+		return fmt.Errorf("webhook URL: %s", rest)
+	}
+	flag, found := map[string]string{
+		"crds": "crd", "samples": "samples", "filter": "filter", "skip": "skip", "cluster": "cluster", "reportDir": "report-dir",
+		"generate.objects": "objects", "webhook.timeout": "timeout", "webhook.caFile": "ca-file", "webhook.serverName": "server-name",
+		"webhook.clientCertificate": "client-cert", "webhook.fromCRD": "from-crd", "webhook.fromCRD.address": "address",
+		"webhook.command.path": "path", "webhook.command.args": "",
+	}[key]
+	switch {
+	case !found || flag != "" && !c.flags.Changed(flag):
+		return err
+	case flag == "":
+		return fmt.Errorf("program: %s", rest)
+	}
+	return fmt.Errorf("--%s: %s", flag, rest)
+}
+
 func (c *checker) run(ctx context.Context) error {
-	var err error
-	if c.selects, err = c.resolve([]suites.Area{webhook.Area}); err != nil {
-		return err
+	if c.flags.Changed("filter") || c.flags.Changed("skip") {
+		if _, err := c.resolve(checked()); err != nil {
+			return err
+		}
 	}
-	if c.known, err = c.readKnownFailing(); err != nil {
-		return err
-	}
-	client, objects, err := c.connect()
+	check, err := c.check()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	if c.seed == 0 {
-		c.seed = rand.Int64N(1<<31-1) + 1
+	p := &progress{streams: c.streams, strict: check.Strict, rerun: c.again}
+	var held *reports.Report
+	var ended error
+	if c.given.hold {
+		check.Hold = func(ctx context.Context, report *reports.Report) {
+			held, ended = report, c.finish(p, report)
+			p.say("The webhook goes on, and the curl lines of the report work, until Ctrl-C.")
+			<-ctx.Done()
+		}
 	}
-	if err := c.begin(); err != nil {
+	plan, err := check.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
+	if err != nil {
+		return c.byFlags(err)
+	}
+	c.given.seed, c.dir = plan.Seed(), plan.ReportDir()
+	if err = c.begin(); err != nil {
 		return err
 	}
-	subject := &suites.Subject{Client: client, Corpus: objects}
-	report := c.newReport()
-	report.Seed, report.Strict, report.Webhook = c.seed, c.strict, describe(subject)
-	if err := c.judge(ctx, report, subject); err != nil {
-		report.Error = err.Error()
+	log, err := openLog(filepath.Join(string(c.folder), "apiserver.log"))
+	if err != nil {
+		return unjudged(err)
 	}
-	report.Interrupted = report.Interrupted || ctx.Err() != nil
+	p.seed, p.revise = plan.Seed(), plan.Revise
+	report := plan.Run(ctx, p, log)
+	switch {
+	case held == nil:
+		ended = c.finish(p, report)
+	case held.Error != "" && ended == nil: // something could not be stopped
+		ended = unjudged(errors.New(held.Error))
+	}
+	return errors.Join(ended, log.Close())
+}
+
+// finish writes the report and shows what it came to.
+func (c *checker) finish(p *progress, report *reports.Report) error {
+	p.wipe()
+	report.Tool, report.Command = toolVersion(), c.newReport().Command
 	return c.end(c.streams, report)
 }
 
-func (c *checker) judge(ctx context.Context, report *reports.Report, subject *suites.Subject) error {
-	if err := subject.Client.Reach(ctx); err != nil {
-		return unlessStopped(ctx, err)
-	}
-	env, err := suites.NewEnv(ctx, suites.Options{Subject: subject, Seed: c.seed, Select: c.selects})
-	if err != nil {
-		return err
-	}
-	revise := func(r *suites.Result) { applyKnownFailing(r, c.known, c.knownFailing) }
-	p := &progress{streams: c.streams, strict: c.strict, rerun: c.rerun, revise: revise}
-	p.say("crdconform %s: %s, seed %d", toolVersion(), c.url, c.seed)
-	outcome, err := suites.Run(ctx, env, []suites.Area{webhook.Area}, p)
-	p.wipe()
-	report.Results = resultsOf(outcome.Results, revise, c.rerun, func(dir string) string { return curl(subject.Client, dir) })
-	report.Interrupted = outcome.Interrupted
-	return err
+// again is the command that checks one requirement again in the same way.
+func (c *checker) again(_ string, id requirement.ID) string {
+	words := append([]string{"crdconform", "check"}, c.repeated([]string{"filter", "skip", "seed"})...)
+	words = slices.Insert(words, 2, fmt.Sprintf("--filter=%s", id), fmt.Sprintf("--seed=%d", c.given.seed))
+	return strings.Join(words, " ")
 }
 
-// rerun is the command that runs one spec again in the same way.
-func (c *checker) rerun(id requirement.ID) string {
-	return fmt.Sprintf("crdconform check %s%s --filter %s --seed %d%s", quoted(c.url), c.target.again(), id, c.seed, c.selection.again(c.strict))
+// repeated returns the arguments and flags as they were given, but for some flags.
+func (c *checker) repeated(without []string) []string {
+	var words []string
+	for _, arg := range c.args {
+		words = append(words, crdconform.Quoted(arg))
+	}
+	for _, flag := range givenFlags(c.flags) {
+		if name, _, _ := strings.Cut(strings.TrimPrefix(flag, "--"), "="); !slices.Contains(without, name) {
+			words = append(words, flag)
+		}
+	}
+	if len(c.given.program) > 0 {
+		words = append(words, "--")
+		for _, arg := range c.given.program {
+			words = append(words, crdconform.Quoted(arg))
+		}
+	}
+	return words
 }

@@ -15,6 +15,9 @@ import (
 	chapter "github.com/crdconform/crdconform/suites/webhook"
 )
 
+// few objects show what tests that are not about generated ones look for.
+const few = "4"
+
 // threeVersions is a file of samples at all versions that the reference webhook knows, seen from the directory of a test.
 func threeVersions(t *testing.T) string {
 	t.Helper()
@@ -28,17 +31,22 @@ func threeVersions(t *testing.T) string {
 func TestCheckOfTheReferenceWebhook(t *testing.T) {
 	t.Parallel()
 	url, ca := serving(t)
+	untold := requirement.WebhookRequestConversionReviewVersions // what the definition of the CronTabs does not say
 	for name, test := range map[string]struct {
 		args          []string
 		notApplicable []requirement.ID
 	}{
-		"the documents' CronTabs": {nil, []requirement.ID{requirement.WebhookBatchMixedVersions}},
-		"samples":                 {[]string{"--samples", threeVersions(t)}, []requirement.ID{requirement.WebhookConversionDocumentedExample, requirement.WebhookConversionSchema}},
-		"HTTP/2, strictly":        {[]string{"--http2", "--strict"}, []requirement.ID{requirement.WebhookBatchMixedVersions}},
+		"the documents' CronTabs": {nil, []requirement.ID{untold}},
+		"HTTP/2, strictly":        {[]string{"--http2", "--strict"}, []requirement.ID{untold}},
+		"samples": {[]string{"--samples", threeVersions(t)}, []requirement.ID{
+			untold, requirement.WebhookConversionDocumentedExample, requirement.WebhookConversionSchema, requirement.WebhookConversionAdditions,
+			requirement.WebhookConversionEdits, requirement.WebhookConversionValidation, requirement.WebhookConversionStrings,
+			requirement.WebhookConversionZeroValues, requirement.WebhookConversionNulls, requirement.WebhookConversionHuge,
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := crdconform(t, append([]string{"check", url, "--ca-file", ca}, test.args...)...)
+			r := invoke(t, append([]string{"check", url, "--ca-file", ca, "--objects", few}, test.args...)...)
 			r.exits(t, exitConforms)
 			report := r.report(t)
 			all := len(suites.Preview([]suites.Area{chapter.Area}))
@@ -66,11 +74,15 @@ func TestCheckFindsEveryFault(t *testing.T) {
 	for _, spec := range suites.Preview([]suites.Area{chapter.Area}) {
 		tested = append(tested, spec.Requirement)
 	}
-	for _, fault := range webhook.Faults() {
+	for i, fault := range webhook.Faults() {
+		// All of them are tried without a process in suites/webhook; here are some of each sort.
+		if i%5 != 0 && fault.Name != "hangs" {
+			continue
+		}
 		t.Run(fault.Name, func(t *testing.T) {
 			t.Parallel()
 			url, ca := serving(t, fault.Name)
-			args := []string{"check", url, "--ca-file", ca}
+			args := []string{"check", url, "--ca-file", ca, "--objects", few}
 			want := slices.DeleteFunc(slices.Clone(fault.Breaks), func(id requirement.ID) bool { return !slices.Contains(tested, id) })
 			slices.Sort(want)
 			switch {
@@ -79,12 +91,12 @@ func TestCheckFindsEveryFault(t *testing.T) {
 			case slices.Contains(want, requirement.WebhookBatchMixedVersions):
 				args = append(args, "--samples", threeVersions(t))
 			}
-			r := crdconform(t, args...)
+			r := invoke(t, args...)
 			if fault.Verdict == requirement.Failed {
 				r.exits(t, exitViolates)
 			} else {
 				r.exits(t, exitConforms)
-				strict := crdconform(t, append(args, "--strict")...)
+				strict := invoke(t, append(args, "--strict")...)
 				strict.exits(t, exitViolates)
 				if got := strict.report(t).Outcome; got != reports.NonConformant {
 					t.Errorf("strictly, it is %s", got)
@@ -93,7 +105,8 @@ func TestCheckFindsEveryFault(t *testing.T) {
 			bad := r.report(t).With(requirement.Failed, requirement.Tolerated, requirement.Errored, requirement.Unknown)
 			var got []requirement.ID
 			for _, result := range bad {
-				if got = append(got, result.ID); result.Verdict != fault.Verdict {
+				got = append(got, result.ID)
+				if tolerated := result.Verdict == requirement.Tolerated && len(want) > 1; result.Verdict != fault.Verdict && !tolerated {
 					t.Errorf("%s is %s: %s", result.ID, result.Verdict, result.Reason)
 				}
 			}
@@ -101,9 +114,9 @@ func TestCheckFindsEveryFault(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Errorf("%v found something, want %v", got, want)
 			}
-			for _, id := range want {
-				if fault.Verdict == requirement.Failed && !strings.Contains(r.out, "\nFAILED "+string(id)+": ") {
-					t.Errorf("it does not show what is wrong with %s:\n%s", id, r.out)
+			for _, result := range bad {
+				if result.Verdict == requirement.Failed && !strings.Contains(r.out, "\nFAILED "+string(result.ID)+": ") {
+					t.Errorf("it does not show what is wrong with %s:\n%s", result.ID, r.out)
 				}
 			}
 		})
@@ -114,7 +127,7 @@ func TestCheckFindsEveryFault(t *testing.T) {
 func TestEvidence(t *testing.T) {
 	t.Parallel()
 	url, ca := serving(t, "wrong-uid")
-	p := crdconform(t, "check", url, "--ca-file", ca, "--filter", "webhook.response.uid,webhook.response.kind", "--seed", "7", "--timeout", "25s")
+	p := invoke(t, "check", url, "--ca-file", ca, "--filter", "webhook.response.uid,webhook.response.kind", "--seed", "7", "--timeout", "25s")
 	p.exits(t, exitViolates)
 	report := p.report(t)
 	failed := report.With(requirement.Failed)
@@ -151,7 +164,7 @@ func TestSeed(t *testing.T) {
 	t.Parallel()
 	url, ca := serving(t)
 	order := func(seed string) []string {
-		r := crdconform(t, "check", url, "--ca-file", ca, "--seed", seed)
+		r := invoke(t, "check", url, "--ca-file", ca, "--objects", "0", "--seed", seed)
 		r.exits(t, exitConforms)
 		var ids []string
 		for line := range strings.Lines(r.out) {
@@ -188,7 +201,7 @@ func TestKnownFailing(t *testing.T) {
 		"it passes": {
 			"webhook.response.uid: it makes one up\r\nwebhook.response.kind: no longer\r\n", exitViolates,
 			map[requirement.ID]requirement.Verdict{"webhook.response.uid": requirement.KnownFailing, "webhook.response.kind": requirement.Failed},
-			"    it passes, but known.txt lists it as known to fail; take it off the list\n    again: crdconform check ",
+			"    it passes, but the list of known failures says that it fails; take it off the list\n",
 		},
 		"it is not selected": {
 			"webhook.response.uid: it makes one up\nwebhook.response.order: no longer\nstorage.update.rewrites: never\n", exitConforms,

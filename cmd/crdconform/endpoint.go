@@ -2,17 +2,15 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/x509"
 	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
 )
@@ -73,7 +71,7 @@ func (t *target) again() string {
 	var b strings.Builder
 	add := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, " --%s %s", name, quoted(value))
+			fmt.Fprintf(&b, " --%s %s", name, crdconform.Quoted(value))
 		}
 	}
 	add("ca-file", t.caFile)
@@ -85,24 +83,5 @@ func (t *target) again() string {
 	if t.timeout != wire.APIServerTimeout {
 		add("timeout", t.timeout.String())
 	}
-	return b.String()
-}
-
-// curl returns a command that sends a request again that is in a directory of the report folder.
-func curl(client *wire.Client, dir string) string {
-	e := client.Endpoint()
-	var b strings.Builder
-	b.WriteString("curl -i")
-	if len(e.CA) > 0 {
-		fmt.Fprintf(&b, " --cacert %s/ca.crt", dir)
-	}
-	if !e.HTTP2 {
-		b.WriteString(" --http1.1")
-	}
-	if u, err := url.Parse(e.URL); err == nil && e.ServerName != "" && e.ServerName != u.Hostname() {
-		port := cmp.Or(u.Port(), "443")
-		fmt.Fprintf(&b, " --connect-to %s", quoted(net.JoinHostPort(e.ServerName, port)+":"+net.JoinHostPort(u.Hostname(), port)))
-	}
-	fmt.Fprintf(&b, " -H 'Content-Type: application/json' --data-binary @%s/request.json %s", dir, quoted(client.URL()))
 	return b.String()
 }

@@ -13,7 +13,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/crdconform/crdconform/cluster/pki"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/fixtures/webhook"
@@ -46,9 +45,12 @@ func TestWebhooksOutOfReach(t *testing.T) {
 		"silent":           {"https://" + silent.Addr().String(), []string{"--timeout", "200ms"}, "no whole answer within 200ms"},
 	} {
 		for _, command := range []string{"check", "load"} {
+			if command == "check" && strings.HasPrefix(name, "wrong ") {
+				continue // see TestCertificateThatDoesNotVerify
+			}
 			t.Run(name+"/"+command, func(t *testing.T) {
 				t.Parallel()
-				r := crdconform(t, append([]string{command, test.url}, test.args...)...)
+				r := invoke(t, append([]string{command, test.url}, test.args...)...)
 				r.exits(t, exitUnjudged)
 				report := r.report(t)
 				if report.Outcome != reports.Unjudged || len(report.Results) > 0 || report.Load != nil {
@@ -62,6 +64,27 @@ func TestWebhooksOutOfReach(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestCertificateThatDoesNotVerify is a verdict for check, and for one requirement only.
+func TestCertificateThatDoesNotVerify(t *testing.T) {
+	t.Parallel()
+	url, ca := serve(t, webhook.Handler(), nil)
+	_, otherCA := serve(t, webhook.Handler(), nil)
+	for name, args := range map[string][]string{
+		"wrong CA":   {"--ca-file", otherCA},
+		"wrong name": {"--ca-file", ca, "--server-name", "service.namespace.svc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := invoke(t, append([]string{"check", url}, args...)...)
+			r.exits(t, exitViolates)
+			report := r.report(t)
+			if bad := report.With(requirement.Failed, requirement.Tolerated, requirement.Errored, requirement.Unknown); len(bad) != 1 || bad[0].ID != requirement.WebhookTransportCertificate || !strings.Contains(bad[0].Reason, "x509: ") {
+				t.Errorf("got %v, and %q", report.Counts, report.Error)
+			}
+		})
 	}
 }
 
@@ -126,7 +149,7 @@ func TestWebhooksThatMisbehave(t *testing.T) {
 			t.Parallel()
 			t.Run("check", func(t *testing.T) {
 				t.Parallel()
-				r := crdconform(t, append([]string{"check"}, args(t)...)...)
+				r := invoke(t, append([]string{"check"}, args(t)...)...)
 				r.exits(t, exitViolates)
 				if report := r.report(t); report.Outcome != reports.NonConformant || !slices.Contains(verdicts(report, requirement.Failed), test.want) {
 					t.Errorf("got %s with %v Failed, want %s among them", report.Outcome, verdicts(report, requirement.Failed), test.want)
@@ -175,51 +198,6 @@ func TestReferenceToItself(t *testing.T) {
 	}
 	if got := new(selection).again(false); got != "" {
 		t.Errorf("%q, want nothing", got)
-	}
-}
-
-func TestCurl(t *testing.T) {
-	const sent = ` -H 'Content-Type: application/json' --data-binary @exchanges/x/request.json `
-	authority, err := pki.NewAuthority("test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, test := range map[string]struct {
-		endpoint wire.Endpoint
-		want     string
-	}{
-		"as it is": {
-			wire.Endpoint{URL: "https://localhost:9443/convert"},
-			"curl -i --http1.1" + sent + "'https://localhost:9443/convert?timeout=30s'",
-		},
-		"certificates and HTTP/2": {
-			wire.Endpoint{URL: "https://localhost:9443/convert", CA: authority.PEM(), HTTP2: true},
-			"curl -i --cacert exchanges/x/ca.crt" + sent + "'https://localhost:9443/convert?timeout=30s'",
-		},
-		"another name": {
-			wire.Endpoint{URL: "https://127.0.0.1:9443/convert", ServerName: "a.b.svc"},
-			"curl -i --http1.1 --connect-to a.b.svc:9443:127.0.0.1:9443" + sent + "'https://a.b.svc:9443/convert?timeout=30s'",
-		},
-		"another name at the default port": {
-			wire.Endpoint{URL: "https://[::1]/", ServerName: "a.b.svc"},
-			"curl -i --http1.1 --connect-to 'a.b.svc:443:[::1]:443'" + sent + "'https://a.b.svc:443/?timeout=30s'",
-		},
-		"a slash at the end": {
-			wire.Endpoint{URL: "https://localhost:9443/convert/"},
-			"curl -i --http1.1" + sent + "'https://localhost:9443/convert?timeout=30s'",
-		},
-		"the name that it has": {
-			wire.Endpoint{URL: "https://localhost/it's", ServerName: "localhost"},
-			"curl -i --http1.1" + sent + `'https://localhost:443/it%27s?timeout=30s'`,
-		},
-	} {
-		client, err := wire.Connect(test.endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := curl(client, "exchanges/x"); got != test.want {
-			t.Errorf("%s:\n%s, want\n%s", name, got, test.want)
-		}
 	}
 }
 

@@ -8,8 +8,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/lint"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/resource"
 )
 
 func newExplain(s streams) *cobra.Command {
@@ -64,8 +66,15 @@ func explain(r requirement.Requirement) string {
 		line("obsolete", r.Untested)
 	case r.Untested != "":
 		line("untested", r.Untested)
+	case r.Binds == requirement.Author:
+		for _, rule := range lint.Rules() {
+			if slices.Contains(rule.Requirements, r.ID) {
+				line("rule", string(rule.ID)+": "+rule.Summary)
+			}
+		}
+		line("run it", "crdconform lint FILE")
 	default:
-		for _, spec := range suites.Preview(areas()) {
+		for _, spec := range suites.Preview(append(areas(), resource.Area)) {
 			if spec.Requirement == r.ID {
 				line("spec", spec.Text)
 				line("", spec.Location)
@@ -79,7 +88,10 @@ func explain(r requirement.Requirement) string {
 		}
 		line("faults", strings.Join(faults, ", "))
 		command := "crdconform run --filter "
-		if r.Binds == requirement.Webhook {
+		switch {
+		case r.ID.Area() == resource.Area.Name:
+			command = "crdconform check URL --crd FILE --filter "
+		case r.Binds == requirement.Webhook:
 			command = "crdconform check URL --filter "
 		}
 		line("run it", command+string(r.ID))

@@ -17,7 +17,7 @@ func newList(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the requirements",
-		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that no spec checks are marked: as
+		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that nothing checks are marked: as
 untested, or as obsolete where the documents do not hold any more.`,
 		Example: `  crdconform list
   crdconform list --filter webhook
@@ -99,16 +99,18 @@ func mark(r requirement.Requirement) string {
 
 // tallied counts the requirements by whether they are checked.
 func tallied(all []requirement.Requirement) string {
-	var untested, obsolete int
+	var untested, obsolete, linted int
 	for _, r := range all {
 		switch {
 		case r.Obsolete:
 			obsolete++
 		case r.Untested != "":
 			untested++
+		case r.Binds == requirement.Author:
+			linted++
 		}
 	}
-	return fmt.Sprintf("%d requirements: %d checked by a spec, %d untested with a reason, %d obsolete", len(all), len(all)-untested-obsolete, untested, obsolete)
+	return fmt.Sprintf("%d requirements: %d checked by a spec, %d by lint, %d untested with a reason, %d obsolete", len(all), len(all)-untested-obsolete-linted, linted, untested, obsolete)
 }
 
 func listMarkdown(all []requirement.Requirement) string {

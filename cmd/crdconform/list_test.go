@@ -13,8 +13,10 @@ import (
 
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/lint"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/resource"
 )
 
 // inside runs a command line in this process, for commands that only print, and returns what it prints.
@@ -34,7 +36,7 @@ func TestListAsText(t *testing.T) {
 	if len(lines) != len(all)+1 {
 		t.Fatalf("%d lines for %d requirements", len(lines), len(all))
 	}
-	var untested, obsolete int
+	var untested, obsolete, linted int
 	for i, r := range all {
 		fields := strings.Fields(lines[i])
 		if fields[0] != string(r.ID) || fields[1] != string(r.Level) || fields[2] != string(r.Binds) || !strings.HasSuffix(lines[i], "  "+mark(r)+r.Statement) {
@@ -45,11 +47,13 @@ func TestListAsText(t *testing.T) {
 			obsolete++
 		case r.Untested != "":
 			untested++
+		case r.Binds == requirement.Author:
+			linted++
 		}
 	}
-	tested := len(suites.Preview(areas()))
-	want := fmt.Sprintf("%d requirements: %d checked by a spec, %d untested with a reason, %d obsolete", len(all), tested, untested, obsolete)
-	if got := lines[len(all)]; got != want || untested == 0 || obsolete == 0 {
+	tested := len(suites.Preview(append(areas(), resource.Area)))
+	want := fmt.Sprintf("%d requirements: %d checked by a spec, %d by lint, %d untested with a reason, %d obsolete", len(all), tested, linted, untested, obsolete)
+	if got := lines[len(all)]; got != want || untested == 0 || obsolete == 0 || linted == 0 {
 		t.Errorf("it ends with %q, want %q", got, want)
 	}
 }
@@ -123,7 +127,7 @@ func TestCell(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	locations := map[requirement.ID]suites.Spec{}
-	for _, spec := range suites.Preview(areas()) {
+	for _, spec := range suites.Preview(append(areas(), resource.Area)) {
 		locations[spec.Requirement] = spec
 	}
 	for _, r := range requirement.All() {
@@ -140,6 +144,13 @@ func TestExplain(t *testing.T) {
 			want = append(want, "\nobsolete   "+r.Untested+"\n")
 		case r.Untested != "":
 			want = append(want, "\nuntested   "+r.Untested+"\n")
+		case r.Binds == requirement.Author:
+			want = append(want, "\nrun it     crdconform lint FILE\n")
+			for _, rule := range lint.Rules() {
+				if slices.Contains(rule.Requirements, r.ID) {
+					want = append(want, "\nrule       "+string(rule.ID)+": "+rule.Summary+"\n")
+				}
+			}
 		case !found:
 			t.Errorf("%s has no spec", r.ID)
 		default:
@@ -167,7 +178,7 @@ func TestExplain(t *testing.T) {
 // TestPlacesOfSpecs goes to where explain says that a spec is.
 func TestPlacesOfSpecs(t *testing.T) {
 	t.Parallel()
-	for _, spec := range suites.Preview(areas()) {
+	for _, spec := range suites.Preview(append(areas(), resource.Area)) {
 		name, number, _ := strings.Cut(spec.Location, ":")
 		n, err := strconv.Atoi(number)
 		if err != nil || filepath.IsAbs(name) {
@@ -192,7 +203,7 @@ func TestVersion(t *testing.T) {
 	if got, line := inside(t, "--version"), "crdconform "+toolVersion()+"\n"; got != line {
 		t.Errorf("--version: %q, want %q", got, line)
 	}
-	r := crdconform(t, "version")
+	r := invoke(t, "version")
 	r.exits(t, exitConforms)
 	if lines := strings.Split(r.out, "\n"); len(lines) != 4 || !strings.HasPrefix(lines[0], "crdconform ") || len(lines[0]) == len("crdconform ") || lines[1] != strings.Split(want, "\n")[1] {
 		t.Errorf("the program says %q", r.out)

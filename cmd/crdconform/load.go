@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
@@ -37,7 +38,7 @@ requests wait at once; the time for which others wait behind them is response ti
 		Args: oneURL,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l.url = args[0]
-			l.command = append([]string{"load", quoted(l.url)}, givenFlags(cmd)...)
+			l.command = append([]string{"load", crdconform.Quoted(l.url)}, givenFlags(cmd.Flags())...)
 			return l.run(cmd.Context())
 		},
 	}
@@ -54,7 +55,7 @@ requests wait at once; the time for which others wait behind them is response ti
 }
 
 func (l *loader) run(ctx context.Context) error {
-	client, objects, err := l.connect()
+	client, objects, err := l.connect() //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
 		return err
 	}

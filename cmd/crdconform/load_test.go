@@ -15,7 +15,7 @@ import (
 func loaded(t *testing.T, args func() []string) result {
 	t.Helper()
 	for range 50 {
-		r := crdconform(t, append([]string{"load"}, args()...)...)
+		r := invoke(t, append([]string{"load"}, args()...)...)
 		if l := r.report(t).Load; l == nil || l.VoidReason == "" {
 			return r
 		}
@@ -66,7 +66,7 @@ func TestLoadToleratesWhatServersDo(t *testing.T) {
 func TestVoidLoad(t *testing.T) {
 	url, ca := serve(t, webhook.Handler(), nil)
 	t.Setenv("GOMAXPROCS", "1")
-	r := crdconform(t, "load", url, "--ca-file", ca, "--rate", "100000", "--duration", "5ms")
+	r := invoke(t, "load", url, "--ca-file", ca, "--rate", "100000", "--duration", "5ms")
 	r.exits(t, exitUnjudged)
 	if report := r.report(t); report.Outcome != reports.Unjudged || report.Load == nil || report.Load.VoidReason == "" || report.Load.Late == 0 {
 		t.Errorf("got %s with %+v", report.Outcome, report.Load)

@@ -8,9 +8,13 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"golang.org/x/term"
 )
+
+// atOnce is how long after the first signal another one is taken for the same.
+const atOnce = 300 * time.Millisecond
 
 func main() {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -24,7 +28,10 @@ func main() {
 		if term.IsTerminal(int(os.Stderr.Fd())) {
 			fmt.Fprintln(os.Stderr, "crdconform: stopping; interrupt it again to stop at once, without a report and without cleaning up")
 		}
-		<-signals
+		// Some send the same signal to the process and to its group.
+		for first := time.Now(); time.Since(first) < atOnce; {
+			<-signals
+		}
 		fmt.Fprintln(os.Stderr, "crdconform: told to stop twice, so it stops without a report and without cleaning up")
 		os.Exit(exitInterrupted)
 	}()

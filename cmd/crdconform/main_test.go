@@ -28,6 +28,10 @@ import (
 var built string
 
 func TestMain(m *testing.M) {
+	if isWebhook(os.Args) {
+		runWebhook(os.Args[2], os.Args[3], os.Args[4])
+		return
+	}
 	var err error
 	if built, err = os.MkdirTemp("", "crdconform-test-"); err != nil {
 		panic(err)
@@ -93,7 +97,7 @@ func prepare(t *testing.T, dir string, args ...string) *process {
 	temporary := emptied(t)
 	// Nothing that the tests start runs for long; what hangs is to fail them. Processes outlive the context of the test,
 	// so that it can end them in the way that users do.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute)
 	p := &process{dir: dir, temporary: temporary, cmd: exec.CommandContext(ctx, path, args...)}
 	p.cmd.Dir, p.cmd.Stderr = dir, &p.err
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
@@ -161,8 +165,8 @@ func (p *process) signal(t *testing.T, s os.Signal) {
 	}
 }
 
-// crdconform runs a command line to its end.
-func crdconform(t *testing.T, args ...string) result {
+// invoke runs a command line to its end.
+func invoke(t *testing.T, args ...string) result {
 	t.Helper()
 	return start(t, args...).end()
 }

@@ -17,9 +17,11 @@ import (
 type progress struct {
 	streams
 	strict bool
-	rerun  func(requirement.ID) string
+	rerun  func(definition string, id requirement.ID) string
 	revise func(*suites.Result) // changes verdicts by what is known to fail
 
+	seed        int64
+	definition  string // that is judged; empty when there is only one way to name it
 	total, done int
 	status      bool // there is a line that changes
 }
@@ -66,8 +68,23 @@ func (p *progress) show(text string) {
 	p.status = true
 }
 
+// Note shows what goes on between the specs, where lines can change.
+func (p *progress) Note(text string) { p.show(text) }
+
+// Judging says what is judged.
+func (p *progress) Judging(url, definition string) {
+	p.definition = definition
+	if definition != "" {
+		definition = definition + " at "
+	}
+	p.say("crdconform %s: %s%s, seed %d", toolVersion(), definition, url, p.seed)
+}
+
+// Loading shows how a load test stands.
+func (p *progress) Loading(w loadgen.Workload) func(loadgen.Snapshot) { return p.load(w) }
+
 // Started notes how many specs there are.
-func (p *progress) Started(total int) { p.total = total }
+func (p *progress) Started(total int) { p.total, p.done = total, 0 }
 
 // SpecStarted shows what runs.
 func (p *progress) SpecStarted(id requirement.ID, text string) {
@@ -88,13 +105,16 @@ func (p *progress) SpecDone(r suites.Result) {
 
 // problem shows a result that counts against somebody, with what a reader needs to go on.
 func (p *progress) problem(r suites.Result) {
-	statement := ""
+	statement, why := "", ""
 	if known, found := requirement.Lookup(r.Requirement); found {
-		statement = known.Statement
+		statement, why = known.Statement, known.Why
 	}
 	p.say("%s %s: %s", p.paint(red, strings.ToUpper(r.Verdict.String())), r.Requirement, statement)
 	p.say("    %s", strings.ReplaceAll(strings.TrimSpace(reports.Visible(r.Reason)), "\n", "\n    "))
-	p.say("    %s", p.paint(dim, "again: "+p.rerun(r.Requirement)))
+	if why != "" && r.Verdict != requirement.Errored {
+		p.say("    %s", p.paint(dim, "why it matters: "+why))
+	}
+	p.say("    %s", p.paint(dim, "again: "+p.rerun(p.definition, r.Requirement)))
 }
 
 // load shows how a load test stands: each second on a terminal, elsewhere after one second and every ten from there.

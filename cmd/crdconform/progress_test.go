@@ -17,7 +17,7 @@ func shown(s streams) (*progress, *strings.Builder) {
 	s.out = &out
 	return &progress{
 		streams: s,
-		rerun:   func(id requirement.ID) string { return "crdconform run --filter " + string(id) },
+		rerun:   func(_ string, id requirement.ID) string { return "crdconform run --filter " + string(id) },
 		revise:  func(*suites.Result) {},
 	}, &out
 }
@@ -41,6 +41,15 @@ func statement(t *testing.T, id requirement.ID) string {
 	return r.Statement
 }
 
+func why(t *testing.T, id requirement.ID) string {
+	t.Helper()
+	r, found := requirement.Lookup(id)
+	if !found || r.Why == "" {
+		t.Fatalf("it is not said why %s matters", id)
+	}
+	return r.Why
+}
+
 func TestProgressInAPipe(t *testing.T) {
 	p, out := shown(streams{})
 	play(p)
@@ -49,6 +58,7 @@ func TestProgressInAPipe(t *testing.T) {
 FAILED webhook.response.kind: ` + statement(t, "webhook.response.kind") + `
     expected ` + "\uFFFD[31ma\uFFFD" + `,
     got b
+    why it matters: ` + why(t, "webhook.response.kind") + `
     again: crdconform run --filter webhook.response.kind
 `
 	if got := out.String(); got != want {
@@ -58,8 +68,8 @@ FAILED webhook.response.kind: ` + statement(t, "webhook.response.kind") + `
 
 func TestProgressOnATerminal(t *testing.T) {
 	for color, want := range map[bool]string{
-		false: "FAILED webhook.response.kind: " + statement(t, "webhook.response.kind") + "\n    expected \uFFFD[31ma\uFFFD,\n    got b\n    again: crdconform run --filter webhook.response.kind\n",
-		true:  red + "FAILED" + plain + " webhook.response.kind: " + statement(t, "webhook.response.kind") + "\n    expected \uFFFD[31ma\uFFFD,\n    got b\n    " + dim + "again: crdconform run --filter webhook.response.kind" + plain + "\n",
+		false: "FAILED webhook.response.kind: " + statement(t, "webhook.response.kind") + "\n    expected \uFFFD[31ma\uFFFD,\n    got b\n    why it matters: " + why(t, "webhook.response.kind") + "\n    again: crdconform run --filter webhook.response.kind\n",
+		true:  red + "FAILED" + plain + " webhook.response.kind: " + statement(t, "webhook.response.kind") + "\n    expected \uFFFD[31ma\uFFFD,\n    got b\n    " + dim + "why it matters: " + why(t, "webhook.response.kind") + plain + "\n    " + dim + "again: crdconform run --filter webhook.response.kind" + plain + "\n",
 	} {
 		p, out := shown(streams{terminal: true, width: 40, color: color})
 		play(p)

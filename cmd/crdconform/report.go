@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // reporting is what commands that write reports have in common.
@@ -83,6 +80,9 @@ func summarize(s streams, report *reports.Report) {
 		color = yellow
 	}
 	fmt.Fprintf(s.out, "%s, in %.1f s\n", s.paint(color, reports.Visible(report.Headline())), report.Seconds)
+	if _, more, found := strings.Cut(strings.TrimSpace(report.Error), "\n"); found { // such as the last output of a program
+		fmt.Fprintf(s.out, "    %s\n", strings.ReplaceAll(reports.Visible(more), "\n", "\n    "))
+	}
 }
 
 // notes lists what neither passed nor failed, with the reasons; a reason that many share is shown once.
@@ -91,6 +91,9 @@ func notes(s streams, report *reports.Report) {
 		byReason := map[string][]string{}
 		var order []string
 		for _, result := range report.With(v) {
+			if result.Immaterial {
+				continue // there is nothing that anybody could do about it; the reports have it
+			}
 			reason, _, _ := strings.Cut(result.Reason, "\n")
 			if byReason[reason] == nil {
 				order = append(order, reason)
@@ -108,72 +111,10 @@ func notes(s streams, report *reports.Report) {
 	}
 }
 
-// resultsOf translates the engine's results.
-func resultsOf(results []suites.Result, revise func(*suites.Result), rerun func(requirement.ID) string, curl func(dir string) string) []reports.Result {
-	translated := make([]reports.Result, 0, len(results))
-	for _, r := range results {
-		revise(&r)
-		entry, _ := requirement.Lookup(r.Requirement) // specs of unknown requirements cannot be declared
-		result := reports.Result{
-			Requirement: entry,
-			Spec:        r.Text,
-			Location:    r.Location,
-			Verdict:     r.Verdict,
-			Reason:      r.Reason,
-			Seconds:     r.Duration.Seconds(),
-			Rerun:       rerun(r.Requirement),
-			Output:      r.Output,
-		}
-		dir := path.Join("exchanges", string(r.Requirement))
-		for _, attachment := range r.Attachments {
-			result.Files = append(result.Files, reports.File{Path: path.Join(dir, attachment.Name), Data: attachment.Data})
-		}
-		if len(r.Attachments) > 0 {
-			result.Curl = curl(dir)
-		}
-		translated = append(translated, result)
-	}
-	return translated
-}
-
-// loadOf translates the summary of a load test.
-func loadOf(s loadgen.Summary) (*reports.Load, error) {
-	response, err1 := reports.NewTimes(s.Response)
-	service, err2 := reports.NewTimes(s.Service)
-	lag, err3 := reports.NewTimes(s.Lag)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	l := &reports.Load{
-		Rate: s.Workload.Rate, Duration: s.Workload.Duration.Seconds(), Batch: s.Workload.Batch,
-		ReviewVersion: s.Workload.ReviewVersion, From: s.Workload.Pair.From, To: s.Workload.Pair.To, HTTP: cmp.Or(strings.TrimSuffix(s.Protocol, ".0"), "HTTP"),
-		Seconds: s.Elapsed.Seconds(), Requests: s.Requests, Objects: s.Objects, Failed: s.Failed(),
-		RequestsPerSecond: s.RequestRate(), ObjectsPerSecond: s.ObjectRate(), BytesSent: s.BytesOut, BytesReceived: s.BytesIn,
-		Response: response, Service: service, Lag: lag,
-		Late: s.Late, LateAfter: float64(s.LateAfter().Milliseconds()), Unsent: s.Unsent, Unanswered: s.Unanswered, VoidReason: s.VoidReason(), Partial: s.Partial,
-		Errors: map[string]uint64{}, Violations: s.Violations,
-	}
-	for kind, n := range s.Errors {
-		l.Errors[string(kind)] = n
-	}
-	for _, f := range s.Findings {
-		l.FirstFindings = append(l.FirstFindings, fmt.Sprintf("request %d: %s: %s", f.Request, f.Violation.Requirement, f.Violation))
-	}
-	return l, nil
-}
-
 // toolVersion is that of the build: a tag, or what the go command makes of a commit.
 func toolVersion() string {
 	if build, ok := debug.ReadBuildInfo(); ok && build.Main.Version != "" {
 		return build.Main.Version
 	}
 	return "(devel)"
-}
-
-// quoted puts a word into single quotes for a shell if it needs them.
-func quoted(word string) string {
-	if word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@=,+") == "" {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

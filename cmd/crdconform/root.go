@@ -14,6 +14,7 @@ import (
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/resource"
 	"github.com/crdconform/crdconform/suites/storage"
 	"github.com/crdconform/crdconform/suites/versions"
 	"github.com/crdconform/crdconform/suites/webhook"
@@ -35,10 +36,13 @@ const exitCodes = `Exit codes:
   3    could not judge: no cluster, no webhook, set-up failed, or the load generator was at its limits
   130  interrupted; a partial report is written all the same`
 
-// areas is the table of contents: every chapter that there is.
+// areas returns the chapters that run checks.
 func areas() []suites.Area {
 	return []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, lifecycle.Area}
 }
+
+// checked returns the chapters that check may need.
+func checked() []suites.Area { return []suites.Area{webhook.Area, resource.Area} }
 
 // streams is where a command writes.
 type streams struct {
@@ -133,7 +137,7 @@ for every object and under load?
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newRun(s), newCheck(s), newLoad(s), newServe(s), newList(s), newExplain(s), newVersion(s))
+	root.AddCommand(newRun(s), newCheck(s), newLoad(s), newServe(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
 	return root
 }
 

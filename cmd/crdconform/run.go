@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
@@ -59,7 +60,7 @@ The load test is left out when --filter or --skip choose requirements, unless on
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r.load.given = cmd.Flags().Changed("load-rate") || cmd.Flags().Changed("load-duration") || cmd.Flags().Changed("load-batch")
-			r.command = append([]string{"run"}, givenFlags(cmd)...)
+			r.command = append([]string{"run"}, givenFlags(cmd.Flags())...)
 			return r.run(cmd.Context())
 		},
 	}
@@ -132,6 +133,10 @@ func (r *runner) workload() loadgen.Workload {
 	}
 }
 
+// objectsOfRun is how many objects are generated for each version: fewer than for a webhook of the user's, since it is the
+// API server that is checked.
+const objectsOfRun = 15
+
 // judge fills the report in. It returns why it could not judge all that it was to.
 func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) {
 	closeLog, err := logTo(filepath.Join(string(r.folder), "apiserver.log"))
@@ -150,7 +155,7 @@ func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) 
 		return err
 	}
 	defer client.Close()
-	subject := &suites.Subject{Client: client, Corpus: corpus.CronTabs("v1alpha1", "v1beta1", "v1")}
+	subject := &suites.Subject{Client: client, Corpus: corpus.CronTabs("v1alpha1", "v1beta1", "v1"), Objects: objectsOfRun} //nolint:contextcheck // definitions are validated without waiting for anything
 	if r.wantsLoad() || r.selectsChapter("webhook") {
 		report.Webhook = describe(subject)
 	}
@@ -169,7 +174,7 @@ const stopTimeout = time.Minute
 
 // conformance runs the specs on the cluster.
 func (r *runner) conformance(ctx context.Context, report *reports.Report, subject *suites.Subject) (err error) {
-	revise := func(s *suites.Result) { applyKnownFailing(s, r.known, r.knownFailing) }
+	revise := func(s *suites.Result) { crdconform.Revise(s, r.known, r.knownFailing) }
 	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: revise}
 	p.show("starting an API server")
 	// This cannot be broken off: upstream's API server ends the process when it is stopped before it is up.
@@ -198,13 +203,16 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 
 	outcome, err := suites.Run(ctx, env, areas(), p)
 	p.wipe()
-	report.Results = resultsOf(outcome.Results, revise, r.rerun, func(dir string) string { return curl(subject.Client, dir) })
+	report.Results = crdconform.Results(outcome.Results, crdconform.Translation{
+		Dir: "exchanges", Revise: revise, Client: subject.Client,
+		Again: func(id requirement.ID) string { return r.rerun("", id) },
+	})
 	report.Interrupted = outcome.Interrupted
 	return err
 }
 
 // rerun is the command that runs one spec again in the same way.
-func (r *runner) rerun(id requirement.ID) string {
+func (r *runner) rerun(_ string, id requirement.ID) string {
 	command := fmt.Sprintf("crdconform run --filter %s --seed %d", id, r.seed)
 	if r.watchCache {
 		command += " --watch-cache"
@@ -226,7 +234,7 @@ func loadTest(ctx context.Context, s streams, report *reports.Report, subject *s
 		return err
 	}
 	if summary.Requests+summary.Unanswered+summary.NotSent() > 0 {
-		report.Load, err = loadOf(summary)
+		report.Load, err = crdconform.LoadOf(summary)
 		return err
 	}
 	if !summary.Partial {
@@ -237,18 +245,18 @@ func loadTest(ctx context.Context, s streams, report *reports.Report, subject *s
 
 func describe(subject *suites.Subject) *reports.Webhook {
 	c := subject.Corpus
-	return &reports.Webhook{URL: subject.Client.Endpoint().URL, Group: c.Group, Kind: c.Kind, Versions: c.Versions}
+	kind := reports.Kind{Group: c.Group, Kind: c.Kind, Versions: c.Versions}
+	for _, version := range c.Versions {
+		kind.Samples += len(c.Objects(version))
+	}
+	return &reports.Webhook{URL: subject.Client.Endpoint().URL, Kinds: []reports.Kind{kind}}
 }
 
 // logTo sends the log of the API server to a file, so that it does not spoil the screen. It returns what ends that.
 func logTo(path string) (func() error, error) {
-	// What has the name goes, rather than what it may point to.
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the log of the API server: %w", err)
-	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	file, err := openLog(path)
 	if err != nil {
-		return nil, fmt.Errorf("the log of the API server: %w", err)
+		return nil, err
 	}
 	if err := embedded.LogTo(file); err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -258,15 +266,28 @@ func logTo(path string) (func() error, error) {
 	}, nil
 }
 
+// openLog makes a new file for the log of the API server.
+func openLog(path string) (*os.File, error) {
+	// What has the name goes, rather than what it may point to.
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the log of the API server: %w", err)
+	}
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("the log of the API server: %w", err)
+	}
+	return file, nil
+}
+
 // givenFlags returns the flags that were given, as they would be given again.
-func givenFlags(cmd *cobra.Command) []string {
+func givenFlags(flags *pflag.FlagSet) []string {
 	var given []string
-	cmd.Flags().Visit(func(f *pflag.Flag) {
+	flags.Visit(func(f *pflag.Flag) {
 		value := f.Value.String()
 		if list, ok := f.Value.(pflag.SliceValue); ok {
 			value = strings.Join(list.GetSlice(), ",")
 		}
-		given = append(given, "--"+f.Name+"="+quoted(value))
+		given = append(given, "--"+f.Name+"="+crdconform.Quoted(value))
 	})
 	return given
 }

@@ -4,15 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/resource"
 )
 
 // selection is what the flags say of which requirements to check.
@@ -39,7 +40,7 @@ func (s *selection) again(strict bool) string {
 		text += " --strict"
 	}
 	if s.knownFailing != "" {
-		text += " --known-failing " + quoted(s.knownFailing)
+		text += " --known-failing " + crdconform.Quoted(s.knownFailing)
 	}
 	return text
 }
@@ -94,7 +95,7 @@ func expand(flag string, patterns []string, tested []requirement.ID) (map[requir
 	for _, pattern := range patterns {
 		known := false
 		for _, id := range tested {
-			ok, err := matches(pattern, id)
+			ok, err := id.Matches(pattern)
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", flag, pattern, err)
 			}
@@ -110,24 +111,11 @@ func expand(flag string, patterns []string, tested []requirement.ID) (map[requir
 	return found, nil
 }
 
-// matches tells whether a pattern selects an ID: the ID itself, a beginning of it that ends before a dot, or a pattern
-// with asterisks.
-func matches(pattern string, id requirement.ID) (bool, error) {
-	if strings.ContainsAny(pattern, `*?[\`) {
-		ok, err := path.Match(pattern, string(id))
-		if err != nil {
-			return false, errors.New("the pattern is malformed; use * for any characters")
-		}
-		return ok, nil
-	}
-	return string(id) == pattern || strings.HasPrefix(string(id), pattern+"."), nil
-}
-
 // noMatch says why nothing matches a pattern: because it is not tested, or not here, or does not exist.
 func noMatch(pattern string) string {
 	var known []requirement.Requirement
 	for _, r := range requirement.All() {
-		if ok, err := matches(pattern, r.ID); ok && err == nil {
+		if ok, err := r.ID.Matches(pattern); ok && err == nil {
 			known = append(known, r)
 		}
 	}
@@ -136,6 +124,10 @@ func noMatch(pattern string) string {
 		return unknownID(pattern)
 	case len(known) == 1 && known[0].Untested != "":
 		return "it is not tested: " + known[0].Untested
+	case len(known) == 1 && known[0].Binds == requirement.Author:
+		return "it is advice on definitions; \"crdconform lint FILE\" checks it"
+	case !slices.ContainsFunc(known, func(r requirement.Requirement) bool { return r.ID.Area() != resource.Area.Name }):
+		return "this command cannot check it; \"crdconform check\" does, with your definition"
 	case slices.ContainsFunc(known, func(r requirement.Requirement) bool { return r.Untested == "" }):
 		return "this command cannot check it; \"crdconform run\" checks everything"
 	}
@@ -187,16 +179,4 @@ func (s *selection) readKnownFailing() (map[requirement.ID]string, error) {
 		known[requirement.ID(id)] = reason
 	}
 	return known, nil
-}
-
-// applyKnownFailing changes the verdict of what is known to fail. What is on the list and passes has to be taken off it.
-func applyKnownFailing(r *suites.Result, known map[requirement.ID]string, file string) {
-	reason, listed := known[r.Requirement]
-	switch {
-	case !listed:
-	case r.Verdict == requirement.Failed || r.Verdict == requirement.Tolerated:
-		r.Verdict, r.Reason = requirement.KnownFailing, reason+"\n"+r.Reason
-	case r.Verdict == requirement.Passed:
-		r.Verdict, r.Reason = requirement.Failed, fmt.Sprintf("it passes, but %s lists it as known to fail; take it off the list", file)
-	}
 }

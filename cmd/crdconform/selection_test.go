@@ -39,12 +39,12 @@ func TestMatches(t *testing.T) {
 		{"[rs]torage.*", "storage.update.rewrites", true},
 		{"STORAGE", "storage.update.rewrites", false},
 	} {
-		if got, err := matches(test.pattern, test.id); err != nil || got != test.want {
+		if got, err := test.id.Matches(test.pattern); err != nil || got != test.want {
 			t.Errorf("%q and %s: %t, %v, want %t", test.pattern, test.id, got, err, test.want)
 		}
 	}
 	for _, pattern := range []string{"[", "storage.[a", `\`, "zzz["} {
-		if _, err := matches(pattern, "storage.update.rewrites"); err == nil {
+		if _, err := requirement.ID("storage.update.rewrites").Matches(pattern); err == nil {
 			t.Errorf("%q: no error", pattern)
 		}
 	}
@@ -153,7 +153,7 @@ func untestedPattern(t *testing.T) string {
 		for n := range r.ID {
 			pattern := string(r.ID[:n]) + "*"
 			selected := slices.DeleteFunc(requirement.All(), func(r requirement.Requirement) bool {
-				ok, err := matches(pattern, r.ID)
+				ok, err := r.ID.Matches(pattern)
 				return err != nil || !ok
 			})
 			if len(selected) > 1 && !slices.ContainsFunc(selected, func(r requirement.Requirement) bool { return r.Untested == "" }) {
@@ -213,31 +213,5 @@ func TestReadKnownFailing(t *testing.T) {
 	}
 	if _, err := (&selection{knownFailing: filepath.Join(t.TempDir(), "missing.txt")}).readKnownFailing(); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("without a file where one should be: %v", err)
-	}
-}
-
-func TestApplyKnownFailing(t *testing.T) {
-	known := map[requirement.ID]string{"webhook.response.uid": "issue 12"}
-	passes := "it passes, but known.txt lists it as known to fail; take it off the list"
-	for _, test := range []struct {
-		id     requirement.ID
-		before requirement.Verdict
-		after  requirement.Verdict
-		reason string
-	}{
-		{"webhook.response.uid", requirement.Failed, requirement.KnownFailing, "issue 12\nwas"},
-		{"webhook.response.uid", requirement.Tolerated, requirement.KnownFailing, "issue 12\nwas"},
-		{"webhook.response.uid", requirement.Passed, requirement.Failed, passes},
-		{"webhook.response.uid", requirement.NotApplicable, requirement.NotApplicable, "was"},
-		{"webhook.response.uid", requirement.Errored, requirement.Errored, "was"},
-		{"webhook.response.uid", requirement.Unknown, requirement.Unknown, "was"},
-		{"webhook.response.kind", requirement.Failed, requirement.Failed, "was"},
-		{"webhook.response.kind", requirement.Passed, requirement.Passed, "was"},
-	} {
-		r := suites.Result{Requirement: test.id, Verdict: test.before, Reason: "was"}
-		applyKnownFailing(&r, known, "known.txt")
-		if r.Verdict != test.after || r.Reason != test.reason {
-			t.Errorf("%s, %s: %s, %q, want %s, %q", test.id, test.before, r.Verdict, r.Reason, test.after, test.reason)
-		}
 	}
 }

@@ -46,12 +46,12 @@ func TestServeThatCannotBegin(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	r := crdconform(t, "serve", "--address", taken.Addr().String())
+	r := invoke(t, "serve", "--address", taken.Addr().String())
 	r.exits(t, exitUnjudged)
 	if !strings.HasPrefix(r.err, "crdconform: ") || !strings.HasSuffix(r.err, taken.Addr().String()+": bind: address already in use; give another host and port by --address\n") {
 		t.Errorf("with a port that is taken it says %q", r.err)
 	}
-	r = crdconform(t, "serve", "--address", "127.0.0.1:0", "--ca-out", "missing/ca.crt")
+	r = invoke(t, "serve", "--address", "127.0.0.1:0", "--ca-out", "missing/ca.crt")
 	r.exits(t, exitUsage)
 	if !strings.HasPrefix(r.err, "crdconform: --ca-out: open missing/ca.crt: no such file or directory\n") || r.out != "" {
 		t.Errorf("with a folder that is missing it says %q and %q", r.err, r.out)

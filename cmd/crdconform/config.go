@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/config"
+)
+
+func newConfig(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the configuration that is in force, or the schema of its file",
+		Long: `config shows what crdconform.yaml amounts to. The file says what to check; "crdconform init" writes one from your definitions.
+What it does not say is as by default.`,
+		Example: `  crdconform config view
+  crdconform config schema`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+			if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+				text += "; did you mean " + strings.Join(meant, ", ") + "?"
+			}
+			return errors.New(text)
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SuggestionsMinimumDistance = 2 // what cobra sets for the root only
+	cmd.AddCommand(newConfigView(s), newConfigSchema(s))
+	return cmd
+}
+
+func newConfigView(s streams) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use:   "view",
+		Short: "Show the configuration that is in force, and where each value comes from",
+		Long: `view prints the whole configuration as YAML. A comment on each line says where the value comes from: a line of the file, or
+the defaults. What it prints is a configuration itself. A file with mistakes is not shown; all of them are told, with lines.`,
+		Example: `  crdconform config view
+  crdconform config view --config deploy/crdconform.yaml`,
+		Args: noArguments,
+		RunE: func(*cobra.Command, []string) error {
+			c, err := readConfig(file)
+			if err != nil {
+				return err
+			}
+			text := c.View()
+			if file == "" && c.Origin("kind") == "default" {
+				text = "# There is no " + config.FileName + " here; \"crdconform init CRD...\" writes one.\n" + text
+			}
+			return write(s.out, text)
+		},
+	}
+	bindConfig(cmd, &file)
+	return cmd
+}
+
+func newConfigSchema(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "Print the JSON schema of the configuration file",
+		Long: `schema prints the JSON schema of crdconform.yaml, draft 2020-12, for editors that complete keys and mark mistakes. Files that
+"crdconform init" writes name it in their first line.`,
+		Example: `  crdconform config schema > crdconform.schema.json`,
+		Args:    noArguments,
+		RunE:    func(*cobra.Command, []string) error { return write(s.out, string(config.Schema())) },
+	}
+}
+
+// bindConfig adds the flag --config to a command.
+func bindConfig(cmd *cobra.Command, file *string) {
+	cmd.Flags().StringVar(file, "config", "", "configuration file; "+config.FileName+" of this folder when missing, if there is one")
+	// It fails for flags that do not exist only.
+	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
+}
+
+// readConfig reads the configuration file that --config names. Without a name, it reads crdconform.yaml of the folder that the
+// command runs in; when that is not there, the defaults are in force.
+func readConfig(file string) (config.Config, error) {
+	if file != "" {
+		return config.Read(file)
+	}
+	c, err := config.Read(config.FileName)
+	if errors.Is(err, fs.ErrNotExist) {
+		return config.Default(), nil
+	}
+	return c, err
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/config"
+)
+
+// initializer is the command init.
+type initializer struct {
+	streams
+	output string
+	force  bool
+}
+
+func newInit(s streams) *cobra.Command {
+	i := &initializer{streams: s}
+	cmd := &cobra.Command{
+		Use:   "init CRD...",
+		Short: "Write a configuration file for your definitions",
+		Long: `init writes crdconform.yaml for the CustomResourceDefinitions in files, folders or patterns. It guesses where the webhook is
+from spec.conversion, and says in comments what else can be written. It leaves a file alone that is there already.`,
+		Example: `  crdconform init config/crd/bases
+  crdconform init widgets.yaml gadgets.yaml --output deploy/crdconform.yaml
+  crdconform init 'crds/*.yaml' --output -`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("init wants the files or folders with your CustomResourceDefinitions, such as config/crd/bases, and got none")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return i.run(args) },
+	}
+	cmd.Flags().StringVarP(&i.output, "output", "o", config.FileName, "file to write; - for the standard output")
+	cmd.Flags().BoolVar(&i.force, "force", false, "write over a file that is there already")
+	return cmd
+}
+
+func (i *initializer) run(names []string) error {
+	var files []config.File
+	for _, name := range names {
+		found, err := i.files(name)
+		if err != nil {
+			return err
+		}
+		files = append(files, found...)
+	}
+	text, err := config.Init(files)
+	if err != nil {
+		return err
+	}
+	if i.output == "-" {
+		return write(i.out, string(text))
+	}
+	if err := i.save(text); err != nil {
+		return err
+	}
+	return write(i.out, fmt.Sprintf("crdconform: wrote %s; look through it, then run \"crdconform check\"\n", i.output))
+}
+
+// files reads the files that an argument stands for.
+func (i *initializer) files(name string) ([]config.File, error) {
+	if name == "" {
+		return nil, errors.New("the name of a file is empty; give one, such as config/crd/bases")
+	}
+	entry, err := i.entry(name)
+	if err != nil {
+		return nil, unjudged(err)
+	}
+	found, err := config.Expand(name)
+	if err != nil {
+		return nil, err
+	}
+	var files []config.File
+	for _, one := range found {
+		data, err := os.ReadFile(one)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, config.File{Name: one, Entry: entry, Data: data})
+	}
+	return files, nil
+}
+
+// entry returns how the configuration names a file: relative to the folder that it is written to.
+func (i *initializer) entry(name string) (string, error) {
+	if filepath.IsAbs(name) || i.output == "-" {
+		return name, nil
+	}
+	from, err := filepath.Abs(filepath.Dir(i.output))
+	if err != nil {
+		return "", err
+	}
+	to, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	entry, err := filepath.Rel(from, to)
+	return filepath.ToSlash(entry), err
+}
+
+// save writes the file. Unless it is told to, it does not touch one that is there.
+func (i *initializer) save(text []byte) error {
+	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if i.force {
+		how = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	file, err := os.OpenFile(i.output, how, 0o644)
+	if info, statErr := os.Stat(i.output); err != nil && statErr == nil && info.IsDir() {
+		return fmt.Errorf("--output %s: it is a folder; give a file, such as %s", i.output, filepath.Join(i.output, config.FileName))
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is there already; give --force to write over it, or --output to write elsewhere", i.output)
+	}
+	if err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	_, err = file.Write(text)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return unjudged(fmt.Errorf("output: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,280 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/lint"
+	"github.com/crdconform/crdconform/reports"
+)
+
+// standardInput is what stands for it among files.
+const standardInput = "-"
+
+// linting is what the flags of lint say.
+type linting struct {
+	old, disabled  []string
+	format, output string
+	strict, rules  bool
+}
+
+func newLint(s streams) *cobra.Command {
+	var l linting
+	cmd := &cobra.Command{
+		Use:   "lint FILE...",
+		Short: "Find what is wrong with definitions, by their files alone",
+		Long: `lint reads CustomResourceDefinitions from files and says what API servers will refuse, what loses data, and what will hurt
+later; it needs no cluster and no webhook. A FILE is YAML or JSON, a pattern such as crds/*.yaml, a directory, or - for the
+standard input. Of a directory, the .yaml, .yml and .json files are read that have definitions, in those below it too.
+
+With --old, the definitions are also compared with the ones that they are to replace. Give the output of "kubectl get crd
+NAME -o yaml" there: its status says at which versions there may be objects.
+
+The exit code is 0 when there is no error, 1 when there is one, or a warning with --strict, and 2 when a file cannot be
+read or no definition is in any.`,
+		Example: `  crdconform lint config/crd
+  crdconform lint --old installed.yaml new.yaml
+  crdconform lint --format sarif --output lint.sarif crds/*.yaml
+  kustomize build config/default | crdconform lint -
+  crdconform lint --rules`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if l.rules != (len(args) == 0) {
+				return fmt.Errorf("lint wants files with definitions, or --rules alone, and got %d files; write - for the standard input", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if l.rules {
+				return l.listRules(s)
+			}
+			return l.run(cmd, s, args)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVar(&l.old, "old", nil, "files with the definitions that are to be replaced, to compare with")
+	flags.StringSliceVar(&l.disabled, "disable", nil, "leave out the findings of these rules")
+	flags.StringVar(&l.format, "format", "text", "form: text, json or sarif")
+	flags.StringVarP(&l.output, "output", "o", "", "file to write to, instead of the standard output")
+	flags.BoolVar(&l.strict, "strict", false, "let warnings count as errors do")
+	flags.BoolVar(&l.rules, "rules", false, "list the rules, as text or JSON, and check nothing")
+	// It fails for flags that do not exist only.
+	_ = cmd.RegisterFlagCompletionFunc("disable", completeRule)
+	return cmd
+}
+
+func completeRule(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	var ids []cobra.Completion
+	for _, rule := range lint.Rules() {
+		if strings.HasPrefix(string(rule.ID), begun) {
+			ids = append(ids, cobra.CompletionWithDesc(string(rule.ID), rule.Summary))
+		}
+	}
+	return ids, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
+	if !slices.Contains([]string{"text", "json", "sarif"}, l.format) {
+		return fmt.Errorf("--format %s: there is no such form; use text, json or sarif", l.format)
+	}
+	options := lint.Options{}
+	for _, id := range l.disabled {
+		if _, found := lint.Lookup(lint.RuleID(id)); !found {
+			return fmt.Errorf("--disable %s: %s", id, lint.Meant(id))
+		}
+		options.Disabled = append(options.Disabled, lint.RuleID(id))
+	}
+	files, err := readFiles(args, cmd.InOrStdin())
+	if err != nil {
+		return err
+	}
+	if options.Old, err = readFiles(l.old, cmd.InOrStdin()); err != nil {
+		return fmt.Errorf("--old: %w", err)
+	}
+	report, err := lint.Check(cmd.Context(), files, options)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := l.render(&b, s, report, len(files)); err != nil {
+		return unjudged(err)
+	}
+	if err := l.write(s, b.String()); err != nil {
+		return err
+	}
+	if report.Count(lint.Error) > 0 || l.strict && report.Count(lint.Warning) > 0 {
+		return &exitError{code: exitViolates}
+	}
+	return nil
+}
+
+// write writes to the file that was asked for, or else to the standard output.
+func (l *linting) write(s streams, text string) error {
+	if l.output == "" {
+		return write(s.out, text)
+	}
+	if err := os.WriteFile(l.output, []byte(text), 0o644); err != nil {
+		return fmt.Errorf("--output: %w", err)
+	}
+	return nil
+}
+
+func (l *linting) render(w io.Writer, s streams, report *lint.Report, files int) error {
+	switch l.format {
+	case "json":
+		return report.JSON(w)
+	case "sarif":
+		return report.SARIF(w, toolVersion())
+	}
+	if l.output != "" {
+		s.color = false
+	}
+	colors := map[lint.Level]string{lint.Error: red, lint.Warning: yellow, lint.Note: dim}
+	for _, f := range report.Findings {
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", reports.Visible(f.File), f.Line, f.Column, s.paint(colors[f.Level], string(f.Level)), reports.Visible(f.Message), f.Rule)
+	}
+	summary := fmt.Sprintf("%s in %s: %s, %s, %s", count(report.Definitions, "definition"), count(files, "file"),
+		count(report.Count(lint.Error), "error"), count(report.Count(lint.Warning), "warning"), count(report.Count(lint.Note), "note"))
+	_, err := fmt.Fprintln(w, summary)
+	return err
+}
+
+func count(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}
+
+func (l *linting) listRules(s streams) error {
+	var b bytes.Buffer
+	switch l.format {
+	case "json":
+		encoder := json.NewEncoder(&b)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(lint.Rules()); err != nil {
+			return unjudged(err)
+		}
+	case "text":
+		for _, rule := range lint.Rules() {
+			fmt.Fprintf(&b, "%-28s  %-7s  %s\n", rule.ID, rule.Level, rule.Summary)
+		}
+	default:
+		return fmt.Errorf("--format %s: rules are listed as text or json", l.format)
+	}
+	return l.write(s, b.String())
+}
+
+// readFiles reads what the arguments name: files, patterns, directories and the standard input.
+func readFiles(args []string, input io.Reader) ([]lint.File, error) {
+	var files []lint.File
+	for _, arg := range args {
+		if arg == standardInput {
+			data, err := io.ReadAll(input)
+			if err != nil {
+				return nil, fmt.Errorf("standard input: %w", err)
+			}
+			files = append(files, lint.File{Name: "stdin", Data: data})
+			continue
+		}
+		names, err := expandPattern(arg)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range names {
+			more, err := readPath(name)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, more...)
+		}
+	}
+	return unique(files), nil
+}
+
+// unique leaves out files that were named twice.
+func unique(files []lint.File) []lint.File {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(files, func(f lint.File) bool {
+		again := seen[f.Name]
+		seen[f.Name] = true
+		return again
+	})
+}
+
+// expandPattern returns the files that match a pattern, or the argument itself if it is the name of one.
+func expandPattern(arg string) ([]string, error) {
+	if _, err := os.Lstat(arg); err == nil || !strings.ContainsAny(arg, "*?[") {
+		return []string{arg}, nil
+	}
+	names, err := filepath.Glob(arg)
+	if err != nil {
+		return nil, fmt.Errorf("%s: the pattern is malformed; use * for any characters", arg)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s: no file matches the pattern", arg)
+	}
+	return names, nil
+}
+
+func readPath(name string) ([]lint.File, error) {
+	info, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: there is no such file", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !info.IsDir() {
+		data, unread := os.ReadFile(name)
+		return []lint.File{{Name: displayed(name), Data: data}}, unread
+	}
+	var files []lint.File
+	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir() && path != name && strings.HasPrefix(entry.Name(), "."):
+			return filepath.SkipDir
+		case entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
+			return nil
+		}
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a link that leads nowhere
+		}
+		if bytes.Contains(data, []byte("CustomResourceDefinition")) {
+			files = append(files, lint.File{Name: displayed(path), Data: data})
+		}
+		return err
+	})
+	if err == nil && len(files) == 0 {
+		return nil, fmt.Errorf("%s: no .yaml, .yml or .json file below it has a CustomResourceDefinition", name)
+	}
+	return files, err
+}
+
+// displayed is the name of a file relative to the working directory, if it is below that.
+func displayed(name string) string {
+	if !filepath.IsAbs(name) {
+		return filepath.ToSlash(filepath.Clean(name))
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		return name
+	}
+	if relative, err := filepath.Rel(here, name); err == nil && filepath.IsLocal(relative) {
+		return filepath.ToSlash(relative)
+	}
+	return name
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/fixtures/webhook"
+)
+
+// isWebhook tells whether this executable is to be a webhook program: "webhook MODE PORT CERTS".
+func isWebhook(args []string) bool { return len(args) == 5 && args[1] == "webhook" }
+
+// runWebhook is the webhook program in one of its modes.
+func runWebhook(mode, port, certs string) {
+	fmt.Fprintln(os.Stderr, "mode", mode)
+	handler := webhook.Handler()
+	switch mode {
+	case "ends":
+		os.Exit(3) //nolint:forbidigo // it is a program of its own
+	case "never":
+		select {}
+	case "daemon":
+		self := exec.CommandContext(context.Background(), os.Args[0], "webhook", "serve", port, certs)
+		self.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+		if err := self.Start(); err != nil {
+			panic(err)
+		}
+		return
+	case "crashes":
+		handler = after(50, handler, func() {
+			fmt.Fprintln(os.Stderr, "out of cheese")
+			os.Exit(7) //nolint:forbidigo // it is a program of its own
+		})
+	case "leaks":
+		handler = leaking(handler)
+	case "slow":
+		handler = delayed(300 * time.Millisecond)
+	case "impure":
+		handler = webhook.Changing(func(object map[string]any) {
+			meta, _ := object["metadata"].(map[string]any)
+			annotations, _ := meta["annotations"].(map[string]any)
+			if annotations == nil {
+				annotations = map[string]any{}
+			}
+			annotations["example.com/converted"] = fmt.Sprintf("%020d", rand.Uint64()) // of one length, or else it grows
+			meta["annotations"] = annotations
+		})
+	}
+	fmt.Fprintln(os.Stderr, http.ListenAndServeTLS("127.0.0.1:"+port, filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key"), handler))
+}
+
+// after does something in the place of an answer, once a number of requests were answered.
+func after(good int64, handler http.Handler, do func()) http.Handler {
+	var seen atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen.Add(1) > good {
+			do()
+		}
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// leaking keeps 64 KiB for each request for good.
+func leaking(handler http.Handler) http.Handler {
+	kept := make(chan []byte, 1<<20)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		more := make([]byte, 64<<10)
+		for i := range more {
+			more[i] = byte(i)
+		}
+		kept <- more
+		handler.ServeHTTP(w, r)
+	})
+}
+
+// delayed answers each request after a pause.
+func delayed(pause time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(pause):
+			webhook.Handler().ServeHTTP(w, r)
+		case <-r.Context().Done():
+		}
+	})
+}
+
+// webhookProgram returns the arguments that have check start this executable in a mode.
+func webhookProgram(t *testing.T, mode string) []string {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []string{"--", self, "webhook", mode, "{port}", "{certs}"}
+}
+
+// gone fails the test unless no process has the directory for temporary files in its environment any more.
+func gone(t *testing.T, temporary string) {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		// Processes end while they are looked at, and others cannot be looked at.
+		if environment, err := os.ReadFile(file); err == nil && bytes.Contains(environment, []byte("TMPDIR="+temporary+"\x00")) {
+			t.Errorf("%s still runs", filepath.Dir(file))
+		}
+	}
+}
