@@ -43,13 +43,15 @@ bench: ## Measure what the project claims, and fail where a claim does not hold
 	$(GO) test -run '^$$' -bench Claims -benchtime 1x -timeout 30m -v ./cmd/crdconform
 
 .PHONY: fuzz
-fuzz: ## Fuzz the judge and the reference converter for FUZZTIME each (30s)
-	$(GO) test -run '^$$' -fuzz FuzzJudge -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./contract
-	$(GO) test -run '^$$' -fuzz FuzzRoundTrip -fuzztime $(FUZZTIME) -fuzzminimizetime 10x ./fixtures/webhook
+fuzz: ## Fuzz everything that has a fuzz test, each for FUZZTIME (30s)
+	@grep -rn '^func Fuzz' --include='*_test.go' . | sed -E 's,^\./(.*)/[^/]*:[0-9]+:func (Fuzz[A-Za-z]+)\(.*,\1 \2,' | sort | while read -r package name; do \
+		echo "$$package: $$name"; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "./$$package" < /dev/null || exit 1; \
+	done
 
 .PHONY: generate
-generate: ## Write again what is generated: requirement/ids.go and docs/requirements.md
-	$(GO) generate ./requirement
+generate: ## Write again what is generated: requirement/ids.go, docs/requirements.md, config/schema.json
+	$(GO) generate ./requirement ./config
 	$(GO) run ./cmd/crdconform list --output markdown > docs/requirements.md.new
 	mv docs/requirements.md.new docs/requirements.md
 
