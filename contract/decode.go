@@ -66,7 +66,7 @@ func oddNames(body []byte) bool {
 		case '}', ']':
 			depth--
 		case '"':
-			end := stringEnd(body, at)
+			end := quoteAt(body, at)
 			if name := body[at+1 : end]; depth == 1 && odd(name) {
 				return true
 			}
@@ -85,8 +85,8 @@ func odd(name []byte) bool {
 	return bytes.IndexByte(name, '\\') >= 0
 }
 
-// stringEnd returns the place of the quote that ends a string, given that of the one that begins it.
-func stringEnd(raw []byte, at int) int {
+// quoteAt returns the place of the quote that ends a string, given that of the one that begins it.
+func quoteAt(raw []byte, at int) int {
 	for at++; at < len(raw) && raw[at] != '"'; at++ {
 		if raw[at] == '\\' {
 			at++

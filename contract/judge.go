@@ -64,11 +64,7 @@ func (r Request) JudgeFailure(response Response) (Judgement, bool) {
 
 // envelope judges all that does not depend on the outcome of the conversion. It returns nil when it had to stop.
 func (r Request) envelope(j *Judgement, response Response) *apiextensionsv1.ConversionResponse {
-	if response.Err != nil {
-		noResponse(j, response)
-		return nil
-	}
-	if !httpStatus(j, response) || !contentType(j, response.ContentType) {
+	if !arrived(j, response) {
 		return nil
 	}
 	review := r.review(j, response.Body)
@@ -80,9 +76,23 @@ func (r Request) envelope(j *Judgement, response Response) *apiextensionsv1.Conv
 		return nil
 	}
 	if review.Request != nil {
-		j.add(requirement.WebhookResponseLean, Tolerated, -1, "request", "nothing", fmt.Sprintf("a request again, with %d objects", len(review.Request.Objects)))
+		lean(j, len(review.Request.Objects))
 	}
 	return review.Response
+}
+
+// arrived judges all but the body and tells whether an API server reads that.
+func arrived(j *Judgement, response Response) bool {
+	if response.Err != nil {
+		noResponse(j, response)
+		return false
+	}
+	return httpStatus(j, response) && contentType(j, response.ContentType)
+}
+
+// lean notes that there is a request in a response.
+func lean(j *Judgement, objects int) {
+	j.add(requirement.WebhookResponseLean, Tolerated, -1, "request", "nothing", fmt.Sprintf("a request again, with %d objects", objects))
 }
 
 // named judges kind and apiVersion of the ConversionReview and tells whether an API server reads on. For v1beta1 it
@@ -124,10 +134,11 @@ func noResponse(j *Judgement, response Response) {
 func httpStatus(j *Judgement, response Response) bool {
 	const id, path, want = requirement.WebhookResponseHTTPStatus, "HTTP status", "200"
 	status, detours := response.Status, detours(response)
+	if status == 200 && detours == "" {
+		return true
+	}
 	actual := strconv.Itoa(status) + detours
 	switch {
-	case status == 200 && detours == "":
-		return true
 	case status >= 200 && status <= 206 && status != 204:
 		j.add(id, Tolerated, -1, path, want, actual)
 		return true
@@ -152,6 +163,9 @@ func detours(response Response) string {
 // contentType judges the content type and tells whether an API server reads on: it does unless it cannot parse it.
 func contentType(j *Judgement, value string) bool {
 	const id, path, want = requirement.WebhookResponseContentType, "Content-Type", "application/json"
+	if value == want {
+		return true
+	}
 	media, _, err := mime.ParseMediaType(value)
 	switch {
 	case value == "":

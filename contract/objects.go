@@ -46,16 +46,19 @@ func (o *object) parseMetadata() {
 	}
 }
 
+// fewDigits is a number of digits with which no number without an exponent is too large.
+const fewDigits = 300
+
 // decodable fails for numbers that are too large for an API server. The rest of an object that was parsed it can decode.
 func decodable(raw []byte) error {
 	for at := 0; at < len(raw); at++ {
 		switch c := raw[at]; {
 		case c == '"':
-			at = stringEnd(raw, at)
+			at = quoteAt(raw, at)
 		case c >= '0' && c <= '9':
 			number := raw[at : at+numberLength(raw[at:])]
 			at += len(number) - 1
-			if len(number) < 300 && !bytes.ContainsAny(number, "eE") {
+			if len(number) < fewDigits && !bytes.ContainsAny(number, "eE") {
 				continue
 			}
 			if _, err := strconv.ParseFloat(string(number), 64); err != nil {

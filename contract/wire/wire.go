@@ -3,7 +3,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -52,7 +51,9 @@ type Endpoint struct {
 // Client sends requests to one webhook. It is safe for use by many goroutines.
 type Client struct {
 	endpoint  Endpoint
-	target    string        // where requests go: URL with the timeout and, in place of its host, the server name
+	url       *url.URL      // where requests go: that of the endpoint with the timeout and, in place of its host, the server name
+	target    string        // the same
+	header    http.Header   // of requests; shared by all, so it must not be changed
 	address   string        // host:port to connect to
 	limit     int64         // on the size of a response
 	patience  time.Duration // of Reach
@@ -84,12 +85,13 @@ func Connect(e Endpoint) (*Client, error) {
 		port = "443"
 	}
 	c := &Client{endpoint: e, address: net.JoinHostPort(u.Hostname(), port), limit: maxResponse, patience: min(e.Timeout, reachTimeout)}
+	u.Host = strings.TrimSuffix(u.Host, ":") // or it would be another host than that which net/http asks
 	if e.ServerName != "" {
 		u.Host = net.JoinHostPort(e.ServerName, port)
 	}
 	// API servers tidy the path up: a slash at its end is lost.
 	u.Path, u.RawPath, u.RawQuery = path.Join("/", u.Path), "", timeoutQuery
-	c.target = u.String()
+	c.url, c.target, c.header = u, u.String(), Header()
 	c.config = &tls.Config{RootCAs: roots, ServerName: e.ServerName, MinVersion: tls.VersionTLS12, GetClientCertificate: c.identify}
 	c.config.NextProtos = []string{"http/1.1"}
 	if e.HTTP2 {
@@ -201,10 +203,19 @@ func (c *Client) URL() string { return c.target }
 // error, for the judge. Only when the context ended before the response was there, there is nothing to judge: then the
 // response is marked as Interrupted.
 func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
+	return c.SendInto(ctx, nil, body)
+}
+
+// SendInto does as Send does, for programs that send a lot. The body of the request is made of parts, as of what is before the
+// uid, the uid, and what is after it. They may be part of any number of requests, but must not be changed: now and then one is
+// still being read when the response is there. The body of the response is read into the memory of into, or into larger memory
+// if that is too small, so it has gone when the caller uses that again.
+func (c *Client) SendInto(ctx context.Context, into []byte, parts ...[]byte) contract.Response {
 	within, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
 	defer cancel()
+	body := newPayload(parts)
 	for attempt := 1; ; attempt++ {
-		answer, pause, again := c.exchange(within, http.MethodPost, Header(), body, attempt <= maxRetries)
+		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, attempt <= maxRetries)
 		if again {
 			if answer.Err = wait(within, pause); answer.Err == nil {
 				continue
@@ -222,9 +233,9 @@ func (c *Client) SendRaw(ctx context.Context, method string, header http.Header,
 	within, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
 	defer cancel()
 	if header == nil {
-		header = Header()
+		header = c.header
 	}
-	answer, _, _ := c.exchange(within, method, header, body, false)
+	answer, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), nil, false)
 	answer.Attempts = 1
 	return c.outcome(ctx, answer)
 }
@@ -241,15 +252,10 @@ func (c *Client) outcome(ctx context.Context, answer contract.Response) contract
 	return answer
 }
 
-// exchange sends one request. When the webhook wants to be asked again, and may be, it returns true and the time to wait
-// before that.
-func (c *Client) exchange(ctx context.Context, method string, header http.Header, body []byte, again bool) (contract.Response, time.Duration, bool) {
-	request, err := http.NewRequestWithContext(ctx, method, c.target, bytes.NewReader(body))
-	if err != nil {
-		return contract.Response{Err: err}, 0, false
-	}
-	request.Header = header
-	response, err := c.http.Do(request)
+// exchange sends one request, and reads the body of the response into the memory of into. When the webhook wants to be asked
+// again, and may be, it returns true and the time to wait before that.
+func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, into []byte, again bool) (contract.Response, time.Duration, bool) {
+	response, err := c.http.Do(c.request(ctx, method, header, body))
 	if response == nil {
 		return contract.Response{Err: err, RedirectedTo: c.elsewhere(err)}, 0, false
 	}
@@ -267,10 +273,7 @@ func (c *Client) exchange(ctx context.Context, method string, header http.Header
 		io.CopyN(io.Discard, response.Body, 2<<10) //nolint:errcheck // it only keeps the connection for the next attempt
 		return answer, pause, true
 	}
-	answer.Body, answer.Err = io.ReadAll(io.LimitReader(response.Body, c.limit+1))
-	if answer.Err == nil && int64(len(answer.Body)) > c.limit {
-		answer.Err = fmt.Errorf("the response is longer than %d MiB", c.limit>>20)
-	}
+	answer.Body, answer.Err = readAll(response, into, c.limit)
 	return answer, 0, false
 }
 

@@ -53,22 +53,22 @@ func connect(t *testing.T, e Endpoint) *Client {
 }
 
 // serve serves a handler under a certificate for the names.
-func serve(t *testing.T, authority *pki.Authority, handler http.HandlerFunc, names ...string) string {
-	t.Helper()
+func serve(tb testing.TB, authority *pki.Authority, handler http.HandlerFunc, names ...string) string {
+	tb.Helper()
 	pair, err := authority.Server(names...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	certificate, err := pair.TLS()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(handler)
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	server.EnableHTTP2 = true
 	server.Config.ErrorLog = nil
 	server.StartTLS()
-	t.Cleanup(server.Close)
+	tb.Cleanup(server.Close)
 	return server.URL
 }
 

@@ -1,0 +1,337 @@
+package contract
+
+import (
+	"bytes"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	kjson "sigs.k8s.io/json"
+)
+
+// scan goes through the body of a response to a repeated request once, and judges what is usual. It has to be certain of what
+// Request.Judge would say, and gives up where it is not. It is certain because:
+//
+//   - All of the body is JSON by the functions of syntax.go, so API servers decode it as JSON.
+//   - Of the review, its request and its response every member is known, there once at most, and of the type that API servers
+//     want. So it does not matter here that they take the last of several, and that they look for kind and apiVersion in any
+//     case. What is compared is compared as it is spelled: other spellings of the same are unusual.
+//   - The kind and apiVersion are right, the uid is that of the request, the conversion succeeded, and there are as many
+//     objects as in the request.
+//   - Request.Judge judges each object at its own place if the order was kept, and takes it for kept if each object has the
+//     identity of the one at its place in the request. An object with the metadata of the request has; of others it is looked
+//     at. What is to be said of an object follows then from its bytes and from the object of the request, and nothing else. So
+//     an object that is in the sample is judged as it was there. What there is against metadata follows from the metadata in
+//     the same way.
+//   - There is nothing against an object that has the desired apiVersion, the kind of the request, and metadata against which
+//     there is nothing. If it has one of them twice, that holds for both. All other objects, and those with a name that may be
+//     one of these in another spelling, are judged by the functions that Request.Judge has for it.
+//
+// Values are recognised by the bytes that come next. That is enough for strings, arrays and objects: where they end does not
+// depend on what follows.
+type scan struct {
+	p     *Repeated
+	uid   string
+	body  []byte
+	known *sample // nil when there is none
+
+	at  int  // how far it got
+	bad bool // whether it gave up
+
+	seen       member // of the review, its request and its response
+	echo       bool   // whether the review has a request
+	echoed     int    // objects in that
+	result     span
+	message    string
+	count      int // converted objects
+	violations []Violation
+
+	misses int64   // for what was not in the sample
+	record bool    // whether to take another sample
+	places []place // of the objects, if so
+}
+
+// member is a set of members of JSON objects.
+type member uint
+
+const (
+	reviewKind member = 1 << iota
+	reviewAPIVersion
+	reviewRequest
+	reviewResponse
+	requestUID
+	requestDesired
+	requestObjects
+	responseUID
+	responseResult
+	responseObjects
+
+	required = reviewKind | reviewAPIVersion | reviewResponse | responseUID | responseResult
+)
+
+const (
+	objectAPIVersion member = 1 << iota
+	objectKind
+	objectMetadata
+)
+
+// place is where an object is in the body, and what there is against it.
+type place struct {
+	object     span
+	metadata   span // in the object; empty if there is, or may be, something against it
+	violations []Violation
+}
+
+// whole goes through the body. It returns false if it gave up.
+func (s *scan) whole() bool {
+	s.at = spaceEnd(s.body, 0)
+	for more := s.begins('{', '}'); more; more = s.goesOn('}') {
+		switch string(s.name()) {
+		case "kind":
+			s.once(reviewKind, s.takes(`"`+kind+`"`))
+		case "apiVersion":
+			s.once(reviewAPIVersion, s.takes(s.p.version))
+		case "request":
+			s.once(reviewRequest, s.takes("null") || s.request())
+		case "response":
+			s.once(reviewResponse, s.response())
+		default:
+			s.bad = true
+		}
+	}
+	return !s.bad && s.seen&required == required && s.count == len(s.p.wanted) && spaceEnd(s.body, s.at) == len(s.body)
+}
+
+// request goes through the request that a response should not have.
+func (s *scan) request() bool {
+	s.echo = true
+	for more := s.begins('{', '}'); more; more = s.goesOn('}') {
+		switch string(s.name()) {
+		case "uid":
+			s.once(requestUID, s.text())
+		case "desiredAPIVersion":
+			s.once(requestDesired, s.text())
+		case "objects":
+			s.once(requestObjects, s.takes("null") || s.echoes())
+		default:
+			s.bad = true
+		}
+	}
+	return !s.bad
+}
+
+func (s *scan) echoes() bool {
+	for more := s.begins('[', ']'); more; more = s.goesOn(']') {
+		s.echoed++
+		s.value()
+	}
+	return !s.bad
+}
+
+func (s *scan) response() bool {
+	for more := s.begins('{', '}'); more; more = s.goesOn('}') {
+		switch string(s.name()) {
+		case "uid":
+			s.once(responseUID, plain(s.uid) && s.takes(`"`) && s.takes(s.uid) && s.takes(`"`))
+		case "result":
+			s.once(responseResult, s.succeeded())
+		case "convertedObjects":
+			s.once(responseObjects, s.takes("null") || s.converted())
+		default:
+			s.bad = true
+		}
+	}
+	return !s.bad
+}
+
+// succeeded goes through the result and tells whether it is that of a conversion that succeeded.
+func (s *scan) succeeded() bool {
+	s.result.from = s.at
+	if s.known != nil && s.takes(s.known.result) {
+		s.message = s.known.message
+	} else {
+		s.misses = max(s.misses, 1)
+		s.value()
+		var ok bool
+		if s.message, ok = success(s.body[s.result.from:s.at]); !ok {
+			return false
+		}
+	}
+	s.result.to = s.at
+	return !s.bad
+}
+
+// success decodes a result and returns its message, and whether the conversion succeeded.
+func success(result []byte) (string, bool) {
+	var status metav1.Status
+	err := kjson.UnmarshalCaseSensitivePreserveInts(result, &status)
+	return status.Message, err == nil && status.Status == metav1.StatusSuccess
+}
+
+func (s *scan) converted() bool {
+	for more := s.begins('[', ']'); more; more = s.goesOn(']') {
+		if s.count == len(s.p.wanted) || !s.object() {
+			s.bad = true
+			return false
+		}
+		s.count++
+	}
+	return !s.bad
+}
+
+// object judges the next of the converted objects.
+func (s *scan) object() bool {
+	o := place{object: span{from: s.at}}
+	if s.known != nil && s.takes(s.known.objects[s.count].raw) {
+		known := &s.known.objects[s.count]
+		o.metadata, o.violations = known.metadata, known.violations
+	} else if !s.unknown(&o) {
+		return false
+	}
+	o.object.to = s.at
+	s.violations = append(s.violations, o.violations...)
+	if s.record {
+		s.places = append(s.places, o)
+	}
+	return true
+}
+
+// unknown judges an object that is not in the sample.
+func (s *scan) unknown(o *place) bool {
+	s.misses = max(s.misses, 1)
+	usual, escaped := s.members(o)
+	if s.bad {
+		return false
+	}
+	if !usual {
+		s.misses = renewal
+		var certain bool
+		if o.violations, certain = s.p.unusual(s.count, s.body[o.object.from:s.at]); !certain {
+			return false
+		}
+	}
+	if escaped || len(o.violations) > 0 {
+		o.metadata = span{}
+	}
+	return true
+}
+
+// members goes through the members of an object. It tells whether there is nothing against it, and whether there are escapes in
+// a name.
+func (s *scan) members(o *place) (usual, escaped bool) {
+	const all = objectAPIVersion | objectKind | objectMetadata
+	var seen, other member
+	for more := s.begins('{', '}'); more; more = s.goesOn('}') {
+		var is member
+		var same bool
+		name, from := s.name(), s.at
+		switch string(name) {
+		case "apiVersion":
+			is, same = objectAPIVersion, s.takes(s.p.desired)
+		case "kind":
+			is, same = objectKind, s.takes(s.p.wanted[s.count].kind)
+		case "metadata":
+			is, same = objectMetadata, s.takes(s.p.wanted[s.count].metadata) || s.known != nil && s.takes(s.known.objects[s.count].fine())
+		default:
+			escaped = escaped || bytes.IndexByte(name, '\\') >= 0
+		}
+		if !same {
+			s.value()
+			other |= is
+		}
+		if is == objectMetadata {
+			o.metadata = span{from - o.object.from, s.at - o.object.from}
+		}
+		seen |= is
+	}
+	return seen == all && other == 0 && !escaped, escaped
+}
+
+// begins goes to the first element of an object or array. It returns false if there is none.
+func (s *scan) begins(opening, closing byte) bool {
+	if s.at >= len(s.body) || s.body[s.at] != opening {
+		s.bad = true
+		return false
+	}
+	s.at = spaceEnd(s.body, s.at+1)
+	if s.at < len(s.body) && s.body[s.at] == closing {
+		s.at++
+		return false
+	}
+	return true
+}
+
+// goesOn goes from the end of an element to the next one. It returns false if there is none.
+func (s *scan) goesOn(closing byte) bool {
+	s.at = spaceEnd(s.body, s.at)
+	switch {
+	case s.bad:
+	case s.at < len(s.body) && s.body[s.at] == ',':
+		s.at = spaceEnd(s.body, s.at+1)
+		return true
+	case s.at < len(s.body) && s.body[s.at] == closing:
+		s.at++
+	default:
+		s.bad = true
+	}
+	return false
+}
+
+// name goes to the value of a member and returns its name as it is spelled.
+func (s *scan) name() []byte {
+	start, end := s.at, stringEnd(s.body, s.at)
+	value := colonEnd(s.body, end)
+	if value < 0 {
+		s.bad = true
+		return nil
+	}
+	s.at = value
+	return s.body[start+1 : end-1]
+}
+
+// text goes to the end of a string.
+func (s *scan) text() bool {
+	if s.at >= len(s.body) || s.body[s.at] != '"' {
+		return false
+	}
+	s.value()
+	return !s.bad
+}
+
+// value goes to the end of a value.
+func (s *scan) value() {
+	if end := valueEnd(s.body, s.at); end >= 0 && !s.bad {
+		s.at = end
+		return
+	}
+	s.bad = true
+}
+
+// takes goes to the end of a token if that comes next, and tells whether it does. The empty token never does.
+func (s *scan) takes(token string) bool {
+	end := s.at + len(token)
+	if token == "" || s.bad || end > len(s.body) || string(s.body[s.at:end]) != token {
+		return false
+	}
+	s.at = end
+	return true
+}
+
+// once notes a member, which may be there once and has to be as it should.
+func (s *scan) once(is member, good bool) {
+	if s.seen&is != 0 || !good {
+		s.bad = true
+	}
+	s.seen |= is
+}
+
+// sample makes a sample of the body.
+func (s *scan) sample() *sample {
+	body := string(s.body)
+	known := &sample{result: body[s.result.from:s.result.to], message: s.message, objects: make([]judged, len(s.places))}
+	for i, o := range s.places {
+		known.objects[i] = judged{body[o.object.from:o.object.to], o.metadata, o.violations}
+	}
+	return known
+}
+
+// span is a part of some text.
+type span struct{ from, to int }

@@ -1,0 +1,222 @@
+package contract
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The functions of this file find where JSON values end, and check their syntax on the way. They know nothing of reviews.
+// What they pass is JSON for the decoder of API servers too, and has no number that is too large for it. The reverse does not
+// hold: what is nested deeper than maxNesting is not passed.
+//
+// As that decoder does, they let strings have bytes that are no UTF-8 and halves of surrogate pairs, and objects have a name
+// twice. Who looks for a name has to see to that.
+
+// maxNesting is how deep a value may be nested: a bit of a uint64 for each level. The decoder of API servers takes 10,000.
+const maxNesting = 64
+
+// valueEnd returns the place behind the value that begins at a place, and -1 if there is none that is passed.
+func valueEnd(b []byte, at int) int {
+	var (
+		depth    int
+		inObject uint64 // for each level, the innermost lowest: 1 in an object, 0 in an array
+	)
+	for {
+		if inObject&1 == 1 {
+			at = colonEnd(b, stringEnd(b, at))
+		}
+		if at < 0 || at >= len(b) {
+			return -1
+		}
+		switch c := b[at]; c {
+		case '{', '[':
+			if depth == maxNesting {
+				return -1
+			}
+			depth++
+			inObject <<= 1
+			if c == '{' {
+				inObject |= 1
+			}
+			if at = spaceEnd(b, at+1); at >= len(b) {
+				return -1
+			}
+			if b[at] != closing(inObject) {
+				continue
+			}
+		case '"':
+			at = stringEnd(b, at)
+		case 't':
+			at = wordEnd(b, at, "true")
+		case 'f':
+			at = wordEnd(b, at, "false")
+		case 'n':
+			at = wordEnd(b, at, "null")
+		default:
+			at = numberEnd(b, at)
+		}
+		// A value ended, or begins with the end of what it stands in.
+		for {
+			if at < 0 || depth == 0 {
+				return at
+			}
+			if at = spaceEnd(b, at); at >= len(b) {
+				return -1
+			}
+			if b[at] == ',' {
+				at = spaceEnd(b, at+1)
+				break
+			}
+			if b[at] != closing(inObject) {
+				return -1
+			}
+			at++
+			depth--
+			inObject >>= 1
+		}
+	}
+}
+
+// closing returns what ends the innermost level.
+func closing(inObject uint64) byte {
+	if inObject&1 == 1 {
+		return '}'
+	}
+	return ']'
+}
+
+// colonEnd returns the beginning of the value behind the colon that follows a name.
+func colonEnd(b []byte, at int) int {
+	if at < 0 {
+		return -1
+	}
+	if at = spaceEnd(b, at); at >= len(b) || b[at] != ':' {
+		return -1
+	}
+	return spaceEnd(b, at+1)
+}
+
+// spaceEnd returns the first place that holds something else than white space.
+func spaceEnd(b []byte, at int) int {
+	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\t' || b[at] == '\r') {
+		at++
+	}
+	return at
+}
+
+func wordEnd(b []byte, at int, word string) int {
+	if len(b)-at < len(word) || string(b[at:at+len(word)]) != word {
+		return -1
+	}
+	return at + len(word)
+}
+
+// stringEnd returns the place behind a string, and -1 if none begins here.
+func stringEnd(b []byte, at int) int {
+	if at >= len(b) || b[at] != '"' {
+		return -1
+	}
+	for at++; ; {
+		at = plainEnd(b, at)
+		switch {
+		case at >= len(b):
+			return -1
+		case b[at] == '"':
+			return at + 1
+		case b[at] != '\\':
+			return -1
+		}
+		if at = escapeEnd(b, at); at < 0 {
+			return -1
+		}
+	}
+}
+
+// plainEnd returns the first place that holds a quote, a backslash or a control character. It looks at eight bytes at once:
+// in each byte of special, the highest bit tells of one of those. What is carried from one byte to the next spoils only bits
+// above the lowest that is set, and only that one counts.
+func plainEnd(b []byte, at int) int {
+	const each, highest = 0x0101010101010101, 0x8080808080808080
+	for ; len(b)-at >= 8; at += 8 {
+		word := binary.LittleEndian.Uint64(b[at:])
+		// To flip the second bit makes the quote 0x20, and leaves control characters below that.
+		quoteOrControl := (word ^ each*0x02) - each*0x21
+		backslash := (word ^ each*'\\') - each
+		if special := (quoteOrControl | backslash) &^ word & highest; special != 0 {
+			return at + bits.TrailingZeros64(special)/8
+		}
+	}
+	for at < len(b) && b[at] >= ' ' && b[at] != '"' && b[at] != '\\' {
+		at++
+	}
+	return at
+}
+
+// escapeEnd returns the place behind what a backslash begins.
+func escapeEnd(b []byte, at int) int {
+	if len(b)-at < 2 {
+		return -1
+	}
+	switch b[at+1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return at + 2
+	case 'u':
+		return hexEnd(b, at+2)
+	}
+	return -1
+}
+
+// hexEnd returns the place behind four hexadecimal digits.
+func hexEnd(b []byte, at int) int {
+	if len(b)-at < 4 {
+		return -1
+	}
+	for _, c := range b[at : at+4] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return -1
+		}
+	}
+	return at + 4
+}
+
+// numberEnd returns the place behind a number that API servers can decode.
+func numberEnd(b []byte, at int) int {
+	start := at
+	if at < len(b) && b[at] == '-' {
+		at++
+	}
+	whole := at
+	if at = digitsEnd(b, at); at < 0 || b[whole] == '0' && at > whole+1 {
+		return -1
+	}
+	if at < len(b) && b[at] == '.' {
+		if at = digitsEnd(b, at+1); at < 0 {
+			return -1
+		}
+	}
+	if at < len(b) && (b[at] == 'e' || b[at] == 'E') {
+		at++
+		if at < len(b) && (b[at] == '+' || b[at] == '-') {
+			at++
+		}
+		if at = digitsEnd(b, at); at < 0 || decodable(b[start:at]) != nil {
+			return -1
+		}
+	}
+	if at-start >= fewDigits && decodable(b[start:at]) != nil {
+		return -1
+	}
+	return at
+}
+
+// digitsEnd returns the place behind one digit or more.
+func digitsEnd(b []byte, at int) int {
+	start := at
+	for at < len(b) && b[at] >= '0' && b[at] <= '9' {
+		at++
+	}
+	if at == start {
+		return -1
+	}
+	return at
+}
