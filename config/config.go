@@ -169,31 +169,116 @@ type Generate struct {
 	Seed int64 `json:"seed"`
 }
 
-// Load is what the load test sends.
+// Load is the load test. What is left out is as the profile has it.
 type Load struct {
-	// Requests a second. The default is 100.
-	Rate float64 `json:"rate" jsonschema:"exclusiveMinimum=0,maximum=1000000"`
-	// How long to send. The default is 0s: no load test.
-	Duration Duration `json:"duration"`
-	// Objects in a request. The default is 10.
-	Batch int `json:"batch" jsonschema:"minimum=1,maximum=100000"`
+	// What is sent: constant, batch, apiserver, relist, ramp, spike, soak, search or replay; "crdconform load --help" says what
+	// each of them is. The default is constant. Without profile, stages and duration, only "crdconform load" sends any load.
+	Profile string `json:"profile,omitempty" jsonschema:"enum=constant,enum=batch,enum=apiserver,enum=relist,enum=ramp,enum=spike,enum=soak,enum=search,enum=replay"`
+	// A profile of your own, stage by stage, in the place of a built-in one.
+	Stages []Stage `json:"stages,omitempty"`
+	// Requests a second. Several make a stage for each of them, with each of batches and bytes.
+	Rates []float64 `json:"rates,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1000000"`
+	// Objects in a request; several as with rates.
+	Batches []int `json:"batches,omitempty" jsonschema:"minimum=1,maximum=100000"`
+	// Bytes that an object is to have, at least: smaller ones get an annotation. 0 leaves them as they are. Several as with rates.
+	Bytes []int `json:"bytes,omitempty" jsonschema:"minimum=0,maximum=204800"`
+	// Clients that ask as soon as they are answered, in the profiles apiserver and relist; several as with rates.
+	Clients []int `json:"clients,omitempty" jsonschema:"minimum=1,maximum=10000"`
+	// How long each stage sends, or each probe of the profile search.
+	Duration Duration `json:"duration,omitzero"`
+	// Objects in all requests of the profile relist together, and with throughAPIServer those that the API server is to have.
+	Objects int `json:"objects,omitempty" jsonschema:"minimum=0,maximum=10000000"`
+	// Versions to convert from and to, in turn. The default is one pair that there are objects for.
+	Pairs []Pair `json:"pairs,omitempty"`
+	// Version of ConversionReview: v1 or v1beta1. The default is v1.
+	ReviewVersion string `json:"reviewVersion,omitempty" jsonschema:"enum=v1,enum=v1beta1"`
+	// Requests that may wait for their responses at once, unless clients ask. The default is 4096.
+	InFlight int `json:"inFlight,omitempty" jsonschema:"minimum=0,maximum=1000000"`
+	// Judge every n-th response only. The default is 1: all of them.
+	JudgeEvery int `json:"judgeEvery,omitempty" jsonschema:"minimum=0"`
+	// File that "crdconform record" wrote, whose requests the profile replay sends.
+	Recording string `json:"recording,omitempty"`
+	// Whether to measure clients of an API server of crdconform's own as well, whose requests need conversions. The default is
+	// false. It needs crds.
+	ThroughAPIServer bool `json:"throughAPIServer,omitempty"`
+	// How many times all stages run, for a comparison. The default is 1.
+	Repeat int `json:"repeat" jsonschema:"minimum=1,maximum=100"`
+	// How long the first stage is sent beforehand, unmeasured. The default is 0s.
+	WarmUp Duration `json:"warmUp,omitzero"`
 }
 
-// Objectives is what the load test allows. Response times are counted from when a request was due. 0s is no objective.
+// Stage is a part of a load test: either phases, or clients for a duration.
+type Stage struct {
+	// Name for the reports.
+	Name string `json:"name" jsonschema:"required,pattern=[^ ]"`
+	// When requests are due: one phase after another.
+	Phases []Phase `json:"phases,omitempty"`
+	// Clients that ask as soon as they are answered, in the place of phases.
+	Clients int `json:"clients,omitempty" jsonschema:"minimum=0,maximum=10000"`
+	// How long the clients ask.
+	Duration Duration `json:"duration,omitzero"`
+	// How many requests the clients send at most. The default is 0: as many as they can.
+	Requests int `json:"requests,omitempty" jsonschema:"minimum=0"`
+	// Objects in a request. The default is 1.
+	Batch int `json:"batch,omitempty" jsonschema:"minimum=0,maximum=100000"`
+	// Bytes that an object is to have, at least. The default is 0: as it is.
+	Bytes int `json:"bytes,omitempty" jsonschema:"minimum=0,maximum=204800"`
+}
+
+// Phase is a time in which requests are due at a rate that stays, rises or falls.
+type Phase struct {
+	// Requests a second at its beginning.
+	Rate float64 `json:"rate" jsonschema:"minimum=0,maximum=1000000"`
+	// Requests a second at its end. The default is rate.
+	To *float64 `json:"to,omitempty" jsonschema:"minimum=0,maximum=1000000"`
+	// How long it takes.
+	Duration Duration `json:"duration"`
+}
+
+// Pair is a version to convert from and one to convert to.
+type Pair struct {
+	// Version of the objects that are sent.
+	From string `json:"from" jsonschema:"required,minLength=1"`
+	// Version that is asked for.
+	To string `json:"to" jsonschema:"required,minLength=1"`
+}
+
+// Objectives is what the load test has to keep, each stage of it. Response times are counted from when a request was due. 0s
+// and 0 are no objective.
 type Objectives struct {
+	// Limits that others have set: kep for those of the enhancement proposal "CRDs to GA" by number and size of objects, trace
+	// for 50 ms and 8 ms an object, beyond which API servers log a trace.
+	Presets []string `json:"presets" jsonschema:"enum=kep,enum=trace"`
+	// Mean response time.
+	Mean Duration `json:"mean"`
 	// Longest response time of the fastest half of the requests.
 	P50 Duration `json:"p50"`
 	// Longest response time of the fastest 90 % of the requests.
 	P90 Duration `json:"p90"`
+	// Longest response time of the fastest 95 % of the requests.
+	P95 Duration `json:"p95"`
 	// Longest response time of the fastest 99 % of the requests.
 	P99 Duration `json:"p99"`
 	// Longest response time of the fastest 99.9 % of the requests.
 	P999 Duration `json:"p99.9"`
+	// Longest response time of the fastest 99.99 % of the requests.
+	P9999 Duration `json:"p99.99"`
 	// Longest response time of all.
 	Max Duration `json:"max"`
-	// Share of requests that may fail, from 0 to 1. The default is 0.
-	Errors float64 `json:"errors" jsonschema:"minimum=0,maximum=1"`
+	// Share of requests that may fail, from 0 to 1. Without it, one that fails fails the load test.
+	Errors *float64 `json:"errors,omitempty" jsonschema:"minimum=0,maximum=1"`
+	// Fewest requests a second that have to be answered.
+	RequestsPerSecond float64 `json:"requestsPerSecond" jsonschema:"minimum=0"`
+	// Fewest objects a second that have to be converted as API servers accept it.
+	ObjectsPerSecond float64 `json:"objectsPerSecond" jsonschema:"minimum=0"`
 }
+
+// The presets of objectives. The limits of KEPPreset are from keps/sig-api-machinery/95-custom-resource-definitions of
+// kubernetes/enhancements, those of TracePreset from pkg/apiserver/conversion/webhook_converter.go of apiextensions-apiserver.
+const (
+	KEPPreset   = "kep"
+	TracePreset = "trace"
+)
 
 // Default returns what holds where a file says nothing.
 func Default() Config {
@@ -204,7 +289,7 @@ func Default() Config {
 		Cluster:    Embedded,
 		Generate:   Generate{Objects: 50},
 		ReportDir:  "crdconform-report",
-		Load:       Load{Rate: 100, Batch: 10},
+		Load:       Load{Repeat: 1},
 	}
 }
 

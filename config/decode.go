@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -100,7 +101,7 @@ func (d *decoder) section(node ast.Node, v reflect.Value, key string) {
 	d.entries(node, key, func(name, below string, keyNode, value ast.Node) {
 		i := slices.Index(known, name)
 		if i < 0 {
-			d.complain(keyNode, below, "%s", unknownKey(name, key, known))
+			d.complain(keyNode, below, "%s", unknownKey(name, key, v.Type(), value))
 			return
 		}
 		d.value(value, v.Field(i), below)
@@ -173,7 +174,7 @@ func (d *decoder) scalar(node ast.Node, v reflect.Value, key string) {
 	case reflect.Float64:
 		number, isNumber := numberOf(node)
 		if !isNumber {
-			d.complain(node, key, "want a number, got %s", described(node))
+			d.complain(node, key, "want a number, got %s%s", described(node), withoutPercent(node))
 			return
 		}
 		v.SetFloat(number)
@@ -200,6 +201,16 @@ func numberOf(node ast.Node) (float64, bool) {
 		}
 	}
 	return 0, false
+}
+
+// withoutPercent says how to write a number that was written as 1%; nothing for what is none.
+func withoutPercent(node ast.Node) string {
+	text, _ := textOf(node)
+	number, found := strings.CutSuffix(text, "%")
+	if percent, err := strconv.ParseFloat(number, 64); found && err == nil {
+		return fmt.Sprintf("; write %g", percent/100)
+	}
+	return ""
 }
 
 // integerOf returns a whole number; 5.0 is one.

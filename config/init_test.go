@@ -159,7 +159,8 @@ func valid(t *testing.T, text, source string, files []File) {
 		}
 	}
 	c = parse(t, head+b.String())
-	if len(c.Lossy) != 1 || len(c.KnownFailing) != 1 || c.Load.Duration.Seconds() != 30 || c.Objectives.P99.Milliseconds() != 50 {
+	if len(c.Lossy) != 1 || len(c.KnownFailing) != 1 || c.Load.Profile != "batch" || len(c.Load.Batches) != 3 || c.Objectives.P999.Seconds() != 2 ||
+		!slices.Equal(c.Objectives.Presets, []string{KEPPreset}) {
 		t.Errorf("what is offered amounts to %+v", c)
 	}
 }

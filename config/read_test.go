@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -14,7 +15,7 @@ import (
 // head begins every configuration.
 const head = "apiVersion: crdconform.dev/v1alpha1\nkind: Config\n"
 
-// everything says something of every key.
+// everything says something of every key but load.clients, load.objects and load.stages, which do not go with others.
 const everything = head + `crds: [config/crd/bases/*.yaml]
 samples:
 - config/samples
@@ -44,8 +45,8 @@ strict: true
 cluster: none
 generate: {objects: 7, seed: -42}
 reportDir: reports
-load: {rate: 12.5, duration: 10s, batch: 3}
-objectives: {p50: 1ms, p90: 2ms, p99: 50ms, p99.9: 60ms, max: 1s, errors: 0.01}
+load: {profile: constant, rates: [12.5, 20], batches: [3, 1], bytes: [0, 1024], duration: 10s, pairs: [{from: v1, to: v2}], reviewVersion: v1beta1, inFlight: 9, judgeEvery: 5, repeat: 4, warmUp: 2s}
+objectives: {presets: [kep, trace], mean: 1ms, p50: 2ms, p90: 3ms, p95: 4ms, p99: 50ms, p99.9: 60ms, p99.99: 70ms, max: 1s, errors: 0.01, requestsPerSecond: 30, objectsPerSecond: 40.5}
 `
 
 func parse(t *testing.T, text string) Config {
@@ -87,8 +88,15 @@ func TestEverything(t *testing.T) {
 		}},
 		KnownFailing: []KnownFailing{{"webhook.response.uid", "issue 12"}},
 		Filter:       []string{"webhook", "*.uid"}, Skip: []string{"webhook.response.in-time"},
-		Strict: true, Cluster: None, Generate: Generate{7, -42}, ReportDir: "reports", Load: Load{12.5, seconds(10), 3},
-		Objectives: Objectives{seconds(.001), seconds(.002), seconds(.05), seconds(.06), seconds(1), 0.01},
+		Strict: true, Cluster: None, Generate: Generate{7, -42}, ReportDir: "reports",
+		Load: Load{
+			Profile: "constant", Rates: []float64{12.5, 20}, Batches: []int{3, 1}, Bytes: []int{0, 1024}, Duration: seconds(10),
+			Pairs: []Pair{{"v1", "v2"}}, ReviewVersion: "v1beta1", InFlight: 9, JudgeEvery: 5, Repeat: 4, WarmUp: seconds(2),
+		},
+		Objectives: Objectives{
+			Presets: []string{KEPPreset, TracePreset}, Mean: seconds(.001), P50: seconds(.002), P90: seconds(.003), P95: seconds(.004),
+			P99: seconds(.05), P999: seconds(.06), P9999: seconds(.07), Max: seconds(1), Errors: new(0.01), RequestsPerSecond: 30, ObjectsPerSecond: 40.5,
+		},
 	}
 	if got.source = nil; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -134,22 +142,22 @@ func TestSource(t *testing.T) {
 func TestForms(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
-		"JSON":             `{"apiVersion": "crdconform.dev/v1alpha1", "kind": "Config", "crds": ["a", "b"], "load": {"batch": 2}}`,
-		"a mark":           "\ufeff" + head + "crds: [a, b]\nload: {batch: 2}\n",
-		"Windows":          strings.ReplaceAll("\ufeff"+head+"crds:\n- a\n- b\nload:\n  batch: 2\n", "\n", "\r\n"),
-		"dashes":           "---\n" + head + "crds: [a, b]\nload: {batch: 2}\n...\n",
-		"an empty rest":    head + "crds: [a, b]\nload: {batch: 2}\n---\n# nothing\n",
-		"comments":         "# one\n" + head + "crds: # two\n  # three\n  - a # four\n  - b\nload:\n  # five\n  batch: 2\n",
-		"no newline":       head + "crds: [a, b]\nload: {batch: 2}",
-		"quotes":           head + "'crds': [\"a\", 'b']\n\"load\": {batch: 2}\n",
-		"a number of nice": head + "crds: [a, b]\nload: {batch: 2.0}\n",
-		"hexadecimal":      head + "crds: [a, b]\nload: {batch: 0x2}\n",
+		"JSON":             `{"apiVersion": "crdconform.dev/v1alpha1", "kind": "Config", "crds": ["a", "b"], "load": {"repeat": 2}}`,
+		"a mark":           "\ufeff" + head + "crds: [a, b]\nload: {repeat: 2}\n",
+		"Windows":          strings.ReplaceAll("\ufeff"+head+"crds:\n- a\n- b\nload:\n  repeat: 2\n", "\n", "\r\n"),
+		"dashes":           "---\n" + head + "crds: [a, b]\nload: {repeat: 2}\n...\n",
+		"an empty rest":    head + "crds: [a, b]\nload: {repeat: 2}\n---\n# nothing\n",
+		"comments":         "# one\n" + head + "crds: # two\n  # three\n  - a # four\n  - b\nload:\n  # five\n  repeat: 2\n",
+		"no newline":       head + "crds: [a, b]\nload: {repeat: 2}",
+		"quotes":           head + "'crds': [\"a\", 'b']\n\"load\": {repeat: 2}\n",
+		"a number of nice": head + "crds: [a, b]\nload: {repeat: 2.0}\n",
+		"hexadecimal":      head + "crds: [a, b]\nload: {repeat: 0x2}\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := parse(t, text)
 			want := Default()
-			want.CRDs, want.Load.Batch = []string{"a", "b"}, 2
+			want.CRDs, want.Load.Repeat = []string{"a", "b"}, 2
 			if got.source = nil; !reflect.DeepEqual(got, want) {
 				t.Errorf("got %+v", got)
 			}
@@ -166,6 +174,12 @@ type mistake struct {
 
 // mistakes has files with something wrong in them, for Read and for the schema.
 func mistakes() map[string]mistake {
+	all := mistakesInLoads()
+	maps.Copy(all, otherMistakes())
+	return all
+}
+
+func otherMistakes() map[string]mistake {
 	at := func(text string, want ...string) mistake { return mistake{head + text, want, false} }
 	beyond := func(text string, want ...string) mistake { return mistake{head + text, want, true} }
 	return map[string]mistake{
@@ -176,7 +190,7 @@ func mistakes() map[string]mistake {
 		"key in a section":  at("webhook:\n  ulr: x", "crdconform.yaml:4:3: webhook.ulr: there is no such key; did you mean url?\n  4 |   ulr: x\n        ^"),
 		"key in an item":    at("lossy:\n- path: a\n  reason: b\n- {path: a, reasn: b}", "6:13: lossy[1].reasn: there is no such key; did you mean reason?"),
 		"key twice":         beyond("strict: true\nstrict: false", "crdconform.yaml:4:1: it is not YAML: ", `"strict" already defined`),
-		"merge":             beyond("load: {<<: {rate: 3}}", "3:8", "cannot be a key here"),
+		"merge":             beyond("load: {<<: {repeat: 3}}", "3:8", "cannot be a key here"),
 		"an anchor":         beyond("crds: &a [a]\nsamples: *a", "3:7: crds: anchors, aliases and tags are not known here; write the value out", "4:10: samples: "),
 		"a tag":             beyond("reportDir: !!str a", "anchors, aliases and tags"),
 		"a key of a number": beyond("webhook: {command: {args: [a], env: {1: b}}}", "webhook.command.env: 1 cannot be a key here; write text"),
@@ -187,10 +201,10 @@ func mistakes() map[string]mistake {
 		"truth for text":     at("reportDir: true", "reportDir: want text, got true; put quotes around it"),
 		"number for text":    at("webhook: {command: {args: [a, 1]}}", "3:31: webhook.command.args[1]: want text, got 1; put quotes around it"),
 		"number in env":      at("webhook: {command: {args: [a], env: {DEBUG: 1}}}", "webhook.command.env.DEBUG: want text, got 1"),
-		"text for number":    at("load: {rate: fast}", `load.rate: want a number, got the text "fast"`),
-		"half an object":     at("load: {batch: 1.5}", "load.batch: want a whole number, got 1.5"),
+		"text for number":    at("load: {rates: [fast]}", `load.rates[0]: want a number, got the text "fast"`),
+		"half an object":     at("load: {batches: [10, 1.5]}", "load.batches[1]: want a whole number, got 1.5"),
 		"too many objects":   at("generate: {objects: 99999999999999999999999}", "3:21: generate.objects: "),
-		"infinity":           beyond("load: {rate: .inf}", "load.rate: want a number, got .inf"),
+		"infinity":           beyond("load: {rates: [.inf]}", "load.rates[0]: want a number, got .inf"),
 		"not a number":       beyond("objectives: {errors: .nan}", "objectives.errors: want a number, got .nan"),
 		"list for text":      at("reportDir: [a]", "reportDir: want text, got a list"),
 		"text for list":      at("crds: a.yaml", "3:7: crds: want a list, got the text \"a.yaml\"; write [...] around it"),
@@ -254,10 +268,6 @@ func mistakes() map[string]mistake {
 		"cluster":              at("cluster: kind", `cluster: "kind" is not known; write embedded or none`),
 		"negative objects":     at("generate: {objects: -1}", "generate.objects: -1 objects: want 0 to 100000"),
 		"no folder":            at("reportDir: ''", "reportDir: the name of the folder is empty"),
-		"no rate":              at("load: {rate: 0}", "load.rate: 0 requests a second: want more than 0"),
-		"large rate":           at("load: {rate: 2000000}", "load.rate: "),
-		"no batch":             at("load: {batch: 0}", "load.batch: 0 objects: want 1 to 100000"),
-		"too many errors":      at("objectives: {errors: 5}", "objectives.errors: 5 is not a share from 0 to 1; 0.01 is one request in a hundred"),
 		"empty name":           beyond("crds: ['']", "crds[0]: the name is empty"),
 		"no pattern":           beyond("samples: ['a[.yaml']", `samples[0]: "a[.yaml" is not a pattern; a [ needs a ]`),
 
@@ -280,7 +290,7 @@ func mistakes() map[string]mistake {
 		"large other":       {head + strings.Repeat("# a\n", 50000), []string{"it is larger than 64 KiB, so it is not a configuration"}, true},
 		"bare braces":       {head + "webhook: {command: {args: [a, --port={port}]}}\n", []string{"crdconform.yaml:3:", "text with { or } in it needs quotes"}, true},
 		"template":          {head + "reportDir: {{ .Values.dir }}\n", []string{"crdconform.yaml:3:"}, true},
-		"mistakes together": at("strikt: true\nload: {rate: 0, batch: x}\nlossy:\n- path: a\ncluster: c", "3:1: strikt", "4:24: load.batch", "4:8: load.rate", "6:3: lossy[0]: it has no reason", `7:1: cluster: "c"`),
+		"mistakes together": at("strikt: true\nload: {repeat: 0, batches: x}\nlossy:\n- path: a\ncluster: c", "3:1: strikt", "4:28: load.batches", "4:8: load.repeat", "6:3: lossy[0]: it has no reason", `7:1: cluster: "c"`),
 	}
 }
 
@@ -385,9 +395,9 @@ func TestAt(t *testing.T) {
 func TestValidate(t *testing.T) {
 	t.Parallel()
 	c := Default()
-	c.Webhook.URL, c.Webhook.Command, c.Load.Rate = "https://localhost/", &Command{Args: []string{"a"}}, -1
+	c.Webhook.URL, c.Webhook.Command, c.Load.Rates = "https://localhost/", &Command{Args: []string{"a"}}, []float64{-1}
 	err := c.Validate()
-	for _, want := range []string{"webhook.command: there is webhook.url too", "load.rate: -1 requests", "webhook.command.path: \"\" does not begin with /", "webhook.command.readyTimeout: 0s"} {
+	for _, want := range []string{"webhook.command: there is webhook.url too", "load.rates[0]: -1 requests", "webhook.command.path: \"\" does not begin with /", "webhook.command.readyTimeout: 0s"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want something with %s", err, want)
 		}

@@ -53,7 +53,8 @@ func TestSchemaAgrees(t *testing.T) {
 		head + "webhook: {url: 'https://localhost/', clientCertificate: {certFile: a, keyFile: b}}",
 		head + "webhook: {reference: {faults: [a]}, http2: true}",
 		head + "webhook: {timeout: 1h2m3.5s, caFile: a}",
-		head + "load: {duration: 0s, batch: 2.0}\nobjectives: {max: .5s, p50: 1.s, p90: '0', p99: +1us}",
+		head + relisted, head + staged,
+		head + "load: {duration: 0s, batches: [2.0], stages: []}\nobjectives: {max: .5s, p50: 1.s, p90: '0', p99: +1us}",
 	} {
 		if err := validate(text); err != nil {
 			t.Errorf("it refuses\n%s\n%v", text, err)

@@ -118,12 +118,17 @@ const remainder = `
 #   objects: 50
 #   seed: 0
 
-# A load test, and what it allows.
+# A load test. Profiles are constant, batch, apiserver, relist, ramp, spike, soak and search: "crdconform load --help".
 # load:
-#   rate: 100
-#   duration: 30s
-#   batch: 10
+#   profile: batch
+#   batches: [1, 10, 100]
+#   bytes: [1024]
+#   rates: [20]
+#   duration: 10s
+
+# What each of its stages has to keep: the limits that Kubernetes expects of conversion webhooks, and your own.
 # objectives:
-#   p99: 50ms
+#   presets: [kep]
+#   p99.9: 2s
 #   errors: 0
 `

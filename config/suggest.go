@@ -1,9 +1,13 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
+
+	"github.com/goccy/go-yaml/ast"
 
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -17,43 +21,75 @@ func fields(section reflect.Type) []string {
 	return names
 }
 
-// unknownKey says that a section has no such key, and what may have been meant.
-func unknownKey(name, section string, known []string) string {
+// unknownKey says that a section of some type has no such key for its value, and what may have been meant: a key of that
+// section, or of one below, or else of another one.
+func unknownKey(name, section string, of reflect.Type, value ast.Node) string {
 	const text = "there is no such key"
-	if near := nearest(name, known); near != "" {
-		return fmt.Sprintf("%s; did you mean %s?", text, near)
+	known := fields(of)
+	below := placeOf(name, of, section)
+	if below != "" && parent(below) == section { // only lists have their names changed
+		key := strings.TrimPrefix(below, section+".")
+		if written := inlined(value); written != "" {
+			return fmt.Sprintf("%s; it is a list, write %s: [%s]", text, key, written)
+		}
+		return fmt.Sprintf("%s; did you mean %s?", text, key)
 	}
-	if place := placeOf(name, reflect.TypeFor[Config](), ""); place != "" && parent(place) != section {
+	near := nearest(name, known)
+	switch place := cmp.Or(below, placeOf(name, reflect.TypeFor[Config](), "")); {
+	case near != "" && below == "":
+		return fmt.Sprintf("%s; did you mean %s?", text, near)
+	case place != "":
 		return fmt.Sprintf("%s here; did you mean %s?", text, place)
 	}
-	var all []string
-	for _, one := range known {
-		if one != "" {
-			all = append(all, one)
-		}
-	}
-	return fmt.Sprintf("%s; there are %s", text, strings.Join(all, ", "))
+	known = slices.DeleteFunc(known, func(one string) bool { return one == "" })
+	return fmt.Sprintf("%s; there are %s", text, strings.Join(known, ", "))
 }
 
-// placeOf returns where in a section, or below, there is a key of a name; nothing when there is none.
+// inlined returns a text, a truth or a number as it is written in a list; nothing for other values, and for long ones.
+func inlined(value ast.Node) string {
+	written := ""
+	switch value.(type) {
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode:
+		written = value.GetToken().Value
+	case *ast.StringNode:
+		text, _ := textOf(value)
+		written = scalar(text)
+	}
+	if len(written) > 40 {
+		return ""
+	}
+	return written
+}
+
+// placeOf returns where in a section, or below, there is a key of a name, or a list of the plural; nothing when there is
+// none. What is nearest to the section wins.
 func placeOf(name string, section reflect.Type, key string) string {
-	for i, known := range fields(section) {
-		if known == "" {
-			continue
-		}
-		below := strings.TrimPrefix(key+"."+known, ".")
-		if known == name {
-			return below
-		}
-		kind := section.Field(i).Type
-		if kind.Kind() == reflect.Pointer || kind.Kind() == reflect.Slice {
-			kind = kind.Elem()
-		}
-		if kind.Kind() == reflect.Struct && kind.PkgPath() == section.PkgPath() {
-			if found := placeOf(name, kind, below); found != "" {
-				return found
+	type place struct {
+		section reflect.Type
+		key     string
+	}
+	for level := []place{{section, key}}; len(level) > 0; {
+		var next []place
+		for _, p := range level {
+			for i, known := range fields(p.section) {
+				kind := p.section.Field(i).Type
+				isList := kind.Kind() == reflect.Slice
+				below := strings.TrimPrefix(p.key+"."+known, ".")
+				if known != "" && (known == name || isList && (known == name+"s" || known == name+"es")) {
+					return below
+				}
+				if isList {
+					below += "[]"
+				}
+				if isList || kind.Kind() == reflect.Pointer {
+					kind = kind.Elem()
+				}
+				if known != "" && kind.Kind() == reflect.Struct && kind.PkgPath() == section.PkgPath() {
+					next = append(next, place{kind, below})
+				}
 			}
 		}
+		level = next
 	}
 	return ""
 }

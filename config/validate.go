@@ -13,12 +13,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// The limits of numbers. What is more is a slip of the finger.
-const (
-	maxObjects = 100_000
-	maxRate    = 1e6
-	maxBatch   = 100_000
-)
+// maxObjects is how many objects are generated for each version, at most. What is more is a slip of the finger.
+const maxObjects = 100_000
 
 // Validate says all that is wrong with the configuration by itself: it looks at no file, and not for the faults that the
 // reference webhook knows. It is part of Read; call it for a configuration that was changed since.
@@ -51,9 +47,8 @@ func (c Config) problems() []*ProblemError {
 	k.unless(c.Cluster == Embedded || c.Cluster == None, "cluster", "%q is not known; write %s or %s", c.Cluster, Embedded, None)
 	k.unless(c.Generate.Objects >= 0 && c.Generate.Objects <= maxObjects, "generate.objects", "%d objects: want 0 to %d", c.Generate.Objects, maxObjects)
 	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; write one, or leave the key out")
-	k.unless(c.Load.Rate > 0 && c.Load.Rate <= maxRate, "load.rate", "%g requests a second: want more than 0 and at most %g", c.Load.Rate, maxRate)
-	k.unless(c.Load.Batch >= 1 && c.Load.Batch <= maxBatch, "load.batch", "%d objects: want 1 to %d", c.Load.Batch, maxBatch)
-	k.unless(c.Objectives.Errors >= 0 && c.Objectives.Errors <= 1, "objectives.errors", "%g is not a share from 0 to 1; 0.01 is one request in a hundred", c.Objectives.Errors)
+	k.load()
+	k.objectives()
 	return k.problems
 }
 

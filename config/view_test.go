@@ -8,7 +8,7 @@ import (
 
 func TestView(t *testing.T) {
 	t.Parallel()
-	got := parse(t, head+"crds: [a, 'b c']\nwebhook:\n  command:\n    args:\n    - a\n    env: {B: '1', A: true story}\nlossy:\n- path: spec.a\n  reason: |\n    one\n    two\nload: {rate: 1000000}\n").View()
+	got := parse(t, head+"crds: [a, 'b c']\nwebhook:\n  command:\n    args:\n    - a\n    env: {B: '1', A: true story}\nlossy:\n- path: spec.a\n  reason: |\n    one\n    two\nload: {rates: [1000000, 0.5]}\n").View()
 	want := `apiVersion: crdconform.dev/v1alpha1 # dir/crdconform.yaml:1
 kind: Config # dir/crdconform.yaml:2
 crds:
@@ -40,16 +40,22 @@ generate:
   seed: 0 # default
 reportDir: crdconform-report # default
 load:
-  rate: 1000000 # dir/crdconform.yaml:14
-  duration: 0s # default
-  batch: 10 # default
+  rates:
+    - 1000000 # dir/crdconform.yaml:14
+    - 0.5 # dir/crdconform.yaml:14
+  repeat: 1 # default
 objectives:
+  presets: [] # default
+  mean: 0s # default
   p50: 0s # default
   p90: 0s # default
+  p95: 0s # default
   p99: 0s # default
   p99.9: 0s # default
+  p99.99: 0s # default
   max: 0s # default
-  errors: 0 # default
+  requestsPerSecond: 0 # default
+  objectsPerSecond: 0 # default
 `
 	if got != want {
 		t.Errorf("got\n%s", got)
@@ -60,7 +66,7 @@ objectives:
 func TestViewIsAConfiguration(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		head, everything,
+		head, everything, head + relisted, head + staged,
 		head + "webhook: {fromCRD: {}}",
 		head + "webhook: {fromCRD: {address: 'localhost:9443'}}",
 		head + "webhook: {reference: {}}",
@@ -97,7 +103,7 @@ func viewed(t *testing.T, text string) {
 
 // normal makes lists with nothing in them of those that are missing.
 func normal(c Config) Config {
-	for _, list := range []*[]string{&c.CRDs, &c.Samples, &c.Filter, &c.Skip} {
+	for _, list := range []*[]string{&c.CRDs, &c.Samples, &c.Filter, &c.Skip, &c.Objectives.Presets} {
 		*list = append([]string{}, *list...)
 	}
 	c.Lossy, c.KnownFailing = append([]Lossy{}, c.Lossy...), append([]KnownFailing{}, c.KnownFailing...)
@@ -130,7 +136,9 @@ func TestOrigin(t *testing.T) {
 
 // FuzzParse wants no file to panic, all that is taken to be shown as the same, and to be taken by the schema as well.
 func FuzzParse(f *testing.F) {
-	f.Add(everything)
+	for _, text := range []string{everything, head + relisted, head + staged} {
+		f.Add(text)
+	}
 	for _, test := range mistakes() {
 		if len(test.text) < 2000 {
 			f.Add(test.text)

@@ -1,0 +1,118 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// presets are the names of the presets of objectives.
+func presets() []string { return []string{KEPPreset, TracePreset} }
+
+// The names of objectives that are no times, as they are written to Set.
+const (
+	errorsObjective   = "errors"
+	requestsObjective = "requests/s"
+	objectsObjective  = "objects/s"
+)
+
+// timeObjective is an objective that is a time.
+type timeObjective struct {
+	name       string // as in files
+	limit      *Duration
+	percentile bool
+}
+
+// times returns the objectives that are times, whether they are set or not.
+func (o *Objectives) times() []timeObjective {
+	return []timeObjective{
+		{"mean", &o.Mean, false},
+		{"p50", &o.P50, true},
+		{"p90", &o.P90, true},
+		{"p95", &o.P95, true},
+		{"p99", &o.P99, true},
+		{"p99.9", &o.P999, true},
+		{"p99.99", &o.P9999, true},
+		{"max", &o.Max, false},
+	}
+}
+
+// Set sets one objective, in the place of what it was: mean, max or a percentile, as in p99=50ms; errors=1% or errors=0.01;
+// requests/s=500; objects/s=1000. A limit of 0s or 0 takes the objective away, but for errors=0, which allows none. The name
+// of a preset, kep or trace, adds that preset. When Set fails, nothing is changed.
+func (o *Objectives) Set(text string) error {
+	name, limit, hasLimit := strings.Cut(text, "=")
+	if slices.Contains(presets(), name) {
+		if hasLimit {
+			return fmt.Errorf("the preset %s has limits of its own; write %s alone", name, name)
+		}
+		if !slices.Contains(o.Presets, name) {
+			o.Presets = append(slices.Clone(o.Presets), name)
+		}
+		return nil
+	}
+	set, example := o.setter(name)
+	switch {
+	case set == nil:
+		return fmt.Errorf("there is no objective %q; there are %s", name, strings.Join(o.names(), ", "))
+	case limit == "":
+		return fmt.Errorf("it has no limit; write %s=%s", name, example)
+	}
+	if err := set(limit); err != nil {
+		return fmt.Errorf("%w, as in %s=%s", err, name, example)
+	}
+	return nil
+}
+
+// names are those that Set knows.
+func (o *Objectives) names() []string {
+	var all []string
+	for _, t := range o.times() {
+		all = append(all, t.name)
+	}
+	return slices.Concat(all, []string{errorsObjective, requestsObjective, objectsObjective}, presets())
+}
+
+// setter returns what sets an objective to a limit, and an example of one; nil when there is no such objective.
+func (o *Objectives) setter(name string) (set func(limit string) error, example string) {
+	switch name {
+	case errorsObjective:
+		return o.setErrors, "1%"
+	case requestsObjective:
+		return func(limit string) error { return setLeast(&o.RequestsPerSecond, limit) }, "500"
+	case objectsObjective:
+		return func(limit string) error { return setLeast(&o.ObjectsPerSecond, limit) }, "1000"
+	}
+	for _, t := range o.times() {
+		if t.name == name {
+			return func(limit string) error { return t.limit.UnmarshalText([]byte(limit)) }, "50ms"
+		}
+	}
+	return nil, ""
+}
+
+// setErrors reads a share such as 0.01 or 1%.
+func (o *Objectives) setErrors(text string) error {
+	number, percent := strings.CutSuffix(text, "%")
+	share, err := strconv.ParseFloat(number, 64)
+	if percent {
+		share /= 100
+	}
+	if err != nil || !isShare(share) {
+		return fmt.Errorf("%q is not a share of the requests; it is from 0 to 1, or from 0%% to 100%%", text)
+	}
+	o.Errors = &share
+	return nil
+}
+
+// setLeast reads the least of something in a second.
+func setLeast(limit *float64, text string) error {
+	number, err := strconv.ParseFloat(text, 64)
+	if err != nil || !isLeast(number) {
+		return errors.New(strconv.Quote(text) + " is not a number a second")
+	}
+	*limit = number
+	return nil
+}
