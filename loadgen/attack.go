@@ -1,8 +1,8 @@
 package loadgen
 
 import (
-	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"sync"
@@ -19,15 +19,18 @@ type run struct {
 	ctx      context.Context //nolint:containedctx // vegeta's interfaces have no room for one
 	client   *wire.Client
 	workload Workload
-	requests []contract.Request
-	bodies   [][]byte // of the requests
+	bodies   []body
+	watch    Watch
 	tally    *tally
+	self     self
 	clock    *clock
 	began    time.Time // when request 0 is due
 
 	// slots has one entry for each request that may be sent in addition to those in flight: when that became possible.
 	// The oldest comes first.
 	slots chan time.Time
+
+	memory sync.Pool // of *[]byte, which responses are read into
 
 	mu    sync.Mutex
 	freed map[uint64]time.Time // when the slot of a request became free; only until the request is sent
@@ -37,19 +40,30 @@ type run struct {
 	stopped time.Time // zero if the attack was not stopped
 }
 
-func newRun(ctx context.Context, client *wire.Client, w Workload) *run {
+func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body, watch Watch) *run {
 	slots := make(chan time.Time, w.inFlight())
 	for range cap(slots) {
 		slots <- time.Time{}
 	}
-	return &run{ctx: ctx, client: client, workload: w, tally: newTally(), clock: newClock(), slots: slots, freed: map[uint64]time.Time{}}
+	r := &run{
+		ctx: ctx, client: client, workload: w, bodies: bodies, watch: watch,
+		tally: newTally(), self: watchSelf(), clock: newClock(), slots: slots, freed: map[uint64]time.Time{},
+	}
+	r.tally.encodes = w.Part.Of > 0
+	return r
 }
 
-func (r *run) attack(progress func(Snapshot)) Summary {
-	attacker := vegeta.NewAttacker(vegeta.Client(&http.Client{Transport: r}))
+func (r *run) attack() Summary {
+	options := []func(*vegeta.Attacker){vegeta.Client(&http.Client{Transport: r})}
+	if r.workload.Clients > 0 {
+		clients := uint64(r.workload.inFlight())
+		options = append(options, vegeta.Workers(clients), vegeta.MaxWorkers(clients))
+	}
 	targets := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodPost, URL: r.client.URL()})
-	r.began = time.Now()
-	results := attacker.Attack(targets, r, 0, "")
+	r.began = r.beginning()
+	wait(r.ctx, time.Until(r.began))
+	r.self = watchSelf()
+	results := vegeta.NewAttacker(options...).Attack(targets, r, 0, "")
 
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
@@ -60,8 +74,9 @@ func (r *run) attack(progress func(Snapshot)) Summary {
 				return r.end()
 			}
 		case <-ticker.C:
-			if progress != nil {
-				progress(r.tally.snapshot(r.began))
+			snapshot := r.tally.tick(time.Since(r.began))
+			if r.watch.Second != nil {
+				r.watch.Second(snapshot)
 			}
 		}
 	}
@@ -72,8 +87,8 @@ func (r *run) attack(progress func(Snapshot)) Summary {
 func (r *run) end() Summary {
 	r.clock.close()
 	r.client.Close()
-	if !r.stopped.IsZero() {
-		for n := r.cut; n < r.workload.Requests(); n++ {
+	if !r.stopped.IsZero() && r.workload.Clients == 0 {
+		for n := r.cut; n < r.workload.Total(); n++ {
 			waited := r.stopped.Sub(r.due(n))
 			if waited < 0 {
 				break
@@ -81,25 +96,39 @@ func (r *run) end() Summary {
 			r.tally.waiting(waited, r.stopped)
 		}
 	}
-	return r.tally.summary(r.workload, r.began, !r.stopped.IsZero() || r.ctx.Err() != nil)
+	s := r.tally.summary(r.workload, r.began, !r.stopped.IsZero() || r.ctx.Err() != nil)
+	s.Generator = r.self.found()
+	return s
 }
 
-// interval is the time from one request to the next.
-func (r *run) interval() float64 { return float64(time.Second) / r.workload.Rate }
+// beginning is when the run begins, by the clock that only goes forward: the other one may be set meanwhile.
+func (r *run) beginning() time.Time {
+	now := time.Now()
+	if start := r.workload.Part.Start; !start.IsZero() {
+		return now.Add(start.Sub(now))
+	}
+	return now
+}
 
-// due is when a request is to be sent.
-func (r *run) due(n uint64) time.Time { return r.began.Add(time.Duration(float64(n) * r.interval())) }
+// due is when a request of phases is to be sent.
+func (r *run) due(n uint64) time.Time { return r.began.Add(r.workload.due(r.workload.Part.number(n))) }
 
 // Pace waits until the next request is due and may be sent, and tells vegeta to send it at once, or to stop. Vegeta would
 // sleep by itself, but could not be woken.
 func (r *run) Pace(_ time.Duration, n uint64) (time.Duration, bool) {
-	if n >= r.workload.Requests() {
+	if n >= r.workload.Total() {
 		return 0, true
 	}
-	for left := time.Until(r.due(n)); left > 0 && r.ctx.Err() == nil; left = time.Until(r.due(n)) {
-		r.clock.wait(r.ctx, left)
+	clients := r.workload.Clients > 0
+	if !clients {
+		for left := time.Until(r.due(n)); left > 0 && r.ctx.Err() == nil; left = time.Until(r.due(n)) {
+			r.clock.wait(r.ctx, left)
+		}
 	}
 	free, ok := r.slot()
+	if clients && time.Since(r.began) >= r.workload.Duration {
+		return 0, true
+	}
 	if !ok {
 		r.cut, r.stopped = n, time.Now()
 		return 0, true
@@ -122,7 +151,7 @@ func (r *run) slot() (time.Time, bool) {
 		return free, true
 	default:
 	}
-	overtime := time.NewTimer(time.Until(r.began.Add(r.workload.Duration + r.client.Endpoint().Timeout)))
+	overtime := time.NewTimer(time.Until(r.began.Add(r.workload.Length() + r.client.Endpoint().Timeout)))
 	defer overtime.Stop()
 	select {
 	case free := <-r.slots:
@@ -143,54 +172,100 @@ func wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Rate is the rate of requests a second, the same all the time.
-func (r *run) Rate(time.Duration) float64 { return r.workload.Rate }
+// Rate is the mean rate of requests a second.
+func (r *run) Rate(time.Duration) float64 { return r.workload.Rate() }
 
 // RoundTrip sends the request that vegeta wants to send, and takes its times. Vegeta numbers its requests; the number
 // says when the request was due and what its body is.
 func (r *run) RoundTrip(trigger *http.Request) (*http.Response, error) {
-	n, err := strconv.ParseUint(trigger.Header.Get("X-Vegeta-Seq"), 10, 64)
+	nth, err := strconv.ParseUint(trigger.Header.Get("X-Vegeta-Seq"), 10, 64)
 	if err != nil {
 		return nil, err
 	}
-	request := r.requests[n%uint64(len(r.requests))]
-	body := bytes.Replace(r.bodies[n%uint64(len(r.bodies))], []byte(request.UID), []byte(uid(n)), 1)
-	request.UID = uid(n)
+	n := r.workload.Part.number(nth)
+	sending, id := r.bodies[n%uint64(len(r.bodies))], uid(n)
+	memory, _ := r.memory.Get().(*[]byte)
+	if memory == nil {
+		memory = new([]byte)
+	}
+	ready, due := r.ready(nth)
 
 	sent := time.Now()
-	response := r.client.Send(r.ctx, body)
+	response := r.client.SendInto(r.ctx, *memory, sending.before, []byte(id), sending.after)
 	done := time.Now()
+	defer func() {
+		if cap(response.Body) > 0 {
+			*memory = response.Body
+		}
+		r.memory.Put(memory)
+	}()
 	r.slots <- done
 	m := measurement{
 		n:        n,
-		objects:  len(request.Objects),
-		lag:      sent.Sub(r.ready(n)),
+		objects:  sending.objects,
+		lag:      sent.Sub(ready),
 		service:  done.Sub(sent),
-		response: done.Sub(r.due(n)),
+		response: done.Sub(due),
 		done:     done,
 		in:       len(response.Body),
-		out:      len(body),
+		out:      len(sending.before) + len(id) + len(sending.after),
 	}
 	switch lacking := shortage(response.Err); {
 	case lacking != "":
 		r.tally.unsent(lacking)
 	case response.Interrupted:
 		r.tally.unanswered(m)
+	case !r.judges(n, response):
+		r.tally.add(m, exchange{response: response})
+		r.tell(m, sent, response, nil)
 	default:
-		r.tally.add(m, response, request.Judge(response))
+		judgement := sending.judge.Judge(id, response)
+		r.tally.add(m, exchange{body: sending, uid: id, response: response, judgement: &judgement})
+		r.tell(m, sent, response, judgement.Rejected())
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil // vegeta need not know what came back
 }
 
-// ready is when the generator could send a request, at the earliest: when it was due or, if too many were in flight then,
-// when the webhook was done with one of those. From there on delays are the generator's fault.
-func (r *run) ready(n uint64) time.Time {
+// judges tells whether a response is judged. What is no whole response with status 200 always is.
+func (r *run) judges(n uint64, response contract.Response) bool {
+	every := uint64(max(r.workload.JudgeEvery, 1))
+	return n%every == 0 || response.Err != nil || response.Status != http.StatusOK
+}
+
+// tell passes a result on to whoever watches.
+func (r *run) tell(m measurement, sent time.Time, response contract.Response, rejected *contract.Violation) {
+	if r.watch.Result == nil {
+		return
+	}
+	result := &vegeta.Result{
+		Seq: m.n, Code: uint16(response.Status), Timestamp: sent, Latency: m.service,
+		BytesIn: uint64(m.in), BytesOut: uint64(m.out), Method: http.MethodPost, URL: r.client.URL(),
+	}
+	if rejected != nil {
+		result.Error = fmt.Sprintf("%s: %s", rejected.Requirement, rejected)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	free, due := r.freed[n], r.due(n)
+	r.watch.Result(result)
+}
+
+// ready is when the generator could send a request, at the earliest, and when it was due. Of phases, it could be sent when it
+// was due or, if too many were in flight then, when the webhook was done with one of those. From there on delays are the
+// generator's fault. The request of a client is due when the client was answered.
+func (r *run) ready(n uint64) (ready, due time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	free := r.freed[n]
 	delete(r.freed, n)
-	if free.After(due) {
-		return free
+	due = r.began
+	if r.workload.Clients == 0 {
+		due = r.due(n)
 	}
-	return due
+	switch {
+	case !free.After(due):
+		return due, due
+	case r.workload.Clients > 0:
+		return free, free
+	}
+	return free, due
 }

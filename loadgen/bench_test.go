@@ -1,5 +1,3 @@
-//go:build unix
-
 package loadgen
 
 import (
@@ -8,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,17 +16,21 @@ import (
 // null is a handler that looks the answers to a workload up: it costs no more than HTTP and TLS do.
 func null(b *testing.B, w Workload) http.Handler {
 	b.Helper()
-	_, encoded, err := variants(crontabs, w)
+	requests, err := Bodies(crontabs, w)
+	if err != nil {
+		b.Fatal(err)
+	}
+	bodies, err := prepared(requests)
 	if err != nil {
 		b.Fatal(err)
 	}
 	zero := []byte(uid(0))
-	at := bytes.Index(encoded[0], zero)
+	at := len(bodies[0].before)
 	answers := map[string][]byte{} // by what follows the uid of the request
-	for _, body := range encoded {
+	for _, body := range bodies {
 		recorder := httptest.NewRecorder()
-		webhook.Handler().ServeHTTP(recorder, httptest.NewRequestWithContext(b.Context(), http.MethodPost, webhook.Path, bytes.NewReader(body)))
-		answers[string(body[at+len(zero):])] = recorder.Body.Bytes()
+		webhook.Handler().ServeHTTP(recorder, httptest.NewRequestWithContext(b.Context(), http.MethodPost, webhook.Path, bytes.NewReader(body.bytes(uid(0)))))
+		answers[string(body.after)] = recorder.Body.Bytes()
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -54,7 +55,7 @@ func bench(b *testing.B, w Workload) Summary {
 	}
 	defer client.Close()
 	b.ResetTimer()
-	s, err := Run(b.Context(), client, crontabs, w, nil)
+	s, err := attack(b.Context(), client, w, Watch{})
 	b.StopTimer()
 	if err != nil {
 		b.Fatal(err)
@@ -71,8 +72,7 @@ func BenchmarkRate(b *testing.B) {
 	for _, batch := range []int{1, 50} {
 		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
 			w := workload()
-			w.Rate, w.Batch, w.InFlight = 1e6, batch, 64
-			w.Duration = time.Duration(b.N) * time.Microsecond
+			w.Phases, w.Batch, w.InFlight = Constant(1e6, time.Duration(b.N)*time.Microsecond), batch, 64
 			s := bench(b, w)
 			b.ReportMetric(s.RequestRate(), "requests/s")
 			b.ReportMetric(s.ObjectRate(), "objects/s")
@@ -86,27 +86,15 @@ func BenchmarkLag(b *testing.B) {
 	for _, rate := range []float64{100, 500, 1000} {
 		b.Run(fmt.Sprintf("rate=%g", rate), func(b *testing.B) {
 			w := workload()
-			w.Rate, w.Batch = rate, 1
-			w.Duration = time.Duration(float64(b.N) / rate * float64(time.Second))
-			before := cpu(b)
+			w.Phases, w.Batch = Constant(rate, time.Duration(float64(b.N)/rate*float64(time.Second))), 1
 			s := bench(b, w)
 			b.ReportMetric(float64(s.Lag.ValueAtPercentile(50)), "p50-lag-us")
 			b.ReportMetric(float64(s.Lag.ValueAtPercentile(99)), "p99-lag-us")
 			b.ReportMetric(float64(s.Service.ValueAtPercentile(50)), "p50-service-us")
 			b.ReportMetric(float64(s.Service.ValueAtPercentile(99)), "p99-service-us")
 			b.ReportMetric(float64(s.Late), "late")
-			b.ReportMetric(100*(cpu(b)-before).Seconds()/s.Elapsed.Seconds(), "%core")
+			b.ReportMetric(100*s.Generator.Processor.Seconds()/s.Elapsed.Seconds(), "%core")
 			b.ReportMetric(0, "ns/op")
 		})
 	}
-}
-
-// cpu is the time that the process was running.
-func cpu(b *testing.B) time.Duration {
-	b.Helper()
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }

@@ -55,7 +55,7 @@ func TestLimitsOfTheGenerator(t *testing.T) {
 				RoundTripper: client.HTTP().Transport,
 				err:          &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError(test.op, test.errno)},
 			}
-			s, err := Run(t.Context(), client, crontabs, workload(), nil)
+			s, err := attack(t.Context(), client, workload(), Watch{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,7 +95,7 @@ func TestConnectionsAreClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), client, crontabs, workload(), nil); err != nil {
+	if _, err := attack(t.Context(), client, workload(), Watch{}); err != nil {
 		t.Fatal(err)
 	}
 	if len(opened) == 0 {
@@ -128,8 +128,8 @@ func TestUnanswered(t *testing.T) {
 		webhook.Handler().ServeHTTP(w, r)
 	}))
 	w := workload()
-	w.Duration = time.Hour
-	s, err := Run(ctx, client, crontabs, w, nil)
+	w.Phases[0].Duration = time.Hour
+	s, err := attack(ctx, client, w, Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestUnanswered(t *testing.T) {
 func TestUnsentWhenStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := newRun(ctx, connect(t, webhook.Handler()), workload())
+	r := newRun(ctx, connect(t, webhook.Handler()), workload(), nil, Watch{})
 	r.began = time.Now()
 	r.cut, r.stopped = 10, r.began.Add(102*time.Millisecond)
 	s := r.end()
@@ -183,9 +183,9 @@ func TestStandstill(t *testing.T) {
 	client := connect(t, webhook.Handler())
 	w := workload()
 	w.InFlight = 1
-	r := newRun(t.Context(), client, w)
+	r := newRun(t.Context(), client, w, nil, Watch{})
 	defer r.clock.close()
-	r.began = time.Now().Add(-w.Duration - client.Endpoint().Timeout)
+	r.began = time.Now().Add(-w.Length() - client.Endpoint().Timeout)
 	if _, stop := r.Pace(0, 0); stop {
 		t.Fatal("it stops though a request may be sent")
 	}
@@ -207,7 +207,7 @@ func TestInFlight(t *testing.T) {
 	}))
 	w := workload()
 	w.InFlight = most
-	s, err := Run(t.Context(), client, crontabs, w, nil)
+	s, err := attack(t.Context(), client, w, Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestInFlight(t *testing.T) {
 func TestWaitIsNoLag(t *testing.T) {
 	w := workload()
 	w.InFlight = 2
-	r := newRun(t.Context(), nil, w)
+	r := newRun(t.Context(), nil, w, nil, Watch{})
 	defer r.clock.close()
 	r.began = time.Now().Add(-time.Minute)
 	afterwards := r.due(2).Add(time.Second)
@@ -241,7 +241,7 @@ func TestWaitIsNoLag(t *testing.T) {
 		if _, stop := r.Pace(0, uint64(n)); stop {
 			t.Fatal("it stops")
 		}
-		if got := r.ready(uint64(n)); !got.Equal(test.want) {
+		if got, due := r.ready(uint64(n)); !got.Equal(test.want) || !due.Equal(r.due(uint64(n))) {
 			t.Errorf("request %d can be sent at %s, want %s", n, got, test.want)
 		}
 	}
@@ -256,7 +256,7 @@ func TestPacerStopsWhileItWaits(t *testing.T) {
 		"for the webhook": func(r *run) { r.began, r.slots = time.Now(), make(chan time.Time) },
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		r := newRun(ctx, nil, workload())
+		r := newRun(ctx, nil, workload(), nil, Watch{})
 		prepare(r)
 		time.AfterFunc(10*time.Millisecond, func() { cancel(errors.New("enough")) })
 		if _, stop := r.Pace(0, 7); !stop || r.cut != 7 || r.stopped.IsZero() {

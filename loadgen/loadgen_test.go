@@ -40,7 +40,16 @@ func connect(t *testing.T, handler http.Handler) *wire.Client {
 }
 
 func workload() Workload {
-	return Workload{Rate: 200, Duration: 500 * time.Millisecond, Batch: 3, ReviewVersion: "v1", Pair: corpus.Pair{From: "v1beta1", To: "v1"}}
+	return Workload{Phases: Constant(200, 500*time.Millisecond), Batch: 3, ReviewVersion: "v1", Pairs: []corpus.Pair{{From: "v1beta1", To: "v1"}}}
+}
+
+// attack runs a workload with CronTabs.
+func attack(ctx context.Context, client *wire.Client, w Workload, watch Watch) (Summary, error) {
+	requests, err := Bodies(crontabs, w)
+	if err != nil {
+		return Summary{}, err
+	}
+	return Run(ctx, client, requests, w, watch)
 }
 
 func TestEveryResponseIsGood(t *testing.T) {
@@ -54,7 +63,7 @@ func TestEveryResponseIsGood(t *testing.T) {
 		}))
 		w := workload()
 		w.ReviewVersion = version
-		s, err := Run(t.Context(), client, crontabs, w, nil)
+		s, err := attack(t.Context(), client, w, Watch{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -97,7 +106,7 @@ func TestFaultsAreCounted(t *testing.T) {
 			if !found {
 				t.Fatal("no such fault")
 			}
-			s, err := Run(t.Context(), connect(t, webhook.Handler(fault)), crontabs, workload(), nil)
+			s, err := attack(t.Context(), connect(t, webhook.Handler(fault)), workload(), Watch{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +125,7 @@ func TestFaultsAreCounted(t *testing.T) {
 
 func TestToleratedIsGood(t *testing.T) {
 	fault, _ := webhook.FaultNamed("content-type-text")
-	s, err := Run(t.Context(), connect(t, webhook.Handler(fault)), crontabs, workload(), nil)
+	s, err := attack(t.Context(), connect(t, webhook.Handler(fault)), workload(), Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +148,7 @@ func TestTimesCountFromDue(t *testing.T) {
 		<-blocked
 		webhook.Handler().ServeHTTP(w, r)
 	}))
-	s, err := Run(t.Context(), client, crontabs, workload(), nil)
+	s, err := attack(t.Context(), client, workload(), Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,10 +171,10 @@ func TestStopsWhenTold(t *testing.T) {
 	client := connect(t, webhook.Handler())
 	ctx, cancel := context.WithCancel(t.Context())
 	w := workload()
-	w.Rate, w.Duration = 0.1, time.Hour
+	w.Phases = Constant(0.1, time.Hour)
 	began := time.Now()
 	time.AfterFunc(300*time.Millisecond, cancel)
-	s, err := Run(ctx, client, crontabs, w, nil)
+	s, err := attack(ctx, client, w, Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +189,8 @@ func TestStopsWhenTold(t *testing.T) {
 func TestProgress(t *testing.T) {
 	var snapshots []Snapshot
 	w := workload()
-	w.Rate, w.Duration = 50, 1500*time.Millisecond
-	if _, err := Run(t.Context(), connect(t, webhook.Handler()), crontabs, w, func(s Snapshot) { snapshots = append(snapshots, s) }); err != nil {
+	w.Phases = Constant(50, 1500*time.Millisecond)
+	if _, err := attack(t.Context(), connect(t, webhook.Handler()), w, Watch{Second: func(s Snapshot) { snapshots = append(snapshots, s) }}); err != nil {
 		t.Fatal(err)
 	}
 	if len(snapshots) == 0 || snapshots[0].Requests == 0 || snapshots[0].P99 == 0 {
@@ -208,7 +217,7 @@ func TestVoid(t *testing.T) {
 			if n < test.late {
 				m.lag = lateAfter + time.Millisecond
 			}
-			tally.add(m, contract.Response{}, contract.Judgement{})
+			tally.add(m, exchange{judgement: &contract.Judgement{}})
 		}
 		s := tally.summary(workload(), time.Now(), false)
 		if s.Void() != test.want || s.Late != test.late {
@@ -222,28 +231,37 @@ func TestVoid(t *testing.T) {
 
 func TestTimesBeyondTheHistogram(t *testing.T) {
 	tally := newTally()
-	tally.add(measurement{response: 100 * time.Hour, service: -time.Second}, contract.Response{Err: errors.New("gone")}, contract.Judgement{})
-	if n := tally.sum.Response.TotalCount(); n != 1 {
+	tally.add(measurement{response: 100 * time.Hour, service: -time.Second}, exchange{response: contract.Response{Err: errors.New("gone")}})
+	if n := tally.second.response.TotalCount(); n != 1 {
 		t.Errorf("%d times recorded, want 1", n)
 	}
 }
 
 func TestWorkloadsThatMakeNoSense(t *testing.T) {
 	for name, change := range map[string]func(*Workload){
-		"no rate":          func(w *Workload) { w.Rate = 0 },
-		"a negative rate":  func(w *Workload) { w.Rate = -1 },
-		"no time":          func(w *Workload) { w.Duration = 0 },
-		"no objects":       func(w *Workload) { w.Batch = 0 },
-		"another version":  func(w *Workload) { w.ReviewVersion = "v2" },
-		"nothing at once":  func(w *Workload) { w.InFlight = -1 },
-		"too fast":         func(w *Workload) { w.Rate = 2e6 },
-		"huge batches":     func(w *Workload) { w.Batch = 1 << 30 },
-		"not one request":  func(w *Workload) { w.Rate, w.Duration = 0.1, time.Second },
-		"unknown versions": func(w *Workload) { w.Pair.From = "v3" },
+		"no rate":                      func(w *Workload) { w.Phases[0] = Phase{Duration: time.Second} },
+		"a negative rate":              func(w *Workload) { w.Phases[0].Rate = -1 },
+		"no time":                      func(w *Workload) { w.Phases[0].Duration = 0 },
+		"no objects":                   func(w *Workload) { w.Batch = 0 },
+		"another version":              func(w *Workload) { w.ReviewVersion = "v2" },
+		"nothing at once":              func(w *Workload) { w.InFlight = -1 },
+		"too fast":                     func(w *Workload) { w.Phases = Constant(2e6, time.Second) },
+		"huge batches":                 func(w *Workload) { w.Batch = 1 << 30 },
+		"not one request":              func(w *Workload) { w.Phases = Constant(0.1, time.Second) },
+		"neither phases nor clients":   func(w *Workload) { w.Phases = nil },
+		"both":                         func(w *Workload) { w.Clients = 1 },
+		"clients for no time":          func(w *Workload) { w.Phases, w.Clients = nil, 1 },
+		"fewer than no clients":        func(w *Workload) { w.Clients = -1 },
+		"huge objects":                 func(w *Workload) { w.Bytes = 1 << 20 },
+		"objects of less than nothing": func(w *Workload) { w.Bytes = -1 },
+		"judging less than nothing":    func(w *Workload) { w.JudgeEvery = -1 },
+		"no versions":                  func(w *Workload) { w.Pairs = nil },
+		"the same version":             func(w *Workload) { w.Pairs[0].To = "v1beta1" },
+		"unknown versions":             func(w *Workload) { w.Pairs[0].From = "v3" },
 	} {
 		w := workload()
 		change(&w)
-		if s, err := Run(t.Context(), connect(t, webhook.Handler()), crontabs, w, nil); err == nil {
+		if s, err := attack(t.Context(), connect(t, webhook.Handler()), w, Watch{}); err == nil {
 			t.Errorf("%s: ran, with %d requests", name, s.Requests)
 		}
 	}

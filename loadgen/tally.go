@@ -29,6 +29,9 @@ const (
 
 	// findings is how many violations are kept with their text.
 	findings = 100
+
+	// evidence is how many bytes of exchanges are kept with them, at most.
+	evidence = 4 << 20
 )
 
 // Kind is a sort of error.
@@ -58,10 +61,29 @@ func kindOf(response contract.Response, violation contract.Violation) Kind {
 	return Contract
 }
 
-// Finding is a violation that was met under load.
+// Finding is a violation that was met under load, with the exchange that it was met in.
 type Finding struct {
 	Request   uint64 // number of the request, from 0
 	Violation contract.Violation
+
+	// Sent and Received are the bodies of the exchange. They are nil for all but the first finding of an exchange, and when the
+	// exchanges before have filled what is kept of them.
+	Sent, Received []byte
+}
+
+// Second is what came back in one second of a run.
+type Second struct {
+	End      time.Duration // from the beginning of the run
+	Requests uint64        // that were answered, or given up for lost
+	Objects  uint64        // in those whose response API servers accept
+	Failed   uint64        // of the requests, those whose response API servers reject
+
+	// Response times, from when a request was due; 0 when there was none.
+	P50, P90, P99, Max time.Duration
+
+	// Response is the histogram of the response times, as HdrHistogram encodes it. It is what Merge needs, so it is there in the
+	// seconds of a part of a workload, and nil in others.
+	Response []byte
 }
 
 // Summary is what came of a workload.
@@ -69,12 +91,14 @@ type Summary struct {
 	Workload Workload
 	Began    time.Time
 	Elapsed  time.Duration // from the first due request to the last response, or to where it was stopped
-	Partial  bool          // stopped before its end
+	Partial  bool          // stopped before its end, or without the parts in Lost
+	Lost     []Lost        // parts of a shared workload that are in no figure
 	Protocol string        // of the first response, such as HTTP/1.1
 
 	Requests uint64 // sent, and answered or given up for lost
 	Objects  uint64 // in them
-	Good     uint64 // requests whose response API servers accept
+	Good     uint64 // requests whose response API servers accept; one that was not judged counts as accepted
+	Accepted uint64 // objects in them
 	BytesIn  uint64 // of response bodies
 	BytesOut uint64 // of request bodies
 
@@ -98,6 +122,10 @@ type Summary struct {
 	Errors     map[Kind]uint64           // requests whose response API servers reject, by kind
 	Violations map[requirement.ID]uint64 // requests with a violation, by requirement, tolerated ones included
 	Findings   []Finding                 // the first violations
+
+	Judged    uint64    // requests whose response was judged: all of Requests, unless JudgeEvery says otherwise
+	Seconds   []Second  // the run second by second; the last one may be shorter
+	Generator Generator // what the generator found out about itself
 }
 
 // Void tells whether the run says nothing about the webhook, by the generator's own fault.
@@ -139,7 +167,7 @@ func (s Summary) RequestRate() float64 { return perSecond(s.Requests, s.Elapsed)
 
 // ObjectRate is the number of objects a second that were converted as API servers accept it.
 func (s Summary) ObjectRate() float64 {
-	return perSecond(s.Good*uint64(s.Workload.Batch), s.Elapsed)
+	return perSecond(s.Accepted, s.Elapsed)
 }
 
 func perSecond(n uint64, elapsed time.Duration) float64 {
@@ -154,7 +182,8 @@ type Snapshot struct {
 	Elapsed  time.Duration
 	Requests uint64
 	Failed   uint64
-	P99      time.Duration // of the response time
+	P99      time.Duration // of the response time, since the beginning
+	Last     Second        // the second that has just ended
 }
 
 type measurement struct {
@@ -165,50 +194,96 @@ type measurement struct {
 	in, out                int
 }
 
+// exchange is what was sent, what came back, and what the judge says of it: nil when it was not asked.
+type exchange struct {
+	body      body
+	uid       string
+	response  contract.Response
+	judgement *contract.Judgement
+}
+
+// times are the times of requests, in histograms of microseconds.
+type times struct{ response, service, lag *hdrhistogram.Histogram }
+
+// newTimes has room for times from a microsecond to an hour, with three significant digits.
+func newTimes() times {
+	histogram := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, time.Hour.Microseconds(), 3) }
+	return times{histogram(), histogram(), histogram()}
+}
+
+// add adds other times, which begin anew.
+func (t times) add(other times) {
+	for _, pair := range [][2]*hdrhistogram.Histogram{{t.response, other.response}, {t.service, other.service}, {t.lag, other.lag}} {
+		pair[0].Merge(pair[1])
+		pair[1].Reset()
+	}
+}
+
 // tally adds up measurements. It is safe for use by many goroutines.
 type tally struct {
-	mu   sync.Mutex
-	last time.Time
-	sum  Summary
+	encodes bool  // the histogram of each second
+	all     times // without those of the second that runs; only whoever calls tick and summary uses it
+
+	mu     sync.Mutex
+	last   time.Time
+	sum    Summary
+	second times // those of the second that runs
+	spare  times // those of a second to come
+	before Summary
+	kept   int // bytes of evidence
 }
 
 func newTally() *tally {
-	// From a microsecond to an hour, with three significant digits.
-	histogram := func() *hdrhistogram.Histogram { return hdrhistogram.New(1, time.Hour.Microseconds(), 3) }
-	return &tally{sum: Summary{
-		Response:   histogram(),
-		Service:    histogram(),
-		Lag:        histogram(),
+	return &tally{all: newTimes(), second: newTimes(), spare: newTimes(), sum: Summary{
 		Unsent:     map[string]uint64{},
 		Errors:     map[Kind]uint64{},
 		Violations: map[requirement.ID]uint64{},
 	}}
 }
 
-func (t *tally) add(m measurement, response contract.Response, judgement contract.Judgement) {
+func (t *tally) add(m measurement, e exchange) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := &t.sum
 	s.Requests++
-	s.Protocol = cmp.Or(s.Protocol, response.Protocol)
+	if s.Protocol == "" {
+		s.Protocol = e.response.Protocol
+	}
 	s.Objects += uint64(m.objects)
 	s.BytesIn += uint64(m.in)
 	s.BytesOut += uint64(m.out)
 	t.times(m)
-	if rejected := judgement.Rejected(); rejected == nil {
-		s.Good++
-	} else {
-		s.Errors[kindOf(response, *rejected)]++
+	if e.judgement != nil {
+		s.Judged++
+		if rejected := e.judgement.Rejected(); rejected != nil {
+			s.Errors[kindOf(e.response, *rejected)]++
+			t.violations(m.n, e)
+			return
+		}
+		t.violations(m.n, e)
 	}
-	seen := map[requirement.ID]bool{}
-	for _, v := range judgement.Violations {
-		if !seen[v.Requirement] {
+	s.Good++
+	s.Accepted += uint64(m.objects)
+}
+
+// violations counts those of an exchange, and keeps the first. The caller holds the lock.
+func (t *tally) violations(n uint64, e exchange) {
+	s := &t.sum
+	var seen []requirement.ID
+	for i, v := range e.judgement.Violations {
+		if !slices.Contains(seen, v.Requirement) {
 			s.Violations[v.Requirement]++
-			seen[v.Requirement] = true
+			seen = append(seen, v.Requirement)
 		}
-		if len(s.Findings) < findings {
-			s.Findings = append(s.Findings, Finding{m.n, v})
+		if len(s.Findings) >= findings {
+			continue
 		}
+		f := Finding{Request: n, Violation: v}
+		if size := len(e.body.before) + len(e.uid) + len(e.body.after) + len(e.response.Body); i == 0 && t.kept+size <= evidence {
+			f.Sent, f.Received = e.body.bytes(e.uid), slices.Clone(e.response.Body)
+			t.kept += size
+		}
+		s.Findings = append(s.Findings, f)
 	}
 }
 
@@ -225,7 +300,7 @@ func (t *tally) waiting(waited time.Duration, stopped time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.sum.Unanswered++
-	record(t.sum.Response, waited)
+	record(t.second.response, waited)
 	t.until(stopped)
 }
 
@@ -238,9 +313,9 @@ func (t *tally) unsent(lacking string) {
 
 // times adds the times of a request. The caller holds the lock.
 func (t *tally) times(m measurement) {
-	record(t.sum.Response, m.response)
-	record(t.sum.Service, m.service)
-	record(t.sum.Lag, m.lag)
+	record(t.second.response, m.response)
+	record(t.second.service, m.service)
+	record(t.second.lag, m.lag)
 	if m.lag > lateAfter {
 		t.sum.Late++
 	}
@@ -262,27 +337,52 @@ func record(h *hdrhistogram.Histogram, d time.Duration) {
 	}
 }
 
-func (t *tally) snapshot(began time.Time) Snapshot {
+// tick ends a second, and says how the run stands.
+func (t *tally) tick(elapsed time.Duration) Snapshot {
+	t.mu.Lock()
+	ended := t.second
+	t.second, t.spare = t.spare, ended
+	sum, before := t.sum, t.before
+	t.before = sum
+	t.mu.Unlock()
+
+	second := Second{
+		End:      elapsed,
+		Requests: sum.Requests - before.Requests,
+		Objects:  sum.Accepted - before.Accepted,
+		Failed:   sum.Failed() - before.Failed(),
+	}
+	second.times(ended.response)
+	if t.encodes {
+		second.Response = encoded(ended.response)
+	}
+	t.all.add(ended)
+
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.sum.Seconds = append(t.sum.Seconds, second)
 	return Snapshot{
-		Elapsed:  time.Since(began),
-		Requests: t.sum.Requests,
-		Failed:   t.sum.Failed(),
-		P99:      time.Duration(t.sum.Response.ValueAtPercentile(99)) * time.Microsecond,
+		Elapsed:  elapsed,
+		Requests: sum.Requests,
+		Failed:   sum.Failed(),
+		P99:      microseconds(t.all.response.ValueAtPercentile(99)),
+		Last:     second,
 	}
 }
 
+func microseconds(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
+
+// summary ends the run.
 func (t *tally) summary(w Workload, began time.Time, partial bool) Summary {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	if t.second.response.TotalCount() > 0 {
+		t.tick(t.last.Sub(began))
+	}
 	s := t.sum
 	s.Workload, s.Began, s.Partial = w, began, partial
+	s.Response, s.Service, s.Lag = t.all.response, t.all.service, t.all.lag
 	if !t.last.IsZero() {
 		s.Elapsed = t.last.Sub(began)
 	}
-	s.Unsent, s.Errors, s.Violations = maps.Clone(s.Unsent), maps.Clone(s.Errors), maps.Clone(s.Violations)
-	s.Findings = slices.Clone(s.Findings)
 	slices.SortStableFunc(s.Findings, func(a, b Finding) int { return cmp.Compare(a.Request, b.Request) })
 	return s
 }

@@ -1,0 +1,41 @@
+package loadgen
+
+import (
+	"slices"
+	"time"
+
+	"gonum.org/v1/gonum/stat"
+)
+
+// Cost is what a request takes by itself, and what each object in it adds.
+type Cost struct {
+	Request time.Duration
+	Object  time.Duration
+	Fit     float64 // coefficient of determination, weighted as the regression is: 1 for points on a line
+	Batches []int   // that it was found from, ascending
+}
+
+// CostOf finds the line through the median service times of runs with different batches, each weighted by its own size:
+// being off by a tenth counts the same for small batches and large ones. It returns nil when there are less than three
+// batches, or when the runs differ in more than their batches, as in the size of objects.
+func CostOf(summaries []Summary) *Cost {
+	var x, y, weights []float64
+	c := &Cost{}
+	for _, s := range summaries {
+		if s.Workload.Bytes != summaries[0].Workload.Bytes || s.Good == 0 || s.Void() {
+			return nil
+		}
+		median := float64(s.Service.ValueAtPercentile(50))
+		x, y, weights = append(x, float64(s.Workload.Batch)), append(y, median), append(weights, 1/(median*median))
+		c.Batches = append(c.Batches, s.Workload.Batch)
+	}
+	slices.Sort(c.Batches)
+	c.Batches = slices.Compact(c.Batches)
+	if len(c.Batches) < 3 {
+		return nil
+	}
+	request, object := stat.LinearRegression(x, y, weights, false)
+	c.Fit = stat.RSquared(x, y, weights, request, object)
+	c.Request, c.Object = time.Duration(request*float64(time.Microsecond)), time.Duration(object*float64(time.Microsecond))
+	return c
+}

@@ -1,0 +1,235 @@
+package loadgen
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"gonum.org/v1/gonum/stat/distuv"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/contract/wire"
+)
+
+// Search is a search for the highest rate at which a goal is met.
+type Search struct {
+	Goal     Goal
+	Workload Workload // of a probe; its rate is what is searched for
+}
+
+// Goal is what a share of the responses has to keep.
+type Goal struct {
+	Percentile float64       // of the requests, such as 99
+	Limit      time.Duration // of their response times
+}
+
+// String reads as in "p99 <= 50ms, no errors".
+func (g Goal) String() string { return fmt.Sprintf("p%g <= %s, no errors", g.Percentile, g.Limit) }
+
+// Probe is a rate that was tried.
+type Probe struct {
+	Rate     float64 // requests a second
+	Requests uint64  // that were due
+	Over     uint64  // of them, those that were not answered within the limit
+	Failed   uint64  // of them, those whose response API servers reject
+	Met      bool
+	Void     string // why the generator could not tell; empty when it could. The rate counts as missed.
+	Decided  bool   // whether chance is ruled out at 95 %; the rate counts as missed otherwise
+}
+
+// String says what decided.
+func (p Probe) String() string {
+	switch {
+	case p.Void != "":
+		return p.Void
+	case p.Failed > 0:
+		return fmt.Sprintf("%d of %d failed", p.Failed, p.Requests)
+	case !p.Decided:
+		return fmt.Sprintf("%d of %d over the limit, which may be chance", p.Over, p.Requests)
+	}
+	return fmt.Sprintf("%d of %d over the limit", p.Over, p.Requests)
+}
+
+// Found is what a search came to.
+type Found struct {
+	Met     float64 // highest rate that met the goal; 0 when none did
+	Missed  float64 // lowest rate that missed it; 0 when none did
+	Probes  []Probe
+	Partial bool    // stopped before its end
+	At      Summary // a longer run at the rate that was found, which met the goal too; zero when there is none
+}
+
+const (
+	// askers is how many clients ask at once to find the rate to begin with: half of what they get answered.
+	askers = 10
+
+	// enough is how many requests a probe has at least, unless that takes longer than longest: none of them over the limit rules
+	// out, at the confidence below, that one in a hundred is.
+	enough  = 400
+	longest = 30 * time.Second
+
+	// precision is how far the two rates may be apart at the end, as a share of the higher one.
+	precision = 0.05
+
+	// patience is how many times a probe is repeated until chance is ruled out, at most.
+	patience = 4
+
+	// confirmation is how many times as long as a probe the run at the end is.
+	confirmation = 3
+
+	// confidence is that of the interval in which the true share of slow responses lies.
+	confidence = 0.95
+)
+
+func (s Search) validate() error {
+	if s.Goal.Limit <= 0 || s.Goal.Percentile <= 0 || s.Goal.Percentile >= 100 {
+		return fmt.Errorf("load: a goal of %s for %g %% of the requests: both have to be more than 0, and there have to be less than 100 %%", s.Goal.Limit, s.Goal.Percentile)
+	}
+	return s.Workload.Validate()
+}
+
+// Run searches: it begins with half of what clients get answered who ask in turn, doubles the rate until the goal is missed,
+// halves what is between the last two rates until they are close, and runs longer at the rate that it has found. The goal has to
+// be met there too, or the search goes on below.
+func (s Search) Run(ctx context.Context, client *wire.Client, requests []contract.Request, watch func(Workload) Watch) (Found, error) {
+	if err := s.validate(); err != nil {
+		return Found{}, err
+	}
+	first, err := s.first(ctx, client, requests, watch)
+	if err != nil {
+		return Found{}, err
+	}
+	return find(ctx, first, func(rate float64, times int) (Probe, Summary, error) {
+		return s.probe(ctx, client, requests, rate, time.Duration(times)*s.Workload.Length(), watch)
+	})
+}
+
+// find searches, beginning with a rate. A probe takes some times as long as usual.
+func find(ctx context.Context, rate float64, probe func(rate float64, times int) (Probe, Summary, error)) (Found, error) {
+	var found Found
+	for ctx.Err() == nil {
+		tried, _, err := probe(rate, 1)
+		if err != nil || ctx.Err() != nil {
+			found.Partial = err == nil
+			return found, err
+		}
+		found.add(tried)
+		switch {
+		case found.Met == 0 && found.Missed > 0 && (found.Missed < 1 || tried.Requests > 0 && tried.Failed == tried.Requests):
+			return found, nil // slower makes no sense, or is of no help
+		case found.Missed == 0 && found.Met >= maxRate:
+			return found, errors.New("load: the goal is met at every rate")
+		case found.Missed == 0:
+			rate = min(2*found.Met, maxRate)
+			continue
+		case found.Missed-found.Met > precision*found.Missed:
+			rate = (found.Met + found.Missed) / 2
+			continue
+		}
+		confirmed, summary, err := probe(found.Met, confirmation)
+		if err != nil || ctx.Err() != nil {
+			found.Partial = err == nil
+			return found, err
+		}
+		if confirmed.Met {
+			found.Probes, found.At = append(found.Probes, confirmed), summary
+			return found, nil
+		}
+		found.Met = found.below(confirmed.Rate)
+		found.add(confirmed)
+		rate = (found.Met + found.Missed) / 2
+	}
+	found.Partial = true
+	return found, nil
+}
+
+// first is the rate to begin with.
+func (s Search) first(ctx context.Context, client *wire.Client, requests []contract.Request, watch func(Workload) Watch) (float64, error) {
+	w := s.Workload
+	w.Name, w.Clients, w.Duration, w.Phases = "capacity", askers, w.Length(), nil
+	summary, err := Run(ctx, client, requests, w, watch(w))
+	return max(summary.RequestRate()/2, 1), err
+}
+
+// add notes what came of a probe.
+func (f *Found) add(p Probe) {
+	f.Probes = append(f.Probes, p)
+	if p.Met {
+		f.Met = max(f.Met, p.Rate)
+	} else if f.Missed == 0 || p.Rate < f.Missed {
+		f.Missed = p.Rate
+	}
+}
+
+// below returns the highest rate below another that met the goal.
+func (f *Found) below(rate float64) float64 {
+	highest := 0.0
+	for _, p := range f.Probes {
+		if p.Met && p.Rate < rate {
+			highest = max(highest, p.Rate)
+		}
+	}
+	return highest
+}
+
+// probe tries a rate, again and again until chance is ruled out.
+func (s Search) probe(ctx context.Context, client *wire.Client, requests []contract.Request, rate float64, length time.Duration, watch func(Workload) Watch) (Probe, Summary, error) {
+	p := Probe{Rate: rate}
+	w := s.Workload
+	w.Name = fmt.Sprintf("%.4g/s", rate)
+	w.Phases = Constant(rate, max(length, min(time.Duration(enough/rate*float64(time.Second)), longest), time.Duration(2/rate*float64(time.Second))))
+	for range patience {
+		summary, err := Run(ctx, client, requests, w, watch(w))
+		if err != nil || summary.Partial && ctx.Err() != nil {
+			return p, summary, err
+		}
+		if p.Void = summary.VoidReason(); p.Void != "" {
+			continue // the machine may have more room the next time
+		}
+		p.Requests += summary.Requests + summary.Unanswered
+		p.Failed += summary.Failed()
+		p.Over += over(summary.Response, s.Goal.Limit)
+		low, high := interval(p.Over, p.Requests)
+		allowed := 1 - s.Goal.Percentile/100
+		if p.Failed > 0 || low > allowed {
+			p.Decided = true
+			return p, summary, nil
+		}
+		if high <= allowed {
+			p.Decided, p.Met = true, true
+			return p, summary, nil
+		}
+		if p.Over == 0 && w.Length() >= longest {
+			// So slow a rate has not enough requests to rule chance out. None of them took too long.
+			p.Met = true
+			return p, summary, nil
+		}
+	}
+	return p, Summary{}, nil
+}
+
+// over counts the times that are longer than a limit.
+func over(h *hdrhistogram.Histogram, limit time.Duration) uint64 {
+	n := uint64(0)
+	for _, bar := range h.Distribution() {
+		if bar.From > limit.Microseconds() {
+			n += uint64(bar.Count)
+		}
+	}
+	return n
+}
+
+// interval is that of Clopper and Pearson for the true share, after k of n.
+func interval(k, n uint64) (low, high float64) {
+	alpha := (1 - confidence) / 2
+	low, high = 0, 1
+	if k > 0 {
+		low = distuv.Beta{Alpha: float64(k), Beta: float64(n - k + 1)}.Quantile(alpha)
+	}
+	if k < n {
+		high = distuv.Beta{Alpha: float64(k + 1), Beta: float64(n - k)}.Quantile(1 - alpha)
+	}
+	return low, high
+}

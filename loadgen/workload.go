@@ -1,0 +1,234 @@
+package loadgen
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crdconform/crdconform/corpus"
+)
+
+// Workload says what load is sent, and when: by the clock, or by clients that wait for each answer before they ask again.
+type Workload struct {
+	// Name tells the workload from others of the same load test, such as "batch 500, 1024 bytes".
+	Name string
+
+	// Phases say when requests become due, one phase after another, whatever the webhook does. Empty for Clients.
+	Phases []Phase
+
+	// Clients is how many clients ask, each as soon as it was answered; 0 for Phases. They stop after Duration, and after
+	// Requests if that is not 0.
+	Clients  int
+	Duration time.Duration
+	Requests uint64
+
+	Batch         int           // objects in a request, at least 1
+	Bytes         int           // that an object is to have as JSON, at least; 0 to leave it as it is. See Bodies.
+	ReviewVersion string        // of ConversionReview: v1 or v1beta1
+	Pairs         []corpus.Pair // versions to convert from and to, in turn
+
+	// InFlight is how many requests of Phases may wait for their responses at once; 0 for DefaultInFlight. Requests beyond are
+	// sent when others are done, and their response times have the wait in them.
+	InFlight int
+
+	// JudgeEvery is which share of the responses is judged: every n-th. 0 and 1 stand for all. Of the others, only those are
+	// judged that are no whole response with status 200.
+	JudgeEvery int
+
+	// Part is what this generator sends of the workload, when several share it. See Split.
+	Part Part
+}
+
+// Phase is a time for which requests become due at a rate that stays, rises or falls.
+type Phase struct {
+	Duration time.Duration // more than 0
+	Rate     float64       // requests a second at its beginning
+	To       float64       // requests a second at its end
+}
+
+// Constant is one phase, at one rate.
+func Constant(rate float64, duration time.Duration) []Phase {
+	return []Phase{{Duration: duration, Rate: rate, To: rate}}
+}
+
+// The limits of a workload, far beyond what any webhook can do. What is more is a slip of the finger.
+const (
+	maxRate    = 1e6
+	maxBatch   = 100_000
+	maxClients = 10_000
+
+	maxInFlight = 1_000_000
+	maxBytes    = 200 << 10 // what annotations may have, with room for those of the object
+)
+
+// DefaultInFlight is how many requests of phases wait for their responses at once, at most. It is several times of what an
+// API server has in flight altogether by default, so only a webhook that stands still gets there. What could not be sent
+// until the webhook's timeout after the end is not sent any more and counts as unanswered.
+const DefaultInFlight = 4096
+
+// Length is how long requests become due.
+func (w Workload) Length() time.Duration {
+	if w.Clients > 0 {
+		return w.Duration
+	}
+	var sum time.Duration
+	for _, p := range w.Phases {
+		sum += p.Duration
+	}
+	return sum
+}
+
+// Total is how many requests become due; for clients, it is the most that they may send.
+func (w Workload) Total() uint64 {
+	if w.Clients > 0 {
+		if w.Requests > 0 {
+			return w.Part.share(w.Requests)
+		}
+		return math.MaxUint64
+	}
+	var sum float64
+	for _, p := range w.Phases {
+		sum += p.requests()
+	}
+	return w.Part.share(uint64(math.Round(sum)))
+}
+
+// Rate is the mean rate of phases, in requests a second; 0 for clients.
+func (w Workload) Rate() float64 {
+	if w.Clients > 0 || w.Length() <= 0 {
+		return 0
+	}
+	return float64(w.Total()) / w.Length().Seconds()
+}
+
+// inFlight is how many requests may wait for their responses at once.
+func (w Workload) inFlight() int {
+	most := DefaultInFlight
+	switch {
+	case w.Clients > 0:
+		most = w.Clients
+	case w.InFlight > 0:
+		most = w.InFlight
+	}
+	return int(w.Part.share(uint64(most)))
+}
+
+// requests is how many become due in a phase; it need not be whole.
+func (p Phase) requests() float64 { return (p.Rate + p.To) / 2 * p.Duration.Seconds() }
+
+// after is how long after the beginning of the phase the k-th of its requests becomes due.
+func (p Phase) after(k float64) time.Duration {
+	slope := (p.To - p.Rate) / p.Duration.Seconds()
+	seconds := k / p.Rate
+	if slope != 0 {
+		// The integral of the rate is k.
+		seconds = 2 * k / (p.Rate + math.Sqrt(max(p.Rate*p.Rate+2*slope*k, 0)))
+	}
+	if math.IsNaN(seconds) { // the first of a rate that begins at 0
+		seconds = 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// due is how long after the beginning a request becomes due.
+func (w Workload) due(n uint64) time.Duration {
+	k := float64(n)
+	var began time.Duration
+	for i, p := range w.Phases {
+		if k < p.requests() || i == len(w.Phases)-1 {
+			return began + min(p.after(k), p.Duration)
+		}
+		k -= p.requests()
+		began += p.Duration
+	}
+	return began
+}
+
+// Validate says what is wrong with the workload, whatever the objects.
+func (w Workload) Validate() error {
+	err := errors.Join(w.when(), w.what())
+	if err == nil {
+		err = w.shared()
+	}
+	if err == nil || w.Name == "" {
+		return err
+	}
+	return fmt.Errorf("%s: %w", w.Name, err)
+}
+
+// when says what is wrong with the times.
+func (w Workload) when() error {
+	switch {
+	case w.Clients > 0 && len(w.Phases) > 0:
+		return errors.New("load: clients and phases exclude each other: requests are due by the clock or when others are answered")
+	case w.Clients < 0 || w.Clients > maxClients:
+		return fmt.Errorf("load: %d clients: it has to be between 1 and %d", w.Clients, maxClients)
+	case w.Clients > 0 && w.Duration <= 0:
+		return fmt.Errorf("load: a duration of %s: it has to be more than 0", w.Duration)
+	case w.Clients > 0:
+		return nil
+	case len(w.Phases) == 0:
+		return errors.New("load: there is neither a rate nor a number of clients")
+	case w.InFlight < 0 || w.InFlight > maxInFlight:
+		return fmt.Errorf("load: %d requests in flight at once: it has to be between 1 and %d, or 0 for %d", w.InFlight, maxInFlight, DefaultInFlight)
+	}
+	for _, p := range w.Phases {
+		switch {
+		case p.Duration <= 0:
+			return fmt.Errorf("load: a duration of %s: it has to be more than 0", p.Duration)
+		case !(p.Rate >= 0 && p.Rate <= maxRate && p.To >= 0 && p.To <= maxRate && p.Rate+p.To > 0):
+			return fmt.Errorf("load: a rate of %s requests a second: it has to be more than 0 and at most %g", p, maxRate)
+		}
+	}
+	if w.Total() < 1 {
+		return fmt.Errorf("load: %s requests a second for %s make no request at all: raise one of them", w.Phases[0], w.Length())
+	}
+	return nil
+}
+
+// String writes the rate, as in "100" or "100 to 500".
+func (p Phase) String() string {
+	if p.Rate == p.To {
+		return fmt.Sprintf("%g", p.Rate)
+	}
+	return fmt.Sprintf("%g to %g", p.Rate, p.To)
+}
+
+// what says what is wrong with what is sent.
+func (w Workload) what() error {
+	switch {
+	case w.Batch < 1 || w.Batch > maxBatch:
+		return fmt.Errorf("load: a batch of %d objects: it has to be between 1 and %d", w.Batch, maxBatch)
+	case w.Bytes < 0 || w.Bytes > maxBytes:
+		return fmt.Errorf("load: objects of %d bytes: it has to be at most %d, or 0 to leave them as they are", w.Bytes, maxBytes)
+	case w.JudgeEvery < 0:
+		return fmt.Errorf("load: every %d-th response judged: it has to be 1 or more", w.JudgeEvery)
+	case w.ReviewVersion != "v1" && w.ReviewVersion != "v1beta1":
+		return fmt.Errorf("load: the version %q of ConversionReview: API servers know v1 and v1beta1", w.ReviewVersion)
+	}
+	return nil
+}
+
+// ValidateFor says what is wrong with the workload, given the objects that it is to send.
+func (w Workload) ValidateFor(c corpus.Corpus) error {
+	if len(w.Pairs) == 0 {
+		return errors.New("load: there are no versions to convert from and to")
+	}
+	for _, pair := range w.Pairs {
+		for _, version := range []string{pair.From, pair.To} {
+			if !slices.Contains(c.Versions, version) {
+				return fmt.Errorf("load: there are no objects at version %q, only at %s", version, strings.Join(c.Versions, ", "))
+			}
+		}
+		if pair.From == pair.To {
+			return fmt.Errorf("load: objects at %s need no conversion to %s", pair.From, pair.To)
+		}
+		if len(c.Objects(pair.From)) == 0 {
+			return fmt.Errorf("load: there are no objects at version %q to convert to %s; give samples at that version", pair.From, pair.To)
+		}
+	}
+	return w.Validate()
+}

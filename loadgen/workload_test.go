@@ -1,0 +1,473 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestDue compares with the integral of the rate, request by request.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	for name, phases := range map[string][]Phase{
+		"constant":       Constant(100, 2*time.Second),
+		"rising":         {{2 * time.Second, 10, 100}},
+		"from nothing":   {{2 * time.Second, 0, 100}},
+		"to nothing":     {{2 * time.Second, 100, 0}},
+		"spike":          {{time.Second, 10, 10}, {time.Second / 2, 200, 200}, {time.Second, 10, 10}},
+		"halves":         {{250 * time.Millisecond, 10, 10}, {250 * time.Millisecond, 10, 10}},
+		"one in a while": Constant(0.5, 10*time.Second),
+	} {
+		w := Workload{Phases: phases}
+		integral := func(at time.Duration) float64 {
+			sum := 0.0
+			for _, p := range phases {
+				within := min(max(at, 0), p.Duration).Seconds()
+				sum += p.Rate*within + (p.To-p.Rate)/p.Duration.Seconds()*within*within/2
+				at -= p.Duration
+			}
+			return sum
+		}
+		if want := uint64(math.Round(integral(time.Hour))); w.Total() != want {
+			t.Errorf("%s: %d requests in all, want %d", name, w.Total(), want)
+		}
+		before := time.Duration(-1)
+		for n := range w.Total() {
+			due := w.due(n)
+			if got := integral(due); math.Abs(got-float64(n)) > 1e-4 {
+				t.Errorf("%s: request %d is due after %s, when %g are", name, n, due, got)
+			}
+			if due <= before || due > w.Length() {
+				t.Errorf("%s: request %d is due after %s, the one before after %s", name, n, due, before)
+			}
+			before = due
+		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	w := workload()
+	w.Bytes, w.Batch = 1024, 5
+	w.Pairs = []corpus.Pair{{From: "v1beta1", To: "v1"}, {From: "v1", To: "v1beta1"}}
+	requests, err := Bodies(crontabs, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(requests) != maxBodies {
+		t.Errorf("%d bodies, want %d", len(requests), maxBodies)
+	}
+	different := map[string]bool{}
+	for i, r := range requests {
+		pair := w.Pairs[i%2]
+		if r.DesiredAPIVersion != crontabs.APIVersion(pair.To) || len(r.Objects) != 5 {
+			t.Errorf("request %d asks for %d objects at %s, want 5 at %s", i, len(r.Objects), r.DesiredAPIVersion, pair.To)
+		}
+		for _, raw := range r.Objects {
+			var object struct {
+				APIVersion string `json:"apiVersion"`
+			}
+			if err := json.Unmarshal(raw, &object); err != nil || object.APIVersion != crontabs.APIVersion(pair.From) {
+				t.Errorf("request %d has %s, %v", i, raw, err)
+			}
+			if len(raw) != 1024 {
+				t.Errorf("an object has %d bytes", len(raw))
+			}
+		}
+		body, err := r.Body()
+		if err != nil {
+			t.Fatal(err)
+		}
+		different[string(body)] = true
+	}
+	if len(different) != len(requests) {
+		t.Errorf("%d different bodies of %d", len(different), len(requests))
+	}
+
+	w.Batch = 4000
+	if requests, err = Bodies(crontabs, w); err != nil || len(requests) != 2 {
+		t.Errorf("%d large bodies for two pairs, %v", len(requests), err)
+	}
+	w.Bytes, w.Batch = 10, 1
+	if requests, err = Bodies(crontabs, w); err != nil || bytes.Contains(requests[0].Objects[0], []byte(paddingAnnotation)) {
+		t.Errorf("an object that is large enough was made larger: %s, %v", requests[0].Objects[0], err)
+	}
+}
+
+// TestClients has clients ask in turn: each waits for its answer, and none is ever late.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	const clients, each = 3, 20 * time.Millisecond
+	var now, most atomic.Int64
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := now.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		<-time.After(each)
+		now.Add(-1)
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	w := workload()
+	w.Phases, w.Clients, w.Duration = nil, clients, time.Minute
+	w.Requests = 30
+	s, err := attack(t.Context(), client, w, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Requests != 30 || s.Good != 30 || most.Load() != clients || s.Partial {
+		t.Errorf("%d requests, %d good, %d at once", s.Requests, s.Good, most.Load())
+	}
+	if shortest := microseconds(s.Response.Min()); shortest < each {
+		t.Errorf("the shortest response time is %s", shortest)
+	}
+	if s.Elapsed < 10*each {
+		t.Errorf("30 requests of %s by 3 clients took %s", each, s.Elapsed)
+	}
+
+	w.Requests, w.Duration = 0, 100*time.Millisecond
+	if s, err = attack(t.Context(), client, w, Watch{}); err != nil || s.Requests == 0 || s.Requests > 15+clients || s.Partial || s.Unanswered > 0 {
+		t.Errorf("in 100 ms: %d requests, partial %t, %v", s.Requests, s.Partial, err)
+	}
+}
+
+// TestSeconds wants the seconds to add up to the whole.
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	faulty := webhook.Handler(fault)
+	var seen atomic.Int64
+	w := workload()
+	w.Phases = Constant(50, 2200*time.Millisecond)
+	s, err := attack(t.Context(), connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen.Add(1)%10 == 0 {
+			faulty.ServeHTTP(w, r)
+			return
+		}
+		webhook.Handler().ServeHTTP(w, r)
+	})), w, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests, objects, failed uint64
+	var slowest, end time.Duration
+	for _, second := range s.Seconds {
+		requests, objects, failed = requests+second.Requests, objects+second.Objects, failed+second.Failed
+		slowest = max(slowest, second.Max)
+		if second.End <= end || second.P50 == 0 || second.P50 > second.P90 || second.P90 > second.P99 || second.P99 > second.Max {
+			t.Errorf("got %+v after %s", second, end)
+		}
+		end = second.End
+	}
+	if len(s.Seconds) < 2 || requests != s.Requests || objects != s.Accepted || failed != s.Failed() || failed != 11 || slowest != microseconds(s.Response.Max()) {
+		t.Errorf("%d seconds with %d requests, %d objects, %d failed, the slowest %s", len(s.Seconds), requests, objects, failed, slowest)
+	}
+	if s.Judged != s.Requests || s.Generator.Cores == 0 || s.Generator.Processor == 0 {
+		t.Errorf("%d judged, the generator %+v", s.Judged, s.Generator)
+	}
+}
+
+// TestEvidence wants the exchanges of the first violations, as they were.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	s, err := attack(t.Context(), connect(t, webhook.Handler(fault)), workload(), Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Findings {
+		request, err := contract.ParseRequest(f.Sent)
+		if err != nil || request.UID != uid(f.Request) {
+			t.Fatalf("request %d: %s, %v", f.Request, f.Sent, err)
+		}
+		judgement := request.Judge(contract.Response{Status: 200, ContentType: "application/json", Body: f.Received})
+		if !slices.ContainsFunc(judgement.Violations, func(v contract.Violation) bool { return v == f.Violation }) {
+			t.Errorf("the judge says %v of the evidence for %v", judgement.Violations, f.Violation)
+		}
+	}
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	t.Parallel()
+	tally := newTally()
+	large := exchange{
+		body: body{before: make([]byte, evidence/4)}, response: contract.Response{Body: make([]byte, evidence/8)},
+		judgement: &contract.Judgement{Violations: []contract.Violation{{Requirement: requirement.WebhookResponseUID, Severity: contract.Rejected}}},
+	}
+	for n := range uint64(200) {
+		tally.add(measurement{n: n}, large)
+	}
+	kept := 0
+	for _, f := range tally.sum.Findings {
+		kept += len(f.Sent) + len(f.Received)
+	}
+	if len(tally.sum.Findings) != findings || kept == 0 || kept > evidence {
+		t.Errorf("%d findings with %d bytes", len(tally.sum.Findings), kept)
+	}
+}
+
+// TestJudgeEvery judges a tenth, and all that is no whole response with status 200.
+func TestJudgeEvery(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct{ judged, failed uint64 }{
+		"wrong-uid":  {10, 10},
+		"status-500": {100, 100},
+		"half-body":  {100, 100},
+	} {
+		fault, _ := webhook.FaultNamed(name)
+		w := workload()
+		w.JudgeEvery = 10
+		s, err := attack(t.Context(), connect(t, webhook.Handler(fault)), w, Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Requests != 100 || s.Judged != want.judged || s.Failed() != want.failed {
+			t.Errorf("%s: %d of %d judged, %d failed", name, s.Judged, s.Requests, s.Failed())
+		}
+	}
+}
+
+// TestResults reads what was written for vegeta's tools with vegeta.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	var file bytes.Buffer
+	write := vegeta.NewEncoder(&file)
+	client := connect(t, webhook.Handler(fault))
+	s, err := attack(t.Context(), client, workload(), Watch{Result: func(r *vegeta.Result) {
+		if err := write.Encode(r); err != nil {
+			t.Error(err)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var metrics vegeta.Metrics
+	seen := map[uint64]bool{}
+	for decode := vegeta.NewDecoder(&file); ; {
+		var r vegeta.Result
+		if err := decode.Decode(&r); err != nil {
+			if !errors.Is(err, io.EOF) {
+				t.Error(err)
+			}
+			break
+		}
+		metrics.Add(&r)
+		seen[r.Seq] = true
+		if r.Code != 200 || r.Method != http.MethodPost || r.URL != client.URL() || !strings.HasPrefix(r.Error, "webhook.response.uid: ") || r.BytesIn == 0 || r.BytesOut == 0 || r.Latency <= 0 {
+			t.Errorf("got %+v", r)
+		}
+	}
+	metrics.Close()
+	if len(seen) != 100 || metrics.Requests != 100 || metrics.BytesOut.Total != s.BytesOut || metrics.BytesIn.Total != s.BytesIn {
+		t.Errorf("%d results, vegeta counts %d, %d bytes out and %d in", len(seen), metrics.Requests, metrics.BytesOut.Total, metrics.BytesIn.Total)
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	pairs := []corpus.Pair{{From: "v1beta1", To: "v1"}}
+	for name, want := range map[string][]string{
+		ConstantProfile:  {""},
+		BatchProfile:     {"batch 1", "batch 10", "batch 100", "batch 500", "batch 1500"},
+		APIServerProfile: {"clients 1", "clients 10"},
+		RelistProfile:    {""},
+		RampProfile:      {""},
+		SpikeProfile:     {""},
+		SoakProfile:      {""},
+		SearchProfile:    nil,
+		ReplayProfile:    {""},
+	} {
+		p, err := Settings{Pairs: pairs}.Profile(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var names []string
+		for _, w := range p.Stages {
+			names = append(names, w.Name)
+			if err := w.ValidateFor(crontabs); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if !slices.Equal(names, want) || p.Name != name || (p.Search != nil) != (name == SearchProfile) {
+			t.Errorf("%s has the stages %q, want %q", name, names, want)
+		}
+	}
+	if len(Profiles()) != 9 {
+		t.Errorf("there are %d profiles; test the others too", len(Profiles()))
+	}
+	p, err := Settings{Pairs: pairs, Rates: []float64{1, 2}, Batches: []int{3, 4}, Bytes: []int{5, 6}, Duration: time.Second}.Profile(ConstantProfile)
+	if err != nil || len(p.Stages) != 8 || p.Stages[7].Name != "batch 4, 6 bytes, 2/s" {
+		t.Errorf("a grid of %d stages, %v", len(p.Stages), err)
+	}
+	if spike, err := (Settings{Pairs: pairs}).Profile(SpikeProfile); err != nil || spike.Stages[0].Length() != 30*time.Second || spike.Stages[0].Phases[1].Rate != 1000 {
+		t.Errorf("the spike is %+v, %v", spike.Stages, err)
+	}
+	if relist, err := (Settings{Pairs: pairs, Objects: 95, Batches: []int{10}}).Profile(RelistProfile); err != nil || relist.Stages[0].Requests != 10 {
+		t.Errorf("95 objects, 10 a request, are %+v, %v", relist.Stages, err)
+	}
+}
+
+func TestSettingsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		profile string
+		s       Settings
+		want    string
+	}{
+		{"bathc", Settings{}, `there is no profile "bathc"; the profiles are constant, batch,`},
+		{ConstantProfile, Settings{Clients: []int{1}}, "clients are for apiserver and relist"},
+		{APIServerProfile, Settings{Rates: []float64{1}}, "there is no rate"},
+		{APIServerProfile, Settings{Clients: []int{-1}}, "-1 clients"},
+		{SearchProfile, Settings{Rates: []float64{1}}, "finds the rate"},
+		{SearchProfile, Settings{Batches: []int{1, 2}, Bytes: []int{1, 2}}, "one batch and one size"},
+		{SearchProfile, Settings{Batches: []int{1, 2}}, "one batch and one size"},
+		{SearchProfile, Settings{Goal: Goal{Percentile: 100, Limit: time.Second}}, "less than 100 %"},
+		{BatchProfile, Settings{Objects: 5}, "is for the profile relist"},
+		{RelistProfile, Settings{Objects: -5}, "-5 objects"},
+		{RampProfile, Settings{Goal: Goal{Percentile: 99}}, "is for the profile search"},
+		{ConstantProfile, Settings{Rates: []float64{0}}, "a rate of 0 requests a second"},
+		{ConstantProfile, Settings{Rates: []float64{100, -3}}, "a rate of -3 requests a second"},
+		{ConstantProfile, Settings{Batches: []int{0}}, "a batch of 0 objects"},
+		{SoakProfile, Settings{Duration: -time.Second}, "a duration of -1s"},
+		{ConstantProfile, Settings{Rates: []float64{5, 5}}, `the stage "5/s" is there twice`},
+		{ConstantProfile, Settings{Rates: make([]float64, 1001)}, "1001 stages"},
+		{ConstantProfile, Settings{InFlight: 1e9}, "1000000000 requests in flight"},
+	} {
+		if _, err := test.s.Profile(test.profile); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s with %+v: %v, want %q", test.profile, test.s, err, test.want)
+		}
+	}
+}
+
+// TestCost finds again what the times were made of.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	run := func(batch int, us int64) Summary {
+		h := hdrhistogram.New(1, 1e9, 3)
+		if err := h.RecordValue(us); err != nil {
+			t.Fatal(err)
+		}
+		return Summary{Workload: Workload{Batch: batch, Bytes: 1024}, Good: 1, Service: h}
+	}
+	summaries := []Summary{run(1, 210), run(10, 300), run(100, 1200), run(1500, 15200)}
+	c := CostOf(summaries)
+	if c == nil || c.Request.Round(10*time.Microsecond) != 200*time.Microsecond || c.Object.Round(time.Microsecond) != 10*time.Microsecond || c.Fit < 0.99 || !slices.Equal(c.Batches, []int{1, 10, 100, 1500}) {
+		t.Errorf("got %+v", c)
+	}
+	if c := CostOf(summaries[:2]); c != nil {
+		t.Errorf("two batches make %+v", c)
+	}
+	summaries[1].Workload.Bytes = 0
+	if c := CostOf(summaries); c != nil {
+		t.Errorf("objects of different sizes make %+v", c)
+	}
+	if c := CostOf(nil); c != nil {
+		t.Errorf("nothing makes %+v", c)
+	}
+}
+
+// TestFind searches for rates that are known, and says what a probe would.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		first, limit float64 // the goal is met up to there
+		once         bool    // a longer run at the rate that is found misses it the first time
+	}{
+		"below":      {1000, 137, false},
+		"above":      {10, 137, false},
+		"at once":    {100, 103, false},
+		"optimistic": {50, 137, true},
+	} {
+		missed := false
+		found, err := find(t.Context(), test.first, func(rate float64, times int) (Probe, Summary, error) {
+			if times == confirmation && test.once && !missed {
+				missed = true
+				return Probe{Rate: rate, Decided: true}, Summary{}, nil
+			}
+			return Probe{Rate: rate, Met: rate <= test.limit, Decided: true}, Summary{Requests: uint64(times)}, nil
+		})
+		if err != nil || found.Met > test.limit || !test.once && found.Missed < test.limit || found.Missed-found.Met > precision*found.Missed || found.At.Requests != confirmation || found.Partial {
+			t.Errorf("%s: %g met and %g missed, %v", name, found.Met, found.Missed, err)
+		}
+		if last := found.Probes[len(found.Probes)-1]; !last.Met || last.Rate != found.Met || len(found.Probes) > 15 {
+			t.Errorf("%s: %d probes, the last %+v", name, len(found.Probes), last)
+		}
+	}
+	if _, err := find(t.Context(), 10, func(rate float64, _ int) (Probe, Summary, error) { return Probe{Rate: rate, Met: true}, Summary{}, nil }); err == nil {
+		t.Error("a goal that is met at every rate is no error")
+	}
+}
+
+// TestProbe tries a rate that a webhook can do, and one that it can't: it handles one request at a time, 5 ms each.
+func TestProbe(t *testing.T) {
+	one := make(chan struct{}, 1)
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		one <- struct{}{}
+		<-time.After(5 * time.Millisecond)
+		<-one
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	s := Search{Goal: Goal{Percentile: 50, Limit: time.Second}, Workload: workload()}
+	requests, err := Bodies(crontabs, s.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 2000 requests in a second take ten: most of them wait for more than one.
+	for rate, want := range map[float64]bool{50: true, 2000: false} {
+		p, _, err := s.probe(t.Context(), client, requests, rate, time.Second, func(Workload) Watch { return Watch{} })
+		if err != nil || p.Void == "" && (p.Met != want || !p.Decided || p.Requests < enough) {
+			t.Errorf("%g a second: %+v, %v", rate, p, err)
+		}
+	}
+}
+
+// TestSearchThatFindsNothing has a webhook that fails at any rate, and somebody who stops the search.
+func TestSearchThatFindsNothing(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	s := Search{Goal: Goal{99, time.Second}, Workload: workload()}
+	requests, err := Bodies(crontabs, s.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Run(t.Context(), connect(t, webhook.Handler(fault)), requests, func(Workload) Watch { return Watch{} })
+	if err != nil || found.Met != 0 || found.Missed == 0 || found.Probes[len(found.Probes)-1].Failed == 0 || !strings.Contains(found.Probes[len(found.Probes)-1].String(), "failed") {
+		t.Errorf("got %+v, %v", found, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if found, err := s.Run(ctx, connect(t, webhook.Handler()), requests, func(Workload) Watch { return Watch{} }); err != nil || !found.Partial || found.Met != 0 {
+		t.Errorf("stopped: %+v, %v", found, err)
+	}
+}
+
+func TestInterval(t *testing.T) {
+	t.Parallel()
+	// By tables of the binomial distribution.
+	for _, test := range []struct {
+		k, n      uint64
+		low, high float64
+	}{{0, 100, 0, 0.0362}, {100, 100, 0.9638, 1}, {1, 100, 0.0003, 0.0545}, {50, 100, 0.3983, 0.6017}} {
+		if low, high := interval(test.k, test.n); math.Abs(low-test.low) > 1e-4 || math.Abs(high-test.high) > 1e-4 {
+			t.Errorf("%d of %d: %g to %g, want %g to %g", test.k, test.n, low, high, test.low, test.high)
+		}
+	}
+}
