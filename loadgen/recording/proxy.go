@@ -1,0 +1,155 @@
+package recording
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync/atomic"
+	"time"
+
+	"github.com/crdconform/crdconform/contract"
+)
+
+// maxBody bounds the bodies that pass, in bytes; those of responses when decompressed, too. It is what the client of contract/wire
+// takes.
+const maxBody = 256 << 20
+
+var errTooLong = fmt.Errorf("it is longer than %d MiB, which is more than this proxy passes on", maxBody>>20)
+
+// Proxy stands between API servers and a webhook: it passes requests and responses on as they are, and records those that are
+// conversions. Method, path, query and bodies are untouched, and so are the headers that are not about a single connection.
+// It is an http.Handler.
+type Proxy struct {
+	target    *url.URL
+	transport *http.Transport
+	recorder  *Recorder
+	began     time.Time
+	limit     int64 // on bodies
+
+	passed, other, failed atomic.Int64
+}
+
+// Traffic counts what passed a proxy.
+type Traffic struct {
+	Requests int64 // altogether
+	Other    int64 // that asked for no conversion, and are not recorded for that
+	Failed   int64 // to which no whole response came
+}
+
+// NewProxy returns a proxy in front of the webhook at the host of a URL, which it reaches as the transport does. Offsets are
+// counted from began.
+func NewProxy(target *url.URL, transport *http.Transport, recorder *Recorder, began time.Time) *Proxy {
+	transport = transport.Clone()
+	transport.DisableCompression = true // it would ask for compressed responses by itself, and decompress them
+	return &Proxy{target: target, transport: transport, recorder: recorder, began: began, limit: maxBody}
+}
+
+// Close closes the idle connections to the webhook.
+func (p *Proxy) Close() { p.transport.CloseIdleConnections() }
+
+// Traffic returns what passed so far.
+func (p *Proxy) Traffic() Traffic { return Traffic{p.passed.Load(), p.other.Load(), p.failed.Load()} }
+
+// ServeHTTP passes a request on, and what came back. Without a whole response the answer is 502 and says why. The exchange is
+// written when the response is on its way.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.passed.Add(1)
+	x := Exchange{Offset: time.Since(p.began)}
+	var err error
+	if x.Body, err = p.read(r.Body); err != nil {
+		p.failed.Add(1)
+		status := http.StatusBadRequest
+		if errors.Is(err, errTooLong) {
+			status = http.StatusRequestEntityTooLarge
+		}
+		http.Error(w, "crdconform record: the request cannot be passed on: "+err.Error(), status)
+		return
+	}
+	// Passing on may panic, which is how net/http ends the connection of a client that is gone.
+	defer func() {
+		if _, err := contract.ParseRequest(x.Body); err != nil || r.Method != http.MethodPost {
+			p.other.Add(1)
+			return
+		}
+		p.recorder.Record(x)
+	}()
+	p.pass(w, r, &x)
+	// The client is not to wait for the disk.
+	http.NewResponseController(w).Flush() //nolint:errcheck // a client that is gone is none of the recording's business
+}
+
+// pass passes a request on, and notes in the exchange what came back.
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, x *Exchange) {
+	began := time.Now()
+	proxy := httputil.ReverseProxy{
+		Transport: p.transport,
+		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+		Rewrite:   func(pr *httputil.ProxyRequest) { p.readdress(pr, x.Body) },
+		ModifyResponse: func(response *http.Response) error {
+			x.Response.Status, x.Response.ContentType = response.StatusCode, response.Header.Get("Content-Type")
+			body, err := p.read(response.Body)
+			x.Service = time.Since(began)
+			response.Body.Close()
+			response.Body = io.NopCloser(bytes.NewReader(body))
+			x.Response.Body, x.Withheld = p.decompressed(body, response.Header.Get("Content-Encoding"))
+			return err
+		},
+		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
+			p.failed.Add(1)
+			x.Service = time.Since(began)
+			x.Response.Err = err
+			if r.Context().Err() != nil {
+				x.Response.TimedOut, x.Response.Err = true, fmt.Errorf("the caller gave up after %s", x.Service.Round(time.Millisecond))
+			}
+			http.Error(w, "crdconform record: the webhook did not answer as a whole: "+x.Response.Err.Error(), http.StatusBadGateway)
+		},
+	}
+	proxy.ServeHTTP(w, r)
+}
+
+// readdress addresses a request to the webhook.
+func (p *Proxy) readdress(pr *httputil.ProxyRequest, body []byte) {
+	out := pr.Out
+	out.URL.Scheme, out.URL.Host, out.Host = p.target.Scheme, p.target.Host, ""
+	out.URL.RawQuery = pr.In.URL.RawQuery // parts that Go does not understand would be gone
+	out.ContentLength, out.TransferEncoding = int64(len(body)), nil
+	out.GetBody = func() (io.ReadCloser, error) {
+		if len(body) == 0 {
+			return http.NoBody, nil
+		}
+		return io.NopCloser(bytes.NewReader(body)), nil
+	}
+	out.Body, _ = out.GetBody() // it does not fail
+}
+
+// read reads a body as a whole.
+func (p *Proxy) read(body io.Reader) ([]byte, error) {
+	read, err := io.ReadAll(io.LimitReader(body, p.limit+1))
+	if err == nil && int64(len(read)) > p.limit {
+		err = errTooLong
+	}
+	return read, err
+}
+
+// decompressed returns the body of a response as the webhook meant it, or else why it cannot.
+func (p *Proxy) decompressed(body []byte, encoding string) (plain []byte, withheld string) {
+	switch encoding {
+	case "", "identity":
+		return body, ""
+	case "gzip":
+		zip, err := gzip.NewReader(bytes.NewReader(body))
+		if err == nil {
+			plain, err = p.read(zip)
+		}
+		if err == nil {
+			return plain, ""
+		}
+	}
+	return nil, fmt.Sprintf("its Content-Encoding is %q, and it cannot be decoded", encoding)
+}

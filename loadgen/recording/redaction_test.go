@@ -1,0 +1,284 @@
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/contract"
+)
+
+func redaction(t *testing.T, paths ...string) Redaction {
+	t.Helper()
+	r, err := ParseRedaction(paths)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// redacted returns an object as a recording has it in a request and in a response.
+func redacted(t *testing.T, object string, paths ...string) []string {
+	t.Helper()
+	x := Exchange{Body: review("1", object), Response: contract.Response{Status: 200, Body: converted("1", object)}}
+	file, _, _ := recorded(t, Options{Redaction: redaction(t, paths...)}, []Exchange{x})
+	read, err := Read(bytes.NewReader(file))
+	if err != nil || len(read.Exchanges) != 1 || !slices.Equal(read.Redacted, paths) {
+		t.Fatalf("%v: read %v, %v", paths, read, err)
+	}
+	one := read.Exchanges[0]
+	var answer struct {
+		Response struct {
+			ConvertedObjects []json.RawMessage `json:"convertedObjects"`
+		} `json:"response"`
+	}
+	if err := json.Unmarshal(one.Response.Body, &answer); err != nil {
+		t.Fatal(err)
+	}
+	return []string{string(one.Request.Objects[0]), string(answer.Response.ConvertedObjects[0])}
+}
+
+func equalJSON(t *testing.T, a, b string) bool {
+	t.Helper()
+	var x, y any
+	if err := errors.Join(json.Unmarshal([]byte(a), &x), json.Unmarshal([]byte(b), &y)); err != nil {
+		t.Fatalf("%v: %s, %s", err, a, b)
+	}
+	return reflect.DeepEqual(x, y)
+}
+
+// TestRedaction wants values to keep their type, and all else to stay as it is.
+func TestRedaction(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		paths      []string
+		spec, want string
+	}{
+		"a string":           {[]string{"spec.a"}, `{"a":"x","b":"x"}`, `{"a":"REDACTED","b":"x"}`},
+		"other types":        {[]string{"spec.*"}, `{"a":1.5,"b":true,"c":null,"d":"","e":123456789012345678}`, `{"a":0,"b":false,"c":null,"d":"","e":0}`},
+		"all below":          {[]string{"spec.a"}, `{"a":{"k":["x",{"y":1}]}}`, `{"a":{"k":["REDACTED",{"y":0}]}}`},
+		"items of lists":     {[]string{"spec.l[*].t"}, `{"l":[{"t":"x","u":"x"},{"t":"y"}]}`, `{"l":[{"t":"REDACTED","u":"x"},{"t":"REDACTED"}]}`},
+		"one item":           {[]string{"spec.l[1]"}, `{"l":["x","y"]}`, `{"l":["x","REDACTED"]}`},
+		"keys of maps":       {[]string{"spec.m.*.t"}, `{"m":{"a/b":{"t":"x"},"it's":{"t":"y","u":1}}}`, `{"m":{"a/b":{"t":"REDACTED"},"it's":{"t":"REDACTED","u":1}}}`},
+		"an odd key":         {[]string{`spec['a.b\'c']`}, `{"a.b'c":"x","a":{"b'c":"x"}}`, `{"a.b'c":"REDACTED","a":{"b'c":"x"}}`},
+		"several":            {[]string{"spec.a", "spec.b"}, `{"a":"x","b":"y","c":"x"}`, `{"a":"REDACTED","b":"REDACTED","c":"x"}`},
+		"numbers stay":       {[]string{"spec.a"}, `{"a":"x","n":9007199254740993,"f":1.50,"e":1e3}`, `{"a":"REDACTED","n":9007199254740993,"f":1.50,"e":1e3}`},
+		"another field":      {[]string{"spec.a"}, `{"b":{"a":"x"}}`, `{"b":{"a":"x"}}`},
+		"the same elsewhere": {[]string{"spec.a"}, `{"a":"hunter2","b":"user:hunter2@host","hunter2":1}`, `{"a":"REDACTED","b":"user:REDACTED@host","hunter2":1}`},
+		"too short for that": {[]string{"spec.a"}, `{"a":"12345","b":"123456"}`, `{"a":"REDACTED","b":"123456"}`},
+		"one within another": {[]string{"spec.a", "spec.b"}, `{"a":"secret","b":"secret-long","c":"secret-long"}`, `{"a":"REDACTED","b":"REDACTED","c":"REDACTED"}`},
+		"by a star":          {[]string{"*.a"}, `{"a":"x"}`, `{"a":"REDACTED"}`},
+	} {
+		for _, got := range redacted(t, widget("v1", test.spec), test.paths...) {
+			if want := widget("v1", test.want); !equalJSON(t, got, want) {
+				t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+			}
+			if strings.Contains(test.want, "9007199254740993") && (!strings.Contains(got, "9007199254740993") || !strings.Contains(got, "1.50")) {
+				t.Errorf("%s: the numbers are spelled otherwise: %s", name, got)
+			}
+		}
+	}
+}
+
+func TestMetadataIsRedactedInPart(t *testing.T) {
+	t.Parallel()
+	object := func(app, owner string) string {
+		return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"one","uid":"u","labels":{"app":%q},"annotations":{"example.com/owner":%q},"generation":2}}`, app, owner)
+	}
+	for path, want := range map[string]string{
+		"metadata.labels": object("REDACTED", "me"),
+		"metadata.annotations['example.com/owner']": object("web", "REDACTED"),
+		"metadata['annotations'].*":                 object("web", "REDACTED"),
+		"*":                                         object("REDACTED", "REDACTED"),
+		"*.*":                                       object("REDACTED", "REDACTED"),
+		"spec":                                      object("web", "me"),
+	} {
+		for _, got := range redacted(t, object("web", "me"), path) {
+			if !equalJSON(t, got, want) {
+				t.Errorf("%s: got %s, want %s", path, got, want)
+			}
+		}
+	}
+}
+
+func TestPathsThatCannotBeRedacted(t *testing.T) {
+	t.Parallel()
+	for path, want := range map[string]string{
+		"":                               `the path "" is empty`,
+		".spec":                          "begins with a dot",
+		"apiVersion":                     "webhooks need apiVersion",
+		"kind":                           "webhooks need apiVersion",
+		"['kind']":                       "webhooks need apiVersion",
+		"metadata":                       "only labels and annotations can be",
+		"metadata.name":                  "only labels and annotations can be",
+		"metadata.labelsX":               "only labels and annotations can be",
+		"metadata.*":                     "only labels and annotations can be",
+		"metadata['managedFields'][*]":   "only labels and annotations can be",
+		"['metadata'].creationTimestamp": "only labels and annotations can be",
+	} {
+		if _, err := ParseRedaction([]string{"spec.a", path}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want something with %s", path, err, want)
+		}
+	}
+	if r := redaction(t); r.Paths() != nil {
+		t.Errorf("got %v", r.Paths())
+	}
+}
+
+// TestSecretsAreNowhere puts a secret into all the places where webhooks and clients keep copies of fields.
+func TestSecretsAreNowhere(t *testing.T) {
+	t.Parallel()
+	for _, secret := range []string{"hunter2", `back\slash"quote`, "<b>&amp;", "größe-🔑", "two\nlines"} {
+		quoted := func(v any) string {
+			raw, err := encoded(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return strings.TrimSpace(string(raw))
+		}
+		escaped, err := json.Marshal(map[string]any{"spec": map[string]any{"password": secret, "n": 1}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		object := func(version string) string {
+			return fmt.Sprintf(`{"apiVersion":"example.com/%s","kind":"Widget","metadata":{"name":"one","uid":"u","annotations":%s,"managedFields":[{"fieldsV1":{"f:spec":{%s:{}}}}]},"spec":{"password":%s,"tokens":[%[4]s],"deep":{"copy":%[4]s}}}`,
+				version, quoted(map[string]any{
+					"kubectl.kubernetes.io/last-applied-configuration": quoted(map[string]any{"spec": map[string]any{"password": secret}}),
+					"example.com/conversion-data":                      string(escaped),
+					"example.com/note":                                 "it is " + secret,
+					"example.com/broken":                               string(escaped[:len(escaped)-1]),
+				}), quoted(fmt.Sprintf("v:%q", secret)), quoted(secret))
+		}
+		failed := fmt.Sprintf(`{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/v1","response":{"uid":"1","result":{"status":"Failed","message":%s}}}`, quoted("invalid password "+secret+"!"))
+		echo := strings.Replace(string(converted("1", object("v2"))), "{", `{"request":`+string(review("1", object("v1")))+`,`, 1)
+		bodies := []string{string(converted("1", object("v2"))), failed, echo, "oops: " + secret, `{"kind":"ConversionReview","response":{"uid":"1","convertedObjects":{"odd":` + quoted(secret) + `}}}`, quoted(secret), "[" + quoted(secret) + "]"}
+		var exchanges []Exchange
+		for _, body := range bodies {
+			exchanges = append(exchanges, Exchange{Body: review("1", object("v1")), Response: contract.Response{Status: 200, ContentType: "application/json", Body: []byte(body)}})
+		}
+		exchanges = append(exchanges, Exchange{Body: review("1", object("v1")), Response: contract.Response{Err: errors.New("EOF after " + secret)}})
+		file, _, summary := recorded(t, Options{Redaction: redaction(t, "spec.password", "spec.pasword")}, exchanges)
+		if summary.Exchanges != len(exchanges) || !slices.Equal(summary.Unmatched, []string{"spec.pasword"}) {
+			t.Errorf("%+v", summary)
+		}
+		read, err := Read(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Not in the file, and not in what comes out of it, however often that is decoded.
+		var all strings.Builder
+		all.Write(file)
+		for _, x := range read.Exchanges {
+			fmt.Fprint(&all, string(x.Body), string(x.Response.Body), x.Withheld, x.Response.Err)
+		}
+		text := all.String()
+		for range 4 {
+			for _, form := range []string{secret, strings.Trim(quoted(secret), `"`), strings.Trim(string(must(json.Marshal(secret))), `"`)} {
+				if strings.Contains(text, form) {
+					at := strings.Index(text, form)
+					t.Errorf("%q is there as %q: ...%s", secret, form, text[max(at-200, 0):at+len(form)])
+				}
+			}
+			text = strings.ReplaceAll(text, `\\`, `\`)
+		}
+		if x := read.Exchanges[3]; x.Response.Body != nil || x.Withheld != "it is not JSON, so nothing in it can be redacted" || x.Response.Status != 200 {
+			t.Errorf("what cannot be redacted is %+v", x)
+		}
+		if j := read.Exchanges[0].Request.Judge(read.Exchanges[0].Response); len(j.Violations) > 0 {
+			t.Errorf("a good exchange is judged %v", j.Violations)
+		}
+	}
+}
+
+// TestCopiesOfObjects redacts what is too short to be looked for, and no string, where annotations have copies of objects.
+func TestCopiesOfObjects(t *testing.T) {
+	t.Parallel()
+	object := func(pin, number, enabled, key string) string {
+		text := func(v any) string { return string(must(json.Marshal(v))) }
+		inner := fmt.Sprintf(`{"kind":"Widget","metadata":{"annotations":{"example.com/a":%s}},"spec":{"enabled":%s,"n":%s,"pin":%s}}`, text(key), enabled, number, text(pin))
+		outer := fmt.Sprintf(`{"metadata":{"annotations":{"inner":%s}}}`, text(inner))
+		return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"one","annotations":{"copy":%s,"deeper":%s,"other":"{\"spec\": \"not an object\"}"}},"spec":{"pin":%s}}`,
+			text(inner), text(outer), text(pin))
+	}
+	for _, got := range redacted(t, object("1234", "5678", "true", "k"), "spec.pin", "spec.n", "spec.enabled", "metadata.annotations['example.com/a']") {
+		if want := object("REDACTED", "0", "false", "REDACTED"); !equalJSON(t, got, want) {
+			t.Errorf("got\n%s\nwant\n%s", got, want)
+		}
+	}
+}
+
+func must(raw []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return raw
+}
+
+func TestRedactedResponse(t *testing.T) {
+	t.Parallel()
+	body := converted("1", widget("v2", `{"a":"hunter2","b":"x"}`))
+	got, err := redaction(t, "spec.a").Response(body)
+	if want := converted("1", widget("v2", `{"a":"REDACTED","b":"x"}`)); err != nil || !equalJSON(t, string(got), string(want)) {
+		t.Errorf("got %s, %v", got, err)
+	}
+	if got, err := (Redaction{}).Response([]byte("no JSON")); err != nil || string(got) != "no JSON" {
+		t.Errorf("without paths: %s, %v", got, err)
+	}
+	if got, err := redaction(t, "spec.a").Response([]byte("no JSON")); err == nil || got != nil {
+		t.Errorf("what is no JSON: %s, %v", got, err)
+	}
+}
+
+func FuzzRedaction(f *testing.F) {
+	f.Add("hunter2", `{"spec":{"a":1}}`, "x")
+	f.Add(`"\u`, "{", `[]`)
+	f.Fuzz(func(t *testing.T, secret, annotation, body string) {
+		object := map[string]any{
+			"apiVersion": "example.com/v1", "kind": "Widget", "spec": map[string]any{"password": secret, "copy": "a " + secret},
+			"metadata": map[string]any{"name": "one", "annotations": map[string]any{"a": annotation, "b": secret}},
+		}
+		raw, err := json.Marshal(object)
+		if err != nil {
+			t.Skip() // the fuzzer's strings need not be UTF-8
+		}
+		var file bytes.Buffer
+		r, err := NewRecorder(&file, Options{Redaction: redaction(t, "spec.password")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Record(Exchange{Body: review("1", string(raw)), Response: contract.Response{Status: 200, Body: []byte(body)}})
+		if s := r.Close(); s.Exchanges != 1 {
+			t.Fatalf("%+v", s)
+		}
+		read, err := Read(&file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Spec struct {
+				Password string `json:"password"`
+				Copy     string `json:"copy"`
+			} `json:"spec"`
+			Metadata struct {
+				Annotations map[string]string `json:"annotations"`
+			} `json:"metadata"`
+		}
+		if err := json.Unmarshal(read.Exchanges[0].Request.Objects[0], &got); err != nil {
+			t.Fatal(err)
+		}
+		if kept := got.Spec.Password; kept != Placeholder && kept != "" {
+			t.Errorf("%q became %q", secret, kept)
+		}
+		// The placeholder itself is made of letters that a secret may have.
+		if len(secret) >= shortest && !strings.Contains(Placeholder+annotation, secret) && !strings.Contains("a "+Placeholder, secret) {
+			if strings.Contains(got.Spec.Copy, secret) || strings.Contains(got.Metadata.Annotations["b"], secret) {
+				t.Errorf("%q is still there: %+v", secret, got)
+			}
+		}
+	})
+}
