@@ -1,0 +1,162 @@
+package apiserver
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+)
+
+const (
+	// again is after what time a client that was refused asks again. API servers ask for whole seconds, which they need far
+	// less than.
+	again = 50 * time.Millisecond
+
+	// unchanged is how long nothing has to be converted after a change of the definition for the API server to have kept
+	// its cache.
+	unchanged = time.Second
+)
+
+// restarter is a cluster whose API server can be restarted on the same data.
+type restarter interface {
+	Restart(ctx context.Context) error
+}
+
+// cold measures the first LIST after each way to lose the cache.
+func (r *run) cold(ctx context.Context) error {
+	warm := r.warm(ctx)
+	for _, loss := range []Loss{AfterRestart, AfterAnnotation, AfterSchema, AfterFlip} {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if warm != nil {
+			r.note("the cache of the API server is not filled before the loss by %s: %v", loss, warm)
+		}
+		r.progress("listing after a loss of the cache: " + string(loss))
+		c, err := r.coldList(ctx, loss)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		r.result.Cold = append(r.result.Cold, c)
+		r.predict()
+		warm = nil
+		if !c.Complete && c.Skipped == "" {
+			warm = fmt.Errorf("the LIST after the loss by %s did not come", loss)
+		}
+	}
+	// The storage version is to be the user's again.
+	return r.change(ctx, change(AfterFlip, r.storage))
+}
+
+func (r *run) coldList(ctx context.Context, loss Loss) (ColdList, error) {
+	c := ColdList{After: loss, Version: r.other}
+	counted := r.proxy.count()
+	if loss == AfterRestart {
+		cluster, can := r.Cluster.(restarter)
+		if !can {
+			c.Skipped = fmt.Sprintf("a cluster of the sort %s cannot be restarted from here", r.Cluster.Name())
+			return c, nil
+		}
+		// It cannot be broken off: the API server would be gone.
+		if err := cluster.Restart(context.WithoutCancel(ctx)); err != nil {
+			return c, fmt.Errorf("restarting the API server: %w", err)
+		}
+		r.api.close()
+	} else if err := r.change(ctx, change(loss, r.other)); err != nil {
+		return c, err
+	}
+	r.first(ctx, &c, counted)
+	r.settle(ctx)
+	c.Webhook = counted()
+	if !c.Complete {
+		return c, nil
+	}
+	counted = r.proxy.count()
+	began := time.Now()
+	if _, err := r.everythingAt(ctx, r.other); err != nil {
+		r.note("the second LIST after the %s failed: %v", loss, err)
+	}
+	c.WarmSeconds = time.Since(began).Seconds()
+	r.settle(ctx)
+	c.WarmCalls = counted().Calls
+	return c, nil
+}
+
+// change is what is done to a definition to make the API server lose its cache.
+func change(loss Loss, other string) func(*apiextensionsv1.CustomResourceDefinition) {
+	return func(crd *apiextensionsv1.CustomResourceDefinition) {
+		switch loss {
+		case AfterAnnotation:
+			if crd.Annotations == nil {
+				crd.Annotations = map[string]string{}
+			}
+			crd.Annotations[mark] = time.Now().UTC().Format(time.RFC3339Nano)
+		case AfterSchema:
+			for i := range crd.Spec.Versions {
+				if schema := crd.Spec.Versions[i].Schema; schema != nil && schema.OpenAPIV3Schema != nil {
+					schema.OpenAPIV3Schema.Description += " (" + mark + ")"
+				}
+			}
+		default: // AfterFlip
+			for i := range crd.Spec.Versions {
+				crd.Spec.Versions[i].Storage = crd.Spec.Versions[i].Name == other
+			}
+		}
+	}
+}
+
+// first asks for a LIST until the client has it. An API server goes over to a changed definition some time after it accepted
+// it, and nothing tells when. So LISTs that are answered without a call are those of before, and the first one is the first
+// that costs calls or is refused; when there is none, the cache was kept.
+func (r *run) first(ctx context.Context, c *ColdList, counted func() Webhook) {
+	var failed failures
+	defer func() { c.Failures = failed.sorted() }()
+	changed := time.Now()
+	var began time.Time
+	for {
+		sent := time.Now()
+		before := counted().Calls
+		n, err := r.everythingAt(ctx, r.other)
+		if ctx.Err() != nil {
+			return
+		}
+		if began.IsZero() && err == nil && counted().Calls == before {
+			if time.Since(changed) > unchanged {
+				c.Complete, c.Requests, c.Seconds = true, 1, time.Since(sent).Seconds()
+				return
+			}
+			pause(ctx, again)
+			continue
+		}
+		if began.IsZero() {
+			began, c.Rebuilt = sent, true
+		}
+		c.Requests++
+		c.Seconds = time.Since(began).Seconds()
+		if err == nil && n == r.Seeded {
+			c.Complete = true
+			return
+		}
+		if err == nil {
+			err = fmt.Errorf("the list has %d of %d objects", n, r.Seeded)
+		}
+		failed.add(err)
+		if statusOf(err) == http.StatusTooManyRequests {
+			c.Refused++
+		}
+		if time.Since(began) > r.Patience || !pause(ctx, again) {
+			return
+		}
+	}
+}
+
+// everythingAt lists the objects at a version and returns how many there are.
+func (r *run) everythingAt(ctx context.Context, version string) (int, error) {
+	l, err := r.api.list(ctx, ask{path: r.api.path(version)})
+	return len(l.Items), err
+}

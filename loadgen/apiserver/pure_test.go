@@ -1,0 +1,282 @@
+package apiserver
+
+import (
+	"errors"
+	"maps"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdconform/crdconform/corpus"
+)
+
+func TestDefaultBounds(t *testing.T) {
+	all, err := DefaultBounds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range all {
+		want := verbs()
+		if !b.WatchCache {
+			want = slices.DeleteFunc(want, func(v Verb) bool { return v == DeleteCollection })
+		}
+		slices.Sort(want)
+		for _, table := range []map[Verb]Bound{b.Storage, b.Other} {
+			if got := slices.Sorted(maps.Keys(table)); !slices.Equal(got, want) {
+				t.Errorf("%s, watch cache %v: got bounds for %q, want %q", b.Minor, b.WatchCache, got, want)
+			}
+		}
+		for verb, bound := range b.Storage {
+			if other := b.Other[verb]; bound.of(2) > other.of(2) {
+				t.Errorf("%s: %s costs more at the storage version, %+v, than at another, %+v", b.Minor, verb, bound, other)
+			}
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	all := []Bounds{{Minor: "1.37", WatchCache: true}, {Minor: "1.31", WatchCache: true}, {Minor: "1.9", WatchCache: false}}
+	for _, c := range []struct {
+		minor string
+		cache bool
+		want  string
+	}{
+		{"1.37", true, "1.37"},
+		{"1.40", true, "1.37"},
+		{"1.34", true, "1.31"}, // as far from both
+		{"1.35", true, "1.37"},
+		{"1.28", true, "1.31"},
+		{"1.37", false, "1.9"},
+	} {
+		if got := nearest(all, c.minor, c.cache); got == nil || got.Minor != c.want {
+			t.Errorf("%s, watch cache %v: got %+v, want %s", c.minor, c.cache, got, c.want)
+		}
+	}
+	if got := nearest(all[:2], "1.37", false); got != nil {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestBound(t *testing.T) {
+	b := Bound{Calls: 6, Events: 1}
+	if got := b.of(2); got != 7 {
+		t.Errorf("two versions: got %v", got)
+	}
+	if got := b.of(4); got != 9 {
+		t.Errorf("four versions: got %v", got)
+	}
+}
+
+func TestFirstList(t *testing.T) {
+	c := Cost{Service: Service{One: 5, Ten: 8}, AddedOne: 1, AddedTen: 4, ListPerObject: 0.05, Caches: 1, Pause: 50}
+	for _, each := range []struct {
+		objects, inFlight int
+		want              time.Duration
+	}{
+		{300, 10, 300/10*12*time.Millisecond + 15*time.Millisecond + 25*time.Millisecond},
+		{300, 1, 300*6*time.Millisecond + 15*time.Millisecond + 25*time.Millisecond},
+		{100, 4, 100/4*8*time.Millisecond + 5*time.Millisecond + 25*time.Millisecond},
+		{190, 19, 10*18*time.Millisecond + 9500*time.Microsecond + 25*time.Millisecond},
+		{20_000, 10, 24*time.Second + time.Second + 25*time.Millisecond},
+	} {
+		if got := c.FirstList(each.objects, each.inFlight).Round(time.Microsecond); got != each.want {
+			t.Errorf("%d objects, %d in flight: got %v, want %v", each.objects, each.inFlight, got, each.want)
+		}
+	}
+	c.Caches = 2
+	if got, want := c.FirstList(300, 10), 300*2/10*12*time.Millisecond+40*time.Millisecond; got != want {
+		t.Errorf("two caches: got %v, want %v", got, want)
+	}
+	// The webhook alone, as a load without an API server knows it.
+	if got, want := (Cost{Service: Service{One: 5, Ten: 5}}).FirstList(20_000, 10), 10*time.Second; got != want {
+		t.Errorf("the webhook alone: got %v, want %v", got, want)
+	}
+	// A webhook that is faster with ten at a time is not believed to take no time with a hundred.
+	if got := (Cost{Service: Service{One: 5, Ten: 4}}).FirstList(100, 100); got < 5*time.Millisecond {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestWithin(t *testing.T) {
+	c := Cost{Service: Service{One: 5, Ten: 5}, ListPerObject: 0.1, Pause: 50}
+	n := c.Within(time.Minute, 10)
+	if c.FirstList(n, 10) > time.Minute || c.FirstList(n+1, 10) <= time.Minute {
+		t.Errorf("got %d, of which the first LIST takes %v, and of one more %v", n, c.FirstList(n, 10), c.FirstList(n+1, 10))
+	}
+	if got := c.Within(time.Millisecond, 10); got != 0 {
+		t.Errorf("got %d within a millisecond", got)
+	}
+}
+
+func TestPredict(t *testing.T) {
+	r := &run{Options: Options{Seeded: 100, Capacity: []int{100, 20_000}}}
+	r.predict() // of nothing
+	r.result.Relist = &Relist{Cost: Cost{Service: Service{One: 50, Ten: 50}}, InFlight: 10}
+	r.predict()
+	l := r.result.Relist
+	if len(l.Predictions) != 2 || l.Predictions[0] != (Prediction{100, 0.5, false}) || l.Predictions[1] != (Prediction{20_000, 100, true}) || l.Confirmation != nil || l.InFlightSeen != "" {
+		t.Errorf("got %+v", l)
+	}
+	r.result.Cold = []ColdList{
+		{After: AfterAnnotation, Complete: true, Seconds: 0.01},
+		{After: AfterSchema, Rebuilt: true, Complete: true, Seconds: 3, Webhook: Webhook{MostInFlight: 2}},
+	}
+	r.predict()
+	if want := (Confirmation{After: AfterSchema, Objects: 100, Predicted: 2.5, Measured: 3, Ratio: 2.5 / 3}); l.Confirmation == nil || *l.Confirmation != want || l.InFlight != 2 {
+		t.Errorf("got %+v of %+v, want %+v", l.Confirmation, l, want)
+	}
+	r.result.Cold = append(r.result.Cold, ColdList{After: AfterRestart, Rebuilt: true, Complete: true, Seconds: 0.5, Webhook: Webhook{MostInFlight: 10}})
+	r.predict()
+	if l.Confirmation.After != AfterRestart || l.Confirmation.Ratio != 1 || l.InFlight != 10 || l.InFlightSeen != AfterRestart || len(l.Predictions) != 2 {
+		t.Errorf("got %+v of %+v", l.Confirmation, l)
+	}
+}
+
+func parsed(t *testing.T, text string) metrics {
+	t.Helper()
+	parser := expfmt.NewTextParser(model.UTF8Validation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return metrics{families: families}
+}
+
+func TestShare(t *testing.T) {
+	const before = `
+# TYPE apiserver_request_duration_seconds histogram
+apiserver_request_duration_seconds_bucket{verb="GET",group="g",version="v1",resource="things",le="+Inf"} 10
+apiserver_request_duration_seconds_sum{verb="GET",group="g",version="v1",resource="things"} 5
+apiserver_request_duration_seconds_count{verb="GET",group="g",version="v1",resource="things"} 10
+`
+	const after = `
+# TYPE apiserver_request_duration_seconds histogram
+apiserver_request_duration_seconds_bucket{verb="GET",group="g",version="v1",resource="things",le="+Inf"} 14
+apiserver_request_duration_seconds_sum{verb="GET",group="g",version="v1",resource="things"} 9
+apiserver_request_duration_seconds_count{verb="GET",group="g",version="v1",resource="things"} 14
+apiserver_request_duration_seconds_bucket{verb="GET",group="g",version="v2",resource="things",le="+Inf"} 1
+apiserver_request_duration_seconds_sum{verb="GET",group="g",version="v2",resource="things"} 100
+apiserver_request_duration_seconds_count{verb="GET",group="g",version="v2",resource="things"} 1
+# TYPE apiserver_crd_conversion_webhook_duration_seconds histogram
+apiserver_crd_conversion_webhook_duration_seconds_bucket{crd_name="things.g",from_version="v2",to_version="v1",succeeded="true",le="+Inf"} 3
+apiserver_crd_conversion_webhook_duration_seconds_sum{crd_name="things.g",from_version="v2",to_version="v1",succeeded="true"} 2
+apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="things.g",from_version="v2",to_version="v1",succeeded="true"} 3
+apiserver_crd_conversion_webhook_duration_seconds_bucket{crd_name="things.g",from_version="v2",to_version="v1",succeeded="false",le="+Inf"} 1
+apiserver_crd_conversion_webhook_duration_seconds_sum{crd_name="things.g",from_version="v2",to_version="v1",succeeded="false"} 1
+apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="things.g",from_version="v2",to_version="v1",succeeded="false"} 1
+`
+	r := &run{api: &api{group: "g", plural: "things"}, definition: &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things.g"}}}
+	got := r.share(parsed(t, before), parsed(t, after), parsed(t, after), "GET", "v1", 8, Webhook{Calls: 4, Seconds: 2})
+	if got.Requests != 4 || got.RequestSeconds != 4 || got.Conversions != 4 || got.ConversionSeconds != 3 || got.OfServer != 0.75 || got.OfClient != 0.25 {
+		t.Errorf("got %+v", got)
+	}
+	if want := []string{metricCall}; !slices.Equal(got.Missing, want) {
+		t.Errorf("got %q as missing, want %q", got.Missing, want)
+	}
+	got = r.share(parsed(t, ""), parsed(t, ""), parsed(t, ""), "GET", "v1", 8, Webhook{Calls: 4, Seconds: 2})
+	if len(got.Missing) != 3 || got.OfServer != 0 {
+		t.Errorf("got %+v", got)
+	}
+	got = r.share(metrics{err: errors.New("forbidden")}, parsed(t, after), parsed(t, after), "GET", "v1", 8, Webhook{})
+	if len(got.Missing) != 1 || got.Missing[0] != "forbidden" || got.Requests != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestLostEvents(t *testing.T) {
+	due := time.Now()
+	f := &follower{version: "v1", seen: map[string]time.Time{"7": due.Add(3 * time.Millisecond), "9": due.Add(time.Second)}, reopened: 2}
+	w := &written{due: map[string]time.Time{"7": due, "8": due}}
+	w.failures.add(&refusedError{http.StatusConflict, "somebody else was first"})
+	got := f.result(w)
+	if got.Writes != 2 || got.Events != 1 || got.Lost != 1 || got.WritesFailed != 1 || got.Reopened != 2 || math.Abs(got.Times.Max-3) > 0.01 || len(got.Failures) != 1 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	var f failures
+	for _, err := range []error{&refusedError{500, "first"}, errors.New("no connection"), &refusedError{429, "later"}, &refusedError{500, "second"}} {
+		f.add(err)
+	}
+	want := []Failure{{0, 1, "no connection"}, {429, 1, "HTTP status 429: later"}, {500, 2, "HTTP status 500: first"}}
+	if got := f.sorted(); !slices.Equal(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	if f.count() != 4 {
+		t.Errorf("got %d", f.count())
+	}
+}
+
+func TestTimes(t *testing.T) {
+	h := newHistogram()
+	for i := range 1000 {
+		record(h, time.Duration(i+1)*time.Millisecond)
+	}
+	record(h, 0)
+	record(h, 2*time.Hour)
+	got := timesOf(h)
+	if math.Abs(got.P50-500) > 1 || math.Abs(got.P99-990) > 2 || got.Max < time.Hour.Seconds()*1000*0.999 || got.Histogram.TotalCount() != 1002 {
+		t.Errorf("got %+v", got)
+	}
+	if empty := timesOf(newHistogram()); empty.Mean != 0 || empty.Max != 0 {
+		t.Errorf("got %+v", empty)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	crontabs := corpus.CronTabs("v1beta1", "v1")
+	good := func() Options {
+		return Options{Cluster: nowhere{}, Definition: crontabs.Definition, Objects: crontabs.Objects("v1")}
+	}
+	o, err := good().completed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Seeded != 1000 || o.Duration != 5*time.Second || !slices.Equal(o.Concurrency, []int{1, 10}) || o.Namespace != "default" || len(o.Bounds) == 0 || len(o.Parts) != 4 {
+		t.Errorf("got %+v", o)
+	}
+	if storage, other, err := o.versions(); storage != "v1beta1" || other != "v1" || err != nil {
+		t.Errorf("got %s, %s, %v", storage, other, err)
+	}
+	for want, spoil := range map[string]func(*Options){
+		"there is no API server":               func(o *Options) { o.Cluster = nil },
+		"there is no CustomResourceDefinition": func(o *Options) { o.Definition = nil },
+		"there are no objects":                 func(o *Options) { o.Objects = nil },
+		"is less than 0":                       func(o *Options) { o.Duration = -1 },
+		"there has to be 1 client":             func(o *Options) { o.Concurrency = []int{0} },
+		"there has to be 1 object":             func(o *Options) { o.Capacity = []int{0} },
+		`there is no part "everything"`:        func(o *Options) { o.Parts = []Part{"everything"} },
+		`does not serve "v2"`:                  func(o *Options) { o.Version = "v2" },
+		"serves one version only": func(o *Options) {
+			d, err := corpus.NewDefinition(served(crontabs.Definition.CRD.DeepCopy(), []string{"v1beta1"}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Definition = d
+		},
+		"does not serve its storage version v1beta1": func(o *Options) {
+			crd := crontabs.Definition.CRD.DeepCopy()
+			crd.Spec.Versions[slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })].Served = false
+			d, err := corpus.NewDefinition(crd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.Definition = d
+		},
+	} {
+		bad := good()
+		spoil(&bad)
+		if _, err := Run(t.Context(), bad, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

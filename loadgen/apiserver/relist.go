@@ -1,0 +1,292 @@
+package apiserver
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/contract/wire"
+)
+
+const (
+	// requestLimit is how long API servers take for a request before they give it up, by default.
+	requestLimit = 60 * time.Second
+
+	// inFlight is how many objects an API server has converted at a time for one cache, as seen with Kubernetes 1.37. Without
+	// a cache it is one.
+	inFlight = 10
+)
+
+// Service is how long the webhook takes by itself for a request with one object, in milliseconds, on the average. It is
+// measured without an API server, by clients that ask one after the other.
+type Service struct {
+	One float64 `json:"one"` // one client
+	Ten float64 `json:"ten"` // ten clients at a time
+	Max float64 `json:"max"` // the longest that one of ten waited
+}
+
+// Cost is what the time of the first LIST is made of. Times are in milliseconds.
+type Cost struct {
+	Service Service `json:"service"`
+
+	// AddedOne and AddedTen are what an API server adds to that, with one conversion at a time and with ten: how much longer
+	// it takes clients to read an object that is converted than one client to read one that is not, less the webhook's time.
+	// The proxy's is in it. On a machine with few cores it grows with the number of conversions at a time. 0 leaves the API
+	// server out.
+	AddedOne float64 `json:"addedOne"`
+	AddedTen float64 `json:"addedTen"`
+
+	// ListPerObject is how long a LIST takes from the cache for each object. 0 leaves it out.
+	ListPerObject float64 `json:"listPerObject"`
+
+	// Caches is how many caches are filled at the same time, one for each served version but the one stored.
+	Caches int `json:"caches"`
+
+	// Pause is after what time a refused client asks again, of which half is lost on the average. 0 where it is not refused.
+	Pause float64 `json:"pause"`
+}
+
+// FirstList predicts how long the first LIST takes that finds no cache, given how many conversions are made at a time:
+//
+//	objects * caches / inFlight * (service + added) + objects * list + pause / 2
+//
+// Service and added are for as many at a time: between one and ten, and beyond ten, on the line through both.
+func (c Cost) FirstList(objects, inFlight int) time.Duration {
+	between := float64(inFlight-1) / 9
+	each := c.Service.One + c.AddedOne + between*(c.Service.Ten+c.AddedTen-c.Service.One-c.AddedOne)
+	each = max(each, c.Service.One, 0)
+	ms := float64(objects)*float64(max(c.Caches, 1))/float64(max(inFlight, 1))*each + float64(objects)*c.ListPerObject + c.Pause/2
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// Within is the greatest number of objects whose first LIST takes no longer than a limit, at most a billion.
+func (c Cost) Within(limit time.Duration, inFlight int) int {
+	low, high := 0, 1_000_000_000 // the first does, and what is beyond the second is not looked at
+	for low < high {
+		middle := (low + high + 1) / 2
+		if c.FirstList(middle, inFlight) <= limit {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+	return low
+}
+
+// Relist is how long the first LIST takes after the API server lost its cache, for any number of objects. The 30 s that API
+// servers wait for a webhook are for each object, since each has a call of its own: a webhook that keeps Service.Max below
+// them does so with any number of objects.
+type Relist struct {
+	Cost Cost `json:"cost"`
+
+	// InFlight is how many conversions are made at a time: as seen after the loss InFlightSeen or, where that is empty, as
+	// API servers of Kubernetes 1.37 do.
+	InFlight     int  `json:"inFlight"`
+	InFlightSeen Loss `json:"inFlightSeen,omitempty"`
+
+	Predictions []Prediction `json:"predictions"`
+
+	// WithinLimit is the greatest number of objects of which the first LIST takes no longer than the 60 s that API servers
+	// have for a request.
+	WithinLimit int `json:"withinLimit"`
+
+	// Confirmation compares the prediction with what was measured. Nil when nothing could be.
+	Confirmation *Confirmation `json:"confirmation,omitempty"`
+}
+
+// Prediction is the time of the first LIST for a number of objects.
+type Prediction struct {
+	Objects int     `json:"objects"`
+	Seconds float64 `json:"seconds"`
+
+	// OverLimit tells whether that is more than the 60 s that API servers have for a request. Without a watch cache such a
+	// LIST never comes to its end. With one, API servers refuse clients until the cache is filled, for that long.
+	OverLimit bool `json:"overLimit"`
+}
+
+// Confirmation is a prediction beside what was measured.
+type Confirmation struct {
+	After     Loss    `json:"after"`
+	Objects   int     `json:"objects"`
+	Predicted float64 `json:"predicted"` // seconds
+	Measured  float64 `json:"measured"`  // seconds
+	Ratio     float64 `json:"ratio"`     // predicted by measured
+}
+
+// relist finds out what the first LIST costs, and predicts it.
+func (r *run) relist(ctx context.Context) error {
+	cost, err := r.cost(ctx)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		r.note("the first LIST is not predicted: %v", err)
+		return nil
+	}
+	r.result.Relist = &Relist{Cost: cost, InFlight: 1}
+	if r.Cluster.WatchCache() {
+		r.result.Relist.InFlight = inFlight * cost.Caches
+	}
+	r.predict()
+	return nil
+}
+
+// cost measures what the first LIST is made of.
+func (r *run) cost(ctx context.Context) (Cost, error) {
+	c := Cost{Caches: 1}
+	if r.Cluster.WatchCache() {
+		c.Caches, c.Pause = len(r.served)-1, float64(again.Milliseconds())
+	}
+	err := r.warm(ctx)
+	if r.Service != nil {
+		c.Service = *r.Service
+	} else if err == nil {
+		c.Service, err = r.direct(ctx)
+	}
+	if err != nil {
+		return c, err
+	}
+	plain, err1 := r.mean(ctx, Get, r.storage, 1)
+	one, err2 := r.mean(ctx, Get, r.other, 1)
+	ten, err3 := r.mean(ctx, Get, r.other, 10)
+	list, err4 := r.mean(ctx, List, r.storage, 1)
+	c.AddedOne, c.AddedTen = max(one-plain-c.Service.One, 0), max(ten-plain-c.Service.Ten, 0)
+	c.ListPerObject = list / float64(r.Seeded)
+	return c, cmp.Or(err1, err2, err3, err4)
+}
+
+// predict makes the predictions, with what was seen after losses of the cache.
+func (r *run) predict() {
+	l := r.result.Relist
+	if l == nil {
+		return
+	}
+	var confirmed *ColdList
+	for i := range r.result.Cold {
+		c := &r.result.Cold[i]
+		if c.Rebuilt && c.Complete && (confirmed == nil || c.After == AfterRestart) {
+			confirmed = c
+		}
+	}
+	if confirmed != nil {
+		l.InFlight, l.InFlightSeen = confirmed.Webhook.MostInFlight, confirmed.After
+	}
+	l.Predictions = nil
+	for _, n := range r.Capacity {
+		t := l.Cost.FirstList(n, l.InFlight)
+		l.Predictions = append(l.Predictions, Prediction{Objects: n, Seconds: t.Seconds(), OverLimit: t > requestLimit})
+	}
+	l.WithinLimit = l.Cost.Within(requestLimit, l.InFlight)
+	if confirmed != nil {
+		predicted := l.Cost.FirstList(r.Seeded, l.InFlight).Seconds()
+		l.Confirmation = &Confirmation{
+			After: confirmed.After, Objects: r.Seeded, Predicted: predicted, Measured: confirmed.Seconds, Ratio: predicted / confirmed.Seconds,
+		}
+	}
+}
+
+// mean is how long requests take on the average, in milliseconds. It was measured under load already, or is now.
+func (r *run) mean(ctx context.Context, verb Verb, version string, concurrency int) (float64, error) {
+	for _, l := range r.result.Load {
+		if l.Verb == verb && l.Version == version && l.Concurrency == concurrency {
+			return good(l)
+		}
+	}
+	r.progress(fmt.Sprintf("%s at %s, %d at a time", verb, version, concurrency))
+	request, err := r.request(verb, version, concurrency)
+	if err != nil {
+		return 0, err
+	}
+	return good(r.loop(ctx, concurrency, r.client(request)))
+}
+
+// good is the mean of a load if it says anything.
+func good(l Load) (float64, error) {
+	if l.Failed > 0 {
+		return 0, fmt.Errorf("%d of %d requests failed, the first of them with: %s", l.Failed, l.Requests, l.Failures[0].First)
+	}
+	if l.Requests == 0 {
+		return 0, fmt.Errorf("no request was answered within %.0f s", l.Seconds)
+	}
+	return l.Times.Mean, nil
+}
+
+// direct measures the webhook by itself, with objects as the API server has them.
+func (r *run) direct(ctx context.Context) (Service, error) {
+	client, err := wire.Connect(r.Webhook)
+	if err != nil {
+		return Service{}, err
+	}
+	defer client.Close()
+	requests, bodies, err := r.reviews(ctx)
+	if err != nil {
+		return Service{}, err
+	}
+	var times []Times
+	for _, concurrency := range []int{1, 10} {
+		r.progress(fmt.Sprintf("calling the webhook itself, %d at a time", concurrency))
+		l := r.loop(ctx, concurrency, func(ctx context.Context, asking, n int) error {
+			i := (asking + n*concurrency) % len(bodies)
+			response := client.Send(ctx, bodies[i])
+			if response.Interrupted {
+				return response.Err
+			}
+			judgement := requests[i].Judge(response)
+			if violation := judgement.Rejected(); violation != nil {
+				return fmt.Errorf("%s", violation)
+			}
+			return nil
+		})
+		if _, err := good(l); err != nil {
+			return Service{}, fmt.Errorf("calling the webhook itself: %w", err)
+		}
+		times = append(times, l.Times)
+	}
+	return Service{One: times[0].Mean, Ten: times[1].Mean, Max: times[1].Max}, nil
+}
+
+// variety is how many different objects the webhook itself is asked to convert.
+const variety = 64
+
+// reviews are requests with one object each, as the API server stores it.
+func (r *run) reviews(ctx context.Context) ([]contract.Request, [][]byte, error) {
+	body, err := r.api.do(ctx, ask{method: http.MethodGet, path: r.api.path(r.storage)})
+	if err != nil {
+		return nil, nil, fmt.Errorf("listing the objects at %s: %w", r.storage, err)
+	}
+	var list struct {
+		Items []json.RawMessage `json:"items"`
+	}
+	if err := json.Unmarshal(body, &list); err != nil {
+		return nil, nil, fmt.Errorf("listing the objects at %s: the response is no list: %w", r.storage, err)
+	}
+	var requests []contract.Request
+	var bodies [][]byte
+	for _, item := range list.Items[:min(len(list.Items), variety)] {
+		request := contract.Request{
+			ReviewVersion: r.reviewVersion(), UID: uuid.NewString(), DesiredAPIVersion: r.api.group + "/" + r.other, Objects: []json.RawMessage{item},
+		}
+		body, err := request.Body()
+		if err != nil {
+			return nil, nil, err
+		}
+		requests, bodies = append(requests, request.Prepare()), append(bodies, body)
+	}
+	return requests, bodies, nil
+}
+
+// reviewVersion is the version of ConversionReview that API servers use: the first on the list that they know.
+func (r *run) reviewVersion() string {
+	for _, version := range r.definition.Spec.Conversion.Webhook.ConversionReviewVersions {
+		if version == "v1" || version == "v1beta1" {
+			return version
+		}
+	}
+	return "v1"
+}
