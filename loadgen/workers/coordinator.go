@@ -1,0 +1,310 @@
+package workers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/crdconform/crdconform/loadgen"
+)
+
+const (
+	// overtime is how long after everything ought to be over a worker may be silent before it counts as lost.
+	overtime = 30 * time.Second
+
+	// parting is how long workers may take to write what they have when they are told to stop.
+	parting = 15 * time.Second
+)
+
+// coordinator leads the workers of one run.
+type coordinator struct {
+	load     Load
+	crew     Crew
+	lead     time.Duration
+	watch    loadgen.Watch
+	members  []*member
+	events   chan event
+	started  time.Time // when the workload began; zero before
+	stopping bool
+
+	// What the watch was told so far.
+	told             int // seconds
+	requests, failed uint64
+	response         *hdrhistogram.Histogram
+}
+
+// member is what is known of a worker.
+type member struct {
+	workload loadgen.Workload
+	giveUp   func(cause error)
+	cause    func() error // why the worker was given up; nil if it was not
+	ready    bool
+	ended    bool
+	err      error  // why it did not end with success
+	words    string // first line that is no message
+	seconds  []loadgen.Second
+	summary  *loadgen.Summary
+	stopped  bool // its summary ends before its part does, since it was told to stop
+}
+
+// event is a line of a worker, or its end.
+type event struct {
+	index int
+	line  []byte // nil at the end
+	err   error
+}
+
+func newCoordinator(l Load, crew Crew, lead time.Duration, watch loadgen.Watch) *coordinator {
+	c := &coordinator{load: l, crew: crew, lead: lead, watch: watch, events: make(chan event)}
+	for index := range l.Workers {
+		c.members = append(c.members, &member{workload: loadgen.Split(l.Workload, index, l.Workers)})
+	}
+	return c
+}
+
+// run returns when all workers have ended or were given up.
+func (c *coordinator) run(ctx context.Context) (loadgen.Summary, error) {
+	apart := context.WithoutCancel(ctx) // workers are told to stop, and given time to
+	for index, m := range c.members {
+		given, giveUp := context.WithCancelCause(apart)
+		defer giveUp(nil)
+		m.giveUp, m.cause = giveUp, func() error { return context.Cause(given) }
+		go func() {
+			err := c.crew.Follow(given, index, func(line []byte) { c.events <- event{index: index, line: line} })
+			c.events <- event{index: index, err: err}
+		}()
+	}
+	alarm := time.NewTimer(c.load.patience())
+	defer alarm.Stop()
+	interrupted := ctx.Done()
+	for c.any(func(m *member) bool { return !m.ended }) {
+		select {
+		case e := <-c.events:
+			c.hear(e)
+		case <-alarm.C:
+			c.impatient()
+		case <-interrupted:
+			interrupted = nil
+			c.stop(apart)
+			alarm.Reset(parting)
+		}
+		if c.gathered() {
+			alarm.Reset(c.start(apart))
+		}
+	}
+	return c.merged(ctx)
+}
+
+// any tells whether there is such a worker.
+func (c *coordinator) any(is func(*member) bool) bool { return slices.ContainsFunc(c.members, is) }
+
+// gathered tells whether it is time to start: all workers that are left are ready.
+func (c *coordinator) gathered() bool {
+	return c.started.IsZero() && !c.stopping &&
+		c.any(func(m *member) bool { return !m.ended }) && !c.any(func(m *member) bool { return !m.ended && !m.ready })
+}
+
+// start tells all workers to start, and returns by when they have to be done.
+func (c *coordinator) start(ctx context.Context) time.Duration {
+	c.started = time.Now().Add(c.lead)
+	for _, m := range c.members {
+		m.workload.Part.Start = c.started
+	}
+	c.tell(ctx, order{Start: c.started, Lead: c.lead})
+	return time.Until(c.started) + c.load.duration()
+}
+
+// stop tells all workers to end with what there is so far. Those that have not even said hello are given up.
+func (c *coordinator) stop(ctx context.Context) {
+	c.stopping = true
+	for _, m := range c.members {
+		if !m.ready {
+			m.giveUp(errors.New("the run was stopped before it said that it is ready"))
+		}
+	}
+	c.tell(ctx, order{Stop: true})
+}
+
+// tell gives an order to all workers that are ready, at the same time. One that cannot be told is given up: nobody would know
+// what it does.
+func (c *coordinator) tell(ctx context.Context, o order) {
+	line, unwritten := json.Marshal(o)
+	within, cancel := context.WithTimeout(ctx, max(c.lead, parting))
+	defer cancel()
+	var telling sync.WaitGroup
+	for index, m := range c.members {
+		if m.ended || !m.ready {
+			continue
+		}
+		telling.Go(func() {
+			if err := errors.Join(unwritten, c.crew.Tell(within, index, line)); err != nil {
+				m.giveUp(fmt.Errorf("it could not be given an order: %w", err))
+			}
+		})
+	}
+	telling.Wait()
+}
+
+// impatient gives up whoever should have been heard of.
+func (c *coordinator) impatient() {
+	for _, m := range c.members {
+		switch {
+		case m.ended:
+		case c.stopping:
+			m.giveUp(fmt.Errorf("it did not stop within %s", parting))
+		case !c.started.IsZero():
+			m.giveUp(fmt.Errorf("it had no result %s after everything should have been over", overtime))
+		case !m.ready:
+			m.giveUp(fmt.Errorf("it was not ready within %s", c.load.patience()))
+		}
+	}
+}
+
+// hear takes in what a worker writes.
+func (c *coordinator) hear(e event) {
+	m := c.members[e.index]
+	if e.line == nil {
+		m.ended, m.err = true, e.err
+		c.progress()
+		return
+	}
+	said, ok := parse(e.line)
+	switch {
+	case m.cause() != nil: // whatever it says, it is lost
+	case !ok:
+		m.overhear(e.line)
+	case said.Hello != nil && said.Hello.Protocol != protocol:
+		m.giveUp(otherProtocol(said.Hello.Protocol))
+	case said.Hello != nil && said.Hello.Index != e.index:
+		m.giveUp(fmt.Errorf("it works as %d, and should as %d", said.Hello.Index, e.index))
+	case said.Hello != nil:
+		m.ready = true
+	case said.Second != nil:
+		if err := m.second(*said.Second); err != nil {
+			m.giveUp(err)
+		}
+		c.progress()
+	case said.Result != nil && m.summary == nil:
+		summary, err := said.Result.summary(m.workload, m.seconds)
+		if err == nil {
+			_, err = loadgen.Merge(summary)
+		}
+		if err != nil {
+			m.giveUp(fmt.Errorf("its result cannot be used: %w", err))
+			return
+		}
+		m.summary, m.stopped = &summary, said.Result.Stopped
+	}
+}
+
+// maxWords is how much is kept of what a worker says that is no message, in bytes.
+const maxWords = 500
+
+// overhear keeps the first line that is no message: it says why a worker dies.
+func (m *member) overhear(line []byte) {
+	if text := strings.TrimSpace(string(line)); m.words == "" && text != "" {
+		m.words = strings.ToValidUTF8(text[:min(len(text), maxWords)], "")
+	}
+}
+
+// second takes in a second. One that came before is passed over.
+func (m *member) second(s second) error {
+	switch {
+	case s.Number > len(m.seconds):
+		return fmt.Errorf("what it wrote of second %d is missing", len(m.seconds)+1)
+	case s.Number < len(m.seconds):
+		return nil
+	}
+	if _, _, err := loadgen.MergeSecond(s.second()); err != nil {
+		return fmt.Errorf("what it wrote of second %d cannot be used: %w", s.Number+1, err)
+	}
+	m.seconds = append(m.seconds, s.second())
+	return nil
+}
+
+// progress tells the watch of the seconds for which all have been heard that are left.
+func (c *coordinator) progress() {
+	for c.watch.Second != nil {
+		var seconds []loadgen.Second
+		for _, m := range c.members {
+			switch {
+			case len(m.seconds) > c.told:
+				seconds = append(seconds, m.seconds[c.told])
+			case !m.ended && m.ready && m.summary == nil:
+				return
+			}
+		}
+		if len(seconds) == 0 {
+			return
+		}
+		merged, response, err := loadgen.MergeSecond(seconds...)
+		if err != nil {
+			return // each was merged alone when it came, so there is none
+		}
+		c.told++
+		if c.response == nil {
+			c.response = response
+		} else {
+			c.response.Merge(response)
+		}
+		c.requests += merged.Requests
+		c.failed += merged.Failed
+		c.watch.Second(loadgen.Snapshot{
+			Elapsed: merged.End, Requests: c.requests, Failed: c.failed, Last: merged,
+			P99: time.Duration(c.response.ValueAtPercentile(99)) * time.Microsecond,
+		})
+	}
+}
+
+// merged is what came of all workers that have a result, and why the others have none.
+func (c *coordinator) merged(ctx context.Context) (loadgen.Summary, error) {
+	var summaries []loadgen.Summary
+	var reasons []error
+	for _, m := range c.members {
+		if m.stopped && ctx.Err() == nil {
+			m.giveUp(errors.New("somebody stopped it before its end"))
+			m.summary = nil
+		}
+		if m.summary != nil {
+			summaries = append(summaries, *m.summary)
+		} else {
+			reasons = append(reasons, fmt.Errorf("%s: %s", m.workload.Part, m.reason()))
+		}
+	}
+	if len(summaries) == 0 && ctx.Err() != nil {
+		return nothing(c.load.Workload)
+	}
+	if len(summaries) == 0 {
+		return loadgen.Summary{}, fmt.Errorf("load: no worker has a result: %w", errors.Join(reasons...))
+	}
+	s, err := loadgen.Merge(summaries...)
+	for i := range s.Lost {
+		s.Lost[i].Reason = c.members[s.Lost[i].Part.Index].reason()
+	}
+	return s, err
+}
+
+// reason is why there is no result of a worker.
+func (m *member) reason() string {
+	var all []string
+	if cause := m.cause(); cause != nil {
+		all = append(all, cause.Error())
+	}
+	if m.err != nil {
+		all = append(all, m.err.Error())
+	}
+	if m.words != "" {
+		all = append(all, m.words)
+	}
+	if len(all) == 0 {
+		return "it ended without a result"
+	}
+	return strings.Join(all, ": ")
+}

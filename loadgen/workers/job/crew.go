@@ -1,0 +1,221 @@
+package job
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// pulling is how long an image may fail to be pulled. A registry may be away for a moment; a name with a mistake in it stays
+// wrong.
+const pulling = time.Minute
+
+// crew are the pods of one Job.
+type crew struct {
+	*Fleet
+
+	job     *batchv1.Job
+	secrets []string
+
+	mu    sync.Mutex
+	names []string // of the pods by their index; empty for those that are not there yet
+}
+
+// Follow reads the log of a pod, again from its beginning when the connection broke, until the pod has ended.
+func (c *crew) Follow(ctx context.Context, index int, line func([]byte)) error {
+	state := errors.New("it has no pod yet; see kubectl describe job -n " + c.namespace + " " + c.job.Name)
+	began := time.Now()
+	for {
+		pod, err := c.pod(ctx, index)
+		switch {
+		case ctx.Err() != nil:
+			return state
+		case apierrors.IsForbidden(err):
+			return c.explain("look for pods", err)
+		case err != nil:
+			state = c.explain("look for pods", err)
+		case pod == nil && c.name(index) != "":
+			return fmt.Errorf("pod %s is gone", c.name(index))
+		case pod == nil:
+		case pod.Status.Phase == corev1.PodPending:
+			reason, final := pending(pod)
+			state = fmt.Errorf("pod %s: %s", pod.Name, reason)
+			if final || hopeless(pod) && time.Since(began) > pulling {
+				return state
+			}
+		default:
+			state = fmt.Errorf("pod %s is still running", pod.Name)
+			err = c.read(ctx, pod.Name, line)
+			switch {
+			case ctx.Err() != nil:
+			case err != nil:
+				state = fmt.Errorf("pod %s: its log: %w", pod.Name, err)
+			case ended(pod): // before its log was read, so that is all of it
+				return outcome(pod)
+			}
+		}
+		if !c.wait(ctx) {
+			return state
+		}
+	}
+}
+
+// wait waits until it is time to look again. It returns false when the context ends.
+func (c *crew) wait(ctx context.Context) bool {
+	timer := time.NewTimer(c.polling)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// pod returns the first pod of an index; nil when there is none.
+func (c *crew) pod(ctx context.Context, index int) (*corev1.Pod, error) {
+	if known := c.name(index); known != "" {
+		pod, err := c.pods.Get(ctx, known, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, nil //nolint:nilnil // it is gone
+		}
+		return pod, err
+	}
+	list, err := c.pods.List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + c.job.Name})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list.Items, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+	for i := range list.Items {
+		pod := &list.Items[i]
+		if pod.Annotations[batchv1.JobCompletionIndexAnnotation] == strconv.Itoa(index) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.names[index] = pod.Name
+			return pod, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // there is none, and nothing is wrong
+}
+
+func (c *crew) name(index int) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.names[index]
+}
+
+// read passes the lines of a pod's log on until the log ends.
+func (c *crew) read(ctx context.Context, pod string, line func([]byte)) error {
+	log, err := c.pods.GetLogs(pod, &corev1.PodLogOptions{Container: c.container(), Follow: true}).Stream(ctx)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	buffered := bufio.NewReader(log)
+	for {
+		text, err := buffered.ReadBytes('\n')
+		if text = bytes.TrimSpace(text); len(text) > 0 {
+			line(text)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// container is the name of the container of a worker.
+func (f *Fleet) container() string { return f.template.Spec.Template.Spec.Containers[0].Name }
+
+// status is that of the worker's container; nil when there is none yet.
+func status(pod *corev1.Pod) *corev1.ContainerStatus {
+	if len(pod.Spec.Containers) == 0 {
+		return nil
+	}
+	for i := range pod.Status.ContainerStatuses {
+		if s := &pod.Status.ContainerStatuses[i]; s.Name == pod.Spec.Containers[0].Name {
+			return s
+		}
+	}
+	return nil
+}
+
+// pending says what a pod waits for, and whether in vain.
+func pending(pod *corev1.Pod) (reason string, final bool) {
+	if s := status(pod); s != nil && s.State.Waiting != nil {
+		waiting := s.State.Waiting
+		return join("it waits", waiting.Reason, waiting.Message), slices.Contains([]string{"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"}, waiting.Reason)
+	}
+	for _, condition := range pod.Status.Conditions {
+		if condition.Status == corev1.ConditionFalse && condition.Type == corev1.PodScheduled {
+			return join("it is not scheduled", condition.Reason, condition.Message), false
+		}
+	}
+	return "it is pending", false
+}
+
+// hopeless tells whether the image of a pod could not be pulled so far.
+func hopeless(pod *corev1.Pod) bool {
+	s := status(pod)
+	return s != nil && s.State.Waiting != nil && slices.Contains([]string{"ErrImagePull", "ImagePullBackOff"}, s.State.Waiting.Reason)
+}
+
+// ended tells whether a pod writes no more.
+func ended(pod *corev1.Pod) bool {
+	s := status(pod)
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed || s != nil && s.State.Terminated != nil
+}
+
+// outcome says why a pod did not end with success; nil when it did.
+func outcome(pod *corev1.Pod) error {
+	s := status(pod)
+	switch {
+	case s != nil && s.State.Terminated != nil && s.State.Terminated.ExitCode == 0, pod.Status.Phase == corev1.PodSucceeded:
+		return nil
+	case s != nil && s.State.Terminated != nil:
+		return fmt.Errorf("pod %s: %s", pod.Name, join(fmt.Sprintf("exit status %d", s.State.Terminated.ExitCode), s.State.Terminated.Reason, s.State.Terminated.Message, pod.Status.Message))
+	}
+	return fmt.Errorf("pod %s: %s", pod.Name, join("it failed", pod.Status.Reason, pod.Status.Message))
+}
+
+// join makes one sentence of what is said of a pod. "Error" says nothing more than that there was one.
+func join(what string, more ...string) string {
+	all := []string{what}
+	for _, text := range more {
+		if text != "" && text != "Error" {
+			all = append(all, strings.TrimSpace(text))
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// Tell annotates the pod of a worker with an order.
+func (c *crew) Tell(ctx context.Context, index int, order []byte) error {
+	name := c.name(index)
+	if name == "" {
+		return errors.New("it has no pod")
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]string{orderAnnotation: string(order)}}})
+	if err != nil {
+		return err
+	}
+	_, err = c.pods.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return c.explain("annotate the pod "+name, err)
+}
