@@ -112,7 +112,7 @@ func TestFieldNames(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	objectives, _ := got.Load["objectives"].([]any)
-	want = map[string]any{"name": "p99", "limit": 10.0, "measured": 12.135, "unit": "ms", "met": false}
+	want = map[string]any{"stage": "constant", "name": "p99", "limit": 10.0, "measured": 12.135, "unit": "ms", "met": false}
 	if diff := cmp.Diff([]any{want}, objectives[:1]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

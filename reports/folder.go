@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +12,12 @@ import (
 	"strings"
 )
 
-// evidence is where in the folder the files of results are.
-const evidence = "exchanges/"
+// Where in the folder files are.
+const (
+	evidence = "exchanges/" // of results
+	findings = "load/"      // of findings under load
+	latency  = "latency"    // times of a load test: what their files, or the folder for those of several stages, are called
+)
 
 // Folder is where the forms of a report are written.
 type Folder string
@@ -53,8 +58,16 @@ func stale(root *os.Root) []string {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 		Cluster    any    `json:"cluster"`
-		Load       any    `json:"load"`
-		Results    []struct {
+		Load       *struct {
+			Stages []struct {
+				Name     string `json:"name"`
+				Repeat   int    `json:"repeat"`
+				Findings []struct {
+					Files []File `json:"files"`
+				} `json:"findings"`
+			} `json:"stages"`
+		} `json:"load"`
+		Results []struct {
 			Files []File `json:"files"`
 		} `json:"results"`
 	}
@@ -63,17 +76,29 @@ func stale(root *os.Root) []string {
 		return nil
 	}
 	names := []string{"report.html", "junit.xml", "summary.md"}
+	var files []File
 	if old.Load != nil {
 		names = append(names, "latency.json", "latency.hgrm")
+		l := &Load{}
+		for _, s := range old.Load.Stages {
+			l.Stages = append(l.Stages, Stage{Name: s.Name, Repeat: s.Repeat})
+			for _, f := range s.Findings {
+				files = append(files, f.Files...)
+			}
+		}
+		for _, base := range l.bases() {
+			names = append(names, base+".hgrm", base+".csv")
+		}
 	}
 	if old.Cluster != nil {
 		names = append(names, "apiserver.log")
 	}
 	for _, result := range old.Results {
-		for _, file := range result.Files {
-			if file.local() {
-				names = append(names, file.Path)
-			}
+		files = append(files, result.Files...)
+	}
+	for _, file := range files {
+		if file.local() {
+			names = append(names, file.Path)
 		}
 	}
 	return append(names, "report.json")
@@ -121,18 +146,22 @@ func (f Folder) Write(r *Report) error {
 	form("summary.md", r.Markdown)
 	if r.Load != nil {
 		form("latency.json", r.Load.JSON)
-		form("latency.hgrm", r.Load.Response.HGRM)
+		for i, base := range r.Load.bases() {
+			form(base+".hgrm", r.Load.Stages[i].Response.HGRM)
+			form(base+".csv", r.Load.Stages[i].CSV)
+		}
 	}
-	written := map[string]bool{}
-	for _, result := range r.Results {
-		for _, file := range result.Files {
-			if !file.local() || written[file.Path] {
-				errs = append(errs, fmt.Errorf("report folder %s: evidence of %s: %q is not a path below %s that is its own", f, joined(string(result.ID), " for ", result.Subject), file.Path, evidence))
-				continue
-			}
-			written[file.Path] = true
-			form(file.Path, func(w io.Writer) error {
-				_, err := w.Write(file.Data)
+	written := map[string][]byte{}
+	for _, e := range r.evidence() {
+		// Findings of one request share its exchange.
+		data, known := written[e.file.Path]
+		switch {
+		case !e.file.below(e.dir) || known && !bytes.Equal(data, e.file.Data):
+			errs = append(errs, fmt.Errorf("report folder %s: evidence of %s: %q is not a path below %s that is its own", f, e.of, e.file.Path, e.dir))
+		case !known:
+			written[e.file.Path] = e.file.Data
+			form(e.file.Path, func(w io.Writer) error {
+				_, err := w.Write(e.file.Data)
 				return err
 			})
 		}
@@ -140,9 +169,56 @@ func (f Folder) Write(r *Report) error {
 	return errors.Join(append(errs, root.Close())...)
 }
 
-// local tells whether the path of a file is one below the folder of evidence, spelled in the only way there is.
-func (f File) local() bool {
-	return fs.ValidPath(f.Path) && strings.HasPrefix(f.Path, evidence) && !strings.ContainsAny(f.Path, "\\\x00")
+// proof is a file that shows something.
+type proof struct {
+	file File
+	of   string // what it shows
+	dir  string // where it has to be
+}
+
+// evidence returns the files of results and findings.
+func (r *Report) evidence() []proof {
+	var all []proof
+	for _, result := range r.Results {
+		for _, file := range result.Files {
+			all = append(all, proof{file, joined(string(result.ID), " for ", result.Subject), evidence})
+		}
+	}
+	if r.Load == nil {
+		return all
+	}
+	for _, s := range r.Load.Stages {
+		for _, finding := range s.Findings {
+			for _, file := range finding.Files {
+				all = append(all, proof{file, fmt.Sprintf("%s in request %d of %s", finding.Requirement, finding.Request, r.Load.title(s)), findings})
+			}
+		}
+	}
+	return all
+}
+
+// bases returns what the files with the times of each stage are called, without their extensions. The number in a name has
+// no two stages share one; what else is in it is letters and digits that every file system takes.
+func (l *Load) bases() []string {
+	if len(l.Stages) == 1 {
+		return []string{latency}
+	}
+	var bases []string
+	for i, s := range l.Stages {
+		name := strings.Join(strings.FieldsFunc(strings.ToLower(l.title(s)), func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		}), "-")
+		bases = append(bases, fmt.Sprintf("%s/%02d-%s", latency, i+1, name[:min(len(name), 60)]))
+	}
+	return bases
+}
+
+// local tells whether the path of a file is one below a folder of evidence.
+func (f File) local() bool { return f.below(evidence) || f.below(findings) }
+
+// below tells whether the path of a file is one below a folder, spelled in the only way there is.
+func (f File) below(dir string) bool {
+	return fs.ValidPath(f.Path) && strings.HasPrefix(f.Path, dir) && !strings.ContainsAny(f.Path, "\\\x00")
 }
 
 // create writes a file under another name first, so that nobody reads half of it.

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -116,7 +117,7 @@ func TestOpenRemovesWhatIsStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, dir, map[string]string{"apiserver.log": "its log"})
-	if got, want := len(list(t, dir)), len(mine)+6+1+3+8; got != want {
+	if got, want := len(list(t, dir)), len(mine)+7+1+3+8+2; got != want {
 		t.Errorf("a run leaves %d files, want %d: %v", got, want, names(list(t, dir)))
 	}
 	open(t, dir)
@@ -132,7 +133,7 @@ func TestOpenRemovesWhatIsStale(t *testing.T) {
 // TestOpenKeepsWhatTheRunDidNotWrite has files survive that some runs write, but not the one before.
 func TestOpenKeepsWhatTheRunDidNotWrite(t *testing.T) {
 	dir := t.TempDir()
-	mine := map[string]string{"apiserver.log": "mine", "latency.json": "mine", "latency.hgrm": "mine"}
+	mine := map[string]string{"apiserver.log": "mine", "latency.json": "mine", "latency.hgrm": "mine", "latency/01-batch-1.csv": "mine", "load/1-17-response": "mine"}
 	fill(t, dir, mine)
 	r := sample(t)
 	r.Cluster, r.Load = nil, nil
@@ -177,10 +178,12 @@ func TestOpenIsNotLedAstray(t *testing.T) {
 		"reports/notes.txt":    "theirs",
 		"reports/junit.xml/a":  "theirs",
 		"reports/exchanges/ok": "ours",
+		"reports/load/ok":      "ours",
 		"reports/report.json": `{"apiVersion": "` + APIVersion + `", "kind": "Report", "results": [{"files": [
 			{"path": "../secret"}, {"path": "exchanges/../../secret"}, {"path": "exchanges/../notes.txt"}, {"path": "notes.txt"},
 			{"path": "` + filepath.ToSlash(parent) + `/secret"}, {"path": "exchanges"}, {"path": ""}, {"path": "exchanges/link/secret"}, {"path": "exchanges/ok/below"},
-			{"path": "exchanges/ok"}, {"path": "exchanges/gone"}]}]}`,
+			{"path": "exchanges/ok"}, {"path": "exchanges/gone"}]}],
+			"load": {"stages": [{"name": "../../secret"}, {"name": "b", "findings": [{"files": [{"path": "load/../notes.txt"}, {"path": "load/ok"}]}]}]}}`,
 	})
 	if err := os.Symlink(parent, filepath.Join(parent, "reports", "exchanges", "link")); err != nil {
 		t.Fatal(err)
@@ -228,10 +231,8 @@ func TestWrite(t *testing.T) {
 	for name, form := range forms(r) {
 		want[name] = string(written(t, form))
 	}
-	for _, result := range r.Results {
-		for _, file := range result.Files {
-			want[file.Path] = string(file.Data)
-		}
+	for _, file := range filesOf(r) {
+		want[file.Path] = string(file.Data)
 	}
 	got := list(t, string(folder))
 	if !slices.Equal(names(got), names(want)) {
@@ -257,7 +258,7 @@ func TestWriteWithoutLoad(t *testing.T) {
 // TestWriteGoesOn has one file that cannot be written not cost the others.
 func TestWriteGoesOn(t *testing.T) {
 	everything := names(list(t, string(writtenSample(t, nil, ""))))
-	for _, way := range []string{"report.json", "report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm", "exchanges/conversion.answer.uid/request.json"} {
+	for _, way := range []string{"report.json", "report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm", "latency.csv", "load/1-17-response", "exchanges/conversion.answer.uid/request.json"} {
 		folder := writtenSample(t, map[string]string{way + "/in/the": "way"}, way)
 		want := slices.DeleteFunc(slices.Clone(everything), func(name string) bool { return name == way })
 		want = append(want, way+"/in/the")
@@ -283,7 +284,7 @@ func writtenSample(t *testing.T, files map[string]string, want string) Folder {
 // TestWriteOfABrokenHistogram has no half of a page be written.
 func TestWriteOfABrokenHistogram(t *testing.T) {
 	r := sample(t)
-	r.Load.Response.Histogram = "broken"
+	r.Load.Stages[0].Response.Histogram = "broken"
 	folder := open(t, t.TempDir())
 	fill(t, string(folder), map[string]string{"report.html": "theirs"})
 	err := folder.Write(r)
@@ -291,8 +292,8 @@ func TestWriteOfABrokenHistogram(t *testing.T) {
 		t.Errorf("got %v, want an error with both files", err)
 	}
 	files := list(t, string(folder))
-	got := slices.DeleteFunc(names(files), func(name string) bool { return strings.HasPrefix(name, evidence) })
-	want := []string{"junit.xml", "latency.json", "report.html", "report.json", "summary.md"}
+	got := slices.DeleteFunc(names(files), func(name string) bool { return strings.HasPrefix(name, evidence) || strings.HasPrefix(name, findings) })
+	want := []string{"junit.xml", "latency.csv", "latency.json", "report.html", "report.json", "summary.md"}
 	if !slices.Equal(got, want) || files["report.html"] != "theirs" {
 		t.Errorf("got %v, want %v", got, want)
 	}
@@ -328,5 +329,62 @@ func TestEvidenceFollowsNoLinkOut(t *testing.T) {
 	}
 	if got := names(list(t, outside)); !slices.Equal(got, []string{"./"}) {
 		t.Errorf("outside there are %v", got)
+	}
+}
+
+// TestWriteOfStages has the times of each stage and the evidence of each finding be files of their own, and the next run remove
+// them all.
+func TestWriteOfStages(t *testing.T) {
+	r := grid(t)
+	r.Load.Stages[1].Name = "../../Batch  10 <é>"
+	folder := open(t, t.TempDir())
+	if err := folder.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"junit.xml", "latency.json", "report.html", "report.json", "summary.md"}
+	for i, name := range []string{
+		"01-batch-1", "02-batch-10", "03-batch-100", "04-batch-500", "05-batch-1500", "06-batch-1-repeat-2", "07-batch-10-repeat-2", "08-batch-100-repeat-2",
+		"09-batch-500-repeat-2", "10-batch-1500-repeat-2", "11-batch-1-repeat-3", "12-batch-10-repeat-3", "13-batch-100-repeat-3", "14-batch-500-repeat-3", "15-batch-1500-repeat-3",
+	} {
+		want = append(want, "latency/"+name+".csv", "latency/"+name+".hgrm")
+		if got, err := os.ReadFile(filepath.Join(string(folder), "latency", name+".hgrm")); err != nil || string(got) != string(written(t, r.Load.Stages[i].Response.HGRM)) {
+			t.Errorf("%s: got %q, %v", name, got, err)
+		}
+	}
+	for n := 20; n < 26; n++ { // of which each is shared by two findings
+		want = append(want, fmt.Sprintf("load/9-%d-request.json", n))
+	}
+	slices.Sort(want)
+	if got := names(list(t, string(folder))); !slices.Equal(got, want) {
+		t.Errorf("got  %v\nwant %v", got, want)
+	}
+	open(t, string(folder))
+	if got := names(list(t, string(folder))); !slices.Equal(got, []string{"./"}) {
+		t.Errorf("left are %v", got)
+	}
+}
+
+// TestFindingsKeepTheirEvidence has no exchange of one finding replace another, nor be among those of results.
+func TestFindingsKeepTheirEvidence(t *testing.T) {
+	for name, paths := range map[string][2]string{
+		"the same path": {"load/1-7-request.json", "load/1-7-request.json"}, "of a result": {"load/1-7-request.json", "exchanges/x/request.json"},
+		"no path": {"load/1-7-request.json", ""}, "outside": {"load/1-7-request.json", "load/../x"}, "a report": {"load/1-7-request.json", "report.json"},
+	} {
+		r := grid(t)
+		for i, path := range paths {
+			r.Load.Stages[i+1].Findings = []LoadFinding{{Request: 7, Requirement: "area.topic.rule", Files: []File{{Path: path, Data: []byte{byte('a' + i)}}}}}
+		}
+		folder := open(t, t.TempDir())
+		err := folder.Write(r)
+		if err == nil || !strings.Contains(err.Error(), "evidence of area.topic.rule in request 7 of batch 100: ") || !strings.Contains(err.Error(), "is not a path below load/") {
+			t.Errorf("%s: got %v, want an error that names the finding", name, err)
+		}
+		if text, err := os.ReadFile(filepath.Join(string(folder), "load", "1-7-request.json")); err != nil || string(text) != "a" {
+			t.Errorf("%s: got %q, %v, want the evidence of the first", name, text, err)
+		}
+	}
+	r := withFiles(File{Path: "load/1-7-request.json"})
+	if err := open(t, t.TempDir()).Write(r); err == nil || !strings.Contains(err.Error(), "is not a path below exchanges/") {
+		t.Errorf("a result among findings: got %v", err)
 	}
 }

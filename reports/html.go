@@ -1,7 +1,6 @@
 package reports
 
 import (
-	"bytes"
 	_ "embed"
 	"fmt"
 	"html/template"
@@ -21,21 +20,26 @@ var page string
 func (r *Report) HTML(w io.Writer) error {
 	subjects := r.Subjects()
 	functions := template.FuncMap{
-		"lower":    func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
-		"brief":    brief,
-		"anchor":   anchor,
-		"base":     path.Base,
-		"curve":    r.curve,
-		"link":     link,
-		"unsaid":   r.unsaid,
-		"bad":      r.bad,
-		"problems": r.problems,
-		"several":  func() bool { return len(subjects) > 1 },
-		"number":   func(subject string) int { return slices.Index(subjects, subject) },
-		"called":   subjectName,
-		"parts":    Result.parts,
+		"lower":       func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
+		"brief":       brief,
+		"anchor":      anchor,
+		"base":        path.Base,
+		"link":        link,
+		"unsaid":      r.unsaid,
+		"bad":         r.bad,
+		"problems":    r.problems,
+		"several":     func() bool { return len(subjects) > 1 },
+		"number":      func(subject string) int { return slices.Index(subjects, subject) },
+		"called":      subjectName,
+		"parts":       Result.parts,
+		"view":        (*Load).view,
+		"given":       given,
+		"title":       title,
+		"percentiles": percentiles,
+		"cold":        coldText,
+		"percent":     percent,
 	}
-	t, err := template.New("page").Funcs(functions).Parse(page)
+	t, err := template.New("page").Funcs(functions).Parse(page + loadPage)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
@@ -68,18 +72,4 @@ func link(f File) string {
 		return ""
 	}
 	return (&url.URL{Path: f.Path}).EscapedPath()
-}
-
-// curve returns the chart of the load as an SVG element.
-func (r *Report) curve() (template.HTML, error) {
-	var b bytes.Buffer
-	if err := r.Load.curve(&b); err != nil {
-		return "", err
-	}
-	// An element inside of a page has no XML declaration and no document type.
-	svg := b.String()
-	if at := strings.Index(svg, "<svg"); at > 0 {
-		svg = svg[at:]
-	}
-	return template.HTML(svg), nil //nolint:gosec // it was drawn here, from numbers
 }

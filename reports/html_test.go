@@ -67,9 +67,18 @@ func hostileEverywhere(t *testing.T) *Report {
 		r.Webhook.Kinds[i] = Kind{Definition: hostile, Group: hostile, Kind: hostile, Versions: []string{hostile, "v1"}, Lossy: []string{hostile}, Gaps: []string{hostile}}
 	}
 	r.Notes = []string{hostile}
-	r.Load.Objectives = []Objective{{Name: hostile, Unit: hostile}}
-	r.Load.From, r.Load.To, r.Load.HTTP, r.Load.ReviewVersion = hostile, hostile, hostile, hostile
-	r.Load.Errors = map[string]uint64{hostile: 3}
+	r.Load.Objectives = []Objective{{Stage: hostile, Name: hostile, Unit: hostile, Source: hostile}}
+	r.Load.Search = &Search{Goal: hostile, Probes: []Probe{{Measured: hostile}}}
+	r.Load.Profile = hostile
+	for i := range r.Load.Stages {
+		s := &r.Load.Stages[i]
+		s.VoidReason, s.Unsent = hostile, map[string]uint64{hostile: 1}
+		s.Violations = map[requirement.ID]uint64{hostile: 1}
+		for j := range s.Findings {
+			s.Findings[j] = LoadFinding{Requirement: hostile, Text: hostile, Files: []File{{Path: hostile}, {Path: "https://example.org/"}, {Path: findings + hostile}}}
+		}
+		s.Name, s.HTTP, s.ReviewVersion, s.Pairs, s.Errors = hostile, hostile, hostile, []Pair{{hostile, hostile}}, map[string]uint64{hostile: 3}
+	}
 	for i := range r.Results {
 		result := &r.Results[i]
 		result.ID += requirement.ID(hostile)
@@ -87,7 +96,7 @@ func hostileEverywhere(t *testing.T) *Report {
 
 // TestHTMLIsInert has nothing that comes from outside become markup, and nothing in the page load anything.
 func TestHTMLIsInert(t *testing.T) {
-	known := "a body br circle code dd details div dl dt fieldset g h1 h2 head html input label legend li line meta path pre rect section small span strong style summary svg table tbody td text th thead title tr ul p"
+	known := "a body br circle code dd details div dl dt fieldset g h1 h2 h3 head html input label legend li line meta path pre rect section small span strong style summary svg table tbody td text th thead title tr ul p"
 	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t)} {
 		page := written(t, r.HTML)
 		for _, n := range elements(t, page) {
@@ -113,7 +122,7 @@ func TestHTMLIsInert(t *testing.T) {
 }
 
 func TestHTMLLinks(t *testing.T) {
-	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t)} {
+	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t), "a stage that failed": failingStage(t)} {
 		all := elements(t, written(t, r.HTML))
 		ids := map[string]bool{}
 		for _, n := range all {
@@ -138,12 +147,13 @@ func TestHTMLLinks(t *testing.T) {
 			}
 		}
 		var want []string
-		for _, result := range r.Results {
-			for _, file := range result.Files {
-				if file.local() {
-					want = append(want, file.Path)
-				}
+		for _, file := range filesOf(r) {
+			if file.local() {
+				want = append(want, file.Path)
 			}
+		}
+		for _, base := range r.Load.bases() {
+			want = append(want, base+".hgrm", base+".csv")
 		}
 		slices.Sort(files)
 		slices.Sort(want)
@@ -210,8 +220,8 @@ func TestHTMLOfTroubles(t *testing.T) {
 		"a short error":        {Report{Error: "no cluster"}, "Could not judge: no cluster", nil},
 		"a long error":         {Report{Error: "no cluster\nbecause"}, "Could not judge: no cluster", []string{"no cluster\nbecause"}},
 		"failed, with error":   {Report{Error: "no load", Results: must(requirement.Failed)}, "Does not conform: 1 of 1 requirement failed", []string{"no load"}},
-		"load without answers": {Report{Load: &Load{Requests: 1, Failed: 1, Response: empty(t), Service: empty(t), Lag: empty(t)}}, "Does not conform: 1 of 1 requests under load failed", nil},
-		"load without times":   {Report{Load: &Load{Requests: 1, Response: newTimes(t, recorded(t, 0)), Service: empty(t), Lag: empty(t)}}, "Conforms: all of 1 responses under load are good", nil},
+		"load without answers": {Report{Load: one(Stage{Requests: 1, Failed: 1, Response: empty(t), Service: empty(t), Lag: empty(t)})}, "Does not conform: 1 of 1 requests under load failed", nil},
+		"load without times":   {Report{Load: one(Stage{Requests: 1, Response: newTimes(t, recorded(t, 0)), Service: empty(t), Lag: empty(t)})}, "Conforms: all of 1 responses under load are good", nil},
 	} {
 		r := test.report
 		r.Conclude()
@@ -230,13 +240,13 @@ func TestHTMLOfTroubles(t *testing.T) {
 }
 
 // browse returns what a browser makes of a page.
-func browse(t *testing.T, chromium, page string) []byte {
+func browse(t *testing.T, chromium, page string, more ...string) []byte {
 	t.Helper()
 	profile := t.TempDir()
 	address := url.URL{Scheme: "file", Path: filepath.ToSlash(page)}
-	browser := exec.CommandContext(t.Context(), chromium,
+	browser := exec.CommandContext(t.Context(), chromium, append(more,
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--user-data-dir="+profile, "--dump-dom", address.String())
+		"--disable-component-update", "--disable-sync", "--user-data-dir="+profile, "--dump-dom", address.String())...)
 	browser.Env = append(os.Environ(), "HOME="+profile, "XDG_CONFIG_HOME="+profile, "XDG_CACHE_HOME="+profile) // or it writes there
 	dump, err := browser.Output()
 	if err != nil {
@@ -296,18 +306,20 @@ func TestHTMLInABrowser(t *testing.T) {
 		t.Errorf("got the headlines %v, want %s", h1, r.Headline())
 	}
 	counts := fmt.Sprintf("%d tables, %d scripts, %d images", len(named(all, "table")), len(named(all, "script")), len(named(all, "img")))
-	if want := fmt.Sprintf("%d tables, 0 scripts, 0 images", 3+len(r.Chapters())); counts != want {
+	if want := fmt.Sprintf("%d tables, 0 scripts, 0 images", 4+len(r.Chapters())); counts != want {
 		t.Errorf("got %s, want %s", counts, want)
 	}
-	// Each table has a row of headings: that of chapters, that of objectives, that of times, and one for each chapter.
-	if got, want := len(named(all, "tr")), 1+len(r.Chapters())+1+2+1+3+len(r.Chapters())+len(r.Results); got != want {
+	// Each table has a row of headings: that of chapters, of stages, of objectives, of times, and one for each chapter.
+	if got, want := len(named(all, "tr")), 1+len(r.Chapters())+1+1+1+2+1+3+len(r.Chapters())+len(r.Results); got != want {
 		t.Errorf("got %d rows, want %d", got, want)
 	}
 	charts := named(all, "svg")
-	if len(charts) != 1 {
-		t.Fatalf("got %d charts", len(charts))
+	if len(charts) != 2 {
+		t.Fatalf("got %d charts, want one by percentile and one over time", len(charts))
 	}
-	if paths := named(slices.Collect(charts[0].Descendants()), "path"); len(paths) < 3 {
-		t.Errorf("the chart has %d paths, want one for each curve and more", len(paths))
+	for _, chart := range charts {
+		if paths := named(slices.Collect(chart.Descendants()), "path"); len(paths) < 3 {
+			t.Errorf("a chart has %d paths, want one for each curve and more", len(paths))
+		}
 	}
 }

@@ -179,42 +179,6 @@ func (r *Report) testcase(class string, result Result) testcase {
 	return c
 }
 
-func (r *Report) loadSuite() testsuite {
-	l := r.Load
-	c := testcase{Name: "load.responses", Classname: "load", Time: seconds(l.Seconds)}
-	switch {
-	case l.VoidReason != "":
-		c.Error = &problem{Message: l.VoidReason, Type: requirement.Errored.String()}
-	case l.Failed > 0:
-		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", l.Failed, l.Requests), Type: requirement.Failed.String(), Text: strings.Join(l.FirstFindings, "\n")}
-	}
-	return testsuite{Name: "load", Time: seconds(l.Seconds), Cases: append([]testcase{c}, l.objectiveCases()...), Properties: []property{
-		{"load.responses.requirement", "Every response is one that API servers accept."},
-		{"load.requests", strconv.FormatUint(l.Requests, 10)},
-		{"load.objects", strconv.FormatUint(l.Objects, 10)},
-		{"load.rate", strconv.FormatFloat(l.Rate, 'f', -1, 64)},
-		{"load.p50", milliseconds(l.Response.P50)},
-		{"load.p99", milliseconds(l.Response.P99)},
-		{"load.max", milliseconds(l.Response.Max)},
-	}}
-}
-
-// objectiveCases has a case for each objective. A load that says nothing about the webhook leaves them open.
-func (l *Load) objectiveCases() []testcase {
-	var cases []testcase
-	for _, o := range l.Objectives {
-		c := testcase{Name: "load.objective." + o.Name, Classname: "load", Time: seconds(0)}
-		switch {
-		case l.VoidReason != "":
-			c.Error = &problem{Message: l.VoidReason, Type: requirement.Errored.String()}
-		case !o.Met:
-			c.Failure = &problem{Message: o.String(), Type: requirement.Failed.String(), Text: l.Headline()}
-		}
-		cases = append(cases, c)
-	}
-	return cases
-}
-
 // details is all that a reader of a problem wants to know, as plain text. Not all of it is visible yet.
 func details(result Result) string {
 	var text strings.Builder

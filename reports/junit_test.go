@@ -51,7 +51,7 @@ func TestJUnit(t *testing.T) {
 		"storage: 2 tests, 1 failures, 1 errors, 0 skipped, 0.025 s",
 		"conversion, widgets.example.com: 2 tests, 1 failures, 0 errors, 0 skipped, 0.000 s",
 		"conversion, gadgets.example.com: 2 tests, 0 failures, 0 errors, 1 skipped, 0.000 s",
-		"load: 3 tests, 2 failures, 0 errors, 0 skipped, 30.021 s",
+		"load: 3 tests, 1 failures, 0 errors, 0 skipped, 30.021 s",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -164,11 +164,12 @@ func TestJUnitProperties(t *testing.T) {
 		"versions versions.served.write.verdict":       "NotApplicable",
 		"storage storage.rewrite.all.verdict":          "Unknown",
 		"load load.requests":                           "6000",
-		"load load.objects":                            "60000",
-		"load load.rate":                               "200",
-		"load load.p50":                                "3.879 ms",
-		"load load.p99":                                "12.135 ms",
-		"load load.max":                                "23.391 ms",
+		"load load.constant.rate":                      "200",
+		"load load.constant.objects/s":                 "1997.600",
+		"load load.constant.p50":                       "3.879 ms",
+		"load load.constant.p99":                       "12.135 ms",
+		"load load.constant.p99.99":                    "22.143 ms",
+		"load load.constant.max":                       "23.391 ms",
 	} {
 		if value, there := got[name]; !there || value != want {
 			t.Errorf("%s: got %q, want %q", name, value, want)
@@ -187,14 +188,14 @@ func TestJUnitOfTroubles(t *testing.T) {
 	}{
 		"nothing":           {Report{}, "run could judge: error Errored, Could not judge: there was nothing to judge", "Could not judge: there was nothing to judge"},
 		"an error":          {Report{Error: "no cluster\nbecause", Results: must(requirement.Passed)}, "run could judge: error Errored, no cluster", "no cluster\nbecause"},
-		"an error and load": {Report{Error: "late", Load: &Load{Requests: 9}}, "run could judge: error Errored, late", "late"},
+		"an error and load": {Report{Error: "late", Load: one(Stage{Requests: 9})}, "run could judge: error Errored, late", "late"},
 		"interrupted":       {Report{Interrupted: true, Results: must(requirement.Passed)}, "run could judge: error Errored, Interrupted with 1 requirement judged", "Interrupted with 1 requirement judged"},
-		"missed objective":  {Report{Load: &Load{Requests: 9, Objectives: []Objective{{Name: "p99", Limit: 50, Measured: 83.125, Unit: "ms"}}}}, "load load.objective.p99: failure Failed, p99 83.125 ms (limit 50 ms)", "0 requests"},
-		"void objective":    {Report{Load: &Load{Requests: 9, VoidReason: "too busy", Objectives: []Objective{{Name: "p99", Limit: 50, Measured: 83.125, Unit: "ms"}}}}, "load load.objective.p99: error Errored, too busy", ""},
-		"met objective":     {Report{Load: &Load{Requests: 9, Objectives: []Objective{{Name: "errors", Limit: 0.1, Unit: "share", Met: true}}}}, "load load.objective.errors: ", ""},
-		"good load":         {Report{Load: &Load{Requests: 9}}, "load load.responses: ", ""},
-		"failed load":       {Report{Load: &Load{Requests: 9, Failed: 3, FirstFindings: []string{"a", "b"}}}, "load load.responses: failure Failed, 3 of 9 requests failed", "a\nb"},
-		"void load":         {Report{Load: &Load{Requests: 9, Failed: 3, VoidReason: "the generator was too busy: 8 of 9 requests were sent late"}}, "load load.responses: error Errored, the generator was too busy: 8 of 9 requests were sent late", ""},
+		"missed objective":  {Report{Load: with(one(Stage{Requests: 9}), Objective{Name: "p99", Limit: 50, Measured: 83.125, Unit: "ms"})}, "load load: p99: failure Failed, p99 83.125 ms (limit 50 ms), 66.3 % over", ""},
+		"void objective":    {Report{Load: with(one(Stage{Requests: 9, VoidReason: "too busy"}), Objective{Name: "p99", Limit: 50, Measured: 83.125, Unit: "ms"})}, "load load: p99: error Errored, too busy", ""},
+		"met objective":     {Report{Load: with(one(Stage{Requests: 9}), Objective{Name: "errors", Limit: 0.1, Unit: "share", Met: true})}, "load load: errors: ", ""},
+		"good load":         {Report{Load: one(Stage{Requests: 9})}, "load load: responses: ", ""},
+		"failed load":       {Report{Load: one(Stage{Requests: 9, Failed: 3, Findings: []LoadFinding{{Request: 7, Requirement: "a.b.c", Text: "d", Files: []File{{Path: "load/x"}}}}})}, "load load: responses: failure Failed, 3 of 9 requests failed", "\nrequest 7: a.b.c: d\n  load/x"},
+		"void load":         {Report{Load: one(Stage{Requests: 9, Failed: 3, VoidReason: "the generator was too busy: 8 of 9 requests were sent late"})}, "load load: responses: error Errored, the generator was too busy: 8 of 9 requests were sent late", ""},
 	} {
 		r := test.report
 		r.Conclude()
@@ -207,11 +208,80 @@ func TestJUnitOfTroubles(t *testing.T) {
 				got, content = got+", "+p.Message, p.Text
 			}
 		}
-		if r.Load != nil && len(r.Load.Objectives) > 0 && content != "" {
-			test.content = r.Load.Headline()
+		if r.Load != nil && last.Name == "load" && content != "" {
+			test.content = r.Load.Stages[0].Headline() + test.content
 		}
 		if last.Tests != len(last.Cases) || got != test.want || content != test.content {
 			t.Errorf("%s: got  %q with %q\nwant %q with %q", name, got, content, test.want, test.content)
+		}
+	}
+}
+
+// TestJUnitOfStages has a case for each stage and objective of each run, each with a name of its own.
+func TestJUnitOfStages(t *testing.T) {
+	suites := suitesOf(t, grid(t))
+	if len(suites) != 1 || suites[0].Tests != 15+15+3+1+1 || suites[0].Failures != 6 || suites[0].Errors != 2 || suites[0].Time != "45.060" {
+		t.Fatalf("got %+v", suites)
+	}
+	cases := map[string]testcase{}
+	for _, c := range suites[0].Cases {
+		if _, twice := cases[c.Name]; twice || c.Classname != "load" {
+			t.Errorf("there are two of %s, or it is in %s", c.Name, c.Classname)
+		}
+		cases[c.Name] = c
+	}
+	for name, want := range map[string]string{
+		"batch 1: responses": "", "batch 500, repeat 2: responses": "failure Failed", "batch 1500, repeat 2: responses": "error Errored", "batch 1500, repeat 3: responses": "",
+		"batch 1: p99": "", `batch 1: p99, KEP "CRDs to GA"`: "", `batch 1, repeat 3: p99, KEP "CRDs to GA"`: "", "batch 500, repeat 3: p99": "failure Failed",
+		"batch 1500, repeat 2: p99": "error Errored", "batch 1500: objects/s": "", "search": "",
+	} {
+		if c, there := cases[name]; !there || c.kind() != want {
+			t.Errorf("%s: got %q, want %q", name, c.kind(), want)
+		}
+	}
+	if c := cases["batch 500, repeat 2: responses"]; c.Failure == nil || c.Failure.Message != "2 of 60 requests failed" ||
+		!strings.Contains(c.Failure.Text, "\nrequest 20: conversion.answer.order: object 0: expected \"a\", got \"b\"\n  load/9-20-request.json\n") {
+		t.Errorf("the case of a stage that failed is %+v", c.Failure)
+	}
+	if c := cases["batch 500: p99"]; c.Failure == nil || c.Failure.Message != "batch 500: p99 43.839 ms (limit 20 ms), 119 % over" {
+		t.Errorf("the case of an objective that is missed is %+v", c.Failure)
+	}
+	if got, want := suites[0].SystemOut, strings.Join(grid(t).Load.Lines(), "\n"); got != want {
+		t.Errorf("the output is %q, want %q", got, want)
+	}
+}
+
+// TestJUnitOfSameNames has objectives that are told apart by nothing be cases that are.
+func TestJUnitOfSameNames(t *testing.T) {
+	same := Objective{Stage: "x", Name: "p99", Limit: 1, Unit: "ms", Met: true}
+	r := &Report{Load: with(&Load{Stages: []Stage{{Name: "x"}, {Name: "x"}}}, same, same)}
+	r.Conclude()
+	var names []string
+	for _, c := range suitesOf(t, r)[0].Cases {
+		names = append(names, c.Name)
+	}
+	if want := []string{"x: responses", "x (2): responses", "x: p99", "x: p99 (2)"}; !slices.Equal(names, want) {
+		t.Errorf("got %q, want %q", names, want)
+	}
+}
+
+func TestJUnitOfASearch(t *testing.T) {
+	missed := []Probe{{Rate: 20, Measured: "9 of 40 over the limit"}}
+	for name, test := range map[string]struct {
+		search Search
+		want   string
+	}{
+		"found": {Search{Met: 20, Probes: []Probe{{Rate: 20, Met: true}}}, ""}, "not found": {Search{Missed: 20, Probes: missed}, "failure Failed"},
+		"could not tell": {Search{Missed: 20, Probes: []Probe{{Rate: 20, Void: true}}}, "error Errored"}, "stopped": {Search{Missed: 20, Probes: missed, Partial: true}, "error Errored"},
+	} {
+		r := &Report{Load: &Load{Search: &test.search}}
+		r.Conclude()
+		c := suitesOf(t, r)[0].Cases[0]
+		if c.Name != "search" || c.kind() != test.want {
+			t.Errorf("%s: got %s with %q, want %q", name, c.Name, c.kind(), test.want)
+		}
+		if name == "not found" && !strings.Contains(c.Failure.Text, "\n20/s missed: 9 of 40 over the limit") {
+			t.Errorf("the text is %q", c.Failure.Text)
 		}
 	}
 }
@@ -261,7 +331,9 @@ func TestJUnitIsValid(t *testing.T) {
 		"nothing":     {},
 		"an error":    {Error: hostile},
 		"interrupted": {Interrupted: true, Results: must(requirement.Unknown)},
-		"void load":   {Load: &Load{VoidReason: "too busy"}},
+		"void load":   {Load: one(Stage{VoidReason: "too busy"})},
+		"grid":        grid(t),
+		"hostile":     hostileEverywhere(t),
 		"strict":      {Strict: true, Results: must(requirement.Tolerated, requirement.KnownFailing)},
 	}
 	for name, r := range reports {

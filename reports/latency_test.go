@@ -54,9 +54,9 @@ func TestTimes(t *testing.T) {
 		want         Times
 	}{
 		"none":        {nil, Times{}},
-		"one":         {[]int64{1500}, Times{Min: 1.5, Mean: 1.5, P50: 1.5, P90: 1.5, P95: 1.5, P99: 1.5, P999: 1.5, Max: 1.5}},
-		"two":         {[]int64{100, 201}, Times{Min: 0.1, Mean: 0.15, P50: 0.1, P90: 0.201, P95: 0.201, P99: 0.201, P999: 0.201, Max: 0.201}},
-		"one to 1000": {upTo(1000), Times{Min: 0.001, Mean: 0.5, P50: 0.5, P90: 0.9, P95: 0.95, P99: 0.99, P999: 0.999, Max: 1}},
+		"one":         {[]int64{1500}, Times{Min: 1.5, Mean: 1.5, P50: 1.5, P90: 1.5, P95: 1.5, P99: 1.5, P999: 1.5, P9999: 1.5, Max: 1.5}},
+		"two":         {[]int64{100, 201}, Times{Min: 0.1, Mean: 0.15, P50: 0.1, P90: 0.201, P95: 0.201, P99: 0.201, P999: 0.201, P9999: 0.201, Max: 0.201}},
+		"one to 1000": {upTo(1000), Times{Min: 0.001, Mean: 0.5, P50: 0.5, P90: 0.9, P95: 0.95, P99: 0.99, P999: 0.999, P9999: 1, Max: 1}},
 	} {
 		h := recorded(t, test.microseconds...)
 		got := newTimes(t, h)
@@ -99,8 +99,8 @@ func TestTimesThatMakeNoSense(t *testing.T) {
 		garbage[fmt.Sprintf("byte %d is wrong", n)] = base64.StdEncoding.EncodeToString(broken)
 	}
 	for name, encoded := range garbage {
-		r := Report{Load: &Load{Response: Times{Histogram: encoded}, Service: empty(t)}}
-		for what, form := range map[string]error{"page": r.HTML(&bytes.Buffer{}), "hgrm": r.Load.Response.HGRM(&bytes.Buffer{})} {
+		r := Report{Load: one(Stage{Response: Times{Histogram: encoded}, Service: empty(t)})}
+		for what, form := range map[string]error{"page": r.HTML(&bytes.Buffer{}), "hgrm": r.Load.Stages[0].Response.HGRM(&bytes.Buffer{})} {
 			if form == nil || !strings.Contains(form.Error(), "decoding a histogram") {
 				t.Errorf("%s, %s: got %v, want an error", name, what, form)
 			}
@@ -131,7 +131,7 @@ func TestCurve(t *testing.T) {
 	for name, h := range map[string]*hdrhistogram.Histogram{
 		"one": recorded(t, 1500), "two": recorded(t, 100, 200), "same": recorded(t, 7, 7, 7, 7), "sample": histogram(1250),
 	} {
-		points := curvePoints(h)
+		points := steps(h)
 		for i, p := range points {
 			if math.IsNaN(p.X) || math.IsInf(p.X, 0) || i > 0 && (p.X < points[i-1].X || p.Y < points[i-1].Y) {
 				t.Errorf("%s: %v follows %v", name, p, points[max(i, 1)-1])
@@ -145,7 +145,7 @@ func TestCurve(t *testing.T) {
 			t.Errorf("%s: the first point is %v", name, points[0])
 		}
 	}
-	if points := curvePoints(recorded(t)); len(points) != 0 {
+	if points := steps(recorded(t)); len(points) != 0 {
 		t.Errorf("nothing has the points %v", points)
 	}
 }
@@ -175,7 +175,7 @@ func TestTicks(t *testing.T) {
 }
 
 func TestRows(t *testing.T) {
-	l := Load{Response: Times{P50: 1}, Service: Times{P50: 2}, Lag: Times{P50: 3}}
+	l := Stage{Response: Times{P50: 1}, Service: Times{P50: 2}, Lag: Times{P50: 3}}
 	var got []float64
 	for _, row := range l.Rows() {
 		got = append(got, row.P50)

@@ -3,28 +3,58 @@ package reports
 import (
 	"bytes"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/crdconform/crdconform/loadgen/apiserver"
+	"github.com/crdconform/crdconform/loadgen/compare"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // Load is what came of a load test.
 type Load struct {
-	Rate          float64 `json:"rate"`          // requests a second that were due
-	Duration      float64 `json:"duration"`      // seconds for which requests were due
-	Batch         int     `json:"batch"`         // objects in a request
-	ReviewVersion string  `json:"reviewVersion"` // of ConversionReview
-	From          string  `json:"from"`          // version of the objects sent
-	To            string  `json:"to"`            // version asked for
-	HTTP          string  `json:"http"`          // protocol, HTTP/1.1 or HTTP/2
+	Profile    string      `json:"profile"`              // its name, such as constant, batch or apiserver
+	Stages     []Stage     `json:"stages"`               // in the order in which they ran
+	Cost       *Cost       `json:"cost,omitempty"`       // absent when the stages do not tell it
+	Search     *Search     `json:"search,omitempty"`     // absent unless a rate was searched for
+	Objectives []Objective `json:"objectives,omitempty"` // what the user asked for
+
+	// Control has what was measured of a webhook that is the same in every run, once in each repeat, to tell the machine from the
+	// webhook under test. It is judged by nothing.
+	Control []Stage `json:"control,omitempty"`
+
+	// Server is what clients of an API server meet that converts by the webhook; absent when there was none.
+	Server *apiserver.Result `json:"server,omitempty"`
+
+	// Comparison is with an earlier run; absent when there was none to compare with.
+	Comparison *Comparison `json:"comparison,omitempty"`
+}
+
+// Comparison is what an earlier load test and this one say about each other.
+type Comparison struct {
+	Baseline string `json:"baseline"` // the file that the earlier one was read from
+	compare.Comparison
+}
+
+// Stage is a part of a load test that has one workload, and what came of it.
+type Stage struct {
+	Name          string  `json:"name"`                 // such as "batch 500"
+	Repeat        int     `json:"repeat"`               // which of several runs of the same workload it was, from 1
+	Phases        []Phase `json:"phases,omitempty"`     // when requests were due; absent when clients asked
+	Clients       int     `json:"clients,omitempty"`    // that asked, each as soon as it was answered; 0 when there were phases
+	Rate          float64 `json:"rate"`                 // requests a second that were due, in the mean; 0 when clients asked
+	Duration      float64 `json:"duration"`             // seconds for which requests were due
+	Batch         int     `json:"batch"`                // objects in a request
+	Bytes         int     `json:"bytes,omitempty"`      // of an object that was filled up to that; 0 when they were left as they are
+	ReviewVersion string  `json:"reviewVersion"`        // of ConversionReview
+	Pairs         []Pair  `json:"pairs"`                // versions, in turn
+	HTTP          string  `json:"http"`                 // protocol, HTTP/1.1 or HTTP/2
+	JudgeEvery    int     `json:"judgeEvery,omitempty"` // n when every n-th response was judged only; 0 when all were
 
 	Seconds           float64 `json:"seconds"`           // from the first due request to the last response
 	Requests          uint64  `json:"requests"`          // sent
 	Objects           uint64  `json:"objects"`           // in them
+	Judged            uint64  `json:"judged"`            // requests whose response was judged
 	Failed            uint64  `json:"failed"`            // requests whose response API servers reject
 	RequestsPerSecond float64 `json:"requestsPerSecond"` // answered
 	ObjectsPerSecond  float64 `json:"objectsPerSecond"`  // converted as API servers accept it
@@ -33,74 +63,126 @@ type Load struct {
 
 	Response Times `json:"response"` // from when a request was due
 	Service  Times `json:"service"`  // from when it was sent
-	Lag      Times `json:"lag"`      // from due to sent
+	Lag      Times `json:"lag"`      // from when it could be sent to when it was
 
-	Late          uint64                    `json:"late"`                 // requests that the generator sent too late
-	LateAfter     float64                   `json:"lateAfter"`            // milliseconds from which a request is late
-	Unsent        map[string]uint64         `json:"unsent,omitempty"`     // requests that the generator lacked something to send, by what it lacked
-	Unanswered    uint64                    `json:"unanswered,omitempty"` // requests that were waiting when the run was stopped; the times count how long they had
-	VoidReason    string                    `json:"voidReason,omitempty"` // why this says nothing about the webhook; empty when it does
-	Partial       bool                      `json:"partial,omitempty"`    // stopped before its end
-	Errors        map[string]uint64         `json:"errors,omitempty"`     // failed requests by kind of error: transport, timeout, http, failed, contract
-	Violations    map[requirement.ID]uint64 `json:"violations,omitempty"` // requests by violated requirement
-	FirstFindings []string                  `json:"firstFindings,omitempty"`
-	Objectives    []Objective               `json:"objectives,omitempty"` // what the user asked for
+	Late       uint64                    `json:"late"`                 // requests that the generator sent too late
+	LateAfter  float64                   `json:"lateAfter"`            // milliseconds from which a request is late
+	Unsent     map[string]uint64         `json:"unsent,omitempty"`     // requests that the generator lacked something to send, by what it lacked
+	Unanswered uint64                    `json:"unanswered,omitempty"` // requests that were waiting when the run was stopped; the times count how long they had
+	VoidReason string                    `json:"voidReason,omitempty"` // why this says nothing about the webhook; empty when it does
+	Partial    bool                      `json:"partial,omitempty"`    // stopped before its end
+	Errors     map[string]uint64         `json:"errors,omitempty"`     // failed requests by kind of error: transport, timeout, http, failed, contract
+	Violations map[requirement.ID]uint64 `json:"violations,omitempty"` // requests by violated requirement
+	Findings   []LoadFinding             `json:"findings,omitempty"`   // the first violations
+	Series     []Second                  `json:"series,omitempty"`     // the stage second by second
+	Generator  Generator                 `json:"generator"`            // what the load generator found out about itself
 }
 
-// Objective is a limit that the user set, and what was measured.
-type Objective struct {
-	Name     string  `json:"name"`     // "p99" or another percentile, "errors"
-	Limit    float64 `json:"limit"`    // the most that meets it
-	Measured float64 `json:"measured"` //
-	Unit     string  `json:"unit"`     // "ms", or "share": of all requests, 1 is all of them
-	Met      bool    `json:"met"`      //
+// Phase is a time in which requests were due at a rate that stayed, rose or fell.
+type Phase struct {
+	Seconds float64 `json:"seconds"` //
+	Rate    float64 `json:"rate"`    // requests a second at its beginning
+	To      float64 `json:"to"`      // requests a second at its end
 }
 
-// String says what was measured and what the limit is.
-func (o Objective) String() string {
-	return fmt.Sprintf("%s %s (limit %s)", o.Name, o.Quantity(o.Measured), o.Quantity(o.Limit))
+// Pair is a version to convert from and one to convert to.
+type Pair struct {
+	From string `json:"from"`
+	To   string `json:"to"`
 }
 
-// Quantity is a number with its unit. It has digits enough to tell a limit from what barely misses it.
-func (o Objective) Quantity(v float64) string {
-	if o.Unit == "share" {
-		return fmt.Sprintf("%.6g %%", 100*v)
-	}
-	return fmt.Sprintf("%.6g %s", v, o.Unit)
+// Second is what came back in one second of a stage. Its times are response times in milliseconds, 0 when there was none.
+type Second struct {
+	End      float64 `json:"end"`      // seconds from the beginning of the stage
+	Requests uint64  `json:"requests"` // that were answered, or given up for lost
+	Objects  uint64  `json:"objects"`  // converted as API servers accept it
+	Failed   uint64  `json:"failed"`   // of the requests, those whose response API servers reject
+	P50      float64 `json:"p50"`      //
+	P90      float64 `json:"p90"`      //
+	P99      float64 `json:"p99"`      //
+	Max      float64 `json:"max"`      //
 }
 
-// Met says what became of an objective.
-func (l *Load) Met(o Objective) string {
+// Generator is what the load generator found out about itself, with whatever else its process did.
+type Generator struct {
+	ProcessorSeconds float64 `json:"processorSeconds"` // that it was running; 0 where that is not known
+	Cores            int     `json:"cores"`            // that it could use at once
+	Collections      uint64  `json:"collections"`      // of garbage
+	Paused           float64 `json:"paused"`           // milliseconds of the longest pause for one, at most
+	Waited           float64 `json:"waited"`           // milliseconds that what could run waited for a processor, at the 99th percentile, at most
+}
+
+// LoadFinding is a violation that was met under load.
+type LoadFinding struct {
+	Request     uint64         `json:"request"`         // its number, from 0
+	Requirement requirement.ID `json:"requirement"`     //
+	Tolerated   bool           `json:"tolerated"`       // API servers put up with it
+	Text        string         `json:"text"`            // what was expected and what came
+	Files       []File         `json:"files,omitempty"` // bodies of the exchange; absent when they were not kept
+}
+
+// Cost is what a request costs by itself, and what each object in it adds, by a regression over the stages: the line
+// Request + Object x batch that fits the median service times best, each weighted by its own size.
+type Cost struct {
+	Request float64 `json:"request"` // milliseconds
+	Object  float64 `json:"object"`  // milliseconds
+	Fit     float64 `json:"fit"`     // coefficient of determination, 1 for points on a line
+	Batches []int   `json:"batches"` // that were measured
+}
+
+// Search is what came of the search for the highest rate that meets the objectives.
+type Search struct {
+	Met    float64 `json:"met"`              // the highest rate that met them, in requests a second; 0 when none did
+	Missed float64 `json:"missed,omitempty"` // the lowest rate that missed them; 0 when none did
+	Goal   string  `json:"goal"`             // what had to be met
+	Probes []Probe `json:"probes"`           // in the order in which they ran
+
+	Partial bool `json:"partial,omitempty"` // stopped before its end
+}
+
+// Probe is one rate that was tried.
+type Probe struct {
+	Rate     float64 `json:"rate"`           // requests a second
+	Met      bool    `json:"met"`            //
+	Void     bool    `json:"void,omitempty"` // the generator could not tell, which counts as not met
+	Measured string  `json:"measured"`       // what decided
+}
+
+// Outcome is met, missed, or void when the generator could not tell.
+func (p Probe) Outcome() string {
 	switch {
-	case l.VoidReason != "":
+	case p.Void:
 		return "void"
-	case o.Met:
+	case p.Met:
 		return "met"
 	}
 	return "missed"
 }
 
-// missed returns the objectives that are not met. A load that says nothing about the webhook misses none.
-func (l *Load) missed() []Objective {
-	if l == nil || l.VoidReason != "" {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(l.Objectives), func(o Objective) bool { return o.Met })
+// Objective is a limit that the user set, and what was measured.
+type Objective struct {
+	Stage    string  `json:"stage"`             // that it is about; empty when it is about all
+	Repeat   int     `json:"repeat,omitempty"`  // of the stage, which it is about; 0 when it is about all
+	Name     string  `json:"name"`              // statistic: "p99" or another percentile, "max", "errors", "objects/s"
+	Source   string  `json:"source,omitempty"`  // where the limit comes from, when the user did not set it
+	Limit    float64 `json:"limit"`             // the most that meets it, or the least
+	AtLeast  bool    `json:"atLeast,omitempty"` // whether it is the least
+	Measured float64 `json:"measured"`          //
+	Unit     string  `json:"unit"`              // "ms", "1/s", or "share": of all requests, 1 is all of them
+	Met      bool    `json:"met"`               //
 }
-
-// wrong is how many responses were wrong however busy the generator was: those that came.
-func (l *Load) wrong() uint64 { return l.Errors["http"] + l.Errors["failed"] + l.Errors["contract"] }
 
 // Times sums up a histogram of times. Its numbers are milliseconds.
 type Times struct {
-	Min  float64 `json:"min"`
-	Mean float64 `json:"mean"`
-	P50  float64 `json:"p50"`
-	P90  float64 `json:"p90"`
-	P95  float64 `json:"p95"`
-	P99  float64 `json:"p99"`
-	P999 float64 `json:"p99.9"`
-	Max  float64 `json:"max"`
+	Min   float64 `json:"min"`
+	Mean  float64 `json:"mean"`
+	P50   float64 `json:"p50"`
+	P90   float64 `json:"p90"`
+	P95   float64 `json:"p95"`
+	P99   float64 `json:"p99"`
+	P999  float64 `json:"p99.9"`
+	P9999 float64 `json:"p99.99"`
+	Max   float64 `json:"max"`
 
 	// Histogram is the whole of it, in microseconds: HdrHistogram's compressed encoding, version 2, in base64.
 	Histogram string `json:"histogram"`
@@ -115,7 +197,7 @@ func NewTimes(h *hdrhistogram.Histogram) (Times, error) {
 	at := func(percentile float64) float64 { return ms(h.ValueAtPercentile(percentile)) }
 	return Times{
 		Min: ms(h.Min()), Mean: float64(int64(h.Mean())) / 1000, Max: ms(h.Max()),
-		P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9),
+		P50: at(50), P90: at(90), P95: at(95), P99: at(99), P999: at(99.9), P9999: at(99.99),
 		Histogram: string(encoded),
 	}, nil
 }
@@ -131,51 +213,29 @@ func (t Times) decode() (*hdrhistogram.Histogram, error) {
 	return h, nil
 }
 
-// praise says in one sentence that nothing is wrong.
-func (l *Load) praise() string {
-	text := fmt.Sprintf("Conforms: all of %d responses under load are good", l.Requests)
-	if len(l.Objectives) > 0 {
-		text += ", and every objective is met"
-	}
-	return text
-}
-
 // Row is a line of a table of times.
 type Row struct {
 	Name string
 	Times
 }
 
-// Rows returns the times of a load test for a table.
-func (l *Load) Rows() []Row {
-	return []Row{
-		{"response, from when it was due", l.Response},
-		{"service, from when it was sent", l.Service},
-		{"lag of the generator", l.Lag},
+// percentiles are the headings of what Row.Figures returns.
+func percentiles() []string { return []string{"p50", "p90", "p95", "p99", "p99.9", "p99.99", "max"} }
+
+// Figures returns the times of a row in milliseconds.
+func (r Row) Figures() []string {
+	var figures []string
+	for _, t := range []float64{r.P50, r.P90, r.P95, r.P99, r.P999, r.P9999, r.Max} {
+		figures = append(figures, figure(t))
 	}
+	return figures
 }
 
-// Headline says in one sentence what the load was and how much of it was answered well.
-func (l *Load) Headline() string {
-	text := fmt.Sprintf("%g requests a second of %d objects for %g s, %s to %s in ConversionReview %s over %s: %d requests, %.0f objects a second",
-		l.Rate, l.Batch, l.Duration, l.From, l.To, l.ReviewVersion, l.HTTP, l.Requests, l.ObjectsPerSecond)
-	if l.Failed == 0 {
-		text += ", none failed"
-	} else {
-		var kinds []string
-		for _, kind := range slices.Sorted(maps.Keys(l.Errors)) {
-			kinds = append(kinds, fmt.Sprintf("%d %s", l.Errors[kind], kind))
-		}
-		text += fmt.Sprintf(", %d failed (%s)", l.Failed, strings.Join(kinds, ", "))
+// Rows returns the times of a stage for a table.
+func (s Stage) Rows() []Row {
+	return []Row{
+		{"response, from when it was due", s.Response},
+		{"service, from when it was sent", s.Service},
+		{"lag of the generator", s.Lag},
 	}
-	if l.Partial {
-		text += "; stopped before its end"
-	}
-	if l.Unanswered > 0 {
-		text += fmt.Sprintf(", with %d waiting for a response", l.Unanswered)
-	}
-	if l.VoidReason != "" {
-		text += "; void: " + l.VoidReason
-	}
-	return text
 }

@@ -133,27 +133,6 @@ func markdownLink(f File) string {
 	return fmt.Sprintf("[%s](%s)", escapeMarkdown(path.Base(f.Path)), strings.NewReplacer("&", "%26", "$", "%24", "~", "%7E").Replace(to))
 }
 
-func (r *Report) markdownLoad(b *strings.Builder) {
-	if r.Load == nil {
-		return
-	}
-	l := r.Load
-	fmt.Fprintf(b, "\n## Load\n\n%s\n\n", escapeMarkdown(l.Headline()))
-	b.WriteString("| time in ms | p50 | p90 | p95 | p99 | p99.9 | max |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
-	for _, row := range l.Rows() {
-		fmt.Fprintf(b, "| %s | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n", row.Name, row.P50, row.P90, row.P95, row.P99, row.P999, row.Max)
-	}
-	if len(l.Objectives) > 0 {
-		b.WriteString("\n| objective | measured | limit | outcome |\n| --- | ---: | ---: | --- |\n")
-		for _, o := range l.Objectives {
-			fmt.Fprintf(b, "| %s | %s | %s | %s |\n", escapeMarkdown(o.Name), escapeMarkdown(o.Quantity(o.Measured)), escapeMarkdown(o.Quantity(o.Limit)), l.Met(o))
-		}
-	}
-	if len(l.FirstFindings) > 0 {
-		fmt.Fprintf(b, "\n%s\n", fence(strings.Join(l.FirstFindings, "\n")))
-	}
-}
-
 // escapeMarkdown keeps text in a line from being taken for markup.
 func escapeMarkdown(s string) string {
 	return strings.NewReplacer(

@@ -39,18 +39,18 @@ func TestMarkdownStaysIntact(t *testing.T) {
 		`# crdconform: [^\n]+`,
 		`### .+`,
 		`## (Failed|Errored|Unknown|KnownFailing|Tolerated|NotApplicable|Load|Run)`,
-		`- (note|API server|webhook|definitions|crdconform|command|started|took|seed): .*`,
+		`- (note|API server|webhook|definitions|crdconform|command|started|took|seed|profile|workload|stages|sent|void|stopped|judged|cost|search): .*`,
 		`- \*\*[^\n]+\*\* \([^\n]*\): .*`,
 		`  - .+`,
 		`  (Reason|Reason, which takes nothing from the verdict): .*`,
 		`  (Why it matters|Spec|Source|Note): .+`,
 		`  (Expected and actual|Reason|Run just it again|Smallest object|Send it again, in the report folder):`,
 		`  (Smallest object|Send it again, in the report folder|Commands, in order|More files): .+`,
-		`200 requests a second .*`,
+		`and \d+ more, all of them in report.html`,
 		`\|.*\|`,
 	}, "|") + `|)$`)
 	link := regexp.MustCompile(`\[(\\.|[^\\\]])+\]\(exchanges/[a-zA-Z0-9%/._+,:;=@-]+\)`)
-	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t)} {
+	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t), "grid": grid(t)} {
 		text := string(written(t, r.Markdown))
 		for _, line := range outside(t, text) {
 			line = link.ReplaceAllString(line, "LINK")
@@ -85,7 +85,7 @@ func TestMarkdownTables(t *testing.T) {
 				t.Errorf("%s: %q has %d cells, want %d", name, line, n-1, cells-1)
 			}
 		}
-		if want := 2 + len(r.Chapters()) + 2 + 3 + 2 + len(r.Load.Objectives); tables != 3 || rows != want {
+		if want := 2 + len(r.Chapters()) + 2 + len(r.Load.Stages) + 2 + len(r.Load.Objectives); tables != 3 || rows != want {
 			t.Errorf("%s: %d tables with %d rows, want 3 with %d", name, tables, rows, want)
 		}
 	}

@@ -52,9 +52,9 @@ func (r *Report) sort() {
 
 func (r *Report) outcome() Outcome {
 	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
-		r.Load != nil && (r.Load.VoidReason == "" && r.Load.Failed > 0 || r.Load.wrong() > 0) || len(r.Load.missed()) > 0
+		r.Load.failing() || len(r.Load.missed()) > 0 || r.Load.unreached() || len(r.Load.regressed()) > 0 || len(r.Load.overBudget()) > 0
 	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
-		r.Load != nil && r.Load.VoidReason != "" || len(r.Results) == 0 && r.Load == nil
+		r.Load.void() != "" || len(r.Load.incomparable()) > 0 || len(r.Results) == 0 && r.Load.nothing()
 	switch {
 	case r.Interrupted:
 		return Interrupted
@@ -64,7 +64,7 @@ func (r *Report) outcome() Outcome {
 		return Unjudged
 	case slices.ContainsFunc(r.Results, Result.skipped):
 		return Partial
-	case r.Load == nil && r.Counts[requirement.Passed]+r.Counts[requirement.Tolerated] == 0:
+	case r.Load.nothing() && r.Counts[requirement.Passed]+r.Counts[requirement.Tolerated] == 0:
 		return Partial // nothing was found to hold either
 	}
 	return Conformant
@@ -84,7 +84,7 @@ func (r *Report) Failing(result Result) bool {
 func (r *Report) Headline() string {
 	switch r.Outcome {
 	case Conformant:
-		if len(r.Results) == 0 && r.Load != nil {
+		if len(r.Results) == 0 {
 			return r.Load.praise()
 		}
 		return fmt.Sprintf("Conforms: %s passed%s", r.requirements(r.Counts[requirement.Passed]), r.others())
@@ -98,9 +98,9 @@ func (r *Report) Headline() string {
 		judged := r.requirements(len(r.Results) - r.Counts[requirement.Unknown])
 		switch {
 		case r.Load != nil && len(r.Results) == 0:
-			judged = fmt.Sprintf("%d responses under load", r.Load.Requests)
+			judged = fmt.Sprintf("%d responses under load", r.Load.Requests())
 		case r.Load != nil:
-			judged += fmt.Sprintf(" and %d responses under load", r.Load.Requests)
+			judged += fmt.Sprintf(" and %d responses under load", r.Load.Requests())
 		}
 		return fmt.Sprintf("Interrupted with %s judged", judged)
 	}
@@ -113,16 +113,15 @@ func (r *Report) failures() string {
 	if r.Strict {
 		failed += r.Counts[requirement.Tolerated]
 	}
-	var misses []string
-	for _, o := range r.Load.missed() {
-		misses = append(misses, o.String())
+	missed := ""
+	if r.Load != nil {
+		missed = r.Load.misses()
 	}
-	missed := strings.Join(misses, ", ")
 	switch {
 	case failed > 0 || r.Load == nil:
 		return joined(fmt.Sprintf("Does not conform: %d of %s failed", failed, r.requirements(len(r.Results))), "; under load, ", missed)
-	case r.Load.Failed > 0 || r.Load.wrong() > 0:
-		return joined(fmt.Sprintf("Does not conform: %d of %d requests under load failed", r.Load.Failed, r.Load.Requests), "; ", missed)
+	case r.Load.failing():
+		return joined(fmt.Sprintf("Does not conform: %d of %d requests under load failed", r.Load.Failed(), r.Load.Requests()), "; ", missed)
 	}
 	return "Does not meet its objectives under load: " + missed
 }
@@ -134,8 +133,10 @@ func (r *Report) unjudged() string {
 		return "Could not judge: " + firstLine(r.Error)
 	case unknown > 0:
 		return fmt.Sprintf("Could not judge %d of %s", unknown, r.requirements(len(r.Results)))
-	case r.Load != nil && r.Load.VoidReason != "":
-		return "Could not judge the load: " + r.Load.VoidReason
+	case r.Load.void() != "":
+		return "Could not judge the load: " + r.Load.void()
+	case len(r.Load.incomparable()) > 0:
+		return "Could not compare with the baseline: " + told(r.Load.incomparable()[0])
 	}
 	return "Could not judge: there was nothing to judge"
 }

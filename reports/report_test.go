@@ -53,7 +53,7 @@ func TestConclude(t *testing.T) {
 	met := Objective{Name: "p95", Limit: 50, Measured: 7, Unit: "ms", Met: true}
 	slow := Objective{Name: "p99", Limit: 50, Measured: 50.0004, Unit: "ms"}
 	many := Objective{Name: "errors", Limit: 0.01, Measured: 0.02, Unit: "share"}
-	good, bad, void := &Load{Requests: 100}, &Load{Requests: 100, Failed: 3}, &Load{Requests: 100, Failed: 3, VoidReason: busy}
+	good, bad, void := one(Stage{Requests: 100}), one(Stage{Requests: 100, Failed: 3}), one(Stage{Requests: 100, Failed: 3, VoidReason: busy})
 	for name, test := range map[string]struct {
 		report   Report
 		want     Outcome
@@ -102,20 +102,20 @@ func TestConclude(t *testing.T) {
 		"definitions, failed":      {Report{Results: slices.Concat(of("a", failed), of("b", passed), of("c", passed))}, NonConformant, "Does not conform: 1 of 3 requirements for 3 definitions failed"},
 		"definitions, errored":     {Report{Results: slices.Concat(of("a", errored), of("b", passed))}, Unjudged, "Could not judge 1 of 2 requirements for 2 definitions"},
 		"definitions, interrupted": {Report{Interrupted: true, Results: slices.Concat(of("a", passed), of("b", unknown))}, Interrupted, "Interrupted with 1 requirement for 2 definitions judged"},
-		"objective met":            {Report{Load: &Load{Requests: 100, Objectives: []Objective{met}}}, Conformant, "Conforms: all of 100 responses under load are good, and every objective is met"},
-		"objectives missed":        {Report{Load: &Load{Requests: 100, Objectives: []Objective{met, slow, many}}}, NonConformant, "Does not meet its objectives under load: p99 50.0004 ms (limit 50 ms), errors 2 % (limit 1 %)"},
-		"passed, objective missed": {Report{Results: must(passed), Load: &Load{Requests: 100, Objectives: []Objective{slow}}}, NonConformant, "Does not meet its objectives under load: p99 50.0004 ms (limit 50 ms)"},
-		"failed, objective missed": {Report{Results: must(failed), Load: &Load{Requests: 100, Objectives: []Objective{slow}}}, NonConformant, "Does not conform: 1 of 1 requirement failed; under load, p99 50.0004 ms (limit 50 ms)"},
-		"bad load, missed":         {Report{Load: &Load{Requests: 100, Failed: 3, Objectives: []Objective{slow}}}, NonConformant, "Does not conform: 3 of 100 requests under load failed; p99 50.0004 ms (limit 50 ms)"},
-		"void load, missed":        {Report{Load: &Load{Requests: 100, VoidReason: busy, Objectives: []Objective{slow}}}, Unjudged, "Could not judge the load: " + busy},
-		"errored, missed":          {Report{Results: must(errored), Load: &Load{Requests: 100, Objectives: []Objective{slow}}}, NonConformant, "Does not meet its objectives under load: p99 50.0004 ms (limit 50 ms)"},
-		"interrupted, missed":      {Report{Interrupted: true, Load: &Load{Requests: 100, Objectives: []Objective{slow}}}, Interrupted, "Interrupted with 100 responses under load judged"},
+		"objective met":            {Report{Load: with(one(Stage{Requests: 100}), met)}, Conformant, "Conforms: all of 100 responses under load are good, and every objective is met"},
+		"objectives missed":        {Report{Load: with(one(Stage{Requests: 100}), met, slow, many)}, NonConformant, "Does not meet its objectives under load: p99 50.0004 ms (limit 50 ms), errors 2 % (limit 1 %)"},
+		"passed, objective missed": {Report{Results: must(passed), Load: with(one(Stage{Requests: 100}), slow)}, NonConformant, "Does not meet its objectives under load: p99 50.0004 ms (limit 50 ms)"},
+		"failed, objective missed": {Report{Results: must(failed), Load: with(one(Stage{Requests: 100}), slow)}, NonConformant, "Does not conform: 1 of 1 requirement failed; under load, p99 50.0004 ms (limit 50 ms)"},
+		"bad load, missed":         {Report{Load: with(one(Stage{Requests: 100, Failed: 3}), slow)}, NonConformant, "Does not conform: 3 of 100 requests under load failed; p99 50.0004 ms (limit 50 ms)"},
+		"void load, missed":        {Report{Load: with(one(Stage{Requests: 100, VoidReason: busy}), slow)}, Unjudged, "Could not judge the load: " + busy},
+		"errored, missed":          {Report{Results: must(errored), Load: with(one(Stage{Requests: 100}), slow)}, NonConformant, "Does not meet its objectives under load: p99 50.0004 ms (limit 50 ms)"},
+		"interrupted, missed":      {Report{Interrupted: true, Load: with(one(Stage{Requests: 100}), slow)}, Interrupted, "Interrupted with 100 responses under load judged"},
 		"interrupted":              {Report{Interrupted: true, Error: "stopped", Results: must(passed, failed, unknown)}, Interrupted, "Interrupted with 2 requirements judged"},
 		"interrupted, bad load":    {Report{Interrupted: true, Load: bad}, Interrupted, "Interrupted with 100 responses under load judged"},
 		"interrupted in the load":  {Report{Interrupted: true, Results: must(passed), Load: good}, Interrupted, "Interrupted with 1 requirement and 100 responses under load judged"},
 		"interrupted at once":      {Report{Interrupted: true}, Interrupted, "Interrupted with 0 requirements judged"},
-		"void load, unanswered":    {Report{Load: &Load{Requests: 100, Failed: 3, VoidReason: busy, Errors: map[string]uint64{"timeout": 2, "transport": 1}}}, Unjudged, "Could not judge the load: the generator was too busy: 90 of 100 requests were sent late"},
-		"void load, bad responses": {Report{Load: &Load{Requests: 100, Failed: 3, VoidReason: busy, Errors: map[string]uint64{"contract": 3}}}, NonConformant, "Does not conform: 3 of 100 requests under load failed"},
+		"void load, unanswered":    {Report{Load: one(Stage{Requests: 100, Failed: 3, VoidReason: busy, Errors: map[string]uint64{"timeout": 2, "transport": 1}})}, Unjudged, "Could not judge the load: the generator was too busy: 90 of 100 requests were sent late"},
+		"void load, bad responses": {Report{Load: one(Stage{Requests: 100, Failed: 3, VoidReason: busy, Errors: map[string]uint64{"contract": 3}})}, NonConformant, "Does not conform: 3 of 100 requests under load failed"},
 	} {
 		r := test.report
 		r.Conclude()
@@ -287,22 +287,22 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-func TestLoadHeadline(t *testing.T) {
-	l := Load{
-		Rate: 200, Batch: 10, Duration: 0.5, From: "v1beta1", To: "v1", ReviewVersion: "v1", HTTP: "HTTP/2",
-		Requests: 100, ObjectsPerSecond: 1999.6, LateAfter: 10, Late: 90,
+func TestStageHeadline(t *testing.T) {
+	s := Stage{
+		Rate: 200, Phases: []Phase{{0.5, 200, 200}}, Batch: 10, Duration: 0.5, Pairs: []Pair{{"v1beta1", "v1"}}, ReviewVersion: "v1", HTTP: "HTTP/2",
+		Requests: 100, Judged: 100, ObjectsPerSecond: 1999.6, LateAfter: 10, Late: 90,
 	}
-	const begin = "200 requests a second of 10 objects for 0.5 s, v1beta1 to v1 in ConversionReview v1 over HTTP/2: 100 requests, 2000 objects a second"
-	for want, change := range map[string]func(*Load){
-		", none failed": func(*Load) {},
-		", 3 failed (2 rejected, 1 timeout)": func(l *Load) {
-			l.Failed, l.Errors = 3, map[string]uint64{"timeout": 1, "rejected": 2}
+	const begin = "200 requests a second for 0.5 s, 10 objects a request, v1beta1 to v1, ConversionReview v1 over HTTP/2: 100 requests, 2000 objects a second"
+	for want, change := range map[string]func(*Stage){
+		", none failed": func(*Stage) {},
+		", 3 failed (2 rejected, 1 timeout)": func(s *Stage) {
+			s.Failed, s.Errors = 3, map[string]uint64{"timeout": 1, "rejected": 2}
 		},
-		", none failed; stopped before its end":                                func(l *Load) { l.Partial = true },
-		", none failed; void: too busy":                                        func(l *Load) { l.VoidReason = "too busy" },
-		", none failed; stopped before its end, with 7 waiting for a response": func(l *Load) { l.Partial, l.Unanswered = true, 7 },
+		", none failed; stopped before its end":                                func(s *Stage) { s.Partial = true },
+		", none failed; void: too busy":                                        func(s *Stage) { s.VoidReason = "too busy" },
+		", none failed; stopped before its end, with 7 waiting for a response": func(s *Stage) { s.Partial, s.Unanswered = true, 7 },
 	} {
-		changed := l
+		changed := s
 		change(&changed)
 		if got := changed.Headline(); got != begin+want {
 			t.Errorf("got  %q\nwant %q", got, begin+want)
@@ -322,10 +322,8 @@ func TestJSON(t *testing.T) {
 	if again := written(t, got.JSON); !bytes.Equal(again, text) {
 		t.Errorf("written again: %s", difference(again, text))
 	}
-	for i := range r.Results {
-		for j := range r.Results[i].Files {
-			r.Results[i].Files[j].Data = nil // these are files of their own
-		}
+	for _, file := range filesOf(r) {
+		file.Data = nil // these are files of their own
 	}
 	valid := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD\uFFFD") }
 	if diff := cmp.Diff(*r, got, cmp.Comparer(func(a, b string) bool { return valid(a) == valid(b) })); diff != "" {

@@ -129,20 +129,46 @@ func ofDefinitions() []Result {
 
 func load(t *testing.T) *Load {
 	t.Helper()
-	return &Load{
-		Rate: 200, Duration: 30, Batch: 10, ReviewVersion: "v1", From: "v1beta1", To: "v1", HTTP: "HTTP/1.1",
-		Seconds: 30.021, Requests: 6000, Objects: 60000, Failed: 3, RequestsPerSecond: 199.86, ObjectsPerSecond: 1997.6,
+	stage := Stage{
+		Name: "constant", Repeat: 1, Rate: 200, Duration: 30, Phases: []Phase{{Seconds: 30, Rate: 200, To: 200}},
+		Batch: 10, ReviewVersion: "v1", Pairs: []Pair{{"v1beta1", "v1"}}, HTTP: "HTTP/1.1",
+		Seconds: 30.021, Requests: 6000, Objects: 60000, Judged: 6000, Failed: 3, RequestsPerSecond: 199.86, ObjectsPerSecond: 1997.6,
 		BytesSent: 61234567, BytesReceived: 59876543,
 		Response: times(t, "response", histogram(1250)), Service: times(t, "service", histogram(1000)), Lag: times(t, "lag", histogram(20)),
-		Late: 12, LateAfter: 10,
-		Errors:        map[string]uint64{"timeout": 1, "rejected": 2},
-		Violations:    map[requirement.ID]uint64{"conversion.answer.uid": 2, "conversion.answer.order": 40},
-		FirstFindings: []string{"request 17: conversion.answer.uid: " + hostile, "request 18: conversion.answer.uid: again"},
-		Objectives: []Objective{
-			{Name: "p99", Limit: 10, Measured: 12.135, Unit: "ms"},
-			{Name: "errors", Limit: 0.01, Measured: 0.0005, Unit: "share", Met: true},
+		Late: 12, LateAfter: 10, Series: series(30, 200, 10, 1.25),
+		Generator:  Generator{ProcessorSeconds: 12.75, Cores: 2, Collections: 41, Paused: 0.096, Waited: 0.32},
+		Errors:     map[string]uint64{"timeout": 1, "failed": 2},
+		Violations: map[requirement.ID]uint64{"conversion.answer.uid": 2, "conversion.answer.order": 40},
+		Findings: []LoadFinding{
+			{Request: 17, Requirement: "conversion.answer.uid", Text: hostile, Files: []File{
+				{Path: "load/1-17-request.json", Data: []byte(`{"kind":"ConversionReview"}`)}, {Path: "load/1-17-response", Data: []byte(hostile)},
+			}},
+			{Request: 18, Requirement: "conversion.answer.order", Tolerated: true, Text: "again"},
 		},
 	}
+	return &Load{
+		Profile: "constant", Stages: []Stage{stage},
+		Objectives: []Objective{
+			{Stage: "constant", Name: "p99", Limit: 10, Measured: 12.135, Unit: "ms"},
+			{Stage: "constant", Name: "errors", Limit: 0.01, Measured: 0.0005, Unit: "share", Met: true},
+		},
+	}
+}
+
+// series has a second for each second, of which one in the middle is slow.
+func series(seconds, rate, batch int, fastest float64) []Second {
+	var all []Second
+	for i := range seconds {
+		slow := 1 + float64(i%7)/10
+		if i == seconds/2 {
+			slow = 5
+		}
+		all = append(all, Second{
+			End: float64(i + 1), Requests: uint64(rate), Objects: uint64(rate * batch),
+			P50: 3 * fastest * slow, P90: 5 * fastest * slow, P99: 7 * fastest * slow, Max: 9 * fastest * slow,
+		})
+	}
+	return all
 }
 
 // histogram has 6000 times, of which the slowest are many times the fastest.
@@ -155,6 +181,27 @@ func histogram(fastest int64) *hdrhistogram.Histogram {
 		}
 	}
 	return h
+}
+
+// filesOf returns all files of evidence of a report.
+func filesOf(r *Report) []*File {
+	var all []*File
+	for i := range r.Results {
+		for j := range r.Results[i].Files {
+			all = append(all, &r.Results[i].Files[j])
+		}
+	}
+	if r.Load == nil {
+		return all
+	}
+	for i := range r.Load.Stages {
+		for j := range r.Load.Stages[i].Findings {
+			for k := range r.Load.Stages[i].Findings[j].Files {
+				all = append(all, &r.Load.Stages[i].Findings[j].Files[k])
+			}
+		}
+	}
+	return all
 }
 
 // times sums a histogram up. Its encoding is taken from a file, as how well the standard library compresses is not ours.
@@ -204,34 +251,32 @@ func tool(t *testing.T, names ...string) string {
 }
 
 func TestGolden(t *testing.T) {
-	r := sample(t)
-	folder, err := Open(t.TempDir())
+	r, l := sample(t), grid(t)
+	for name, form := range forms(r) {
+		golden(t, name, written(t, form))
+	}
+	golden(t, "grid.html", written(t, l.HTML))
+	golden(t, "grid.xml", written(t, l.JUnit))
+	golden(t, "grid.md", written(t, l.Markdown))
+	golden(t, "grid.txt", []byte(strings.Join(l.Load.Lines(), "\n")+"\n"))
+}
+
+// golden compares a text with a golden file.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	want, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
+		return
 	}
-	if err := folder.Write(r); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"report.json", "report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm"} {
-		got, err := os.ReadFile(filepath.Join(string(folder), name))
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		golden := filepath.Join("testdata", name)
-		if *update {
-			if err := os.WriteFile(golden, got, 0o644); err != nil {
-				t.Error(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s: %s; go test ./reports -update writes it again", name, difference(got, want))
-		}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s: %s; go test ./reports -update writes it again", name, difference(got, want))
 	}
 }
 
@@ -252,6 +297,15 @@ func difference(got, want []byte) string {
 func forms(r *Report) map[string]func(io.Writer) error {
 	return map[string]func(io.Writer) error{
 		"report.json": r.JSON, "report.html": r.HTML, "junit.xml": r.JUnit, "summary.md": r.Markdown,
-		"latency.json": r.Load.JSON, "latency.hgrm": r.Load.Response.HGRM,
+		"latency.json": r.Load.JSON, "latency.hgrm": r.Load.Stages[0].Response.HGRM, "latency.csv": r.Load.Stages[0].CSV,
 	}
+}
+
+// one is a load test of one stage.
+func one(s Stage) *Load { return &Load{Stages: []Stage{s}} }
+
+// with is a load test with objectives.
+func with(l *Load, objectives ...Objective) *Load {
+	l.Objectives = objectives
+	return l
 }

@@ -1,0 +1,175 @@
+package reports
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Watched says in one sentence what the generator of a stage found out about itself.
+func (s Stage) Watched() string {
+	g := s.Generator
+	used := "an unknown share of"
+	if g.ProcessorSeconds > 0 && s.Seconds > 0 {
+		used = figure(g.ProcessorSeconds/s.Seconds) + " of"
+	}
+	parts := []string{
+		fmt.Sprintf("the generator used %s %s, waited %s for a processor at the 99th percentile, and was stopped for garbage %s at the longest (%s)",
+			used, counted(g.Cores, "core"), short(g.Waited), short(g.Paused), counted(int(min(g.Collections, math.MaxInt)), "collection")),
+		fmt.Sprintf("it sent %d of %d requests more than %s ms late", s.Late, s.Requests, given(s.LateAfter)),
+	}
+	for _, what := range slices.Sorted(maps.Keys(s.Unsent)) {
+		parts = append(parts, fmt.Sprintf("%d more not at all (%s)", s.Unsent[what], what))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// String says which request it was and what was wrong.
+func (f LoadFinding) String() string {
+	return fmt.Sprintf("request %d: %s: %s", f.Request, f.Requirement, f.Text)
+}
+
+// String says what a request and what an object costs.
+func (c Cost) String() string {
+	batches := make([]string, 0, len(c.Batches))
+	for _, n := range c.Batches {
+		batches = append(batches, strconv.Itoa(n))
+	}
+	text := fmt.Sprintf("%s a request + %s an object, fit %.3f", short(c.Request), short(c.Object), c.Fit)
+	return joined(text, ", from batches of ", listed(batches))
+}
+
+// String says what was found in one sentence.
+func (s Search) String() string {
+	met, missed := given(s.Met)+"/s", ""
+	if s.Missed > 0 {
+		missed = given(s.Missed) + "/s missed it"
+		if slices.ContainsFunc(s.Probes, func(p Probe) bool { return p.Rate == s.Missed && p.Void }) {
+			missed = "at " + given(s.Missed) + "/s the generator could not tell"
+		}
+	}
+	text := ""
+	switch {
+	case len(s.Probes) == 0:
+		text = "no rate was tried"
+	case s.Met == 0:
+		text = joined("no rate that was tried met "+s.Goal, "; ", missed)
+	case missed == "":
+		text = fmt.Sprintf("every rate that was tried met %s, up to %s", s.Goal, met)
+	default:
+		text = fmt.Sprintf("highest rate that met %s: %s; %s", s.Goal, met, missed)
+	}
+	if s.Partial {
+		text += "; stopped before its end"
+	}
+	return text
+}
+
+// String says what was measured and what the limit is.
+func (o Objective) String() string {
+	text := fmt.Sprintf("%s %s (%s)", o.Name, o.Quantity(o.Measured), o.Bound())
+	if o.Stage == "" {
+		return text
+	}
+	return o.Stage + ": " + text
+}
+
+// Bound says what the limit is and where it comes from.
+func (o Objective) Bound() string {
+	sort := "limit "
+	if o.AtLeast {
+		sort = "at least "
+	}
+	return joined(sort+o.Quantity(o.Limit), ", ", o.Source)
+}
+
+// Margin says how far what was measured is from the limit, as a share of the limit. It is empty for a limit of 0.
+func (o Objective) Margin() string {
+	if o.Limit == 0 {
+		return ""
+	}
+	left, met, missed := 1-o.Measured/o.Limit, "left", "over"
+	if o.AtLeast {
+		left, met, missed = o.Measured/o.Limit-1, "to spare", "short"
+	}
+	text := figure(100*math.Abs(left)) + " % "
+	if left < 0 {
+		return strings.Replace(text, "0.000", "less than 0.001", 1) + missed
+	}
+	return text + met
+}
+
+// Quantity is a number with its unit. It has digits enough to tell a limit from what barely misses it.
+func (o Objective) Quantity(v float64) string {
+	switch o.Unit {
+	case "share":
+		return fmt.Sprintf("%.6g %%", 100*v)
+	case "1/s":
+		return fmt.Sprintf("%.6g/s", v)
+	}
+	return fmt.Sprintf("%.6g %s", v, o.Unit)
+}
+
+// When says when requests were sent, such as "100 requests a second for 10 s".
+func (s Stage) When() string {
+	if s.Clients > 0 {
+		return fmt.Sprintf("%s asking in turn for %.3g s", counted(s.Clients, "client"), s.Duration)
+	}
+	if len(s.Phases) != 1 {
+		return fmt.Sprintf("%.3g requests a second in the mean of %d phases, for %g s", s.Rate, len(s.Phases), s.Duration)
+	}
+	p := s.Phases[0]
+	if p.Rate != p.To {
+		return fmt.Sprintf("%g to %g requests a second for %g s", p.Rate, p.To, p.Seconds)
+	}
+	return fmt.Sprintf("%g requests a second for %g s", p.Rate, p.Seconds)
+}
+
+// What says what was sent, such as "10 objects a request, v1beta1 to v1, ConversionReview v1 over HTTP/1.1".
+func (s Stage) What() string {
+	var pairs []string
+	for _, p := range s.Pairs {
+		pairs = append(pairs, p.From+" to "+p.To)
+	}
+	size := ""
+	if s.Bytes > 0 {
+		size = fmt.Sprintf(" of %d bytes", s.Bytes)
+	}
+	return fmt.Sprintf("%s%s a request, %s, ConversionReview %s over %s", counted(s.Batch, "object"), size, strings.Join(pairs, " and "), s.ReviewVersion, s.HTTP)
+}
+
+// Came says how much came back, and how much of it well.
+func (s Stage) Came() string {
+	text := fmt.Sprintf("%d requests, %.0f objects a second, %s", s.Requests, s.ObjectsPerSecond, s.failures())
+	if s.Judged < s.Requests {
+		text += fmt.Sprintf("; %d judged", s.Judged)
+	}
+	if s.Partial {
+		text += "; stopped before its end"
+	}
+	if s.Unanswered > 0 {
+		text += fmt.Sprintf(", with %d waiting for a response", s.Unanswered)
+	}
+	if s.VoidReason != "" {
+		text += "; void: " + s.VoidReason
+	}
+	return text
+}
+
+// failures says how many requests failed, by kind of error.
+func (s Stage) failures() string {
+	if s.Failed == 0 {
+		return "none failed"
+	}
+	var kinds []string
+	for _, kind := range slices.Sorted(maps.Keys(s.Errors)) {
+		kinds = append(kinds, wholeNumber(s.Errors[kind])+" "+kind)
+	}
+	return fmt.Sprintf("%s failed (%s)", wholeNumber(s.Failed), strings.Join(kinds, ", "))
+}
+
+// Headline says in one sentence what the load of a stage was and how much of it was answered well.
+func (s Stage) Headline() string { return fmt.Sprintf("%s, %s: %s", s.When(), s.What(), s.Came()) }

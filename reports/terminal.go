@@ -1,0 +1,196 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// columnsOfTerminal is what lines are made for: fewer than 100 characters, whatever the names of stages.
+const columnsOfTerminal = 100
+
+// Lines sums the load test up for a terminal, in lines of 100 characters at most, but for the table of a comparison. Nothing in them is obeyed by a terminal.
+func (l *Load) Lines() []string {
+	const most = 5
+	lines := l.intro()
+	lines = append(lines, l.table()...)
+	add := func(label string, texts ...string) {
+		if n := len(texts); n > most {
+			texts = append(texts[:most], more(n-most)+", in report.html")
+		}
+		for _, text := range texts {
+			lines = append(lines, labelled(label, text)...)
+			label = ""
+		}
+	}
+	var failed, missed, void []string
+	for _, s := range l.Stages {
+		if l.against(s) > 0 {
+			failed = append(failed, fmt.Sprintf("%s: %s", l.title(s), s.failures()))
+		}
+		if s.VoidReason != "" {
+			void = append(void, l.title(s)+": "+s.VoidReason)
+		}
+	}
+	for _, target := range l.missed() {
+		missed = append(missed, joined(l.told(target), ", ", target.Margin()))
+	}
+	add("failed", failed...)
+	add("findings", l.firstFindings(3)...)
+	add("missed", missed...)
+	if targets := l.targets(); len(targets) > 0 {
+		met := slices.DeleteFunc(slices.Clone(targets), func(t target) bool { return t.Outcome != "met" })
+		add("met", fmt.Sprintf("%d of %s", len(met), counted(len(targets), "objective")))
+	}
+	add("void", void...)
+	add("stopped", nonempty(l.stopped())...)
+	add("judged", nonempty(l.sampled())...)
+	if l.Cost != nil {
+		add("cost", l.Cost.String())
+	}
+	if l.Search != nil {
+		add("search", l.Search.String())
+	}
+	if l.Server != nil {
+		lines = append(lines, labelled("server", fmt.Sprintf("Kubernetes %s with %d objects at %s", l.Server.Version, l.Server.Objects, l.Server.StorageVersion))...)
+		for line := range strings.Lines(serverText(l.Server)) {
+			lines = append(lines, Visible("    "+strings.TrimRight(line, "\n")))
+		}
+	}
+	if l.Comparison != nil {
+		lines = append(lines, labelled("compared", "with "+l.Comparison.Baseline)...)
+		for line := range strings.Lines(l.Comparison.Text()) {
+			lines = append(lines, Visible("    "+strings.TrimRight(line, "\n")))
+		}
+	}
+	return lines
+}
+
+// intro says what was sent: all there is to know of a single stage, and how much it was in all of several.
+func (l *Load) intro() []string {
+	switch groups := l.groups(); {
+	case len(groups) == 0:
+		return nil
+	case len(groups) == 1:
+		s := groups[0].Runs[0]
+		return append(labelled("load", s.When()+", "+s.What()), labelled("sent", l.sent())...)
+	default:
+		return labelled("load", fmt.Sprintf("%s: %s, %s", l.title(Stage{}), counted(len(groups), "stage"), l.sent()))
+	}
+}
+
+// sent says how much was sent, and how much of it failed.
+func (l *Load) sent() string {
+	all := Stage{Errors: map[string]uint64{}}
+	for _, s := range l.Stages {
+		all.Requests, all.Objects, all.Failed = all.Requests+s.Requests, all.Objects+s.Objects, all.Failed+s.Failed
+		for kind, n := range s.Errors {
+			all.Errors[kind] += n
+		}
+	}
+	return fmt.Sprintf("%s requests with %s objects, %s", wholeNumber(all.Requests), wholeNumber(all.Objects), all.failures())
+}
+
+// firstFindings are some of the findings of all stages, in a line each.
+func (l *Load) firstFindings(most int) []string {
+	var texts []string
+	for _, s := range l.Stages {
+		for _, f := range s.Findings {
+			if len(texts) == most {
+				return texts
+			}
+			text := cut(firstLine(f.String()), 200)
+			if l.several() {
+				text = l.title(s) + ": " + text
+			}
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// table has a line for each workload, and another one with ranges for those that ran several times.
+func (l *Load) table() []string {
+	const most = 30
+	groups := l.groups()
+	if len(groups) == 0 {
+		return nil
+	}
+	rows := [][]string{append(append([]string{"times in ms"}, columns()...), "failed", "outcome")}
+	under := map[int]string{}
+	for _, g := range groups[:min(len(groups), most)] {
+		_, label := l.worst(g)
+		if g.Repeated() {
+			under[len(rows)] = fmt.Sprintf("  %s, with p99 from %s ms", g.Counted(), cmp.Or(g.Figures()[3].Range(), g.Figures()[3].String()))
+		}
+		row := []string{cut(firstLine(g.Name), 23)}
+		for _, f := range g.Figures() {
+			row = append(row, f.String())
+		}
+		rows = append(rows, append(row, wholeNumber(g.Failed()), label))
+	}
+	lines := aligned(rows)
+	var all []string
+	for i, line := range lines {
+		all = append(all, line)
+		if text := under[i]; text != "" {
+			all = append(all, text)
+		}
+	}
+	if n := len(groups) - most; n > 0 {
+		all = append(all, "  "+more(n)+" in report.html")
+	}
+	return all
+}
+
+// aligned makes lines of rows. All columns but the first and the last are numbers, which end below each other.
+func aligned(rows [][]string) []string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, 0, len(rows))
+	for _, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
+			switch i {
+			case 0:
+				line.WriteString(cell + space)
+			case len(row) - 1:
+				line.WriteString("  " + cell)
+			default:
+				line.WriteString("  " + space + cell)
+			}
+		}
+		lines = append(lines, line.String())
+	}
+	return lines
+}
+
+// labelled breaks a text into lines between its words, with a label before the first.
+func labelled(label, text string) []string {
+	const indent = 10
+	var lines []string
+	line := fmt.Sprintf("%-*s", indent-1, label)
+	for word := range strings.FieldsSeq(Visible(text)) {
+		word = cut(word, columnsOfTerminal-indent-1)
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columnsOfTerminal {
+			lines = append(lines, line)
+			line = strings.Repeat(" ", indent-1)
+		}
+		line += " " + word
+	}
+	return append(lines, line)
+}
+
+func nonempty(text string) []string {
+	if text == "" {
+		return nil
+	}
+	return []string{text}
+}
