@@ -16,6 +16,7 @@ import (
 	"net/http"
 
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/loadgen/workers"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -35,6 +36,13 @@ type Check struct {
 
 	// HandlerPath is the path at which Handler is called: /convert if empty.
 	HandlerPath string
+
+	// Baseline is an earlier load test to compare with. It may be nil.
+	Baseline *Baseline
+
+	// Workers share the load that Load sends, and Fleet is where they run. This process sends it by itself if Fleet is nil.
+	Workers int
+	Fleet   workers.Fleet
 
 	// Hold is called when all is judged and the webhook still runs, with the whole report. It may be nil.
 	Hold func(context.Context, *reports.Report)

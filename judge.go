@@ -29,8 +29,7 @@ type Progress interface {
 	// Note is told what goes on between the specs, such as "starting an API server".
 	Note(text string)
 
-	// Loading is told that the load test begins, and returns what is told each second how it stands.
-	Loading(w loadgen.Workload) func(loadgen.Snapshot)
+	Loading
 
 	// Judging is told that the specs for a kind begin, which have the URL of its webhook and the name of its definition. The
 	// name is empty where there is none.
@@ -47,39 +46,57 @@ func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Write
 	if progress == nil {
 		progress = quiet{}
 	}
-	began := time.Now()
-	report := &reports.Report{Started: began.UTC(), Seed: p.Seed(), Strict: p.check.Strict, Notes: p.notes}
+	report := p.newReport()
 	if p.check.Webhook.Command != nil && p.check.Hold == nil {
-		report.Notes = append(slices.Clone(report.Notes), "The program was stopped, so the curl lines reach nothing; with --hold it goes on, and they work.")
+		report.Notes = append(report.Notes, "The program was stopped, so the curl lines reach nothing; with --hold it goes on, and they work.")
 	}
 	held := false
-	err := p.run(ctx, progress, apiServerLog, report, func() {
+	err := p.withWebhook(ctx, progress, apiServerLog, p.wantsCluster(), func(api cluster.Cluster, hook *served) error {
+		for _, kind := range p.kinds {
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // whoever stopped it knows
+			}
+			if err := p.judge(ctx, progress, api, hook, kind, report); err != nil {
+				return err
+			}
+		}
+		p.reviseAll(report)
 		if p.check.Hold != nil && ctx.Err() == nil {
 			held = true
-			conclude(report, began)
+			conclude(report)
 			p.check.Hold(ctx, report)
 		}
+		return nil
 	})
-	if err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
-		report.Error = err.Error()
-	}
+	fail(ctx, report, err)
 	if !held {
 		report.Interrupted = report.Interrupted || ctx.Err() != nil
-		conclude(report, began)
+		conclude(report)
 	}
 	return report
 }
 
-func conclude(report *reports.Report, began time.Time) {
-	report.Seconds = time.Since(began).Seconds()
+func (p *Plan) newReport() *reports.Report {
+	return &reports.Report{Started: time.Now().UTC(), Seed: p.Seed(), Strict: p.check.Strict, Notes: slices.Clone(p.notes)}
+}
+
+// fail notes why a report is not complete, unless that is only that somebody stopped the run.
+func fail(ctx context.Context, report *reports.Report, err error) {
+	if err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
+		report.Error = err.Error()
+	}
+}
+
+func conclude(report *reports.Report) {
+	report.Seconds = time.Since(report.Started).Seconds()
 	report.Conclude()
 }
 
-// run calls judged when all is judged and still up.
-func (p *Plan) run(ctx context.Context, progress Progress, log io.Writer, report *reports.Report, judged func()) (err error) {
+// withWebhook brings an API server up, if one is wanted, and the webhook, has them used, and takes them down.
+func (p *Plan) withWebhook(ctx context.Context, progress Progress, log io.Writer, wantsCluster bool, use func(cluster.Cluster, *served) error) (err error) {
 	var api cluster.Cluster
-	if p.wantsCluster() {
-		if api, err = start(ctx, progress, log); err != nil {
+	if wantsCluster {
+		if api, err = start(ctx, progress, log, embedded.Options{}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, stopped(ctx, progress, api)) }()
@@ -89,17 +106,7 @@ func (p *Plan) run(ctx context.Context, progress Progress, log io.Writer, report
 		return err
 	}
 	defer func() { err = errors.Join(err, hook.stop(context.WithoutCancel(ctx))) }()
-	for _, kind := range p.kinds {
-		if ctx.Err() != nil {
-			return nil
-		}
-		if err := p.judge(ctx, progress, api, hook, kind, report); err != nil {
-			return err
-		}
-	}
-	p.reviseAll(report)
-	judged()
-	return nil
+	return use(api, hook)
 }
 
 // reviseAll fails what is known to fail and passes for each of several definitions.
@@ -128,7 +135,7 @@ func (p *Plan) wantsCluster() bool {
 	return false
 }
 
-func start(ctx context.Context, progress Progress, log io.Writer) (cluster.Cluster, error) {
+func start(ctx context.Context, progress Progress, log io.Writer, options embedded.Options) (cluster.Cluster, error) {
 	progress.Note("starting an API server")
 	if log == nil {
 		log = io.Discard
@@ -137,7 +144,7 @@ func start(ctx context.Context, progress Progress, log io.Writer) (cluster.Clust
 		return nil, err
 	}
 	// This cannot be broken off: upstream's API server ends the process when it is stopped before it is up.
-	return embedded.Start(context.WithoutCancel(ctx), embedded.Options{})
+	return embedded.Start(context.WithoutCancel(ctx), options)
 }
 
 func stopped(ctx context.Context, progress Progress, api cluster.Cluster) error {
@@ -173,13 +180,13 @@ func (p *Plan) judge(ctx context.Context, progress Progress, api cluster.Cluster
 	if api != nil {
 		report.Cluster = &reports.Cluster{Name: api.Name(), Version: env.Version(), WatchCache: api.WatchCache()}
 	}
-	own := busy()
+	own := loadgen.ProcessorTime()
 	outcome, err := suites.Run(ctx, env, p.areas, progress)
-	report.HarnessSeconds += (busy() - own).Seconds()
+	report.HarnessSeconds += (loadgen.ProcessorTime() - own).Seconds()
 	report.Results = append(report.Results, Results(outcome.Results, p.translation(name, client))...)
 	report.Interrupted = report.Interrupted || outcome.Interrupted
-	if err == nil && ctx.Err() == nil && report.Load == nil && p.check.Load.Duration.Duration > 0 {
-		err = p.load(ctx, progress, client, kind, report)
+	if err == nil && ctx.Err() == nil && report.Load == nil && p.load != nil {
+		err = p.loadWith(ctx, progress, client, report)
 	}
 	return err
 }

@@ -1,105 +1,201 @@
 package crdconform
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"strings"
+	"time"
 
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/loadgen/compare"
+	"github.com/crdconform/crdconform/loadgen/workers"
 	"github.com/crdconform/crdconform/reports"
 )
 
-// load runs the load test that the configuration asks for, with the first kind, and judges it by the objectives.
-func (p *Plan) load(ctx context.Context, progress Progress, client *wire.Client, kind corpus.Corpus, report *reports.Report) error {
-	c := p.check
-	pair := kind.Pairs()[0]
-	for _, other := range kind.Pairs() {
-		if len(kind.Objects(other.From)) > 0 {
-			pair = other
-			break
+// LoadTest is a load test of one webhook: what is sent, how often, and what it has to keep.
+type LoadTest struct {
+	Profile    loadgen.Profile
+	Bodies     func(loadgen.Workload) ([]contract.Request, error) // what a workload sends over and over
+	Repeat     int                                                // how many times all stages run; 1 if 0
+	WarmUp     time.Duration                                      // how long the first stage is sent before, unmeasured
+	Objectives config.Objectives
+
+	// Workers share each stage, and Fleet is where they run: this process sends all by itself if it is nil.
+	Workers int
+	Fleet   workers.Fleet
+
+	// Control is a webhook that is the same in every run; it is sent the first workload for a while after each repeat. It may be
+	// nil.
+	Control *Control
+
+	// Baseline is an earlier run to compare with, and Limits say how much worse this one may be. It may be nil.
+	Baseline *Baseline
+}
+
+// Control is a webhook that tells the machine from the webhook under test.
+type Control struct {
+	Client *wire.Client
+	Bodies func(loadgen.Workload) ([]contract.Request, error)
+}
+
+// Baseline is an earlier run.
+type Baseline struct {
+	File   string // that it was read from
+	Load   *reports.Load
+	Limits []compare.Limit
+}
+
+// Loading is told how a load test goes on.
+type Loading interface {
+	// Loading is told that a stage begins, or a probe of a search, and returns what is told how it goes on.
+	Loading(w loadgen.Workload) loadgen.Watch
+}
+
+// Run runs the load test and judges it by its objectives. When the context ends, it returns what there is so far, marked as
+// partial; nil when that is nothing.
+func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading) (*reports.Load, error) {
+	l := &reports.Load{Profile: t.Profile.Name}
+	if err := t.warmUp(ctx, client); err != nil {
+		return nil, err
+	}
+	if t.Profile.Search != nil {
+		if err := t.search(ctx, client, progress, l); err != nil {
+			return nil, err
 		}
 	}
-	if len(kind.Objects(pair.From)) == 0 {
-		minimal := kind.Definition.Generator(pair.From, p.Seed(), nil).Minimal()
-		if minimal == nil {
-			return errors.New("load: there is no sample, and none can be generated; give samples")
+	for repeat := range max(t.Repeat, 1) {
+		var summaries []loadgen.Summary
+		for _, w := range t.Profile.Stages {
+			if ctx.Err() != nil {
+				return t.concluded(l)
+			}
+			summary, err := t.stage(ctx, client, progress, w)
+			if err != nil && summary.Requests == 0 {
+				return soFar(l), err
+			}
+			if err != nil { // the figures hold, and something is left behind
+				return l, errors.Join(add(&l.Stages, summary, repeat+1), err)
+			}
+			if summary.Requests+summary.Unanswered+summary.NotSent() == 0 {
+				return t.concluded(l)
+			}
+			if err := add(&l.Stages, summary, repeat+1); err != nil {
+				return soFar(l), err
+			}
+			summaries = append(summaries, summary)
 		}
-		if err := kind.Add(minimal); err != nil {
-			return fmt.Errorf("load: %w", err)
+		if err := t.control(ctx, l, repeat+1); err != nil {
+			return soFar(l), err
+		}
+		if cost := loadgen.CostOf(summaries); cost != nil {
+			l.Cost = &reports.Cost{Request: milliseconds(cost.Request), Object: milliseconds(cost.Object), Fit: cost.Fit, Batches: cost.Batches}
 		}
 	}
-	w := loadgen.Workload{Rate: c.Load.Rate, Duration: c.Load.Duration.Duration, Batch: c.Load.Batch, ReviewVersion: "v1", Pair: pair}
-	summary, err := loadgen.Run(ctx, client, kind, w, progress.Loading(w))
+	return t.concluded(l)
+}
+
+// soFar is what was measured before something went wrong; nil when that is nothing.
+func soFar(l *reports.Load) *reports.Load {
+	if len(l.Stages) == 0 && l.Search == nil {
+		return nil
+	}
+	return l
+}
+
+// warmUp sends the first workload for a while, and forgets what came of it.
+func (t LoadTest) warmUp(ctx context.Context, client *wire.Client) error {
+	if t.WarmUp <= 0 || len(t.Profile.Stages) == 0 {
+		return nil
+	}
+	w := t.Profile.Stages[0]
+	if w.Clients > 0 {
+		w.Duration, w.Requests = t.WarmUp, 0
+	} else {
+		w.Phases = loadgen.Constant(max(w.Rate(), 1/t.WarmUp.Seconds()), t.WarmUp)
+	}
+	requests, err := t.Bodies(w)
 	if err != nil {
 		return err
 	}
-	if summary.Requests+summary.Unanswered+summary.NotSent() == 0 {
-		if summary.Partial {
-			return nil
-		}
-		return errors.New("the load test ended before its first request was answered")
+	_, err = loadgen.Run(ctx, client, requests, w, loadgen.Watch{})
+	return err
+}
+
+func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loading, w loadgen.Workload) (loadgen.Summary, error) {
+	requests, err := t.Bodies(w)
+	if err != nil {
+		return loadgen.Summary{}, err
 	}
-	if report.Load, err = LoadOf(summary); err != nil {
+	watch := progress.Loading(w)
+	if t.Fleet == nil {
+		return loadgen.Run(ctx, client, requests, w, watch)
+	}
+	return workers.Run(ctx, t.Fleet, workers.Load{Endpoint: client.Endpoint(), Requests: requests, Workload: w, Workers: t.Workers}, watch)
+}
+
+// search finds the highest rate that meets the goal.
+func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Loading, l *reports.Load) error {
+	s := *t.Profile.Search
+	requests, err := t.Bodies(s.Workload)
+	if err != nil {
 		return err
 	}
-	report.Load.Objectives = judged(c.Objectives, report.Load, c.Objectives.Errors > 0 || c.Origin("objectives.errors") != "default")
-	return nil
+	found, err := s.Run(ctx, client, requests, progress.Loading)
+	if err != nil {
+		return err
+	}
+	l.Search = &reports.Search{Met: found.Met, Missed: found.Missed, Goal: s.Goal.String(), Partial: found.Partial}
+	for _, p := range found.Probes {
+		l.Search.Probes = append(l.Search.Probes, reports.Probe{Rate: p.Rate, Met: p.Met, Measured: p.String(), Void: p.Void != ""})
+	}
+	if found.At.Requests == 0 {
+		return nil
+	}
+	return add(&l.Stages, found.At, 1)
 }
 
-// judged compares what was measured with the objectives. That of errors is one if the user gave it.
-func judged(o config.Objectives, l *reports.Load, errorsGiven bool) []reports.Objective {
-	var all []reports.Objective
-	add := func(name, unit string, limit, measured float64) {
-		all = append(all, reports.Objective{Name: name, Unit: unit, Limit: limit, Measured: measured, Met: measured <= limit})
+// concluded judges the stages by the objectives. It returns nil where there is nothing to judge.
+func (t LoadTest) concluded(l *reports.Load) (*reports.Load, error) {
+	if soFar(l) == nil {
+		return nil, nil //nolint:nilnil // nothing was measured, and nothing is wrong
 	}
-	for _, each := range []struct {
-		name     string
-		limit    config.Duration
-		measured float64
-	}{
-		{"p50", o.P50, l.Response.P50},
-		{"p90", o.P90, l.Response.P90},
-		{"p99", o.P99, l.Response.P99},
-		{"p99.9", o.P999, l.Response.P999},
-		{"max", o.Max, l.Response.Max},
-	} {
-		if each.limit.Duration > 0 {
-			add(each.name, "ms", float64(each.limit.Microseconds())/1000, each.measured)
-		}
+	for _, s := range l.Stages {
+		l.Objectives = append(l.Objectives, judged(t.Objectives, s)...)
 	}
-	if errorsGiven && l.Requests > 0 {
-		add("errors", "share", o.Errors, float64(l.Failed)/float64(l.Requests))
+	if t.Baseline == nil {
+		return l, nil
 	}
-	return all
-}
-
-// LoadOf translates the summary of a load test for a report.
-func LoadOf(s loadgen.Summary) (*reports.Load, error) {
-	response, err1 := reports.NewTimes(s.Response)
-	service, err2 := reports.NewTimes(s.Service)
-	lag, err3 := reports.NewTimes(s.Lag)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
+	compared, err := Compared(t.Baseline.Load, l, t.Baseline.Limits)
+	if err != nil {
+		return l, err
 	}
-	l := &reports.Load{
-		Rate: s.Workload.Rate, Duration: s.Workload.Duration.Seconds(), Batch: s.Workload.Batch,
-		ReviewVersion: s.Workload.ReviewVersion, From: s.Workload.Pair.From, To: s.Workload.Pair.To, HTTP: cmp.Or(strings.TrimSuffix(s.Protocol, ".0"), "HTTP"),
-		Seconds: s.Elapsed.Seconds(), Requests: s.Requests, Objects: s.Objects, Failed: s.Failed(),
-		RequestsPerSecond: s.RequestRate(), ObjectsPerSecond: s.ObjectRate(), BytesSent: s.BytesOut, BytesReceived: s.BytesIn,
-		Response: response, Service: service, Lag: lag,
-		Late: s.Late, LateAfter: float64(s.LateAfter().Milliseconds()), Unsent: s.Unsent, Unanswered: s.Unanswered, VoidReason: s.VoidReason(), Partial: s.Partial,
-		Errors: map[string]uint64{}, Violations: s.Violations,
-	}
-	for kind, n := range s.Errors {
-		l.Errors[string(kind)] = n
-	}
-	for _, f := range s.Findings {
-		l.FirstFindings = append(l.FirstFindings, fmt.Sprintf("request %d: %s: %s", f.Request, f.Violation.Requirement, f.Violation))
-	}
+	l.Comparison = &reports.Comparison{Baseline: t.Baseline.File, Comparison: compared}
 	return l, nil
+}
+
+// controlled is how long the control is loaded after each repeat, at most.
+const controlled = 2 * time.Second
+
+// control measures the control.
+func (t LoadTest) control(ctx context.Context, l *reports.Load, repeat int) error {
+	if t.Control == nil || ctx.Err() != nil {
+		return nil //nolint:nilerr // whoever stopped it knows
+	}
+	w := t.Profile.Stages[0]
+	if w.Clients > 0 {
+		w.Duration = min(w.Duration, controlled)
+	} else {
+		w.Phases = loadgen.Constant(w.Rate(), min(w.Length(), controlled))
+	}
+	requests, err := t.Control.Bodies(w)
+	if err != nil {
+		return err
+	}
+	summary, err := loadgen.Run(ctx, t.Control.Client, requests, w, loadgen.Watch{})
+	if err != nil {
+		return err
+	}
+	return add(&l.Control, summary, repeat)
 }

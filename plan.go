@@ -36,6 +36,7 @@ type Plan struct {
 	ca      []byte
 	client  *tls.Certificate
 	notes   []string
+	load    *LoadTest // nil when no load is to be sent
 }
 
 // Prepare reads the files that a check names. All of its errors are about them, or about what the check says, and say what to
@@ -56,7 +57,7 @@ func (c Check) Prepare() (*Plan, error) {
 	if c.Cluster == config.Embedded && slices.ContainsFunc(p.kinds, func(k corpus.Corpus) bool { return k.Definition != nil && !k.Documented }) {
 		p.areas = append(p.areas, resource.Area)
 	}
-	if err := p.selection(); err != nil {
+	if err := errors.Join(p.selection(), p.loads()); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -71,7 +72,7 @@ func completed(c config.Config) config.Config {
 		c.Generate.Objects = cmp.Or(c.Generate.Objects, d.Generate.Objects)
 		c.ReportDir = cmp.Or(c.ReportDir, d.ReportDir)
 		c.Webhook.Timeout = cmp.Or(c.Webhook.Timeout, d.Webhook.Timeout)
-		c.Load.Rate, c.Load.Batch = cmp.Or(c.Load.Rate, d.Load.Rate), cmp.Or(c.Load.Batch, d.Load.Batch)
+		c.Load.Repeat = cmp.Or(c.Load.Repeat, d.Load.Repeat)
 		if c.Webhook.Command != nil {
 			command := *c.Webhook.Command
 			command.Path = cmp.Or(command.Path, "/convert")

@@ -12,6 +12,7 @@ import (
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
 )
@@ -96,15 +97,15 @@ func TestResults(t *testing.T) {
 	}
 }
 
-func TestLoadOf(t *testing.T) {
+func TestStageOf(t *testing.T) {
 	histogram := func(us int64) *hdrhistogram.Histogram {
 		h := hdrhistogram.New(1, 1000000, 3)
 		h.RecordValue(us)
 		return h
 	}
 	s := loadgen.Summary{
-		Workload: loadgen.Workload{Rate: 50, Duration: 2 * time.Second, Batch: 3, ReviewVersion: "v1beta1", Pair: corpus.Pair{From: "v1", To: "v2"}},
-		Elapsed:  2 * time.Second, Partial: true, Requests: 100, Objects: 300, Good: 90, BytesIn: 7, BytesOut: 8,
+		Workload: loadgen.Workload{Phases: loadgen.Constant(50, 2*time.Second), Batch: 3, ReviewVersion: "v1beta1", Pairs: []corpus.Pair{{From: "v1", To: "v2"}}},
+		Elapsed:  2 * time.Second, Partial: true, Requests: 100, Objects: 300, Good: 90, Accepted: 270, Judged: 100, BytesIn: 7, BytesOut: 8,
 		Response: histogram(1000), Service: histogram(2000), Lag: histogram(3000), Late: 5,
 		Errors:     map[loadgen.Kind]uint64{loadgen.Timeout: 10},
 		Violations: map[requirement.ID]uint64{"webhook.response.in-time": 10},
@@ -114,11 +115,11 @@ func TestLoadOf(t *testing.T) {
 	}
 	for spoken, protocol := range map[string]string{"HTTP/1.1": "HTTP/1.1", "HTTP/2.0": "HTTP/2", "": "HTTP"} {
 		s.Protocol = spoken
-		l, err := LoadOf(s)
+		l, err := stageOf(s)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l.Rate != 50 || l.Duration != 2 || l.Batch != 3 || l.ReviewVersion != "v1beta1" || l.From != "v1" || l.To != "v2" || l.HTTP != protocol || l.Seconds != 2 {
+		if l.Rate != 50 || l.Duration != 2 || l.Batch != 3 || l.ReviewVersion != "v1beta1" || l.Pairs[0] != (reports.Pair{From: "v1", To: "v2"}) || l.HTTP != protocol || l.Seconds != 2 {
 			t.Errorf("the workload is %+v", l)
 		}
 		if l.Requests != 100 || l.Objects != 300 || l.Failed != 10 || l.RequestsPerSecond != 50 || l.ObjectsPerSecond != 135 || l.BytesReceived != 7 || l.BytesSent != 8 {
@@ -127,8 +128,8 @@ func TestLoadOf(t *testing.T) {
 		if l.Response.P50 != 1 || l.Service.P50 != 2 || l.Lag.P50 < 3 || l.Late != 5 || l.VoidReason == "" || !l.Partial || l.Errors["timeout"] != 10 || l.Violations["webhook.response.in-time"] != 10 {
 			t.Errorf("the times and errors are %+v", l)
 		}
-		if want := "request 3: webhook.response.in-time: HTTP response: expected one, got none"; len(l.FirstFindings) != 1 || l.FirstFindings[0] != want {
-			t.Errorf("the findings are %q, want %q", l.FirstFindings, want)
+		if want := "request 3: webhook.response.in-time: HTTP response: expected one, got none"; len(l.Findings) != 1 || l.Findings[0].String() != want {
+			t.Errorf("the findings are %q, want %q", l.Findings, want)
 		}
 	}
 }

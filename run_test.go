@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -150,7 +151,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("got seed %d, folder %s and definitions %v", plan.Seed(), plan.ReportDir(), plan.Definitions())
 	}
 	d := config.Default()
-	if c := plan.check; c.Generate.Objects != d.Generate.Objects || c.Webhook.Timeout != d.Webhook.Timeout || c.Load != d.Load || c.Cluster != d.Cluster {
+	if c := plan.check; c.Generate.Objects != d.Generate.Objects || c.Webhook.Timeout != d.Webhook.Timeout || !reflect.DeepEqual(c.Load, d.Load) || c.Cluster != d.Cluster {
 		t.Errorf("the defaults are not in force: %+v", c.Config)
 	}
 	given := &config.Command{Args: []string{"x"}}

@@ -121,9 +121,9 @@ func tell(t *testing.T, r reports.Result, strict bool) {
 // quiet is a Progress that nobody watches.
 type quiet struct{}
 
-func (quiet) Started(int)                                     {}
-func (quiet) SpecStarted(requirement.ID, string)              {}
-func (quiet) SpecDone(suites.Result)                          {}
-func (quiet) Note(string)                                     {}
-func (quiet) Judging(string, string)                          {}
-func (quiet) Loading(loadgen.Workload) func(loadgen.Snapshot) { return func(loadgen.Snapshot) {} }
+func (quiet) Started(int)                            {}
+func (quiet) SpecStarted(requirement.ID, string)     {}
+func (quiet) SpecDone(suites.Result)                 {}
+func (quiet) Note(string)                            {}
+func (quiet) Judging(string, string)                 {}
+func (quiet) Loading(loadgen.Workload) loadgen.Watch { return loadgen.Watch{} }

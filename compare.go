@@ -1,0 +1,110 @@
+package crdconform
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/crdconform/crdconform/loadgen/compare"
+	"github.com/crdconform/crdconform/reports"
+)
+
+// ReadBaseline reads the load test of a report.json, or a latency.json, of an earlier run.
+func ReadBaseline(file string) (*reports.Load, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var report reports.Report
+	err = json.Unmarshal(data, &report)
+	load := report.Load
+	if err == nil && report.Kind == "" { // latency.json
+		load = new(reports.Load)
+		err = json.Unmarshal(data, load)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w; give the report.json of an earlier run", file, err)
+	}
+	switch {
+	case load == nil || len(load.Stages) == 0:
+		return nil, fmt.Errorf("%s: there is no load test in it; give the report.json of a run of \"crdconform load\"", file)
+	case load.Void() != "":
+		return nil, fmt.Errorf("%s: its load test is void: %s; measure it anew", file, load.Void())
+	case slices.ContainsFunc(load.Stages, func(s reports.Stage) bool { return s.Partial }):
+		return nil, fmt.Errorf("%s: its load test was stopped before its end; measure it anew", file)
+	}
+	return load, nil
+}
+
+// Compared compares a load test with an earlier one by the limits on how much worse it may be. It fails when they sent other
+// load, or when a limit fits nothing that was measured.
+func Compared(baseline, now *reports.Load, limits []compare.Limit) (compare.Comparison, error) {
+	if err := sameLoad(baseline, now); err != nil {
+		return compare.Comparison{}, err
+	}
+	return compare.Runs(seriesOf(baseline), seriesOf(now), limits)
+}
+
+// sameLoad fails when stages of the same name sent something else.
+func sameLoad(a, b *reports.Load) error {
+	for _, x := range a.Stages {
+		for _, y := range b.Stages {
+			if x.Name != y.Name || x.When() == y.When() && x.What() == y.What() {
+				continue
+			}
+			return fmt.Errorf("the baseline sent %s, %s, and this run %s, %s: they cannot be compared; measure the baseline anew", x.When(), x.What(), y.When(), y.What())
+		}
+	}
+	if len(a.Stages) == 0 || len(b.Stages) == 0 {
+		return errors.New("there is nothing to compare")
+	}
+	return nil
+}
+
+// seriesOf has what was measured in the repeats of each stage, and of the control.
+func seriesOf(l *reports.Load) []compare.Series {
+	return append(seriesOfStages(l.Stages, false), seriesOfStages(l.Control, true)...)
+}
+
+func seriesOfStages(stages []reports.Stage, control bool) []compare.Series {
+	var all []compare.Series
+	places := map[[2]string]int{} // by stage and statistic
+	for _, s := range stages {
+		if s.VoidReason != "" {
+			continue // it says nothing about anybody
+		}
+		for _, each := range []struct {
+			statistic, unit string
+			higherIsBetter  bool
+			value           float64
+		}{
+			{"mean", "ms", false, s.Response.Mean},
+			{"p50", "ms", false, s.Response.P50},
+			{"p90", "ms", false, s.Response.P90},
+			{"p95", "ms", false, s.Response.P95},
+			{"p99", "ms", false, s.Response.P99},
+			{"p99.9", "ms", false, s.Response.P999},
+			{"max", "ms", false, s.Response.Max},
+			{"requests/s", "1/s", true, s.RequestsPerSecond},
+			{"objects/s", "1/s", true, s.ObjectsPerSecond},
+		} {
+			name := s.Name
+			if control {
+				name = "" // it is the same for all stages
+			}
+			key := [2]string{name, each.statistic}
+			at, found := places[key]
+			if !found {
+				at = len(all)
+				places[key] = at
+				all = append(all, compare.Series{
+					Stage: name, Statistic: each.statistic, Unit: each.unit, HigherIsBetter: each.higherIsBetter, Control: control,
+				})
+			}
+			all[at].Values = append(all[at].Values, each.value)
+		}
+	}
+	return all
+}

@@ -1,0 +1,196 @@
+package crdconform
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/loadgen/recording"
+)
+
+// loads prepares the load test that the configuration asks for, with the first kind.
+func (p *Plan) loads() error {
+	l := p.check.Load
+	if l.ThroughAPIServer && p.kinds[0].Definition == nil {
+		return errors.New("load.throughAPIServer: it needs a definition to install; give crds")
+	}
+	if l.Profile == "" && len(l.Stages) == 0 && l.Duration.Duration == 0 {
+		return nil
+	}
+	if l.Recording != "" {
+		return p.replays()
+	}
+	kind, err := p.loadable(p.kinds[0])
+	if err != nil {
+		return err
+	}
+	profile, err := profileOf(p.check.Config, kind)
+	if err != nil {
+		return err
+	}
+	bodies := func(w loadgen.Workload) ([]contract.Request, error) { return loadgen.Bodies(kind, w) }
+	p.load = &LoadTest{Profile: profile, Bodies: bodies, Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.check.Objectives, Baseline: p.check.Baseline}
+	for _, w := range profile.Stages {
+		if err := w.ValidateFor(kind); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// replays prepares the load test that sends a recording again.
+func (p *Plan) replays() error {
+	l := p.check.Load
+	file, err := os.Open(p.check.Path(l.Recording))
+	if err != nil {
+		return fmt.Errorf("load.recording: %w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	recorded, err := recording.Read(file)
+	if err != nil {
+		return fmt.Errorf("load.recording: %s: %w", l.Recording, err)
+	}
+	requests := recorded.Requests()
+	if len(requests) == 0 {
+		return fmt.Errorf("load.recording: there is no exchange in %s; record some", l.Recording)
+	}
+	if recorded.Cut {
+		p.notes = append(p.notes, l.Recording+" ends in the middle of an exchange, which is left out")
+	}
+	span := recorded.Exchanges[len(requests)-1].Offset - recorded.Exchanges[0].Offset
+	s := loadgen.Settings{Rates: l.Rates, Duration: l.Duration.Duration, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery}
+	if len(s.Rates) == 0 {
+		s.Rates = []float64{float64(len(requests)) / max(span.Seconds(), 1)}
+	}
+	if s.Duration == 0 {
+		s.Duration = time.Duration(float64(len(requests)) / slices.Max(s.Rates) * float64(time.Second))
+	}
+	profile, err := s.Profile(loadgen.ReplayProfile)
+	if err != nil {
+		return err
+	}
+	objects, pairs := 0, map[corpus.Pair]bool{}
+	for _, request := range requests {
+		objects += len(request.Objects)
+		for _, object := range request.Objects {
+			pairs[corpus.Pair{From: versionOf(object), To: path.Base(request.DesiredAPIVersion)}] = true
+		}
+	}
+	sorted := slices.SortedFunc(maps.Keys(pairs), func(a, b corpus.Pair) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	for i := range profile.Stages {
+		w := &profile.Stages[i]
+		w.Batch, w.Pairs, w.ReviewVersion = max((objects+len(requests)/2)/len(requests), 1), sorted, requests[0].ReviewVersion
+	}
+	bodies := func(loadgen.Workload) ([]contract.Request, error) { return requests, nil }
+	p.load = &LoadTest{Profile: profile, Bodies: bodies, Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.check.Objectives, Baseline: p.check.Baseline}
+	return nil
+}
+
+// versionOf is the version of an object as JSON, without its group.
+func versionOf(object []byte) string {
+	var o struct {
+		APIVersion string `json:"apiVersion"`
+	}
+	if json.Unmarshal(object, &o) != nil {
+		return ""
+	}
+	return path.Base(o.APIVersion)
+}
+
+// loadable is a kind with objects at one version that can be converted, at least: generated where there is no sample.
+func (p *Plan) loadable(kind corpus.Corpus) (corpus.Corpus, error) {
+	for _, version := range kind.Versions {
+		if len(kind.Objects(version)) > 0 {
+			return kind, nil
+		}
+	}
+	made, err := corpus.New(kind.Definition, nil)
+	if err != nil {
+		return kind, fmt.Errorf("load: %w", err)
+	}
+	for _, version := range kind.Versions {
+		minimal := kind.Definition.Generator(version, p.Seed(), nil).Minimal()
+		if minimal == nil {
+			return kind, fmt.Errorf("load: there is no sample, and none can be generated at %s; give samples", version)
+		}
+		if err := made.Add(minimal); err != nil {
+			return kind, fmt.Errorf("load: %w", err)
+		}
+	}
+	return made, nil
+}
+
+// profileOf is the load that a configuration asks for, with objects of a kind.
+func profileOf(c config.Config, kind corpus.Corpus) (loadgen.Profile, error) {
+	l := c.Load
+	pairs, err := pairsOf(l.Pairs, kind)
+	if err != nil {
+		return loadgen.Profile{}, err
+	}
+	if len(l.Stages) > 0 {
+		return ownProfile(l, pairs)
+	}
+	s := loadgen.Settings{
+		Rates: l.Rates, Batches: l.Batches, Bytes: l.Bytes, Clients: l.Clients, Duration: l.Duration.Duration, Objects: l.Objects,
+		Pairs: pairs, ReviewVersion: l.ReviewVersion, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery,
+	}
+	name := cmp.Or(l.Profile, loadgen.ConstantProfile)
+	if l.ThroughAPIServer && name != loadgen.RelistProfile {
+		s.Objects = 0 // they are those that the API server is to have
+	}
+	if name == loadgen.SearchProfile {
+		s.Goal = goalOf(c.Objectives)
+	}
+	return s.Profile(name)
+}
+
+// pairsOf are the versions that are asked for; the first that there are objects for, where nothing is.
+func pairsOf(given []config.Pair, kind corpus.Corpus) ([]corpus.Pair, error) {
+	var pairs []corpus.Pair
+	for _, pair := range given {
+		pairs = append(pairs, corpus.Pair{From: pair.From, To: pair.To})
+	}
+	if len(pairs) > 0 {
+		return pairs, nil
+	}
+	for _, pair := range kind.Pairs() {
+		if len(kind.Objects(pair.From)) > 0 {
+			return []corpus.Pair{pair}, nil
+		}
+	}
+	return nil, fmt.Errorf("load: there are no objects to convert, and %s needs two versions", kind.Kind)
+}
+
+// ownProfile is a profile that the user wrote.
+func ownProfile(l config.Load, pairs []corpus.Pair) (loadgen.Profile, error) {
+	p := loadgen.Profile{Name: "stages"}
+	for _, s := range l.Stages {
+		w := loadgen.Workload{
+			Name: s.Name, Clients: s.Clients, Duration: s.Duration.Duration, Requests: uint64(s.Requests),
+			Batch: cmp.Or(s.Batch, 1), Bytes: s.Bytes, Pairs: pairs,
+			ReviewVersion: cmp.Or(l.ReviewVersion, "v1"), InFlight: l.InFlight, JudgeEvery: l.JudgeEvery,
+		}
+		for _, phase := range s.Phases {
+			to := phase.Rate
+			if phase.To != nil {
+				to = *phase.To
+			}
+			w.Phases = append(w.Phases, loadgen.Phase{Duration: phase.Duration.Duration, Rate: phase.Rate, To: to})
+		}
+		if err := w.Validate(); err != nil {
+			return p, err
+		}
+		p.Stages = append(p.Stages, w)
+	}
+	return p, nil
+}
