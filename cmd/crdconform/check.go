@@ -20,9 +20,10 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// checker is the command check.
+// checker is the command check, and what it has in common with load.
 type checker struct {
 	streams
+	name string // of the command
 	reporting
 	selection
 	file  string
@@ -53,7 +54,7 @@ type checkFlags struct {
 }
 
 func newCheck(s streams) *cobra.Command {
-	c := &checker{streams: s}
+	c := &checker{streams: s, name: "check"}
 	cmd := &cobra.Command{
 		Use:   "check [URL] [-- PROGRAM ARGUMENT...]",
 		Short: "Check a conversion webhook",
@@ -83,19 +84,26 @@ A violation that API servers reject fails the check. One that they put up with i
   crdconform init config/crd/bases && crdconform check`,
 		Args: urlOrProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.args, c.flags = args, cmd.Flags()
-			if dash := cmd.ArgsLenAtDash(); dash >= 0 {
-				c.args, c.given.program = args[:dash], args[dash:]
-			}
-			c.command = append([]string{"check"}, c.repeated(nil)...)
+			c.take(cmd, args)
 			return c.run(cmd.Context())
 		},
 	}
-	c.bindFlags(cmd)
+	c.bindSubject(cmd)
+	c.bindSpecs(cmd)
 	return cmd
 }
 
-func (c *checker) bindFlags(cmd *cobra.Command) {
+// take takes the arguments of the command, of which those after -- are a program.
+func (c *checker) take(cmd *cobra.Command, args []string) {
+	c.args, c.flags = args, cmd.Flags()
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		c.args, c.given.program = args[:dash], args[dash:]
+	}
+	c.command = append([]string{c.name}, c.repeated(nil)...)
+}
+
+// bindSubject binds the flags that say which webhook it is, and what it converts.
+func (c *checker) bindSubject(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	g := &c.given
 	bindConfig(cmd, &c.file)
@@ -110,6 +118,14 @@ func (c *checker) bindFlags(cmd *cobra.Command) {
 	flags.BoolVar(&g.http2, "http2", false, "use HTTP/2, as API servers do for URLs on localhost; HTTP/1.1 otherwise")
 	flags.DurationVar(&g.timeout, "timeout", wire.APIServerTimeout, "how long to wait for an answer; API servers wait for 30s")
 	flags.StringVar(&g.path, "path", "/convert", "path of the URL that a PROGRAM serves")
+	flags.Int64Var(&g.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
+	flags.StringVar(&g.reportDir, "report-dir", "crdconform-report", "folder to write the reports to")
+}
+
+// bindSpecs binds the flags that say what is judged, and how.
+func (c *checker) bindSpecs(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	g := &c.given
 	flags.IntVar(&g.objects, "objects", config.Default().Generate.Objects, "objects to generate for each version; 0 for samples only")
 	flags.StringVar(&g.cluster, "cluster", string(config.Embedded), "API server for the checks that need one: embedded, or none to leave them out")
 	c.bind(flags)
@@ -117,8 +133,6 @@ func (c *checker) bindFlags(cmd *cobra.Command) {
 	c.complete(cmd)
 	flags.BoolVar(&g.hold, "hold", false, "when all is judged, leave the webhook running until Ctrl-C, so that the curl lines of the report work")
 	flags.BoolVar(&g.strict, "strict", false, "count what API servers tolerate as failed")
-	flags.Int64Var(&g.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
-	flags.StringVar(&g.reportDir, "report-dir", "crdconform-report", "folder to write the reports to")
 }
 
 // urlOrProgram wants a URL at most, and nothing else before a program.
@@ -130,19 +144,11 @@ func urlOrProgram(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case len(before) > 1:
-		return fmt.Errorf("check wants one URL, such as https://localhost:9443/convert, and got %d arguments", len(before))
+		return fmt.Errorf("%s wants one URL, such as https://localhost:9443/convert, and got %d arguments", cmd.Name(), len(before))
 	case dash >= 0 && len(before) == 1:
-		return errors.New("check wants a URL or a program after --, and got both")
+		return fmt.Errorf("%s wants a URL or a program after --, and got both", cmd.Name())
 	case dash == len(args):
 		return errors.New("there is no program after --")
-	}
-	return nil
-}
-
-// oneURL wants exactly one argument and says which.
-func oneURL(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("%s wants the URL of a webhook, such as https://localhost:9443/convert, and got %d arguments", cmd.Name(), len(args))
 	}
 	return nil
 }
@@ -211,7 +217,7 @@ func addressed(w *config.Webhook, address string) {
 func (c *checker) webhook() (*config.Webhook, error) {
 	switch {
 	case c.given.fromCRD && len(c.args)+len(c.given.program) > 0:
-		return nil, errors.New("check wants a URL, a program after -- or --from-crd, and got two of them")
+		return nil, fmt.Errorf("%s wants a URL, a program after -- or --from-crd, and got two of them", c.name)
 	case c.flags.Changed("path") && len(c.given.program) == 0:
 		return nil, errors.New("--path: it goes with a program after --; a URL has its path in it")
 	case c.flags.Changed("address") && len(c.args)+len(c.given.program) > 0:
@@ -291,6 +297,9 @@ func (c *checker) byFlags(err error) error {
 		"generate.objects": "objects", "webhook.timeout": "timeout", "webhook.caFile": "ca-file", "webhook.serverName": "server-name",
 		"webhook.clientCertificate": "client-cert", "webhook.fromCRD": "from-crd", "webhook.fromCRD.address": "address",
 		"webhook.command.path": "path", "webhook.command.args": "",
+		"load.profile": "profile", "load.rates": "rate", "load.batches": "batch", "load.bytes": "bytes", "load.clients": "clients",
+		"load.duration": "duration", "load.objects": "relist-objects", "load.pairs": "from", "load.reviewVersion": "review-version",
+		"load.inFlight": "in-flight", "load.judgeEvery": "judge-every", "load.repeat": "repeat", "load.recording": "recording", "load.throughAPIServer": "through-api-server", "load.warmUp": "warm-up",
 	}[key]
 	switch {
 	case !found || flag != "" && !c.flags.Changed(flag):
@@ -353,7 +362,7 @@ func (c *checker) finish(p *progress, report *reports.Report) error {
 
 // again is the command that checks one requirement again in the same way.
 func (c *checker) again(_ string, id requirement.ID) string {
-	words := append([]string{"crdconform", "check"}, c.repeated([]string{"filter", "skip", "seed"})...)
+	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed"})...)
 	words = slices.Insert(words, 2, fmt.Sprintf("--filter=%s", id), fmt.Sprintf("--seed=%d", c.given.seed))
 	return strings.Join(words, " ")
 }

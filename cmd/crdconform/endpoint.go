@@ -25,15 +25,6 @@ type target struct {
 	samples    string
 }
 
-func (t *target) bind(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVar(&t.caFile, "ca-file", "", "certificates to verify the webhook by, in PEM; those of the system when missing")
-	flags.StringVar(&t.serverName, "server-name", "", "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; the host of the URL when missing")
-	flags.BoolVar(&t.http2, "http2", false, "use HTTP/2, as API servers do for URLs on localhost; HTTP/1.1 otherwise")
-	flags.DurationVar(&t.timeout, "timeout", wire.APIServerTimeout, "how long to wait for an answer; API servers wait for 30s")
-	flags.StringVar(&t.samples, "samples", "", "file of custom resources to convert, in YAML, at two versions or more; the documents' CronTabs when missing")
-}
-
 // connect reads the files that the flags name and prepares a client. All of its errors are about usage.
 func (t *target) connect() (*wire.Client, corpus.Corpus, error) {
 	c := corpus.CronTabs("v1beta1", "v1")
@@ -84,4 +75,12 @@ func (t *target) again() string {
 		add("timeout", t.timeout.String())
 	}
 	return b.String()
+}
+
+// oneURL wants exactly one argument and says which.
+func oneURL(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return fmt.Errorf("%s wants the URL of a webhook, such as https://localhost:9443/convert, and got %d arguments", cmd.Name(), len(args))
+	}
+	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/fixtures/webhook"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -166,7 +165,7 @@ func TestWebhooksThatMisbehave(t *testing.T) {
 				}
 				r := loaded(t, func() []string { return append(args(t), "--rate", rate, "--duration", duration) })
 				r.exits(t, exitViolates)
-				if l := r.report(t).Load; l.Failed == 0 || l.Errors[test.kind] == 0 || l.Violations[test.want] == 0 {
+				if l := r.report(t).Load.Stages[0]; l.Failed == 0 || l.Errors[test.kind] == 0 || l.Violations[test.want] == 0 {
 					t.Errorf("%d of %d failed: %v, want %s; %v, want %s", l.Failed, l.Requests, l.Errors, test.kind, l.Violations, test.want)
 				}
 				if strings.ContainsAny(r.out, "\x1b\x00") || !utf8.ValidString(r.out) {
@@ -198,24 +197,6 @@ func TestReferenceToItself(t *testing.T) {
 	}
 	if got := new(selection).again(false); got != "" {
 		t.Errorf("%q, want nothing", got)
-	}
-}
-
-func TestVersionsToConvert(t *testing.T) {
-	versions := []string{"v1alpha1", "v1beta1", "v1"}
-	for given, want := range map[corpus.Pair]corpus.Pair{
-		{}:                             {From: "v1alpha1", To: "v1beta1"},
-		{From: "v1"}:                   {From: "v1", To: "v1alpha1"},
-		{From: "v1alpha1"}:             {From: "v1alpha1", To: "v1beta1"},
-		{To: "v1"}:                     {From: "v1alpha1", To: "v1"},
-		{To: "v1alpha1"}:               {From: "v1beta1", To: "v1alpha1"},
-		{From: "v1beta1", To: "v1"}:    {From: "v1beta1", To: "v1"},
-		{From: "v2", To: "v1"}:         {From: "v2", To: "v1"},
-		{From: "v1beta1", To: "wrong"}: {From: "v1beta1", To: "wrong"},
-	} {
-		if got := completed(given, versions); got != want {
-			t.Errorf("%q: %s, want %s", given, got, want)
-		}
 	}
 }
 

@@ -2,99 +2,268 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/crdconform/crdconform"
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/loadgen"
-	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/loadgen/workers"
+	"github.com/crdconform/crdconform/loadgen/workers/job"
 )
 
 // loader is the command load.
 type loader struct {
-	streams
-	reporting
-	target
-	workload loadgen.Workload
+	checker
+	load loadFlags
+}
+
+// loadFlags are what the flags of load say. One that is given takes the place of what the configuration file says.
+type loadFlags struct {
+	profile                            string
+	rates                              []float64
+	batches, bytes, clients            []int
+	duration, warmUp                   time.Duration
+	objects                            int
+	from, to, reviewVersion            string
+	inFlight, judgeEvery               int
+	repeat                             int
+	objectives                         []string
+	metricsAddress, results            string
+	baseline                           string
+	recording                          string
+	workers                            int
+	workerImage, kubeconfig, namespace string
+	throughAPIServer                   bool
+	maxRegress                         []string
 }
 
 func newLoad(s streams) *cobra.Command {
-	l := &loader{streams: s}
+	l := &loader{checker: checker{streams: s, name: "load"}}
 	cmd := &cobra.Command{
-		Use:   "load URL",
+		Use:   "load [URL] [-- PROGRAM ARGUMENT...]",
 		Short: "Load a conversion webhook and judge every response",
-		Long: `load sends conversion requests to a webhook at a constant rate. Every response is judged: one that an API server would
-reject counts as failed, whatever its HTTP status. Times are taken from when a request was due as well as from when it was
-sent. When the generator itself was too busy to send in time, or ran out of files or ports, the run is void. At most 4096
-requests wait at once; the time for which others wait behind them is response time.
+		Long: `load sends conversion requests to a webhook and judges every response: one that an API server would reject counts as
+failed, whatever its HTTP status. Times are taken from when a request was due as well as from when it was sent. When the
+load generator itself was too busy to send in time, or ran out of files or ports, the run is void.
+
+The webhook and the objects are given as to "crdconform check". What is sent is a profile; flags change it, and several
+values of --rate, --batch and --bytes make a stage for each combination:
+
+` + profileList() + `
+Stages of your own stand in crdconform.yaml under load.stages. An objective is a limit on a statistic of each stage, as in
+p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. One that is missed fails the run.
 
 ` + exitCodes,
-		Example: `  crdconform load https://localhost:9443/crdconvert --ca-file ca.crt
-  crdconform load https://localhost:9443/convert --ca-file ca.crt --samples widgets.yaml --from v1alpha1 --to v1 --rate 500 --duration 1m --batch 50`,
-		Args: oneURL,
+		Example: `  crdconform load https://localhost:9443/convert --ca-file ca.crt --crd widgets.yaml
+
+  crdconform load --crd config/crd/bases --profile apiserver --objective kep -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+
+  crdconform load https://localhost:9443/convert --ca-file ca.crt --samples widgets.yaml --from v1alpha1 --to v1 \
+    --profile batch --batch 1,50,500 --rate 10,20 --objective p99=200ms`,
+		Args: urlOrProgram,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			l.url = args[0]
-			l.command = append([]string{"load", crdconform.Quoted(l.url)}, givenFlags(cmd.Flags())...)
+			l.take(cmd, args)
 			return l.run(cmd.Context())
 		},
 	}
-	flags := cmd.Flags()
-	l.bind(cmd)
-	flags.Float64Var(&l.workload.Rate, "rate", 100, "requests a second")
-	flags.DurationVar(&l.workload.Duration, "duration", 10*time.Second, "how long to send")
-	flags.IntVar(&l.workload.Batch, "batch", 1, "objects in a request; API servers were seen to send one")
-	flags.StringVar(&l.workload.ReviewVersion, "review-version", "v1", "version of ConversionReview: v1 or v1beta1")
-	flags.StringVar(&l.workload.Pair.From, "from", "", "version of the objects to send; the first of the samples when missing, other than --to")
-	flags.StringVar(&l.workload.Pair.To, "to", "", "version to ask for; the first of the samples when missing, other than --from")
-	flags.StringVar(&l.dir, "report-dir", "crdconform-report", "folder to write the reports to")
+	l.bindSubject(cmd)
+	flags, g := cmd.Flags(), &l.load
+	flags.StringVar(&g.profile, "profile", loadgen.ConstantProfile, "what to send; see above")
+	flags.Float64SliceVar(&g.rates, "rate", nil, "requests a second")
+	flags.IntSliceVar(&g.batches, "batch", nil, "objects in a request; API servers were seen to send one")
+	flags.IntSliceVar(&g.bytes, "bytes", nil, "bytes that an object is to have, at least; smaller ones get an annotation")
+	flags.IntSliceVar(&g.clients, "clients", nil, "clients that ask as soon as they are answered, in the profiles apiserver and relist")
+	flags.DurationVar(&g.duration, "duration", 0, "how long each stage sends")
+	flags.IntVar(&g.objects, "relist-objects", 0, "objects of the profile relist")
+	flags.StringVar(&g.from, "from", "", "version of the objects to send, with --to; a version that there are objects of when missing")
+	flags.StringVar(&g.to, "to", "", "version to ask for, with --from")
+	flags.StringVar(&g.reviewVersion, "review-version", "v1", "version of ConversionReview: v1 or v1beta1")
+	flags.IntVar(&g.inFlight, "in-flight", 0, fmt.Sprintf("requests that may wait at once; those beyond wait for others, which is response time; %d when 0", loadgen.DefaultInFlight))
+	flags.IntVar(&g.judgeEvery, "judge-every", 1, "judge every n-th response only")
+	flags.IntVar(&g.repeat, "repeat", 1, "how many times all stages run")
+	flags.DurationVar(&g.warmUp, "warm-up", 0, "how long to send before, unmeasured")
+	flags.StringArrayVar(&g.objectives, "objective", nil, "limit that every stage has to keep, such as p99=50ms, or a preset: kep, trace; can be repeated")
+	flags.StringVar(&g.metricsAddress, "metrics-address", "", "host:port at which Prometheus finds the figures at /metrics while the load test runs; no password is asked for")
+	flags.StringVar(&g.results, "vegeta-results", "", "file to write every request to, in the form that vegeta report, plot and encode read")
+	flags.IntVar(&g.workers, "workers", 0, "processes that share the load; with --worker-image, pods of a Job in a cluster; none but this one when 0")
+	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform as its entry point, of this release, for workers in a cluster; --vegeta-results and --client-cert do not go with them")
+	flags.StringVar(&g.kubeconfig, "kubeconfig", "", "cluster for --worker-image; $KUBECONFIG or ~/.kube/config when missing")
+	flags.StringVar(&g.namespace, "namespace", "default", "namespace for --worker-image")
+	flags.StringVar(&g.recording, "recording", "", "file that \"crdconform record\" wrote, to send again: the profile replay")
+	flags.BoolVar(&g.throughAPIServer, "through-api-server", false, "measure clients of an API server of crdconform's own as well; needs --crd")
+	flags.StringVar(&g.baseline, "baseline", "", "report.json of an earlier run to compare with; both need --repeat 5 or more")
+	bindRegress(cmd, &g.maxRegress)
 	return cmd
 }
 
+// profileList describes the built-in profiles.
+func profileList() string {
+	var b strings.Builder
+	for _, profile := range loadgen.Profiles() {
+		fmt.Fprintf(&b, "  %-10s %s\n", profile[0], profile[1])
+	}
+	return b.String()
+}
+
 func (l *loader) run(ctx context.Context) error {
-	client, objects, err := l.connect() //nolint:contextcheck // definitions are validated without waiting for anything
+	check, err := l.check()
 	if err != nil {
 		return err
 	}
-	defer client.Close()
-	w := &l.workload
-	w.Pair = completed(w.Pair, objects.Versions)
-	if err = w.ValidateFor(objects); err != nil {
+	if err = l.overrideLoad(&check.Config); err != nil {
 		return err
 	}
+	if check.Baseline, err = l.baseline(); err != nil {
+		return err
+	}
+	if check.Fleet, err = l.fleet(); err != nil {
+		return err
+	}
+	check.Workers = l.load.workers
+	plan, err := check.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
+	if err != nil {
+		return l.byFlags(err)
+	}
+	p := &progress{streams: l.streams, seed: plan.Seed()}
+	stop, err := l.observed(ctx, p)
+	if err != nil {
+		return err
+	}
+	l.given.seed, l.dir = plan.Seed(), plan.ReportDir()
 	if err = l.begin(); err != nil {
-		return err
+		return errors.Join(err, stop())
 	}
-	subject := &suites.Subject{Client: client, Corpus: objects}
-	report := l.newReport()
-	report.Webhook = describe(subject)
-	if err = l.judge(ctx, report, subject); err != nil {
-		report.Error = err.Error()
+	log, err := openLog(filepath.Join(string(l.folder), "apiserver.log"))
+	if err != nil {
+		return errors.Join(unjudged(err), stop())
 	}
-	report.Interrupted = ctx.Err() != nil
-	return l.end(l.streams, report)
+	report := plan.Load(ctx, p, log)
+	stopped := stop()
+	if stopped != nil && report.Error == "" {
+		stopped = unjudged(stopped)
+	}
+	return errors.Join(l.finish(p, report), stopped, log.Close())
 }
 
-func (l *loader) judge(ctx context.Context, report *reports.Report, subject *suites.Subject) error {
-	if err := subject.Client.Reach(ctx); err != nil {
-		return unlessStopped(ctx, err)
+// baseline is the earlier run that the flags name; nil when they name none.
+func (l *loader) baseline() (*crdconform.Baseline, error) {
+	limits, err := parseRegress(l.load.maxRegress)
+	switch {
+	case err != nil:
+		return nil, err
+	case l.load.baseline == "" && len(limits) > 0:
+		return nil, errors.New("--max-regress: there is nothing to compare with; give the report.json of an earlier run by --baseline")
+	case l.load.baseline == "":
+		return nil, nil //nolint:nilnil // no file, no baseline
 	}
-	fmt.Fprintf(l.out, "crdconform %s: %s\n", toolVersion(), l.url)
-	return loadTest(ctx, l.streams, report, subject, l.workload)
+	load, err := crdconform.ReadBaseline(l.load.baseline)
+	if err != nil {
+		return nil, fmt.Errorf("--baseline: %w", err)
+	}
+	return &crdconform.Baseline{File: l.load.baseline, Load: load, Limits: limits}, nil
 }
 
-// completed puts the first versions that fit in the place of those that are missing.
-func completed(pair corpus.Pair, versions []string) corpus.Pair {
-	for _, version := range versions {
-		switch {
-		case pair.From == "" && version != pair.To:
-			pair.From = version
-		case pair.To == "" && version != pair.From:
-			pair.To = version
+// fleet is where workers run; nil when there are to be none.
+func (l *loader) fleet() (workers.Fleet, error) {
+	g := l.load
+	switch {
+	case g.workers < 0:
+		return nil, fmt.Errorf("--workers %d: it has to be 1 or more, or 0 for none", g.workers)
+	case g.workers == 0 && g.workerImage != "":
+		return nil, errors.New("--worker-image: say how many by --workers")
+	case g.workers == 0:
+		return nil, nil
+	case g.results != "":
+		return nil, errors.New("--vegeta-results: workers measure each for itself; leave --workers out to have a list of all requests")
+	case g.workerImage == "":
+		path, err := os.Executable()
+		return workers.Processes{Path: path, Args: []string{"worker"}}, err
+	}
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = g.kubeconfig
+	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("--kubeconfig: %w", err)
+	}
+	return job.New(cluster, job.Options{Namespace: g.namespace, Image: g.workerImage})
+}
+
+// observed has those watch that the flags name. It returns what ends that.
+func (l *loader) observed(ctx context.Context, p *progress) (func() error, error) {
+	var closers []func() error
+	stop := func() error {
+		var errs []error
+		for _, one := range closers {
+			errs = append(errs, one())
+		}
+		return errors.Join(errs...)
+	}
+	if l.load.metricsAddress != "" {
+		e, err := newExporter(ctx, l.load.metricsAddress)
+		if err != nil {
+			return nil, err
+		}
+		p.say("metrics: http://%s/metrics", e.address)
+		p.observers, closers = append(p.observers, e.watch), append(closers, e.close)
+	}
+	if l.load.results != "" {
+		r, err := newResults(l.load.results)
+		if err != nil {
+			return nil, errors.Join(err, stop())
+		}
+		p.observers, closers = append(p.observers, r.watch), append(closers, r.close)
+	}
+	return stop, nil
+}
+
+// overrideLoad puts what flags say in the place of what the file says.
+func (l *loader) overrideLoad(c *config.Config) error {
+	g, changed := l.load, l.flags.Changed
+	if changed("from") != changed("to") {
+		return errors.New("--from and --to go together: give both versions, or neither")
+	}
+	if changed("duration") && g.duration <= 0 {
+		return fmt.Errorf("--duration %s: it has to be more than 0", g.duration)
+	}
+	for name, set := range map[string]func(){
+		"profile":            func() { c.Load.Profile, c.Load.Stages = g.profile, nil },
+		"rate":               func() { c.Load.Rates = g.rates },
+		"batch":              func() { c.Load.Batches = g.batches },
+		"bytes":              func() { c.Load.Bytes = g.bytes },
+		"clients":            func() { c.Load.Clients = g.clients },
+		"duration":           func() { c.Load.Duration.Duration = g.duration },
+		"relist-objects":     func() { c.Load.Objects = g.objects },
+		"from":               func() { c.Load.Pairs = []config.Pair{{From: g.from, To: g.to}} },
+		"review-version":     func() { c.Load.ReviewVersion = g.reviewVersion },
+		"in-flight":          func() { c.Load.InFlight = g.inFlight },
+		"judge-every":        func() { c.Load.JudgeEvery = g.judgeEvery },
+		"repeat":             func() { c.Load.Repeat = g.repeat },
+		"recording":          func() { c.Load.Recording, c.Load.Stages = fromHere(c, []string{g.recording})[0], nil },
+		"through-api-server": func() { c.Load.ThroughAPIServer = g.throughAPIServer },
+		"warm-up":            func() { c.Load.WarmUp.Duration = g.warmUp },
+	} {
+		if changed(name) {
+			set()
 		}
 	}
-	return pair
+	switch {
+	case changed("recording") && !changed("profile"):
+		c.Load.Profile = loadgen.ReplayProfile
+	case c.Load.Profile == "" && len(c.Load.Stages) == 0:
+		c.Load.Profile = loadgen.ConstantProfile
+	}
+	for _, text := range g.objectives {
+		if err := c.Objectives.Set(text); err != nil {
+			return fmt.Errorf("--objective %s: %w", crdconform.Quoted(text), err)
+		}
+	}
+	return nil
 }

@@ -20,6 +20,8 @@ type progress struct {
 	rerun  func(definition string, id requirement.ID) string
 	revise func(*suites.Result) // changes verdicts by what is known to fail
 
+	observers observers
+
 	seed        int64
 	definition  string // that is judged; empty when there is only one way to name it
 	total, done int
@@ -80,9 +82,6 @@ func (p *progress) Judging(url, definition string) {
 	p.say("crdconform %s: %s%s, seed %d", toolVersion(), definition, url, p.seed)
 }
 
-// Loading shows how a load test stands.
-func (p *progress) Loading(w loadgen.Workload) func(loadgen.Snapshot) { return p.load(w) }
-
 // Started notes how many specs there are.
 func (p *progress) Started(total int) { p.total, p.done = total, 0 }
 
@@ -117,19 +116,24 @@ func (p *progress) problem(r suites.Result) {
 	p.say("    %s", p.paint(dim, "again: "+p.rerun(p.definition, r.Requirement)))
 }
 
-// load shows how a load test stands: each second on a terminal, elsewhere after one second and every ten from there.
-func (p *progress) load(w loadgen.Workload) func(loadgen.Snapshot) {
+// Loading shows how a stage of a load test goes on: each second on a terminal, elsewhere after one second and every ten from
+// there.
+func (p *progress) Loading(w loadgen.Workload) loadgen.Watch {
+	name := "load"
+	if w.Name != "" {
+		name = w.Name
+	}
 	seconds := 0
-	return func(s loadgen.Snapshot) {
-		line := fmt.Sprintf("load: %s of %s, %d requests, %d failed, p99 %.2f ms",
-			s.Elapsed.Round(time.Second), w.Duration, s.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
+	return p.observers.join(w, loadgen.Watch{Second: func(s loadgen.Snapshot) {
+		line := fmt.Sprintf("%s: %s of %s, %d requests, %d/s, %d failed, p99 %.2f ms", name,
+			s.Elapsed.Round(time.Second), w.Length(), s.Requests, s.Last.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
 		if p.terminal {
 			p.show(line)
 		} else if seconds%10 == 0 {
 			p.say("%s", line)
 		}
 		seconds++
-	}
+	}})
 }
 
 func digits(n int) int { return len(strconv.Itoa(n)) }

@@ -146,23 +146,24 @@ func TestWhatIsShownAsAProblem(t *testing.T) {
 
 func TestProgressOfLoad(t *testing.T) {
 	snapshot := func(seconds int) loadgen.Snapshot {
-		return loadgen.Snapshot{Elapsed: time.Duration(seconds)*time.Second + 3*time.Millisecond, Requests: uint64(100 * seconds), Failed: 2, P99: 1234 * time.Microsecond}
+		return loadgen.Snapshot{Elapsed: time.Duration(seconds)*time.Second + 3*time.Millisecond, Requests: uint64(100 * seconds), Failed: 2, P99: 1234 * time.Microsecond, Last: loadgen.Second{Requests: 99}}
 	}
-	w := loadgen.Workload{Duration: time.Minute}
+	w := loadgen.Workload{Phases: loadgen.Constant(1, time.Minute)}
 	p, out := shown(streams{})
-	report := p.load(w)
+	report := p.Loading(w).Second
 	for seconds := range 12 {
 		report(snapshot(seconds + 1))
 	}
-	if want := "load: 1s of 1m0s, 100 requests, 2 failed, p99 1.23 ms\nload: 11s of 1m0s, 1100 requests, 2 failed, p99 1.23 ms\n"; out.String() != want {
+	if want := "load: 1s of 1m0s, 100 requests, 99/s, 2 failed, p99 1.23 ms\nload: 11s of 1m0s, 1100 requests, 99/s, 2 failed, p99 1.23 ms\n"; out.String() != want {
 		t.Errorf("in a pipe: %q, want %q", out, want)
 	}
 	p, out = shown(streams{terminal: true, width: 80})
-	report = p.load(w)
+	w.Name = "batch 10"
+	report = p.Loading(w).Second
 	for seconds := range 2 {
 		report(snapshot(seconds + 1))
 	}
-	if want := erase + "load: 1s of 1m0s, 100 requests, 2 failed, p99 1.23 ms" + erase + "load: 2s of 1m0s, 200 requests, 2 failed, p99 1.23 ms"; out.String() != want {
+	if want := erase + "batch 10: 1s of 1m0s, 100 requests, 99/s, 2 failed, p99 1.23 ms" + erase + "batch 10: 2s of 1m0s, 200 requests, 99/s, 2 failed, p99 1.23 ms"; out.String() != want {
 		t.Errorf("on a terminal: %q, want %q", out, want)
 	}
 }

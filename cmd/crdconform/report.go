@@ -69,10 +69,8 @@ func summarize(s streams, report *reports.Report) {
 	}
 	notes(s, report)
 	if l := report.Load; l != nil {
-		fmt.Fprintf(s.out, "%-12s %s\n", "load", l.Headline())
-		fmt.Fprintf(s.out, "%-12s response p50 %.2f, p90 %.2f, p99 %.2f, p99.9 %.2f, max %.2f ms\n", "", l.Response.P50, l.Response.P90, l.Response.P99, l.Response.P999, l.Response.Max)
-		for _, finding := range l.FirstFindings[:min(len(l.FirstFindings), 3)] {
-			fmt.Fprintf(s.out, "%-12s %s\n", "", reports.Visible(finding))
+		for _, line := range l.Lines() {
+			fmt.Fprintln(s.out, line)
 		}
 	}
 	color := map[reports.Outcome]string{reports.Conformant: green, reports.Partial: green, reports.NonConformant: red}[report.Outcome]

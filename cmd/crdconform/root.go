@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"syscall"
 
@@ -137,7 +138,7 @@ for every object and under load?
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newRun(s), newCheck(s), newLoad(s), newServe(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
+	root.AddCommand(newRun(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newServe(s), newRecord(s), newDiff(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
 	return root
 }
 

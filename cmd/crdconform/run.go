@@ -18,6 +18,7 @@ import (
 
 	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/fixtures/webhook"
@@ -102,7 +103,7 @@ func (r *runner) run(ctx context.Context) error {
 		return fmt.Errorf("--load-duration %s: it has to be 0 or more", r.load.duration)
 	}
 	if r.wantsLoad() {
-		if err := r.workload().Validate(); err != nil {
+		if _, err := r.profile(); err != nil {
 			return err
 		}
 	}
@@ -126,11 +127,12 @@ func (r *runner) wantsLoad() bool {
 	return r.load.duration > 0 && (!chosen || r.load.given)
 }
 
-func (r *runner) workload() loadgen.Workload {
-	return loadgen.Workload{
-		Rate: r.load.rate, Duration: r.load.duration, Batch: r.load.batch,
-		ReviewVersion: "v1", Pair: corpus.Pair{From: "v1beta1", To: "v1"},
-	}
+// profile is the load test that is a part of the run.
+func (r *runner) profile() (loadgen.Profile, error) {
+	return loadgen.Settings{
+		Rates: []float64{r.load.rate}, Duration: r.load.duration, Batches: []int{r.load.batch},
+		Pairs: []corpus.Pair{{From: "v1beta1", To: "v1"}},
+	}.Profile(loadgen.ConstantProfile)
 }
 
 // objectsOfRun is how many objects are generated for each version: fewer than for a webhook of the user's, since it is the
@@ -164,7 +166,7 @@ func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) 
 		return err
 	}
 	if r.wantsLoad() {
-		return loadTest(ctx, r.streams, report, subject, r.workload())
+		return r.loadTest(ctx, report, subject)
 	}
 	return nil
 }
@@ -226,21 +228,16 @@ func (r *runner) selectsChapter(name string) bool {
 }
 
 // loadTest loads the webhook and adds what came of it to the report.
-func loadTest(ctx context.Context, s streams, report *reports.Report, subject *suites.Subject, w loadgen.Workload) error {
-	p := &progress{streams: s}
-	summary, err := loadgen.Run(ctx, subject.Client, subject.Corpus, w, p.load(w))
-	p.wipe()
+func (r *runner) loadTest(ctx context.Context, report *reports.Report, subject *suites.Subject) error {
+	profile, err := r.profile()
 	if err != nil {
 		return err
 	}
-	if summary.Requests+summary.Unanswered+summary.NotSent() > 0 {
-		report.Load, err = crdconform.LoadOf(summary)
-		return err
-	}
-	if !summary.Partial {
-		return errors.New("the load test ended before its first request was answered")
-	}
-	return nil
+	p := &progress{streams: r.streams}
+	test := crdconform.LoadTest{Profile: profile, Bodies: func(w loadgen.Workload) ([]contract.Request, error) { return loadgen.Bodies(subject.Corpus, w) }}
+	report.Load, err = test.Run(ctx, subject.Client, p)
+	p.wipe()
+	return err
 }
 
 func describe(subject *suites.Subject) *reports.Webhook {

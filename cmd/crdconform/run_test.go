@@ -56,10 +56,10 @@ func TestRunWithLoad(t *testing.T) {
 	r := invoke(t, "run", "--load-duration", "1s", "--load-batch", "2", "--filter", "versions.scope.cluster,versions.names", "--skip", "versions.names.published", "--watch-cache")
 	report := r.report(t)
 	l := report.Load
-	if l == nil || l.Requests != 100 || l.Objects != 200 || l.Failed != 0 {
+	if l == nil || len(l.Stages) != 1 || l.Requests() != 100 || l.Stages[0].Objects != 200 || l.Failed() != 0 {
 		t.Fatalf("the load was %+v", l)
 	}
-	if l.VoidReason != "" { // the machine was busy
+	if l.Void() != "" { // the machine was busy
 		r.exits(t, exitUnjudged)
 	} else {
 		r.exits(t, exitConforms)
@@ -75,8 +75,10 @@ func TestRunWithLoad(t *testing.T) {
 	if want := " --filter=versions.scope.cluster,versions.names "; !strings.Contains(report.Command, want) {
 		t.Errorf("the command was %q, want something with %q", report.Command, want)
 	}
-	if want := "\nload         " + l.Headline() + "\n"; !strings.Contains(r.out, want) {
-		t.Errorf("it says:\n%swant something with %q", r.out, want)
+	for _, line := range l.Lines() {
+		if !strings.Contains(r.out, "\n"+line+"\n") {
+			t.Errorf("it says:\n%swant a line %q", r.out, line)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func TestInterruptedRun(t *testing.T) {
 			if n := report.Counts[requirement.Failed] + report.Counts[requirement.Errored]; n > 0 {
 				t.Errorf("the interruption is held against somebody: %v", report.Counts)
 			}
-			if test.load != (report.Load != nil) || test.load && (!report.Load.Partial || report.Load.Requests == 0) {
+			if test.load != (report.Load != nil) || test.load && (!report.Load.Stages[0].Partial || report.Load.Requests() == 0) {
 				t.Errorf("the load is %+v", report.Load)
 			}
 			if want := "\n" + report.Headline() + ", in "; !strings.Contains(r.out, want) || !strings.Contains(r.out, "Report: ") || r.err != "" {
@@ -178,7 +178,7 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 			if test.args[0] == "check" && report.Counts[requirement.Unknown] == 0 {
 				t.Errorf("got %v, want some Unknown", report.Counts)
 			}
-			if test.load != (report.Load != nil) || test.load && (!report.Load.Partial || report.Load.Failed > 0 || report.Load.Unanswered == 0) {
+			if test.load != (report.Load != nil) || test.load && (!report.Load.Stages[0].Partial || report.Load.Failed() > 0 || report.Load.Stages[0].Unanswered == 0) {
 				t.Errorf("the load is %+v", report.Load)
 			}
 		})

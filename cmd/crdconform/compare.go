@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform"
+	"github.com/crdconform/crdconform/loadgen/compare"
+)
+
+// bindRegress binds the flag for limits on how much worse a load test may be than its baseline.
+func bindRegress(cmd *cobra.Command, r *[]string) {
+	cmd.Flags().StringArrayVar(r, "max-regress", nil,
+		"how much worse a statistic may be than at baseline, such as p99=10%, objects/s=5% or p99=5ms; *=10% for all; can be repeated")
+}
+
+func parseRegress(r []string) ([]compare.Limit, error) {
+	var limits []compare.Limit
+	for _, text := range r {
+		limit, err := compare.ParseLimit(text)
+		if err != nil {
+			return nil, fmt.Errorf("--max-regress: %w", err)
+		}
+		limits = append(limits, limit)
+	}
+	return limits, nil
+}
+
+func newCompare(s streams) *cobra.Command {
+	var limits []string
+	var output string
+	cmd := &cobra.Command{
+		Use:   "compare BASELINE REPORT",
+		Short: "Compare two load tests",
+		Long: `compare tells whether a load test was slower than an earlier one. Both are given as their report.json, and both have to be
+of "crdconform load" with --repeat, since a single measurement proves nothing: 5 repeats or more are needed, 10 see more.
+
+What --max-regress limits has Regressed only if that is proved: by a test of the values as they were measured, and by one with
+the machine taken out, which load measures by a webhook of its own after each repeat. Where only one of both shows it, the
+runs are Incomparable, and nothing is proved.
+
+` + exitCodes,
+		Example: `  crdconform load URL --ca-file ca.crt --repeat 10 --report-dir last-night
+  crdconform load URL --ca-file ca.crt --repeat 10 --report-dir tonight
+  crdconform compare last-night/report.json tonight/report.json --max-regress p99=10% --max-regress objects/s=5%`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return fmt.Errorf("compare wants two files, the report.json of the baseline and that of the run, and got %d arguments", len(args))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			parsed, err := parseRegress(limits)
+			if err != nil {
+				return err
+			}
+			if output != "text" && output != "json" {
+				return fmt.Errorf("--output %s: there is text and json", output)
+			}
+			return compared(s, args[0], args[1], parsed, output)
+		},
+	}
+	bindRegress(cmd, &limits)
+	cmd.Flags().StringVar(&output, "output", "text", "text or json")
+	return cmd
+}
+
+// printed writes a comparison for people or for programs.
+func printed(s streams, c compare.Comparison, output string) error {
+	if output == "json" {
+		encoder := json.NewEncoder(s.out)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(c)
+	}
+	return c.WriteText(s.out)
+}
+
+func compared(s streams, baseline, report string, limits []compare.Limit, output string) error {
+	before, err1 := crdconform.ReadBaseline(baseline)
+	now, err2 := crdconform.ReadBaseline(report)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	c, err := crdconform.Compared(before, now, limits)
+	if err != nil {
+		return unjudged(err)
+	}
+	if err := printed(s, c, output); err != nil {
+		return err
+	}
+	switch {
+	case len(c.Regressed()) > 0:
+		return &exitError{code: exitViolates}
+	case len(c.Undecided()) > 0:
+		return unjudged(errors.New("not everything that has a limit could be compared; see above"))
+	}
+	return nil
+}

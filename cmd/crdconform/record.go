@@ -1,0 +1,310 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/crdconform/crdconform/cluster/pki"
+	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/loadgen/recording"
+)
+
+// grace is how long requests under way may take when the proxy is to end.
+const grace = 5 * time.Second
+
+// leastSize is the least bound on a recording, in bytes: some exchanges have to fit.
+const leastSize = 4 << 10
+
+// recorder is the command record.
+type recorder struct {
+	streams
+	target
+	listen            string
+	names             []string
+	caOut             string
+	certFile, keyFile string
+	file              string
+	redact            []string
+	maxSize           string
+	maxExchanges      int
+
+	certificate tls.Certificate
+	authority   []byte // of the certificate, in PEM; nil when it is one of the user's
+}
+
+func newRecord(s streams) *cobra.Command {
+	r := &recorder{streams: s, target: target{timeout: wire.APIServerTimeout}}
+	cmd := &cobra.Command{
+		Use:   "record URL",
+		Short: "Stand between API servers and a webhook, and record what passes",
+		Long: `record serves a TLS proxy until it is interrupted. It passes requests on to the webhook at URL and responses back as they
+are, and writes conversions to a file: one exchange a line, as JSON, with the times. The file is for "crdconform diff", and for
+load tests that repeat what was recorded.
+
+To put it in between, point spec.conversion.webhook.clientConfig of the CustomResourceDefinition to the URL that it prints, and
+set caBundle as printed. Its certificate is made on the spot, for localhost, the host of --listen and every --name, and is valid
+for 90 days. With --tls-cert and --tls-key it uses yours, for API servers that trust another authority.
+
+What is at the paths of --redact never gets to the disk: strings become REDACTED, numbers 0 and booleans false, in requests and
+responses, and in annotations that hold copies of objects. Strings of 6 bytes or more are replaced wherever else they are in
+the same exchange, such as in a message; shorter ones are not looked for there. Of HTTP headers, only the content type is
+recorded.
+
+When a bound is reached, or the disk is full, the recording ends and the proxy goes on. The last lines say how many exchanges
+are missing for that.
+
+Exit codes:
+  0    interrupted, and all that was to be recorded is in the file, up to the bounds
+  2    usage: bad flags or files
+  3    could not begin, or could not write all of it`,
+		Example: `  crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl.gz
+  crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl --redact spec.password --redact 'spec.users[*].token'
+  crdconform record https://10.0.0.7:443/convert --ca-file ca.crt --server-name widgets.system.svc --listen 0.0.0.0:9444 --name 10.0.0.5 --out widgets.jsonl`,
+		Args: oneURL,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.url = args[0]
+			return r.run(cmd.Context())
+		},
+	}
+	r.bindFlags(cmd)
+	return cmd
+}
+
+func (r *recorder) bindFlags(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&r.listen, "listen", "localhost:9444", "host and port to listen on; port 0 for a free one")
+	flags.StringSliceVar(&r.names, "name", nil, "another name or address for the certificate, such as the one by which API servers reach this machine; may be given several times")
+	flags.StringVar(&r.caOut, "ca-out", "", "file to write the certificate of the authority to, in PEM")
+	flags.StringVar(&r.certFile, "tls-cert", "", "certificate to serve with, in PEM; one made on the spot when missing")
+	flags.StringVar(&r.keyFile, "tls-key", "", "private key of --tls-cert, in PEM")
+	flags.StringVar(&r.file, "out", "", "file to record to, which must not be there yet; compressed if its name ends in .gz")
+	flags.StringArrayVar(&r.redact, "redact", nil, "path into objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; may be given several times")
+	flags.StringVar(&r.maxSize, "max-size", "256Mi", "bound on the size of the file in bytes, such as 64Mi or 1Gi")
+	flags.IntVar(&r.maxExchanges, "max-exchanges", 0, "bound on the number of exchanges; 0 for none")
+	flags.StringVar(&r.caFile, "ca-file", "", "certificates to verify the webhook by, in PEM; those of the system when missing")
+	flags.StringVar(&r.serverName, "server-name", "", "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; the host of the URL when missing")
+	flags.BoolVar(&r.http2, "http2", false, "use HTTP/2 to the webhook, as API servers do for URLs on localhost; HTTP/1.1 otherwise")
+}
+
+func (r *recorder) run(ctx context.Context) error {
+	options, err := r.options()
+	if err != nil {
+		return err
+	}
+	client, _, err := r.connect() //nolint:contextcheck // definitions are validated without waiting for anything
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err = r.certify(); err != nil {
+		return err
+	}
+	if err = client.Reach(ctx); err != nil {
+		return unjudged(err)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", r.listen)
+	if err != nil {
+		return unjudged(fmt.Errorf("%w; give another host and port by --listen", err))
+	}
+	defer listener.Close() //nolint:errcheck // the server closes it before, unless there is none
+	file, err := r.create()
+	if err != nil {
+		return err
+	}
+	options.Stopped = func(err error) {
+		fmt.Fprintf(r.err, "crdconform: --out %s: %v; the recording ends here, and the proxy goes on\n", r.file, err)
+	}
+	written, err := recording.NewRecorder(file, options)
+	if err != nil {
+		return unjudged(errors.Join(fmt.Errorf("--out %s: %w", r.file, err), file.Close()))
+	}
+	traffic, served := r.serve(ctx, client, listener, written, options.Started)
+	summary := written.Close()
+	summary.Err = cmp.Or(summary.Err, file.Close())
+	return cmp.Or(served, r.conclude(traffic, summary))
+}
+
+// options are those of the recording, as the flags say. All errors are about usage.
+func (r *recorder) options() (recording.Options, error) {
+	o := recording.Options{Tool: toolVersion(), Started: time.Now(), MaxExchanges: r.maxExchanges, Compress: strings.HasSuffix(r.file, ".gz")}
+	size, err := resource.ParseQuantity(r.maxSize)
+	switch {
+	case r.file == "":
+		return o, errors.New("--out: there is no file to record to; give its name")
+	case err != nil || size.Value() < leastSize:
+		return o, fmt.Errorf("--max-size %s: it is no size of %d bytes or more; write it as 64Mi or 1Gi", r.maxSize, leastSize)
+	case r.maxExchanges < 0:
+		return o, fmt.Errorf("--max-exchanges %d: it has to be 0 or more", r.maxExchanges)
+	case (r.certFile == "") != (r.keyFile == ""):
+		return o, errors.New("--tls-cert and --tls-key go together; give both or none")
+	case r.certFile != "" && (r.caOut != "" || len(r.names) > 0):
+		return o, errors.New("--ca-out and --name are about a certificate that is made on the spot; leave them out, or --tls-cert and --tls-key")
+	}
+	if _, _, err = net.SplitHostPort(r.listen); err != nil {
+		return o, fmt.Errorf("--listen %s: it is not an address; give a host and a port, such as localhost:9444", r.listen)
+	}
+	o.MaxBytes = size.Value()
+	if o.Redaction, err = recording.ParseRedaction(r.redact); err != nil {
+		return o, fmt.Errorf("--redact: %w", err)
+	}
+	return o, nil
+}
+
+// certify reads the certificate to serve with, or makes one.
+func (r *recorder) certify() error {
+	if r.certFile != "" {
+		var err error
+		if r.certificate, err = tls.LoadX509KeyPair(r.certFile, r.keyFile); err != nil {
+			return fmt.Errorf("--tls-cert: %w", err)
+		}
+		return nil
+	}
+	authority, err := pki.NewLastingAuthority("crdconform record", webhook.Lifetime)
+	if err != nil {
+		return unjudged(err)
+	}
+	pair, err := authority.Server(append([]string{r.host(), "localhost", "127.0.0.1", "::1"}, r.names...)...)
+	if err != nil {
+		return unjudged(err)
+	}
+	if r.certificate, err = pair.TLS(); err != nil {
+		return unjudged(err)
+	}
+	r.authority = authority.PEM()
+	if r.caOut == "" {
+		return nil
+	}
+	if err := os.WriteFile(r.caOut, r.authority, 0o644); err != nil {
+		return fmt.Errorf("--ca-out: %w", err)
+	}
+	return nil
+}
+
+// host is the one by which the proxy is reached.
+func (r *recorder) host() string {
+	host, _, err := net.SplitHostPort(r.listen)
+	ip := net.ParseIP(host)
+	switch anywhere := err != nil || host == "" || ip != nil && ip.IsUnspecified(); {
+	case anywhere && len(r.names) > 0:
+		return r.names[0]
+	case anywhere:
+		return "127.0.0.1"
+	}
+	return host
+}
+
+// create creates the file. One that is there may be a recording that somebody needs; what is no file, such as a pipe, is
+// written to.
+func (r *recorder) create() (*os.File, error) {
+	if info, err := os.Stat(r.file); err == nil && info.Mode().IsRegular() {
+		return nil, fmt.Errorf("--out %s: the file is there already; give another name, or remove it", r.file)
+	}
+	// Objects may be confidential whatever is redacted.
+	file, err := os.OpenFile(r.file, os.O_WRONLY|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("--out: %w", err)
+	}
+	if err != nil {
+		return nil, unjudged(fmt.Errorf("--out: %w", err))
+	}
+	return file, nil
+}
+
+// serve passes on what comes until the context ends.
+func (r *recorder) serve(ctx context.Context, client *wire.Client, listener net.Listener, written *recording.Recorder, began time.Time) (recording.Traffic, error) {
+	target, err := url.Parse(client.URL())
+	if err != nil {
+		return recording.Traffic{}, unjudged(err)
+	}
+	transport, ok := client.HTTP().Transport.(*http.Transport)
+	if !ok {
+		return recording.Traffic{}, unjudged(fmt.Errorf("webhook %s: it is reached by a %T", r.url, client.HTTP().Transport))
+	}
+	proxy := recording.NewProxy(target, transport, written, began)
+	defer proxy.Close()
+	server := &http.Server{
+		Handler:           proxy,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{r.certificate}, MinVersion: tls.VersionTLS12},
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+		ReadHeaderTimeout: wire.APIServerTimeout,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.ServeTLS(listener, "", "") }()
+	r.announce(listener, target.EscapedPath())
+	select {
+	case err = <-ended:
+		return proxy.Traffic(), unjudged(fmt.Errorf("the proxy ended: %w", err))
+	case <-ctx.Done():
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if server.Shutdown(within) != nil {
+		server.Close() //nolint:errcheck // who is not done yet is cut off
+	}
+	return proxy.Traffic(), nil
+}
+
+// announce says how to put the proxy in between.
+func (r *recorder) announce(listener net.Listener, path string) {
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		port = "0" // listeners have ports
+	}
+	proxied := url.URL{Scheme: "https", Host: net.JoinHostPort(r.host(), port)}
+	fmt.Fprintf(r.out, "Serving %s%s\n", proxied.String(), path)
+	fmt.Fprintf(r.out, "Passing on to %s, recording to %s\n", r.url, r.file)
+	switch {
+	case r.authority == nil:
+		fmt.Fprintf(r.out, "The certificate is that of %s; caBundle has to have its authority\n", r.certFile)
+	case r.caOut != "":
+		fmt.Fprintf(r.out, "The certificate's authority is in %s\n", r.caOut)
+	}
+	if r.authority != nil {
+		fmt.Fprintf(r.out, "caBundle: %s\n", base64.StdEncoding.EncodeToString(r.authority))
+	}
+}
+
+// conclude says what was recorded and what was not.
+func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) error {
+	fmt.Fprintf(r.out, "Recorded %s, %d bytes, in %s\n", count(s.Exchanges, "exchange"), s.Bytes, r.file)
+	tell := func(n int, of string) {
+		if n > 0 {
+			fmt.Fprintf(r.out, of+"\n", count(n, "request"))
+		}
+	}
+	tell(int(traffic.Failed), "Without a whole response: %s")
+	tell(int(traffic.Other), "Not recorded: %s for something other than a conversion")
+	tell(s.Unread, "Not recorded: %s that could not be decoded")
+	if s.Full {
+		tell(s.Dropped, "Not recorded: %s after a bound was reached; raise --max-size or --max-exchanges")
+	}
+	if s.Exchanges > 0 {
+		for _, path := range s.Unmatched {
+			fmt.Fprintf(r.err, "crdconform: --redact %s: nothing was found there in any exchange; check the path, and what is in %s\n", path, r.file)
+		}
+	}
+	switch {
+	case s.Err != nil:
+		// It is not wrapped: a pipe that nobody reads is no success here, as it is for the output.
+		return unjudged(fmt.Errorf("--out: %v; %s not recorded, and %s can be read up to its last whole line", s.Err, count(s.Dropped, "request"), r.file)) //nolint:errorlint // see above
+	case s.Unread > 0:
+		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, count(s.Unread, "request")))
+	}
+	return nil
+}
