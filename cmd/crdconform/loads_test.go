@@ -1,0 +1,212 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/loadgen/apiserver"
+	"github.com/crdconform/crdconform/loadgen/recording"
+	"github.com/crdconform/crdconform/reports"
+)
+
+// measured is a report of a load test of which each repeat had response times of so many milliseconds.
+func measured(t *testing.T, rate float64, milliseconds ...int64) string {
+	t.Helper()
+	times := func(ms int64) reports.Times {
+		h := hdrhistogram.New(1, 1e9, 3)
+		for i := range int64(100) {
+			if err := h.RecordValue(ms*1000 + i); err != nil {
+				t.Fatal(err)
+			}
+		}
+		of, err := reports.NewTimes(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return of
+	}
+	l := &reports.Load{Profile: "constant"}
+	for i, ms := range milliseconds {
+		s := reports.Stage{
+			Name: "", Repeat: i + 1, Rate: rate, Duration: 1, Phases: []reports.Phase{{Seconds: 1, Rate: rate, To: rate}}, Batch: 1, ReviewVersion: "v1", HTTP: "HTTP/1.1",
+			Requests: 100, Judged: 100, Response: times(ms), Service: times(ms), Lag: times(1), RequestsPerSecond: rate, ObjectsPerSecond: rate,
+		}
+		l.Stages = append(l.Stages, s)
+		s.Response = times(5 + int64(i%2))
+		l.Control = append(l.Control, s)
+	}
+	report := &reports.Report{Load: l}
+	report.Conclude()
+	data, err := json.Marshal(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file(t, "report.json", string(data))
+}
+
+// TestCompare has a regression fail, and nothing else.
+func TestCompare(t *testing.T) {
+	t.Parallel()
+	base := measured(t, 100, 10, 11, 12, 10, 11, 12)
+	for name, test := range map[string]struct {
+		now  string
+		args []string
+		code int
+		want string
+	}{
+		"the same":      {base, []string{"--max-regress", "*=10%"}, exitConforms, "no difference proved"},
+		"slower":        {measured(t, 100, 30, 31, 32, 30, 31, 32), []string{"--max-regress", "p99=10%"}, exitViolates, "regressed, limit 10%"},
+		"no limit":      {measured(t, 100, 30, 31, 32, 30, 31, 32), nil, exitConforms, "slower"},
+		"too few":       {measured(t, 100, 30), []string{"--max-regress", "p99=10%"}, exitUnjudged, "too few repeats"},
+		"another load":  {measured(t, 50, 10, 11, 12, 10, 11, 12), nil, exitUnjudged, "measure the baseline anew"},
+		"as JSON":       {base, []string{"--output", "json"}, exitConforms, `"verdict": "NoDifference"`},
+		"no such form":  {base, []string{"--output", "yaml"}, exitUsage, "there is text and json"},
+		"no such limit": {base, []string{"--max-regress", "p98=10%"}, exitUsage, `there is no statistic "p98"`},
+		"no report":     {file(t, "a.json", "{}"), nil, exitUsage, "there is no load test in it"},
+		"no JSON":       {file(t, "b.json", "x"), nil, exitUsage, "give the report.json of an earlier run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := invoke(t, append([]string{"compare", base, test.now}, test.args...)...)
+			r.exits(t, test.code)
+			if !strings.Contains(r.out+r.err, test.want) {
+				t.Errorf("it says\n%s%s, want %q", r.out, r.err, test.want)
+			}
+		})
+	}
+}
+
+// TestBaseline measures a control beside each repeat, and compares with a run that was ten seconds faster than any can be.
+func TestBaseline(t *testing.T) {
+	t.Parallel()
+	url, ca := serve(t, webhook.Handler(), nil)
+	r := loaded(t, func() []string {
+		return []string{url, "--ca-file", ca, "--duration", "100ms", "--rate", "20", "--repeat", "5", "--baseline", lasting(t, url, ca), "--max-regress", "p50=50%"}
+	})
+	l := r.report(t).Load
+	if l.Comparison == nil || len(l.Control) != 5 || len(l.Stages) != 5 || !strings.Contains(r.out, "compared") {
+		t.Fatalf("the comparison is %+v, with %d controls; it says\n%s", l.Comparison, len(l.Control), r.out)
+	}
+	if r.code == exitUsage || r.code == exitViolates {
+		t.Errorf("exit code %d:\n%s", r.code, r.out)
+	}
+}
+
+// lasting is the report of a run with five repeats.
+func lasting(t *testing.T, url, ca string) string {
+	t.Helper()
+	r := loaded(t, func() []string {
+		return []string{url, "--ca-file", ca, "--duration", "100ms", "--rate", "20", "--repeat", "5"}
+	})
+	return filepath.Join(r.dir, "crdconform-report", "report.json")
+}
+
+// TestReplay sends what was recorded.
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	url, ca := serve(t, webhook.Handler(), nil)
+	path := filepath.Join(t.TempDir(), "recording.jsonl")
+	out, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder, err := recording.NewRecorder(out, recording.Options{Started: time.Now(), MaxBytes: recording.DefaultMaxBytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, err := loadgen.Bodies(corpus.CronTabs("v1beta1", "v1"), loadgen.Workload{
+		Phases: loadgen.Constant(20, time.Second), Batch: 4, ReviewVersion: "v1", Pairs: []corpus.Pair{{From: "v1", To: "v1beta1"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, request := range requests {
+		body, err := request.Body()
+		if err != nil {
+			t.Fatal(err)
+		}
+		recorder.Record(recording.Exchange{Offset: time.Duration(i) * 50 * time.Millisecond, Body: body, Response: contract.Response{Status: 200, ContentType: "application/json", Body: []byte("{}")}})
+	}
+	if summary := recorder.Close(); summary.Err != nil || summary.Exchanges != 20 {
+		t.Fatalf("%+v", summary)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := loaded(t, func() []string { return []string{url, "--ca-file", ca, "--recording", path} })
+	r.exits(t, exitConforms)
+	s := r.report(t).Load.Stages[0]
+	if s.Requests != 20 || s.Objects != 80 || s.Failed != 0 || s.Batch != 4 || s.Rate != 20 || len(s.Pairs) != 1 || s.Pairs[0] != (reports.Pair{From: "v1", To: "v1beta1"}) {
+		t.Errorf("got %+v", s)
+	}
+	for name, text := range map[string]string{"empty": "", "no recording": "{}\n"} {
+		r := invoke(t, "load", url, "--ca-file", ca, "--recording", file(t, "r.jsonl", text))
+		r.exits(t, exitUsage)
+		if !strings.Contains(r.err, "--recording: ") {
+			t.Errorf("%s: it says %s", name, r.err)
+		}
+	}
+}
+
+// TestLoadByWorkers has two processes share a load.
+func TestLoadByWorkers(t *testing.T) {
+	t.Parallel()
+	url, ca := serve(t, webhook.Handler(), nil)
+	r := loaded(t, func() []string {
+		return []string{url, "--ca-file", ca, "--duration", "1s", "--rate", "50", "--workers", "2"}
+	})
+	r.exits(t, exitConforms)
+	if s := r.report(t).Load.Stages[0]; s.Requests != 50 || s.Objects != 500 || s.Failed != 0 || s.Partial {
+		t.Errorf("got %+v", s)
+	}
+	for args, want := range map[string]string{
+		"--workers -1":                       "--workers -1: it has to be 1 or more",
+		"--worker-image a":                   "say how many by --workers",
+		"--workers 2 --vegeta-results a.gob": "leave --workers out",
+		"--workers 2 --worker-image a --kubeconfig no/such/file": "--kubeconfig: ",
+	} {
+		r := invoke(t, append([]string{"load", url, "--ca-file", ca}, strings.Fields(args)...)...)
+		r.exits(t, exitUsage)
+		if !strings.Contains(r.err, want) {
+			t.Errorf("%s: it says %s, want %q", args, r.err, want)
+		}
+	}
+}
+
+// TestLoadThroughAPIServer measures clients of an API server whose objects a program converts.
+func TestLoadThroughAPIServer(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{"crd.yaml": gadgets, "samples.yaml": gadgetSamples})
+	r := startIn(t, dir, append([]string{
+		"load", "--crd", "crd.yaml", "--samples", "samples.yaml", "--duration", "200ms", "--through-api-server", "--relist-objects", "30",
+	}, webhookProgram(t, "serve")...)...).end()
+	report := r.report(t)
+	if report.Load == nil || report.Load.Server == nil || report.Error != "" {
+		t.Fatalf("got %+v; it says\n%s%s", report.Load, r.out, r.err)
+	}
+	s := report.Load.Server
+	calls := map[apiserver.Verb]float64{}
+	for _, c := range s.Budget {
+		if c.Converted {
+			calls[c.Verb] = c.Calls
+		}
+	}
+	if s.Objects != 30 || calls[apiserver.Get] != 1 || calls[apiserver.Create] < 1 || len(s.Load) == 0 || len(s.Cold) == 0 || s.Relist == nil || report.Cluster == nil {
+		t.Errorf("got %+v, with the calls %v", s, calls)
+	}
+	without := invoke(t, "load", "https://127.0.0.1:1/", "--samples", file(t, "s.yaml", gadgetSamples), "--through-api-server")
+	without.exits(t, exitUsage)
+	if !strings.Contains(without.err, "--through-api-server: it needs a definition") {
+		t.Errorf("without a definition it says %s", without.err)
+	}
+}
