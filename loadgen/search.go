@@ -76,6 +76,9 @@ const (
 	// patience is how many times a probe is repeated until chance is ruled out, at most.
 	patience = 4
 
+	// spoilt is after how many probes that the generator could make nothing of a search is given up: this machine is too busy.
+	spoilt = 3
+
 	// confirmation is how many times as long as a probe the run at the end is.
 	confirmation = 3
 
@@ -117,6 +120,8 @@ func find(ctx context.Context, rate float64, probe func(rate float64, times int)
 		}
 		found.add(tried)
 		switch {
+		case found.spoiled() >= spoilt:
+			return found, nil
 		case found.Met == 0 && found.Missed > 0 && (found.Missed < 1 || tried.Requests > 0 && tried.Failed == tried.Requests):
 			return found, nil // slower makes no sense, or is of no help
 		case found.Missed == 0 && found.Met >= maxRate:
@@ -163,6 +168,17 @@ func (f *Found) add(p Probe) {
 	}
 }
 
+// spoiled is how many probes the generator could not make anything of.
+func (f *Found) spoiled() int {
+	n := 0
+	for _, p := range f.Probes {
+		if p.Void != "" {
+			n++
+		}
+	}
+	return n
+}
+
 // below returns the highest rate below another that met the goal.
 func (f *Found) below(rate float64) float64 {
 	highest := 0.0
@@ -185,11 +201,13 @@ func (s Search) probe(ctx context.Context, client *wire.Client, requests []contr
 		if err != nil || summary.Partial && ctx.Err() != nil {
 			return p, summary, err
 		}
-		if p.Void = summary.VoidReason(); p.Void != "" {
-			continue // the machine may have more room the next time
-		}
 		p.Requests += summary.Requests + summary.Unanswered
 		p.Failed += summary.Failed()
+		if p.Void = summary.VoidReason(); p.Void != "" && p.Failed == 0 {
+			p.Requests, p.Over = 0, 0
+			continue // the machine may have more room the next time
+		}
+		p.Void = "" // what is wrong is wrong, however busy the generator was
 		p.Over += over(summary.Response, s.Goal.Limit)
 		low, high := interval(p.Over, p.Requests)
 		allowed := 1 - s.Goal.Percentile/100

@@ -411,6 +411,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s: %d probes, the last %+v", name, len(found.Probes), last)
 		}
 	}
+	busy, err := find(t.Context(), 100, func(rate float64, _ int) (Probe, Summary, error) { return Probe{Rate: rate, Void: "too busy"}, Summary{}, nil })
+	if err != nil || len(busy.Probes) != spoilt || busy.Met != 0 || busy.At.Requests != 0 {
+		t.Errorf("on a machine that is too busy: %+v, %v", busy, err)
+	}
 	if _, err := find(t.Context(), 10, func(rate float64, _ int) (Probe, Summary, error) { return Probe{Rate: rate, Met: true}, Summary{}, nil }); err == nil {
 		t.Error("a goal that is met at every rate is no error")
 	}
@@ -426,6 +430,7 @@ func TestProbe(t *testing.T) {
 		webhook.Handler().ServeHTTP(w, r)
 	}))
 	s := Search{Goal: Goal{Percentile: 50, Limit: time.Second}, Workload: workload()}
+	s.Workload.InFlight = 20 // each has a connection, and a handshake costs more than all the rest
 	requests, err := Bodies(crontabs, s.Workload)
 	if err != nil {
 		t.Fatal(err)
@@ -444,6 +449,7 @@ func TestSearchThatFindsNothing(t *testing.T) {
 	t.Parallel()
 	fault, _ := webhook.FaultNamed("wrong-uid")
 	s := Search{Goal: Goal{99, time.Second}, Workload: workload()}
+	s.Workload.InFlight = 20
 	requests, err := Bodies(crontabs, s.Workload)
 	if err != nil {
 		t.Fatal(err)
