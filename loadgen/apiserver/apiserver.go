@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -187,8 +188,9 @@ type run struct {
 	proxy      *proxy
 	api        *api
 	templates  []template
-	minor      string // of Kubernetes
-	unreadable error  // why the metrics cannot be read; nil until that failed
+	minor      string       // of Kubernetes
+	unreadable error        // why the metrics cannot be read; nil until that failed
+	applied    atomic.Int64 // objects under load so far, so that each apply changes something
 	result     Result
 }
 

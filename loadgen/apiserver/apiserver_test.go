@@ -252,6 +252,8 @@ func loads(t *testing.T, result Result, o Options) {
 			if l.CallsPerRequest < 3 || l.Webhook.MostObjects != 1 {
 				t.Errorf("got %+v", l)
 			}
+		case l.Verb == Apply && !l.Converted && l.Webhook.Calls < l.Requests:
+			t.Errorf("an apply that changes something costs a call for the other version, but: %+v", l)
 		case l.Verb != Apply && l.Webhook.Calls > 0:
 			t.Errorf("got %+v", l)
 		}

@@ -98,7 +98,7 @@ func (r *run) request(verb Verb, version string, concurrency int) (request, erro
 	}
 	return func(client, n int) (ask, func([]byte) error, error) {
 		i := object(client, n)
-		q, err := r.apply(version, "crdconform-"+version, r.seeded(i).at(r, version, nameOf("object", i)), n*concurrency+client)
+		q, err := r.apply(version, "crdconform-"+version, r.seeded(i).at(r, version, nameOf("object", i)), int(r.applied.Add(1)))
 		return q, nil, err
 	}, nil
 }
