@@ -80,12 +80,14 @@ func seriesOfStages(stages []reports.Stage, control bool) []compare.Series {
 			higherIsBetter  bool
 			value           float64
 		}{
+			{"min", "ms", false, s.Response.Min},
 			{"mean", "ms", false, s.Response.Mean},
 			{"p50", "ms", false, s.Response.P50},
 			{"p90", "ms", false, s.Response.P90},
 			{"p95", "ms", false, s.Response.P95},
 			{"p99", "ms", false, s.Response.P99},
 			{"p99.9", "ms", false, s.Response.P999},
+			{"p99.99", "ms", false, s.Response.P9999},
 			{"max", "ms", false, s.Response.Max},
 			{"requests/s", "1/s", true, s.RequestsPerSecond},
 			{"objects/s", "1/s", true, s.ObjectsPerSecond},

@@ -62,7 +62,7 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 	}
 	if t.Profile.Search != nil {
 		if err := t.search(ctx, client, progress, l); err != nil {
-			return nil, err
+			return soFar(l), err
 		}
 	}
 	for repeat := range max(t.Repeat, 1) {
@@ -119,7 +119,7 @@ func (t LoadTest) warmUp(ctx context.Context, client *wire.Client) error {
 	if err != nil {
 		return err
 	}
-	_, err = loadgen.Run(ctx, client, requests, w, loadgen.Watch{})
+	_, err = t.send(ctx, client, requests, w, loadgen.Watch{})
 	return err
 }
 
@@ -128,7 +128,11 @@ func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loadi
 	if err != nil {
 		return loadgen.Summary{}, err
 	}
-	watch := progress.Loading(w)
+	return t.send(ctx, client, requests, w, progress.Loading(w))
+}
+
+// send has this process send a workload, or the workers.
+func (t LoadTest) send(ctx context.Context, client *wire.Client, requests []contract.Request, w loadgen.Workload, watch loadgen.Watch) (loadgen.Summary, error) {
 	if t.Fleet == nil {
 		return loadgen.Run(ctx, client, requests, w, watch)
 	}
@@ -142,16 +146,17 @@ func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Load
 	if err != nil {
 		return err
 	}
-	found, err := s.Run(ctx, client, requests, progress.Loading)
-	if err != nil {
-		return err
+	found, failed := s.Run(ctx, client, requests, progress.Loading)
+	if failed != nil && len(found.Probes) == 0 {
+		return failed
 	}
+	found.Partial = found.Partial || failed != nil
 	l.Search = &reports.Search{Met: found.Met, Missed: found.Missed, Goal: s.Goal.String(), Partial: found.Partial}
 	for _, p := range found.Probes {
 		l.Search.Probes = append(l.Search.Probes, reports.Probe{Rate: p.Rate, Met: p.Met, Measured: p.String(), Void: p.Void != ""})
 	}
 	if found.At.Requests == 0 {
-		return nil
+		return failed
 	}
 	return add(&l.Stages, found.At, 1)
 }
@@ -187,7 +192,8 @@ func (t LoadTest) control(ctx context.Context, l *reports.Load, repeat int) erro
 	if w.Clients > 0 {
 		w.Duration = min(w.Duration, controlled)
 	} else {
-		w.Phases = loadgen.Constant(w.Rate(), min(w.Length(), controlled))
+		length := min(w.Length(), controlled)
+		w.Phases = loadgen.Constant(max(w.Rate(), 1/length.Seconds()), length)
 	}
 	requests, err := t.Control.Bodies(w)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/fixtures/webhook"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/loadgen/apiserver"
+	"github.com/crdconform/crdconform/loadgen/workers/job"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -24,7 +25,8 @@ import (
 func (p *Plan) loadWith(ctx context.Context, progress Progress, client *wire.Client, report *reports.Report) (err error) {
 	test := *p.load
 	test.Workers, test.Fleet = p.check.Workers, p.check.Fleet
-	if test.Repeat > 1 && len(test.Profile.Stages) > 0 {
+	_, elsewhere := test.Fleet.(*job.Fleet) // whose machines a control here says nothing about
+	if test.Repeat > 1 && len(test.Profile.Stages) > 0 && !elsewhere {
 		server, failed := webhook.Start(ctx, "127.0.0.1:0", webhook.Handler())
 		if failed != nil {
 			return failed

@@ -89,6 +89,9 @@ func (p *Plan) replays() error {
 	sorted := slices.SortedFunc(maps.Keys(pairs), func(a, b corpus.Pair) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for i := range profile.Stages {
 		w := &profile.Stages[i]
+		if l.Duration.Duration == 0 { // each once
+			w.Phases = loadgen.Constant(w.Rate(), time.Duration(float64(len(requests))/w.Rate()*float64(time.Second)))
+		}
 		w.Batch, w.Pairs, w.ReviewVersion = max((objects+len(requests)/2)/len(requests), 1), sorted, requests[0].ReviewVersion
 	}
 	bodies := func(loadgen.Workload) ([]contract.Request, error) { return requests, nil }

@@ -118,7 +118,7 @@ const remainder = `
 #   objects: 50
 #   seed: 0
 
-# A load test. Profiles are constant, batch, apiserver, relist, ramp, spike, soak and search: "crdconform load --help".
+# A load test. Profiles are constant, batch, apiserver, relist, ramp, spike, soak, search and replay: "crdconform load --help".
 # load:
 #   profile: batch
 #   batches: [1, 10, 100]

@@ -3,6 +3,7 @@ package loadgen
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"net/http"
 	"strconv"
 	"sync"
@@ -24,6 +25,7 @@ type run struct {
 	tally    *tally
 	self     self
 	clock    *clock
+	told     int       // seconds that the watch was told of
 	began    time.Time // when request 0 is due
 
 	// slots has one entry for each request that may be sent in addition to those in flight: when that became possible.
@@ -75,6 +77,7 @@ func (r *run) attack() Summary {
 			}
 		case <-ticker.C:
 			snapshot := r.tally.tick(time.Since(r.began))
+			r.told++
 			if r.watch.Second != nil {
 				r.watch.Second(snapshot)
 			}
@@ -98,6 +101,9 @@ func (r *run) end() Summary {
 	}
 	s := r.tally.summary(r.workload, r.began, !r.stopped.IsZero() || r.ctx.Err() != nil)
 	s.Generator = r.self.found()
+	if n := len(s.Seconds); n > r.told && r.watch.Second != nil { // the last one may be short
+		r.watch.Second(Snapshot{Elapsed: s.Elapsed, Requests: s.Requests, Failed: s.Failed(), P99: microseconds(s.Response.ValueAtPercentile(99)), Last: s.Seconds[n-1]})
+	}
 	return s
 }
 
@@ -228,8 +234,9 @@ func (r *run) RoundTrip(trigger *http.Request) (*http.Response, error) {
 
 // judges tells whether a response is judged. What is no whole response with status 200 always is.
 func (r *run) judges(n uint64, response contract.Response) bool {
-	every := uint64(max(r.workload.JudgeEvery, 1))
-	return n%every == 0 || response.Err != nil || response.Status != http.StatusOK
+	// Numbers are spread by the golden ratio: what is sent in turn, and comes round, is judged in equal shares.
+	share, _ := bits.Mul64(n*0x9E3779B97F4A7C15, uint64(max(r.workload.JudgeEvery, 1)))
+	return share == 0 || response.Err != nil || response.Status != http.StatusOK
 }
 
 // tell passes a result on to whoever watches.

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -22,7 +23,8 @@ func CostOf(summaries []Summary) *Cost {
 	var x, y, weights []float64
 	c := &Cost{}
 	for _, s := range summaries {
-		if s.Workload.Bytes != summaries[0].Workload.Bytes || s.Good == 0 || s.Void() {
+		first := summaries[0].Workload
+		if s.Workload.Bytes != first.Bytes || s.Workload.Clients != first.Clients || s.Workload.Rate() != first.Rate() || s.Good == 0 || s.Void() {
 			return nil
 		}
 		median := float64(s.Service.ValueAtPercentile(50))
@@ -36,6 +38,9 @@ func CostOf(summaries []Summary) *Cost {
 	}
 	request, object := stat.LinearRegression(x, y, weights, false)
 	c.Fit = stat.RSquared(x, y, weights, request, object)
+	if math.IsNaN(c.Fit) || math.IsInf(c.Fit, 0) {
+		return nil // all took the same
+	}
 	c.Request, c.Object = time.Duration(request*float64(time.Microsecond)), time.Duration(object*float64(time.Microsecond))
 	return c
 }

@@ -375,7 +375,11 @@ func microseconds(us int64) time.Duration { return time.Duration(us) * time.Micr
 // summary ends the run.
 func (t *tally) summary(w Workload, began time.Time, partial bool) Summary {
 	if t.second.response.TotalCount() > 0 {
-		t.tick(t.last.Sub(began))
+		end := t.last.Sub(began)
+		if n := len(t.sum.Seconds); n > 0 {
+			end = max(end, t.sum.Seconds[n-1].End+time.Microsecond) // what was done just before a second ended may count after it
+		}
+		t.tick(end)
 	}
 	s := t.sum
 	s.Workload, s.Began, s.Partial = w, began, partial

@@ -34,7 +34,7 @@ type Workload struct {
 	// sent when others are done, and their response times have the wait in them.
 	InFlight int
 
-	// JudgeEvery is which share of the responses is judged: every n-th. 0 and 1 stand for all. Of the others, only those are
+	// JudgeEvery is which share of the responses is judged: one in n. 0 and 1 stand for all. Of the others, only those are
 	// judged that are no whole response with status 200.
 	JudgeEvery int
 

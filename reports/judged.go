@@ -132,6 +132,8 @@ func (l *Load) void() string {
 		return l.Void()
 	case l.Search != nil && l.Search.Met == 0 && !l.unreached():
 		return l.Search.String()
+	case l.Search != nil && len(l.Stages) == 0 && !l.Search.Partial && !l.unreached():
+		return l.Search.String() + "; that is not confirmed"
 	}
 	return ""
 }

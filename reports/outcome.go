@@ -54,7 +54,7 @@ func (r *Report) outcome() Outcome {
 	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
 		r.Load.failing() || len(r.Load.missed()) > 0 || r.Load.unreached() || len(r.Load.regressed()) > 0 || len(r.Load.overBudget()) > 0
 	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
-		r.Load.void() != "" || len(r.Load.incomparable()) > 0 || len(r.Results) == 0 && r.Load.nothing()
+		r.Load.void() != "" || len(r.Load.incomparable()) > 0 || r.Load.unmeasured() != "" || len(r.Results) == 0 && r.Load.nothing()
 	switch {
 	case r.Interrupted:
 		return Interrupted
@@ -135,6 +135,8 @@ func (r *Report) unjudged() string {
 		return fmt.Sprintf("Could not judge %d of %s", unknown, r.requirements(len(r.Results)))
 	case r.Load.void() != "":
 		return "Could not judge the load: " + r.Load.void()
+	case r.Load.unmeasured() != "":
+		return "Could not judge the load through the API server: " + r.Load.unmeasured()
 	case len(r.Load.incomparable()) > 0:
 		return "Could not compare with the baseline: " + told(r.Load.incomparable()[0])
 	}

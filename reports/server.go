@@ -23,6 +23,24 @@ func (l *Load) overBudget() []apiserver.Call {
 	return over
 }
 
+// unmeasured says what could not be measured through an API server, or failed there; nothing when all is well.
+func (l *Load) unmeasured() string {
+	if l == nil || l.Server == nil || l.Server.Partial {
+		return ""
+	}
+	for _, c := range l.Server.Budget {
+		if c.Error != "" {
+			return fmt.Sprintf("%s at %s: %s", c.Verb, c.Version, c.Error)
+		}
+	}
+	for _, one := range l.Server.Load {
+		if one.Converted && one.Failed > 0 && len(one.Failures) > 0 {
+			return fmt.Sprintf("%d of %d requests of %s at %s failed: %s", one.Failed, one.Requests, one.Verb, one.Version, one.Failures[0].First)
+		}
+	}
+	return ""
+}
+
 // budgetOf says how a verb did, such as "create at v1: 3 calls a request, at most 3".
 func budgetOf(c apiserver.Call) string {
 	text := fmt.Sprintf("%s at %s: %.4g calls", c.Verb, c.Version, c.Calls)

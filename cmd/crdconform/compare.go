@@ -14,7 +14,7 @@ import (
 // bindRegress binds the flag for limits on how much worse a load test may be than its baseline.
 func bindRegress(cmd *cobra.Command, r *[]string) {
 	cmd.Flags().StringArrayVar(r, "max-regress", nil,
-		"how much worse a statistic may be than at baseline, such as p99=10%, objects/s=5% or p99=5ms; *=10% for all; can be repeated")
+		"how much worse a statistic may be than at baseline, such as p99=10% or objects/s=5%; *=10% for all; can be repeated")
 }
 
 func parseRegress(r []string) ([]compare.Limit, error) {

@@ -82,7 +82,7 @@ p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. One 
 	flags.IntSliceVar(&g.bytes, "bytes", nil, "bytes that an object is to have, at least; smaller ones get an annotation")
 	flags.IntSliceVar(&g.clients, "clients", nil, "clients that ask as soon as they are answered, in the profiles apiserver and relist")
 	flags.DurationVar(&g.duration, "duration", 0, "how long each stage sends")
-	flags.IntVar(&g.objects, "relist-objects", 0, "objects of the profile relist")
+	flags.IntVar(&g.objects, "relist-objects", 0, "objects of the profile relist, and those that the API server is to have with --through-api-server")
 	flags.StringVar(&g.from, "from", "", "version of the objects to send, with --to; a version that there are objects of when missing")
 	flags.StringVar(&g.to, "to", "", "version to ask for, with --from")
 	flags.StringVar(&g.reviewVersion, "review-version", "v1", "version of ConversionReview: v1 or v1beta1")
@@ -128,6 +128,9 @@ func (l *loader) run(ctx context.Context) error {
 		return err
 	}
 	check.Workers = l.load.workers
+	if check.Fleet != nil && check.Load.Profile == loadgen.SearchProfile {
+		return errors.New("--workers: a search is made by this process; leave --workers out")
+	}
 	plan, err := check.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
 		return l.byFlags(err)
@@ -167,6 +170,9 @@ func (l *loader) baseline() (*crdconform.Baseline, error) {
 	load, err := crdconform.ReadBaseline(l.load.baseline)
 	if err != nil {
 		return nil, fmt.Errorf("--baseline: %w", err)
+	}
+	if _, err := crdconform.Compared(load, load, limits); err != nil { // rather now than after all repeats
+		return nil, fmt.Errorf("--baseline %s: %w", l.load.baseline, err)
 	}
 	return &crdconform.Baseline{File: l.load.baseline, Load: load, Limits: limits}, nil
 }

@@ -21,6 +21,9 @@ const (
 
 	// parting is how long workers may take to write what they have when they are told to stop.
 	parting = 15 * time.Second
+
+	// repeating is how often an order is given again that has no effect yet: some ways for orders lose one now and then.
+	repeating = time.Second
 )
 
 // coordinator leads the workers of one run.
@@ -31,7 +34,8 @@ type coordinator struct {
 	watch    loadgen.Watch
 	members  []*member
 	events   chan event
-	started  time.Time // when the workload began; zero before
+	orders   int       // that were given
+	started  time.Time // when the workload begins; zero before that is known
 	stopping bool
 
 	// What the watch was told so far.
@@ -46,6 +50,8 @@ type member struct {
 	giveUp   func(cause error)
 	cause    func() error // why the worker was given up; nil if it was not
 	ready    bool
+	told     bool // to start, as far as the coordinator knows
+	acked    bool // it said so itself
 	ended    bool
 	err      error  // why it did not end with success
 	words    string // first line that is no message
@@ -83,6 +89,8 @@ func (c *coordinator) run(ctx context.Context) (loadgen.Summary, error) {
 	}
 	alarm := time.NewTimer(c.load.patience())
 	defer alarm.Stop()
+	again := time.NewTicker(repeating)
+	defer again.Stop()
 	interrupted := ctx.Done()
 	for c.any(func(m *member) bool { return !m.ended }) {
 		select {
@@ -90,6 +98,8 @@ func (c *coordinator) run(ctx context.Context) (loadgen.Summary, error) {
 			c.hear(e)
 		case <-alarm.C:
 			c.impatient()
+		case <-again.C:
+			c.repeat(apart)
 		case <-interrupted:
 			interrupted = nil
 			c.stop(apart)
@@ -117,7 +127,7 @@ func (c *coordinator) start(ctx context.Context) time.Duration {
 	for _, m := range c.members {
 		m.workload.Part.Start = c.started
 	}
-	c.tell(ctx, order{Start: c.started, Lead: c.lead})
+	c.repeat(ctx)
 	return time.Until(c.started) + c.load.duration()
 }
 
@@ -129,23 +139,45 @@ func (c *coordinator) stop(ctx context.Context) {
 			m.giveUp(errors.New("the run was stopped before it said that it is ready"))
 		}
 	}
-	c.tell(ctx, order{Stop: true})
+	c.repeat(ctx)
 }
 
-// tell gives an order to all workers that are ready, at the same time. One that cannot be told is given up: nobody would know
-// what it does.
-func (c *coordinator) tell(ctx context.Context, o order) {
+// repeat gives the order of the hour to all workers on which it has had no effect so far.
+func (c *coordinator) repeat(ctx context.Context) {
+	switch {
+	case c.stopping:
+		c.tell(ctx, order{Stop: true}, func(m *member) bool { return m.ready && m.summary == nil })
+	case c.started.IsZero():
+	case time.Since(c.started) < late:
+		c.tell(ctx, order{Start: c.started, Lead: time.Until(c.started)}, func(m *member) bool { return m.ready && !m.acked })
+	default:
+		for _, m := range c.members {
+			if m.ready && !m.acked {
+				m.giveUp(errors.New("it never said that it got the order to start"))
+			}
+		}
+	}
+}
+
+// tell gives an order to workers, at the same time. One that cannot be told to start is given up: it would wait for ever.
+func (c *coordinator) tell(ctx context.Context, o order, which func(*member) bool) {
+	c.orders++
+	o.Number = c.orders
 	line, unwritten := json.Marshal(o)
-	within, cancel := context.WithTimeout(ctx, max(c.lead, parting))
+	within, cancel := context.WithTimeout(ctx, c.lead)
 	defer cancel()
 	var telling sync.WaitGroup
 	for index, m := range c.members {
-		if m.ended || !m.ready {
+		if m.ended || !which(m) {
 			continue
 		}
 		telling.Go(func() {
-			if err := errors.Join(unwritten, c.crew.Tell(within, index, line)); err != nil {
-				m.giveUp(fmt.Errorf("it could not be given an order: %w", err))
+			err := errors.Join(unwritten, c.crew.Tell(within, index, line))
+			switch {
+			case err == nil:
+				m.told = true
+			case !m.told && !o.Stop:
+				m.giveUp(fmt.Errorf("it could not be told to start: %w", err))
 			}
 		})
 	}
@@ -186,6 +218,8 @@ func (c *coordinator) hear(e event) {
 		m.giveUp(fmt.Errorf("it works as %d, and should as %d", said.Hello.Index, e.index))
 	case said.Hello != nil:
 		m.ready = true
+	case said.Ack != nil:
+		m.acked = true
 	case said.Second != nil:
 		if err := m.second(*said.Second); err != nil {
 			m.giveUp(err)

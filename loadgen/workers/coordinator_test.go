@@ -61,7 +61,10 @@ func (s *troupe) Tell(_ context.Context, index int, text []byte) error {
 			return err
 		}
 	}
-	s.orders[index] <- o
+	select {
+	case s.orders[index] <- o:
+	default: // nobody looks at orders
+	}
 	return nil
 }
 
@@ -124,6 +127,7 @@ func measures(index int, seconds ...[]int64) script {
 		if o.Stop {
 			return errors.New("exit status 3")
 		}
+		say(message{Ack: &ack{o.Number}})
 		pause(time.Until(o.Start))
 		all, r := of(seconds...)
 		for _, s := range all {
@@ -155,7 +159,9 @@ func TestProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dies := func(_ context.Context, orders <-chan order, say func(message)) error {
 			say(message{Hello: &hello{protocol, 1}})
-			pause(time.Until((<-orders).Start) + 1500*time.Millisecond)
+			o := <-orders
+			say(message{Ack: &ack{o.Number}})
+			pause(time.Until(o.Start) + 1500*time.Millisecond)
 			all, _ := of([]int64{9000, 9000, 9000})
 			say(message{Second: all[0]})
 			pause(10 * time.Second)
@@ -199,7 +205,7 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 	ready := func(then func(ctx context.Context, say func(message)) error) script {
 		return func(ctx context.Context, orders <-chan order, say func(message)) error {
 			say(message{Hello: &hello{protocol, 1}})
-			<-orders
+			say(message{Ack: &ack{(<-orders).Number}})
 			return then(ctx, say)
 		}
 	}
@@ -307,7 +313,7 @@ func TestOrdersThatDoNotArrive(t *testing.T) {
 					return nil
 				},
 			}, loadgen.Watch{})
-			if want := "worker 2 of 2: it could not be given an order: forbidden"; err != nil || !strings.Contains(s.PartialReason(), want) || s.Requests != 1 {
+			if want := "worker 2 of 2: it could not be told to start: forbidden"; err != nil || !strings.Contains(s.PartialReason(), want) || s.Requests != 1 {
 				t.Errorf("got %+v, %v, want %q", s, err, want)
 			}
 		})
@@ -317,7 +323,7 @@ func TestOrdersThatDoNotArrive(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			obeys := func(_ context.Context, orders <-chan order, say func(message)) error {
 				say(message{Hello: &hello{protocol, 0}})
-				<-orders
+				say(message{Ack: &ack{(<-orders).Number}})
 				if o := <-orders; !o.Stop {
 					t.Errorf("got %+v", o)
 				}
@@ -327,8 +333,9 @@ func TestOrdersThatDoNotArrive(t *testing.T) {
 				say(message{Result: r})
 				return errors.New("exit status 130")
 			}
-			stubborn := func(ctx context.Context, _ <-chan order, say func(message)) error {
+			stubborn := func(ctx context.Context, orders <-chan order, say func(message)) error {
 				say(message{Hello: &hello{protocol, 1}})
+				say(message{Ack: &ack{(<-orders).Number}})
 				<-ctx.Done()
 				return errors.New("still running")
 			}
@@ -344,6 +351,44 @@ func TestOrdersThatDoNotArrive(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestOrdersAreRepeated has an order be lost a few times, and always.
+func TestOrdersAreRepeated(t *testing.T) {
+	t.Parallel()
+	for losses, want := range map[int]string{
+		0:   "",
+		3:   "",
+		10:  "", // the worker takes it late
+		100: "50 % of the requests are in no figure: worker 2 of 2: it never said that it got the order to start",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			given := 0
+			hard := func(ctx context.Context, orders <-chan order, say func(message)) error {
+				say(message{Hello: &hello{protocol, 1}})
+				for {
+					select {
+					case o := <-orders:
+						if given++; given <= losses {
+							continue // as if it had not come
+						}
+						if want := given; o.Number != want || o.Lead != 5*time.Second-time.Duration(given-1)*time.Second {
+							t.Errorf("after %d losses it got %+v", losses, o)
+						}
+						again := make(chan order, 1)
+						again <- o
+						return measures(1, []int64{2000})(ctx, again, say)
+					case <-ctx.Done():
+						return nil
+					}
+				}
+			}
+			s, err := stage(t.Context(), t, &troupe{scripts: []script{measures(0, []int64{1000}), hard}}, loadgen.Watch{})
+			if err != nil || s.PartialReason() != want {
+				t.Errorf("after %d losses: got %q, %v, want %q", losses, s.PartialReason(), err, want)
+			}
+		})
+	}
 }
 
 // TestLeftBehind tells what could not be removed, beside the figures.

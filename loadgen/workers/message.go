@@ -17,6 +17,7 @@ import (
 // message is a line that a worker writes. Exactly one of its fields is set.
 type message struct {
 	Hello  *hello  `json:"hello,omitempty"`
+	Ack    *ack    `json:"ack,omitempty"`
 	Second *second `json:"second,omitempty"`
 	Result *result `json:"result,omitempty"`
 }
@@ -25,6 +26,11 @@ type message struct {
 type hello struct {
 	Protocol int `json:"protocol"`
 	Index    int `json:"index"`
+}
+
+// ack says that a worker has its order to start.
+type ack struct {
+	Order int `json:"order"`
 }
 
 // second is what came back in a second.
@@ -90,6 +96,8 @@ type generator struct {
 
 // order is a line for a worker that said hello.
 type order struct {
+	Number int `json:"number"` // from 1; an order that is given again has another one
+
 	Start time.Time     `json:"start,omitzero"`            // when the workload begins
 	Lead  time.Duration `json:"leadNanoseconds,omitempty"` // how long before that the order was given
 	Stop  bool          `json:"stop,omitempty"`            // end, with what there is so far
@@ -179,7 +187,7 @@ func parse(line []byte) (message, bool) {
 		return message{}, false
 	}
 	set := 0
-	for _, is := range []bool{m.Hello != nil, m.Second != nil, m.Result != nil} {
+	for _, is := range []bool{m.Hello != nil, m.Ack != nil, m.Second != nil, m.Result != nil} {
 		if is {
 			set++
 		}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -108,7 +109,7 @@ func (all processes) Tell(_ context.Context, index int, order []byte) error {
 	p := all[index]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, err := p.input.Write(append(order, '\n'))
+	_, err := p.input.Write(append(slices.Clip(order), '\n'))
 	return err
 }
 

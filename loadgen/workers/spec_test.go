@@ -176,8 +176,8 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if start, err := without.start(t.Context()); !start.IsZero() || err != nil {
-		t.Errorf("without orders it starts at %s, %v", start, err)
+	if o, err := without.start(t.Context()); o != (order{}) || err != nil {
+		t.Errorf("without orders it got %+v, %v", o, err)
 	}
 }
 
@@ -221,8 +221,8 @@ func TestStart(t *testing.T) {
 				}()
 				got, err := Input{spec{Patience: time.Minute}, orders}.start(ctx)
 				cancel()
-				if test.want == "" && (err != nil || !got.Equal(start)) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
-					t.Errorf("got %s, %v, want %s, %s", got, err, start, test.want)
+				if test.want == "" && (err != nil || !got.Start.Equal(start)) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+					t.Errorf("got %+v, %v, want %s, %s", got, err, start, test.want)
 				}
 			})
 		})
@@ -337,6 +337,7 @@ func TestParse(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{
 		`{"hello":{"protocol":1,"index":0}}`: true,
+		`{"ack":{"order":1}}`:                true,
 		`{"second":{"number":0}}`:            true,
 		`{"result":{}}`:                      true,
 		`{}`:                                 false,

@@ -155,9 +155,12 @@ func Work(ctx context.Context, index int, in Input, out io.Writer) error {
 	}
 	lines := &lines{encoder: json.NewEncoder(out)}
 	lines.write(message{Hello: &hello{protocol, index}})
-	if w.Part.Start, err = in.start(ctx); err != nil {
+	begin, err := in.start(ctx)
+	if err != nil {
 		return errors.Join(err, lines.err)
 	}
+	lines.write(message{Ack: &ack{begin.Number}})
+	w.Part.Start = begin.Start
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	go in.obey(working, stop)
@@ -177,21 +180,21 @@ func Work(ctx context.Context, index int, in Input, out io.Writer) error {
 	return lines.err
 }
 
-// start waits for the order to start, and returns when that is to be.
-func (in Input) start(ctx context.Context) (time.Time, error) {
+// start waits for the order to start.
+func (in Input) start(ctx context.Context) (order, error) {
 	if in.orders == nil {
-		return time.Time{}, nil
+		return order{}, nil
 	}
 	select {
 	case o, ok := <-in.orders:
 		if !ok || o.Stop {
-			return time.Time{}, ErrStopped
+			return order{}, ErrStopped
 		}
-		return o.Start, o.punctual(time.Until(o.Start))
+		return o, o.punctual(time.Until(o.Start))
 	case <-time.After(in.spec.Patience + parting):
-		return time.Time{}, fmt.Errorf("nobody told it to start within %s: the coordinator is gone, or cannot reach it", in.spec.Patience+parting)
+		return order{}, fmt.Errorf("nobody told it to start within %s: the coordinator is gone, or cannot reach it", in.spec.Patience+parting)
 	case <-ctx.Done():
-		return time.Time{}, ErrStopped
+		return order{}, ErrStopped
 	}
 }
 

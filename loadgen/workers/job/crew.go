@@ -216,6 +216,11 @@ func (c *crew) Tell(ctx context.Context, index int, order []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.pods.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
-	return c.explain("annotate the pod "+name, err)
+	for {
+		_, err = c.pods.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+		// The API server may be away for a moment.
+		if err == nil || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || !c.wait(ctx) {
+			return c.explain("annotate the pod "+name, err)
+		}
+	}
 }

@@ -62,6 +62,14 @@ func (c *cluster) empty(t *testing.T) {
 func TestJob(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
+	// The API server is away for a moment now and then.
+	var asked atomic.Int32
+	c.refuse = func(r *http.Request) *apierrors.StatusError {
+		if strings.Contains(r.URL.Path, "/pods") && asked.Add(1)%3 == 0 {
+			return apierrors.NewInternalError(errors.New("no leader"))
+		}
+		return nil
+	}
 	// One pod's log breaks off twice, in the middle of a line.
 	c.container[1] = func(ctx context.Context, p *pod) int {
 		p.set(func() { p.broken = 2 })
@@ -204,7 +212,7 @@ func TestRefused(t *testing.T) {
 		"secrets":     {"POST", "/secrets", forbidden, "create the Secret crdconform-load-", false},
 		"starting":    {"PATCH", "/jobs/", forbidden, "start the Job in namespace load: ", false},
 		"pods":        {"GET", "/pods", forbidden, "look for pods in namespace load: ", false},
-		"annotations": {"PATCH", "/pods/", forbidden, "it could not be given an order: annotate the pod crdconform-load-", false},
+		"annotations": {"PATCH", "/pods/", forbidden, "it could not be told to start: annotate the pod crdconform-load-", false},
 		"deleting":    {"DELETE", "/jobs/", forbidden, "run kubectl delete job,secret -n load crdconform-load-", true},
 	} {
 		t.Run(name, func(t *testing.T) {

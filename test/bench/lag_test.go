@@ -1,0 +1,34 @@
+//go:build linux
+
+package bench
+
+import (
+	"fmt"
+	"testing"
+	"time"
+)
+
+// measureLag sends at half the rate of saturation, and says how much later than they were due requests were sent.
+func measureLag(b *testing.B, saturation float64) []claim {
+	b.Helper()
+	const rounds = 3
+	c := content{1, 1 << 10}
+	requests := c.requests(b)[:1]
+	server := start(b, cannedServer, requests[0])
+	defer server.stop(b)
+	a := attack{Requests: requests, Connections: connections, Rate: saturation / 2, Duration: 10 * time.Second}
+	server.read(b, &a.Endpoint)
+	var lags []float64
+	void := ""
+	for range rounds {
+		o := a.by(b, loadgenAttack)
+		if o.Void != "" {
+			void = "; loadgen calls a run void: " + o.Void
+		}
+		lags = append(lags, float64(o.Lag)/float64(time.Millisecond))
+	}
+	return []claim{{
+		what: "lag of the generator at half of saturation, p99", asked: 1, measured: median(lags), unit: "ms",
+		how: fmt.Sprintf("%s at %.0f/s, median of %d times %s%s", c, a.Rate, rounds, a.Duration, void),
+	}}
+}
