@@ -41,6 +41,7 @@ $(LINTER):
 .PHONY: bench
 bench: ## Measure what the project claims, and fail where a claim does not hold
 	$(GO) test -run '^$$' -bench Claims -benchtime 1x -timeout 30m -v ./cmd/crdconform
+	$(GO) test -run '^$$' -bench Load -benchtime 1x -timeout 60m -v ./test/bench
 
 .PHONY: fuzz
 fuzz: ## Fuzz everything that has a fuzz test, each for FUZZTIME (30s)
