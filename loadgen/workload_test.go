@@ -299,7 +299,7 @@ func TestJudgeEverySort(t *testing.T) {
 		good.ServeHTTP(w, r)
 	}))
 	w := workload()
-	w.Phases, w.JudgeEvery = Constant(500, time.Second), 10
+	w.Phases, w.Clients, w.Requests, w.Duration, w.JudgeEvery = nil, 4, 500, time.Minute, 10
 	w.Pairs = append(w.Pairs, corpus.Pair{From: "v1", To: "v1beta1"})
 	s, err := attack(t.Context(), client, w, Watch{})
 	if err != nil {
