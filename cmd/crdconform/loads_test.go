@@ -64,7 +64,7 @@ func TestCompare(t *testing.T) {
 		code int
 		want string
 	}{
-		"the same":      {base, []string{"--max-regress", "*=10%"}, exitConforms, "no difference proved"},
+		"the same":      {base, []string{"--max-regress", "p99=10%", "--max-regress", "objects/s=5%"}, exitConforms, "no difference proved, limit 10%"},
 		"slower":        {measured(t, 100, 30, 31, 32, 30, 31, 32), []string{"--max-regress", "p99=10%"}, exitViolates, "regressed, limit 10%"},
 		"no limit":      {measured(t, 100, 30, 31, 32, 30, 31, 32), nil, exitConforms, "slower"},
 		"too few":       {measured(t, 100, 30), []string{"--max-regress", "p99=10%"}, exitUnjudged, "too few repeats"},

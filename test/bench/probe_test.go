@@ -21,24 +21,31 @@ import (
 	"github.com/crdconform/crdconform/contract"
 )
 
-// measureOverhead is what a request takes beside the service of a server that does not stall, at the median. Neither loadgen
-// nor net/http's client has a part in it.
-func measureOverhead(b *testing.B, service time.Duration) time.Duration {
+// measureOverheads measures what requests take beside the service of a server that does not stall. Neither loadgen nor
+// net/http's client has a part in it.
+func measureOverheads(b *testing.B, service time.Duration) []time.Duration {
 	b.Helper()
 	request := stallRequest(b)
 	server := start(b, stallingServer, stalled{stalls{Service: service}, request})
 	a := attack{Requests: []contract.Request{request}, Connections: stallConnections, Rate: stallRate, Duration: 5 * time.Second}
 	server.read(b, &a.Endpoint)
-	o := a.by(b, probe)
+	generator := start(b, probe, a)
+	var overheads []time.Duration
+	generator.read(b, &overheads)
+	generator.stop(b)
 	_ = server.in.Close()
 	var log answers
 	server.read(b, &log)
 	server.stop(b)
-	return o.Times[0] - service
+	for i := range overheads {
+		overheads[i] -= service
+	}
+	return overheads
 }
 
 // probeServer is a program that sends at a rate, each request over the connection whose turn it is, and takes the time from
-// the first byte out to the last byte in. Its job is an attack, on a server that is fast enough for its connections.
+// the first byte out to the last byte in. Its job is an attack, on a server that is fast enough for its connections. It tells the
+// times.
 func probeServer(ctx context.Context, job *gob.Decoder, tell func(any) error) error {
 	var a attack
 	if err := job.Decode(&a); err != nil {
@@ -72,12 +79,7 @@ func probeServer(ctx context.Context, job *gob.Decoder, tell func(any) error) er
 	if err := errors.Join(failures...); err != nil {
 		return err
 	}
-	sorted := slices.Sorted(slices.Values(slices.Concat(times...)))
-	o := outcome{Began: began, Elapsed: time.Since(began), Requests: uint64(len(sorted))}
-	for _, p := range percentiles() {
-		o.Times = append(o.Times, at(sorted, p))
-	}
-	return tell(o)
+	return tell(slices.Concat(times...))
 }
 
 // ask sends a request again and again over one connection, and returns how long each took.

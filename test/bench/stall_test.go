@@ -42,15 +42,15 @@ func (s stalls) answered(came time.Duration) time.Duration {
 }
 
 // truth is how long each request has to wait for its answer from when it is due, shortest first: n requests become due at a
-// rate and are sent in that order, each as soon as one of some connections is free. Beside the server, each request takes up
-// its connection for the overhead of the network and of both ends.
-func (s stalls) truth(n int, rate float64, connections int, overhead time.Duration) []time.Duration {
+// rate and are sent in that order, each as soon as one of some connections is free. Beside the service, a request takes up its
+// connection for one of the overheads, which follow each other over and over.
+func (s stalls) truth(n int, rate float64, connections int, overheads []time.Duration) []time.Duration {
 	free := make([]time.Duration, connections)
 	times := make([]time.Duration, n)
 	for i := range times {
 		due := time.Duration(float64(i) / rate * float64(time.Second))
 		next := slices.Index(free, slices.Min(free))
-		free[next] = s.answered(max(due, free[next])) + overhead
+		free[next] = s.answered(max(due, free[next])) + overheads[i%len(overheads)]
 		times[i] = free[next] - due
 	}
 	slices.Sort(times)
@@ -136,8 +136,8 @@ func measureStalls(b *testing.B, others []tool) []claim {
 	b.Helper()
 	a := attack{Requests: []contract.Request{stallRequest(b)}, Connections: stallConnections, Rate: stallRate, Duration: stallTime}
 	s := stalling()
-	overhead := measureOverhead(b, s.Service)
-	computed := s.truth(int(a.Rate*a.Duration.Seconds()), a.Rate, a.Connections, overhead)
+	overheads := measureOverheads(b, s.Service)
+	computed := s.truth(int(a.Rate*a.Duration.Seconds()), a.Rate, a.Connections, overheads)
 	own, log := underStalls(b, func(a attack) outcome { return a.by(b, loadgenAttack) }, a)
 	var logged []time.Duration
 	for n, answered := range log {
@@ -169,7 +169,7 @@ func measureStalls(b *testing.B, others []tool) []claim {
 			how = append(how, t.name+" "+rounded(seen[t.name][i]))
 		}
 		if i == 0 {
-			how = append(how, fmt.Sprintf("%.0f/s for %s over %d connections, %s of service, %s of overhead", a.Rate, a.Duration, a.Connections, s.Service, rounded(overhead)))
+			how = append(how, fmt.Sprintf("%.0f/s for %s over %d connections, %s of service, %s of overhead", a.Rate, a.Duration, a.Connections, s.Service, rounded(at(slices.Sorted(slices.Values(overheads)), 50))))
 		}
 		if own.Void != "" {
 			how = append(how, "loadgen calls the run void: "+own.Void)
@@ -198,31 +198,33 @@ func underStalls(b *testing.B, by func(attack) outcome, a attack) (outcome, answ
 // TestTruth holds the computed response times to what follows from simple cases by hand.
 func TestTruth(t *testing.T) {
 	const ms = time.Millisecond
+	none := []time.Duration{0}
 	for name, c := range map[string]struct {
 		stalls      stalls
 		n           int
 		rate        float64
 		connections int
-		overhead    time.Duration
+		overheads   []time.Duration
 		want        []time.Duration // shortest first
 	}{
-		"idle":       {stalls{Service: 5 * ms}, 3, 100, 1, ms, []time.Duration{6 * ms, 6 * ms, 6 * ms}},
-		"overloaded": {stalls{Service: 15 * ms}, 4, 100, 1, 0, []time.Duration{15 * ms, 20 * ms, 25 * ms, 30 * ms}},
-		"shared":     {stalls{Service: 15 * ms}, 4, 100, 2, 0, []time.Duration{15 * ms, 15 * ms, 15 * ms, 15 * ms}},
+		"idle":       {stalls{Service: 5 * ms}, 3, 100, 1, []time.Duration{ms}, []time.Duration{6 * ms, 6 * ms, 6 * ms}},
+		"uneven":     {stalls{Service: 9 * ms}, 4, 100, 1, []time.Duration{0, 3 * ms}, []time.Duration{9 * ms, 11 * ms, 12 * ms, 13 * ms}},
+		"overloaded": {stalls{Service: 15 * ms}, 4, 100, 1, none, []time.Duration{15 * ms, 20 * ms, 25 * ms, 30 * ms}},
+		"shared":     {stalls{Service: 15 * ms}, 4, 100, 2, none, []time.Duration{15 * ms, 15 * ms, 15 * ms, 15 * ms}},
 		// Due at 0, 10, ... 50 ms; the stall is from 15 to 45 ms. What came at 10 ms is caught in it, the next three wait for
 		// connections, of which there are two, and the last finds one.
 		"stall": {
 			stalls{Service: 8 * ms, First: 15 * ms, Every: time.Second, Length: 30 * ms},
-			6, 100, 2, 0,
+			6, 100, 2, none,
 			[]time.Duration{8 * ms, 11 * ms, 13 * ms, 23 * ms, 25 * ms, 35 * ms},
 		},
 		"stalls": { // from 10 to 20 ms and from 40 to 50 ms; requests every 20 ms
 			stalls{Service: 5 * ms, First: 10 * ms, Every: 30 * ms, Length: 10 * ms},
-			3, 50, 1, 0,
+			3, 50, 1, none,
 			[]time.Duration{5 * ms, 5 * ms, 10 * ms},
 		},
 	} {
-		if got := c.stalls.truth(c.n, c.rate, c.connections, c.overhead); !slices.Equal(got, c.want) {
+		if got := c.stalls.truth(c.n, c.rate, c.connections, c.overheads); !slices.Equal(got, c.want) {
 			t.Errorf("%s: response times %v, want %v", name, got, c.want)
 		}
 	}
