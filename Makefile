@@ -23,7 +23,7 @@ run: build ## Check the embedded API server and load the reference webhook; repo
 .PHONY: test
 test: ## Run the project's own tests, with the race detector where there is a C compiler
 	@$(if $(RACE),,echo "the tests run without the race detector (it wants a C compiler)")
-	$(GO) test $(RACE) -shuffle=on -timeout 20m ./...
+	$(GO) test $(RACE) -shuffle=on -timeout 30m ./...
 
 .PHONY: build
 build: ## Build bin/crdconform

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -74,6 +75,7 @@ func work(index, other, otherwise string) int {
 type fleet struct {
 	Processes
 	started processes
+	kill    <-chan struct{} // when it is closed, the second process is killed; may be nil
 }
 
 func newFleet(t *testing.T, other int, otherwise string) *fleet {
@@ -99,6 +101,13 @@ func newFleet(t *testing.T, other int, otherwise string) *fleet {
 func (f *fleet) Start(ctx context.Context, task Task) (Crew, error) {
 	crew, err := f.Processes.Start(ctx, task)
 	f.started, _ = crew.(processes)
+	if f.kill != nil && len(f.started) > 1 {
+		second := f.started[1].command.Process
+		go func() {
+			<-f.kill
+			second.Kill()
+		}()
+	}
 	return crew, err
 }
 
@@ -138,7 +147,7 @@ func serve(t *testing.T, handler http.Handler) (*seen, wire.Endpoint) {
 			t.Error(err)
 		}
 	})
-	return s, wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: 5 * time.Second}
+	return s, wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: time.Minute}
 }
 
 // load is one of 100 requests a second for so long, by three workers.
@@ -150,6 +159,12 @@ func load(t *testing.T, e wire.Endpoint, duration time.Duration) Load {
 		t.Fatal(err)
 	}
 	return Load{Endpoint: e, Requests: requests, Workload: w, Workers: 3}
+}
+
+// figures are those of a summary, without evidence that nobody could read.
+func figures(s loadgen.Summary) loadgen.Summary {
+	s.Findings = nil
+	return s
 }
 
 // requests is how many different ones a webhook saw.
@@ -187,7 +202,7 @@ func TestProcesses(t *testing.T) {
 	s.once(t, 250)
 	if summary.Partial || summary.PartialReason() != "" || summary.Requests != 250 || summary.Objects != 500 || summary.Errors[loadgen.Contract] != 250 ||
 		summary.Judged != 250 || summary.Protocol != "HTTP/1.1" || summary.BytesIn == 0 || summary.BytesOut == 0 || summary.Generator.Processor == 0 {
-		t.Errorf("got %+v", summary)
+		t.Errorf("got %+v", figures(summary))
 	}
 	if summary.Response.TotalCount() != 250 || summary.Service.TotalCount() != 250 || summary.Lag.TotalCount() != 250 || summary.Workload.Part != (loadgen.Part{}) {
 		t.Errorf("%d, %d and %d times of %+v", summary.Response.TotalCount(), summary.Service.TotalCount(), summary.Lag.TotalCount(), summary.Workload)
@@ -229,24 +244,25 @@ func TestClients(t *testing.T) {
 	}
 	s.once(t, 51)
 	if summary.Requests != 51 || summary.Good != 51 || summary.Partial || len(f.started) != 2 {
-		t.Errorf("%d workers sent %+v", len(f.started), summary)
+		t.Errorf("%d workers sent %+v", len(f.started), figures(summary))
 	}
 }
 
 // TestLost loses a worker in the middle. The figures are those of the others, and say whose are missing.
 func TestLost(t *testing.T) {
 	t.Parallel()
-	s, endpoint := serve(t, webhook.Handler())
-	l := load(t, endpoint, 5*time.Second)
+	// The second of three has more to send than this.
+	var asked atomic.Int32
+	enough := make(chan struct{})
+	s, endpoint := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 30 {
+			close(enough)
+		}
+		webhook.Handler().ServeHTTP(w, r)
+	}))
 	f := newFleet(t, -1, "")
-	var once sync.Once
-	summary, err := Run(t.Context(), f, l, loadgen.Watch{Second: func(loadgen.Snapshot) {
-		once.Do(func() {
-			if err := f.started[1].command.Process.Kill(); err != nil {
-				t.Error(err)
-			}
-		})
-	}})
+	f.kill = enough
+	summary, err := Run(t.Context(), f, load(t, endpoint, 5*time.Second), loadgen.Watch{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,9 +272,9 @@ func TestLost(t *testing.T) {
 	}
 	const others = 2 * 500 / 3 // the first worker has one more
 	if summary.Requests != others || summary.Good != others || summary.Response.TotalCount() != others || summary.Unanswered != 0 {
-		t.Errorf("got %+v", summary)
+		t.Errorf("got %+v", figures(summary))
 	}
-	if got := s.requests(); got < others || got >= 500 {
+	if got := s.requests(); got < others {
 		t.Errorf("the webhook got %d requests", got)
 	}
 }
@@ -304,7 +320,7 @@ func TestInterrupted(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !summary.Partial || summary.PartialReason() != "" || summary.Requests == 0 || summary.Requests != summary.Good || len(summary.Seconds) == 0 {
-			t.Errorf("got %+v", summary)
+			t.Errorf("got %+v", figures(summary))
 		}
 		if got := uint64(s.requests()); got < summary.Requests || got > summary.Requests+summary.Unanswered {
 			t.Errorf("the webhook got %d requests, and %d were answered, %d not", got, summary.Requests, summary.Unanswered)
@@ -319,7 +335,7 @@ func TestInterrupted(t *testing.T) {
 			f := newFleet(t, 1, otherwise)
 			summary, err := Run(ctx, following{f, cancel}, load(t, endpoint, time.Hour), loadgen.Watch{})
 			if err != nil || !summary.Partial || summary.Requests+summary.Unanswered != 0 || summary.Response.TotalCount() != 0 {
-				t.Errorf("got %+v, %v", summary, err)
+				t.Errorf("got %+v, %v", figures(summary), err)
 			}
 			s.once(t, 0)
 		})
@@ -331,7 +347,7 @@ func TestInterrupted(t *testing.T) {
 		cancel()
 		summary, err := Run(ctx, newFleet(t, -1, ""), load(t, endpoint, time.Hour), loadgen.Watch{})
 		if err != nil || !summary.Partial || summary.Requests+summary.Unanswered != 0 {
-			t.Errorf("got %+v, %v", summary, err)
+			t.Errorf("got %+v, %v", figures(summary), err)
 		}
 		s.once(t, 0)
 	})
@@ -397,7 +413,7 @@ func TestNoWorkers(t *testing.T) {
 				}
 			}
 			if summary.Response != nil || summary.Requests != 0 {
-				t.Errorf("it has figures all the same: %+v", summary)
+				t.Errorf("it has figures all the same: %+v", figures(summary))
 			}
 		})
 	}

@@ -46,7 +46,7 @@ func load(t *testing.T, duration time.Duration) workers.Load {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return workers.Load{Endpoint: wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: 5 * time.Second}, Requests: requests, Workload: w, Workers: 2}
+	return workers.Load{Endpoint: wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: time.Minute}, Requests: requests, Workload: w, Workers: 2}
 }
 
 // empty fails when something is left in a cluster that the fleet made.
