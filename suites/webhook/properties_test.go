@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/fixtures/webhook"
@@ -44,7 +46,14 @@ func TestWebhooksThatBreakDown(t *testing.T) {
 	}{
 		"over text that is not ASCII": {unless(func(r contract.Request) bool {
 			return slices.ContainsFunc(r.Objects, func(object json.RawMessage) bool {
-				return bytes.ContainsFunc(object, func(c rune) bool { return c > 0x7f })
+				var free map[string]any
+				if json.Unmarshal(object, &free) != nil {
+					return false
+				}
+				for _, patterned := range []string{"hostPort", "host", "port"} {
+					delete(free, patterned) // what a pattern makes is not plain in any object
+				}
+				return bytes.ContainsFunc(corpus.JSON(&unstructured.Unstructured{Object: free})[0], func(c rune) bool { return c > 0x7f })
 			})
 		}, true), requirement.WebhookConversionStrings},
 		"over false": {unless(func(r contract.Request) bool {
