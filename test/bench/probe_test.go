@@ -91,8 +91,9 @@ func ask(ctx context.Context, address string, config *tls.Config, request []byte
 	defer connection.Close()
 	reader := bufio.NewReader(connection)
 	var times []time.Duration
+	var exact timers
 	for end := due.Add(duration); due.Before(end); due = due.Add(each) {
-		pause(time.Until(due))
+		exact.wait(time.Until(due))
 		sent := time.Now()
 		if _, err := connection.Write(request); err != nil {
 			return nil, err

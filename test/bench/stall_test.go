@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/crdconform/crdconform/contract"
 )
 
@@ -104,10 +102,11 @@ func serveStalling(ctx context.Context, job *gob.Decoder, tell func(any) error) 
 	var began time.Time
 	var mu sync.Mutex
 	log := answers{}
+	var exact timers
 	server.waiting = func(uid []byte) func() {
 		came := time.Now()
 		first.Do(func() { began = came })
-		pause(time.Until(began.Add(s.answered(came.Sub(began)))))
+		exact.wait(time.Until(began.Add(s.answered(came.Sub(began)))))
 		return func() {
 			now := time.Now().UnixNano()
 			mu.Lock()
@@ -123,12 +122,6 @@ func serveStalling(ctx context.Context, job *gob.Decoder, tell func(any) error) 
 	mu.Lock()
 	defer mu.Unlock()
 	return tell(log)
-}
-
-// pause waits in the kernel. The timers of Go's runtime wait for whole milliseconds.
-func pause(d time.Duration) {
-	for left := unix.NsecToTimespec(max(d, 0).Nanoseconds()); unix.Nanosleep(&left, &left) == unix.EINTR; {
-	}
 }
 
 // measureStalls compares the response times that generators report of a server that stalls with the true ones.
