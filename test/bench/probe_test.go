@@ -21,26 +21,26 @@ import (
 	"github.com/crdconform/crdconform/contract"
 )
 
-// measureOverheads measures what requests take beside the service of a server that does not stall. Neither loadgen nor
-// net/http's client has a part in it.
-func measureOverheads(b *testing.B, service time.Duration) []time.Duration {
+// measureOverheads measures what requests take beside the service of a server that does not stall, at a rate or, if that is 0,
+// when each is sent as soon as the one before was answered. Neither loadgen nor net/http's client has a part in it.
+func measureOverheads(b *testing.B, service time.Duration, rate float64) []time.Duration {
 	b.Helper()
 	request := stallRequest(b)
 	server := start(b, stallingServer, stalled{stalls{Service: service}, request})
-	a := attack{Requests: []contract.Request{request}, Connections: stallConnections, Rate: stallRate, Duration: 5 * time.Second}
+	a := attack{Requests: []contract.Request{request}, Connections: stallConnections, Rate: rate, Duration: 5 * time.Second}
 	server.read(b, &a.Endpoint)
 	generator := start(b, probe, a)
-	var overheads []time.Duration
-	generator.read(b, &overheads)
+	var times []time.Duration
+	generator.read(b, &times)
 	generator.stop(b)
 	_ = server.in.Close()
 	var log answers
 	server.read(b, &log)
 	server.stop(b)
-	for i := range overheads {
-		overheads[i] -= service
+	for i := range times {
+		times[i] -= service
 	}
-	return overheads
+	return times
 }
 
 // probeServer is a program that sends at a rate, each request over the connection whose turn it is, and takes the time from
@@ -64,7 +64,10 @@ func probeServer(ctx context.Context, job *gob.Decoder, tell func(any) error) er
 		return errors.New("no certificate to verify the server by")
 	}
 	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", target.Path, target.Host, len(body), body)
-	each := time.Duration(float64(a.Connections) / a.Rate * float64(time.Second))
+	each := time.Duration(0)
+	if a.Rate > 0 {
+		each = time.Duration(float64(a.Connections) / a.Rate * float64(time.Second))
+	}
 	times := make([][]time.Duration, a.Connections)
 	failures := make([]error, a.Connections)
 	var group sync.WaitGroup
@@ -82,7 +85,8 @@ func probeServer(ctx context.Context, job *gob.Decoder, tell func(any) error) er
 	return tell(slices.Concat(times...))
 }
 
-// ask sends a request again and again over one connection, and returns how long each took.
+// ask sends a request again and again over one connection, and returns how long each took. When no time is given for each, it
+// asks as soon as it is answered.
 func ask(ctx context.Context, address string, config *tls.Config, request []byte, due time.Time, each, duration time.Duration) ([]time.Duration, error) {
 	connection, err := (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", address)
 	if err != nil {
@@ -93,6 +97,9 @@ func ask(ctx context.Context, address string, config *tls.Config, request []byte
 	var times []time.Duration
 	var exact timers
 	for end := due.Add(duration); due.Before(end); due = due.Add(each) {
+		if each == 0 {
+			due = time.Now()
+		}
 		exact.wait(time.Until(due))
 		sent := time.Now()
 		if _, err := connection.Write(request); err != nil {

@@ -41,18 +41,36 @@ func (s stalls) answered(came time.Duration) time.Duration {
 
 // truth is how long each request has to wait for its answer from when it is due, shortest first: n requests become due at a
 // rate and are sent in that order, each as soon as one of some connections is free. Beside the service, a request takes up its
-// connection for one of the overheads, which follow each other over and over.
-func (s stalls) truth(n int, rate float64, connections int, overheads []time.Duration) []time.Duration {
+// connection for one of the overheads.
+func (s stalls) truth(n int, rate float64, connections int, o overheads) []time.Duration {
 	free := make([]time.Duration, connections)
 	times := make([]time.Duration, n)
 	for i := range times {
 		due := time.Duration(float64(i) / rate * float64(time.Second))
 		next := slices.Index(free, slices.Min(free))
-		free[next] = s.answered(max(due, free[next])) + overheads[i%len(overheads)]
-		times[i] = free[next] - due
+		times[i] = s.answered(max(due, free[next])) + o.next(i, free[next] > due) - due
+		free[next] = due + times[i]
 	}
 	slices.Sort(times)
 	return times
+}
+
+// overheads are what requests take beside the service: the network, and the work of both ends. What becomes due is sent evenly,
+// but what has waited is sent and answered all at once, so that requests wait for processors.
+type overheads struct{ even, busy []time.Duration }
+
+// String tells the medians.
+func (o overheads) String() string {
+	median := func(times []time.Duration) string { return rounded(at(slices.Sorted(slices.Values(times)), 50)) }
+	return fmt.Sprintf("of %s, and of %s after a stall", median(o.even), median(o.busy))
+}
+
+// next is that of the n-th request: they follow each other over and over.
+func (o overheads) next(n int, waited bool) time.Duration {
+	if waited {
+		return o.busy[n%len(o.busy)]
+	}
+	return o.even[n%len(o.even)]
 }
 
 // at is what a share of sorted times does not exceed.
@@ -129,8 +147,8 @@ func measureStalls(b *testing.B, others []tool) []claim {
 	b.Helper()
 	a := attack{Requests: []contract.Request{stallRequest(b)}, Connections: stallConnections, Rate: stallRate, Duration: stallTime}
 	s := stalling()
-	overheads := measureOverheads(b, s.Service)
-	computed := s.truth(int(a.Rate*a.Duration.Seconds()), a.Rate, a.Connections, overheads)
+	beside := overheads{even: measureOverheads(b, s.Service, stallRate), busy: measureOverheads(b, s.Service, 0)}
+	computed := s.truth(int(a.Rate*a.Duration.Seconds()), a.Rate, a.Connections, beside)
 	own, log := underStalls(b, func(a attack) outcome { return a.by(b, loadgenAttack) }, a)
 	var logged []time.Duration
 	for n, answered := range log {
@@ -162,7 +180,7 @@ func measureStalls(b *testing.B, others []tool) []claim {
 			how = append(how, t.name+" "+rounded(seen[t.name][i]))
 		}
 		if i == 0 {
-			how = append(how, fmt.Sprintf("%.0f/s for %s over %d connections, %s of service, %s of overhead", a.Rate, a.Duration, a.Connections, s.Service, rounded(at(slices.Sorted(slices.Values(overheads)), 50))))
+			how = append(how, fmt.Sprintf("%.0f/s for %s over %d connections, %s of service, overheads %s", a.Rate, a.Duration, a.Connections, s.Service, beside))
 		}
 		if own.Void != "" {
 			how = append(how, "loadgen calls the run void: "+own.Void)
@@ -191,29 +209,29 @@ func underStalls(b *testing.B, by func(attack) outcome, a attack) (outcome, answ
 // TestTruth holds the computed response times to what follows from simple cases by hand.
 func TestTruth(t *testing.T) {
 	const ms = time.Millisecond
-	none := []time.Duration{0}
+	same := func(d time.Duration) overheads { return overheads{[]time.Duration{d}, []time.Duration{d}} }
 	for name, c := range map[string]struct {
 		stalls      stalls
 		n           int
 		rate        float64
 		connections int
-		overheads   []time.Duration
+		overheads   overheads
 		want        []time.Duration // shortest first
 	}{
-		"idle":       {stalls{Service: 5 * ms}, 3, 100, 1, []time.Duration{ms}, []time.Duration{6 * ms, 6 * ms, 6 * ms}},
-		"uneven":     {stalls{Service: 9 * ms}, 4, 100, 1, []time.Duration{0, 3 * ms}, []time.Duration{9 * ms, 11 * ms, 12 * ms, 13 * ms}},
-		"overloaded": {stalls{Service: 15 * ms}, 4, 100, 1, none, []time.Duration{15 * ms, 20 * ms, 25 * ms, 30 * ms}},
-		"shared":     {stalls{Service: 15 * ms}, 4, 100, 2, none, []time.Duration{15 * ms, 15 * ms, 15 * ms, 15 * ms}},
+		"idle":       {stalls{Service: 5 * ms}, 3, 100, 1, same(ms), []time.Duration{6 * ms, 6 * ms, 6 * ms}},
+		"uneven":     {stalls{Service: 10 * ms}, 4, 100, 1, overheads{[]time.Duration{ms}, []time.Duration{0, 3 * ms}}, []time.Duration{11 * ms, 14 * ms, 14 * ms, 17 * ms}},
+		"overloaded": {stalls{Service: 15 * ms}, 4, 100, 1, same(0), []time.Duration{15 * ms, 20 * ms, 25 * ms, 30 * ms}},
+		"shared":     {stalls{Service: 15 * ms}, 4, 100, 2, same(0), []time.Duration{15 * ms, 15 * ms, 15 * ms, 15 * ms}},
 		// Due at 0, 10, ... 50 ms; the stall is from 15 to 45 ms. What came at 10 ms is caught in it, the next three wait for
 		// connections, of which there are two, and the last finds one.
 		"stall": {
 			stalls{Service: 8 * ms, First: 15 * ms, Every: time.Second, Length: 30 * ms},
-			6, 100, 2, none,
+			6, 100, 2, same(0),
 			[]time.Duration{8 * ms, 11 * ms, 13 * ms, 23 * ms, 25 * ms, 35 * ms},
 		},
 		"stalls": { // from 10 to 20 ms and from 40 to 50 ms; requests every 20 ms
 			stalls{Service: 5 * ms, First: 10 * ms, Every: 30 * ms, Length: 10 * ms},
-			3, 50, 1, none,
+			3, 50, 1, same(0),
 			[]time.Duration{5 * ms, 5 * ms, 10 * ms},
 		},
 	} {
