@@ -4,6 +4,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 
 	"k8s.io/client-go/rest"
@@ -21,17 +22,22 @@ type Cluster interface {
 	// counted, and reads may succeed although the conversion fails.
 	WatchCache() bool
 
-	// Listen opens a listener that the API server can reach, and returns it with the host by which it can.
+	// Listen opens a listener that the API server can reach, and returns it with the host by which it can. The error is an
+	// ErrNotReached when the API server can reach nothing on this machine.
 	Listen(ctx context.Context) (net.Listener, string, error)
 
 	// Stop takes the cluster down and leaves nothing behind. It may be called more than once.
 	Stop(ctx context.Context) error
 }
 
+// RunLabel is the label of whatever a run creates in a cluster that outlives it. Its value is the ID of the run.
+const RunLabel = "crdconform.dev/run"
+
 // Services is a cluster in which a service reference can be pointed to a listener of the run.
 type Services interface {
-	// Route makes calls to a service go to an address, <host>:<port>. An empty address takes the route away.
-	Route(namespace, name string, port int32, address string)
+	// Route makes calls to a service go to an address, <host>:<port>, and returns when they do. An empty address takes the
+	// route away.
+	Route(ctx context.Context, namespace, name string, port int32, address string) error
 }
 
 // Storage is a cluster whose storage can be looked into.
@@ -47,8 +53,25 @@ type Storage interface {
 	Overwrite(ctx context.Context, key Key, data []byte) error
 }
 
+// Images is a cluster whose pods can run images that are in no registry.
+type Images interface {
+	// LoadImage makes an image known to the nodes, from an archive as `docker save` writes it.
+	LoadImage(ctx context.Context, archive io.Reader) error
+}
+
+// Witness is a cluster that can tell what went on in it.
+type Witness interface {
+	// Artifacts writes logs and whatever else explains a failure into a directory that exists. What could not be had is in
+	// the error; the rest is written all the same. Nothing that it writes is secret.
+	Artifacts(ctx context.Context, dir string) error
+}
+
 // ErrNotStored says that there is nothing in storage under a key.
 var ErrNotStored = errors.New("not in storage")
+
+// ErrNotReached says that the API server cannot reach this machine, so that no webhook can run here. What wraps it says why,
+// and what to do.
+var ErrNotReached = errors.New("the API server cannot reach this machine")
 
 // Key is where an object is stored. The namespace is empty for objects outside of namespaces.
 type Key struct{ Group, Resource, Namespace, Name string }

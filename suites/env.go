@@ -46,6 +46,10 @@ type Options struct {
 	// Domain ends the API groups of the definitions that are installed: example.com if empty.
 	Domain string
 
+	// Run is the ID of the run, which definitions get as a label so that they can be found when the run was killed: none if
+	// empty.
+	Run string
+
 	// Effect is how long the effect of a request may take to show: 30 s if 0.
 	Effect time.Duration
 }
@@ -81,6 +85,7 @@ type Env struct {
 	seed        int64
 	selects     func(requirement.ID) bool
 	domain      string
+	run         string
 	effect      time.Duration
 	http        *http.Client
 	minor       requirement.Minor
@@ -121,6 +126,7 @@ func newEnv(options Options) *Env {
 		seed:    options.Seed,
 		selects: options.Select,
 		domain:  cmp.Or(options.Domain, "example.com"),
+		run:     options.Run,
 		effect:  cmp.Or(options.Effect, 30*time.Second),
 	}
 	if e.selects == nil {

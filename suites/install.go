@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/fixtures"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -42,9 +43,9 @@ type installer struct {
 	removals  sync.WaitGroup
 	installed map[string]bool // names of definitions to remove
 
-	wantsOwn bool     // a spec was declared that needs the subject's own definition
-	own      *pending // the subject's own definition, see Env.Own; nil until it is wanted
-	unroute  func()   // takes the route to the webhook under test away; nil when there is none
+	wantsOwn bool                        // a spec was declared that needs the subject's own definition
+	own      *pending                    // the subject's own definition, see Env.Own; nil until it is wanted
+	unroute  func(context.Context) error // takes the route to the webhook under test away; nil when there is none
 }
 
 // pending is a definition that is being installed for a spec.
@@ -172,6 +173,9 @@ func (i *installer) add(ctx context.Context, group string, s Setup, options ...f
 }
 
 func (i *installer) create(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
+	if run := i.env.run; run != "" {
+		metav1.SetMetaDataLabel(&definition.ObjectMeta, cluster.RunLabel, run)
+	}
 	_, err := i.env.CRDs.Create(ctx, definition, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("%w; it is not this run's, so it is left alone: delete it, or use another cluster", err)
@@ -275,7 +279,7 @@ func (i *installer) close(ctx context.Context) error {
 		errs = append(errs, i.delete(ctx, name))
 	}
 	if i.unroute != nil {
-		i.unroute()
+		errs = append(errs, i.unroute(ctx))
 	}
 	return errors.Join(errs...)
 }

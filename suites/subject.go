@@ -138,8 +138,13 @@ func (i *installer) installOwn(ctx context.Context) (*Resource, error) {
 	config, route, _ := i.env.reference()
 	hook.ClientConfig = config
 	if route != nil {
-		i.env.Services().Route(route.namespace, route.name, route.port, route.address)
-		i.unroute = func() { i.env.Services().Route(route.namespace, route.name, route.port, "") }
+		services := i.env.Services()
+		if err := services.Route(ctx, route.namespace, route.name, route.port, route.address); err != nil {
+			return nil, err
+		}
+		i.unroute = func(ctx context.Context) error {
+			return services.Route(ctx, route.namespace, route.name, route.port, "")
+		}
 	}
 	r := i.resourceOf(definition)
 	put := i.create

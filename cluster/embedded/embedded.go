@@ -22,6 +22,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/pki"
+	"github.com/crdconform/crdconform/cluster/storage"
 )
 
 const (
@@ -40,6 +41,8 @@ type Options struct {
 
 // Cluster is a running API server. It can be stopped once; until then it can be restarted or killed and brought back.
 type Cluster struct {
+	*storage.Etcd
+
 	options   Options
 	dir       string
 	sockets   string // where etcd's sockets are
@@ -68,6 +71,7 @@ var (
 // Start brings an API server up and returns when it is ready. When it fails, nothing is left behind.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
 	c := &Cluster{options: options, dir: options.Dir, services: newServices(), stopped: make(chan struct{})}
+	c.Etcd = storage.New(c.client)
 	if err := c.prepare(); err != nil {
 		return nil, errors.Join(fmt.Errorf("embedded API server: %w", err), c.removeDirs())
 	}
@@ -263,7 +267,8 @@ func (c *Cluster) Listen(ctx context.Context) (net.Listener, string, error) {
 	return listener, "127.0.0.1", err
 }
 
-// Route makes calls to a service go to an address.
-func (c *Cluster) Route(namespace, name string, port int32, address string) {
+// Route makes calls to a service go to an address. It always succeeds.
+func (c *Cluster) Route(_ context.Context, namespace, name string, port int32, address string) error {
 	c.services.route(namespace, name, port, address)
+	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"os"
-	"path"
 	"path/filepath"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -14,12 +13,8 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
 
-	"github.com/crdconform/crdconform/cluster"
 	_ "github.com/crdconform/crdconform/cluster/embedded/quiet" // for its effect on the API server's etcd client
 )
-
-// prefix is where the API server keeps everything, as kube-apiserver does.
-const prefix = "/registry"
 
 type etcd struct {
 	server   *embed.Etcd
@@ -97,64 +92,12 @@ func (e *etcd) stop(gently bool) error {
 	return err
 }
 
-// path returns where an object is in etcd. The API server keeps definitions beside custom resources.
-func storagePath(k cluster.Key) string {
-	return path.Join(prefix, k.Group, k.Resource, k.Namespace, k.Name)
-}
-
-func (c *Cluster) store() (*clientv3.Client, error) {
+// client returns the client of etcd while the API server is up.
+func (c *Cluster) client() (*clientv3.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.etcd == nil {
 		return nil, errors.New("storage: the API server is down")
 	}
 	return c.etcd.client, nil
-}
-
-// Stored returns what etcd has for an object.
-func (c *Cluster) Stored(ctx context.Context, key cluster.Key) (cluster.Stored, error) {
-	client, err := c.store()
-	if err != nil {
-		return cluster.Stored{}, err
-	}
-	response, err := client.Get(ctx, storagePath(key))
-	if err != nil {
-		return cluster.Stored{}, fmt.Errorf("storage: %w", err)
-	}
-	if len(response.Kvs) == 0 {
-		return cluster.Stored{}, fmt.Errorf("%s: %w", storagePath(key), cluster.ErrNotStored)
-	}
-	return cluster.Stored{Data: response.Kvs[0].Value, Revision: response.Kvs[0].ModRevision}, nil
-}
-
-// StoredAll returns what etcd has for all objects of a resource.
-func (c *Cluster) StoredAll(ctx context.Context, group, resource string) ([]cluster.Stored, error) {
-	client, err := c.store()
-	if err != nil {
-		return nil, err
-	}
-	response, err := client.Get(ctx, storagePath(cluster.Key{Group: group, Resource: resource})+"/", clientv3.WithPrefix())
-	if err != nil {
-		return nil, fmt.Errorf("storage: %w", err)
-	}
-	all := make([]cluster.Stored, 0, len(response.Kvs))
-	for _, kv := range response.Kvs {
-		all = append(all, cluster.Stored{Data: kv.Value, Revision: kv.ModRevision})
-	}
-	return all, nil
-}
-
-// Overwrite puts something else in etcd for an object that is there.
-func (c *Cluster) Overwrite(ctx context.Context, key cluster.Key, data []byte) error {
-	client, err := c.store()
-	if err != nil {
-		return err
-	}
-	if _, err := c.Stored(ctx, key); err != nil {
-		return err
-	}
-	if _, err := client.Put(ctx, storagePath(key), string(data)); err != nil {
-		return fmt.Errorf("storage: %w", err)
-	}
-	return nil
 }

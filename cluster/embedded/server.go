@@ -30,6 +30,7 @@ import (
 	"k8s.io/apiserver/pkg/util/webhook"
 
 	"github.com/crdconform/crdconform/cluster/pki"
+	"github.com/crdconform/crdconform/cluster/storage"
 )
 
 type serverConfig struct {
@@ -109,7 +110,7 @@ func genericConfig(config serverConfig) (*genericapiserver.RecommendedConfig, *g
 	}
 	generic.Authorization.Authorizer = authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup)
 
-	backend := storagebackend.NewDefaultConfig(prefix, apiserver.Codecs.LegacyCodec(apiextensionsv1beta1.SchemeGroupVersion, apiextensionsv1.SchemeGroupVersion))
+	backend := storagebackend.NewDefaultConfig(storage.Prefix, apiserver.Codecs.LegacyCodec(apiextensionsv1beta1.SchemeGroupVersion, apiextensionsv1.SchemeGroupVersion))
 	backend.Transport.ServerList = []string{config.etcd}
 	etcdOptions := genericoptions.NewEtcdOptions(backend)
 	etcdOptions.EnableWatchCache = config.watchCache

@@ -135,8 +135,11 @@ func throughService(ctx SpecContext, env *suites.Env, crd *suites.Resource, chan
 	if reference.Port != nil {
 		port = *reference.Port
 	}
-	env.Services().Route(reference.Namespace, reference.Name, port, crd.Webhook.Address())
-	DeferCleanup(func() { env.Services().Route(reference.Namespace, reference.Name, port, "") })
+	services := env.Services()
+	env.Require(services.Route(ctx, reference.Namespace, reference.Name, port, crd.Webhook.Address()), "routing the service")
+	DeferCleanup(func(ctx SpecContext) {
+		env.Require(services.Route(ctx, reference.Namespace, reference.Name, port, ""), "taking the route of the service away")
+	})
 	path := "/"
 	if reference.Path != nil {
 		path = *reference.Path

@@ -1,6 +1,7 @@
 package resource
 
 import (
+	"context"
 	"crypto/tls"
 	"net/http"
 	"net/http/httptest"
@@ -99,8 +100,8 @@ func TestWebhookOutOfReach(t *testing.T) {
 // misrouting is a cluster that sends calls to services to a port of nobody.
 type misrouting struct{ *embedded.Cluster }
 
-func (m misrouting) Route(namespace, name string, port int32, _ string) {
-	m.Cluster.Route(namespace, name, port, "127.0.0.1:1")
+func (m misrouting) Route(ctx context.Context, namespace, name string, port int32, _ string) error {
+	return m.Cluster.Route(ctx, namespace, name, port, "127.0.0.1:1")
 }
 
 // TestDeclaredLosses loses a field that may be lost.
