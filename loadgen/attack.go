@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -28,9 +29,11 @@ type run struct {
 	told     int       // seconds that the watch was told of
 	began    time.Time // when request 0 is due
 
-	// slots has one entry for each request that may be sent in addition to those in flight: when that became possible.
-	// The oldest comes first.
+	// slots has one entry for each request of phases that may be sent in addition to those in flight: when that became
+	// possible. The oldest comes first.
 	slots chan time.Time
+
+	asked atomic.Uint64 // requests that clients took to send
 
 	memory sync.Pool // of *[]byte, which responses are read into
 
@@ -90,7 +93,7 @@ func (r *run) attack() Summary {
 func (r *run) end() Summary {
 	r.clock.close()
 	r.client.Close()
-	if !r.stopped.IsZero() && r.workload.Clients == 0 {
+	if !r.stopped.IsZero() {
 		for n := r.cut; n < r.workload.Total(); n++ {
 			waited := r.stopped.Sub(r.due(n))
 			if waited < 0 {
@@ -120,21 +123,18 @@ func (r *run) beginning() time.Time {
 func (r *run) due(n uint64) time.Time { return r.began.Add(r.workload.due(r.workload.Part.number(n))) }
 
 // Pace waits until the next request is due and may be sent, and tells vegeta to send it at once, or to stop. Vegeta would
-// sleep by itself, but could not be woken.
+// sleep by itself, but could not be woken. Clients all begin at once.
 func (r *run) Pace(_ time.Duration, n uint64) (time.Duration, bool) {
+	if r.workload.Clients > 0 {
+		return 0, n >= uint64(r.workload.inFlight())
+	}
 	if n >= r.workload.Total() {
 		return 0, true
 	}
-	clients := r.workload.Clients > 0
-	if !clients {
-		for left := time.Until(r.due(n)); left > 0 && r.ctx.Err() == nil; left = time.Until(r.due(n)) {
-			r.clock.wait(r.ctx, left)
-		}
+	for left := time.Until(r.due(n)); left > 0 && r.ctx.Err() == nil; left = time.Until(r.due(n)) {
+		r.clock.wait(r.ctx, left)
 	}
 	free, ok := r.slot()
-	if clients && time.Since(r.began) >= r.workload.Duration {
-		return 0, true
-	}
 	if !ok {
 		r.cut, r.stopped = n, time.Now()
 		return 0, true
@@ -181,21 +181,43 @@ func wait(ctx context.Context, d time.Duration) {
 // Rate is the mean rate of requests a second.
 func (r *run) Rate(time.Duration) float64 { return r.workload.Rate() }
 
-// RoundTrip sends the request that vegeta wants to send, and takes its times. Vegeta numbers its requests; the number
-// says when the request was due and what its body is.
+// RoundTrip sends the request that vegeta wants to send. Vegeta numbers its requests; the number says when the request was due
+// and what its body is. Where there are clients, it is one of them instead, since what vegeta does for each request costs as
+// much as judging it.
 func (r *run) RoundTrip(trigger *http.Request) (*http.Response, error) {
+	none := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody} // vegeta need not know what came back
+	if r.workload.Clients > 0 {
+		r.ask()
+		return none, nil
+	}
 	nth, err := strconv.ParseUint(trigger.Header.Get("X-Vegeta-Seq"), 10, 64)
 	if err != nil {
 		return nil, err
 	}
+	ready, due := r.ready(nth)
+	r.send(nth, ready, due)
+	return none, nil
+}
+
+// ask is a client: it sends a request as soon as the one before was answered, until its time is over.
+func (r *run) ask() {
+	for free := r.began; r.ctx.Err() == nil && time.Since(r.began) < r.workload.Duration; {
+		n := r.asked.Add(1) - 1
+		if n >= r.workload.Total() {
+			return
+		}
+		free = r.send(n, free, free)
+	}
+}
+
+// send sends the n-th request of this part, takes its times and judges what came back. It returns when that came.
+func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 	n := r.workload.Part.number(nth)
 	sending, id := r.bodies[n%uint64(len(r.bodies))], uid(n)
 	memory, _ := r.memory.Get().(*[]byte)
 	if memory == nil {
 		memory = new([]byte)
 	}
-	ready, due := r.ready(nth)
-
 	sent := time.Now()
 	response := r.client.SendInto(r.ctx, *memory, sending.before, []byte(id), sending.after)
 	done := time.Now()
@@ -205,7 +227,9 @@ func (r *run) RoundTrip(trigger *http.Request) (*http.Response, error) {
 		}
 		r.memory.Put(memory)
 	}()
-	r.slots <- done
+	if r.workload.Clients == 0 {
+		r.slots <- done
+	}
 	m := measurement{
 		n:        n,
 		objects:  sending.objects,
@@ -229,7 +253,7 @@ func (r *run) RoundTrip(trigger *http.Request) (*http.Response, error) {
 		r.tally.add(m, exchange{body: sending, uid: id, response: response, judgement: &judgement})
 		r.tell(m, sent, response, judgement.Rejected())
 	}
-	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil // vegeta need not know what came back
+	return done
 }
 
 // judges tells whether a response is judged. What is no whole response with status 200 always is.
@@ -256,23 +280,16 @@ func (r *run) tell(m measurement, sent time.Time, response contract.Response, re
 	r.watch.Result(result)
 }
 
-// ready is when the generator could send a request, at the earliest, and when it was due. Of phases, it could be sent when it
+// ready is when the generator could send a request of phases, at the earliest, and when it was due: it could be sent when it
 // was due or, if too many were in flight then, when the webhook was done with one of those. From there on delays are the
-// generator's fault. The request of a client is due when the client was answered.
+// generator's fault.
 func (r *run) ready(n uint64) (ready, due time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	free := r.freed[n]
 	delete(r.freed, n)
-	due = r.began
-	if r.workload.Clients == 0 {
-		due = r.due(n)
-	}
-	switch {
-	case !free.After(due):
+	if due = r.due(n); due.After(free) {
 		return due, due
-	case r.workload.Clients > 0:
-		return free, free
 	}
 	return free, due
 }
