@@ -45,6 +45,8 @@ func TestLosses(t *testing.T) {
 	known := defined(t, widget(comparedSchema)).Schema("v1")
 	for _, test := range []struct{ before, after, unknown, known string }{
 		{`{"a":1}`, `{"a":1.0}`, "", ""},
+		{`{"a":-0}`, `{"a":0}`, "", ""},
+		{`{"a":-0.0}`, `{"a":0}`, "", ""},
 		{`{"a":1}`, `{"a":2}`, "a: expected 1, got 2", "a: expected 1, got 2"},
 		{`{"a":1}`, `{"a":"1"}`, `a: expected 1, got "1"`, `a: expected 1, got "1"`},
 		{`{"a":9007199254740993}`, `{"a":9007199254740992}`, "a: expected 9007199254740993, got 9007199254740992", "a: expected 9007199254740993, got 9007199254740992"},

@@ -122,7 +122,8 @@ func (t tool) hey(tb testing.TB, a attack) outcome {
 	var answers uint64
 	_, after, _ := bytes.Cut(out, []byte("Requests/sec:"))
 	_, rateErr := fmt.Sscan(string(after), &rate)
-	_, after, _ = bytes.Cut(out, []byte("[200]"))
+	_, after, _ = bytes.Cut(out, []byte("Status code distribution:")) // the histogram has numbers in brackets as well
+	_, after, _ = bytes.Cut(after, []byte("[200]"))
 	_, answersErr := fmt.Sscan(string(after), &answers)
 	if rateErr != nil || answersErr != nil || bytes.Contains(out, []byte("Error distribution")) {
 		tb.Fatalf("hey:\n%s", out)
