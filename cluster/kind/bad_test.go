@@ -1,0 +1,423 @@
+package kind
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fakeProgram puts a program in the place of the real ones. It answers as Docker does, and its first argument leads to one of the
+// answers, which are lines of sh.
+func fakeProgram(t *testing.T, name string, answers map[string]string) {
+	t.Helper()
+	var script strings.Builder
+	script.WriteString("#!/bin/sh\nwhat=$1\n[ \"$1\" = image ] && what=inspect\ncase \"$what\" in\n")
+	usual := map[string]string{
+		"-v":      "echo Docker version 28.2.2",
+		"info":    `echo '{"CgroupVersion":"2"}'`,
+		"inspect": "echo linux/amd64",
+		"version": "echo linux/amd64",
+	}
+	maps.Copy(usual, answers)
+	for what, answer := range usual {
+		fmt.Fprintf(&script, "%s) %s ;;\n", what, answer)
+	}
+	script.WriteString("esac\n")
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(script.String()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+}
+
+// says makes an answer that fails.
+func says(text string) string { return "echo '" + text + "' >&2; exit 1" }
+
+// leavesNothing gives the test a temporary directory of its own and looks in the end whether anything is in it.
+func leavesNothing(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	t.Cleanup(func() {
+		left, err := os.ReadDir(dir)
+		if err != nil || len(left) > 0 {
+			t.Errorf("left behind: %v, %v", left, err)
+		}
+	})
+}
+
+func TestWhatRunsContainersIsAway(t *testing.T) {
+	for name, test := range map[string]struct {
+		answers map[string]string
+		want    string
+	}{
+		"the daemon is away": {
+			map[string]string{"info": says("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?")},
+			"kind: docker is installed and does not answer (Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?): start it",
+		},
+		"the user has no rights": {
+			map[string]string{"info": says("permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: dial unix /var/run/docker.sock: connect: permission denied")},
+			"add it to the group docker, or set up a rootless one",
+		},
+		"no image and no registry": {
+			map[string]string{"inspect": says("Error: No such image"), "pull": says("Error response from daemon: manifest for kindest/node:v1.99.0 not found: manifest unknown")},
+			"kind: the node image kindest/node:v1.99.0 is not here, and cannot be pulled: `docker pull kindest/node:v1.99.0` says: Error response from daemon: manifest for kindest/node:v1.99.0 not found: manifest unknown",
+		},
+		"another architecture": {
+			map[string]string{"inspect": "echo linux/arm64"},
+			"kind: the node image kindest/node:v1.99.0 is for linux/arm64, and docker runs containers for linux/amd64: take one of that architecture",
+		},
+		"the disk is full": {
+			map[string]string{"inspect": says("Error: No such image"), "pull": says("write /var/lib/docker/tmp/x: no space left on device")},
+			"the disk is full (write /var/lib/docker/tmp/x: no space left on device): make room; `docker system df` shows what containers and images take",
+		},
+		"a port in use": {
+			map[string]string{"run": says("docker: Error response from daemon: failed to set up container networking: driver failed programming external connectivity on endpoint x: failed to bind host port for 127.0.0.1:6443:172.18.0.2:6443/tcp: address already in use")},
+			"kind: 127.0.0.1:6443 is in use: choose another port in the kind configuration",
+		},
+		"a container of the name": {
+			map[string]string{"run": says(`docker: Error response from daemon: Conflict. The container name "/x" is already in use by container "y".`)},
+			"kind: there is a container already with the name of a node: choose another name for the cluster",
+		},
+		"an image that runs and is no node": {
+			map[string]string{"logs": "echo hello"},
+			"kind: a node was started and did not come up: its image is none of a kind node, or is for another architecture",
+		},
+		"an image that does not run": {
+			map[string]string{"run": says("docker: Error response from daemon: failed to create task: exec: no such file or directory")},
+			"says: docker: Error response from daemon: failed to create task: exec: no such file or directory",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leavesNothing(t)
+			fakeProgram(t, "docker", test.answers)
+			_, err := Start(t.Context(), Options{Image: "kindest/node:v1.99.0"})
+			if err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got  %v\nwant %s", err, test.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("it has several lines: %q", err)
+			}
+		})
+	}
+}
+
+func TestNothingRunsContainers(t *testing.T) {
+	leavesNothing(t)
+	t.Setenv("PATH", t.TempDir())
+	const none = "kind: there is nothing to run nodes with: none of docker, nerdctl, finch, podman is on PATH; install Docker, for example"
+	if _, err := Start(t.Context(), Options{}); err == nil || err.Error() != none {
+		t.Errorf("Start: %v", err)
+	}
+	if _, err := Left(t.Context()); err == nil || err.Error() != none {
+		t.Errorf("Left: %v", err)
+	}
+	if err := Delete(t.Context(), Prefix+"x"); err == nil || err.Error() != none {
+		t.Errorf("Delete: %v", err)
+	}
+	if _, err := Start(t.Context(), Options{Provider: "podman"}); err == nil || err.Error() != "kind: there is no podman on PATH to run nodes with; install it" {
+		t.Errorf("podman: %v", err)
+	}
+	if _, err := Start(t.Context(), Options{Provider: "lxc"}); err == nil || err.Error() != `kind: "lxc" is nothing that kind can run nodes with; write docker, nerdctl, finch, podman` {
+		t.Errorf("lxc: %v", err)
+	}
+}
+
+// TestProgramsAreFoundAsKindDoes proves that Podman is not taken for Docker where it has its name, and is found by its own.
+func TestProgramsAreFoundAsKindDoes(t *testing.T) {
+	fakeProgram(t, "podman", map[string]string{"-v": "echo podman version 5.2.1"})
+	podman, err := engineNamed(t.Context(), "")
+	if err != nil || podman.name != "podman" {
+		t.Errorf("got %q, %v", podman.name, err)
+	}
+	fakeProgram(t, "docker", map[string]string{"-v": "echo podman version 5.2.1"})
+	if _, err := engineNamed(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "there is nothing to run nodes with") {
+		t.Errorf("podman by the name of docker: %v", err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"":                      Prefix + "abc",
+		"x":                     Prefix + "x",
+		Prefix + "x":            Prefix + "x",
+		"X":                     "is no name for a cluster",
+		"a b":                   "is no name for a cluster",
+		Prefix:                  "is no name for a cluster",
+		strings.Repeat("x", 40): "is too long a name for a cluster: it may have 50 characters",
+		strings.Repeat("x", 39): Prefix + strings.Repeat("x", 39),
+	} {
+		got, err := named(Options{Name: name, Run: "ABC"})
+		if err != nil {
+			got = err.Error()
+		}
+		if got != want && (err == nil || !strings.Contains(got, want)) {
+			t.Errorf("%q: %s", name, got)
+		}
+	}
+}
+
+func TestOthersAreLeftAlone(t *testing.T) {
+	if err := Delete(t.Context(), "kind"); err == nil || !strings.Contains(err.Error(), "the cluster kind is left alone") {
+		t.Errorf("deleting a cluster that is not a run's: %v", err)
+	}
+	removed := filepath.Join(t.TempDir(), "removed")
+	fakeProgram(t, "docker", map[string]string{
+		"ps": fmt.Sprintf("echo kind; echo %sb; echo %sa; echo other-%s", Prefix, Prefix, Prefix),
+		"rm": "echo \"$@\" >> " + removed,
+	})
+	left, err := Left(t.Context())
+	if err != nil || strings.Join(left, " ") != Prefix+"a "+Prefix+"b" {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if _, err := Start(t.Context(), Options{Name: "a"}); err == nil || !strings.Contains(err.Error(), "there is a cluster of the name crdconform-a already, and it is left alone") {
+		t.Errorf("a name in use: %v", err)
+	}
+	if _, err := os.Stat(removed); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was removed: %v", err)
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("TMPDIR", t.TempDir())
+	its, another := filepath.Join(os.TempDir(), Prefix+"a"+dirSuffix+"1"), filepath.Join(os.TempDir(), Prefix+"ab"+dirSuffix+"1")
+	for _, dir := range []string{its, another} {
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := Delete(t.Context(), Prefix+"a"); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(removed); err != nil {
+		t.Errorf("nothing was removed: %v", err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) != 1 || left[0].Name() != filepath.Base(another) {
+		t.Errorf("of the kubeconfigs there are %v, %v", left, err)
+	}
+	if files, err := os.ReadDir(home); err != nil || len(files) > 0 {
+		t.Errorf("in the home directory is %v, %v", files, err)
+	}
+	fakeProgram(t, "docker", nil)
+	if err := Delete(t.Context(), Prefix+"a"); err == nil || err.Error() != "kind: there is no cluster crdconform-a" {
+		t.Errorf("deleting what is not there: %v", err)
+	}
+}
+
+// TestBreakingOff breaks off what takes long: a pull, and a creation that goes on until its nodes are taken away.
+func TestBreakingOff(t *testing.T) {
+	pid := filepath.Join(t.TempDir(), "pid")
+	for name, answers := range map[string]map[string]string{
+		"pull":   {"inspect": says("Error: No such image"), "pull": "exec /bin/sleep 60"},
+		"create": {"run": "echo $$ > " + pid + "; exec /bin/sleep 60", "ps": "[ -e " + pid + " ] && echo node || true", "rm": "read -r p < " + pid + " && kill $p; /bin/rm " + pid},
+		"info":   {"info": "exec /bin/sleep 60"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			leavesNothing(t)
+			fakeProgram(t, "docker", answers)
+			because := errors.New("somebody pressed a key")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			timer := time.AfterFunc(500*time.Millisecond, func() { cancel(because) })
+			defer timer.Stop()
+			begun := time.Now()
+			_, err := Start(ctx, Options{Image: "kindest/node:v1.99.0"})
+			if !errors.Is(err, because) {
+				t.Errorf("got %v", err)
+			}
+			if took := time.Since(begun); took > 10*time.Second {
+				t.Errorf("it took %s", took)
+			}
+		})
+	}
+	if _, err := os.Stat(pid); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the creation was not broken off: %v", err)
+	}
+}
+
+func TestConfigurations(t *testing.T) {
+	write := func(text string) string {
+		file := filepath.Join(t.TempDir(), "kind.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	for name, test := range map[string]struct{ file, want string }{
+		"missing":       {filepath.Join(t.TempDir(), "none.yaml"), "kind: there is no kind configuration "},
+		"a directory":   {t.TempDir(), "is a directory"},
+		"no YAML":       {write("a: b: c"), "is no YAML"},
+		"another kind":  {write("kind: Pod\napiVersion: v1\n"), `is no kind configuration: it has the kind "Pod" and the apiVersion "v1", and needs "Cluster" and "kind.x-k8s.io/v1alpha4"`},
+		"empty":         {write(""), `it has the kind "" and the apiVersion ""`},
+		"an old one":    {write("kind: Cluster\napiVersion: kind.sigs.k8s.io/v1alpha3\n"), `"kind.sigs.k8s.io/v1alpha3"`},
+		"unknown field": {write("kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnods: []\n"), `unknown field "nods"`},
+	} {
+		_, err := Start(t.Context(), Options{ConfigFile: test.file})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := Start(t.Context(), Options{Kubernetes: "1.5"}); err == nil || !strings.Contains(err.Error(), "there is no kind configuration for Kubernetes 1.5") {
+		t.Errorf("a minor that nobody knows: %v", err)
+	}
+}
+
+func TestConfigurationsAreMerged(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kind.yaml")
+	if err := os.WriteFile(file, []byte(`kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+name: not-this
+networking: {disableDefaultCNI: true}
+featureGates: {StorageVersionMigrator: false, Other: true}
+kubeadmConfigPatches: ["the user's"]
+nodes:
+- role: control-plane
+  labels: {a: b}
+- role: worker
+  image: example.com/node:v1
+`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := configuration(Options{Kubernetes: "1.36", ConfigFile: file, Run: "7"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !c.Networking.DisableDefaultCNI || c.FeatureGates["StorageVersionMigrator"] || !c.FeatureGates["Other"] || c.RuntimeConfig["storagemigration.k8s.io/v1beta1"] != "true" {
+		t.Errorf("got %+v", c)
+	}
+	if patches := c.KubeadmConfigPatches; len(patches) != 2 || patches[0] != "the user's" || patches[1] != withoutWatchCache {
+		t.Errorf("the patches are %q", patches)
+	}
+	if len(c.Nodes) != 2 || !strings.HasPrefix(c.Nodes[0].Image, "kindest/node:v1.36.") || c.Nodes[1].Image != "example.com/node:v1" {
+		t.Errorf("the nodes are %+v", c.Nodes)
+	}
+	if labels := c.Nodes[0].Labels; labels["a"] != "b" || labels["crdconform.dev/run"] != "7" {
+		t.Errorf("the labels are %v", labels)
+	}
+	with, err := configuration(Options{Kubernetes: "1.36", ConfigFile: file, WatchCache: true, Image: "my/node:v1.36.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(with.KubeadmConfigPatches) != 1 || with.Nodes[0].Image != "my/node:v1.36.0" || with.Nodes[1].Image != "my/node:v1.36.0" {
+		t.Errorf("with a watch cache and an image: %+v", with)
+	}
+}
+
+func TestBases(t *testing.T) {
+	migrates := func(options Options) bool {
+		t.Helper()
+		c, err := configuration(options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Nodes[0].Image == "" {
+			t.Error("there is no image")
+		}
+		return c.FeatureGates["StorageVersionMigrator"]
+	}
+	for image, want := range map[string]bool{
+		"kindest/node:v1.36.3": true,
+		"registry.example.com:5000/node:v1.35.1@sha256:" + strings.Repeat("a", 64): true,
+		"kindest/node:v1.34.4":    false, // not there yet
+		"kindest/node:v1.12.0":    false, // no configuration
+		"example.com:1.36.3/node": false, // no tag
+		"example.com/mine:latest": false,
+		"":                        true, // the newest
+	} {
+		if got := migrates(Options{Image: image}); got != want {
+			t.Errorf("%q: %v", image, got)
+		}
+	}
+}
+
+func TestRedaction(t *testing.T) {
+	const key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END RSA PRIVATE KEY-----"
+	for text, want := range map[string]string{
+		"a\n" + key + "\nb":                        "a\n(private key)\nb",
+		"Authorization: Bearer abcdefgh.12345678":  "Authorization: Bearer (credential)",
+		"eyJhbGciOi.eyJpc3Mi.c2lnbmF0":             "(token)",
+		"join --token abcdef.0123456789abcdef now": "join --token (token) now",
+		"crontabs.example.com is fine":             "crontabs.example.com is fine",
+	} {
+		if got := redacted(text); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
+func TestLogger(t *testing.T) {
+	var out strings.Builder
+	l := newLogger(&out)
+	l.V(2).Infof("token: %s\n\n", "abcdef.0123456789abcdef")
+	l.Warn("mind the gap")
+	if out.String() != "token: (token)\nmind the gap\n" {
+		t.Errorf("got %q", out.String())
+	}
+}
+
+// TestInterruptedCreation breaks a real creation off.
+func TestInterruptedCreation(t *testing.T) {
+	options := settings(t)
+	options.Name = "test-interrupted"
+	leavesNothing(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 6*time.Second)
+	defer cancel()
+	begun := time.Now()
+	c, err := Start(ctx, options)
+	if err == nil {
+		_ = c.Stop(context.WithoutCancel(ctx))
+	}
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	t.Logf("over after %s", time.Since(begun).Round(time.Millisecond))
+	if took := time.Since(begun); took > 25*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	left, err := Left(context.WithoutCancel(ctx))
+	if err != nil || strings.Contains(strings.Join(left, " "), "test-interrupted") {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+// TestPortInUse has a real creation fail on a port.
+func TestPortInUse(t *testing.T) {
+	options := settings(t)
+	leavesNothing(t)
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	options.ConfigFile = filepath.Join(t.TempDir(), "kind.yaml")
+	text := fmt.Sprintf("kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnetworking: {apiServerPort: %d}\n", listener.Addr().(*net.TCPAddr).Port)
+	if err := os.WriteFile(options.ConfigFile, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	options.Name = "test-port"
+	_, err = Start(t.Context(), options)
+	want := fmt.Sprintf("kind: %s is in use", listener.Addr())
+	if err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("got %v, want %s", err, want)
+	}
+	left, err := Left(t.Context())
+	if err != nil || strings.Contains(strings.Join(left, " "), "test-port") {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
+
+func TestImageThatIsNotThere(t *testing.T) {
+	options := settings(t)
+	leavesNothing(t)
+	options.Image = "localhost:1/no-such-node:v1.36.0"
+	_, err := Start(t.Context(), options)
+	if err == nil || !strings.HasPrefix(err.Error(), "kind: the node image localhost:1/no-such-node:v1.36.0 is not here, and cannot be pulled: ") {
+		t.Errorf("got %v", err)
+	}
+}
