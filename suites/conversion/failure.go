@@ -119,10 +119,10 @@ func spares(env *suites.Env) {
 }
 
 func retries(env *suites.Env) {
-	env.With(fixtures.Webhook).It(requirement.ConversionFailureRetryAfter,
+	counted(env).It(requirement.ConversionFailureRetryAfter,
 		"has the webhook answer 503 with Retry-After once", func(ctx SpecContext, crd *suites.Resource) {
 			env.SkipWithWatchCache() // which may ask by itself at any time
-			crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
+			crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))
 			crd.Webhook.Forget()
 			crd.Webhook.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if len(crd.Webhook.Received()) > 1 {
@@ -132,14 +132,14 @@ func retries(env *suites.Env) {
 				w.Header().Set("Retry-After", "1")
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}))
-			Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("host", "localhost")))
+			Expect(crd.At("v1beta1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("hostPort", "localhost:1234")))
 			Expect(crd.Webhook.Received()).To(HaveLen(2))
 		})
 
-	env.With(fixtures.Webhook).It(requirement.ConversionFailureNoOtherRetry,
+	counted(env).It(requirement.ConversionFailureNoOtherRetry,
 		"has the webhook answer 429 and 503, and drop the connection", func(ctx SpecContext, crd *suites.Resource) {
 			env.SkipWithWatchCache()
-			crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
+			crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))
 			status := func(code int) http.Handler {
 				return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) })
 			}
@@ -147,7 +147,7 @@ func retries(env *suites.Env) {
 			for name, handler := range map[string]http.Handler{"429": status(429), "503": status(503), "dropped connection": drop} {
 				crd.Webhook.Forget()
 				crd.Webhook.Serve(handler)
-				Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion(), name)
+				Expect(crd.At("v1beta1").Get(ctx, "local-crontab")).Error().To(failConversion(), name)
 				Expect(crd.Webhook.Received()).To(HaveLen(1), name)
 			}
 		})
