@@ -1,0 +1,204 @@
+package deployed
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
+	"github.com/google/go-containerregistry/pkg/v1/empty"
+	"github.com/google/go-containerregistry/pkg/v1/mutate"
+	"github.com/google/go-containerregistry/pkg/v1/tarball"
+	"github.com/google/go-containerregistry/pkg/v1/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/crdconform/crdconform/cluster"
+)
+
+const (
+	// repository is what images are called that are made here. No registry has it.
+	repository = "crdconform.dev/webhook"
+
+	// nobody is whom programs run as: neither root nor anybody whom nodes know.
+	nobody = "65532:65532"
+)
+
+// Archive is an image with one program in it and nothing else.
+type Archive struct {
+	Reference    string // name and tag; another program or another entry point makes another tag
+	Architecture string // of the program, as Go and Kubernetes call it, such as amd64
+
+	image v1.Image
+}
+
+// Build makes an image from scratch, whose entry point is a program with its first arguments. The program has to be static
+// and for Linux. It runs as user 65532. The same program and arguments make the same bytes. The program is read again
+// whenever the archive is written, so it must stay as it is.
+func Build(program string, arguments ...string) (*Archive, error) {
+	architecture, err := inspect(program)
+	if err != nil {
+		return nil, fmt.Errorf("image of %s: %w", program, err)
+	}
+	content, err := newLayer(program)
+	if err != nil {
+		return nil, fmt.Errorf("image of %s: %w", program, err)
+	}
+	image, err := mutate.Append(empty.Image, mutate.Addendum{Layer: content})
+	if err != nil {
+		return nil, fmt.Errorf("image of %s: %w", program, err)
+	}
+	image, err = mutate.ConfigFile(image, &v1.ConfigFile{
+		OS:           "linux",
+		Architecture: architecture,
+		Created:      v1.Time{Time: time.Unix(0, 0).UTC()},
+		RootFS:       v1.RootFS{Type: "layers", DiffIDs: []v1.Hash{content.digest}},
+		Config: v1.Config{
+			User:       nobody,
+			WorkingDir: "/",
+			Entrypoint: append([]string{"/" + filepath.Base(program)}, arguments...),
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("image of %s: %w", program, err)
+	}
+	id, err := image.ConfigName()
+	if err != nil {
+		return nil, fmt.Errorf("image of %s: %w", program, err)
+	}
+	return &Archive{Reference: repository + ":" + id.Hex[:16], Architecture: architecture, image: image}, nil
+}
+
+// Write writes the image as `docker save` does.
+func (a *Archive) Write(w io.Writer) error {
+	tag, err := name.NewTag(a.Reference)
+	if err != nil {
+		return err
+	}
+	if err := tarball.Write(tag, a.image, w); err != nil {
+		return fmt.Errorf("image %s: %w", a.Reference, err)
+	}
+	return nil
+}
+
+// Open returns what Write writes, to be read and closed.
+func (a *Archive) Open() io.ReadCloser {
+	reader, writer := io.Pipe()
+	go func() { writer.CloseWithError(a.Write(writer)) }()
+	return reader
+}
+
+// Load makes the image known to the nodes of a cluster. It fails when no node can run it, and when images cannot be loaded
+// into clusters of that sort.
+func (a *Archive) Load(ctx context.Context, c cluster.Cluster) error {
+	nodes, able := c.(cluster.Images)
+	if !able {
+		return fmt.Errorf("image %s: a cluster of the sort %s takes no images from here; push one to a registry that its nodes reach, and give it by --webhook-image", a.Reference, c.Name())
+	}
+	architectures, err := architectures(ctx, c)
+	if err != nil {
+		return fmt.Errorf("image %s: what the nodes are: %w", a.Reference, err)
+	}
+	if len(architectures) > 0 && !slices.Contains(architectures, a.Architecture) {
+		return fmt.Errorf("image %s: the program is for %s, and the nodes of the cluster are %s; build it with %s, or give an image by --webhook-image",
+			a.Reference, a.Architecture, strings.Join(architectures, " and "), buildCommand(architectures[0]))
+	}
+	archive := a.Open()
+	if err := errors.Join(nodes.LoadImage(ctx, archive), archive.Close()); err != nil {
+		return fmt.Errorf("image %s: loading it into the nodes: %w", a.Reference, err)
+	}
+	return nil
+}
+
+// architectures returns those of the nodes that take pods, sorted.
+func architectures(ctx context.Context, c cluster.Cluster) ([]string, error) {
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		return nil, err
+	}
+	nodes, err := client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, node := range nodes.Items {
+		if !node.Spec.Unschedulable && node.Status.NodeInfo.Architecture != "" {
+			found = append(found, node.Status.NodeInfo.Architecture)
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// layer is a file system with one file in it, not compressed: it goes to a node on this machine or near it, and compressing
+// a program takes longer than sending it.
+type layer struct {
+	file   string
+	header []byte // of the file in the archive
+	size   int64  // of the file, in bytes
+	digest v1.Hash
+}
+
+const (
+	block   = 512       // what is in a tar archive begins at multiples of it
+	trailer = 2 * block // zeros at the end of a tar archive
+)
+
+func newLayer(file string) (*layer, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	var header bytes.Buffer
+	if err = tar.NewWriter(&header).WriteHeader(&tar.Header{
+		Typeflag: tar.TypeReg, Name: filepath.Base(file), Size: info.Size(), Mode: 0o555, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR,
+	}); err != nil {
+		return nil, err
+	}
+	l := &layer{file: file, header: header.Bytes(), size: info.Size()}
+	content, err := l.Uncompressed()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.New()
+	if _, err := io.Copy(sum, content); err != nil {
+		return nil, errors.Join(err, content.Close())
+	}
+	l.digest = v1.Hash{Algorithm: "sha256", Hex: hex.EncodeToString(sum.Sum(nil))}
+	return l, content.Close()
+}
+
+func (l *layer) Digest() (v1.Hash, error) { return l.digest, nil }
+
+func (l *layer) DiffID() (v1.Hash, error) { return l.digest, nil }
+
+func (l *layer) Compressed() (io.ReadCloser, error) { return l.Uncompressed() }
+
+func (l *layer) Uncompressed() (io.ReadCloser, error) {
+	file, err := os.Open(l.file)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(l.header), io.LimitReader(file, l.size), bytes.NewReader(make([]byte, l.padding()))), file}, nil
+}
+
+// padding is how many zeros follow the file.
+func (l *layer) padding() int64 { return (block-l.size%block)%block + trailer }
+
+func (l *layer) Size() (int64, error) { return int64(len(l.header)) + l.size + l.padding(), nil }
+
+func (l *layer) MediaType() (types.MediaType, error) { return types.DockerUncompressedLayer, nil }
