@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 
 	"github.com/crdconform/crdconform/loadgen/compare"
@@ -47,20 +48,46 @@ func Compared(baseline, now *reports.Load, limits []compare.Limit) (compare.Comp
 	return compare.Runs(seriesOf(baseline), seriesOf(now), limits)
 }
 
-// sameLoad fails when stages of the same name sent something else.
+// sameLoad fails when stages of the same name sent something else, or in another way.
 func sameLoad(a, b *reports.Load) error {
 	for _, x := range a.Stages {
 		for _, y := range b.Stages {
-			if x.Name != y.Name || x.When() == y.When() && x.What() == y.What() {
-				continue
+			if what := otherwise(x, y); x.Name == y.Name && what != "" {
+				return fmt.Errorf("the baseline sent %s, %s, and this run %s, %s: they cannot be compared (%s); measure the baseline anew",
+					x.When(), x.What(), y.When(), y.What(), what)
 			}
-			return fmt.Errorf("the baseline sent %s, %s, and this run %s, %s: they cannot be compared; measure the baseline anew", x.When(), x.What(), y.When(), y.What())
 		}
 	}
 	if len(a.Stages) == 0 || len(b.Stages) == 0 {
 		return errors.New("there is nothing to compare")
 	}
 	return nil
+}
+
+// otherwise says what of the load of two stages differs; nothing when it is the same.
+func otherwise(x, y reports.Stage) string {
+	for _, each := range []struct {
+		what string
+		x, y any
+	}{
+		{"rates", x.Phases, y.Phases},
+		{"clients", x.Clients, y.Clients},
+		{"requests that clients make at most", x.Most, y.Most},
+		{"seconds", x.Duration, y.Duration},
+		{"objects in a request", x.Batch, y.Batch},
+		{"bytes of an object", x.Bytes, y.Bytes},
+		{"versions", x.Pairs, y.Pairs},
+		{"version of ConversionReview", x.ReviewVersion, y.ReviewVersion},
+		{"protocol", x.HTTP, y.HTTP},
+		{"requests in flight", x.InFlight, y.InFlight},
+		{"responses of which one is judged", x.JudgeEvery, y.JudgeEvery},
+		{"workers", x.Workers, y.Workers},
+	} {
+		if !reflect.DeepEqual(each.x, each.y) {
+			return fmt.Sprintf("%s: %v and %v", each.what, each.x, each.y)
+		}
+	}
+	return ""
 }
 
 // seriesOf has what was measured in the repeats of each stage, and of the control.

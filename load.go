@@ -65,6 +65,7 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 			return soFar(l), err
 		}
 	}
+	var costs []*loadgen.Cost
 	for repeat := range max(t.Repeat, 1) {
 		var summaries []loadgen.Summary
 		for _, w := range t.Profile.Stages {
@@ -90,7 +91,9 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 			return soFar(l), err
 		}
 		if cost := loadgen.CostOf(summaries); cost != nil {
-			l.Cost = &reports.Cost{Request: milliseconds(cost.Request), Object: milliseconds(cost.Object), Fit: cost.Fit, Batches: cost.Batches}
+			costs = append(costs, cost)
+			typical := loadgen.TypicalCost(costs)
+			l.Cost = &reports.Cost{Request: milliseconds(typical.Request), Object: milliseconds(typical.Object), Fit: typical.Fit, Batches: typical.Batches}
 		}
 	}
 	return t.concluded(l)

@@ -44,8 +44,11 @@ func (p *Plan) loadWith(ctx context.Context, progress Progress, client *wire.Cli
 	return err
 }
 
-// throughDuration is how long each of the loads through an API server lasts where nothing else is said.
-const throughDuration = 2 * time.Second
+// How long each of the loads through an API server lasts: where nothing else is said, and at most. There are about 15 of them.
+const (
+	throughDuration = 2 * time.Second
+	throughMost     = 10 * time.Second
+)
 
 // loadThrough measures clients of an API server of its own that converts by the webhook.
 func (p *Plan) loadThrough(ctx context.Context, progress Progress, log io.Writer, endpoint wire.Endpoint, report *reports.Report) (err error) {
@@ -64,7 +67,7 @@ func (p *Plan) loadThrough(ctx context.Context, progress Progress, log io.Writer
 	}
 	result, err := apiserver.Run(ctx, apiserver.Options{
 		Cluster: api, Definition: kind.Definition, Webhook: endpoint, Objects: objects,
-		Seeded: p.check.Load.Objects, Duration: cmp.Or(p.check.Load.Duration.Duration, throughDuration),
+		Seeded: p.check.Load.Objects, Duration: min(cmp.Or(p.check.Load.Duration.Duration, throughDuration), throughMost),
 	}, progress.Note)
 	if report.Load != nil && result.Version != "" {
 		report.Load.Server = &result

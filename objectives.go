@@ -52,7 +52,7 @@ func judged(o config.Objectives, s reports.Stage) []reports.Objective {
 		}
 	}
 	if o.Errors != nil && s.Requests > 0 {
-		add("errors", "share", *o.Errors, float64(s.Failed)/float64(s.Requests))
+		add("errors", "share", *o.Errors, failedShare(s))
 	}
 	for _, each := range []struct {
 		name            string
@@ -68,6 +68,26 @@ func judged(o config.Objectives, s reports.Stage) []reports.Objective {
 		}
 	}
 	return append(all, presets(o.Presets, s)...)
+}
+
+// failedShare is the share of the requests of a stage whose response API servers reject. Where not all responses were judged, it is
+// estimated: what is no whole response with status 200 always was, and of the others as many failed as of those that were
+// judged; all of them if none was, since nothing speaks for them.
+func failedShare(s reports.Stage) float64 {
+	seen := uint64(0)
+	for _, kind := range []loadgen.Kind{loadgen.Transport, loadgen.Timeout, loadgen.HTTP} {
+		seen += s.Errors[string(kind)]
+	}
+	switch {
+	case s.Requests == 0:
+		return 0
+	case s.Judged >= s.Requests:
+		return float64(s.Failed) / float64(s.Requests)
+	case s.Judged <= seen:
+		return 1
+	}
+	bad := float64(s.Failed-seen) / float64(s.Judged-seen)
+	return (float64(seen) + bad*float64(s.Requests-seen)) / float64(s.Requests)
 }
 
 // presets are the objectives that others have set, for a stage.

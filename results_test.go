@@ -134,6 +134,22 @@ func TestStageOf(t *testing.T) {
 	}
 }
 
+// TestStageOfLostWorkers has the stage say which workers are lost, whatever else makes it void.
+func TestStageOfLostWorkers(t *testing.T) {
+	h := hdrhistogram.New(1, 1000, 3)
+	s := loadgen.Summary{
+		Workload: loadgen.Workload{Phases: loadgen.Constant(50, 2*time.Second)}, Requests: 100, Good: 100, Judged: 100, Response: h, Service: h, Lag: h, Partial: true, Workers: 2,
+		Lost: []loadgen.Lost{{Part: loadgen.Part{Index: 1, Of: 2}, Share: 0.5, Reason: "exit status 137"}},
+	}
+	lost := "50 % of the requests are in no figure: worker 2 of 2: exit status 137"
+	for late, want := range map[uint64]string{0: lost, 50: "the generator was too busy: 50 of 100 requests were sent late; " + lost} {
+		s.Late = late
+		if l, err := stageOf(s); err != nil || l.VoidReason != want || l.Workers != 2 {
+			t.Errorf("got %+v, %v, want %q", l, err, want)
+		}
+	}
+}
+
 func TestQuoted(t *testing.T) {
 	for word, want := range map[string]string{
 		"":                        "''",

@@ -41,7 +41,7 @@ func stageOf(s loadgen.Summary) (*reports.Stage, error) {
 	}
 	w, g := s.Workload, s.Generator
 	l := &reports.Stage{
-		Name: w.Name, Clients: w.Clients, Rate: w.Rate(), Duration: w.Length().Seconds(), Batch: w.Batch, Bytes: w.Bytes,
+		Name: w.Name, Clients: w.Clients, Most: w.Requests, InFlight: w.InFlight, Workers: s.Workers, Rate: w.Rate(), Duration: w.Length().Seconds(), Batch: w.Batch, Bytes: w.Bytes,
 		ReviewVersion: w.ReviewVersion, HTTP: cmp.Or(strings.TrimSuffix(s.Protocol, ".0"), "HTTP"),
 		Seconds: s.Elapsed.Seconds(), Requests: s.Requests, Objects: s.Objects, Judged: s.Judged, Failed: s.Failed(),
 		RequestsPerSecond: s.RequestRate(), ObjectsPerSecond: s.ObjectRate(), BytesSent: s.BytesOut, BytesReceived: s.BytesIn,
@@ -53,8 +53,8 @@ func stageOf(s loadgen.Summary) (*reports.Stage, error) {
 			Paused: milliseconds(g.Paused), Waited: milliseconds(g.Waited),
 		},
 	}
-	if lost := s.PartialReason(); l.VoidReason == "" && lost != "" {
-		l.VoidReason = lost // the webhook was not under the load that was asked for
+	if lost := s.PartialReason(); lost != "" { // the webhook was not under the load that was asked for
+		l.VoidReason = strings.TrimPrefix(l.VoidReason+"; "+lost, "; ")
 	}
 	if w.JudgeEvery > 1 {
 		l.JudgeEvery = w.JudgeEvery
@@ -67,6 +67,9 @@ func stageOf(s loadgen.Summary) (*reports.Stage, error) {
 	}
 	for kind, n := range s.Errors {
 		l.Errors[string(kind)] = n
+	}
+	if good := 1 - float64(l.Failed)/float64(max(l.Requests, 1)); good > 0 {
+		l.ObjectsPerSecond *= (1 - failedShare(*l)) / good
 	}
 	for _, second := range s.Seconds {
 		l.Series = append(l.Series, reports.Second{

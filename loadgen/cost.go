@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -18,13 +19,14 @@ type Cost struct {
 
 // CostOf finds the line through the median service times of runs with different batches, each weighted by its own size:
 // being off by a tenth counts the same for small batches and large ones. It returns nil when there are less than three
-// batches, or when the runs differ in more than their batches, as in the size of objects.
+// batches, when the runs differ in more than their batches, as in the size of objects, or when one of them says nothing, since
+// it is void, or was stopped, or lost a part.
 func CostOf(summaries []Summary) *Cost {
 	var x, y, weights []float64
 	c := &Cost{}
 	for _, s := range summaries {
 		first := summaries[0].Workload
-		if s.Workload.Bytes != first.Bytes || s.Workload.Clients != first.Clients || s.Workload.Rate() != first.Rate() || s.Good == 0 || s.Void() {
+		if s.Workload.Bytes != first.Bytes || s.Workload.Clients != first.Clients || s.Workload.Rate() != first.Rate() || s.Good == 0 || s.Void() || s.Partial {
 			return nil
 		}
 		median := float64(s.Service.ValueAtPercentile(50))
@@ -43,4 +45,14 @@ func CostOf(summaries []Summary) *Cost {
 	}
 	c.Request, c.Object = time.Duration(request*float64(time.Microsecond)), time.Duration(object*float64(time.Microsecond))
 	return c
+}
+
+// TypicalCost is the one of several repeats that is in the middle by what an object adds; of two, the lesser. It returns nil for
+// none.
+func TypicalCost(costs []*Cost) *Cost {
+	if len(costs) == 0 {
+		return nil
+	}
+	sorted := slices.SortedFunc(slices.Values(costs), func(a, b *Cost) int { return cmp.Compare(a.Object, b.Object) })
+	return sorted[(len(sorted)-1)/2]
 }

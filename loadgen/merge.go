@@ -17,7 +17,8 @@ import (
 
 // Merge sums up what several generators measured of one workload, each of its own part. The result is the same as if one had
 // measured it all: histograms are added, never percentiles, and the seconds are aligned by how long after the beginning they
-// are. Of the generators themselves, processor times are added and the worst of the rest is taken.
+// are. Of the generators themselves, processor times are added, and of the rest the largest is taken, the number of cores among
+// it: they may share a machine, or have one each.
 //
 // Parts that are missing make the result partial and are in Lost, without a reason. Merge fails for summaries that are not of
 // different parts of the same workload. Of none, it returns a summary in which nothing was measured.
@@ -34,7 +35,7 @@ func Merge(summaries ...Summary) (Summary, error) {
 		return Summary{}, err
 	}
 	merged.Workload, merged.Began = summaries[0].Workload, summaries[0].Began
-	merged.Workload.Part = Part{}
+	merged.Workers, merged.Workload.Part = merged.Workload.Part.Of, Part{}
 	merged.Lost = lost(summaries)
 	merged.Partial = len(merged.Lost) > 0
 	var errs []error

@@ -71,6 +71,10 @@ func TestMergedIsTheSame(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if merged.Workers != of {
+			t.Fatalf("it has %d workers, want %d", merged.Workers, of)
+		}
+		merged.Workers = 0
 		if difference := differ(merged, one.summary(w, began, false)); difference != "" {
 			t.Fatal(difference)
 		}

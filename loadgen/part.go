@@ -3,6 +3,7 @@ package loadgen
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"strings"
 	"time"
 )
@@ -14,8 +15,9 @@ type Part struct {
 	Start time.Time // when the workload begins for all of them; zero for at once
 }
 
-// Split returns what one of several generators sends of a workload: the requests index, index+of, index+2*of and so on, each
-// when it is due in the whole. Clients and requests in flight are divided, what is left over goes to the first generators. All
+// Split returns what one of several generators sends of a workload. Of phases these are the requests index, index+of, index+2*of
+// and so on, each when it is due in the whole. Clients and requests in flight are divided, what is left over goes to the first
+// generators; clients take their requests along, so that those of one generator have as many to make as those of another. All
 // together they send every request once. Each has something to do when they are not more than Workload.Shares.
 func Split(w Workload, index, of int) Workload {
 	w.Part = Part{Index: index, Of: of}
@@ -63,6 +65,22 @@ func (p Part) share(all uint64) uint64 {
 		return 0
 	}
 	return (all-uint64(max(p.Index, 0))-1)/uint64(p.Of) + 1
+}
+
+// ofClients is how many of the requests that clients make are the part's: one, and of the others a share as large as that of the
+// clients.
+func (p Part) ofClients(requests uint64, clients int) uint64 {
+	if p.Of <= 1 || p.Index < 0 || p.Index >= p.Of || requests < uint64(p.Of) {
+		return p.share(requests)
+	}
+	// upTo is how many of the others are those of the first parts.
+	upTo := func(parts int) uint64 {
+		before := parts*(clients/p.Of) + min(parts, clients%p.Of)
+		high, low := bits.Mul64(requests-uint64(p.Of), uint64(before))
+		quotient, _ := bits.Div64(high, low, uint64(clients))
+		return quotient
+	}
+	return 1 + upTo(p.Index+1) - upTo(p.Index)
 }
 
 // String names the generator as people count, as in "worker 2 of 4".

@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"maps"
+	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -73,7 +74,7 @@ func TestClientsAreDivided(t *testing.T) {
 	for index, want := range []struct {
 		clients  int
 		requests uint64
-	}{{3, 26}, {3, 26}, {2, 26}, {2, 25}} {
+	}{{3, 30}, {3, 31}, {2, 21}, {2, 21}} {
 		part := Split(w, index, 4)
 		if part.inFlight() != want.clients || part.Total() != want.requests || part.Share() != float64(want.clients)/10 || part.Validate() != nil {
 			t.Errorf("part %d has %d clients with %d requests, %v", index, part.inFlight(), part.Total(), part.Validate())
@@ -87,6 +88,34 @@ func TestClientsAreDivided(t *testing.T) {
 	if got := w.Shares(); got != 10 {
 		t.Errorf("10 clients can be shared by %d", got)
 	}
+}
+
+// TestClientsTakeTheirRequestsAlong has the clients of all parts have as many requests to make as they would in the whole: each
+// part has one to begin with, and no more than one is rounded.
+func TestClientsTakeTheirRequestsAlong(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		w := workload()
+		w.Phases, w.Duration = nil, time.Second
+		w.Clients = rapid.IntRange(1, maxClients).Draw(t, "clients")
+		w.Requests = rapid.OneOf(rapid.Uint64Range(1, 100_000), rapid.Uint64Range(1, math.MaxInt64)).Draw(t, "requests")
+		of := rapid.IntRange(1, min(w.Shares(), 200)).Draw(t, "of")
+		sum := uint64(0)
+		for index := range of {
+			part := Split(w, index, of)
+			if err := part.Validate(); err != nil {
+				t.Fatal(err)
+			}
+			got, want := part.Total(), float64(w.Requests)*part.Share()
+			if got < 1 || math.Abs(float64(got)-want) > 2+float64(of)*part.Share()+want*1e-12 {
+				t.Fatalf("%s has %d requests for %d clients, want about %g", part.Part, got, part.inFlight(), want)
+			}
+			sum += got
+		}
+		if sum != w.Requests {
+			t.Fatalf("%d of %d requests", sum, w.Requests)
+		}
+	})
 }
 
 func TestPartsThatMakeNoSense(t *testing.T) {

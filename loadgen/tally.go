@@ -93,6 +93,7 @@ type Summary struct {
 	Elapsed  time.Duration // from the first due request to the last response, or to where it was stopped
 	Partial  bool          // stopped before its end, or without the parts in Lost
 	Lost     []Lost        // parts of a shared workload that are in no figure
+	Workers  int           // generators that shared the workload, those in Lost among them; 0 when none did
 	Protocol string        // of the first response, such as HTTP/1.1
 
 	Requests uint64 // sent, and answered or given up for lost

@@ -85,7 +85,7 @@ func (w Workload) Length() time.Duration {
 func (w Workload) Total() uint64 {
 	if w.Clients > 0 {
 		if w.Requests > 0 {
-			return w.Part.share(w.Requests)
+			return w.Part.ofClients(w.Requests, w.Clients)
 		}
 		return math.MaxUint64
 	}

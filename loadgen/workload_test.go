@@ -405,6 +405,17 @@ func TestCost(t *testing.T) {
 	if c := CostOf(summaries[:2]); c != nil {
 		t.Errorf("two batches make %+v", c)
 	}
+	stopped := slices.Clone(summaries)
+	stopped[2].Partial = true
+	if c := CostOf(stopped); c != nil {
+		t.Errorf("a run that was stopped makes %+v", c)
+	}
+	if c := TypicalCost([]*Cost{{Object: 3}, {Object: 1}, {Object: 900}, {Object: 2}, {Object: 0}}); c == nil || c.Object != 2 {
+		t.Errorf("the one in the middle is %+v", c)
+	}
+	if c := TypicalCost(nil); c != nil {
+		t.Errorf("of no repeats it is %+v", c)
+	}
 	summaries[1].Workload.Bytes = 0
 	if c := CostOf(summaries); c != nil {
 		t.Errorf("objects of different sizes make %+v", c)

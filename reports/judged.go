@@ -111,9 +111,6 @@ func (l *Load) misses() string {
 	if l.unreached() {
 		misses = append([]string{l.Search.String()}, misses...)
 	}
-	for _, call := range l.overBudget() {
-		misses = append(misses, "the API server calls more often: "+budgetOf(call))
-	}
 	for _, row := range l.regressed() {
 		misses = append(misses, told(row))
 	}

@@ -25,7 +25,7 @@ func (r *Report) loadSuite() testsuite {
 	if l.Search != nil {
 		suite.Cases = append(suite.Cases, l.searched(names.of("search")))
 	}
-	suite.Cases = append(append(suite.Cases, l.compared(names)...), l.budgetCases(names)...)
+	suite.Cases = append(append(suite.Cases, l.compared(names)...), l.serverCases(names)...)
 	suite.Time = seconds(total)
 	return suite
 }

@@ -38,26 +38,29 @@ type Comparison struct {
 
 // Stage is a part of a load test that has one workload, and what came of it.
 type Stage struct {
-	Name          string  `json:"name"`                 // such as "batch 500"
-	Repeat        int     `json:"repeat"`               // which of several runs of the same workload it was, from 1
-	Phases        []Phase `json:"phases,omitempty"`     // when requests were due; absent when clients asked
-	Clients       int     `json:"clients,omitempty"`    // that asked, each as soon as it was answered; 0 when there were phases
-	Rate          float64 `json:"rate"`                 // requests a second that were due, in the mean; 0 when clients asked
-	Duration      float64 `json:"duration"`             // seconds for which requests were due
-	Batch         int     `json:"batch"`                // objects in a request
-	Bytes         int     `json:"bytes,omitempty"`      // of an object that was filled up to that; 0 when they were left as they are
-	ReviewVersion string  `json:"reviewVersion"`        // of ConversionReview
-	Pairs         []Pair  `json:"pairs"`                // versions, in turn
-	HTTP          string  `json:"http"`                 // protocol, HTTP/1.1 or HTTP/2
-	JudgeEvery    int     `json:"judgeEvery,omitempty"` // n when every n-th response was judged only; 0 when all were
+	Name          string  `json:"name"`                   // such as "batch 500"
+	Repeat        int     `json:"repeat"`                 // which of several runs of the same workload it was, from 1
+	Phases        []Phase `json:"phases,omitempty"`       // when requests were due; absent when clients asked
+	Clients       int     `json:"clients,omitempty"`      // that asked, each as soon as it was answered; 0 when there were phases
+	Most          uint64  `json:"mostRequests,omitempty"` // after which clients stop; 0 when they do not
+	InFlight      int     `json:"inFlight,omitempty"`     // requests that might wait at once; 0 for the default
+	Workers       int     `json:"workers,omitempty"`      // that shared the load; 0 when this process sent it
+	Rate          float64 `json:"rate"`                   // requests a second that were due, in the mean; 0 when clients asked
+	Duration      float64 `json:"duration"`               // seconds for which requests were due
+	Batch         int     `json:"batch"`                  // objects in a request
+	Bytes         int     `json:"bytes,omitempty"`        // of an object that was filled up to that; 0 when they were left as they are
+	ReviewVersion string  `json:"reviewVersion"`          // of ConversionReview
+	Pairs         []Pair  `json:"pairs"`                  // versions, in turn
+	HTTP          string  `json:"http"`                   // protocol, HTTP/1.1 or HTTP/2
+	JudgeEvery    int     `json:"judgeEvery,omitempty"`   // n when every n-th response was judged only; 0 when all were
 
 	Seconds           float64 `json:"seconds"`           // from the first due request to the last response
 	Requests          uint64  `json:"requests"`          // sent
 	Objects           uint64  `json:"objects"`           // in them
 	Judged            uint64  `json:"judged"`            // requests whose response was judged
-	Failed            uint64  `json:"failed"`            // requests whose response API servers reject
+	Failed            uint64  `json:"failed"`            // requests whose response API servers reject, of those that were judged
 	RequestsPerSecond float64 `json:"requestsPerSecond"` // answered
-	ObjectsPerSecond  float64 `json:"objectsPerSecond"`  // converted as API servers accept it
+	ObjectsPerSecond  float64 `json:"objectsPerSecond"`  // converted as API servers accept it; estimated from those that were judged if not all were
 	BytesSent         uint64  `json:"bytesSent"`         // in bodies
 	BytesReceived     uint64  `json:"bytesReceived"`     // in bodies
 
@@ -106,7 +109,7 @@ type Second struct {
 // Generator is what the load generator found out about itself, with whatever else its process did.
 type Generator struct {
 	ProcessorSeconds float64 `json:"processorSeconds"` // that it was running; 0 where that is not known
-	Cores            int     `json:"cores"`            // that it could use at once
+	Cores            int     `json:"cores"`            // that it could use at once, or each of several workers
 	Collections      uint64  `json:"collections"`      // of garbage
 	Paused           float64 `json:"paused"`           // milliseconds of the longest pause for one, at most
 	Waited           float64 `json:"waited"`           // milliseconds that what could run waited for a processor, at the 99th percentile, at most
@@ -122,7 +125,8 @@ type LoadFinding struct {
 }
 
 // Cost is what a request costs by itself, and what each object in it adds, by a regression over the stages: the line
-// Request + Object x batch that fits the median service times best, each weighted by its own size.
+// Request + Object x batch that fits the median service times best, each weighted by its own size. Of several repeats it is the
+// one in the middle by Object.
 type Cost struct {
 	Request float64 `json:"request"` // milliseconds
 	Object  float64 `json:"object"`  // milliseconds

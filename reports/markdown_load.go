@@ -19,6 +19,9 @@ func (r *Report) markdownLoad(b *strings.Builder) {
 	l.markdownObjectives(b)
 	if l.Server != nil {
 		fmt.Fprintf(b, "\nThrough an API server, %s:\n\n%s\n", escapeMarkdown(l.Server.Version), fence(strings.TrimRight(serverText(l.Server), "\n")))
+		for _, over := range l.overBudget() {
+			fmt.Fprintf(b, "\n- %s\n", escapeMarkdown(over))
+		}
 	}
 	if l.Comparison != nil {
 		fmt.Fprintf(b, "\nCompared with %s:\n\n%s\n", escapeMarkdown(l.Comparison.Baseline), fence(strings.TrimRight(l.Comparison.Text(), "\n")))

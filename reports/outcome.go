@@ -52,7 +52,7 @@ func (r *Report) sort() {
 
 func (r *Report) outcome() Outcome {
 	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
-		r.Load.failing() || len(r.Load.missed()) > 0 || r.Load.unreached() || len(r.Load.regressed()) > 0 || len(r.Load.overBudget()) > 0
+		r.Load.failing() || len(r.Load.missed()) > 0 || r.Load.unreached() || len(r.Load.regressed()) > 0
 	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
 		r.Load.void() != "" || len(r.Load.incomparable()) > 0 || r.Load.unmeasured() != "" || len(r.Results) == 0 && r.Load.nothing()
 	switch {

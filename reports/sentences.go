@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -11,20 +12,31 @@ import (
 
 // Watched says in one sentence what the generator of a stage found out about itself.
 func (s Stage) Watched() string {
-	g := s.Generator
-	used := "an unknown share of"
-	if g.ProcessorSeconds > 0 && s.Seconds > 0 {
-		used = figure(g.ProcessorSeconds/s.Seconds) + " of"
+	g, were := s.Generator, "was"
+	if s.Workers > 1 {
+		were = "were"
 	}
 	parts := []string{
-		fmt.Sprintf("the generator used %s %s, waited %s for a processor at the 99th percentile, and was stopped for garbage %s at the longest (%s)",
-			used, counted(g.Cores, "core"), short(g.Waited), short(g.Paused), counted(int(min(g.Collections, math.MaxInt)), "collection")),
+		fmt.Sprintf("%s, waited %s for a processor at the 99th percentile, and %s stopped for garbage %s at the longest (%s)",
+			s.processors(), short(g.Waited), were, short(g.Paused), counted(int(min(g.Collections, math.MaxInt)), "collection")),
 		fmt.Sprintf("it sent %d of %d requests more than %s ms late", s.Late, s.Requests, given(s.LateAfter)),
 	}
 	for _, what := range slices.Sorted(maps.Keys(s.Unsent)) {
 		parts = append(parts, fmt.Sprintf("%d more not at all (%s)", s.Unsent[what], what))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// processors says how much of them the generator used.
+func (s Stage) processors() string {
+	cores, used := counted(s.Generator.Cores, "core"), ""
+	if s.Generator.ProcessorSeconds > 0 && s.Seconds > 0 {
+		used = figure(s.Generator.ProcessorSeconds / s.Seconds)
+	}
+	if s.Workers > 1 { // they may share a machine, or have one each
+		return fmt.Sprintf("the %d workers used %s cores altogether, and could use %s each", s.Workers, cmp.Or(used, "an unknown number of"), cores)
+	}
+	return fmt.Sprintf("the generator used %s of %s", cmp.Or(used, "an unknown share"), cores)
 }
 
 // String says which request it was and what was wrong.

@@ -9,36 +9,76 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// overBudget are the verbs for which an API server called the webhook more often than it is known to.
-func (l *Load) overBudget() []apiserver.Call {
-	var over []apiserver.Call
-	if l == nil || l.Server == nil {
+// overBudget says for which verbs an API server called the webhook more often than its minor is known to. That is a fact about
+// the API server, which no webhook can help, so it counts against nobody.
+func (l *Load) overBudget() []string {
+	if l.Server == nil {
 		return nil
 	}
+	var over []string
 	for _, c := range l.Server.Budget {
 		if c.Error == "" && c.Bound != nil && !c.Met {
-			over = append(over, c)
+			over = append(over, fmt.Sprintf("the API server calls more often than Kubernetes %s is known to: %s", c.BoundFrom, budgetOf(c)))
 		}
 	}
 	return over
 }
 
-// unmeasured says what could not be measured through an API server, or failed there; nothing when all is well.
+// unmeasured says what could not be measured through an API server, or failed there, and of how much more that is true; nothing
+// when all is well.
 func (l *Load) unmeasured() string {
 	if l == nil || l.Server == nil || l.Server.Partial {
 		return ""
 	}
-	for _, c := range l.Server.Budget {
+	all := gaps(*l.Server)
+	switch n := len(all) - 1; {
+	case n < 0:
+		return ""
+	case n > 0:
+		return fmt.Sprintf("%s (%s)", all[0], more(n))
+	}
+	return all[0]
+}
+
+// gaps are what a report on an API server lacks, and what failed there.
+func gaps(s apiserver.Result) []string {
+	var all []string
+	add := func(format string, arguments ...any) { all = append(all, fmt.Sprintf(format, arguments...)) }
+	for _, c := range s.Budget {
 		if c.Error != "" {
-			return fmt.Sprintf("%s at %s: %s", c.Verb, c.Version, c.Error)
+			add("%s at %s: %s", c.Verb, c.Version, c.Error)
 		}
 	}
-	for _, one := range l.Server.Load {
-		if one.Converted && one.Failed > 0 && len(one.Failures) > 0 {
-			return fmt.Sprintf("%d of %d requests of %s at %s failed: %s", one.Failed, one.Requests, one.Verb, one.Version, one.Failures[0].First)
+	for _, one := range s.Load {
+		switch {
+		case one.Failed > 0:
+			add("%d of %d requests of %s at %s failed%s", one.Failed, one.Requests, one.Verb, one.Version, firstOf(one.Failures))
+		case one.Requests == 0:
+			add("none of the requests of %s at %s was answered: %d took longer than the load", one.Verb, one.Version, one.Unanswered)
 		}
 	}
-	return ""
+	for _, one := range s.Watch {
+		switch {
+		case one.WritesFailed > 0:
+			add("%d of %d writes for the watch at %s failed%s", one.WritesFailed, one.Writes+one.WritesFailed, one.Version, firstOf(one.Failures))
+		case one.Lost > 0:
+			add("%d of %d events of the watch at %s did not come%s", one.Lost, one.Writes, one.Version, firstOf(one.Failures))
+		}
+	}
+	for _, c := range s.Cold {
+		if c.Skipped == "" && !c.Complete {
+			add("the LIST at %s after %s was not complete within %.3g s%s", c.Version, c.After, c.Seconds, firstOf(c.Failures))
+		}
+	}
+	return all
+}
+
+// firstOf is the first failure of several, to go behind what failed; nothing when none is known.
+func firstOf(failures []apiserver.Failure) string {
+	if len(failures) == 0 {
+		return ""
+	}
+	return ": " + failures[0].First
 }
 
 // budgetOf says how a verb did, such as "create at v1: 3 calls a request, at most 3".
@@ -53,21 +93,26 @@ func budgetOf(c apiserver.Call) string {
 	return text
 }
 
-// budgetCases are the cases that verbs keep their budget of calls.
-func (l *Load) budgetCases(names unique) []testcase {
+// serverCases are the cases that all could be measured through an API server, and one for each verb: that it makes no more calls
+// than is known. One that does is skipped, since it counts against nobody.
+func (l *Load) serverCases(names unique) []testcase {
 	if l.Server == nil {
 		return nil
 	}
-	var cases []testcase
+	measured := testcase{Name: names.of("through an API server"), Classname: "load", Time: seconds(0)}
+	if gap := l.unmeasured(); gap != "" {
+		measured.Error = &problem{Message: brief(gap), Type: requirement.Errored.String(), Text: strings.Join(gaps(*l.Server), "\n")}
+	}
+	cases := []testcase{measured}
 	for _, call := range l.Server.Budget {
 		c := testcase{Name: names.of(fmt.Sprintf("calls for %s at %s", call.Verb, call.Version)), Classname: "load", Time: seconds(0)}
 		switch {
 		case call.Error != "":
 			c.Error = &problem{Message: brief(call.Error), Type: requirement.Errored.String(), Text: call.Error}
 		case call.Bound == nil:
-			c.Skipped = &problem{Message: "no bound is known"}
+			c.Skipped = &problem{Message: brief("no bound is known for Kubernetes " + l.Server.Version + ": " + budgetOf(call))}
 		case !call.Met:
-			c.Failure = &problem{Message: brief(budgetOf(call)), Type: requirement.Failed.String(), Text: "the bound is that of Kubernetes " + call.BoundFrom}
+			c.Skipped = &problem{Message: brief("more than Kubernetes " + call.BoundFrom + " is known to make, which is not the webhook's: " + budgetOf(call))}
 		}
 		cases = append(cases, c)
 	}

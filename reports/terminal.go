@@ -58,6 +58,7 @@ func (l *Load) Lines() []string {
 		for line := range strings.Lines(serverText(l.Server)) {
 			lines = append(lines, Visible("    "+strings.TrimRight(line, "\n")))
 		}
+		add("calls", l.overBudget()...)
 	}
 	if l.Comparison != nil {
 		lines = append(lines, labelled("compared", "with "+l.Comparison.Baseline)...)

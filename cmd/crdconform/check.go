@@ -350,7 +350,7 @@ func (c *checker) run(ctx context.Context) error {
 	case held.Error != "" && ended == nil: // something could not be stopped
 		ended = unjudged(errors.New(held.Error))
 	}
-	return errors.Join(ended, log.Close())
+	return c.beside(ended, log.Close())
 }
 
 // finish writes the report and shows what it came to.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -68,14 +69,17 @@ runs are Incomparable, and nothing is proved.
 	return cmd
 }
 
-// printed writes a comparison for people or for programs.
-func printed(s streams, c compare.Comparison, output string) error {
-	if output == "json" {
-		encoder := json.NewEncoder(s.out)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(c)
+// printed is a comparison for people or for programs.
+func printed(c compare.Comparison, output string) (string, error) {
+	var b strings.Builder
+	if output != "json" {
+		err := c.WriteText(&b)
+		return b.String(), err
 	}
-	return c.WriteText(s.out)
+	encoder := json.NewEncoder(&b)
+	encoder.SetIndent("", "  ")
+	err := encoder.Encode(c)
+	return b.String(), err
 }
 
 func compared(s streams, baseline, report string, limits []compare.Limit, output string) error {
@@ -88,7 +92,11 @@ func compared(s streams, baseline, report string, limits []compare.Limit, output
 	if err != nil {
 		return unjudged(err)
 	}
-	if err := printed(s, c, output); err != nil {
+	text, err := printed(c, output)
+	if err != nil {
+		return unjudged(err)
+	}
+	if err := write(s.out, text); err != nil {
 		return err
 	}
 	switch {

@@ -148,6 +148,8 @@ func (d *differ) check() error {
 		return errors.New("diff wants something to ask for: give --recording, --crd or --samples")
 	case d.recording != "" && len(d.samples) > 0:
 		return errors.New("--samples: a recording has the objects to convert; leave one of them out")
+	case d.recording != "" && (d.flags.Changed("objects") || d.flags.Changed("seed")):
+		return errors.New("--objects and --seed: nothing is generated where a recording has the objects to convert; leave them out, or --recording")
 	case d.output != "text" && d.output != "json":
 		return fmt.Errorf("--output %s: there is no such form; use text or json", d.output)
 	case d.timeout <= 0:
@@ -272,7 +274,7 @@ func (d *differ) readRecording() error {
 	return nil
 }
 
-// kinds sorts samples to the definitions, and leaves out those that belong to none.
+// kinds sorts samples to the definitions. It leaves out those that belong to none with two versions, and says so.
 func (d *differ) kinds(samples []*unstructured.Unstructured) ([]corpus.Corpus, error) {
 	if len(d.definitions) == 0 {
 		c, err := corpus.FromSamples(samples)
@@ -302,6 +304,13 @@ func (d *differ) kinds(samples []*unstructured.Unstructured) ([]corpus.Corpus, e
 	}
 	if len(kinds) == 0 {
 		return nil, errors.New("--crd: every definition has one version only, and a conversion needs two")
+	}
+	for _, sample := range samples {
+		kind := sample.GroupVersionKind().GroupKind()
+		if !slices.ContainsFunc(kinds, func(c corpus.Corpus) bool { return kind == (schema.GroupKind{Group: c.Group, Kind: c.Kind}) }) {
+			fmt.Fprintf(d.err, "crdconform: --samples: %s %q is left out: no definition of --crd with two versions or more is of its kind\n",
+				reports.Visible(kind.String()), reports.Visible(sample.GetName()))
+		}
 	}
 	return kinds, nil
 }

@@ -178,6 +178,17 @@ func TestDiffOfARecording(t *testing.T) {
 	}
 }
 
+// TestDiffLeavesOut tells which samples are of no kind that there is a definition of.
+func TestDiffLeavesOut(t *testing.T) {
+	t.Parallel()
+	url, ca := serve(t, webhook.Handler(), nil)
+	dir := folder(t, map[string]string{"crd.yaml": gadgets, "samples.yaml": gadgetSamples + "---\n" + sample("example.com/v1", "Widget")})
+	r := startIn(t, dir, "diff", url, url, "--ca-file", ca, "--crd", "crd.yaml", "--samples", "samples.yaml", "--objects", "0").end()
+	if want := "crdconform: --samples: Widget.example.com \"one\" is left out: no definition of --crd with two versions or more is of its kind\n"; !strings.Contains(r.err, want) || strings.Contains(r.err, "Gadget") {
+		t.Errorf("it says %q, want %q", r.err, want)
+	}
+}
+
 func TestDiffInterrupted(t *testing.T) {
 	t.Parallel()
 	handler, hangs := hanging(10)
@@ -208,6 +219,8 @@ func TestDiffUsage(t *testing.T) {
 		"one URL":          {a + crontabs, exitUsage, "diff wants a second URL, or --recording"},
 		"nothing to ask":   {a + " " + b, exitUsage, "give --recording, --crd or --samples"},
 		"both":             {a + " " + b + " --recording x" + crontabs, exitUsage, "--samples: a recording has the objects to convert"},
+		"objects":          {a + " --recording x --objects 3", exitUsage, "--objects and --seed: nothing is generated where a recording has the objects"},
+		"seed":             {a + " --recording x --seed 3", exitUsage, "--objects and --seed: nothing is generated where a recording has the objects"},
 		"no recording":     {a + " --recording missing", exitUsage, "--recording: open missing: no such file"},
 		"another file":     {a + " --recording nothing.yml", exitUsage, "--recording nothing.yml: recording: line 1: it has to say kind Recording"},
 		"empty recording":  {a + " --recording empty.jsonl", exitUsage, "--recording empty.jsonl: there is no exchange in it"},

@@ -96,7 +96,7 @@ p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. One 
 	flags.IntVar(&g.workers, "workers", 0, "processes that share the load; with --worker-image, pods of a Job in a cluster; none but this one when 0")
 	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform as its entry point, of this release, for workers in a cluster; --vegeta-results and --client-cert do not go with them")
 	flags.StringVar(&g.kubeconfig, "kubeconfig", "", "cluster for --worker-image; $KUBECONFIG or ~/.kube/config when missing")
-	flags.StringVar(&g.namespace, "namespace", "default", "namespace for --worker-image")
+	flags.StringVar(&g.namespace, "namespace", "", "namespace for --worker-image; that of the kubeconfig's context when missing")
 	flags.StringVar(&g.recording, "recording", "", "file that \"crdconform record\" wrote, to send again: the profile replay")
 	flags.BoolVar(&g.throughAPIServer, "through-api-server", false, "measure clients of an API server of crdconform's own as well; needs --crd")
 	flags.StringVar(&g.baseline, "baseline", "", "report.json of an earlier run to compare with; both need --repeat 5 or more")
@@ -124,7 +124,7 @@ func (l *loader) run(ctx context.Context) error {
 	if check.Baseline, err = l.baseline(); err != nil {
 		return err
 	}
-	if check.Fleet, err = l.fleet(); err != nil {
+	if check.Fleet, err = l.fleet(check.Config); err != nil {
 		return err
 	}
 	check.Workers = l.load.workers
@@ -136,12 +136,15 @@ func (l *loader) run(ctx context.Context) error {
 		return l.byFlags(err)
 	}
 	p := &progress{streams: l.streams, seed: plan.Seed()}
-	stop, err := l.observed(ctx, p)
+	begin, stop, err := l.observed(ctx, p)
 	if err != nil {
 		return err
 	}
 	l.given.seed, l.dir = plan.Seed(), plan.ReportDir()
-	if err = l.begin(); err != nil {
+	if err = l.begin(); err == nil {
+		err = begin()
+	}
+	if err != nil {
 		return errors.Join(err, stop())
 	}
 	log, err := openLog(filepath.Join(string(l.folder), "apiserver.log"))
@@ -149,11 +152,8 @@ func (l *loader) run(ctx context.Context) error {
 		return errors.Join(unjudged(err), stop())
 	}
 	report := plan.Load(ctx, p, log)
-	stopped := stop()
-	if stopped != nil && report.Error == "" {
-		stopped = unjudged(stopped)
-	}
-	return errors.Join(l.finish(p, report), stopped, log.Close())
+	wrong := errors.Join(stop(), log.Close())
+	return l.beside(l.finish(p, report), wrong)
 }
 
 // baseline is the earlier run that the flags name; nil when they name none.
@@ -177,9 +177,14 @@ func (l *loader) baseline() (*crdconform.Baseline, error) {
 	return &crdconform.Baseline{File: l.load.baseline, Load: load, Limits: limits}, nil
 }
 
-// fleet is where workers run; nil when there are to be none.
-func (l *loader) fleet() (workers.Fleet, error) {
+// fleet is where workers run; nil when there are to be none. Its errors are about usage.
+func (l *loader) fleet(c config.Config) (workers.Fleet, error) {
 	g := l.load
+	for _, name := range []string{"kubeconfig", "namespace"} {
+		if l.flags.Changed(name) && g.workerImage == "" {
+			return nil, fmt.Errorf("--%s: it goes with --worker-image; without one, workers are processes on this machine", name)
+		}
+	}
 	switch {
 	case g.workers < 0:
 		return nil, fmt.Errorf("--workers %d: it has to be 1 or more, or 0 for none", g.workers)
@@ -189,23 +194,34 @@ func (l *loader) fleet() (workers.Fleet, error) {
 		return nil, nil
 	case g.results != "":
 		return nil, errors.New("--vegeta-results: workers measure each for itself; leave --workers out to have a list of all requests")
+	case c.Webhook.ClientCertificate.CertFile != "" || c.Webhook.ClientCertificate.KeyFile != "":
+		return nil, errors.New("--workers: they are given no private key, so they cannot show the certificate of --client-cert or webhook.clientCertificate; leave one of both out")
 	case g.workerImage == "":
 		path, err := os.Executable()
 		return workers.Processes{Path: path, Args: []string{"worker"}}, err
 	}
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = g.kubeconfig
-	cluster, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{}).ClientConfig()
+	given := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, &clientcmd.ConfigOverrides{})
+	cluster, err := given.ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("--kubeconfig: %w", err)
 	}
-	return job.New(cluster, job.Options{Namespace: g.namespace, Image: g.workerImage})
+	namespace := g.namespace
+	if namespace == "" {
+		if namespace, _, err = given.Namespace(); err != nil {
+			return nil, fmt.Errorf("--kubeconfig: %w", err)
+		}
+	}
+	return job.New(cluster, job.Options{Namespace: namespace, Image: g.workerImage})
 }
 
-// observed has those watch that the flags name. It returns what ends that.
-func (l *loader) observed(ctx context.Context, p *progress) (func() error, error) {
+// observed has those watch that the flags name. It returns what begins that, before which nothing is overwritten, and what ends
+// it.
+func (l *loader) observed(ctx context.Context, p *progress) (begin, stop func() error, err error) {
 	var closers []func() error
-	stop := func() error {
+	begin = func() error { return nil }
+	stop = func() error {
 		var errs []error
 		for _, one := range closers {
 			errs = append(errs, one())
@@ -215,7 +231,7 @@ func (l *loader) observed(ctx context.Context, p *progress) (func() error, error
 	if l.load.metricsAddress != "" {
 		e, err := newExporter(ctx, l.load.metricsAddress)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		p.say("metrics: http://%s/metrics", e.address)
 		p.observers, closers = append(p.observers, e.watch), append(closers, e.close)
@@ -223,11 +239,12 @@ func (l *loader) observed(ctx context.Context, p *progress) (func() error, error
 	if l.load.results != "" {
 		r, err := newResults(l.load.results)
 		if err != nil {
-			return nil, errors.Join(err, stop())
+			return nil, nil, errors.Join(err, stop())
 		}
+		begin = r.empty
 		p.observers, closers = append(p.observers, r.watch), append(closers, r.close)
 	}
-	return stop, nil
+	return begin, stop, nil
 }
 
 // overrideLoad puts what flags say in the place of what the file says.

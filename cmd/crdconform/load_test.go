@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -177,5 +178,63 @@ func TestObserved(t *testing.T) {
 	}
 	if n != int(r.report(t).Load.Requests()) || n == 0 {
 		t.Errorf("%d results of %d requests", n, r.report(t).Load.Requests())
+	}
+}
+
+// TestResultsThatCannotBeWritten has the file for them be on a full disk, or be a pipe whose reader goes away. That is told, and
+// hides no outcome.
+func TestResultsThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	good, goodCA := serve(t, webhook.Handler(), nil)
+	bad, badCA := serve(t, faulty(t, "wrong-uid"), nil)
+	for name, test := range map[string]struct {
+		url, ca string
+		code    int
+	}{"good": {good, goodCA, exitUnjudged}, "bad": {bad, badCA, exitViolates}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := os.Stat("/dev/full"); err != nil {
+				t.Skip(err)
+			}
+			r := loaded(t, func() []string {
+				return []string{test.url, "--ca-file", test.ca, "--duration", "1s", "--vegeta-results", "/dev/full"}
+			})
+			r.exits(t, test.code)
+			if !strings.Contains(r.err, "crdconform: --vegeta-results: write /dev/full: no space left on device") {
+				t.Errorf("it says %s", r.err)
+			}
+			r = loaded(t, func() []string {
+				pipe := filepath.Join(t.TempDir(), "pipe")
+				if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				go func() { // opening it waits for the other end
+					if reader, err := os.Open(pipe); err == nil {
+						reader.Close()
+					}
+				}()
+				return []string{test.url, "--ca-file", test.ca, "--duration", "1s", "--vegeta-results", pipe}
+			})
+			r.exits(t, test.code)
+			if !strings.Contains(r.err, "crdconform: --vegeta-results: write ") || !strings.Contains(r.err, "broken pipe") {
+				t.Errorf("it says %s", r.err)
+			}
+		})
+	}
+}
+
+// TestResultsOfBefore has nothing be overwritten by a load test that cannot begin.
+func TestResultsOfBefore(t *testing.T) {
+	t.Parallel()
+	url, ca := serve(t, webhook.Handler(), nil)
+	dir := folder(t, map[string]string{"results.gob": "of before", "file": ""})
+	args := []string{"load", url, "--ca-file", ca, "--duration", "100ms", "--vegeta-results", "results.gob"}
+	startIn(t, dir, append(args, "--report-dir", "file")...).end().exits(t, exitUsage)
+	if got := string(read(t, filepath.Join(dir, "results.gob"))); got != "of before" {
+		t.Errorf("the file has %q", got)
+	}
+	startIn(t, dir, args...).end()
+	if got := string(read(t, filepath.Join(dir, "results.gob"))); strings.Contains(got, "of before") {
+		t.Errorf("the file has %q", got)
 	}
 }

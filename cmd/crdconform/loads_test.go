@@ -72,6 +72,7 @@ func TestCompare(t *testing.T) {
 		"as JSON":       {base, []string{"--output", "json"}, exitConforms, `"verdict": "NoDifference"`},
 		"no such form":  {base, []string{"--output", "yaml"}, exitUsage, "there is text and json"},
 		"no such limit": {base, []string{"--max-regress", "p98=10%"}, exitUsage, `there is no statistic "p98"`},
+		"not measured":  {base, []string{"--max-regress", "p75=10%"}, exitUsage, `there is no statistic "p75"`},
 		"no report":     {file(t, "a.json", "{}"), nil, exitUsage, "there is no load test in it"},
 		"no JSON":       {file(t, "b.json", "x"), nil, exitUsage, "give the report.json of an earlier run"},
 	} {
@@ -174,11 +175,33 @@ func TestLoadByWorkers(t *testing.T) {
 		"--worker-image a":                   "say how many by --workers",
 		"--workers 2 --vegeta-results a.gob": "leave --workers out",
 		"--workers 2 --worker-image a --kubeconfig no/such/file": "--kubeconfig: ",
+		"--workers 2 --kubeconfig a":                             "--kubeconfig: it goes with --worker-image",
+		"--namespace a":                                          "--namespace: it goes with --worker-image",
+		"--workers 2 --client-cert a --client-key b":             "--workers: they are given no private key",
 	} {
 		r := invoke(t, append([]string{"load", url, "--ca-file", ca}, strings.Fields(args)...)...)
 		r.exits(t, exitUsage)
 		if !strings.Contains(r.err, want) {
 			t.Errorf("%s: it says %s, want %q", args, r.err, want)
+		}
+	}
+}
+
+// TestNamespaceOfWorkers is that of the kubeconfig's context, unless there is a flag.
+func TestNamespaceOfWorkers(t *testing.T) {
+	t.Parallel()
+	url, ca := serve(t, webhook.Handler(), nil)
+	kubeconfig := file(t, "kubeconfig", `apiVersion: v1
+kind: Config
+clusters: [{name: nowhere, cluster: {server: "https://127.0.0.1:1"}}]
+contexts: [{name: it, context: {cluster: nowhere, namespace: of-the-context}}]
+current-context: it
+`)
+	for want, args := range map[string][]string{"of-the-context": nil, "of-the-flag": {"--namespace", "of-the-flag"}} {
+		r := invoke(t, append([]string{"load", url, "--ca-file", ca, "--workers", "1", "--worker-image", "a", "--kubeconfig", kubeconfig}, args...)...)
+		r.exits(t, exitUnjudged)
+		if !strings.Contains(r.out, "create the Job in namespace "+want+": ") || strings.Contains(r.out, "kubectl delete") {
+			t.Errorf("it says\n%s%swant the namespace %s", r.out, r.err, want)
 		}
 	}
 }

@@ -106,14 +106,27 @@ type results struct {
 	err     error // the first one; nothing is written after it
 }
 
+// newResults opens the file, and leaves what is in it for the time being.
 func newResults(path string) (*results, error) {
-	file, err := os.Create(path)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
 	if err != nil {
 		return nil, fmt.Errorf("--vegeta-results: %w", err)
 	}
 	r := &results{file: file, buffer: bufio.NewWriter(file)}
 	r.encoder = vegeta.NewEncoder(r.buffer)
 	return r, nil
+}
+
+// empty removes what an earlier run wrote to the file. What is no file, such as a pipe, has nothing in it.
+func (r *results) empty() error {
+	info, err := r.file.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = r.file.Truncate(0)
+	}
+	if err != nil {
+		return fmt.Errorf("--vegeta-results: %w", err)
+	}
+	return nil
 }
 
 // watch writes the requests of a stage, under its name.

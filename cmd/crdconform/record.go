@@ -135,7 +135,7 @@ func (r *recorder) run(ctx context.Context) error {
 		return unjudged(errors.Join(fmt.Errorf("--out %s: %w", r.file, err), file.Close()))
 	}
 	traffic, served := r.serve(ctx, client, listener, written, options.Started)
-	summary := written.Close()
+	summary := written.Close() // again, perhaps
 	summary.Err = cmp.Or(summary.Err, file.Close())
 	return cmp.Or(served, r.conclude(traffic, summary))
 }
@@ -212,11 +212,15 @@ func (r *recorder) host() string {
 // create creates the file. One that is there may be a recording that somebody needs; what is no file, such as a pipe, is
 // written to.
 func (r *recorder) create() (*os.File, error) {
-	if info, err := os.Stat(r.file); err == nil && info.Mode().IsRegular() {
-		return nil, fmt.Errorf("--out %s: the file is there already; give another name, or remove it", r.file)
+	flags := os.O_WRONLY
+	if info, err := os.Stat(r.file); err != nil || info.Mode().IsRegular() {
+		flags |= os.O_CREATE | os.O_EXCL
 	}
 	// Objects may be confidential whatever is redacted.
-	file, err := os.OpenFile(r.file, os.O_WRONLY|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(r.file, flags, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil, fmt.Errorf("--out %s: the file is there already; give another name, or remove it", r.file)
+	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("--out: %w", err)
 	}
@@ -254,10 +258,14 @@ func (r *recorder) serve(ctx context.Context, client *wire.Client, listener net.
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if server.Shutdown(within) != nil {
-		server.Close() //nolint:errcheck // who is not done yet is cut off
+	if server.Shutdown(within) == nil {
+		return proxy.Traffic(), nil
 	}
-	return proxy.Traffic(), nil
+	// Who is not done yet is cut off, which is nothing to record.
+	written.Close()
+	traffic := proxy.Traffic()
+	server.Close() //nolint:errcheck // there is nothing else to be done
+	return traffic, nil
 }
 
 // announce says how to put the proxy in between.
@@ -301,10 +309,11 @@ func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) erro
 	}
 	switch {
 	case s.Err != nil:
-		// It is not wrapped: a pipe that nobody reads is no success here, as it is for the output.
-		return unjudged(fmt.Errorf("--out: %v; %s not recorded, and %s can be read up to its last whole line", s.Err, count(s.Dropped, "request"), r.file)) //nolint:errorlint // see above
+		return unjudged(fmt.Errorf("--out: %w; %s not recorded, and %s can be read up to its last whole line", s.Err, count(s.Dropped, "request"), r.file))
 	case s.Unread > 0:
 		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, count(s.Unread, "request")))
+	case traffic.UnderWay > 0:
+		return unjudged(fmt.Errorf("--out %s: %s not recorded, which had no answer %s after the interruption", r.file, count(int(traffic.UnderWay), "request"), grace))
 	}
 	return nil
 }

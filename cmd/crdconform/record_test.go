@@ -481,6 +481,50 @@ func TestRecordInterruptedWhilePassing(t *testing.T) {
 	}
 }
 
+// TestRecordCutOff has a request under way that is never answered: it is not recorded, and that is told.
+func TestRecordCutOff(t *testing.T) {
+	t.Parallel()
+	asked, over := make(chan struct{}), make(chan struct{})
+	webhookURL, ca := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(asked)
+		<-over
+	}), nil)
+	t.Cleanup(func() { close(over) })
+	p := record(t, webhookURL, ca)
+	client := p.client(t, nil)
+	answered := make(chan contract.Response)
+	go func() {
+		answered <- client.Send(context.WithoutCancel(t.Context()), fixtures.ReviewRequest("v1"))
+	}()
+	<-asked
+	r := p.ended(t)
+	r.exits(t, exitUnjudged)
+	if response := <-answered; response.Err == nil {
+		t.Errorf("it is answered: %+v", response)
+	}
+	if want := "--out out.jsonl: 1 request not recorded, which had no answer 5s after the interruption"; !strings.Contains(r.err, want) || !strings.Contains(r.out, "Recorded 0 exchanges") {
+		t.Errorf("it says %q and %q, want %q", r.out, r.err, want)
+	}
+	if all := recorded(t, filepath.Join(p.dir, "out.jsonl")); len(all.Exchanges) != 0 {
+		t.Errorf("recorded %+v", all.Exchanges)
+	}
+}
+
+// TestRecordToALink has nobody else's file be written to that comes to be there meanwhile, as a link to nothing does.
+func TestRecordToALink(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := os.Symlink("elsewhere", filepath.Join(dir, "out.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	url, ca := serve(t, webhook.Handler(), nil)
+	r := startIn(t, dir, "record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", "out.jsonl").end()
+	r.exits(t, exitUsage)
+	if !strings.Contains(r.err, "--out out.jsonl: the file is there already") {
+		t.Errorf("it says %s", r.err)
+	}
+}
+
 // TestRecordUsage gives record what it cannot work with.
 func TestRecordUsage(t *testing.T) {
 	t.Parallel()

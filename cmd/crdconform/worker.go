@@ -33,17 +33,18 @@ func newWorker(s streams, in io.Reader) *cobra.Command {
 is ready, starts when it is told to, and writes what it measures as lines of JSON.
 
 Exit codes:
-  0    it sent its part; there is a result
+  0    it sent its part, or was told to stop by an order after it began; there is a result
   2    usage: the spec cannot be read, or is of another release
-  3    there is no result: the webhook cannot be reached, or the order to start came too late
-  130  told to stop; there is a partial result if it had begun`,
-		Example: `  crdconform worker --spec spec.json --index 0`,
+  3    there is no result: the webhook cannot be reached, or the order to start came too late; or nothing was heard of
+       whoever started it for so long that it stopped, with a partial result
+  130  told to stop by a signal, or before it began; there is a partial result if it had`,
+		Example: `  crdconform worker --spec spec.json --orders orders.json --index 0`,
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.specs, "spec", nil, "file with what to send, or - for standard input, with the orders after it; several are read as one")
-	flags.StringVar(&w.orders, "orders", "", "file in which orders appear, one at a time; it starts at once when missing")
+	flags.StringVar(&w.orders, "orders", "", "file in which orders appear, one at a time, the one to start among them")
 	flags.IntVar(&w.index, "index", 0, "which of the workers this is, from 0")
 	_ = cmd.MarkFlagRequired("spec")
 	_ = cmd.MarkFlagRequired("index")
@@ -66,7 +67,10 @@ func (w *loadWorker) run(ctx context.Context) error {
 }
 
 func (w *loadWorker) input(ctx context.Context) (workers.Input, error) {
-	if !slices.Contains(w.specs, fromInput) {
+	switch files := !slices.Contains(w.specs, fromInput); {
+	case files && w.orders == "":
+		return workers.Input{}, errors.New("--orders: nobody could tell it to start; give the file in which orders appear")
+	case files:
 		return workers.FromFiles(ctx, w.specs, w.orders)
 	}
 	if len(w.specs) > 1 || w.orders != "" {

@@ -16,7 +16,7 @@ import (
 	"github.com/crdconform/crdconform/fixtures/webhook"
 )
 
-// workerSpec is what workers are given, as the protocol's version 1 has it. One of two sends half of 100 requests a second.
+// workerSpec is what workers are given, as the protocol's version 2 has it. One of two sends half of 100 requests a second.
 func workerSpec(t *testing.T, url, ca, duration string) string {
 	t.Helper()
 	length, err := time.ParseDuration(duration)
@@ -24,7 +24,7 @@ func workerSpec(t *testing.T, url, ca, duration string) string {
 		t.Fatal(err)
 	}
 	spec, err := json.Marshal(map[string]any{
-		"protocol": 1, "of": 2, "patienceNanoseconds": time.Minute,
+		"protocol": 2, "of": 2, "patienceNanoseconds": time.Minute,
 		"endpoint": map[string]any{"url": url, "ca": read(t, ca)},
 		"workload": map[string]any{
 			"phases": []any{map[string]any{"durationNanoseconds": length, "rate": 100, "to": 100}}, "batch": 1, "reviewVersion": "v1",
@@ -74,14 +74,15 @@ func TestWorkerFromFiles(t *testing.T) {
 	t.Parallel()
 	url, ca := serve(t, webhook.Handler(), nil)
 	spec := workerSpec(t, url, ca, "300ms")
-	out, err := worker(t.Context(), nil, "--spec", file(t, "a", spec[:50]), "--spec", file(t, "b", spec[50:]), "--index", "1")
+	start := fmt.Sprintf(`{"number": 1, "start": %q, "leadNanoseconds": 1000000000}`, time.Now().Add(time.Second).Format(time.RFC3339Nano))
+	out, err := worker(t.Context(), nil, "--spec", file(t, "a", spec[:50]), "--spec", file(t, "b", spec[50:]), "--orders", file(t, "orders", start), "--index", "1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if partial, requests, good := lastLine(t, out); partial || requests != 15 || good != 15 {
 		t.Errorf("it wrote %s", out)
 	}
-	if !strings.HasPrefix(out, `{"hello":{"protocol":1,"index":1}}`+"\n") {
+	if !strings.HasPrefix(out, `{"hello":{"protocol":2,"index":1}}`+"\n") {
 		t.Errorf("it wrote %s", out)
 	}
 }
@@ -165,16 +166,17 @@ func TestWorkerThatMakesNoSense(t *testing.T) {
 		code int // 0 for usage, which execute turns into its code
 		want string
 	}{
-		"nothing":          {"", 0, `required flag(s) "index", "spec" not set`},
-		"no index":         {"--spec " + good, 0, `required flag(s) "index" not set`},
-		"an argument":      {"--spec " + good + " --index 0 more", 0, "worker takes no arguments"},
-		"no file":          {"--spec " + missing + " --index 0", 0, missing},
-		"no orders":        {"--spec " + good + " --orders " + missing + " --index 0", 0, missing},
-		"input and a file": {"--spec - --spec " + good + " --index 0", 0, "give no file beside it"},
-		"input and orders": {"--spec - --orders " + good + " --index 0", 0, "give no file beside it"},
-		"another release":  {"--index 0 --spec " + file(t, "new", strings.Replace(spec, `"protocol":1`, `"protocol":7`, 1)), 0, "speaks version 7"},
-		"no such worker":   {"--spec " + good + " --index 2", exitUnjudged, "part 2 of 2"},
-		"no webhook":       {"--spec " + away + " --index 1", exitUnjudged, "connection refused"},
+		"nothing":           {"", 0, `required flag(s) "index", "spec" not set`},
+		"no index":          {"--spec " + good, 0, `required flag(s) "index" not set`},
+		"an argument":       {"--spec " + good + " --index 0 more", 0, "worker takes no arguments"},
+		"no file":           {"--spec " + missing + " --orders " + good + " --index 0", 0, missing},
+		"no file of orders": {"--spec " + good + " --orders " + missing + " --index 0", 0, missing},
+		"no orders":         {"--spec " + good + " --index 0", 0, "--orders: nobody could tell it to start"},
+		"input and a file":  {"--spec - --spec " + good + " --index 0", 0, "give no file beside it"},
+		"input and orders":  {"--spec - --orders " + good + " --index 0", 0, "give no file beside it"},
+		"another release":   {"--index 0 --orders " + good + " --spec " + file(t, "new", strings.Replace(spec, `"protocol":2`, `"protocol":7`, 1)), 0, "speaks version 7"},
+		"no such worker":    {"--spec " + good + " --orders " + good + " --index 2", exitUnjudged, "part 2 of 2"},
+		"no webhook":        {"--spec " + away + " --orders " + good + " --index 1", exitUnjudged, "connection refused"},
 	} {
 		out, err := worker(t.Context(), strings.NewReader(spec), strings.Fields(test.args)...)
 		if err == nil || !strings.Contains(err.Error(), test.want) || out != "" {

@@ -31,7 +31,8 @@ func (c *Client) Reach(ctx context.Context) error {
 	case err != nil:
 		return c.explain(err, "", c.patience)
 	}
-	return connection.Close()
+	_ = connection.Close() // it was reached, whatever becomes of the connection
+	return nil
 }
 
 // interruption says that the caller gave up, and why.

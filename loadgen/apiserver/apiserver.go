@@ -188,9 +188,10 @@ type run struct {
 	proxy      *proxy
 	api        *api
 	templates  []template
-	minor      string       // of Kubernetes
-	unreadable error        // why the metrics cannot be read; nil until that failed
-	applied    atomic.Int64 // objects under load so far, so that each apply changes something
+	minor      string        // of Kubernetes
+	unreadable error         // why the metrics cannot be read; nil until that failed
+	applied    atomic.Int64  // objects under load so far, so that each apply changes something
+	slowest    time.Duration // that the API server took to go over to a change of the definition
 	result     Result
 }
 

@@ -277,7 +277,7 @@ func colds(t *testing.T, result Result, o Options) {
 	if len(result.Cold) != 4 {
 		t.Fatalf("got %+v", result.Cold)
 	}
-	for i, loss := range []Loss{AfterRestart, AfterAnnotation, AfterSchema, AfterFlip} {
+	for i, loss := range []Loss{AfterRestart, AfterSchema, AfterAnnotation, AfterFlip} {
 		c := result.Cold[i]
 		if c.After != loss || c.Skipped != "" || !c.Complete || c.Seconds <= 0 || c.WarmSeconds <= 0 || c.WarmCalls > 0 {
 			t.Errorf("got %+v", c)
@@ -437,13 +437,16 @@ func TestBoundTooLow(t *testing.T) {
 	t.Parallel()
 	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1")
 	o.Parts = []Part{PartBudget}
-	o.Bounds = []Bounds{{Minor: "1.30", WatchCache: true, Storage: map[Verb]Bound{}, Other: map[Verb]Bound{Get: {Calls: 0.5}, Delete: {Calls: 3, Events: 1}}}}
+	o.Bounds = []Bounds{
+		{Minor: "1.36", WatchCache: true, Storage: map[Verb]Bound{}, Other: map[Verb]Bound{Get: {Calls: 0.5}, Create: {Calls: 0.5}}},
+		{Minor: "1.37", WatchCache: true, Storage: map[Verb]Bound{}, Other: map[Verb]Bound{Get: {Calls: 0.5}, Delete: {Calls: 3, Events: 1}}},
+	}
 	for _, c := range measured(t, o).Budget {
 		switch {
 		case c.Error != "" || c.Samples != o.Repeat:
 			t.Errorf("got %+v", c)
 		case c.Verb == Get && c.Converted:
-			if c.Met || c.Calls != 1 || c.Bound == nil || *c.Bound != 0.5 || c.BoundFrom != "1.30" {
+			if c.Met || c.Calls != 1 || c.Bound == nil || *c.Bound != 0.5 || c.BoundFrom != "1.37" {
 				t.Errorf("got %+v", c)
 			}
 		case c.Verb == Delete && c.Converted:

@@ -3,7 +3,6 @@ package apiserver
 import (
 	_ "embed" // for the table of bounds
 	"fmt"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/version"
@@ -82,33 +81,14 @@ func DefaultBounds() ([]Bounds, error) {
 	return all, nil
 }
 
-// nearest returns the bounds of a minor or, if there are none, of the minor nearest to it; of two, the older one. Without any
-// for API servers of that sort it returns nil.
-func nearest(all []Bounds, minor string, watchCache bool) *Bounds {
-	var best *Bounds
-	distance := func(b *Bounds) int { return abs(number(b.Minor) - number(minor)) }
+// boundsOf returns the bounds of a minor; nil where none were measured. Minors differ, and none stands for another.
+func boundsOf(all []Bounds, minor string, watchCache bool) *Bounds {
 	for i := range all {
-		b := &all[i]
-		if b.WatchCache != watchCache {
-			continue
-		}
-		if best == nil || distance(b) < distance(best) || distance(b) == distance(best) && number(b.Minor) < number(best.Minor) {
-			best = b
+		if all[i].Minor == minor && all[i].WatchCache == watchCache {
+			return &all[i]
 		}
 	}
-	return best
-}
-
-func abs(n int) int { return max(n, -n) }
-
-// number is the 37 of 1.37; 0 for what is no such thing.
-func number(minor string) int {
-	_, after, _ := strings.Cut(minor, ".")
-	n, err := strconv.Atoi(after)
-	if err != nil {
-		return 0
-	}
-	return n
+	return nil
 }
 
 // minorOf is the minor of a version, such as 1.37. Some distributions write a plus behind it.

@@ -26,8 +26,8 @@ type Call struct {
 	ObjectsConverted float64 `json:"objectsConverted"`
 	Samples          int     `json:"samples"` // how often it was measured
 
-	// Bound is the most calls that there are to be, as measured for the minor BoundFrom, which need not be the API server's.
-	// Nil when none is known.
+	// Bound is the most calls that there are to be, as measured for the API server's minor, BoundFrom. Nil when none is known
+	// for that.
 	Bound     *float64 `json:"bound,omitempty"`
 	BoundFrom string   `json:"boundFrom,omitempty"`
 
@@ -133,7 +133,7 @@ func nothing(r *run, version string) ask {
 
 // bounded compares a number of calls with the bound.
 func (r *run) bounded(c Call) Call {
-	bounds := nearest(r.Bounds, r.minor, r.Cluster.WatchCache())
+	bounds := boundsOf(r.Bounds, r.minor, r.Cluster.WatchCache())
 	if bounds == nil {
 		return c
 	}
@@ -207,15 +207,16 @@ func (b *budgeted) once(ctx context.Context, t trial) (Webhook, int, error) {
 	return counted(), n, nil
 }
 
-// clean deletes what was created.
+// clean deletes what was created. What could not be deleted is tried again the next time.
 func (b *budgeted) clean(ctx context.Context) error {
 	var errs []error
+	var left []string
 	for _, name := range b.names {
 		if err := b.api.delete(ctx, b.storage, name); err != nil && statusOf(err) != http.StatusNotFound {
-			errs = append(errs, fmt.Errorf("deleting %s: %w", name, err))
+			errs, left = append(errs, fmt.Errorf("deleting %s: %w", name, err)), append(left, name)
 		}
 	}
-	b.names = nil
+	b.names = left
 	return errors.Join(errs...)
 }
 

@@ -14,8 +14,8 @@ const (
 	// less than.
 	again = 50 * time.Millisecond
 
-	// unchanged is how long nothing has to be converted after a change of the definition for the API server to have kept
-	// its cache.
+	// unchanged is how long nothing has to be converted, at least, after a change of the definition that may leave the cache as
+	// it is, for the API server to have kept it.
 	unchanged = time.Second
 )
 
@@ -27,7 +27,7 @@ type restarter interface {
 // cold measures the first LIST after each way to lose the cache.
 func (r *run) cold(ctx context.Context) error {
 	warm := r.warm(ctx)
-	for _, loss := range []Loss{AfterRestart, AfterAnnotation, AfterSchema, AfterFlip} {
+	for _, loss := range []Loss{AfterRestart, AfterSchema, AfterAnnotation, AfterFlip} {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -70,7 +70,7 @@ func (r *run) coldList(ctx context.Context, loss Loss) (ColdList, error) {
 	} else if err := r.change(ctx, change(loss, r.other)); err != nil {
 		return c, err
 	}
-	r.first(ctx, &c, counted)
+	r.first(ctx, &c, counted, r.awaited(loss))
 	r.settle(ctx)
 	c.Webhook = counted()
 	if !c.Complete {
@@ -110,10 +110,19 @@ func change(loss Loss, other string) func(*apiextensionsv1.CustomResourceDefinit
 	}
 }
 
+// awaited is how long to wait for a sign that the cache is lost. A restart and a change of the specification are certain to show,
+// however busy the API server is. Another annotation was not seen to; if it does, then not much later than such a change.
+func (r *run) awaited(loss Loss) time.Duration {
+	if loss == AfterAnnotation {
+		return max(unchanged, 3*r.slowest)
+	}
+	return effect
+}
+
 // first asks for a LIST until the client has it. An API server goes over to a changed definition some time after it accepted
 // it, and nothing tells when. So LISTs that are answered without a call are those of before, and the first one is the first
-// that costs calls or is refused; when there is none, the cache was kept.
-func (r *run) first(ctx context.Context, c *ColdList, counted func() Webhook) {
+// that costs calls or is refused; when there is none for a while, the cache was kept.
+func (r *run) first(ctx context.Context, c *ColdList, counted func() Webhook, within time.Duration) {
 	var failed failures
 	defer func() { c.Failures = failed.sorted() }()
 	changed := time.Now()
@@ -126,7 +135,7 @@ func (r *run) first(ctx context.Context, c *ColdList, counted func() Webhook) {
 			return
 		}
 		if began.IsZero() && err == nil && counted().Calls == before {
-			if time.Since(changed) > unchanged {
+			if time.Since(changed) > within {
 				c.Complete, c.Requests, c.Seconds = true, 1, time.Since(sent).Seconds()
 				return
 			}
@@ -135,10 +144,11 @@ func (r *run) first(ctx context.Context, c *ColdList, counted func() Webhook) {
 		}
 		if began.IsZero() {
 			began, c.Rebuilt = sent, true
+			r.slowest = max(r.slowest, sent.Sub(changed))
 		}
 		c.Requests++
 		c.Seconds = time.Since(began).Seconds()
-		if err == nil && n == r.Seeded {
+		if err == nil && n >= r.Seeded { // one that could not be deleted may be there too
 			c.Complete = true
 			return
 		}

@@ -2,11 +2,14 @@ package apiserver
 
 import (
 	"errors"
+	"io"
 	"maps"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -42,26 +45,24 @@ func TestDefaultBounds(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
+// TestBoundsOf has a minor be held to what was measured for it, and to nothing else.
+func TestBoundsOf(t *testing.T) {
 	all := []Bounds{{Minor: "1.37", WatchCache: true}, {Minor: "1.31", WatchCache: true}, {Minor: "1.9", WatchCache: false}}
 	for _, c := range []struct {
 		minor string
 		cache bool
-		want  string
+		known bool
 	}{
-		{"1.37", true, "1.37"},
-		{"1.40", true, "1.37"},
-		{"1.34", true, "1.31"}, // as far from both
-		{"1.35", true, "1.37"},
-		{"1.28", true, "1.31"},
-		{"1.37", false, "1.9"},
+		{"1.37", true, true},
+		{"1.31", true, true},
+		{"1.9", false, true},
+		{"1.38", true, false},
+		{"1.36", true, false},
+		{"1.37", false, false},
 	} {
-		if got := nearest(all, c.minor, c.cache); got == nil || got.Minor != c.want {
-			t.Errorf("%s, watch cache %v: got %+v, want %s", c.minor, c.cache, got, c.want)
+		if got := boundsOf(all, c.minor, c.cache); (got != nil) != c.known || got != nil && (got.Minor != c.minor || got.WatchCache != c.cache) {
+			t.Errorf("%s, watch cache %v: got %+v", c.minor, c.cache, got)
 		}
-	}
-	if got := nearest(all[:2], "1.37", false); got != nil {
-		t.Errorf("got %+v", got)
 	}
 }
 
@@ -278,5 +279,67 @@ func TestOptions(t *testing.T) {
 		if _, err := Run(t.Context(), bad, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %q", err, want)
 		}
+	}
+}
+
+// against is a run whose API server is a handler.
+func against(t *testing.T, handler http.HandlerFunc) *run {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	return &run{
+		Options: Options{Seeded: 2, Patience: time.Minute}, storage: "v1", other: "v2",
+		api: &api{http: server.Client(), host: server.URL, group: "example.com", plural: "things", timeout: time.Minute},
+	}
+}
+
+// TestCleanTriesAgain has an object not be deleted at first, and lists with one too many be complete.
+func TestCleanTriesAgain(t *testing.T) {
+	t.Parallel()
+	var asked []string
+	r := against(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Method+" "+r.URL.Path)
+		if len(asked) == 2 {
+			http.Error(w, "no leader", http.StatusInternalServerError)
+		}
+	})
+	b := &budgeted{run: r, names: []string{"a", "b", "c"}}
+	if err := b.clean(t.Context()); err == nil || !strings.Contains(err.Error(), "deleting b: HTTP status 500: no leader") || !slices.Equal(b.names, []string{"b"}) {
+		t.Errorf("got %v, and %v are left", err, b.names)
+	}
+	if err := b.clean(t.Context()); err != nil || len(b.names) > 0 || asked[len(asked)-1] != "DELETE /apis/example.com/v1/things/b" {
+		t.Errorf("got %v, and %v are left; asked was %v", err, b.names, asked)
+	}
+	for body, complete := range map[string]bool{`{"items":[{}]}`: false, `{"items":[{},{}]}`: true, `{"items":[{},{},{}]}`: true} {
+		if err := r.complete([]byte(body)); (err == nil) != complete {
+			t.Errorf("%s: got %v", body, err)
+		}
+	}
+}
+
+// TestLateChange has an API server be so busy that it goes over to a change long after it accepted it.
+func TestLateChange(t *testing.T) {
+	t.Parallel()
+	const late = unchanged + 300*time.Millisecond
+	var calls atomic.Uint64
+	began := time.Now()
+	r := against(t, func(w http.ResponseWriter, _ *http.Request) {
+		if time.Since(began) > late {
+			calls.Add(2)
+		}
+		io.WriteString(w, `{"items":[{},{}]}`)
+	})
+	counted := func() Webhook { return Webhook{Calls: calls.Load()} }
+	var kept ColdList
+	if r.first(t.Context(), &kept, counted, r.awaited(AfterAnnotation)); kept.Rebuilt || !kept.Complete {
+		t.Errorf("for what may leave the cache as it is, it waited: %+v", kept)
+	}
+	var c ColdList
+	if r.first(t.Context(), &c, counted, r.awaited(AfterSchema)); !c.Rebuilt || !c.Complete || c.Requests != 1 {
+		t.Errorf("got %+v", c)
+	}
+	r.slowest = 2 * time.Second
+	if got := r.awaited(AfterAnnotation); got != 6*time.Second {
+		t.Errorf("after so slow a change it waits for %s", got)
 	}
 }

@@ -23,7 +23,7 @@ const LeastShare = 0.05
 
 // Statistics returns the statistics that can have limits.
 func Statistics() []string {
-	return []string{"min", "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "p99.99", "max", "requests/s", "objects/s"}
+	return []string{"min", "mean", "p50", "p90", "p95", "p99", "p99.9", "p99.99", "max", "requests/s", "objects/s"}
 }
 
 // ParseLimit reads a limit such as p99=10%, objects/s=5% or *=10%.

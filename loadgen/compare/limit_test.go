@@ -33,7 +33,7 @@ func TestWrongLimits(t *testing.T) {
 		"":            "has to be STATISTIC=SHARE",
 		"p99":         "has to be STATISTIC=SHARE",
 		"=10%":        `no statistic ""`,
-		"p98=10%":     "there are min, mean, p50, p75, p90, p95, p99, p99.9, p99.99, max, requests/s, objects/s, and *",
+		"p98=10%":     "there are min, mean, p50, p90, p95, p99, p99.9, p99.99, max, requests/s, objects/s, and *",
 		"P99=10%":     `no statistic "P99"`,
 		"p99 =10%":    `no statistic "p99 "`,
 		"errors=10%":  `no statistic "errors"`,

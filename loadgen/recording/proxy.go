@@ -32,7 +32,7 @@ type Proxy struct {
 	began     time.Time
 	limit     int64 // on bodies
 
-	passed, other, failed atomic.Int64
+	passed, other, failed, underWay atomic.Int64
 }
 
 // Traffic counts what passed a proxy.
@@ -40,6 +40,7 @@ type Traffic struct {
 	Requests int64 // altogether
 	Other    int64 // that asked for no conversion, and are not recorded for that
 	Failed   int64 // to which no whole response came
+	UnderWay int64 // that are not over, and not recorded so far
 }
 
 // NewProxy returns a proxy in front of the webhook at the host of a URL, which it reaches as the transport does. Offsets are
@@ -54,12 +55,16 @@ func NewProxy(target *url.URL, transport *http.Transport, recorder *Recorder, be
 func (p *Proxy) Close() { p.transport.CloseIdleConnections() }
 
 // Traffic returns what passed so far.
-func (p *Proxy) Traffic() Traffic { return Traffic{p.passed.Load(), p.other.Load(), p.failed.Load()} }
+func (p *Proxy) Traffic() Traffic {
+	return Traffic{Requests: p.passed.Load(), Other: p.other.Load(), Failed: p.failed.Load(), UnderWay: p.underWay.Load()}
+}
 
 // ServeHTTP passes a request on, and what came back. Without a whole response the answer is 502 and says why. The exchange is
 // written when the response is on its way.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.passed.Add(1)
+	p.underWay.Add(1)
+	defer p.underWay.Add(-1)
 	x := Exchange{Offset: time.Since(p.began)}
 	var err error
 	if x.Body, err = p.read(r.Body); err != nil {

@@ -206,7 +206,7 @@ func TestBytesPassAsTheyAre(t *testing.T) {
 					t.Errorf("the client got\n%q\nwant\n%q", got, test.response)
 				}
 				file, summary := b.recorded(t)
-				if traffic := b.Traffic(); traffic != (Traffic{1, test.other, 0}) || summary.Exchanges != test.recorded || len(file.Exchanges) != test.recorded {
+				if traffic := b.Traffic(); traffic != (Traffic{1, test.other, 0, 0}) || summary.Exchanges != test.recorded || len(file.Exchanges) != test.recorded {
 					t.Fatalf("got %+v with %+v", traffic, summary)
 				}
 				if test.recorded == 0 {
@@ -286,7 +286,7 @@ func TestWebhooksThatDoNotAnswer(t *testing.T) {
 				t.Errorf("got %d: %s, %v", status, text, err)
 			}
 			file, summary := b.recorded(t)
-			if summary.Exchanges != 1 || b.Traffic() != (Traffic{1, 0, 1}) {
+			if summary.Exchanges != 1 || b.Traffic() != (Traffic{1, 0, 1, 0}) {
 				t.Fatalf("%+v, %+v", summary, b.Traffic())
 			}
 			if x := file.Exchanges[0]; x.Response.Err == nil || !strings.Contains(x.Response.Err.Error(), test.want) || x.Response.Status != test.status || x.Response.TimedOut {
@@ -328,7 +328,7 @@ func TestRequestsThatAreTooLong(t *testing.T) {
 	if err != nil || status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "it is longer than 256 MiB") {
 		t.Errorf("got %d: %s, %v", status, text, err)
 	}
-	if _, summary := b.recorded(t); summary.Exchanges != 0 || b.Traffic() != (Traffic{1, 0, 1}) {
+	if _, summary := b.recorded(t); summary.Exchanges != 0 || b.Traffic() != (Traffic{1, 0, 1, 0}) {
 		t.Errorf("%+v, %+v", summary, b.Traffic())
 	}
 }

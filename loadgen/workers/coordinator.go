@@ -24,6 +24,9 @@ const (
 
 	// repeating is how often an order is given again that has no effect yet: some ways for orders lose one now and then.
 	repeating = time.Second
+
+	// renewing is how often workers are told that the coordinator is there. Several may be missed before the lease is over.
+	renewing = 20 * time.Second
 )
 
 // coordinator leads the workers of one run.
@@ -34,8 +37,9 @@ type coordinator struct {
 	watch    loadgen.Watch
 	members  []*member
 	events   chan event
-	orders   int       // that were given
-	started  time.Time // when the workload begins; zero before that is known
+	orders   []time.Time // when each was given, from the first
+	renewed  time.Time   // when workers were told last that somebody is there
+	started  time.Time   // when the workload begins; zero before that is known
 	stopping bool
 
 	// What the watch was told so far.
@@ -156,13 +160,17 @@ func (c *coordinator) repeat(ctx context.Context) {
 				m.giveUp(errors.New("it never said that it got the order to start"))
 			}
 		}
+		if time.Since(c.renewed) >= renewing {
+			c.renewed = time.Now()
+			c.tell(ctx, order{}, func(m *member) bool { return m.acked && m.summary == nil })
+		}
 	}
 }
 
 // tell gives an order to workers, at the same time. One that cannot be told to start is given up: it would wait for ever.
 func (c *coordinator) tell(ctx context.Context, o order, which func(*member) bool) {
-	c.orders++
-	o.Number = c.orders
+	c.orders = append(c.orders, time.Now())
+	o.Number = len(c.orders)
 	line, unwritten := json.Marshal(o)
 	within, cancel := context.WithTimeout(ctx, c.lead)
 	defer cancel()
@@ -218,8 +226,11 @@ func (c *coordinator) hear(e event) {
 		m.giveUp(fmt.Errorf("it works as %d, and should as %d", said.Hello.Index, e.index))
 	case said.Hello != nil:
 		m.ready = true
-	case said.Ack != nil:
+	case said.Ack != nil && !m.acked:
 		m.acked = true
+		if err := c.punctual(*said.Ack); err != nil {
+			m.giveUp(err)
+		}
 	case said.Second != nil:
 		if err := m.second(*said.Second); err != nil {
 			m.giveUp(err)
@@ -236,6 +247,21 @@ func (c *coordinator) hear(e event) {
 		}
 		m.summary, m.stopped = &summary, said.Result.Stopped
 	}
+}
+
+// punctual says what is wrong with the clock of a worker that has just acknowledged an order: it has to show a time between when
+// the order was given and now.
+func (c *coordinator) punctual(a ack) error {
+	if a.Order < 1 || a.Order > len(c.orders) {
+		return fmt.Errorf("it got order %d, and %d were given", a.Order, len(c.orders))
+	}
+	if ahead := time.Until(a.Clock); ahead > skew {
+		return fmt.Errorf("its clock is %s ahead of this machine's, at least; set it", ahead.Round(time.Millisecond))
+	}
+	if behind := c.orders[a.Order-1].Sub(a.Clock); behind > skew {
+		return fmt.Errorf("its clock is %s behind this machine's, at least; set it", behind.Round(time.Millisecond))
+	}
+	return nil
 }
 
 // maxWords is how much is kept of what a worker says that is no message, in bytes.

@@ -127,7 +127,7 @@ func measures(index int, seconds ...[]int64) script {
 		if o.Stop {
 			return errors.New("exit status 3")
 		}
-		say(message{Ack: &ack{o.Number}})
+		say(message{Ack: &ack{o.Number, time.Now()}})
 		pause(time.Until(o.Start))
 		all, r := of(seconds...)
 		for _, s := range all {
@@ -160,7 +160,7 @@ func TestProgress(t *testing.T) {
 		dies := func(_ context.Context, orders <-chan order, say func(message)) error {
 			say(message{Hello: &hello{protocol, 1}})
 			o := <-orders
-			say(message{Ack: &ack{o.Number}})
+			say(message{Ack: &ack{o.Number, time.Now()}})
 			pause(time.Until(o.Start) + 1500*time.Millisecond)
 			all, _ := of([]int64{9000, 9000, 9000})
 			say(message{Second: all[0]})
@@ -205,8 +205,17 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 	ready := func(then func(ctx context.Context, say func(message)) error) script {
 		return func(ctx context.Context, orders <-chan order, say func(message)) error {
 			say(message{Hello: &hello{protocol, 1}})
-			say(message{Ack: &ack{(<-orders).Number}})
+			say(message{Ack: &ack{(<-orders).Number, time.Now()}})
 			return then(ctx, say)
+		}
+	}
+	clock := func(of func(order) ack) script {
+		return func(ctx context.Context, orders <-chan order, say func(message)) error {
+			say(message{Hello: &hello{protocol, 1}})
+			a := of(<-orders)
+			say(message{Ack: &a})
+			<-ctx.Done()
+			return errors.New("killed")
 		}
 	}
 	for name, test := range map[string]struct {
@@ -214,10 +223,14 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 		want   string
 	}{
 		"another protocol": {func(ctx context.Context, _ <-chan order, say func(message)) error {
-			say(message{Hello: &hello{2, 1}})
+			say(message{Hello: &hello{7, 1}})
 			<-ctx.Done()
 			return nil
-		}, "speaks version 2 of the protocol"},
+		}, "speaks version 7 of the protocol"},
+		"a clock that is ahead":  {clock(func(o order) ack { return ack{o.Number, time.Now().Add(1500 * time.Millisecond)} }), "its clock is 1.5s ahead of this machine's"},
+		"a clock that is behind": {clock(func(o order) ack { return ack{o.Number, time.Now().Add(-1500 * time.Millisecond)} }), "its clock is 1.5s behind this machine's"},
+		"a zero clock":           {clock(func(o order) ack { return ack{Order: o.Number} }), " behind this machine's"},
+		"no such order":          {clock(func(order) ack { return ack{2, time.Now()} }), "it got order 2, and 1 were given"},
 		"a second is missing": {ready(func(ctx context.Context, say func(message)) error {
 			all, r := of([]int64{1}, []int64{2})
 			say(message{Second: all[1]})
@@ -323,7 +336,7 @@ func TestOrdersThatDoNotArrive(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			obeys := func(_ context.Context, orders <-chan order, say func(message)) error {
 				say(message{Hello: &hello{protocol, 0}})
-				say(message{Ack: &ack{(<-orders).Number}})
+				say(message{Ack: &ack{(<-orders).Number, time.Now()}})
 				if o := <-orders; !o.Stop {
 					t.Errorf("got %+v", o)
 				}
@@ -335,7 +348,7 @@ func TestOrdersThatDoNotArrive(t *testing.T) {
 			}
 			stubborn := func(ctx context.Context, orders <-chan order, say func(message)) error {
 				say(message{Hello: &hello{protocol, 1}})
-				say(message{Ack: &ack{(<-orders).Number}})
+				say(message{Ack: &ack{(<-orders).Number, time.Now()}})
 				<-ctx.Done()
 				return errors.New("still running")
 			}
@@ -389,6 +402,88 @@ func TestOrdersAreRepeated(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestClocksThatDiffer has clocks that are a little off, or acknowledgements that take long.
+func TestClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{-900 * time.Millisecond, 900 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			slow := func(_ context.Context, orders <-chan order, say func(message)) error {
+				say(message{Hello: &hello{protocol, 1}})
+				o := <-orders
+				a := ack{o.Number, time.Now().Add(off)}
+				pause(4 * time.Second) // until it is heard
+				say(message{Ack: &a})
+				pause(time.Until(o.Start) + time.Second)
+				all, r := of([]int64{2000})
+				say(message{Second: all[0]})
+				say(message{Result: r})
+				return nil
+			}
+			s, err := stage(t.Context(), t, &troupe{scripts: []script{measures(0, []int64{1000}), slow}}, loadgen.Watch{})
+			if err != nil || s.PartialReason() != "" || s.Requests != 2 {
+				t.Errorf("off by %s: got %q, %v", off, s.PartialReason(), err)
+			}
+		})
+	}
+}
+
+// TestLease has workers hear of the coordinator often enough while they work, and stop when they do not.
+func TestLease(t *testing.T) {
+	t.Parallel()
+	t.Run("renewed", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			heard := 0
+			lasting := func(ctx context.Context, orders <-chan order, say func(message)) error {
+				say(message{Hello: &hello{protocol, 0}})
+				o := <-orders
+				say(message{Ack: &ack{o.Number, time.Now()}})
+				over := time.After(time.Until(o.Start) + 70*time.Second)
+				for {
+					select {
+					case o := <-orders:
+						if heard++; o.Stop || !o.Start.IsZero() {
+							t.Errorf("got %+v", o)
+						}
+					case <-over:
+						all, r := of([]int64{1000})
+						say(message{Second: all[0]})
+						say(message{Result: r})
+						return nil
+					case <-ctx.Done():
+						return ctx.Err()
+					}
+				}
+			}
+			s, err := stage(t.Context(), t, &troupe{scripts: []script{lasting}}, loadgen.Watch{})
+			if err != nil || s.Requests != 1 || heard < 3 || heard > 4 {
+				t.Errorf("it heard of the coordinator %d times in 70 s; got %+v, %v", heard, s, err)
+			}
+		})
+	})
+	t.Run("over", func(t *testing.T) {
+		t.Parallel()
+		synctest.Test(t, func(t *testing.T) {
+			orders := make(chan order)
+			ctx, stop := context.WithCancelCause(t.Context())
+			defer stop(nil)
+			go Input{orders: orders}.obey(ctx, stop)
+			for range 3 {
+				pause(lease - time.Second)
+				orders <- order{}
+			}
+			pause(lease - time.Second)
+			if ctx.Err() != nil {
+				t.Errorf("it stopped too early: %v", context.Cause(ctx))
+			}
+			pause(2 * time.Second)
+			if !errors.Is(context.Cause(ctx), errForsaken) {
+				t.Errorf("it stopped by %v", context.Cause(ctx))
+			}
+		})
+	})
 }
 
 // TestLeftBehind tells what could not be removed, beside the figures.

@@ -30,7 +30,8 @@ type hello struct {
 
 // ack says that a worker has its order to start.
 type ack struct {
-	Order int `json:"order"`
+	Order int       `json:"order"`
+	Clock time.Time `json:"clock"` // of the worker, when it got the order
 }
 
 // second is what came back in a second.
@@ -94,7 +95,8 @@ type generator struct {
 	Waited      time.Duration `json:"waitedNanoseconds"`
 }
 
-// order is a line for a worker that said hello.
+// order is a line for a worker that said hello. One that says neither when to start nor to stop says that the coordinator is
+// there.
 type order struct {
 	Number int `json:"number"` // from 1; an order that is given again has another one
 

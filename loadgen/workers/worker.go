@@ -19,8 +19,12 @@ const (
 	// polling is how often a worker looks into its file of orders.
 	polling = 100 * time.Millisecond
 
-	// behind is how far the clock of a worker may be behind that of the coordinator, at most.
-	behind = time.Second
+	// skew is how far the clock of a worker may be ahead of that of the coordinator or behind it, at most.
+	skew = time.Second
+
+	// lease is how long a worker goes on without hearing from the coordinator, which is heard of each renewing: it may have
+	// been killed. Nobody would stop the worker then.
+	lease = 2 * time.Minute
 
 	// late is how long after the start an order may arrive. A machine that is too busy to take it in time sends its first
 	// requests late, and they are counted as such. What is later than that has another cause.
@@ -33,7 +37,7 @@ var ErrStopped = errors.New("told to stop before the start")
 // Input is what a worker is to do.
 type Input struct {
 	spec   spec
-	orders <-chan order // the worker stops when it is closed; one without starts at once
+	orders <-chan order // the worker stops when it is closed
 }
 
 // FromStream reads a spec. The orders are what follows it in the same stream. The worker stops when the stream ends, so that it
@@ -62,7 +66,7 @@ func FromStream(ctx context.Context, r io.Reader) (Input, error) {
 }
 
 // FromFiles reads a spec that may be compressed with gzip, and cut into several files. The orders are in another file, one at a
-// time; that file has to be there, but may be empty. Without its name the worker starts at once.
+// time; that file has to be there, but may be empty.
 func FromFiles(ctx context.Context, specs []string, orders string) (Input, error) {
 	var all []byte
 	for _, path := range specs {
@@ -77,8 +81,8 @@ func FromFiles(ctx context.Context, specs []string, orders string) (Input, error
 		return Input{}, err
 	}
 	s, err := decodeSpec(plain)
-	if err != nil || orders == "" {
-		return Input{s, nil}, err
+	if err != nil {
+		return Input{}, err
 	}
 	if _, err := os.ReadFile(orders); err != nil {
 		return Input{}, err
@@ -138,7 +142,8 @@ func give(ctx context.Context, orders chan<- order, o order) bool {
 }
 
 // Work does the part of one worker and writes what it measures. When the context ends or it is told to stop, it writes what
-// there is so far. An error means that there is no result, and says why.
+// there is so far, and so it does when nothing is heard of the coordinator any more. An error says that, or why there is no
+// result.
 func Work(ctx context.Context, index int, in Input, out io.Writer) error {
 	l := in.spec.load()
 	w := loadgen.Split(l.Workload, index, in.spec.Of)
@@ -159,10 +164,10 @@ func Work(ctx context.Context, index int, in Input, out io.Writer) error {
 	if err != nil {
 		return errors.Join(err, lines.err)
 	}
-	lines.write(message{Ack: &ack{begin.Number}})
+	lines.write(message{Ack: &ack{begin.Number, time.Now()}})
 	w.Part.Start = begin.Start
-	working, stop := context.WithCancel(ctx)
-	defer stop()
+	working, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	go in.obey(working, stop)
 	summary, err := loadgen.Run(working, client, l.Requests, w, loadgen.Watch{Second: func(s loadgen.Snapshot) { lines.second(s.Last) }})
 	if err != nil {
@@ -177,14 +182,17 @@ func Work(ctx context.Context, index int, in Input, out io.Writer) error {
 	}
 	r.Stopped = working.Err() != nil
 	lines.write(message{Result: r})
+	if errors.Is(context.Cause(working), errForsaken) {
+		return errors.Join(errForsaken, lines.err)
+	}
 	return lines.err
 }
 
+// errForsaken says why a worker stopped.
+var errForsaken = fmt.Errorf("nothing was heard of the coordinator for %s: it is gone, or cannot reach this worker", lease)
+
 // start waits for the order to start.
 func (in Input) start(ctx context.Context) (order, error) {
-	if in.orders == nil {
-		return order{}, nil
-	}
 	select {
 	case o, ok := <-in.orders:
 		if !ok || o.Stop {
@@ -203,24 +211,27 @@ func (o order) punctual(before time.Duration) error {
 	switch {
 	case before < -late:
 		return fmt.Errorf("the order to start arrived %s after the start: either it took long, or the clock of this machine is ahead of the coordinator's; set the clock", (-before).Round(time.Millisecond))
-	case before > o.Lead+behind:
+	case before > o.Lead+skew:
 		return fmt.Errorf("the clock of this machine is %s behind the coordinator's; set it", (before - o.Lead).Round(time.Millisecond))
 	}
 	return nil
 }
 
-// obey stops the worker when it is told to.
-func (in Input) obey(ctx context.Context, stop func()) {
-	if in.orders == nil {
-		return
-	}
+// obey stops the worker when it is told to, and when nothing is heard any more of whoever could tell it.
+func (in Input) obey(ctx context.Context, stop context.CancelCauseFunc) {
+	left := time.NewTimer(lease)
+	defer left.Stop()
 	for {
 		select {
 		case o, ok := <-in.orders:
 			if !ok || o.Stop {
-				stop()
+				stop(nil)
 				return
 			}
+			left.Reset(lease)
+		case <-left.C:
+			stop(errForsaken)
+			return
 		case <-ctx.Done():
 			return
 		}

@@ -24,7 +24,7 @@ import (
 // Fleet is where workers run.
 type Fleet interface {
 	// Start starts workers and gives each of them its index, from 0, and the spec. They need not have come up when it returns. An
-	// error leaves nothing behind.
+	// error leaves nothing behind, or says what.
 	Start(ctx context.Context, task Task) (Crew, error)
 
 	// Lead is how long it takes for an order to reach all workers, at most. They are told that much before they are to start.
@@ -42,7 +42,7 @@ type Task struct {
 type Crew interface {
 	// Follow calls a function with each line that a worker writes, and returns when the worker has ended: nil when it ended
 	// with success, or else why it did not, such as "exit status 137". A line may be passed more than once. When the context
-	// ends, Follow gives the worker up and says how it stood.
+	// ends, Follow gives the worker up, ends it, and says how it stood.
 	Follow(ctx context.Context, index int, line func([]byte)) error
 
 	// Tell gives an order to a worker that said hello. Orders are seen one after the other, or only the last of them.
@@ -112,17 +112,22 @@ func Run(ctx context.Context, fleet Fleet, l Load, watch loadgen.Watch) (loadgen
 	if err := l.validate(watch); err != nil {
 		return loadgen.Summary{}, err
 	}
+	if ctx.Err() != nil {
+		return nothing(l.Workload)
+	}
 	l.Workers = min(l.Workers, l.Workload.Shares())
 	spec, err := newSpec(l).encode()
 	if err != nil {
 		return loadgen.Summary{}, err
 	}
 	crew, err := fleet.Start(ctx, Task{Spec: spec, Workers: l.Workers, Limit: l.patience() + fleet.Lead() + l.duration() + parting})
-	if err != nil && ctx.Err() != nil {
-		return nothing(l.Workload)
-	}
 	if err != nil {
-		return loadgen.Summary{}, fmt.Errorf("load: the workers cannot be started: %w", err)
+		err = fmt.Errorf("load: the workers cannot be started: %w", err)
+		if ctx.Err() == nil {
+			return loadgen.Summary{}, err
+		}
+		s, none := nothing(l.Workload)
+		return s, errors.Join(err, none)
 	}
 	summary, err := newCoordinator(l, crew, fleet.Lead(), watch).run(ctx)
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)

@@ -23,12 +23,13 @@ func measureLag(b *testing.B, saturation float64) []claim {
 	for range rounds {
 		o := a.by(b, loadgenAttack)
 		if o.Void != "" {
-			void = "; loadgen calls a run void: " + o.Void
+			void = o.Void
 		}
 		lags = append(lags, float64(o.Lag)/float64(time.Millisecond))
 	}
 	return []claim{{
 		what: "lag of the generator at half of saturation, p99", asked: 1, measured: median(lags), unit: "ms",
-		how: fmt.Sprintf("%s at %.0f/s, median of %d times %s%s", c, a.Rate, rounds, a.Duration, void),
+		how:  fmt.Sprintf("%s at %.0f/s, %d requests at once at most, median of %d times %s", c, a.Rate, a.Connections, rounds, a.Duration),
+		void: void,
 	}}
 }

@@ -44,13 +44,16 @@ func measureReference(b *testing.B) []claim {
 				s.endpoint.CA = ca
 			}
 		}
-		for range rounds {
-			for _, s := range both {
+		load := func(s *contender) func() {
+			return func() {
 				o := attack{Endpoint: s.endpoint, Requests: c.requests(b), Connections: connections, Duration: times}.by(b, loadgenAttack)
 				rate := float64(o.Objects) / o.Elapsed.Seconds()
 				s.rates, s.requests = append(s.rates, rate), s.requests+o.Requests
 				b.Logf("%s, batch %d: %.0f objects/s", s.name, c.Batch, rate)
 			}
+		}
+		for round := range rounds {
+			inTurn(round, load(own), load(other))
 		}
 		for _, s := range both {
 			s.busy = s.process.stop(b)

@@ -180,14 +180,13 @@ func measureStalls(b *testing.B, others []tool) []claim {
 			how = append(how, t.name+" "+rounded(seen[t.name][i]))
 		}
 		if i == 0 {
-			how = append(how, fmt.Sprintf("%.0f/s for %s over %d connections, %s of service, overheads %s", a.Rate, a.Duration, a.Connections, s.Service, beside))
-		}
-		if own.Void != "" {
-			how = append(how, "loadgen calls the run void: "+own.Void)
+			how = append(how, fmt.Sprintf("%.0f/s for %s over %d connections at most, %s of service, overheads %s", a.Rate, a.Duration, a.Connections, s.Service, beside),
+				"each tool is told of that cap: vegeta by Workers and MaxWorkers, of which it has no end unless it is told, and loadgen by InFlight",
+				"wrk knows no rate")
 		}
 		claims = append(claims, claim{
 			what: fmt.Sprintf("stalls of 1 s in 10 s, p%g off the truth", percentile), asked: 2, unit: "%", how: strings.Join(how, ", "),
-			measured: 100 * math.Abs(float64(own.Times[i]-truth)) / float64(truth),
+			measured: 100 * math.Abs(float64(own.Times[i]-truth)) / float64(truth), void: own.Void,
 		})
 	}
 	return claims

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -176,7 +177,7 @@ function done(summary, latency, requests)
 end
 `
 
-// wrk attacks. It knows no rate: each of its connections asks as soon as it was answered.
+// wrk attacks, with a thread for each processor. It knows no rate: each of its connections asks as soon as it was answered.
 func (t tool) wrk(tb testing.TB, a attack) outcome {
 	tb.Helper()
 	out, busy := t.run(tb, a, func(dir, body string) []string {
@@ -186,7 +187,7 @@ func (t tool) wrk(tb testing.TB, a attack) outcome {
 			tb.Fatal(err)
 		}
 		seconds := fmt.Sprintf("%.0fs", a.Duration.Seconds())
-		return []string{"-t2", "-c", strconv.Itoa(a.Connections), "-d", seconds, "--timeout", "30s", "-s", path, a.Endpoint.URL}
+		return []string{"-t", strconv.Itoa(min(runtime.NumCPU(), a.Connections)), "-c", strconv.Itoa(a.Connections), "-d", seconds, "--timeout", "30s", "-s", path, a.Endpoint.URL}
 	})
 	var told struct {
 		Requests uint64  `json:"requests"`

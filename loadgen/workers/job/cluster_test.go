@@ -41,6 +41,7 @@ type cluster struct {
 	config *rest.Config
 
 	refuse func(r *http.Request) *apierrors.StatusError // what a request is refused with, if it is
+	lose   func(r *http.Request) bool                   // whether what comes of a request is not told; may be nil
 
 	// container is what runs in the pod of an index, instead of a worker, if there is something.
 	container map[int]func(ctx context.Context, p *pod) int
@@ -74,13 +75,12 @@ func newCluster(t *testing.T) *cluster {
 	jobs, core := "/apis/batch/v1/namespaces/"+namespace+"/jobs", "/api/v1/namespaces/"+namespace
 	mux.HandleFunc("POST "+jobs, c.createJob)
 	mux.HandleFunc("GET "+jobs+"/{name}", c.getJob)
-	mux.HandleFunc("PATCH "+jobs+"/{name}", c.patchJob)
 	mux.HandleFunc("DELETE "+jobs+"/{name}", c.deleteJob)
 	mux.HandleFunc("POST "+core+"/secrets", c.createSecret)
 	mux.HandleFunc("DELETE "+core+"/secrets/{name}", c.deleteSecret)
 	mux.HandleFunc("GET "+core+"/pods", c.listPods)
-	mux.HandleFunc("GET "+core+"/pods/{name}", c.getPod)
 	mux.HandleFunc("PATCH "+core+"/pods/{name}", c.patchPod)
+	mux.HandleFunc("DELETE "+core+"/pods/{name}", c.deletePod)
 	mux.HandleFunc("GET "+core+"/pods/{name}/log", c.readLog)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.changed.L.Lock()
@@ -91,6 +91,10 @@ func newCluster(t *testing.T) *cluster {
 				c.answer(w, int(err.ErrStatus.Code), err.ErrStatus)
 				return
 			}
+		}
+		if c.lose != nil && c.lose(r) {
+			mux.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
 		}
 		mux.ServeHTTP(w, r)
 	}))
@@ -115,7 +119,7 @@ func (c *cluster) fleet(o Options) *Fleet {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	f.lead, f.polling = time.Second, 50*time.Millisecond
+	f.lead, f.polling, f.pulling = time.Second, 50*time.Millisecond, time.Second
 	return f
 }
 
@@ -188,6 +192,9 @@ func (c *cluster) createJob(w http.ResponseWriter, r *http.Request) {
 	defer c.changed.L.Unlock()
 	j.UID, j.CreationTimestamp = "job-uid", metav1.Now()
 	c.job = j
+	for index := range int(*j.Spec.Completions) {
+		c.create(index) //nolint:contextcheck // pods outlive the request
+	}
 	c.answer(w, http.StatusCreated, j)
 }
 
@@ -197,18 +204,6 @@ func (c *cluster) getJob(w http.ResponseWriter, r *http.Request) {
 	if c.job == nil || c.job.Name != r.PathValue("name") {
 		c.fail(w, notFound(r))
 		return
-	}
-	c.answer(w, http.StatusOK, c.job)
-}
-
-func (c *cluster) patchJob(w http.ResponseWriter, r *http.Request) {
-	c.changed.L.Lock()
-	defer c.changed.L.Unlock()
-	c.job = patched(c.t, r, c.job)
-	if !*c.job.Spec.Suspend {
-		for index := range int(*c.job.Spec.Completions) {
-			c.create(index) //nolint:contextcheck // pods outlive the request
-		}
 	}
 	c.answer(w, http.StatusOK, c.job)
 }
@@ -246,6 +241,7 @@ func (c *cluster) createSecret(w http.ResponseWriter, r *http.Request) {
 		c.t.Errorf("a Secret of %d bytes belongs to %+v", size, owner)
 	}
 	c.secrets[s.Name] = s
+	c.changed.Broadcast()
 	c.answer(w, http.StatusCreated, s)
 }
 
@@ -264,24 +260,13 @@ func (c *cluster) listPods(w http.ResponseWriter, r *http.Request) {
 	c.changed.L.Lock()
 	defer c.changed.L.Unlock()
 	list := corev1.PodList{}
-	if c.job == nil || r.URL.Query().Get("labelSelector") != "batch.kubernetes.io/job-name="+c.job.Name {
+	if c.job != nil && r.URL.Query().Get("labelSelector") != "batch.kubernetes.io/job-name="+c.job.Name {
 		c.t.Errorf("pods are listed by %s", r.URL)
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
 		list.Items = append(list.Items, c.pods[name].Pod)
 	}
 	c.answer(w, http.StatusOK, list)
-}
-
-func (c *cluster) getPod(w http.ResponseWriter, r *http.Request) {
-	c.changed.L.Lock()
-	defer c.changed.L.Unlock()
-	p := c.pods[r.PathValue("name")]
-	if p == nil {
-		c.fail(w, notFound(r))
-		return
-	}
-	c.answer(w, http.StatusOK, p.Pod)
 }
 
 func (c *cluster) patchPod(w http.ResponseWriter, r *http.Request) {
@@ -294,6 +279,21 @@ func (c *cluster) patchPod(w http.ResponseWriter, r *http.Request) {
 	}
 	p.Pod = patched(c.t, r, p.Pod)
 	p.project()
+	c.answer(w, http.StatusOK, p.Pod)
+}
+
+// deletePod has a pod be gone at once.
+func (c *cluster) deletePod(w http.ResponseWriter, r *http.Request) {
+	c.changed.L.Lock()
+	defer c.changed.L.Unlock()
+	p := c.pods[r.PathValue("name")]
+	if p == nil {
+		c.fail(w, notFound(r))
+		return
+	}
+	p.stop()
+	delete(c.pods, p.Name)
+	c.changed.Broadcast()
 	c.answer(w, http.StatusOK, p.Pod)
 }
 
@@ -423,15 +423,26 @@ func (p *pod) project() bool {
 	return true
 }
 
+// mounted waits until the pod's volume is complete. It returns false when the pod is deleted before.
+func (p *pod) mounted(ctx context.Context) bool {
+	stop := context.AfterFunc(ctx, p.c.changed.Broadcast)
+	defer stop()
+	p.c.changed.L.Lock()
+	defer p.c.changed.L.Unlock()
+	for ctx.Err() == nil {
+		if p.project() {
+			p.Status.Phase = corev1.PodRunning
+			p.c.changed.Broadcast()
+			return true
+		}
+		p.c.changed.Wait()
+	}
+	return false
+}
+
 // worker is what runs in a container: the command worker, as far as its arguments matter.
 func worker(ctx context.Context, p *pod) int {
-	complete := false
-	p.set(func() {
-		if complete = p.project(); complete {
-			p.Status.Phase = corev1.PodRunning
-		}
-	})
-	if !complete {
+	if !p.mounted(ctx) {
 		return 0 // it is never started
 	}
 	container := p.Spec.Containers[0]

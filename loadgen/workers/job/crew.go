@@ -21,56 +21,86 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// pulling is how long an image may fail to be pulled. A registry may be away for a moment; a name with a mistake in it stays
-// wrong.
-const pulling = time.Minute
+const (
+	// pulling is how long an image may fail to be pulled. A registry may be away for a moment; a name with a mistake in it
+	// stays wrong.
+	pulling = time.Minute
+
+	// listing is how long the API server may take to list the pods, and dismissing how long to delete one.
+	listing    = 30 * time.Second
+	dismissing = 10 * time.Second
+)
 
 // crew are the pods of one Job.
 type crew struct {
 	*Fleet
 
-	job     *batchv1.Job
-	secrets []string
+	name    string   // of the Job
+	created bool     // whether the Job may be there
+	secrets []string // that may be
 
 	mu    sync.Mutex
+	last  *glance  // at all pods; nil before the first
 	names []string // of the pods by their index; empty for those that are not there yet
 }
 
-// Follow reads the log of a pod, again from its beginning when the connection broke, until the pod has ended.
+// Follow reads the log of a pod, again from its beginning when the connection broke, until the pod has ended. One that is
+// given up is deleted, since it would go on loading.
 func (c *crew) Follow(ctx context.Context, index int, line func([]byte)) error {
-	state := errors.New("it has no pod yet; see kubectl describe job -n " + c.namespace + " " + c.job.Name)
-	began := time.Now()
+	over, err := c.follow(ctx, index, line)
+	if name := c.podName(index); !over && name != "" {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), dismissing)
+		defer cancel()
+		if left := gone(c.pods.Delete(within, name, metav1.DeleteOptions{})); left != nil {
+			return fmt.Errorf("%w; it may go on loading, since it could not be deleted: %w", err, c.explain("delete the pod "+name, left))
+		}
+	}
+	return err
+}
+
+// follow returns why a worker ended or is to be given up, and whether its pod is over.
+func (c *crew) follow(ctx context.Context, index int, line func([]byte)) (over bool, _ error) {
+	state := errors.New("it has no pod yet; see kubectl describe job -n " + c.namespace + " " + c.name)
+	var failing time.Time // since when its image cannot be pulled; zero when that is not so
 	for {
 		pod, err := c.pod(ctx, index)
 		switch {
 		case ctx.Err() != nil:
-			return state
+			return false, state
 		case apierrors.IsForbidden(err):
-			return c.explain("look for pods", err)
+			return false, c.explain("look for pods", err)
 		case err != nil:
 			state = c.explain("look for pods", err)
-		case pod == nil && c.name(index) != "":
-			return fmt.Errorf("pod %s is gone", c.name(index))
+		case pod == nil && c.podName(index) != "":
+			return true, fmt.Errorf("pod %s is gone", c.podName(index))
 		case pod == nil:
 		case pod.Status.Phase == corev1.PodPending:
 			reason, final := pending(pod)
 			state = fmt.Errorf("pod %s: %s", pod.Name, reason)
-			if final || hopeless(pod) && time.Since(began) > pulling {
-				return state
+			switch {
+			case !hopeless(pod):
+				failing = time.Time{}
+			case failing.IsZero():
+				failing = time.Now()
+			}
+			if final || !failing.IsZero() && time.Since(failing) > c.pulling {
+				return false, state
 			}
 		default:
 			state = fmt.Errorf("pod %s is still running", pod.Name)
 			err = c.read(ctx, pod.Name, line)
 			switch {
 			case ctx.Err() != nil:
+			case apierrors.IsForbidden(err):
+				return false, c.explain("read the log of the pod "+pod.Name, err)
 			case err != nil:
 				state = fmt.Errorf("pod %s: its log: %w", pod.Name, err)
 			case ended(pod): // before its log was read, so that is all of it
-				return outcome(pod)
+				return true, outcome(pod)
 			}
 		}
 		if !c.wait(ctx) {
-			return state
+			return false, state
 		}
 	}
 }
@@ -87,25 +117,65 @@ func (c *crew) wait(ctx context.Context) bool {
 	}
 }
 
+// glance is a list of all pods of the Job.
+type glance struct {
+	began time.Time
+	done  chan struct{} // closed when the rest is known
+	pods  []corev1.Pod  // the oldest first
+	err   error
+}
+
+// look lists the pods. However many workers ask, the API server is asked once for each time that they are looked at.
+func (c *crew) look(ctx context.Context) ([]corev1.Pod, error) {
+	c.mu.Lock()
+	g := c.last
+	if g == nil || g.over() && time.Since(g.began) >= c.polling {
+		g = &glance{began: time.Now(), done: make(chan struct{})}
+		c.last = g
+		go c.list(context.WithoutCancel(ctx), g) // it is for all workers, of which one may be given up
+	}
+	c.mu.Unlock()
+	select {
+	case <-g.done:
+		return g.pods, g.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (g *glance) over() bool {
+	select {
+	case <-g.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (c *crew) list(ctx context.Context, g *glance) {
+	defer close(g.done)
+	within, cancel := context.WithTimeout(ctx, listing)
+	defer cancel()
+	list, err := c.pods.List(within, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + c.name})
+	if err != nil {
+		g.err = err
+		return
+	}
+	g.pods = list.Items
+	slices.SortStableFunc(g.pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
+}
+
 // pod returns the first pod of an index; nil when there is none.
 func (c *crew) pod(ctx context.Context, index int) (*corev1.Pod, error) {
-	if known := c.name(index); known != "" {
-		pod, err := c.pods.Get(ctx, known, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil, nil //nolint:nilnil // it is gone
-		}
-		return pod, err
-	}
-	list, err := c.pods.List(ctx, metav1.ListOptions{LabelSelector: batchv1.JobNameLabel + "=" + c.job.Name})
+	pods, err := c.look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(list.Items, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
-	for i := range list.Items {
-		pod := &list.Items[i]
-		if pod.Annotations[batchv1.JobCompletionIndexAnnotation] == strconv.Itoa(index) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range pods {
+		pod, known := &pods[i], c.names[index]
+		if pod.Name == known || known == "" && pod.Annotations[batchv1.JobCompletionIndexAnnotation] == strconv.Itoa(index) {
 			c.names[index] = pod.Name
 			return pod, nil
 		}
@@ -113,7 +183,7 @@ func (c *crew) pod(ctx context.Context, index int) (*corev1.Pod, error) {
 	return nil, nil //nolint:nilnil // there is none, and nothing is wrong
 }
 
-func (c *crew) name(index int) string {
+func (c *crew) podName(index int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.names[index]
@@ -208,7 +278,7 @@ func join(what string, more ...string) string {
 
 // Tell annotates the pod of a worker with an order.
 func (c *crew) Tell(ctx context.Context, index int, order []byte) error {
-	name := c.name(index)
+	name := c.podName(index)
 	if name == "" {
 		return errors.New("it has no pod")
 	}

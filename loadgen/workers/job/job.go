@@ -2,6 +2,9 @@
 //
 // The spec is in Secrets, compressed. Orders are an annotation of each pod, which the kubelet puts into a file in the pod, so
 // workers need no access to the API server, and no port is opened. What workers write is read from the logs of their pods.
+//
+// A Job whose coordinator was killed ends by itself: workers that hear nothing from it for a while stop, those that are not
+// told to start give up, and a Job has a deadline and is deleted some minutes after its end.
 package job
 
 import (
@@ -11,6 +14,8 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"strings"
 	"time"
 
@@ -19,7 +24,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	typedbatchv1 "k8s.io/client-go/kubernetes/typed/batch/v1"
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
@@ -34,8 +38,12 @@ const (
 	// not seen before there was another one; so there is time for an order to be given again.
 	lead = 5 * time.Second
 
-	// polling is how often a pod is looked at.
+	// polling is how often the pods are looked at, all of them at once.
 	polling = time.Second
+
+	// starting is how long it may take to create the Job and its Secrets, and ending to remove them when that went wrong.
+	starting = 30 * time.Second
+	ending   = time.Minute
 
 	// chunk is how many bytes of the spec are in a Secret, at most. API servers allow 1 MiB.
 	chunk = 768 << 10
@@ -52,14 +60,10 @@ const (
 //go:embed job.yaml
 var template []byte
 
-// Template is the Job that is created when Options say nothing else, as YAML.
-func Template() []byte { return bytes.Clone(template) }
-
 // Options say what Job to create.
 type Options struct {
 	Namespace string // has to be there
 	Image     string // whose entry point is crdconform, of the same release as this program
-	Template  []byte // Job in YAML, the first container of which is the worker's; nil for Template
 }
 
 // Fleet has workers run as pods of a Job.
@@ -72,6 +76,7 @@ type Fleet struct {
 	image     string
 	lead      time.Duration
 	polling   time.Duration
+	pulling   time.Duration
 }
 
 var _ workers.Fleet = (*Fleet)(nil)
@@ -84,16 +89,14 @@ func New(config *rest.Config, o Options) (*Fleet, error) {
 	if o.Namespace == "" {
 		return nil, errors.New("workers in a cluster need a namespace")
 	}
-	if o.Template == nil {
-		o.Template = template
-	}
 	j := new(batchv1.Job)
-	if err := yaml.UnmarshalStrict(o.Template, j); err != nil {
-		return nil, fmt.Errorf("the Job of the workers: %w", err)
+	if err := yaml.UnmarshalStrict(template, j); err != nil {
+		return nil, fmt.Errorf("job.yaml: %w", err)
 	}
-	if j.APIVersion != "batch/v1" || j.Kind != "Job" || len(j.Spec.Template.Spec.Containers) == 0 {
-		return nil, fmt.Errorf("the Job of the workers: it has to be a Job of batch/v1 with a container, and is %q of %q with %d", j.Kind, j.APIVersion, len(j.Spec.Template.Spec.Containers))
-	}
+	// Each worker has a log that is followed, and orders that have to arrive in time. The API server says itself when that is
+	// too much for it; by default, clients ask five times a second.
+	config = rest.CopyConfig(config)
+	config.QPS = -1
 	batch, err1 := typedbatchv1.NewForConfig(config)
 	core, err2 := typedcorev1.NewForConfig(config)
 	if err := errors.Join(err1, err2); err != nil {
@@ -101,48 +104,72 @@ func New(config *rest.Config, o Options) (*Fleet, error) {
 	}
 	return &Fleet{
 		jobs: batch.Jobs(o.Namespace), secrets: core.Secrets(o.Namespace), pods: core.Pods(o.Namespace),
-		namespace: o.Namespace, template: j, image: o.Image, lead: lead, polling: polling,
+		namespace: o.Namespace, template: j, image: o.Image,
+		lead: lead, polling: polling, pulling: pulling,
 	}, nil
 }
 
 // Lead is five seconds: the kubelets of all nodes have to hear of the order.
 func (f *Fleet) Lead() time.Duration { return f.lead }
 
-// Start creates the Job, suspended at first: the Secrets with the spec belong to it, so that they go when it goes.
+// Start creates the Job and the Secrets with the spec, which belong to it, so that they go when it goes. Its pods wait for them.
 func (f *Fleet) Start(ctx context.Context, task workers.Task) (workers.Crew, error) {
 	parts, err := parts(task.Spec)
 	if err != nil {
 		return nil, err
 	}
-	name := "crdconform-load-" + uuid.NewString()[:8]
-	j, err := f.jobs.Create(ctx, f.job(name, task, len(parts)), metav1.CreateOptions{})
-	if err != nil {
-		return nil, f.explain("create the Job", err)
+	apart := context.WithoutCancel(ctx)
+	c := &crew{Fleet: f, name: "crdconform-load-" + uuid.NewString()[:8], names: make([]string, task.Workers)}
+	// It cannot be broken off: nobody would know what is there.
+	creating, cancel := context.WithTimeout(apart, starting)
+	defer cancel()
+	if err := c.create(creating, task, parts); err != nil {
+		within, cancel := context.WithTimeout(apart, ending)
+		defer cancel()
+		return nil, errors.Join(err, c.End(within))
 	}
-	c := &crew{Fleet: f, job: j, names: make([]string, task.Workers)}
+	return c, nil
+}
+
+// create creates the Job and the Secrets. It notes what may be there after that, whatever the API server answered.
+func (c *crew) create(ctx context.Context, task workers.Task, parts [][]byte) error {
+	j, err := c.jobs.Create(ctx, c.job(c.name, task, len(parts)), metav1.CreateOptions{})
+	c.created = !refused(err)
+	if err != nil {
+		return c.explain("create the Job", err)
+	}
 	for n, part := range parts {
 		secret := &corev1.Secret{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: secretName(name, n), Labels: j.Labels,
+				Name: secretName(c.name, n), Labels: j.Labels,
 				OwnerReferences: []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "Job", Name: j.Name, UID: j.UID}},
 			},
 			Immutable: new(true),
 			Data:      map[string][]byte{specFile(n): part},
 		}
-		if _, err = f.secrets.Create(ctx, secret, metav1.CreateOptions{}); err != nil {
-			err = f.explain("create the Secret "+secret.Name, err)
-			break
+		_, err := c.Fleet.secrets.Create(ctx, secret, metav1.CreateOptions{})
+		if !refused(err) {
+			c.secrets = append(c.secrets, secret.Name)
 		}
-		c.secrets = append(c.secrets, secret.Name)
+		if err != nil {
+			return c.explain("create the Secret "+secret.Name, err)
+		}
 	}
-	if err == nil {
-		_, err = f.jobs.Patch(ctx, name, types.MergePatchType, []byte(`{"spec":{"suspend":false}}`), metav1.PatchOptions{})
-		err = f.explain("start the Job", err)
+	return nil
+}
+
+// refused tells whether an error says that the API server did not do what was asked: it answered so, or could not be reached.
+// Of all others nobody knows.
+func refused(err error) bool {
+	if operation, is := errors.AsType[*net.OpError](err); is && operation.Op == "dial" {
+		return true
 	}
-	if err != nil {
-		return nil, errors.Join(err, c.End(context.WithoutCancel(ctx)))
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) {
+		return false
 	}
-	return c, nil
+	code := answer.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError
 }
 
 // explain says what could not be done, and what to do about it. It returns nil for nil.
@@ -151,7 +178,7 @@ func (f *Fleet) explain(what string, err error) error {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("%s in namespace %s: %w; workers in a cluster need the verbs create, get, patch and delete for jobs, create and delete for secrets, list, get and patch for pods, and get for pods/log", what, f.namespace, err)
+		return fmt.Errorf("%s in namespace %s: %w; workers in a cluster need the verbs create, get and delete for jobs, create and delete for secrets, list, patch and delete for pods, and get for pods/log", what, f.namespace, err)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("%s in namespace %s: %w; create the namespace first, if it is that", what, f.namespace, err)
 	}
@@ -188,7 +215,7 @@ func (f *Fleet) job(name string, task workers.Task, parts int) *batchv1.Job {
 	count := int32(min(task.Workers, 1<<20)) //nolint:gosec // it was just bounded
 	indexed := batchv1.IndexedCompletion
 	j.Name, j.GenerateName, j.Namespace = name, "", f.namespace
-	j.Spec.CompletionMode, j.Spec.Completions, j.Spec.Parallelism, j.Spec.Suspend = &indexed, &count, &count, new(true)
+	j.Spec.CompletionMode, j.Spec.Completions, j.Spec.Parallelism = &indexed, &count, &count
 	j.Spec.ActiveDeadlineSeconds = new(int64(task.Limit.Seconds()) + 1)
 	pod := &j.Spec.Template.Spec
 	input := &corev1.ProjectedVolumeSource{Sources: []corev1.VolumeProjection{{
@@ -214,13 +241,16 @@ func (f *Fleet) job(name string, task workers.Task, parts int) *batchv1.Job {
 
 // End deletes the Job, and with it the pods and the Secrets, and waits until it is gone.
 func (c *crew) End(ctx context.Context) error {
+	if !c.created {
+		return nil
+	}
 	var errs []error
 	for _, name := range c.secrets {
 		errs = append(errs, gone(c.Fleet.secrets.Delete(ctx, name, metav1.DeleteOptions{})))
 	}
-	errs = append(errs, gone(c.jobs.Delete(ctx, c.job.Name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})))
+	errs = append(errs, gone(c.jobs.Delete(ctx, c.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})))
 	for errors.Join(errs...) == nil {
-		_, err := c.jobs.Get(ctx, c.job.Name, metav1.GetOptions{})
+		_, err := c.jobs.Get(ctx, c.name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -228,7 +258,7 @@ func (c *crew) End(ctx context.Context) error {
 			errs = append(errs, fmt.Errorf("it is still there: %w", context.Cause(ctx)))
 		}
 	}
-	return fmt.Errorf("delete the workers: %w; run kubectl delete job,secret -n %s %s", errors.Join(errs...), c.namespace, strings.Join(append(c.secrets, c.job.Name), " "))
+	return fmt.Errorf("delete the workers: %w; run kubectl delete job,secret -n %s %s", errors.Join(errs...), c.namespace, strings.Join(append(c.secrets, c.name), " "))
 }
 
 // gone takes what is not there for deleted.

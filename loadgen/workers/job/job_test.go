@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"reflect"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -118,7 +119,9 @@ func TestLost(t *testing.T) {
 		}, "-1-abcde: it failed, Evicted, The node was low on memory.: no log at all"},
 		"deleted": {func(_ context.Context, p *pod) int {
 			p.set(func() { p.waiting("ContainerCreating", "") })
-			<-time.After(500 * time.Millisecond)
+			for seen := 0; seen < 3; seen = p.c.count(http.MethodGet, "/pods") { // the first may be under way
+				<-time.After(500 * time.Millisecond)
+			}
 			p.set(func() { delete(p.c.pods, p.Name) })
 			return 0
 		}, "-1-abcde is gone"},
@@ -129,7 +132,7 @@ func TestLost(t *testing.T) {
 		"not pulled": {func(_ context.Context, p *pod) int {
 			p.set(func() { p.waiting("ImagePullBackOff", "no such host") })
 			return 0
-		}, "it was not ready within 4s: pod crdconform-load-"},
+		}, "-1-abcde: it waits, ImagePullBackOff, no such host"},
 		"not scheduled": {func(_ context.Context, p *pod) int {
 			p.set(func() {
 				p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: "Unschedulable", Message: "0/1 nodes are available"}}
@@ -161,6 +164,33 @@ func TestLost(t *testing.T) {
 			c.empty(t)
 		})
 	}
+}
+
+// TestSlowPull has an image be pulled in the end. Neither the time before the first attempt nor that between two of them counts.
+func TestSlowPull(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t)
+	c.container[1] = func(_ context.Context, p *pod) int {
+		for _, waiting := range []struct {
+			reason string
+			so     time.Duration
+		}{{"ContainerCreating", 4500 * time.Millisecond}, {"ErrImagePull", 2500 * time.Millisecond}, {"ContainerCreating", 1500 * time.Millisecond}, {"ImagePullBackOff", 2500 * time.Millisecond}} {
+			p.set(func() { p.waiting(waiting.reason, "") })
+			<-time.After(waiting.so)
+		}
+		p.set(func() {
+			p.Status.Phase = corev1.PodRunning
+			p.log.WriteString("it was pulled\n")
+		})
+		return 1
+	}
+	f := c.fleet(Options{})
+	f.pulling = 4 * time.Second
+	summary, err := workers.Run(t.Context(), f, load(t, time.Second), loadgen.Watch{})
+	if reason := summary.PartialReason(); err != nil || !strings.HasSuffix(reason, "-1-abcde: exit status 1: it was pulled") {
+		t.Errorf("got %s, %v", reason, err)
+	}
+	c.empty(t)
 }
 
 // TestInterrupted ends a run in the middle, and one whose pods do not come up.
@@ -196,6 +226,180 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
+// TestManyWorkers has so many that orders would not arrive in time if the client of the API server held itself back. All pods
+// are looked at at once.
+func TestManyWorkers(t *testing.T) {
+	t.Parallel()
+	const n = 100
+	c := newCluster(t)
+	for index := range n {
+		c.container[index] = func(ctx context.Context, p *pod) int {
+			if p.mounted(ctx) {
+				fmt.Fprintln(p, "here")
+			}
+			<-ctx.Done()
+			return 0
+		}
+	}
+	f := c.fleet(Options{})
+	f.polling = 500 * time.Millisecond
+	crew, err := f.Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: n, Limit: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, here := time.Now(), make(chan int, n)
+	following, stop := context.WithCancel(t.Context())
+	var follow, tell sync.WaitGroup
+	for index := range n {
+		follow.Go(func() {
+			if err := crew.Follow(following, index, func([]byte) { here <- index }); err == nil {
+				t.Error("a worker ended with success")
+			}
+		})
+	}
+	for range n {
+		<-here
+	}
+	lists, most := c.count(http.MethodGet, "/pods"), int(time.Since(began)/f.polling)+1
+	if lists == 0 || lists > most {
+		t.Errorf("the pods were listed %d times, want %d at most", lists, most)
+	}
+	within, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for index := range n {
+		tell.Go(func() {
+			if err := crew.Tell(within, index, []byte(`{"number":1}`)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	tell.Wait()
+	stop()
+	follow.Wait()
+	if err := crew.End(t.Context()); err != nil {
+		t.Error(err)
+	}
+	c.empty(t)
+}
+
+// count is how many requests there were to a path that ends so.
+func (c *cluster) count(method, path string) int {
+	c.changed.L.Lock()
+	defer c.changed.L.Unlock()
+	n := 0
+	for _, asked := range c.asked {
+		if strings.HasPrefix(asked, method+" ") && strings.HasSuffix(asked, path) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestGivenUp has a worker be given up that goes on: its pod is deleted, while the others go on.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	for name, forbidden := range map[string]bool{"deleted": false, "left": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			ended := make(chan struct{})
+			c.container[1] = func(ctx context.Context, p *pod) int {
+				if p.mounted(ctx) {
+					fmt.Fprintln(p, `{"hello":{"protocol":1000,"index":1}}`)
+				}
+				<-ctx.Done()
+				close(ended)
+				return 0
+			}
+			if forbidden {
+				c.refuse = func(r *http.Request) *apierrors.StatusError {
+					if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/pods/") {
+						return apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "name", errors.New("you may not"))
+					}
+					return nil
+				}
+			}
+			over := false // by the end of the first second of the others
+			summary, err := workers.Run(t.Context(), c.fleet(Options{}), load(t, 2*time.Second), loadgen.Watch{Second: func(loadgen.Snapshot) {
+				select {
+				case <-ended:
+					over = true
+				default:
+				}
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			reason := summary.PartialReason()
+			if !strings.Contains(reason, "speaks version 1000") || summary.Requests != 100 || over == forbidden {
+				t.Errorf("it is over: %t; got %d requests, %s", over, summary.Requests, reason)
+			}
+			if strings.Contains(reason, "it may go on loading, since it could not be deleted: delete the pod crdconform-load-") != forbidden {
+				t.Errorf("got %s", reason)
+			}
+			c.empty(t)
+		})
+	}
+}
+
+// TestUncertain has requests be done of which nobody is told, and the context end in the middle of one. Nothing is left.
+func TestUncertain(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"/jobs", "/secrets"} {
+		of := func(r *http.Request) bool { return r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, path) }
+		t.Run("no answer of "+path, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			c.lose = of
+			if _, err := workers.Run(t.Context(), c.fleet(Options{}), load(t, time.Second), loadgen.Watch{}); err == nil || !strings.Contains(err.Error(), "EOF") {
+				t.Errorf("got %v", err)
+			}
+			c.empty(t)
+		})
+		t.Run("interrupted in "+path, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c.refuse = func(r *http.Request) *apierrors.StatusError {
+				if of(r) {
+					cancel()
+					<-time.After(100 * time.Millisecond)
+				}
+				return nil
+			}
+			summary, err := workers.Run(ctx, c.fleet(Options{}), load(t, time.Hour), loadgen.Watch{})
+			if err != nil || !summary.Partial || summary.Requests+summary.Unanswered != 0 {
+				t.Errorf("got %+v, %v", summary, err)
+			}
+			c.empty(t)
+		})
+		t.Run("left after "+path, func(t *testing.T) {
+			t.Parallel()
+			c := newCluster(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			for index := range 2 { // whose pods nobody deletes
+				c.container[index] = func(context.Context, *pod) int { return 0 }
+			}
+			c.lose = of
+			c.refuse = func(r *http.Request) *apierrors.StatusError {
+				if of(r) {
+					cancel()
+				}
+				if r.Method == http.MethodDelete && strings.Contains(r.URL.Path, "/jobs/") {
+					return apierrors.NewForbidden(schema.GroupResource{Resource: "jobs"}, "name", errors.New("you may not"))
+				}
+				return nil
+			}
+			summary, err := workers.Run(ctx, c.fleet(Options{}), load(t, time.Hour), loadgen.Watch{})
+			if err == nil || !strings.Contains(err.Error(), "run kubectl delete job,secret -n load ") || !summary.Partial {
+				t.Errorf("got %+v, %v", summary, err)
+			}
+		})
+	}
+}
+
 // TestRefused has the API server refuse what the fleet needs, one after the other.
 func TestRefused(t *testing.T) {
 	t.Parallel()
@@ -210,8 +414,8 @@ func TestRefused(t *testing.T) {
 		"jobs":        {"POST", "/jobs", forbidden, "create the Job in namespace load: ", false},
 		"namespace":   {"POST", "/jobs", missing, "create the namespace first", false},
 		"secrets":     {"POST", "/secrets", forbidden, "create the Secret crdconform-load-", false},
-		"starting":    {"PATCH", "/jobs/", forbidden, "start the Job in namespace load: ", false},
 		"pods":        {"GET", "/pods", forbidden, "look for pods in namespace load: ", false},
+		"logs":        {"GET", "/log", forbidden, "read the log of the pod crdconform-load-", false},
 		"annotations": {"PATCH", "/pods/", forbidden, "it could not be told to start: annotate the pod crdconform-load-", false},
 		"deleting":    {"DELETE", "/jobs/", forbidden, "run kubectl delete job,secret -n load crdconform-load-", true},
 	} {
@@ -353,7 +557,7 @@ func TestObject(t *testing.T) {
 		{[]any{"spec", "completionMode"}, "Indexed"},
 		{[]any{"spec", "completions"}, 7.},
 		{[]any{"spec", "parallelism"}, 7.},
-		{[]any{"spec", "suspend"}, true},
+		{[]any{"spec", "suspend"}, nil},
 		{[]any{"spec", "backoffLimitPerIndex"}, 0.},
 		{[]any{"spec", "activeDeadlineSeconds"}, 91.},
 		{[]any{"spec", "ttlSecondsAfterFinished"}, 300.},
@@ -380,24 +584,8 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// TestTemplates takes a Job of the user's.
-func TestTemplates(t *testing.T) {
+func TestOptions(t *testing.T) {
 	t.Parallel()
-	c := newCluster(t)
-	own := strings.Replace(string(Template()), "      containers:\n", "      nodeSelector: {pool: load}\n      containers:\n", 1)
-	if j := c.fleet(Options{Template: []byte(own)}).job("name", workers.Task{Workers: 1}, 1); j.Spec.Template.Spec.NodeSelector["pool"] != "load" {
-		t.Errorf("got %+v", j)
-	}
-	for text, want := range map[string]string{
-		"kind: Job\napiVersion: batch/v1\nnonsense: 1": `unknown field "nonsense"`,
-		"kind: Pod\napiVersion: v1":                    `it has to be a Job of batch/v1 with a container, and is "Pod" of "v1" with 0`,
-		"kind: Job\napiVersion: batch/v1":              `and is "Job" of "batch/v1" with 0`,
-		":":                                            "the Job of the workers: ",
-	} {
-		if _, err := New(c.config, Options{Namespace: "a", Image: "b", Template: []byte(text)}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: got %v, want something with %q", text, err, want)
-		}
-	}
 	for _, test := range []struct {
 		options Options
 		config  rest.Config
@@ -411,7 +599,7 @@ func TestTemplates(t *testing.T) {
 			t.Errorf("%+v: got %v, want something with %q", test.options, err, test.want)
 		}
 	}
-	if f, err := New(c.config, Options{Namespace: "a", Image: "b"}); err != nil || f.Lead() != 5*time.Second {
+	if f, err := New(&rest.Config{}, Options{Namespace: "a", Image: "b"}); err != nil || f.Lead() != 5*time.Second {
 		t.Errorf("got %+v, %v", f, err)
 	}
 }
