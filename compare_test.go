@@ -1,0 +1,68 @@
+package crdconform
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/loadgen/compare"
+	"github.com/crdconform/crdconform/reports"
+)
+
+// TestOtherLoad has loads that differ in one thing be refused, and the same, read from a file, be compared.
+func TestOtherLoad(t *testing.T) {
+	base := reports.Stage{
+		Phases: []reports.Phase{{Seconds: 1.5, Rate: 100. / 3, To: 200}, {Seconds: 1.5, Rate: 200, To: 100. / 3}}, Rate: 350. / 3, Duration: 3, Batch: 2, Bytes: 1024,
+		ReviewVersion: "v1", Pairs: []reports.Pair{{From: "v1", To: "v2"}}, HTTP: "HTTP/1.1", Requests: 350,
+		Response: reports.Times{Min: 1, Mean: 1, P50: 1, P90: 1, P95: 1, P99: 1, P999: 1, P9999: 1, Max: 1}, RequestsPerSecond: 1, ObjectsPerSecond: 1,
+	}
+	loadOf := func(s reports.Stage) *reports.Load { return &reports.Load{Stages: []reports.Stage{s}} }
+	data, err := json.Marshal(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again reports.Stage
+	if err := json.Unmarshal(data, &again); err != nil {
+		t.Fatal(err)
+	}
+	again.Requests, again.Response.P99, again.VoidReason = 349, 2, ""
+	if _, err := Compared(loadOf(base), loadOf(again), nil); err != nil {
+		t.Errorf("the same load: %v", err)
+	}
+	for want, change := range map[string]func(*reports.Stage){
+		// The mean, the number and the length of the phases are the same.
+		"rates: [{1.5 33.333333333333336 200} {1.5 200 33.333333333333336}] and [": func(s *reports.Stage) {
+			s.Phases = slices.Clone(s.Phases)
+			slices.Reverse(s.Phases)
+		},
+		"requests that clients make at most: 0 and 20000":               func(s *reports.Stage) { s.Most = 20_000 },
+		"requests in flight: 0 and 10":                                  func(s *reports.Stage) { s.InFlight = 10 },
+		"responses of which one is judged: 0 and 100":                   func(s *reports.Stage) { s.JudgeEvery = 100 },
+		"workers: 0 and 4":                                              func(s *reports.Stage) { s.Workers = 4 },
+		"clients: 0 and 10":                                             func(s *reports.Stage) { s.Clients = 10 },
+		"seconds: 3 and 3.001":                                          func(s *reports.Stage) { s.Duration = 3.001 },
+		"objects in a request: 2 and 3":                                 func(s *reports.Stage) { s.Batch = 3 },
+		"bytes of an object: 1024 and 0":                                func(s *reports.Stage) { s.Bytes = 0 },
+		"version of ConversionReview: v1 and v1beta1":                   func(s *reports.Stage) { s.ReviewVersion = "v1beta1" },
+		"protocol: HTTP/1.1 and HTTP/2":                                 func(s *reports.Stage) { s.HTTP = "HTTP/2" },
+		"versions: [{v1 v2}] and [{v2 v1}]); measure the baseline anew": func(s *reports.Stage) { s.Pairs = []reports.Pair{{From: "v2", To: "v1"}} },
+	} {
+		other := base
+		change(&other)
+		if _, err := Compared(loadOf(base), loadOf(other), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want something with %q", err, want)
+		}
+	}
+}
+
+// TestStatisticsThatHaveLimits has each of them be measured.
+func TestStatisticsThatHaveLimits(t *testing.T) {
+	var measured []string
+	for _, s := range seriesOf(&reports.Load{Stages: []reports.Stage{{}}}) {
+		measured = append(measured, s.Statistic)
+	}
+	if want := compare.Statistics(); !slices.Equal(measured, want) {
+		t.Errorf("measured are %v, and limits can be set for %v", measured, want)
+	}
+}
