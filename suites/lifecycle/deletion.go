@@ -3,6 +3,7 @@ package lifecycle
 import (
 	"context"
 	"net/http"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -63,6 +64,10 @@ func deletion(env *suites.Env) {
 	})
 }
 
+// recovery is how long the deletion may take to go on. API servers try again to fill a watch cache after 30 seconds at the
+// most, and to remove the objects when they have.
+const recovery = 45 * time.Second
+
 func brokenWebhook(env *suites.Env) {
 	// mixed leaves objects in storage at two versions, breaks the webhook, and asks for the deletion of the definition.
 	mixed := func(ctx SpecContext, crd *suites.Resource) {
@@ -88,7 +93,7 @@ func brokenWebhook(env *suites.Env) {
 		"mends the webhook of a definition whose deletion it held up", func(ctx SpecContext, crd *suites.Resource) {
 			mixed(ctx, crd)
 			crd.Webhook.Mend()
-			Eventually(ctx, func() bool { return crd.Gone(ctx) }).Should(BeTrue())
+			Eventually(ctx, func() bool { return crd.Gone(ctx) }).WithTimeout(recovery).Should(BeTrue())
 			Expect(crd.StoredAll(ctx)).To(BeEmpty())
 		})
 

@@ -91,9 +91,14 @@ func TestWebhookOutOfReach(t *testing.T) {
 	if !ok {
 		t.Fatal("it is not embedded")
 	}
-	results := judge(t, misrouting{c}, behindService(t, webhook.Handler()), requirement.ResourceCreateEveryVersion)
-	if len(results) != 1 || results[0].Verdict != requirement.Errored || !strings.Contains(results[0].Reason, "cannot be reached by the API server") {
+	results := judge(t, misrouting{c}, behindService(t, webhook.Handler()), requirement.ResourceCreateEveryVersion, requirement.ResourceWatchEveryVersion)
+	if len(results) != 2 {
 		t.Errorf("got %+v", results)
+	}
+	for _, result := range results {
+		if result.Verdict != requirement.Errored || !strings.Contains(result.Reason, "cannot be reached by the API server") {
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		}
 	}
 }
 

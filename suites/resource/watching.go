@@ -65,6 +65,7 @@ func (r *round) each(ctx context.Context, o *object, watches map[string]watch.In
 	for _, version := range r.served() {
 		got, err := next(ctx, watches[version], want)
 		if err != nil {
+			r.unconverted(ctx, err) // ends the spec when that is not the webhook's doing
 			r.fail(ctx, o, "%s, watched at %s (stored at %s): expected the event %s, got %v", done, version, r.storage, want, err)
 		}
 		if got.GetAPIVersion() != r.crd.APIVersion(version) {

@@ -4,6 +4,7 @@ package suitetest
 import (
 	"context"
 	"io"
+	"net"
 	"testing"
 
 	"github.com/onsi/ginkgo/v2/types"
@@ -43,10 +44,29 @@ func Cluster(t *testing.T, options embedded.Options) cluster.Cluster {
 	return c
 }
 
-// Subject starts the reference webhook, with faults if any are given, as the webhook under test.
+// Subject starts the reference webhook, with faults if any are given, as the webhook under test. It listens on loopback.
 func Subject(t *testing.T, faults ...webhook.Fault) *suites.Subject {
 	t.Helper()
-	server, err := webhook.Start(t.Context(), "127.0.0.1:0", webhook.Handler(faults...))
+	return subjectAt(t, "127.0.0.1", faults...)
+}
+
+// SubjectFor starts the reference webhook as the webhook under test where the API server of a cluster can reach it.
+func SubjectFor(t *testing.T, c cluster.Cluster) *suites.Subject {
+	t.Helper()
+	listener, host, err := c.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// It shows the host by which this machine is reached.
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return subjectAt(t, host)
+}
+
+func subjectAt(t *testing.T, host string, faults ...webhook.Fault) *suites.Subject {
+	t.Helper()
+	server, err := webhook.Start(t.Context(), net.JoinHostPort(host, "0"), webhook.Handler(faults...))
 	if err != nil {
 		t.Fatal(err)
 	}

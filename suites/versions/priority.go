@@ -34,6 +34,7 @@ func priority(env *suites.Env) {
 
 		env.With(fixtures.None).It(requirement.VersionsPriorityPreferredVersion,
 			"asks for the preferred one of v1beta1 and v1", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(discovered(ctx, env, crd)).To(ConsistOf("v1beta1", "v1"))
 				Expect(groupOf(ctx, env, crd).PreferredVersion.Version).To(Equal("v1"))
 			})
 
@@ -97,15 +98,25 @@ func groupOf(ctx SpecContext, env *suites.Env, crd *suites.Resource) metav1.APIG
 	return group
 }
 
-// discovered returns the versions of a definition's group in the order of discovery. The first must be the preferred
-// one.
+// discovered returns the versions of a definition's group in the order of discovery, once it has all that are served: an
+// aggregator takes them up one by one. The first must be the preferred one.
 func discovered(ctx SpecContext, env *suites.Env, crd *suites.Resource) []string {
-	group := groupOf(ctx, env, crd)
+	served := 0
+	for _, v := range crd.Definition(ctx).Spec.Versions {
+		if v.Served {
+			served++
+		}
+	}
+	Expect(served).NotTo(BeZero())
+	var group metav1.APIGroup
+	Eventually(ctx, func() []metav1.GroupVersionForDiscovery {
+		group = groupOf(ctx, env, crd)
+		return group.Versions
+	}).Should(HaveLen(served))
 	versions := make([]string, 0, len(group.Versions))
 	for _, v := range group.Versions {
 		versions = append(versions, v.Version)
 	}
-	Expect(versions).NotTo(BeEmpty())
 	Expect(group.PreferredVersion.Version).To(Equal(versions[0]), "the preferred version must be the first")
 	return versions
 }

@@ -1,0 +1,98 @@
+//go:build unix
+
+package envtest
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// logs are the logs of the programs: a file for each, and a copy to whoever wants one.
+type logs struct {
+	dir  string
+	also io.Writer // may be nil
+
+	files []*os.File
+	mu    sync.Mutex // of also, to which two programs write
+}
+
+func (l *logs) path(program string) string { return filepath.Join(l.dir, program+".log") }
+
+// open returns where a program is to write its log, which goes on where an earlier attempt ended.
+func (l *logs) open(program string) (io.Writer, error) {
+	file, err := os.OpenFile(l.path(program), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	l.files = append(l.files, file)
+	if l.also == nil {
+		return file, nil
+	}
+	return &both{file, l}, nil
+}
+
+// both writes to a file, and to whoever wants a copy.
+type both struct {
+	file *os.File
+	logs *logs
+}
+
+func (b *both) Write(text []byte) (int, error) {
+	b.logs.mu.Lock()
+	defer b.logs.mu.Unlock()
+	// Somebody who does not take it must not stop the program.
+	_, _ = b.logs.also.Write(text)
+	return b.file.Write(text)
+}
+
+// lastWords returns the last line that a program wrote, shortened.
+func (l *logs) lastWords(program string) string {
+	text, err := os.ReadFile(l.path(program))
+	if err != nil {
+		return err.Error()
+	}
+	written := strings.TrimSpace(string(text))
+	last := shortened(written[strings.LastIndexByte(written, '\n')+1:])
+	if last == "" {
+		return "it wrote nothing"
+	}
+	return "it wrote: " + last
+}
+
+// copyTo copies all logs into a directory.
+func (l *logs) copyTo(dir string) error {
+	var errs []error
+	for _, program := range []string{apiServerName, etcdName} {
+		errs = append(errs, copyFile(l.path(program), filepath.Join(dir, program+".log")))
+	}
+	return errors.Join(errs...)
+}
+
+func copyFile(from, to string) (err error) {
+	source, err := os.Open(from)
+	if err != nil {
+		return fmt.Errorf("the log is not there: %w", err)
+	}
+	defer source.Close() //nolint:errcheck // closing what was only read from can't lose anything
+	target, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, target.Close()) }()
+	_, err = io.Copy(target, source)
+	return err
+}
+
+func (l *logs) close() error {
+	var errs []error
+	for _, file := range l.files {
+		errs = append(errs, file.Close())
+	}
+	l.files = nil
+	return errors.Join(errs...)
+}
