@@ -8,6 +8,7 @@ import (
 	"github.com/crdconform/crdconform/lint"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/control"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/lifecycle"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -20,7 +21,7 @@ import (
 // says why it is not tested.
 func TestCatalogueAndSpecsAgree(t *testing.T) {
 	specs := map[requirement.ID]int{}
-	for _, area := range []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, lifecycle.Area, resource.Area} {
+	for _, area := range []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, lifecycle.Area, control.Area, resource.Area} {
 		for _, spec := range suites.Preview([]suites.Area{area}) {
 			specs[spec.Requirement]++
 			if spec.Requirement.Area() != area.Name {

@@ -43,12 +43,18 @@ type Options struct {
 	// Select tells which requirements to check; nil for all.
 	Select func(requirement.ID) bool
 
-	// Domain ends the API groups of the definitions that are installed: example.com if empty.
+	// Domain ends the API groups of the definitions that are installed: example.com if empty. In a cluster that others use it
+	// should be the run's own.
 	Domain string
 
-	// Run is the ID of the run, which definitions get as a label so that they can be found when the run was killed: none if
+	// Run is the ID of the run, which definitions get as a label so that they can be found when the run was killed. It makes
+	// NewEnv fail with a ForeignError when the cluster has definitions in the run's API groups without that label. None if
 	// empty.
 	Run string
+
+	// Readings make the run one that only reads, unless nil: the requirements that they are of are checked by them, and all
+	// others that are about the cluster are not applicable.
+	Readings map[requirement.ID]Reading
 
 	// Effect is how long the effect of a request may take to show: 30 s if 0.
 	Effect time.Duration
@@ -86,11 +92,13 @@ type Env struct {
 	selects     func(requirement.ID) bool
 	domain      string
 	run         string
+	readings    map[requirement.ID]Reading
 	effect      time.Duration
 	http        *http.Client
 	minor       requirement.Minor
 	version     string
-	host        *host
+	host        *host // nil when there is none
+	hostless    error // why there is none, a cluster.ErrNotReached
 	installer   *installer
 	unreachable reach
 	stopped     <-chan struct{} // closed when the run is to end early
@@ -113,7 +121,16 @@ func NewEnv(ctx context.Context, options Options) (*Env, error) {
 	if e.minor, err = requirement.ParseMinor(version.Major + "." + version.Minor); err != nil {
 		return nil, fmt.Errorf("the version of the %s cluster: %w", e.Cluster.Name(), err)
 	}
-	if e.host, err = newHost(ctx, e.Cluster); err != nil {
+	if e.readings != nil {
+		return e, nil
+	}
+	if err = e.foreign(ctx); err != nil {
+		return nil, err
+	}
+	switch e.host, err = newHost(ctx, e.Cluster); {
+	case errors.Is(err, cluster.ErrNotReached):
+		e.hostless = err // for the specs that need a webhook to tell
+	case err != nil:
 		return nil, fmt.Errorf("starting a webhook for the %s cluster: %w", e.Cluster.Name(), err)
 	}
 	return e, nil
@@ -121,13 +138,14 @@ func NewEnv(ctx context.Context, options Options) (*Env, error) {
 
 func newEnv(options Options) *Env {
 	e := &Env{
-		Cluster: options.Cluster,
-		Subject: options.Subject,
-		seed:    options.Seed,
-		selects: options.Select,
-		domain:  cmp.Or(options.Domain, "example.com"),
-		run:     options.Run,
-		effect:  cmp.Or(options.Effect, 30*time.Second),
+		Cluster:  options.Cluster,
+		Subject:  options.Subject,
+		seed:     options.Seed,
+		selects:  options.Select,
+		domain:   cmp.Or(options.Domain, "example.com"),
+		run:      options.Run,
+		readings: options.Readings,
+		effect:   cmp.Or(options.Effect, 30*time.Second),
 	}
 	if e.selects == nil {
 		e.selects = func(requirement.ID) bool { return true }
@@ -193,13 +211,31 @@ func (e *Env) Storage() cluster.Storage {
 	return storage
 }
 
-// Services returns the cluster as one that routes services, or skips the spec where it does not.
+// Services returns the cluster as one that routes services, or skips the spec where it does not. What it returns skips the
+// spec too, once it turns out that services cannot be led out of the cluster.
 func (e *Env) Services() cluster.Services {
 	services, ok := e.Cluster.(cluster.Services)
 	if !ok {
 		ginkgo.Skip(fmt.Sprintf("needs a service of its own, which a cluster of the sort %s does not route", e.Cluster.Name()))
 	}
-	return services
+	return routes{services}
+}
+
+// routes are the services of a cluster for a spec.
+type routes struct{ cluster.Services }
+
+// Route makes calls to a service go to an address.
+func (r routes) Route(ctx context.Context, namespace, name string, port int32, address string) error {
+	err := r.Services.Route(ctx, namespace, name, port, address)
+	skipUnreached(err)
+	return err
+}
+
+// skipUnreached skips the spec when an error says that the API server reaches nothing here.
+func skipUnreached(err error) {
+	if errors.Is(err, cluster.ErrNotReached) {
+		ginkgo.Skip("needs a webhook of its own: " + err.Error())
+	}
 }
 
 // SkipWithWatchCache skips a spec that needs every read to go to storage.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -46,7 +47,7 @@ func (e *Env) do(ctx context.Context, method, path string, body []byte, header h
 }
 
 func (e *Env) once(ctx context.Context, method, path string, body []byte, header http.Header) (Answer, error) {
-	request, err := http.NewRequestWithContext(ctx, method, e.Cluster.Config().Host+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, method, strings.TrimRight(e.Cluster.Config().Host, "/")+path, bytes.NewReader(body))
 	if err != nil {
 		return Answer{}, err
 	}

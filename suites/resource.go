@@ -3,7 +3,6 @@ package suites
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -291,15 +290,6 @@ func (r *Resource) decode(stored cluster.Stored) Stored {
 	object := &unstructured.Unstructured{}
 	r.env.Require(object.UnmarshalJSON(stored.Data), "decoding what is in storage")
 	return Stored{object.GetAPIVersion(), object, stored.Data, stored.Revision}
-}
-
-// InStorage tells whether there is anything in storage for an object.
-func (r *Resource) InStorage(ctx context.Context, name string) bool {
-	_, err := r.env.Storage().Stored(ctx, r.key(name))
-	if err != nil && !errors.Is(err, cluster.ErrNotStored) {
-		r.env.Require(err, "looking for %s in storage", name)
-	}
-	return err == nil
 }
 
 // Gone tells whether the definition is gone.

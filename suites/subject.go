@@ -35,7 +35,7 @@ func (e *Env) Own() Own { return Own{e} }
 // no such definition or an API server could not be made to call the webhook, and Errored when the definition could not be
 // installed. See Env.It.
 func (o Own) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource)) {
-	if o.env.selects(id) {
+	if o.env.selects(id) && o.env.readings == nil {
 		o.env.installer.wantsOwn = true
 	}
 	o.env.declare(id, text, func(ctx ginkgo.SpecContext) {
@@ -55,6 +55,8 @@ func (e *Env) withoutOwn() string {
 		return "needs the CustomResourceDefinition that the webhook is for; give it beside the samples"
 	case e.Cluster == nil:
 		return "needs an API server, and there is none"
+	case e.readings != nil:
+		return onlyReads
 	}
 	conversion := e.Subject.Corpus.Definition.CRD.Spec.Conversion
 	if conversion == nil || conversion.Strategy != apiextensionsv1.WebhookConverter {
@@ -138,7 +140,10 @@ func (i *installer) installOwn(ctx context.Context) (*Resource, error) {
 	config, route, _ := i.env.reference()
 	hook.ClientConfig = config
 	if route != nil {
-		services := i.env.Services()
+		services, ok := i.env.Cluster.(cluster.Services)
+		if !ok {
+			return nil, fmt.Errorf("a cluster of the sort %s routes no services", i.env.Cluster.Name())
+		}
 		if err := services.Route(ctx, route.namespace, route.name, route.port, route.address); err != nil {
 			return nil, err
 		}
@@ -187,10 +192,5 @@ func knownReviews(hook *apiextensionsv1.WebhookConversion) error {
 
 // StorageVersion is the version at which the definition in the cluster stores objects.
 func (r *Resource) StorageVersion(ctx context.Context) string {
-	for _, version := range r.Definition(ctx).Spec.Versions {
-		if version.Storage {
-			return version.Name
-		}
-	}
-	return ""
+	return storageVersion(r.Definition(ctx))
 }

@@ -40,6 +40,9 @@ func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecC
 	if !e.selects(id) {
 		return
 	}
+	if e.readings != nil && r.Binds == requirement.Server {
+		text, body = e.reading(id, text)
+	}
 	decorators := []any{ginkgo.Offset(2), ginkgo.Label(label(id)), ginkgo.AroundNode(e.untilStopped)}
 	if r.Binds == requirement.Server {
 		decorators = append(decorators, ginkgo.SpecTimeout(specTimeout))

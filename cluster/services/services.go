@@ -8,13 +8,14 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
 
 	"github.com/crdconform/crdconform/cluster"
 )
@@ -26,7 +27,7 @@ type Router struct {
 	await  Await
 
 	mu         sync.Mutex
-	made       map[key]bool
+	made       map[key]*corev1.Service
 	namespaces map[string]bool // made by the router
 }
 
@@ -37,41 +38,29 @@ type key struct{ namespace, name string }
 
 // NewRouter returns a router that labels whatever it makes with the ID of a run.
 func NewRouter(client kubernetes.Interface, run string, await Await) *Router {
-	return &Router{client: client, run: run, await: await, made: map[key]bool{}, namespaces: map[string]bool{}}
+	return &Router{client: client, run: run, await: await, made: map[key]*corev1.Service{}, namespaces: map[string]bool{}}
 }
 
 // Route makes calls to a port of a service go to an address, <host>:<port> with an IP address as host, in place of where they
-// went before. The namespace is made if there is none. An empty address takes the service away. A service that somebody else
-// made is an error.
+// went before. The namespace is made if there is none. With an empty address calls are refused. The service stays until Close all
+// the same: if another took its place, those who are late to know of that would reach whoever gets the old address. A service
+// that somebody else made is an error.
 func (r *Router) Route(ctx context.Context, namespace, name string, port int32, address string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.remove(ctx, key{namespace, name}); err != nil || address == "" {
+	k := key{namespace, name}
+	if err := r.unlead(ctx, k); err != nil || address == "" {
 		return err
 	}
-	host, text, err := net.SplitHostPort(address)
+	to, err := parse(address)
 	if err != nil {
 		return fmt.Errorf("service %s/%s: %w", namespace, name, err)
 	}
-	target, err := strconv.ParseInt(text, 10, 32)
+	service, err := r.service(ctx, k, port)
 	if err != nil {
-		return fmt.Errorf("service %s/%s: there is no port %s", namespace, name, text)
-	}
-	if err := r.ensure(ctx, namespace); err != nil {
 		return err
 	}
-	service, err := r.client.CoreV1().Services(namespace).Create(ctx, &corev1.Service{
-		ObjectMeta: r.meta(name),
-		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: portName, Port: port}}},
-	}, metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("service %s/%s: there is one that is not this run's, so it is left alone: delete it, or use another cluster", namespace, name)
-	}
-	if err != nil {
-		return fmt.Errorf("service %s/%s: %w", namespace, name, err)
-	}
-	r.made[key{namespace, name}] = true
-	if err := r.lead(ctx, service, host, int32(target)); err != nil {
+	if err := r.lead(ctx, service, to); err != nil {
 		return fmt.Errorf("service %s/%s: %w", namespace, name, err)
 	}
 	if err := r.await(ctx, service.Spec.ClusterIP, port); err != nil {
@@ -80,14 +69,62 @@ func (r *Router) Route(ctx context.Context, namespace, name string, port int32, 
 	return nil
 }
 
+// service returns the service with a port, made if it is not there yet.
+func (r *Router) service(ctx context.Context, k key, port int32) (*corev1.Service, error) {
+	ports := []corev1.ServicePort{{Name: portName, Port: port}}
+	services := r.client.CoreV1().Services(k.namespace)
+	if service := r.made[k]; service != nil {
+		service.Spec.Ports = ports
+		updated, err := services.Update(ctx, service, metav1.UpdateOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("service %s/%s: %w", k.namespace, k.name, err)
+		}
+		r.made[k] = updated
+		return updated, nil
+	}
+	if err := r.ensure(ctx, k.namespace); err != nil {
+		return nil, err
+	}
+	made, err := services.Create(ctx, &corev1.Service{ObjectMeta: r.meta(k.name), Spec: corev1.ServiceSpec{Ports: ports}}, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil, fmt.Errorf("service %s/%s: there is one that is not this run's, so it is left alone: delete it, or use another cluster", k.namespace, k.name)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("service %s/%s: %w", k.namespace, k.name, err)
+	}
+	r.made[k] = made
+	return made, nil
+}
+
 const portName = "https"
 
+// target is what a service leads to.
+type target struct {
+	ip   net.IP
+	port int32
+}
+
+// parse reads an address.
+func parse(address string) (target, error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return target{}, err
+	}
+	ip := net.ParseIP(host)
+	if ip == nil {
+		return target{}, fmt.Errorf("services lead to IP addresses, and %s is none", host)
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil || port == 0 {
+		return target{}, fmt.Errorf("there is no port %s", text)
+	}
+	return target{ip, int32(port)}, nil
+}
+
 // lead gives a service its endpoint.
-func (r *Router) lead(ctx context.Context, service *corev1.Service, host string, port int32) error {
+func (r *Router) lead(ctx context.Context, service *corev1.Service, to target) error {
 	addresses := discoveryv1.AddressTypeIPv4
-	if ip := net.ParseIP(host); ip == nil {
-		return fmt.Errorf("services lead to IP addresses, and %s is none", host)
-	} else if ip.To4() == nil {
+	if to.ip.To4() == nil {
 		addresses = discoveryv1.AddressTypeIPv6
 	}
 	meta := r.meta(service.Name)
@@ -98,8 +135,8 @@ func (r *Router) lead(ctx context.Context, service *corev1.Service, host string,
 	_, err := r.client.DiscoveryV1().EndpointSlices(service.Namespace).Create(ctx, &discoveryv1.EndpointSlice{
 		ObjectMeta:  meta,
 		AddressType: addresses,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{host}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(true)}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: ptr.To(portName), Port: &port, Protocol: ptr.To(corev1.ProtocolTCP)}},
+		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{to.ip.String()}, Conditions: discoveryv1.EndpointConditions{Ready: new(true)}}},
+		Ports:       []discoveryv1.EndpointPort{{Name: new(portName), Port: &to.port, Protocol: new(corev1.ProtocolTCP)}},
 	}, metav1.CreateOptions{})
 	return err
 }
@@ -108,27 +145,57 @@ func (r *Router) meta(name string) metav1.ObjectMeta {
 	return metav1.ObjectMeta{Name: name, Labels: map[string]string{cluster.RunLabel: r.run}}
 }
 
-// ensure makes a namespace that is not there.
+const (
+	// leaving is how long a namespace may take to go that an earlier run made.
+	leaving = time.Minute
+
+	poll = 200 * time.Millisecond
+)
+
+// ensure makes a namespace that is not there. One that is being deleted has to go first.
 func (r *Router) ensure(ctx context.Context, namespace string) error {
-	_, err := r.client.CoreV1().Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: r.meta(namespace)}, metav1.CreateOptions{})
-	switch {
-	case apierrors.IsAlreadyExists(err):
-		return nil
-	case err != nil:
+	within, cancel := context.WithTimeout(ctx, leaving)
+	defer cancel()
+	namespaces := r.client.CoreV1().Namespaces()
+	err := wait.PollUntilContextCancel(within, poll, true, func(ctx context.Context) (bool, error) {
+		_, err := namespaces.Create(ctx, &corev1.Namespace{ObjectMeta: r.meta(namespace)}, metav1.CreateOptions{})
+		if err == nil {
+			r.namespaces[namespace] = true
+			return true, nil
+		}
+		if !apierrors.IsAlreadyExists(err) {
+			return false, err
+		}
+		there, err := namespaces.Get(ctx, namespace, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return false, nil
+		}
+		return err == nil && there.DeletionTimestamp == nil, err
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("namespace %s: it is being deleted, and not gone yet: %w", namespace, context.Cause(within))
+	}
+	if err != nil {
 		return fmt.Errorf("namespace %s: %w", namespace, err)
 	}
-	r.namespaces[namespace] = true
+	return nil
+}
+
+// unlead takes the endpoint of a service away that the router made.
+func (r *Router) unlead(ctx context.Context, k key) error {
+	if r.made[k] == nil {
+		return nil
+	}
+	if err := unlessGone(r.client.DiscoveryV1().EndpointSlices(k.namespace).Delete(ctx, k.name, metav1.DeleteOptions{})); err != nil {
+		return fmt.Errorf("taking the endpoint of the service %s/%s away: %w", k.namespace, k.name, err)
+	}
 	return nil
 }
 
 // remove takes a service away that the router made.
 func (r *Router) remove(ctx context.Context, k key) error {
-	if !r.made[k] {
-		return nil
-	}
-	slices := r.client.DiscoveryV1().EndpointSlices(k.namespace).Delete(ctx, k.name, metav1.DeleteOptions{})
 	service := r.client.CoreV1().Services(k.namespace).Delete(ctx, k.name, metav1.DeleteOptions{})
-	if err := errors.Join(unlessGone(slices), unlessGone(service)); err != nil {
+	if err := errors.Join(r.unlead(ctx, k), unlessGone(service)); err != nil {
 		return fmt.Errorf("removing the service %s/%s: %w", k.namespace, k.name, err)
 	}
 	delete(r.made, k)

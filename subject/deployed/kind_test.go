@@ -63,8 +63,8 @@ func TestMain(m *testing.M) {
 func shared(t *testing.T) (*kind.Cluster, *Archive) {
 	t.Helper()
 	image := os.Getenv("CRDCONFORM_TEST_KIND_IMAGE")                //nolint:forbidigo // CI sets it for the tests of all packages
-	if image == "" && os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
-		t.Fatal("CRDCONFORM_TEST_KIND_IMAGE names no node image, and CRDCONFORM_REQUIRE_TOOLS is set")
+	if image == "" && os.Getenv("CRDCONFORM_REQUIRE_KIND") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
+		t.Fatal("CRDCONFORM_TEST_KIND_IMAGE names no node image, and CRDCONFORM_REQUIRE_KIND is set")
 	}
 	if image == "" {
 		t.Skip("CRDCONFORM_TEST_KIND_IMAGE names no node image to make a cluster of")

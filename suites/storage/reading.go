@@ -15,10 +15,10 @@ func reading(env *suites.Env) {
 			"stops serving the version that an object is stored at", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1"))
 				crd.Change(ctx, fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
-				Expect(crd.Stored(ctx, "local-crontab").APIVersion).To(Equal(crd.APIVersion("v1beta1")))
 				read, err := crd.At("v1").Get(ctx, "local-crontab")
 				Expect(err).NotTo(HaveOccurred())
 				Expect(read.Object).To(And(HaveKeyWithValue("host", "localhost"), HaveKeyWithValue("port", "1234")))
+				Expect(crd.FinalVersions(ctx)).To(HaveKeyWithValue("local-crontab", "v1beta1"), "it must have been read from the version that is not served")
 			})
 
 		env.With(fixtures.Webhook).It(requirement.StorageReadRequestedVersion,

@@ -1,5 +1,6 @@
 // Package storage checks at which version objects are stored, when that changes, and what the API server records of it.
-// What is stored is read from etcd, not concluded from what the API server says.
+// What is stored is read from etcd, where that can be reached, and not concluded from what the API server says; elsewhere it
+// is what Resource.FinalVersions finds out, or not judged.
 package storage
 
 import (

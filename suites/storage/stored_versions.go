@@ -46,8 +46,8 @@ func storedVersions(env *suites.Env) {
 					created.Object["port"] = "4321"
 					Expect(crd.At(version).Update(ctx, created)).Error().NotTo(HaveOccurred())
 				}
-				Expect(crd.StoredAll(ctx)).To(HaveLen(3))
-				Expect(crd.StoredVersions(ctx)).To(Equal(crd.Definition(ctx).Status.StoredVersions))
+				Expect(crd.Definition(ctx).Status.StoredVersions).To(Equal([]string{"v1"}))
+				Expect(crd.FinalVersions(ctx)).To(And(HaveLen(3), HaveEach("v1")))
 			})
 
 		env.With(fixtures.None).It(requirement.StorageStoredVersionsCurrentDropped,

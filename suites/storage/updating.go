@@ -33,7 +33,7 @@ func updating(env *suites.Env) {
 			"patches an old object by an empty merge patch", func(ctx SpecContext, crd *suites.Resource) {
 				old(ctx, crd)
 				Expect(crd.At("v1").MergePatch(ctx, "local-crontab", "{}")).Error().NotTo(HaveOccurred())
-				Expect(crd.Stored(ctx, "local-crontab").APIVersion).To(Equal(crd.APIVersion("v1")))
+				Expect(crd.FinalVersions(ctx)).To(HaveKeyWithValue("local-crontab", "v1"))
 			})
 
 		updated.It(requirement.StorageUpdateGenerationKept,

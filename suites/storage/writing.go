@@ -15,16 +15,14 @@ func writing(env *suites.Env) {
 			"creates objects at the only version and looks for them in storage", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1"))
 				crd.Create(ctx, "v1beta1", fixtures.RemoteCronTab.At("v1"))
-				Expect(crd.StoredAll(ctx)).To(HaveLen(2))
-				Expect(crd.StoredVersions(ctx)).To(Equal([]string{"v1beta1"}))
+				Expect(crd.FinalVersions(ctx)).To(Equal(map[string]string{"local-crontab": "v1beta1", "remote-crontab": "v1beta1"}))
 			})
 
 		env.With(fixtures.None).It(requirement.StorageWriteStorageVersion,
 			"creates objects at both versions and looks for them in storage", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1"))
 				crd.Create(ctx, "v1", fixtures.RemoteCronTab.At("v1"))
-				Expect(crd.Stored(ctx, "local-crontab").APIVersion).To(Equal(crd.APIVersion("v1beta1")))
-				Expect(crd.Stored(ctx, "remote-crontab").APIVersion).To(Equal(crd.APIVersion("v1beta1")))
+				Expect(crd.FinalVersions(ctx)).To(Equal(map[string]string{"local-crontab": "v1beta1", "remote-crontab": "v1beta1"}))
 			})
 	})
 
@@ -48,8 +46,7 @@ func writing(env *suites.Env) {
 				other := fixtures.RemoteCronTab.At("v1")
 				other.SetName("other-crontab")
 				crd.Create(ctx, "v1beta1", other)
-				Expect(crd.Stored(ctx, "remote-crontab").APIVersion).To(Equal(crd.APIVersion("v1")))
-				Expect(crd.Stored(ctx, "other-crontab").APIVersion).To(Equal(crd.APIVersion("v1")))
+				Expect(crd.FinalVersions(ctx)).To(And(HaveKeyWithValue("remote-crontab", "v1"), HaveKeyWithValue("other-crontab", "v1")))
 			})
 
 		changed.It(requirement.StorageChangeUpdatedObjects,

@@ -95,8 +95,8 @@ func gone(provider *Provider, logs string) error {
 }
 
 func TestFramework(t *testing.T) {
-	if framework == nil && os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
-		t.Fatal("CRDCONFORM_TEST_KIND_IMAGE names no node image, and CRDCONFORM_REQUIRE_TOOLS is set")
+	if framework == nil && os.Getenv("CRDCONFORM_REQUIRE_KIND") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
+		t.Fatal("CRDCONFORM_TEST_KIND_IMAGE names no node image, and CRDCONFORM_REQUIRE_KIND is set")
 	}
 	if framework == nil {
 		t.Skip("CRDCONFORM_TEST_KIND_IMAGE names no node image to make a cluster of")

@@ -1,0 +1,112 @@
+package existing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/crdconform/crdconform/cluster"
+)
+
+// defuseTimeout is how long it may take until the objects of a definition have no finalizers.
+const defuseTimeout = 20 * time.Second
+
+// defuse makes a definition one that can be deleted with its objects, whatever state a spec that was killed left it in. The
+// webhook has gone with the run, so nothing is converted any more; a version that objects are stored at may be missing, or not
+// be served; and objects may have finalizers.
+func (c *Cleaner) defuse(ctx context.Context, l Left) error {
+	var defused *apiextensionsv1.CustomResourceDefinition
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		crd, err := c.definitions.Get(ctx, l.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if crd.UID != l.UID || crd.Labels[cluster.RunLabel] != l.Run {
+			return errors.New("it is not what was found any more, so it is left alone")
+		}
+		harmless(crd)
+		defused, err = c.definitions.Update(ctx, crd, metav1.UpdateOptions{})
+		return err
+	})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("taking its webhook away: %w", err)
+	}
+	if !apihelpers.IsCRDConditionTrue(defused, apiextensionsv1.Established) {
+		return nil // so it never had objects
+	}
+	if err := c.unbind(ctx, defused); err != nil {
+		return fmt.Errorf("taking the finalizers of its objects away: %w", err)
+	}
+	return nil
+}
+
+// harmless takes out of a definition what its objects could be stuck with.
+func harmless(crd *apiextensionsv1.CustomResourceDefinition) {
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	has := func(name string) bool {
+		return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name })
+	}
+	// A version that is in the status and not in the definition would block every change, and those of the documents may
+	// be what objects are stored at though nothing says so.
+	for _, name := range append(slices.Clone(crd.Status.StoredVersions), "v1alpha1", "v1beta1", "v1") {
+		if !has(name) {
+			crd.Spec.Versions = append(crd.Spec.Versions, apiextensionsv1.CustomResourceDefinitionVersion{Name: name})
+		}
+	}
+	for i := range crd.Spec.Versions {
+		v := &crd.Spec.Versions[i]
+		v.Served, v.SelectableFields = true, nil
+		v.Schema = &apiextensionsv1.CustomResourceValidation{
+			OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: new(true)},
+		}
+	}
+}
+
+// unbind takes the finalizers of all objects of a definition away. It takes the API server some time to go over to a changed
+// definition, until when it may fail.
+func (c *Cleaner) unbind(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	if i < 0 {
+		return errors.New("it has no storage version")
+	}
+	objects := c.objects.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: crd.Spec.Versions[i].Name, Resource: crd.Spec.Names.Plural})
+	within, cancel := context.WithTimeout(ctx, defuseTimeout)
+	defer cancel()
+	var last error
+	err := wait.PollUntilContextCancel(within, probePoll, true, func(ctx context.Context) (bool, error) {
+		list, err := objects.List(ctx, metav1.ListOptions{})
+		if last = err; err != nil {
+			return apierrors.IsForbidden(err), nil
+		}
+		bound := false
+		for _, object := range list.Items {
+			if len(object.GetFinalizers()) == 0 {
+				continue
+			}
+			bound = true
+			_, err := objects.Namespace(object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{})
+			if err != nil && !apierrors.IsNotFound(err) {
+				last = err
+			}
+		}
+		return !bound, nil
+	})
+	if last != nil {
+		return last
+	}
+	return err
+}

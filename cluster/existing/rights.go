@@ -1,0 +1,114 @@
+package existing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Right is something that a run does and has to be allowed to do: a verb on a resource, or on a path that belongs to no
+// resource.
+type Right struct {
+	Verb     string
+	Group    string // API group of the resource; empty for the core group
+	Resource string // plural, with a slash before a subresource
+	Path     string // in place of a resource
+}
+
+// String is the right as people say it, such as "create services".
+func (r Right) String() string {
+	switch {
+	case r.Path != "":
+		return r.Verb + " " + r.Path
+	case r.Group != "":
+		return r.Verb + " " + r.Resource + " of " + r.Group
+	}
+	return r.Verb + " " + r.Resource
+}
+
+func (r Right) review() *authorizationv1.SelfSubjectAccessReview {
+	review := &authorizationv1.SelfSubjectAccessReview{}
+	if r.Path != "" {
+		review.Spec.NonResourceAttributes = &authorizationv1.NonResourceAttributes{Verb: r.Verb, Path: r.Path}
+		return review
+	}
+	resource, subresource, _ := strings.Cut(r.Resource, "/")
+	review.Spec.ResourceAttributes = &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: resource, Subresource: subresource}
+	return review
+}
+
+// definitions is the plural of CustomResourceDefinitions.
+const definitions = "customresourcedefinitions"
+
+// Rights returns what a run with the options needs to be allowed to do. Custom resources are those of all groups of the
+// run, of which one stands for the others.
+func Rights(options Options) []Right {
+	verbs := func(group, resource string, verbs ...string) []Right {
+		rights := make([]Right, 0, len(verbs))
+		for _, verb := range verbs {
+			rights = append(rights, Right{Verb: verb, Group: group, Resource: resource})
+		}
+		return rights
+	}
+	// Whoever is known to the API server may ask for these, unless somebody took it away.
+	group := (&Cluster{options: options}).Domain()
+	rights := []Right{{Verb: "get", Path: "/version"}, {Verb: "get", Path: "/apis"}, {Verb: "get", Path: "/apis/" + group}}
+	if options.ReadOnly {
+		return append(rights, verbs(apiextensionsv1.GroupName, definitions, "get", "list")...)
+	}
+	rights = slices.Concat(rights,
+		verbs(apiextensionsv1.GroupName, definitions, "create", "get", "list", "update", "patch", "delete"),
+		verbs(apiextensionsv1.GroupName, definitions+"/status", "update"),
+		verbs(group, plural, "create", "get", "list", "watch", "update", "patch", "delete", "deletecollection"),
+		verbs(group, plural+"/status", "get", "update", "patch"),
+		verbs(group, plural+"/scale", "get", "patch"),
+	)
+	if unroutable(options.WebhookHost) == "" {
+		rights = slices.Concat(rights,
+			verbs("", "namespaces", "create", "get", "delete"),
+			verbs("", "services", "create", "update", "delete"),
+			verbs(discoveryv1.GroupName, "endpointslices", "create", "delete"),
+		)
+	}
+	return rights
+}
+
+// MissingError lists the rights that the user does not have.
+type MissingError struct{ Missing []Right }
+
+func (e *MissingError) Error() string {
+	all := make([]string, 0, len(e.Missing))
+	for _, right := range e.Missing {
+		all = append(all, right.String())
+	}
+	return fmt.Sprintf("the user may not %s; deploy/rbac.yaml of crdconform has what is needed", strings.Join(all, ", "))
+}
+
+// preflight asks the API server whether the user has rights. The error is a MissingError when the user lacks any.
+func (c *Cluster) preflight(ctx context.Context, rights []Right) error {
+	reviews := c.client.AuthorizationV1().SelfSubjectAccessReviews()
+	var missing []Right
+	for _, right := range rights {
+		answer, err := reviews.Create(ctx, right.review(), metav1.CreateOptions{})
+		switch {
+		case apierrors.IsNotFound(err), apierrors.IsForbidden(err):
+			return errors.New("it does not say what the user may do: it refuses SelfSubjectAccessReviews, which system:basic-user allows")
+		case err != nil:
+			return fmt.Errorf("asking whether the user may %s: %w", right, redacted(err, c.config))
+		case !answer.Status.Allowed:
+			missing = append(missing, right)
+		}
+	}
+	if len(missing) > 0 {
+		return &MissingError{missing}
+	}
+	return nil
+}
