@@ -584,4 +584,78 @@ const (
 	ResourceWriteNoOp ID = "resource.write.no-op"
 	// ResourceWriteValidatedRead: An object that was read at any version can be written back as it is, and created anew.
 	ResourceWriteValidatedRead ID = "resource.write.validated-read"
+	// ControlNamespacesMissing: An object cannot be created in a namespace that does not exist; the request gets a not found error.
+	ControlNamespacesMissing ID = "control.namespaces.missing"
+	// ControlNamespacesTerminating: While a namespace is being deleted nothing can be created in it, at any version; the request is forbidden with the cause NamespaceTerminating.
+	ControlNamespacesTerminating ID = "control.namespaces.terminating"
+	// ControlNamespacesObjects: Deleting a namespace deletes the objects in it, whichever version they are stored at, and no others.
+	ControlNamespacesObjects ID = "control.namespaces.objects"
+	// ControlNamespacesFinalizers: An object with a finalizer holds up the deletion of its namespace, which says so in the condition NamespaceFinalizersRemaining and ends when the finalizer is gone.
+	ControlNamespacesFinalizers ID = "control.namespaces.finalizers"
+	// ControlNamespacesBlockedByWebhook: When objects in a namespace have to be converted and the webhook fails, the deletion of the namespace hangs, the objects stay, and the condition NamespaceDeletionContentFailure says why.
+	ControlNamespacesBlockedByWebhook ID = "control.namespaces.blocked-by-webhook"
+	// ControlNamespacesRecover: The deletion of a namespace that a webhook held up goes through once the webhook is mended.
+	ControlNamespacesRecover ID = "control.namespaces.recover"
+	// ControlNamespacesPreferredVersion: Deleting a namespace needs no webhook for objects that are stored at the version that discovery prefers.
+	ControlNamespacesPreferredVersion ID = "control.namespaces.preferred-version"
+	// ControlGarbageOwners: What a custom object owns is deleted after it, whichever served version the owner reference names.
+	ControlGarbageOwners ID = "control.garbage.owners"
+	// ControlGarbageDependents: A custom object whose owner is gone is deleted, whichever version it was created at, and one without an owner stays.
+	ControlGarbageDependents ID = "control.garbage.dependents"
+	// ControlGarbageForeground: A custom object that is deleted in the foreground is marked at every version and stays until what it owns is gone.
+	ControlGarbageForeground ID = "control.garbage.foreground"
+	// ControlGarbageOrphan: A custom object that is deleted with the propagation Orphan leaves what it owned, without the owner reference.
+	ControlGarbageOrphan ID = "control.garbage.orphan"
+	// ControlKubectlCreate: kubectl create creates an object from a manifest at any served version.
+	ControlKubectlCreate ID = "control.kubectl.create"
+	// ControlKubectlValidation: kubectl refuses a manifest with a field that the schema does not have, names the field, and creates nothing.
+	ControlKubectlValidation ID = "control.kubectl.validation"
+	// ControlKubectlApply: kubectl apply creates an object, brings over what changed in the manifest, writes nothing when nothing did, and takes the next manifest at another version.
+	ControlKubectlApply ID = "control.kubectl.apply"
+	// ControlKubectlServerSideApply: kubectl apply --server-side does the same.
+	ControlKubectlServerSideApply ID = "control.kubectl.server-side-apply"
+	// ControlKubectlNames: kubectl takes a resource by its plural or singular name, in any case, with and without the group and a version, and by its short names.
+	ControlKubectlNames ID = "control.kubectl.names"
+	// ControlKubectlCategory: kubectl get with the name of a category lists the objects of the resources in it.
+	ControlKubectlCategory ID = "control.kubectl.category"
+	// ControlKubectlPreferredVersion: kubectl get prints an object at the version of the highest priority, whatever the storage version is, unless it is asked for another.
+	ControlKubectlPreferredVersion ID = "control.kubectl.preferred-version"
+	// ControlKubectlManifestVersion: kubectl uses the version that a manifest names.
+	ControlKubectlManifestVersion ID = "control.kubectl.manifest-version"
+	// ControlKubectlExplain: kubectl explain shows the fields of the version of the highest priority, and those of another version on request.
+	ControlKubectlExplain ID = "control.kubectl.explain"
+	// ControlKubectlColumns: kubectl get shows the name and the printer columns of priority 0, with their values.
+	ControlKubectlColumns ID = "control.kubectl.columns"
+	// ControlKubectlWideColumns: Printer columns with a priority greater than 0 are shown by kubectl get -o wide, after the others.
+	ControlKubectlWideColumns ID = "control.kubectl.wide-columns"
+	// ControlKubectlScale: kubectl scale sets the replicas of a custom object with the scale subresource.
+	ControlKubectlScale ID = "control.kubectl.scale"
+	// ControlKubectlPatchSubresource: kubectl patch --subresource status changes the status of an object and nothing else.
+	ControlKubectlPatchSubresource ID = "control.kubectl.patch-subresource"
+	// ControlAggregatorAPIServices: Each served version has an APIService, which is local and available.
+	ControlAggregatorAPIServices ID = "control.aggregator.api-services"
+	// ControlAggregatorDiscovery: Aggregated discovery shows the group among those of all API servers, its versions by priority and current, each with the resource and its subresources.
+	ControlAggregatorDiscovery ID = "control.aggregator.discovery"
+	// ControlAggregatorOpenapiV2: The OpenAPI v2 document of the whole API has the paths and the schema of every served version.
+	ControlAggregatorOpenapiV2 ID = "control.aggregator.openapi-v2"
+	// ControlAggregatorOpenapiV3: The index of OpenAPI v3 has a document for every served version, with the schema of that version.
+	ControlAggregatorOpenapiV3 ID = "control.aggregator.openapi-v3"
+	// ControlAggregatorUnserved: A version that is no longer served loses its APIService and leaves aggregated discovery and OpenAPI v2.
+	ControlAggregatorUnserved ID = "control.aggregator.unserved"
+	// ControlAccessGroup: A rule of RBAC allows a verb for a resource of a group at every served version, and no other verb.
+	ControlAccessGroup ID = "control.access.group"
+	// ControlAccessNoVersions: Rules of RBAC cannot be limited to a version; one that names a version in its group or its resource allows nothing.
+	ControlAccessNoVersions ID = "control.access.no-versions"
+	// ControlAccessSubresources: A right to objects is none to their status and scale, which have rights of their own, the same at every version.
+	ControlAccessSubresources ID = "control.access.subresources"
+	// ControlScalingDisruptionBudget: A PodDisruptionBudget counts the replicas that the scale of a pod's controlling custom object asks for, whichever served version the owner reference names.
+	ControlScalingDisruptionBudget ID = "control.scaling.disruption-budget"
+	// ControlScalingAutoscaler: A HorizontalPodAutoscaler reads and sets the replicas of a custom object by its scale, and every version has them.
+	ControlScalingAutoscaler ID = "control.scaling.autoscaler"
+	// ControlMigrationRewrites: When a StorageVersionMigration has succeeded, every object is stored at the storage version.
+	ControlMigrationRewrites ID = "control.migration.rewrites"
+	// ControlMigrationStoredVersions: After a StorageVersionMigration that succeeded, status.storedVersions has the storage version only, and neither the older version nor the webhook is needed any more.
+	ControlMigrationStoredVersions ID = "control.migration.stored-versions"
+	// ControlMigrationFailure: A StorageVersionMigration that failed leaves status.storedVersions as it was, since objects may still be stored at any version in it.
+	ControlMigrationFailure ID = "control.migration.failure"
 )

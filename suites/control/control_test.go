@@ -1,0 +1,215 @@
+package control_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/control"
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+// TestOnAnAPIServerAlone runs the chapter where there is an API server and nothing around it: what needs more is not
+// applicable, with a reason, and takes nothing from the outcome. kubectl works.
+func TestOnAnAPIServerAlone(t *testing.T) {
+	kubectl(t)
+	results := run(t, control.Area, suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{})}, suitetest.Quiet{})
+	if len(results) != len(declared()) {
+		t.Errorf("%d specs ran, want %d", len(results), len(declared()))
+	}
+	for _, r := range results {
+		switch {
+		case strings.HasPrefix(string(r.Requirement), "control.kubectl."):
+			if r.Verdict != requirement.Passed {
+				t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+			}
+		case r.Verdict != requirement.NotApplicable || !r.Immaterial || !strings.HasPrefix(r.Reason, "needs "):
+			t.Errorf("%s is %s (immaterial: %t): %s", r.Requirement, r.Verdict, r.Immaterial, r.Reason)
+		}
+	}
+}
+
+// TestOnAnAPIServerWithoutControllers runs the chapter where there are namespaces, RBAC and the aggregator, and no controllers.
+func TestOnAnAPIServerWithoutControllers(t *testing.T) {
+	kubectl(t)
+	c := apiServer(t)
+	for _, r := range run(t, control.Area, suites.Options{Cluster: c}, suitetest.Quiet{}) {
+		want := requirement.Passed
+		id := string(r.Requirement)
+		switch r.Requirement {
+		case requirement.ControlNamespacesMissing, requirement.ControlNamespacesTerminating:
+		default:
+			for _, controlled := range []string{"namespaces", "garbage", "scaling", "migration"} {
+				if strings.HasPrefix(id, "control."+controlled+".") {
+					want = requirement.NotApplicable
+				}
+			}
+		}
+		if r.Verdict != want || want == requirement.NotApplicable && !strings.HasPrefix(r.Reason, "needs the controllers of a control plane") {
+			t.Errorf("%s is %s, want %s: %s", r.Requirement, r.Verdict, want, r.Reason)
+		}
+	}
+	if left := namespaces(t, c); len(left) > 0 {
+		t.Errorf("left behind: namespaces %v", left)
+	}
+}
+
+// namespaces returns the namespaces of specs that are there.
+func namespaces(t *testing.T, c cluster.Cluster) []string {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := client.CoreV1().Namespaces().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, namespace := range all.Items {
+		if strings.HasPrefix(namespace.Name, "crdconform-") {
+			names = append(names, namespace.Name)
+		}
+	}
+	return names
+}
+
+func TestWithoutKubectl(t *testing.T) {
+	c := suitetest.Cluster(t, embedded.Options{})
+	create := only(requirement.ControlKubectlCreate)
+	missing := control.New(control.Options{Kubectl: "/there/is/no/kubectl"})
+	for _, r := range run(t, missing, suites.Options{Cluster: c, Select: create}, suitetest.Quiet{}) {
+		if r.Verdict != requirement.Errored || !strings.Contains(r.Reason, "/there/is/no/kubectl") {
+			t.Errorf("with one that is not there it is %s: %s", r.Verdict, r.Reason)
+		}
+	}
+	t.Setenv("PATH", t.TempDir())
+	for _, r := range run(t, control.Area, suites.Options{Cluster: c, Select: create}, suitetest.Quiet{}) {
+		if r.Verdict != requirement.NotApplicable || !r.Immaterial || r.Reason != "needs kubectl, and there is none on PATH" {
+			t.Errorf("without one it is %s (immaterial: %t): %s", r.Verdict, r.Immaterial, r.Reason)
+		}
+	}
+}
+
+// TestReasons runs a spec where something that it needs is missing.
+func TestReasons(t *testing.T) {
+	c := suitetest.Cluster(t, embedded.Options{})
+	lease := func(renewed time.Time) map[string]any {
+		return map[string]any{"spec": map[string]any{"leaseDurationSeconds": 15, "renewTime": renewed.UTC().Format("2006-01-02T15:04:05.000000Z07:00")}}
+	}
+	fresh := lease(time.Now().Add(time.Hour))
+	for reason, answers := range map[string]map[string]exchange{
+		"needs the controllers of a control plane, and none act here: kube-controller-manager has no lease (HTTP status 404), and the namespace default has no service account made by it (404)": {},
+		"needs the controllers of a control plane, and none act here: kube-controller-manager has not renewed its lease for 1h":                                                                  {"/leases/": always(http.StatusOK, lease(time.Now().Add(-time.Hour)))},
+		"needs the controllers of a control plane, and the user of this run may read neither":                                                                                                    {"/leases/": always(http.StatusForbidden, nil)},
+		"needs the right to create configmaps, which the user of this run does not have":                                                                                                         {"/leases/": always(http.StatusOK, fresh), "/selfsubjectaccessreviews": always(http.StatusCreated, map[string]any{"status": map[string]any{"allowed": false}})},
+		"creating a ConfigMap: the server could not find the requested resource":                                                                                                                 {"/serviceaccounts/": always(http.StatusOK, map[string]any{})},
+	} {
+		answering := tamper(t, c, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			for path, answer := range answers {
+				if strings.Contains(r.URL.Path, path) {
+					return answer(r, next)
+				}
+			}
+			return next.RoundTrip(r)
+		})
+		for _, r := range run(t, control.Area, suites.Options{Cluster: answering, Select: only(requirement.ControlGarbageOwners)}, suitetest.Quiet{}) {
+			if !strings.HasPrefix(r.Reason, reason) {
+				t.Errorf("the reason is %q, want %q", r.Reason, reason)
+			}
+		}
+	}
+}
+
+// always answers in place of an API server.
+func always(status int, body any) exchange {
+	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
+		return suitetest.Answer(r, status, body), nil
+	}
+}
+
+// failing are requirements that Kubernetes itself fails, by the minors in which that was seen.
+func failing() map[requirement.ID][]requirement.Minor {
+	return map[requirement.ID][]requirement.Minor{
+		// The controller removes old versions from status.storedVersions when a migration ends, however it ended.
+		requirement.ControlMigrationFailure: {{Major: 1, Minor: 36}},
+	}
+}
+
+// TestOnAControlPlane runs the chapter where everything is there, and proves then that each spec can fail.
+func TestOnAControlPlane(t *testing.T) {
+	kubectl(t)
+	c := kindCluster(t, true)
+	t.Run("conforms", func(t *testing.T) { conforms(t, c) })
+	t.Run("faults are caught", func(t *testing.T) {
+		var all []requirement.ID
+		for _, id := range declared() {
+			if len(failing()[id]) == 0 {
+				all = append(all, id)
+			}
+		}
+		catches(t, c, 40*time.Second, all...)
+	})
+	t.Run("what Kubernetes fails can pass", func(t *testing.T) { mended(t, c) })
+}
+
+// mended runs the specs that Kubernetes fails where it seems to do what they ask for.
+func mended(t *testing.T, genuine cluster.Cluster) {
+	t.Helper()
+	// What a definition says of stored versions once there are two stays.
+	kept := edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
+		if conditions, ok := status["conditions"].([]any); ok && len(conditions) > 2 {
+			status["storedVersions"] = []any{"v1beta1", "v1"}
+		}
+	}))
+	c := tamper(t, genuine, kept)
+	for _, r := range run(t, control.Area, suites.Options{Cluster: c, Select: only(requirement.ControlMigrationFailure), Domain: "mended.example.com"}, suitetest.Quiet{}) {
+		if r.Verdict != requirement.Passed {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}
+
+func conforms(t *testing.T, c cluster.Cluster) {
+	t.Helper()
+	env := suitetest.Env(t, suites.Options{Cluster: c, Domain: "version.example.com"})
+	results := run(t, control.Area, suites.Options{Cluster: c}, suitetest.Quiet{})
+	if len(results) != len(declared()) {
+		t.Errorf("%d specs ran, want %d", len(results), len(declared()))
+	}
+	for _, r := range results {
+		want := requirement.Passed
+		for _, minor := range failing()[r.Requirement] {
+			if minor == env.Minor() {
+				want = requirement.Failed
+			}
+		}
+		held, _ := requirement.Lookup(r.Requirement)
+		if !held.HoldsFor(env.Minor()) {
+			want = requirement.NotApplicable
+		}
+		if r.Verdict != want {
+			t.Errorf("%s is %s, want %s: %s", r.Requirement, r.Verdict, want, r.Reason)
+		}
+	}
+}
+
+// TestFaultsOfAnAPIServerAreCaught proves where there is no control plane that the specs of kubectl can fail.
+func TestFaultsOfAnAPIServerAreCaught(t *testing.T) {
+	kubectl(t)
+	var all []requirement.ID
+	for _, id := range declared() {
+		if strings.HasPrefix(string(id), "control.kubectl.") {
+			all = append(all, id)
+		}
+	}
+	catches(t, suitetest.Cluster(t, embedded.Options{}), 0, all...)
+}

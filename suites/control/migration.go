@@ -1,0 +1,190 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	storagemigrationv1 "k8s.io/api/storagemigration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// migrationGroup is the API by which stored objects are upgraded.
+const migrationGroup = "storagemigration.k8s.io"
+
+// migration is about the upgrade of stored objects by the control plane.
+func (c chapter) migration() {
+	Describe("storage migration", func() {
+		upgraded := c.env.With(fixtures.Webhook)
+
+		upgraded.It(requirement.ControlMigrationRewrites,
+			"migrates objects and writes each back as it is", func(ctx SpecContext, crd *suites.Resource) {
+				version := c.migrations(ctx)
+				c.population(ctx, crd)
+				migrated := c.migrate(ctx, crd, version)
+				c.soon(ctx, migrated).Should(haveSucceeded(), "the migration must succeed")
+				for _, name := range names() {
+					Expect(c.rewrites(ctx, crd, name)).To(BeFalse(), "%s must be stored at %s already, so that writing it back changes nothing", name, newer)
+				}
+			})
+
+		upgraded.It(requirement.ControlMigrationStoredVersions,
+			"migrates objects, and removes the older version and the webhook", func(ctx SpecContext, crd *suites.Resource) {
+				version := c.migrations(ctx)
+				c.population(ctx, crd)
+				Expect(crd.Definition(ctx).Status.StoredVersions).To(Equal([]string{older, newer}))
+				migrated := c.migrate(ctx, crd, version)
+				c.soon(ctx, migrated).Should(haveSucceeded(), "the migration must succeed")
+				c.soon(ctx, func() []string { return crd.Definition(ctx).Status.StoredVersions }).Should(Equal([]string{newer}), "the older version must be gone from status.storedVersions")
+				crd.Change(ctx, fixtures.WithVersions(newer))
+				crd.Webhook.Break("status-500")
+				Expect(crd.At(newer).List(ctx)).To(And(HaveLen(len(names())+1), HaveEach(HaveField("Object", HaveKeyWithValue("host", "localhost")))), "the objects must be readable without the webhook")
+			})
+
+		upgraded.It(requirement.ControlMigrationFailure,
+			"migrates objects that must not be written", func(ctx SpecContext, crd *suites.Resource) {
+				const admission = "admissionregistration.k8s.io"
+				version := c.migrations(ctx)
+				c.needs(
+					ctx, served(admission+"/v1", "validatingadmissionpolicies", "a policy by which a migration fails"),
+					may("create", admission, "validatingadmissionpolicies"), may("create", admission, "validatingadmissionpolicybindings"),
+				)
+				c.population(ctx, crd)
+				c.forbidUpdates(ctx, crd)
+				both := crd.Definition(ctx).Status.StoredVersions
+				Expect(both).To(Equal([]string{older, newer}))
+				migrated := c.migrate(ctx, crd, version)
+				c.soon(ctx, migrated).Should(haveFailed(), "the migration must fail")
+				Expect(crd.Definition(ctx).Status.StoredVersions).To(Equal(both), "objects are still stored at %s, which the migration did not change", older)
+			})
+	})
+}
+
+// migrations returns the version of the migration API that the server has, or skips the spec where there is none.
+func (c chapter) migrations(ctx SpecContext) string {
+	GinkgoHelper()
+	c.needs(ctx, controllers)
+	version := preferred(ctx, c.env, migrationGroup)
+	c.needs(ctx, func(ctx SpecContext, env *suites.Env) string {
+		if version == "" || version == "v1alpha1" {
+			return fmt.Sprintf("the API for storage migration, and this API server does not serve v1beta1 or later of %s, which has to be switched on before 1.37", migrationGroup)
+		}
+		return served(migrationGroup+"/"+version, "storageversionmigrations", "the API for storage migration")(ctx, env)
+	}, may("create", migrationGroup, "storageversionmigrations"))
+	return version
+}
+
+// names are those of the objects to migrate.
+func names() []string { return []string{"crontab-0", "crontab-1", "crontab-2"} }
+
+// population creates objects at the older version and makes the newer one the storage version.
+func (c chapter) population(ctx SpecContext, crd *suites.Resource) {
+	GinkgoHelper()
+	for _, name := range names() {
+		object := fixtures.LocalCronTab.At(older)
+		object.SetName(name)
+		crd.Create(ctx, older, object)
+	}
+	crd.Change(ctx, fixtures.StoredAt(newer))
+}
+
+// migrate asks for a migration and returns a function that reads what became of it.
+//
+// The controller begins when it has seen a change of the resource that is newer than the migration, or else when the API server
+// tells it once a minute that there was none. So an object is created then.
+func (c chapter) migrate(ctx SpecContext, crd *suites.Resource, version string) func(context.Context) (storagemigrationv1.StorageVersionMigrationStatus, error) {
+	GinkgoHelper()
+	migrations := c.resource(migrationGroup+"/"+version, "storageversionmigrations")
+	created := c.put(ctx, crd, migrations, &unstructuredMigration{
+		TypeMeta:   metav1.TypeMeta{APIVersion: migrationGroup + "/" + version, Kind: "StorageVersionMigration"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "crdconform-"},
+		Spec:       storagemigrationv1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Group: crd.Group(), Resource: "crontabs"}},
+	})
+	status := func(ctx context.Context) (storagemigrationv1.StorageVersionMigrationStatus, error) {
+		var read storagemigrationv1.StorageVersionMigration
+		object, err := migrations.Get(ctx, created.GetName(), metav1.GetOptions{})
+		if err == nil {
+			err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &read)
+		}
+		return read.Status, err
+	}
+	c.soon(ctx, status).Should(HaveField("ResourceVersion", Not(BeEmpty())), "the migration must be taken up")
+	later := fixtures.LocalCronTab.At(newer)
+	later.SetName("later")
+	crd.Create(ctx, newer, later)
+	return status
+}
+
+// unstructuredMigration is a StorageVersionMigration without a status.
+type unstructuredMigration struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata"`
+
+	Spec storagemigrationv1.StorageVersionMigrationSpec `json:"spec"`
+}
+
+// rewrites tells whether writing an object back as it is changes it in storage, which it does when it is stored at another
+// version than the storage version.
+func (c chapter) rewrites(ctx SpecContext, crd *suites.Resource, name string) bool {
+	GinkgoHelper()
+	object := crd.Get(ctx, newer, name)
+	written, err := crd.At(newer).Update(ctx, object)
+	c.env.Require(err, "writing %s back", name)
+	return written.GetResourceVersion() != object.GetResourceVersion()
+}
+
+// forbidUpdates makes the API server refuse updates of the objects of a definition.
+func (c chapter) forbidUpdates(ctx SpecContext, crd *suites.Resource) {
+	GinkgoHelper()
+	const version = "admissionregistration.k8s.io/v1"
+	policy := c.put(ctx, crd, c.resource(version, "validatingadmissionpolicies"), &admissionregistrationv1.ValidatingAdmissionPolicy{
+		TypeMeta:   metav1.TypeMeta{APIVersion: version, Kind: "ValidatingAdmissionPolicy"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "crdconform-"},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+				RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Update},
+					Rule:       admissionregistrationv1.Rule{APIGroups: []string{crd.Group()}, APIVersions: []string{"*"}, Resources: []string{"crontabs"}},
+				},
+			}}},
+			Validations: []admissionregistrationv1.Validation{{Expression: "false", Message: "nothing may be written", Reason: new(metav1.StatusReasonForbidden)}},
+		},
+	})
+	c.put(ctx, crd, c.resource(version, "validatingadmissionpolicybindings"), &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		TypeMeta:   metav1.TypeMeta{APIVersion: version, Kind: "ValidatingAdmissionPolicyBinding"},
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "crdconform-"},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: policy.GetName(), ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	})
+	path := crd.Path(newer, names()[0]) + "?dryRun=All"
+	c.soon(ctx, func(ctx context.Context) int {
+		return c.env.Do(ctx, http.MethodPatch, path, []byte(`{"metadata": {"labels": {"tried": "out"}}}`), http.Header{"Content-Type": {"application/merge-patch+json"}}).Status
+	}).Should(Equal(http.StatusForbidden), "the policy must come into force")
+}
+
+// haveSucceeded matches the status of a migration that is over and did succeed.
+func haveSucceeded() gomegatypes.GomegaMatcher {
+	return haveEnded(storagemigrationv1.MigrationSucceeded)
+}
+
+// haveFailed matches the status of a migration that is over and did not succeed.
+func haveFailed() gomegatypes.GomegaMatcher { return haveEnded(storagemigrationv1.MigrationFailed) }
+
+// haveEnded matches the status of a migration that came to an end, after which nothing is done for it any more.
+func haveEnded(how storagemigrationv1.MigrationConditionType) gomegatypes.GomegaMatcher {
+	is := func(condition storagemigrationv1.MigrationConditionType) gomegatypes.GomegaMatcher {
+		return ContainElement(SatisfyAll(HaveField("Type", string(condition)), HaveField("Status", metav1.ConditionTrue)))
+	}
+	return HaveField("Conditions", SatisfyAll(is(how), Not(is(storagemigrationv1.MigrationRunning))))
+}
