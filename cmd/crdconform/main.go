@@ -43,6 +43,7 @@ func main() {
 		terminal: terminal,
 		width:    width,
 		color:    terminal && os.Getenv("NO_COLOR") == "",
+		variable: os.LookupEnv,
 	}
 	os.Exit(execute(ctx, os.Args[1:], s))
 }

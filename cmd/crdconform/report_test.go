@@ -108,11 +108,11 @@ func TestGivenFlags(t *testing.T) {
 // TestLogOfTheServer is about the file alone: the log itself is the whole process's.
 func TestLogOfTheServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "missing", "apiserver.log")
-	if _, err := logTo(path); err == nil || !strings.HasPrefix(err.Error(), "the log of the API server: ") || !strings.Contains(err.Error(), path) {
+	if _, _, err := logTo(path); err == nil || !strings.HasPrefix(err.Error(), "the log of the API server: ") || !strings.Contains(err.Error(), path) {
 		t.Errorf("in a folder that is missing: %v", err)
 	}
 	path = filepath.Join(t.TempDir(), "apiserver.log")
-	end, err := logTo(path)
+	_, end, err := logTo(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/control"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/lifecycle"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -39,7 +40,7 @@ const exitCodes = `Exit codes:
 
 // areas returns the chapters that run checks.
 func areas() []suites.Area {
-	return []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, lifecycle.Area}
+	return []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, lifecycle.Area, control.Area}
 }
 
 // checked returns the chapters that check may need.
@@ -51,6 +52,9 @@ type streams struct {
 	terminal bool // out is one
 	width    int  // of the terminal
 	color    bool
+
+	// variable looks up a variable of the environment. Nil means that none is set.
+	variable func(name string) (value string, set bool)
 }
 
 // exitError is an error with the exit code that it amounts to.
@@ -75,7 +79,7 @@ func execute(ctx context.Context, args []string, s streams) int {
 	root := newRoot(s) //nolint:contextcheck // commands get their context from cobra
 	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	if err == nil || errors.Is(err, syscall.EPIPE) { // a reader that went away has seen enough
+	if err == nil {
 		return exitConforms
 	}
 	var exit *exitError
@@ -109,12 +113,26 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// write writes what a command is asked for. That it cannot be written has nothing to do with usage.
+// write writes what a command is asked for. That it cannot be written has nothing to do with usage. A reader that went away, as
+// head does, has seen enough.
 func write(w io.Writer, text string) error {
-	if _, err := io.WriteString(w, text); err != nil {
+	if _, err := io.WriteString(w, text); err != nil && !errors.Is(err, syscall.EPIPE) {
 		return unjudged(fmt.Errorf("output: %w", err))
 	}
 	return nil
+}
+
+// beside returns the outcome of a run beside which something else went wrong, if it did. That is told whatever the outcome is,
+// and decides the exit code only of a run with which nothing is wrong.
+func (s streams) beside(outcome, wrong error) error {
+	switch {
+	case wrong == nil:
+		return outcome
+	case outcome == nil:
+		return unjudged(wrong)
+	}
+	fmt.Fprintf(s.err, "crdconform: %s\n", oneLine(wrong.Error()))
+	return outcome
 }
 
 func newRoot(s streams) *cobra.Command {
@@ -138,7 +156,7 @@ for every object and under load?
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newRun(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newServe(s), newRecord(s), newDiff(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
+	root.AddCommand(newRun(s), newMatrix(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newServe(s), newRecord(s), newDiff(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
 	return root
 }
 

@@ -17,7 +17,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform"
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/cluster/existing"
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
@@ -33,13 +35,13 @@ type runner struct {
 	streams
 	reporting
 	selection
-	cluster    string
-	watchCache bool
-	strict     bool
-	seed       int64
-	load       workloadFlags
-	selects    func(requirement.ID) bool
-	known      map[requirement.ID]string
+	api     clusterFlags
+	strict  bool
+	seed    int64
+	load    workloadFlags
+	selects func(requirement.ID) bool
+	known   map[requirement.ID]string
+	report  *reports.Report // once there is one
 }
 
 func newRun(s streams) *cobra.Command {
@@ -66,8 +68,7 @@ The load test is left out when --filter or --skip choose requirements, unless on
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.cluster, "cluster", "embedded", "API server to check: embedded, one that runs in this process")
-	flags.BoolVar(&r.watchCache, "watch-cache", false, "let the embedded API server serve reads from a watch cache, as real ones do; what counts calls or looks at failures is not applicable then")
+	r.api.bind(s, flags)
 	r.bind(flags)
 	r.bindKnownFailing(flags)
 	r.complete(cmd)
@@ -89,8 +90,8 @@ type workloadFlags struct {
 }
 
 func (r *runner) run(ctx context.Context) error {
-	if r.cluster != "embedded" {
-		return fmt.Errorf("--cluster %s: there is no such sort of cluster; the only one is embedded", r.cluster)
+	if err := r.api.validate(); err != nil {
+		return err
 	}
 	var err error
 	if r.selects, err = r.resolve(areas()); err != nil {
@@ -114,8 +115,12 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	report := r.newReport()
+	r.report = report
 	report.Seed, report.Strict = r.seed, r.strict
 	if err := r.judge(ctx, report); err != nil {
+		if usage, ok := errors.AsType[*existing.UsageError](err); ok {
+			return usage
+		}
 		report.Error = err.Error()
 	}
 	report.Interrupted = report.Interrupted || ctx.Err() != nil
@@ -141,7 +146,7 @@ const objectsOfRun = 15
 
 // judge fills the report in. It returns why it could not judge all that it was to.
 func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) {
-	closeLog, err := logTo(filepath.Join(string(r.folder), "apiserver.log"))
+	log, closeLog, err := logTo(filepath.Join(string(r.folder), "apiserver.log"))
 	if err != nil {
 		return err
 	}
@@ -162,7 +167,7 @@ func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) 
 		report.Webhook = describe(subject)
 	}
 
-	if err := r.conformance(ctx, report, subject); err != nil || ctx.Err() != nil {
+	if err := r.conformance(ctx, report, subject, log); err != nil || ctx.Err() != nil {
 		return err
 	}
 	if r.wantsLoad() {
@@ -175,18 +180,18 @@ func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) 
 const stopTimeout = time.Minute
 
 // conformance runs the specs on the cluster.
-func (r *runner) conformance(ctx context.Context, report *reports.Report, subject *suites.Subject) (err error) {
+func (r *runner) conformance(ctx context.Context, report *reports.Report, subject *suites.Subject, log io.Writer) (err error) {
 	revise := func(s *suites.Result) { crdconform.Revise(s, r.known, r.knownFailing) }
 	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: revise}
-	p.show("starting an API server")
-	// This cannot be broken off: upstream's API server ends the process when it is stopped before it is up.
-	c, err := embedded.Start(context.WithoutCancel(ctx), embedded.Options{WatchCache: r.watchCache})
+	id := newRunID()
+	p.show(r.api.title())
+	c, err := r.api.start(ctx, id, log)
 	p.wipe()
 	if err != nil {
 		return err
 	}
 	defer func() {
-		p.show("stopping the API server")
+		p.show("stopping " + r.api.what())
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 		defer cancel()
 		err = errors.Join(err, c.Stop(within))
@@ -195,7 +200,7 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 	if ctx.Err() != nil {
 		return nil
 	}
-	env, err := suites.NewEnv(ctx, suites.Options{Cluster: c, Subject: subject, Seed: r.seed, Select: r.selects})
+	env, err := suites.NewEnv(ctx, r.api.options(suites.Options{Subject: subject, Seed: r.seed, Select: r.selects}, c, id))
 	if err != nil {
 		return err
 	}
@@ -210,16 +215,36 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 		Again: func(id requirement.ID) string { return r.rerun("", id) },
 	})
 	report.Interrupted = outcome.Interrupted
-	return err
+	return errors.Join(err, r.artifacts(ctx, c, report))
+}
+
+// artifactsTimeout is how long a cluster may take to tell what went on in it.
+const artifactsTimeout = time.Minute
+
+// artifacts keeps what the cluster tells when something failed.
+func (r *runner) artifacts(ctx context.Context, c cluster.Cluster, report *reports.Report) error {
+	witness, able := c.(cluster.Witness)
+	failed := slices.ContainsFunc(report.Results, func(one reports.Result) bool {
+		return one.Verdict == requirement.Failed || one.Verdict == requirement.Errored
+	})
+	if !able || !failed {
+		return nil
+	}
+	dir := filepath.Join(string(r.folder), "cluster")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), artifactsTimeout)
+	defer cancel()
+	if err := witness.Artifacts(within, dir); err != nil {
+		report.Notes = append(report.Notes, "not all that the cluster knows is in the folder cluster: "+err.Error())
+	}
+	return nil
 }
 
 // rerun is the command that runs one spec again in the same way.
 func (r *runner) rerun(_ string, id requirement.ID) string {
-	command := fmt.Sprintf("crdconform run --filter %s --seed %d", id, r.seed)
-	if r.watchCache {
-		command += " --watch-cache"
-	}
-	return command + r.again(r.strict)
+	return fmt.Sprintf("crdconform run --filter %s --seed %d", id, r.seed) + r.api.again() + r.again(r.strict)
 }
 
 // selectsChapter tells whether any requirement of a chapter is selected.
@@ -249,16 +274,17 @@ func describe(subject *suites.Subject) *reports.Webhook {
 	return &reports.Webhook{URL: subject.Client.Endpoint().URL, Kinds: []reports.Kind{kind}}
 }
 
-// logTo sends the log of the API server to a file, so that it does not spoil the screen. It returns what ends that.
-func logTo(path string) (func() error, error) {
+// logTo opens a file for the log of the API server, and sends what those in this process log there, so that it does not spoil the
+// screen. It returns the file and what ends that.
+func logTo(path string) (io.Writer, func() error, error) {
 	file, err := openLog(path)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := embedded.LogTo(file); err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, nil, errors.Join(err, file.Close())
 	}
-	return func() error {
+	return file, func() error {
 		return errors.Join(embedded.LogTo(io.Discard), file.Close())
 	}, nil
 }

@@ -93,7 +93,7 @@ func TestUsage(t *testing.T) {
 		"similar command": {"chekc " + url + " --ca-file ca.crt", []string{`unknown command "chekc" for "crdconform"; did you mean check?`}},
 		"unknown flag":    {"check " + url + " --ca-fil ca.crt", []string{"unknown flag: --ca-fil"}},
 		"an argument":     {"run " + url, []string{"run takes no arguments, and got " + url}},
-		"unknown cluster": {"run --cluster kind", []string{"--cluster kind: there is no such sort of cluster; the only one is embedded"}},
+		"unknown cluster": {"run --cluster minikube", []string{"--cluster minikube: there is no such sort of cluster; there are embedded, kind, envtest, existing"}},
 		"unknown fault":   {"serve --fault hang", []string{"--fault hang: there is no such fault", `"crdconform serve --help"`}},
 		"no address":      {"serve --address 9443", []string{"--address 9443: it is not an address; give a host and a port"}},
 		"unknown output":  {"list --output yaml", []string{"--output yaml: there is no such form; use text, json or markdown"}},
@@ -197,6 +197,31 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	}
 }
 
+// TestOutcomesThatCannotBeWritten has a comparison end as it did, whoever reads it, and a full disk be no mistake of the user's.
+func TestOutcomesThatCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	base, slower := measured(t, 100, 10, 11, 12, 10, 11, 12), measured(t, 100, 30, 31, 32, 30, 31, 32)
+	for name, test := range map[string]struct {
+		now  string
+		err  error
+		code int
+		want string
+	}{
+		"the same on a full disk":   {base, syscall.ENOSPC, exitUnjudged, "crdconform: output: write /dev/stdout: no space left on device\n"},
+		"slower on a full disk":     {slower, syscall.ENOSPC, exitUnjudged, "crdconform: output: write /dev/stdout: no space left on device\n"},
+		"the same without a reader": {base, syscall.EPIPE, exitConforms, ""},
+		"slower without a reader":   {slower, syscall.EPIPE, exitViolates, ""},
+	} {
+		for _, output := range []string{"text", "json"} {
+			var said strings.Builder
+			args := []string{"compare", base, test.now, "--max-regress", "p99=10%", "--output", output}
+			if code := execute(t.Context(), args, streams{out: broken{test.err}, err: &said}); code != test.code || said.String() != test.want {
+				t.Errorf("%s, %s: exit code %d, want %d; it says %q, want %q", name, output, code, test.code, said.String(), test.want)
+			}
+		}
+	}
+}
+
 func TestCodes(t *testing.T) {
 	cause := errors.New("cause")
 	if err := unjudged(cause); !errors.Is(err, cause) || err.Error() != "cause" {
@@ -204,6 +229,20 @@ func TestCodes(t *testing.T) {
 	}
 	if got := (&exitError{code: exitInterrupted}).Error(); got != "exit code 130" {
 		t.Errorf("got %q", got)
+	}
+	var said strings.Builder
+	ends := streams{err: &said}
+	for _, outcome := range []error{nil, &exitError{code: exitViolates}, &exitError{code: exitInterrupted}} {
+		if got := ends.beside(outcome, nil); got != outcome { //nolint:errorlint // it is to be the same
+			t.Errorf("beside nothing, %v is %v", outcome, got)
+		}
+	}
+	var exit *exitError
+	if got := ends.beside(nil, cause); !errors.As(got, &exit) || exit.code != exitUnjudged || !errors.Is(got, cause) || said.Len() > 0 {
+		t.Errorf("got %v, and it says %q", got, said.String())
+	}
+	if got := ends.beside(&exitError{code: exitViolates}, cause); !errors.As(got, &exit) || exit.code != exitViolates || said.String() != "crdconform: cause\n" {
+		t.Errorf("got %v, and it says %q", got, said.String())
 	}
 	for outcome, want := range map[reports.Outcome]int{
 		reports.Conformant: 0, reports.Partial: 0, reports.NonConformant: 1, reports.Unjudged: 3, reports.Interrupted: 130, "": 3,
