@@ -44,7 +44,7 @@ import (
 func settings(t *testing.T) Options {
 	t.Helper()
 	image, config := os.Getenv("CRDCONFORM_TEST_KIND_IMAGE"), os.Getenv("CRDCONFORM_TEST_KIND_CONFIG") //nolint:forbidigo // CI sets them
-	if image == "" && os.Getenv("CRDCONFORM_REQUIRE_KIND") != "" {                                    //nolint:forbidigo // CI sets it for the tests of all packages
+	if image == "" && os.Getenv("CRDCONFORM_REQUIRE_KIND") != "" {                                     //nolint:forbidigo // CI sets it for the tests of all packages
 		t.Fatal("CRDCONFORM_TEST_KIND_IMAGE names no node image, and CRDCONFORM_REQUIRE_KIND is set")
 	}
 	if image == "" {

@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 // shared returns a cluster of kind, and the image of testdata/webhook, which its nodes have.
 func shared(t *testing.T) (*kind.Cluster, *Archive) {
 	t.Helper()
-	image := os.Getenv("CRDCONFORM_TEST_KIND_IMAGE")                //nolint:forbidigo // CI sets it for the tests of all packages
+	image := os.Getenv("CRDCONFORM_TEST_KIND_IMAGE")               //nolint:forbidigo // CI sets it for the tests of all packages
 	if image == "" && os.Getenv("CRDCONFORM_REQUIRE_KIND") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
 		t.Fatal("CRDCONFORM_TEST_KIND_IMAGE names no node image, and CRDCONFORM_REQUIRE_KIND is set")
 	}
