@@ -24,6 +24,9 @@ const (
 	// installers is how many definitions are installed at a time.
 	installers = 4
 
+	// removers is how many of those that are left are removed at a time in the end.
+	removers = 16
+
 	// createHold is how long API servers hold the first create in a resource after its definition was established, to
 	// the full second: so that in a highly available control plane the other servers know of it too.
 	createHold = 2 * time.Second
@@ -278,10 +281,18 @@ func (i *installer) close(ctx context.Context) error {
 		left = append(left, name)
 	}
 	i.mu.Unlock()
-	var errs []error
-	for _, name := range left {
-		errs = append(errs, i.delete(ctx, name))
+	// Several at once, so that one which cannot go takes no time from the others.
+	errs := make([]error, len(left))
+	slots := make(chan struct{}, removers)
+	var removals sync.WaitGroup
+	for n, name := range left {
+		slots <- struct{}{}
+		removals.Go(func() {
+			defer func() { <-slots }()
+			errs[n] = i.delete(ctx, name)
+		})
 	}
+	removals.Wait()
 	if i.unroute != nil {
 		errs = append(errs, i.unroute(ctx))
 	}

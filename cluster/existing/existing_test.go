@@ -126,21 +126,26 @@ func TestRoute(t *testing.T) {
 	if err := c.Route(t.Context(), "route-ns", "hook", 1234, ""); err != nil {
 		t.Error(err)
 	}
-	_, err = s.client.CoreV1().Services("route-ns").Get(t.Context(), "hook", metav1.GetOptions{})
-	gone(t, "the service", err)
+	_, err = s.client.DiscoveryV1().EndpointSlices("route-ns").Get(t.Context(), "hook", metav1.GetOptions{})
+	gone(t, "the endpoint of the service", err)
 
 	c.probe.within = 2 * time.Second
 	err = c.Route(t.Context(), "route-ns", "hook", 1234, net.JoinHostPort(host, "1"))
 	if !errors.Is(err, cluster.ErrNotReached) || !strings.Contains(err.Error(), "calls to route-ns/hook, which leads to "+host+":1, did not arrive within 2s") || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("got %v", err)
 	}
-	_, err = s.client.CoreV1().Services("route-ns").Get(t.Context(), "hook", metav1.GetOptions{})
-	gone(t, "the service", err)
+	_, err = s.client.DiscoveryV1().EndpointSlices("route-ns").Get(t.Context(), "hook", metav1.GetOptions{})
+	gone(t, "the endpoint of the service", err)
 	// Once it is known, nothing is tried any more.
 	began = time.Now()
 	if err := c.Route(t.Context(), "route-ns", "other", 1234, address); !errors.Is(err, cluster.ErrNotReached) || time.Since(began) > time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
+	if err := c.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+	_, err = s.client.CoreV1().Services("route-ns").Get(t.Context(), "hook", metav1.GetOptions{})
+	gone(t, "the service", err)
 }
 
 // TestUnroutable says why services cannot be led to a host.

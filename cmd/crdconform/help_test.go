@@ -73,6 +73,7 @@ func TestExamples(t *testing.T) {
 				if !isFlag {
 					continue
 				}
+				flag, _, _ = strings.Cut(flag, "=")
 				if named.Flags().Lookup(flag) == nil {
 					t.Errorf("%s: %s has no flag --%s", line, named.Name(), flag)
 				}
