@@ -38,6 +38,7 @@ func (r *Report) HTML(w io.Writer) error {
 		"percentiles": percentiles,
 		"cold":        coldText,
 		"percent":     percent,
+		"bound":       func(calls *float64) string { return fmt.Sprintf("%.4g", *calls) },
 	}
 	t, err := template.New("page").Funcs(functions).Parse(page + loadPage)
 	if err != nil {

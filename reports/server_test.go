@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +56,9 @@ func TestServer(t *testing.T) {
 		}
 		if strings.Contains(html.String(), "more than Kubernetes 1.37 is known to make") != (calls > bound) {
 			t.Errorf("with %g calls the page says\n%s", calls, html.String())
+		}
+		if want := fmt.Sprintf(`<td class="number">%.4g<br><small>1.37</small></td>`, bound); !strings.Contains(html.String(), want) || strings.Contains(html.String(), "%!") {
+			t.Errorf("the page has no %s", want)
 		}
 		for form, text := range map[string]string{"markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(), "\n")} {
 			const over = "more often than Kubernetes 1.37 is known to"

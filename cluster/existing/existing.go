@@ -93,14 +93,24 @@ var (
 	_ cluster.Services = (*Cluster)(nil)
 )
 
+// Validate tells what is wrong with the options, without asking the cluster. Errors that are not about the files themselves are of
+// the type UsageError.
+func (o Options) Validate() error {
+	if problems := validation.IsDNS1123Label(o.Run); len(problems) > 0 {
+		return misused("the ID of the run, %q, has to be a DNS label: %s", o.Run, strings.Join(problems, "; "))
+	}
+	if _, port, err := net.SplitHostPort(cmp.Or(o.WebhookListen, ":0")); err != nil || port == "" {
+		return misused("--webhook-listen %s: write it as host:port, such as 0.0.0.0:9443", o.WebhookListen)
+	}
+	_, _, err := load(o)
+	return err
+}
+
 // Start connects to a cluster, and makes sure of its version and of the rights that a run needs. It creates nothing. Errors
 // about what the options say are of the type UsageError. No error has a credential in it.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
-	if problems := validation.IsDNS1123Label(options.Run); len(problems) > 0 {
-		return nil, misused("the ID of the run, %q, has to be a DNS label: %s", options.Run, strings.Join(problems, "; "))
-	}
-	if _, port, err := net.SplitHostPort(cmp.Or(options.WebhookListen, ":0")); err != nil || port == "" {
-		return nil, misused("--webhook-listen %s: write it as host:port, such as 0.0.0.0:9443", options.WebhookListen)
+	if err := options.Validate(); err != nil {
+		return nil, err
 	}
 	c, err := connect(ctx, options)
 	if err != nil {

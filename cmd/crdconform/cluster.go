@@ -97,6 +97,9 @@ func (f *clusterFlags) validate() error {
 	if f.sort == existingCluster && f.context == "" {
 		errs = append(errs, errors.New("--cluster existing wants --context NAME, so that no cluster is checked by accident; \"kubectl config get-contexts\" shows the names"))
 	}
+	if len(errs) == 0 && f.sort == existingCluster {
+		return f.existing(newRunID()).Validate()
+	}
 	return errors.Join(errs...)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,25 +50,29 @@ func TestMatrix(t *testing.T) {
 func TestClusterFlags(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"matrix":                                     "a matrix wants two API servers or more",
-		"matrix --assets a --kind-config b":          "--kind-config is for --kind-image",
-		"matrix --assets a --filter no.such":         "no.such",
-		"run --cluster nope":                         "there is no such sort of cluster; there are embedded, kind, envtest, existing",
-		"run --kubernetes 1.36":                      "--kubernetes is for --cluster kind, and this is embedded",
-		"run --kind-image a":                         "--kind-image is for --cluster kind, and this is embedded",
-		"run --cluster kind --assets a":              "--assets is for --cluster envtest, and this is kind",
-		"run --cluster existing":                     "wants --context NAME",
-		"run --cluster existing --watch-cache":       "--watch-cache is for --cluster embedded or kind or envtest",
-		"run --cluster envtest --keep":               "--keep is for --cluster kind",
-		"run --cluster envtest --kubeconfig a":       "--kubeconfig is for --cluster existing",
-		"run --cluster embedded --webhook-host a.b":  "--webhook-host is for --cluster existing",
-		"run --cluster kind --read-only":             "--read-only is for --cluster existing",
-		"run --cluster envtest --context production": "--context is for --cluster existing",
+		"matrix":                                            "a matrix wants two API servers or more",
+		"matrix --assets a --kind-config b":                 "--kind-config is for --kind-image",
+		"matrix --assets a --filter no.such":                "no.such",
+		"run --cluster nope":                                "there is no such sort of cluster; there are embedded, kind, envtest, existing",
+		"run --kubernetes 1.36":                             "--kubernetes is for --cluster kind, and this is embedded",
+		"run --kind-image a":                                "--kind-image is for --cluster kind, and this is embedded",
+		"run --cluster kind --assets a":                     "--assets is for --cluster envtest, and this is kind",
+		"run --cluster existing":                            "wants --context NAME",
+		"run --cluster existing --watch-cache":              "--watch-cache is for --cluster embedded or kind or envtest",
+		"run --cluster envtest --keep":                      "--keep is for --cluster kind",
+		"run --cluster envtest --kubeconfig a":              "--kubeconfig is for --cluster existing",
+		"run --cluster embedded --webhook-host a.b":         "--webhook-host is for --cluster existing",
+		"run --cluster kind --read-only":                    "--read-only is for --cluster existing",
+		"run --cluster existing --context a --kubeconfig b": "the kubeconfig",
+		"run --cluster envtest --context production":        "--context is for --cluster existing",
 	} {
 		r := invoke(t, strings.Fields(args)...)
 		r.exits(t, exitUsage)
 		if !strings.Contains(r.err, want) {
 			t.Errorf("%q says %q, want something with %q", args, r.err, want)
+		}
+		if _, err := os.Stat(filepath.Join(r.dir, "crdconform-report")); err == nil {
+			t.Errorf("%q began a report, and an earlier one would be gone", args)
 		}
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
-	"github.com/crdconform/crdconform/cluster/existing"
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
@@ -118,9 +117,6 @@ func (r *runner) run(ctx context.Context) error {
 	r.report = report
 	report.Seed, report.Strict = r.seed, r.strict
 	if err := r.judge(ctx, report); err != nil {
-		if usage, ok := errors.AsType[*existing.UsageError](err); ok {
-			return usage
-		}
 		report.Error = err.Error()
 	}
 	report.Interrupted = report.Interrupted || ctx.Err() != nil
