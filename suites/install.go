@@ -282,7 +282,7 @@ func (i *installer) close(ctx context.Context) error {
 	}
 	i.mu.Unlock()
 	// Several at once, so that one which cannot go takes no time from the others.
-	errs := make([]error, len(left))
+	errs := make([]error, len(left)+1) // the last is of the route
 	slots := make(chan struct{}, removers)
 	var removals sync.WaitGroup
 	for n, name := range left {
@@ -294,7 +294,7 @@ func (i *installer) close(ctx context.Context) error {
 	}
 	removals.Wait()
 	if i.unroute != nil {
-		errs = append(errs, i.unroute(ctx))
+		errs[len(left)] = i.unroute(ctx)
 	}
 	return errors.Join(errs...)
 }
