@@ -20,11 +20,11 @@ help: ## Show this list
 run: build ## Check the embedded API server and load the reference webhook; reports go to crdconform-report
 	$(BIN)/crdconform run $(ARGS)
 
-# The package that takes longest comes first, or it would run alone in the end.
+# The packages that take longest come first, or they would run alone in the end.
 .PHONY: test
 test: ## Run the project's own tests, with the race detector where there is a C compiler
 	@$(if $(RACE),,echo "the tests run without the race detector (it wants a C compiler)")
-	$(GO) test $(RACE) -shuffle=on -timeout 30m ./suites/webhook ./...
+	$(GO) test $(RACE) -shuffle=on -timeout 30m ./suites/webhook ./test/agreement ./...
 
 # Without cgo the program runs in an image that has nothing else in it.
 build lint: export CGO_ENABLED = 0
