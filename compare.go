@@ -1,6 +1,7 @@
 package crdconform
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,20 +49,33 @@ func Compared(baseline, now *reports.Load, limits []compare.Limit) (compare.Comp
 	return compare.Runs(seriesOf(baseline), seriesOf(now), limits)
 }
 
-// sameLoad fails when stages of the same name sent something else, or in another way.
+// sameLoad fails when stages of the same name sent something else, or in another way, or when no stage is in both.
 func sameLoad(a, b *reports.Load) error {
-	for _, x := range a.Stages {
-		for _, y := range b.Stages {
-			if what := otherwise(x, y); x.Name == y.Name && what != "" {
-				return fmt.Errorf("the baseline sent %s, %s, and this run %s, %s: they cannot be compared (%s); measure the baseline anew",
-					x.When(), x.What(), y.When(), y.What(), what)
-			}
-		}
-	}
 	if len(a.Stages) == 0 || len(b.Stages) == 0 {
 		return errors.New("there is nothing to compare")
 	}
+	common := false
+	for _, x := range a.Stages {
+		for _, y := range b.Stages {
+			if x.Name != y.Name {
+				continue
+			}
+			common = true
+			if what := otherwise(x, y); what != "" {
+				return otherLoad(x, y, what)
+			}
+		}
+	}
+	if !common {
+		x, y := a.Stages[0], b.Stages[0]
+		return otherLoad(x, y, cmp.Or(otherwise(x, y), fmt.Sprintf("stages: %q and %q", x.Name, y.Name)))
+	}
 	return nil
+}
+
+func otherLoad(x, y reports.Stage, what string) error {
+	return fmt.Errorf("the baseline sent %s, %s, and this run %s, %s: they cannot be compared (%s); measure the baseline anew",
+		x.When(), x.What(), y.When(), y.What(), what)
 }
 
 // otherwise says what of the load of two stages differs; nothing when it is the same.

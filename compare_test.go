@@ -56,6 +56,30 @@ func TestOtherLoad(t *testing.T) {
 	}
 }
 
+// TestOtherStages has loads without a common stage be refused by what differs first, and those that share one be compared.
+func TestOtherStages(t *testing.T) {
+	ten, fifty := reports.Stage{Name: "10 objects", Batch: 10}, reports.Stage{Name: "50 objects", Batch: 50}
+	loadOf := func(stages ...reports.Stage) *reports.Load { return &reports.Load{Stages: stages} }
+	named := ten
+	named.Name = "night"
+	for want, other := range map[string]reports.Stage{
+		"objects in a request: 10 and 50":  fifty,
+		`stages: "10 objects" and "night"`: named,
+	} {
+		if _, err := Compared(loadOf(ten), loadOf(other), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want something with %q", err, want)
+		}
+	}
+	c, err := Compared(loadOf(ten, fifty), loadOf(ten), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := slices.ContainsFunc(c.Rows, func(r compare.Row) bool { return r.Stage == "50 objects" && r.Verdict == compare.Missing })
+	if !missing {
+		t.Error("the stage of the baseline that the run lacks is not told")
+	}
+}
+
 // TestStatisticsThatHaveLimits has each of them be measured.
 func TestStatisticsThatHaveLimits(t *testing.T) {
 	var measured []string

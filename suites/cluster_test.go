@@ -26,16 +26,6 @@ import (
 	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
-// embeddedCluster is an embedded API server that stops with the test.
-func embeddedCluster(t *testing.T) *embedded.Cluster {
-	t.Helper()
-	c, ok := suitetest.Cluster(t, embedded.Options{}).(*embedded.Cluster)
-	if !ok {
-		t.Fatal("the cluster is not an embedded one")
-	}
-	return c
-}
-
 // apart is a cluster whose API server reaches nothing on this machine.
 type apart struct {
 	cluster.Cluster
@@ -60,7 +50,7 @@ func verdicts(outcome suites.Outcome) map[requirement.ID]string {
 
 // TestWithoutAWayToWebhooks has specs that need a webhook, by every way to ask for one, and some that do not.
 func TestWithoutAWayToWebhooks(t *testing.T) {
-	outcome := run(t, suites.Options{Cluster: apart{embeddedCluster(t), errApart}}, func(env *suites.Env) {
+	outcome := run(t, suites.Options{Cluster: apart{suitetest.Cluster(t, embedded.Options{}), errApart}}, func(env *suites.Env) {
 		never := func(SpecContext, *suites.Resource) { Fail("it ran") }
 		env.With(fixtures.Webhook).It(requirement.ConversionRequestPost, "is installed ahead", never)
 		env.It(requirement.ConversionRequestReview, "installs", func(ctx SpecContext) {
@@ -97,7 +87,7 @@ func TestWithoutAWayToWebhooks(t *testing.T) {
 
 // TestListenerThatFails is no reason to leave specs out: somebody expected it to work.
 func TestListenerThatFails(t *testing.T) {
-	_, err := suites.NewEnv(t.Context(), suites.Options{Cluster: apart{embeddedCluster(t), errors.New("the port is taken")}})
+	_, err := suites.NewEnv(t.Context(), suites.Options{Cluster: apart{suitetest.Cluster(t, embedded.Options{}), errors.New("the port is taken")}})
 	if err == nil || !strings.Contains(err.Error(), "the port is taken") {
 		t.Errorf("got %v", err)
 	}
@@ -105,7 +95,7 @@ func TestListenerThatFails(t *testing.T) {
 
 // TestForeignDefinitions has definitions in the groups of a run that are not its own, and others beside.
 func TestForeignDefinitions(t *testing.T) {
-	c := embeddedCluster(t)
+	c := suitetest.Cluster(t, embedded.Options{})
 	env := suitetest.Env(t, suites.Options{Cluster: c})
 	install := func(group, run string) *apiextensionsv1.CustomResourceDefinition {
 		crd := fixtures.None.New(fixtures.InGroup(group))
@@ -199,7 +189,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // TestReadings runs specs as a run that only reads.
 func TestReadings(t *testing.T) {
-	c := &asked{Cluster: embeddedCluster(t)}
+	c := &asked{Cluster: suitetest.Cluster(t, embedded.Options{})}
 	outcome := run(t, suites.Options{Cluster: c, Run: "a", Subject: suitetest.Subject(t), Readings: map[requirement.ID]suites.Reading{
 		requirement.VersionsServingKind: {Text: "reads", Check: func(ctx context.Context, env *suites.Env) {
 			Expect(env.Get(ctx, "/version").Status).To(Equal(http.StatusOK))
@@ -235,7 +225,7 @@ func TestReadings(t *testing.T) {
 
 // TestFinalVersions compares what is concluded about storage without a look into it with what is there.
 func TestFinalVersions(t *testing.T) {
-	c := embeddedCluster(t)
+	c := suitetest.Cluster(t, embedded.Options{})
 	for name, blind := range map[string]bool{"looking": false, "concluding": true} {
 		t.Run(name, func(t *testing.T) {
 			var of cluster.Cluster = c
@@ -312,7 +302,7 @@ func named[T metav1.Object](name string, object T) T {
 // TestFinalVersionsNoticesAServer shows that a conclusion about storage can be that the server is wrong: this one seems to have
 // written an object that was at the storage version, or not to write an old one.
 func TestFinalVersionsNoticesAServer(t *testing.T) {
-	c := embeddedCluster(t)
+	c := suitetest.Cluster(t, embedded.Options{})
 	tampered := func(change func(meta map[string]any)) cluster.Cluster {
 		return bare{&suitetest.Tampered{Cluster: c, Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r)

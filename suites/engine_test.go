@@ -283,21 +283,14 @@ func TestWhatRunsInstallIsRemoved(t *testing.T) {
 	if err := env.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	storage, ok := c.(cluster.Storage)
-	if !ok {
-		t.Fatal("the cluster has no storage")
-	}
 	NewWithT(t).Eventually(func() ([]cluster.Stored, error) {
-		return storage.StoredAll(t.Context(), "apiextensions.k8s.io", "customresourcedefinitions")
+		return c.StoredAll(t.Context(), "apiextensions.k8s.io", "customresourcedefinitions")
 	}).Should(BeEmpty())
 }
 
 // TestUnreachableAPIServer cuts the line to the API server while a spec runs.
 func TestUnreachableAPIServer(t *testing.T) {
-	c, ok := suitetest.Cluster(t, embedded.Options{}).(*embedded.Cluster)
-	if !ok {
-		t.Fatal("the cluster is not an embedded one")
-	}
+	c := suitetest.Cluster(t, embedded.Options{})
 	cut := false
 	tampered := &suitetest.Tampered{Cluster: c, Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if cut {
@@ -336,7 +329,7 @@ func TestEnvServesSeveralRuns(t *testing.T) {
 
 func TestRequirementsOfOtherMinors(t *testing.T) {
 	c := suitetest.Cluster(t, embedded.Options{})
-	tampered := &suitetest.Tampered{Cluster: c.(*embedded.Cluster)}
+	tampered := &suitetest.Tampered{Cluster: c}
 	edited(func(r suitetest.Request) bool { return r.URL.Path == "/version" },
 		func(body map[string]any) { body["major"], body["minor"] = "1", "18" })(t, tampered)
 	outcome := run(t, suites.Options{Cluster: tampered}, func(env *suites.Env) {

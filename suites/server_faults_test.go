@@ -43,7 +43,7 @@ type tampering func(*testing.T, *suitetest.Tampered)
 // TestServerFaultsAreCaught proves that every spec which binds an API server can fail. Other than with the faults of the
 // webhook, a fault of the server may be noticed by specs that are not listed with it.
 func TestServerFaultsAreCaught(t *testing.T) {
-	genuine := suitetest.Cluster(t, embedded.Options{}).(*embedded.Cluster)
+	genuine := suitetest.Cluster(t, embedded.Options{})
 	caught := map[requirement.ID]bool{}
 	for n, fault := range serverFaults() {
 		t.Run(fault.name, func(t *testing.T) {

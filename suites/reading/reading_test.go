@@ -25,16 +25,6 @@ import (
 	"github.com/crdconform/crdconform/suites/versions"
 )
 
-// genuine is an embedded API server that stops with the test.
-func genuine(t *testing.T) *embedded.Cluster {
-	t.Helper()
-	c, ok := suitetest.Cluster(t, embedded.Options{}).(*embedded.Cluster)
-	if !ok {
-		t.Fatal("the cluster is not an embedded one")
-	}
-	return c
-}
-
 // install puts definitions of others into a cluster and waits until they are served.
 func install(t *testing.T, c cluster.Cluster, all ...*apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
@@ -95,7 +85,7 @@ func several() []*apiextensionsv1.CustomResourceDefinition {
 }
 
 func TestChecks(t *testing.T) {
-	c := genuine(t)
+	c := suitetest.Cluster(t, embedded.Options{})
 	needDefinitions := []requirement.ID{
 		requirement.VersionsServingDiscovery, requirement.VersionsNamesPublished, requirement.VersionsPriorityAnySet,
 		requirement.VersionsPriorityPreferredVersion, requirement.VersionsPrioritySameEverywhere,
@@ -145,7 +135,7 @@ func resourceOf(body map[string]any) map[string]any {
 
 // TestFaultsAreCaught shows that each check can fail.
 func TestFaultsAreCaught(t *testing.T) {
-	c := genuine(t)
+	c := suitetest.Cluster(t, embedded.Options{})
 	install(t, c, several()...)
 	caught := map[requirement.ID]bool{}
 	for name, fault := range map[string]struct {
@@ -215,7 +205,7 @@ func TestFaultsAreCaught(t *testing.T) {
 
 // TestDefinitionsComeAndGo changes definitions all the time while they are looked at, which is nobody's fault.
 func TestDefinitionsComeAndGo(t *testing.T) {
-	c := genuine(t)
+	c := suitetest.Cluster(t, embedded.Options{})
 	install(t, c, several()...)
 	client, err := clientset.NewForConfig(c.Config())
 	if err != nil {

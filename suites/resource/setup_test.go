@@ -87,10 +87,7 @@ func TestService(t *testing.T) {
 
 // TestWebhookOutOfReach has calls to the service go where nobody listens. That is not the webhook's doing.
 func TestWebhookOutOfReach(t *testing.T) {
-	c, ok := suitetest.Cluster(t, embedded.Options{}).(*embedded.Cluster)
-	if !ok {
-		t.Fatal("it is not embedded")
-	}
+	c := suitetest.Cluster(t, embedded.Options{})
 	results := judge(t, misrouting{c}, behindService(t, webhook.Handler()), requirement.ResourceCreateEveryVersion, requirement.ResourceWatchEveryVersion)
 	if len(results) != 2 {
 		t.Errorf("got %+v", results)

@@ -27,7 +27,7 @@ func Run(t *testing.T, area suites.Area, suite types.SuiteConfig, reporter types
 }
 
 // Cluster starts an embedded API server that stops with the test.
-func Cluster(t *testing.T, options embedded.Options) cluster.Cluster {
+func Cluster(t *testing.T, options embedded.Options) *embedded.Cluster {
 	t.Helper()
 	if err := embedded.LogTo(io.Discard); err != nil {
 		t.Fatal(err)
