@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/crdconform/crdconform/cluster/existing"
@@ -78,6 +79,9 @@ func (c *cleaner) clean(ctx context.Context) error {
 	}
 	if c.olderThan < 0 {
 		return fmt.Errorf("--older-than %s: it has to be 0s or more", c.olderThan)
+	}
+	if c.run != "" && len(validation.IsDNS1123Label(strings.ToLower(c.run))) > 0 {
+		return fmt.Errorf("--run %q: no run has such an ID; they are words such as k3n5x2abcd", c.run)
 	}
 	var errs []error
 	if c.context != "" {

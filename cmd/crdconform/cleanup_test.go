@@ -172,6 +172,7 @@ func TestCleanupUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                  "it is not said what to clean up; give --context NAME for a cluster, or --kind for kind clusters",
 		"--older-than -1h --context a":      "--older-than -1h0m0s: it has to be 0s or more",
+		"--kind --run BAD!":                 `--run "BAD!": no run has such an ID; they are words such as k3n5x2abcd`,
 		"one":                               "cleanup takes no arguments, and got one",
 		"--context a --kubeconfig /no/such": "the kubeconfig /no/such does not exist; give another by --kubeconfig",
 		there[0] + " " + there[1] + " --context production": "there is no context production; there are staging",
