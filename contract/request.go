@@ -4,9 +4,12 @@
 package contract
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"unicode/utf8"
 
+	"github.com/tidwall/gjson"
 	kjson "sigs.k8s.io/json"
 )
 
@@ -61,11 +64,14 @@ func (r Request) Body() ([]byte, error) {
 }
 
 // ParseRequest reads the body of a request, such as an API server sent. It fails when that is not a ConversionReview of
-// a known version with a request in it.
+// a known version with a request in it. The objects are parts of the body, which must not change afterwards.
 func ParseRequest(body []byte) (Request, error) {
-	var review requestReview
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &review); err != nil {
-		return Request{}, fmt.Errorf("conversion request: %w", err)
+	review, ok := scanRequest(body)
+	if !ok {
+		review = requestReview{}
+		if err := kjson.UnmarshalCaseSensitivePreserveInts(body, &review); err != nil {
+			return Request{}, fmt.Errorf("conversion request: %w", err)
+		}
 	}
 	version, ok := reviewVersion(review.APIVersion)
 	switch {
@@ -80,6 +86,55 @@ func ParseRequest(body []byte) (Request, error) {
 		DesiredAPIVersion: review.Request.DesiredAPIVersion,
 		Objects:           review.Request.Objects,
 	}, nil
+}
+
+// maxOpened is how many objects and lists a body may have to be scanned, which goes down into each by a call.
+const maxOpened = 1 << 20
+
+// scanRequest finds the members of a request in a body. It gives up, for a decoder to find out what is wrong, wherever the body
+// is not as API servers write it: with members twice, of another type, or with escapes in what are names.
+func scanRequest(body []byte) (requestReview, bool) {
+	var review requestReview
+	if bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) > maxOpened || !gjson.ValidBytes(body) {
+		return review, false
+	}
+	plain := true
+	take := func(into *string, value gjson.Result) {
+		plain = plain && *into == "" && value.Type == gjson.String && value.Str == value.Raw[1:len(value.Raw)-1] && utf8.ValidString(value.Str)
+		*into = value.Str
+	}
+	top := gjson.ParseBytes(body)
+	plain = plain && top.IsObject()
+	top.ForEach(func(name, value gjson.Result) bool {
+		switch name.Str {
+		case "apiVersion":
+			take(&review.APIVersion, value)
+		case "kind":
+			take(&review.Kind, value)
+		case "request":
+			plain = plain && review.Request == nil && value.IsObject()
+			review.Request = &requestBody{}
+			value.ForEach(func(name, value gjson.Result) bool {
+				switch name.Str {
+				case "uid":
+					take(&review.Request.UID, value)
+				case "desiredAPIVersion":
+					take(&review.Request.DesiredAPIVersion, value)
+				case "objects":
+					plain = plain && review.Request.Objects == nil && value.IsArray()
+					review.Request.Objects = []json.RawMessage{}
+					value.ForEach(func(_, object gjson.Result) bool {
+						end := object.Index + len(object.Raw)
+						review.Request.Objects = append(review.Request.Objects, body[object.Index:end:end])
+						return true
+					})
+				}
+				return plain
+			})
+		}
+		return plain
+	})
+	return review, plain
 }
 
 // reviewVersion returns the version of an apiVersion of ConversionReview and whether it is a known one.
