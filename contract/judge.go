@@ -138,6 +138,9 @@ func httpStatus(j *Judgement, response Response) bool {
 		return true
 	}
 	actual := strconv.Itoa(status) + detours
+	if status == 404 {
+		actual += "; check the path of the URL: many webhooks are at /convert, and that of \"crdconform serve\" at /crdconvert"
+	}
 	switch {
 	case status >= 200 && status <= 206 && status != 204:
 		j.add(id, Tolerated, -1, path, want, actual)

@@ -2,9 +2,11 @@ package loadgen
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"math/bits"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -29,9 +31,11 @@ type run struct {
 	told     int       // seconds that the watch was told of
 	began    time.Time // when request 0 is due
 
-	// slots has one entry for each request of phases that may be sent in addition to those in flight: when that became
-	// possible. The oldest comes first.
-	slots chan time.Time
+	// slots has one entry for each request by the clock that may be sent in addition to those in flight: when that became
+	// possible. The oldest comes first. At first they are few, and each connection that was opened brings one more: requests that
+	// find none at once would open hundreds otherwise, and what that costs would make more of them wait. See opened.
+	slots   chan time.Time
+	ungiven atomic.Int64 // slots that are still to come
 
 	asked atomic.Uint64 // requests that clients took to send
 
@@ -46,16 +50,39 @@ type run struct {
 }
 
 func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body, watch Watch) *run {
-	slots := make(chan time.Time, w.inFlight())
-	for range cap(slots) {
-		slots <- time.Time{}
-	}
 	r := &run{
-		ctx: ctx, client: client, workload: w, bodies: bodies, watch: watch,
-		tally: newTally(), self: watchSelf(), clock: newClock(), slots: slots, freed: map[uint64]time.Time{},
+		client: client, workload: w, bodies: bodies, watch: watch,
+		tally: newTally(), self: watchSelf(), clock: newClock(), slots: make(chan time.Time, w.inFlight()), freed: map[uint64]time.Time{},
 	}
+	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.opened})
+	r.ungiven.Store(int64(cap(r.slots)))
+	r.give(openings, time.Time{})
 	r.tally.encodes = w.Part.Of > 0
 	return r
+}
+
+// openings is how many connections are opened at once, at most.
+const openings = 10
+
+// opened lets one more request be in flight for a connection that was opened, and all where one connection carries them.
+func (r *run) opened(state tls.ConnectionState, err error) {
+	switch {
+	case err != nil:
+	case state.NegotiatedProtocol == "h2":
+		r.give(cap(r.slots), time.Now())
+	default:
+		r.give(1, time.Now())
+	}
+}
+
+// give lets so many more requests be in flight, as far as the workload allows it.
+func (r *run) give(slots int, now time.Time) {
+	for range slots {
+		if r.ungiven.Add(-1) < 0 {
+			return
+		}
+		r.slots <- now
+	}
 }
 
 func (r *run) attack() Summary {
@@ -119,7 +146,7 @@ func (r *run) beginning() time.Time {
 	return now
 }
 
-// due is when a request of phases is to be sent.
+// due is when a request by the clock is to be sent.
 func (r *run) due(n uint64) time.Time { return r.began.Add(r.workload.due(r.workload.Part.number(n))) }
 
 // Pace waits until the next request is due and may be sent, and tells vegeta to send it at once, or to stop. Vegeta would
@@ -280,7 +307,7 @@ func (r *run) tell(m measurement, sent time.Time, response contract.Response, re
 	r.watch.Result(result)
 }
 
-// ready is when the generator could send a request of phases, at the earliest, and when it was due: it could be sent when it
+// ready is when the generator could send a request by the clock, at the earliest, and when it was due: it could be sent when it
 // was due or, if too many were in flight then, when the webhook was done with one of those. From there on delays are the
 // generator's fault.
 func (r *run) ready(n uint64) (ready, due time.Time) {

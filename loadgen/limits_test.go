@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -108,6 +109,74 @@ func TestConnectionsAreClosed(t *testing.T) {
 		case <-deadline:
 			t.Fatalf("connections are still open after the run, of %d", len(opened))
 		}
+	}
+}
+
+// TestFewConnectionsAreOpenedAtOnce has a webhook that never ends the TLS handshake. Requests that wait for it open no more
+// connections than a few, though many may be in flight.
+func TestFewConnectionsAreOpenedAtOnce(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var connections []net.Conn
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			if connections = append(connections, connection); len(connections) == openings {
+				time.AfterFunc(300*time.Millisecond, cancel)
+			}
+		}
+	}()
+	client, err := wire.Connect(wire.Endpoint{URL: "https://" + listener.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := attack(ctx, client, workload(), Watch{})
+	if err != nil || !s.Partial || s.Requests != 0 {
+		t.Errorf("partial %t, %d requests, %v", s.Partial, s.Requests, err)
+	}
+	listener.Close()
+	<-served
+	for _, connection := range connections {
+		connection.Close()
+	}
+	if len(connections) != openings {
+		t.Errorf("%d connections, want %d", len(connections), openings)
+	}
+}
+
+// TestConnectionsLetMoreRequestsBeInFlight grows what may be in flight with each connection, and at once where one carries all.
+func TestConnectionsLetMoreRequestsBeInFlight(t *testing.T) {
+	t.Parallel()
+	w := workload()
+	w.InFlight = openings + 5
+	for name, test := range map[string]struct {
+		opened func(*run)
+		want   int
+	}{
+		"at first": {func(*run) {}, openings},
+		"one":      {func(r *run) { r.opened(tls.ConnectionState{}, nil) }, openings + 1},
+		"none":     {func(r *run) { r.opened(tls.ConnectionState{}, errors.New("refused")) }, openings},
+		"HTTP/2":   {func(r *run) { r.opened(tls.ConnectionState{NegotiatedProtocol: "h2"}, nil) }, openings + 5},
+		"more than may": {func(r *run) {
+			for range 50 {
+				r.opened(tls.ConnectionState{}, nil)
+			}
+		}, openings + 5},
+	} {
+		r := newRun(t.Context(), nil, w, nil, Watch{})
+		if test.opened(r); len(r.slots) != test.want {
+			t.Errorf("%s: %d may be in flight, want %d", name, len(r.slots), test.want)
+		}
+		r.clock.close()
 	}
 }
 

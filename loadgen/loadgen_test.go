@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -223,8 +225,71 @@ func TestVoid(t *testing.T) {
 		if s.Void() != test.want || s.Late != test.late {
 			t.Errorf("%d late of %d: void %t, want %t", s.Late, test.requests, s.Void(), test.want)
 		}
-		if reason := fmt.Sprintf("the generator was too busy: %d of %d requests were sent late", test.late, test.requests); test.want && s.VoidReason() != reason {
+		reason := fmt.Sprintf("the generator was too busy: %d of %d requests were sent late, since the machine had no time for it; send less, ", test.late, test.requests)
+		if test.want && !strings.HasPrefix(s.VoidReason(), reason) {
 			t.Errorf("got %q, want %q", s.VoidReason(), reason)
+		}
+	}
+}
+
+// TestVoidSaysWhy has a cause and what to do in each reason.
+func TestVoidSaysWhy(t *testing.T) {
+	t.Parallel()
+	for want, s := range map[string]Summary{
+		"since it used 1.90 of 2 cores itself; send less, judge fewer":          {Late: 50, Requests: 100, Elapsed: time.Second, Generator: Generator{Processor: 1900 * time.Millisecond, Cores: 2}},
+		"since other programs had the processors, the webhook perhaps (it used": {Late: 50, Requests: 100, Elapsed: time.Second, Generator: Generator{Processor: 200 * time.Millisecond, Cores: 2}},
+		"(the workers used 3.80 cores altogether); send less":                   {Late: 50, Requests: 100, Elapsed: time.Second, Workers: 2, Generator: Generator{Processor: 3800 * time.Millisecond, Cores: 2}},
+		"raise the limit of open files (ulimit -n), allow fewer requests in flight, or send less": {Requests: 9, Unsent: map[string]uint64{
+			syscall.EMFILE.Error(): 1,
+		}},
+		"since local ports ran out, give the machine more memory, send smaller batches, or send less": {Requests: 9, Unsent: map[string]uint64{
+			syscall.EADDRNOTAVAIL.Error(): 1, syscall.EADDRINUSE.Error(): 1, syscall.ENOMEM.Error(): 1,
+		}},
+	} {
+		if got := s.VoidReason(); !strings.Contains(got, want) {
+			t.Errorf("got %q, want something with %q", got, want)
+		}
+	}
+}
+
+// TestRates has what was sent and what was answered a second. Neither is above the rate at which requests were due, however short
+// that was, and what got no answer is not answered.
+func TestRates(t *testing.T) {
+	t.Parallel()
+	second, noAnswer := time.Second, contract.Response{Err: errors.New("gone")}
+	gone := contract.Judgement{Violations: []contract.Violation{{Requirement: requirement.WebhookResponseInTime, Severity: contract.Rejected}}}
+	for name, test := range map[string]struct {
+		takes       time.Duration // each
+		none        uint64        // requests without an answer
+		change      func(*Workload)
+		partial     bool
+		sent, whole float64
+	}{
+		"fast":         {time.Millisecond, 0, nil, false, 100, 100},
+		"no answers":   {time.Millisecond, 20, nil, false, 100, 0},
+		"half":         {time.Millisecond, 10, nil, false, 100, 50},
+		"slow":         {810 * time.Millisecond, 0, nil, false, 100, 20},
+		"stopped":      {10 * time.Millisecond, 0, func(w *Workload) { w.Phases[0].Duration = time.Hour }, true, 100, 100},
+		"clients":      {10 * time.Millisecond, 0, func(w *Workload) { w.Phases, w.Clients, w.Duration = nil, 1, time.Hour }, false, 100, 100},
+		"as they came": {time.Millisecond, 0, func(w *Workload) { w.Phases, w.Due = nil, []time.Duration{0, second / 2, second} }, false, 20 / 1.5, 20 / 1.5},
+	} {
+		w, began, tally := workload(), time.Now(), newTally()
+		w.Phases = Constant(100, second/5)
+		if test.change != nil {
+			test.change(&w)
+		}
+		for n := range uint64(20) {
+			m := measurement{n: n, objects: 3, service: test.takes, response: test.takes, done: began.Add(time.Duration(n)*second/100 + test.takes)}
+			if n < test.none {
+				tally.add(m, exchange{response: noAnswer, judgement: &gone})
+			} else {
+				tally.add(m, exchange{judgement: &contract.Judgement{}})
+			}
+		}
+		s := tally.summary(w, began, test.partial)
+		near := func(got, want float64) bool { return got >= 0.999*want && got <= 1.001*want }
+		if !near(s.SentRate(), test.sent) || !near(s.RequestRate(), test.whole) || !near(s.ObjectRate(), 3*test.whole) {
+			t.Errorf("%s: %g sent and %g answered a second with %g objects, want %g and %g", name, s.SentRate(), s.RequestRate(), s.ObjectRate(), test.sent, test.whole)
 		}
 	}
 }

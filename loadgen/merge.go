@@ -95,6 +95,7 @@ func count(s *Summary, o Summary) {
 		s.Began = o.Began
 	}
 	s.Elapsed = max(s.Elapsed, o.Elapsed)
+	s.LastSent, s.LastAnswer = max(s.LastSent, o.LastSent), max(s.LastAnswer, o.LastAnswer)
 	s.Partial = s.Partial || o.Partial
 	s.Protocol = cmp.Or(s.Protocol, o.Protocol)
 	for _, sum := range []struct {

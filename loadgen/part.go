@@ -15,7 +15,7 @@ type Part struct {
 	Start time.Time // when the workload begins for all of them; zero for at once
 }
 
-// Split returns what one of several generators sends of a workload. Of phases these are the requests index, index+of, index+2*of
+// Split returns what one of several generators sends of a workload. By the clock these are the requests index, index+of, index+2*of
 // and so on, each when it is due in the whole. Clients and requests in flight are divided, what is left over goes to the first
 // generators; clients take their requests along, so that those of one generator have as many to make as those of another. All
 // together they send every request once. Each has something to do when they are not more than Workload.Shares.
@@ -31,7 +31,7 @@ func (w Workload) Shares() int {
 	return int(min(w.Total(), uint64(w.inFlight())))
 }
 
-// Share is which part of the whole workload is the generator's: of the clients or, for phases, of the requests.
+// Share is which part of the whole workload is the generator's: of the clients or, by the clock, of the requests.
 func (w Workload) Share() float64 {
 	whole := w
 	whole.Part = Part{}

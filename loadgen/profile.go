@@ -32,7 +32,8 @@ type Settings struct {
 	InFlight      int
 	JudgeEvery    int
 
-	Goal Goal // of a search
+	Due  []time.Duration // when the requests of a recording came, which a replay sends then unless there are Rates
+	Goal Goal            // of a search
 }
 
 // maxStages is how many stages a profile can have.
@@ -107,9 +108,9 @@ func builtins() []builtin {
 			func(Settings) []Workload { return nil },
 		},
 		{
-			ReplayProfile, "the requests of a recording, each once, at the rate at which they came",
-			Settings{Rates: []float64{100}, Batches: []int{1}, Duration: 10 * time.Second},
-			func(s Settings) []Workload { return s.grid(Constant) },
+			ReplayProfile, "the requests of a recording, each once, at the times at which they came, or at the rate that is given",
+			Settings{Batches: []int{1}},
+			Settings.replay,
 		},
 	}
 }
@@ -228,6 +229,18 @@ func (s Settings) grid(phases func(rate float64, d time.Duration) []Phase) []Wor
 		}
 	}
 	return stages
+}
+
+// replay is a stage for each rate, or one at the times of the recording. Each sends every request once.
+func (s Settings) replay() []Workload {
+	if len(s.Rates) > 0 {
+		return s.grid(func(rate float64, _ time.Duration) []Phase {
+			return Constant(rate, time.Duration(float64(len(s.Due))/rate*float64(time.Second)))
+		})
+	}
+	w := s.workload(nil, s.Batches[0], s.size())
+	w.Due = s.Due
+	return []Workload{w}
 }
 
 // clients is a stage for each combination of clients, batch and size.

@@ -23,17 +23,25 @@ type Search struct {
 type Goal struct {
 	Percentile float64       // of the requests, such as 99
 	Limit      time.Duration // of their response times
+	Errors     float64       // share of the requests that may fail, from 0 to 1
 }
 
 // String reads as in "p99 <= 50ms, no errors".
-func (g Goal) String() string { return fmt.Sprintf("p%g <= %s, no errors", g.Percentile, g.Limit) }
+func (g Goal) String() string {
+	errors := "no errors"
+	if g.Errors > 0 {
+		errors = fmt.Sprintf("errors <= %.6g %%", 100*g.Errors)
+	}
+	return fmt.Sprintf("p%g <= %s, %s", g.Percentile, g.Limit, errors)
+}
 
 // Probe is a rate that was tried.
 type Probe struct {
 	Rate     float64 // requests a second
 	Requests uint64  // that were due
 	Over     uint64  // of them, those that were not answered within the limit
-	Failed   uint64  // of them, those whose response API servers reject
+	Judged   uint64  // of them, those whose response was judged; see Workload.JudgeEvery
+	Failed   uint64  // of those, the ones whose response API servers reject
 	Met      bool
 	Void     string // why the generator could not tell; empty when it could. The rate counts as missed.
 	Decided  bool   // whether chance is ruled out at 95 %; the rate counts as missed otherwise
@@ -45,7 +53,14 @@ func (p Probe) String() string {
 	case p.Void != "":
 		return p.Void
 	case p.Failed > 0:
-		return fmt.Sprintf("%d of %d failed", p.Failed, p.Requests)
+		text := fmt.Sprintf("%d of %d failed", p.Failed, p.Requests)
+		if p.Judged < p.Requests {
+			text = fmt.Sprintf("%d of %d that were judged failed", p.Failed, p.Judged)
+		}
+		if p.Over > 0 {
+			text += fmt.Sprintf(", %d of %d over the limit", p.Over, p.Requests)
+		}
+		return text
 	case !p.Decided:
 		return fmt.Sprintf("%d of %d over the limit, which may be chance", p.Over, p.Requests)
 	}
@@ -89,6 +104,9 @@ const (
 func (s Search) validate() error {
 	if s.Goal.Limit <= 0 || s.Goal.Percentile <= 0 || s.Goal.Percentile >= 100 {
 		return fmt.Errorf("load: a goal of %s for %g %% of the requests: both have to be more than 0, and there have to be less than 100 %%", s.Goal.Limit, s.Goal.Percentile)
+	}
+	if !(s.Goal.Errors >= 0 && s.Goal.Errors <= 1) {
+		return fmt.Errorf("load: a goal with errors of %g: it has to be a share from 0 to 1", s.Goal.Errors)
 	}
 	return s.Workload.Validate()
 }
@@ -194,24 +212,28 @@ func (f *Found) below(rate float64) float64 {
 func (s Search) probe(ctx context.Context, client *wire.Client, requests []contract.Request, rate float64, length time.Duration, watch func(Workload) Watch) (Probe, Summary, error) {
 	p := Probe{Rate: rate}
 	w := s.Workload
-	w.Name = fmt.Sprintf("%.4g/s", rate)
+	w.Name = plain(rate) + "/s"
 	w.Phases = Constant(rate, max(length, min(time.Duration(enough/rate*float64(time.Second)), longest), time.Duration(2/rate*float64(time.Second))))
+	seen := uint64(0) // failed, and always judged
 	for range patience {
 		summary, err := Run(ctx, client, requests, w, watch(w))
 		if err != nil || summary.Partial && ctx.Err() != nil {
 			return p, summary, err
 		}
 		p.Requests += summary.Requests + summary.Unanswered
+		p.Judged += summary.Judged + summary.Unanswered
 		p.Failed += summary.Failed()
-		if p.Void = summary.VoidReason(); p.Void != "" && p.Failed == 0 {
-			p.Requests, p.Over = 0, 0
+		seen += summary.Errors[Transport] + summary.Errors[Timeout] + summary.Errors[HTTP]
+		failing := p.Failed > 0 && FailedShare(p.Requests, p.Judged, p.Failed, seen) > s.Goal.Errors
+		if p.Void = summary.VoidReason(); p.Void != "" && !failing {
+			p.Requests, p.Judged, p.Failed, p.Over, seen = 0, 0, 0, 0, 0
 			continue // the machine may have more room the next time
 		}
 		p.Void = "" // what is wrong is wrong, however busy the generator was
 		p.Over += over(summary.Response, s.Goal.Limit)
 		low, high := interval(p.Over, p.Requests)
 		allowed := 1 - s.Goal.Percentile/100
-		if p.Failed > 0 || low > allowed {
+		if failing || low > allowed {
 			p.Decided = true
 			return p, summary, nil
 		}

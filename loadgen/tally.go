@@ -96,6 +96,9 @@ type Summary struct {
 	Workers  int           // generators that shared the workload, those in Lost among them; 0 when none did
 	Protocol string        // of the first response, such as HTTP/1.1
 
+	LastSent   time.Duration // from the first due request to when the last one was sent
+	LastAnswer time.Duration // from the first due request to the last whole response
+
 	Requests uint64 // sent, and answered or given up for lost
 	Objects  uint64 // in them
 	Good     uint64 // requests whose response API servers accept; one that was not judged counts as accepted
@@ -140,12 +143,42 @@ func (s Summary) VoidReason() string {
 		for _, lacking := range slices.Sorted(maps.Keys(s.Unsent)) {
 			reasons = append(reasons, fmt.Sprintf("%d times %q", s.Unsent[lacking], lacking))
 		}
-		return fmt.Sprintf("the generator could not send %d of %d requests, it met a limit of its own system: %s", unsent, sent+unsent, strings.Join(reasons, ", "))
+		return fmt.Sprintf("the generator could not send %d of %d requests, it met a limit of its own system: %s; %s", unsent, sent+unsent, strings.Join(reasons, ", "), s.remedy())
 	}
 	if s.Late >= lateAtLeast && float64(s.Late) > lateShare*float64(sent) {
-		return fmt.Sprintf("the generator was too busy: %d of %d requests were sent late", s.Late, sent)
+		return fmt.Sprintf("the generator was too busy: %d of %d requests were sent late, since %s", s.Late, sent, s.busy())
 	}
 	return ""
+}
+
+// saturated is the share of the cores from which on the generator itself is what they were busy with.
+const saturated = 0.8
+
+// busy says what made requests late, as far as the generator can tell, and what to do.
+func (s Summary) busy() string {
+	g := s.Generator
+	if g.Processor == 0 || s.Elapsed <= 0 {
+		return "the machine had no time for it; send less, or run it where there are cores to spare"
+	}
+	used := g.Processor.Seconds() / s.Elapsed.Seconds()
+	switch {
+	case s.Workers > 1: // they may share a machine, or have one each
+		return fmt.Sprintf("the machines had no time for it (the workers used %.2f cores altogether); send less, or run it where there are cores to spare", used)
+	case used >= saturated*float64(g.Cores):
+		return fmt.Sprintf("it used %.2f of %d cores itself; send less, judge fewer of the responses, or give it more cores", used, g.Cores)
+	}
+	return fmt.Sprintf("other programs had the processors, the webhook perhaps (it used %.2f of %d cores itself); send less, or run it where there are cores to spare", used, g.Cores)
+}
+
+// remedy says what to do about what the system refused.
+func (s Summary) remedy() string {
+	var all []string
+	for _, lacking := range shortages {
+		if s.Unsent[lacking.errno.Error()] > 0 && !slices.Contains(all, lacking.remedy) {
+			all = append(all, lacking.remedy)
+		}
+	}
+	return strings.Join(append(all, "or send less"), ", ")
 }
 
 // NotSent is the number of requests that the generator could not send.
@@ -160,15 +193,47 @@ func (s Summary) NotSent() uint64 {
 // LateAfter is how long after it is due a request counts as late.
 func (s Summary) LateAfter() time.Duration { return lateAfter }
 
-// Failed is the number of requests whose response API servers reject.
+// Failed is the number of requests whose response API servers reject, of those that were judged.
 func (s Summary) Failed() uint64 { return s.Requests - s.Good }
 
-// RequestRate is the number of requests a second that were answered.
-func (s Summary) RequestRate() float64 { return perSecond(s.Requests, s.Elapsed) }
+// FailedShare is the share of requests whose response API servers reject. Where not all responses were judged it is estimated: the
+// failed by transport, timeout and HTTP status, which seen counts, are all known, and of the others as many failed as of those
+// that were judged; all of them if none was, since nothing speaks for them.
+func FailedShare(requests, judged, failed, seen uint64) float64 {
+	switch {
+	case requests == 0:
+		return 0
+	case judged >= requests:
+		return float64(failed) / float64(requests)
+	case judged <= seen:
+		return 1
+	}
+	bad := float64(failed-seen) / float64(judged-seen)
+	return (float64(seen) + bad*float64(requests-seen)) / float64(requests)
+}
 
-// ObjectRate is the number of objects a second that were converted as API servers accept it.
-func (s Summary) ObjectRate() float64 {
-	return perSecond(s.Accepted, s.Elapsed)
+// SentRate is the number of requests a second that were sent, until the last was or, if that is later, until no more were due.
+func (s Summary) SentRate() float64 {
+	return perSecond(uint64(s.Lag.TotalCount()), s.atLeast(s.LastSent))
+}
+
+// RequestRate is the number of requests a second that got a whole response, whatever it says, until the last one came or, if that
+// is later, until no more were due. So it is above the rate of the workload for none, however short that is.
+func (s Summary) RequestRate() float64 {
+	return perSecond(s.Requests-s.Errors[Transport]-s.Errors[Timeout], s.atLeast(s.LastAnswer))
+}
+
+// ObjectRate is the number of objects a second that were converted as API servers accept it, in the same time as RequestRate.
+func (s Summary) ObjectRate() float64 { return perSecond(s.Accepted, s.atLeast(s.LastAnswer)) }
+
+// atLeast is a time or, if that is longer, the time for which requests were due. Clients end earlier when they have sent all, and
+// so does what was stopped.
+func (s Summary) atLeast(d time.Duration) time.Duration {
+	due := s.Workload.Length()
+	if s.Workload.Clients > 0 || s.Partial {
+		due = min(due, s.Elapsed)
+	}
+	return max(d, due)
 }
 
 func perSecond(n uint64, elapsed time.Duration) float64 {
@@ -226,7 +291,9 @@ type tally struct {
 	all     times // without those of the second that runs; only whoever calls tick and summary uses it
 
 	mu     sync.Mutex
-	last   time.Time
+	last   time.Time // until when the run lasted
+	sent   time.Time // the last request
+	came   time.Time // the last whole response
 	sum    Summary
 	second times // those of the second that runs
 	spare  times // those of a second to come
@@ -254,6 +321,9 @@ func (t *tally) add(m measurement, e exchange) {
 	s.BytesIn += uint64(m.in)
 	s.BytesOut += uint64(m.out)
 	t.times(m)
+	if e.response.Err == nil && m.done.After(t.came) {
+		t.came = m.done
+	}
 	if e.judgement != nil {
 		s.Judged++
 		if rejected := e.judgement.Rejected(); rejected != nil {
@@ -319,6 +389,9 @@ func (t *tally) times(m measurement) {
 	record(t.second.lag, m.lag)
 	if m.lag > lateAfter {
 		t.sum.Late++
+	}
+	if sent := m.done.Add(-m.service); sent.After(t.sent) {
+		t.sent = sent
 	}
 	t.until(m.done)
 }
@@ -387,6 +460,12 @@ func (t *tally) summary(w Workload, began time.Time, partial bool) Summary {
 	s.Response, s.Service, s.Lag = t.all.response, t.all.service, t.all.lag
 	if !t.last.IsZero() {
 		s.Elapsed = t.last.Sub(began)
+	}
+	if !t.sent.IsZero() {
+		s.LastSent = t.sent.Sub(began)
+	}
+	if !t.came.IsZero() {
+		s.LastAnswer = t.came.Sub(began)
 	}
 	slices.SortStableFunc(s.Findings, func(a, b Finding) int { return cmp.Compare(a.Request, b.Request) })
 	return s

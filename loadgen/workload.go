@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,10 +17,14 @@ type Workload struct {
 	// Name tells the workload from others of the same load test, such as "batch 500, 1024 bytes".
 	Name string
 
-	// Phases say when requests become due, one phase after another, whatever the webhook does. Empty for Clients.
+	// Phases say when requests become due, one phase after another, whatever the webhook does. Empty for Due and Clients.
 	Phases []Phase
 
-	// Clients is how many clients ask, each as soon as it was answered; 0 for Phases. They stop after Duration, and after
+	// Due says when each request becomes due, from the beginning, as those of a recording came. Ascending; empty for Phases and
+	// Clients.
+	Due []time.Duration
+
+	// Clients is how many clients ask, each as soon as it was answered; 0 for Phases and Due. They stop after Duration, and after
 	// Requests if that is not 0.
 	Clients  int
 	Duration time.Duration
@@ -30,8 +35,8 @@ type Workload struct {
 	ReviewVersion string        // of ConversionReview: v1 or v1beta1
 	Pairs         []corpus.Pair // versions to convert from and to, in turn
 
-	// InFlight is how many requests of Phases may wait for their responses at once; 0 for DefaultInFlight. Requests beyond are
-	// sent when others are done, and their response times have the wait in them.
+	// InFlight is how many requests of Phases and Due may wait for their responses at once; 0 for DefaultInFlight. Requests beyond
+	// are sent when others are done, and their response times have the wait in them.
 	InFlight int
 
 	// JudgeEvery is which share of the responses is judged: one in n. 0 and 1 stand for all. Of the others, only those are
@@ -64,15 +69,18 @@ const (
 	maxBytes    = 200 << 10 // what annotations may have, with room for those of the object
 )
 
-// DefaultInFlight is how many requests of phases wait for their responses at once, at most. It is several times of what an
-// API server has in flight altogether by default, so only a webhook that stands still gets there. What could not be sent
-// until the webhook's timeout after the end is not sent any more and counts as unanswered.
-const DefaultInFlight = 4096
+// DefaultInFlight is how many requests by the clock wait for their responses at once, at most. It is what an API server has in
+// flight altogether by default: 400 that read and 200 that write. What could not be sent until the webhook's timeout after the
+// end is not sent any more and counts as unanswered.
+const DefaultInFlight = 600
 
-// Length is how long requests become due.
+// Length is how long requests become due. Of Due it is until the last one, and a mean interval more, as with a rate.
 func (w Workload) Length() time.Duration {
 	if w.Clients > 0 {
 		return w.Duration
+	}
+	if n := len(w.Due); n > 0 {
+		return w.Due[n-1] + w.Due[n-1]/time.Duration(max(n-1, 1))
 	}
 	var sum time.Duration
 	for _, p := range w.Phases {
@@ -89,6 +97,9 @@ func (w Workload) Total() uint64 {
 		}
 		return math.MaxUint64
 	}
+	if len(w.Due) > 0 {
+		return w.Part.share(uint64(len(w.Due)))
+	}
 	var sum float64
 	for _, p := range w.Phases {
 		sum += p.requests()
@@ -96,7 +107,7 @@ func (w Workload) Total() uint64 {
 	return w.Part.share(uint64(math.Round(sum)))
 }
 
-// Rate is the mean rate of phases, in requests a second; 0 for clients.
+// Rate is the mean rate at which requests become due, in requests a second; 0 for clients, and when all are due at once.
 func (w Workload) Rate() float64 {
 	if w.Clients > 0 || w.Length() <= 0 {
 		return 0
@@ -135,6 +146,9 @@ func (p Phase) after(k float64) time.Duration {
 
 // due is how long after the beginning a request becomes due.
 func (w Workload) due(n uint64) time.Duration {
+	if len(w.Due) > 0 {
+		return w.Due[min(n, uint64(len(w.Due)-1))]
+	}
 	k := float64(n)
 	var began time.Duration
 	for i, p := range w.Phases {
@@ -162,18 +176,25 @@ func (w Workload) Validate() error {
 // when says what is wrong with the times.
 func (w Workload) when() error {
 	switch {
-	case w.Clients > 0 && len(w.Phases) > 0:
+	case w.Clients > 0 && len(w.Phases)+len(w.Due) > 0:
 		return errors.New("load: clients and phases exclude each other: requests are due by the clock or when others are answered")
+	case len(w.Phases) > 0 && len(w.Due) > 0:
+		return errors.New("load: phases and times exclude each other: requests are due at a rate or one by one")
 	case w.Clients < 0 || w.Clients > maxClients:
 		return fmt.Errorf("load: %d clients: it has to be between 1 and %d", w.Clients, maxClients)
 	case w.Clients > 0 && w.Duration <= 0:
 		return fmt.Errorf("load: a duration of %s: it has to be more than 0", w.Duration)
 	case w.Clients > 0:
 		return nil
-	case len(w.Phases) == 0:
+	case len(w.Phases)+len(w.Due) == 0:
 		return errors.New("load: there is neither a rate nor a number of clients")
 	case w.InFlight < 0 || w.InFlight > maxInFlight:
 		return fmt.Errorf("load: %d requests in flight at once: it has to be between 1 and %d, or 0 for %d", w.InFlight, maxInFlight, DefaultInFlight)
+	case len(w.Due) > 0:
+		if w.Due[0] < 0 || !slices.IsSorted(w.Due) {
+			return errors.New("load: the times at which requests are due do not ascend from 0")
+		}
+		return nil
 	}
 	for _, p := range w.Phases {
 		switch {
@@ -192,10 +213,13 @@ func (w Workload) when() error {
 // String writes the rate, as in "100" or "100 to 500".
 func (p Phase) String() string {
 	if p.Rate == p.To {
-		return fmt.Sprintf("%g", p.Rate)
+		return plain(p.Rate)
 	}
-	return fmt.Sprintf("%g to %g", p.Rate, p.To)
+	return plain(p.Rate) + " to " + plain(p.To)
 }
+
+// plain writes a rate with two digits after the point at most, and no exponent.
+func plain(rate float64) string { return strconv.FormatFloat(math.Round(100*rate)/100, 'f', -1, 64) }
 
 // what says what is wrong with what is sent.
 func (w Workload) what() error {

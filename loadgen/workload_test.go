@@ -62,6 +62,82 @@ func TestDue(t *testing.T) {
 	}
 }
 
+// TestRecordedTimes sends each request once, when it is due, whoever shares them.
+func TestRecordedTimes(t *testing.T) {
+	t.Parallel()
+	ms := time.Millisecond
+	due := []time.Duration{0, 0, 0, 50 * ms, 51 * ms, 200 * ms}
+	replayed, err := Settings{Due: due, Pairs: workload().Pairs}.Profile(ReplayProfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := replayed.Stages[0]
+	if w.Total() != 6 || w.Length() != 240*ms || w.Rate() != 25 {
+		t.Errorf("%d requests in %s, %g a second", w.Total(), w.Length(), w.Rate())
+	}
+	seen := map[uint64]time.Duration{}
+	for index := range 2 {
+		part := Split(w, index, 2)
+		for n := range part.Total() {
+			seen[part.Part.number(n)] = part.due(part.Part.number(n))
+		}
+	}
+	for n, want := range due {
+		if got, there := seen[uint64(n)]; !there || got != want || len(seen) != len(due) {
+			t.Errorf("request %d is due after %s, want %s: %v", n, got, want, seen)
+		}
+	}
+	faster, err := Settings{Due: due, Rates: []float64{7, 1e6 / 3}, Pairs: w.Pairs}.Profile(ReplayProfile)
+	if err != nil || len(faster.Stages) != 2 || faster.Stages[0].Total() != 6 || faster.Stages[1].Total() != 6 || faster.Stages[1].Name != "333333.33/s" {
+		t.Errorf("at other rates: %+v, %v", faster.Stages, err)
+	}
+
+	var arrived [6]atomic.Int64 // by request, from when the first one came
+	var began atomic.Int64
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began.CompareAndSwap(0, time.Now().UnixNano())
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if request, err := contract.ParseRequest(body); err == nil {
+			arrived[len(request.Objects)-1].Add(time.Now().UnixNano() - began.Load() + 1)
+		}
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	var requests []contract.Request
+	for n := range due { // each has as many objects as its number says
+		one := workload()
+		one.Batch, one.Phases = n+1, Constant(1, time.Second)
+		body, err := Bodies(crontabs, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests = append(requests, body...)
+	}
+	s, err := Run(t.Context(), client, requests, w, Watch{})
+	if err != nil || s.Requests != 6 || s.Good != 6 || s.Objects != 21 {
+		t.Fatalf("%d requests, %d good, %d objects, %v", s.Requests, s.Good, s.Objects, err)
+	}
+	for n := range arrived {
+		if arrived[n].Load() == 0 {
+			t.Errorf("request %d did not come", n)
+		}
+	}
+	if last := time.Duration(arrived[5].Load()); last < 100*ms {
+		t.Errorf("the last one came after %s, though it was due after 200 ms", last)
+	}
+	for name, change := range map[string]func(*Workload){
+		"not ascending": func(w *Workload) { w.Due = []time.Duration{2, 1} },
+		"before":        func(w *Workload) { w.Due = []time.Duration{-1} },
+		"phases too":    func(w *Workload) { w.Phases = Constant(1, time.Second) },
+		"clients too":   func(w *Workload) { w.Clients, w.Duration = 1, time.Second },
+	} {
+		odd := w
+		if change(&odd); odd.Validate() == nil {
+			t.Errorf("%s: nothing is wrong", name)
+		}
+	}
+}
+
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	w := workload()
@@ -324,7 +400,11 @@ func TestProfiles(t *testing.T) {
 		SearchProfile:    nil,
 		ReplayProfile:    {""},
 	} {
-		p, err := Settings{Pairs: pairs}.Profile(name)
+		s := Settings{Pairs: pairs}
+		if name == ReplayProfile {
+			s.Due = []time.Duration{0, time.Second}
+		}
+		p, err := s.Profile(name)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -490,11 +570,54 @@ func TestProbe(t *testing.T) {
 	}
 }
 
+// TestSearchWithErrors lets as many requests fail as the goal allows.
+func TestSearchWithErrors(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	good, bad := webhook.Handler(), webhook.Handler(fault)
+	var seen atomic.Int64
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen.Add(1)%10 == 0 {
+			bad.ServeHTTP(w, r)
+			return
+		}
+		good.ServeHTTP(w, r)
+	}))
+	for allowed, want := range map[float64]bool{0.05: false, 0.2: true} {
+		for _, every := range []int{1, 4} {
+			s := Search{Goal: Goal{Percentile: 99, Limit: time.Minute, Errors: allowed}, Workload: workload()}
+			s.Workload.JudgeEvery = every
+			requests, err := Bodies(crontabs, s.Workload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p Probe
+			for range 30 { // this machine may be too busy
+				if p, _, err = s.probe(t.Context(), client, requests, 400, time.Second, func(Workload) Watch { return Watch{} }); err != nil {
+					t.Fatal(err)
+				}
+				if p.Void == "" {
+					break
+				}
+			}
+			if p.Met != want || !p.Decided || p.Failed == 0 || !strings.Contains(p.String(), "failed") || (p.Judged < p.Requests) != (every > 1) {
+				t.Errorf("%g allowed, one in %d judged: %+v, %s", allowed, every, p, p)
+			}
+		}
+	}
+	if got := (Goal{99, time.Second, 0.005}).String(); got != "p99 <= 1s, errors <= 0.5 %" {
+		t.Errorf("got %q", got)
+	}
+	if (Search{Goal: Goal{99, time.Second, 1.5}, Workload: workload()}).validate() == nil {
+		t.Error("more errors than requests are allowed")
+	}
+}
+
 // TestSearchThatFindsNothing has a webhook that fails at any rate, and somebody who stops the search.
 func TestSearchThatFindsNothing(t *testing.T) {
 	t.Parallel()
 	fault, _ := webhook.FaultNamed("wrong-uid")
-	s := Search{Goal: Goal{99, time.Second}, Workload: workload()}
+	s := Search{Goal: Goal{Percentile: 99, Limit: time.Second}, Workload: workload()}
 	s.Workload.InFlight = 20
 	requests, err := Bodies(crontabs, s.Workload)
 	if err != nil {

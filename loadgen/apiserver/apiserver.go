@@ -24,17 +24,6 @@ import (
 	"github.com/crdconform/crdconform/corpus"
 )
 
-// Part is something that a run measures.
-type Part string
-
-// The parts, in the order in which they are measured.
-const (
-	PartBudget Part = "budget" // webhook calls for each verb
-	PartLoad   Part = "load"   // requests and watches, as many as clients can make
-	PartRelist Part = "relist" // what the first LIST costs after the cache was lost, by prediction; PartCold confirms it
-	PartCold   Part = "cold"   // the first LIST after the cache was lost, as it is
-)
-
 // Options say what to measure. Cluster, Definition, Webhook and Objects are needed; the rest has defaults.
 type Options struct {
 	// Cluster is the API server. It must not have the definition. When it has a method Restart(context.Context) error, by
@@ -42,90 +31,22 @@ type Options struct {
 	// measured too.
 	Cluster cluster.Cluster
 
-	// Definition is installed for the run, and removed after it. Where it says that the webhook is does not matter.
+	// Definition is installed for the run, and removed after it. Where it says that the webhook is does not matter. Clients
+	// ask at its storage version, and at the first one served besides.
 	Definition *corpus.Definition
 
 	// Webhook is where the webhook is, as it can be reached from this process.
 	Webhook wire.Endpoint
 
-	// Objects are samples of the definition, at any of its versions. Those that the API server or the webhook refuses are
-	// left out, with a note. What is created are copies with names of their own.
+	// Objects are samples of the definition, at any of its versions. Those that the API server refuses, or the webhook does not
+	// convert, are left out, with a note. What is created are copies with names of their own.
 	Objects []*unstructured.Unstructured
-
-	// Version is the version at which clients ask, beside the storage version. It is the first one served besides if empty.
-	Version string
-
-	// Parts are what is measured: all if empty.
-	Parts []Part
 
 	// Seeded is how many objects there are: 1000 if 0.
 	Seeded int
 
-	// Duration is how long each load lasts: 5 s if 0. There are 15 of them unless options say otherwise.
+	// Duration is how long each load lasts: 5 s if 0. There are about 15 of them.
 	Duration time.Duration
-
-	// Concurrency is how many clients make requests at a time, one load after the other: 1 and 10 if empty.
-	Concurrency []int
-
-	// WriteRate is how many writes a second a watch sees: 50 if 0.
-	WriteRate float64
-
-	// Repeat is how often the calls of a verb are counted, of which the most is told: 5 if 0.
-	Repeat int
-
-	// Namespace is where namespaced objects are created: "default" if empty.
-	Namespace string
-
-	// RequestTimeout is how long a client waits for a response: 60 s if 0, as long as API servers take for a request.
-	RequestTimeout time.Duration
-
-	// Patience is how long a client goes on asking for a LIST that the API server does not give: 2 min if 0.
-	Patience time.Duration
-
-	// Bounds are the upper bounds on webhook calls: what DefaultBounds returns if empty.
-	Bounds []Bounds
-
-	// Service is how long the webhook takes by itself. It is measured if nil.
-	Service *Service
-
-	// Capacity has the numbers of objects to predict the first LIST for: 1000, 5000, 20,000 and 100,000 if empty.
-	Capacity []int
-}
-
-const (
-	defaultSeeded         = 1000
-	defaultDuration       = 5 * time.Second
-	defaultWriteRate      = 50
-	defaultRepeat         = 5
-	defaultRequestTimeout = 60 * time.Second
-	defaultPatience       = 2 * time.Minute
-)
-
-func (o Options) completed() (Options, error) {
-	o.Parts = orDefault(o.Parts, PartBudget, PartLoad, PartRelist, PartCold)
-	o.Seeded = cmp.Or(o.Seeded, defaultSeeded)
-	o.Duration = cmp.Or(o.Duration, defaultDuration)
-	o.Concurrency = orDefault(o.Concurrency, 1, 10)
-	o.WriteRate = cmp.Or(o.WriteRate, defaultWriteRate)
-	o.Repeat = cmp.Or(o.Repeat, defaultRepeat)
-	o.Namespace = cmp.Or(o.Namespace, "default")
-	o.RequestTimeout = cmp.Or(o.RequestTimeout, defaultRequestTimeout)
-	o.Patience = cmp.Or(o.Patience, defaultPatience)
-	o.Capacity = orDefault(o.Capacity, 1000, 5000, 20_000, 100_000)
-	if len(o.Bounds) == 0 {
-		var err error
-		if o.Bounds, err = DefaultBounds(); err != nil {
-			return o, err
-		}
-	}
-	return o, o.validate()
-}
-
-func orDefault[T any](given []T, otherwise ...T) []T {
-	if len(given) == 0 {
-		return otherwise
-	}
-	return given
 }
 
 func (o Options) validate() error {
@@ -136,21 +57,43 @@ func (o Options) validate() error {
 		return errors.New("there is no CustomResourceDefinition; give the one whose objects the webhook converts")
 	case len(o.Objects) == 0:
 		return errors.New("there are no objects to create; give samples, or generate some")
-	case o.Seeded < 1 || o.Duration < 0 || o.WriteRate < 0 || o.Repeat < 0 || o.RequestTimeout < 0 || o.Patience < 0:
-		return errors.New("a number of objects, a duration, a rate or a number of repetitions is less than 0")
-	case slices.ContainsFunc(o.Concurrency, func(n int) bool { return n < 1 }):
-		return fmt.Errorf("a concurrency of %v: there has to be 1 client at least", o.Concurrency)
-	case slices.ContainsFunc(o.Capacity, func(n int) bool { return n < 1 }):
-		return fmt.Errorf("a capacity of %v: there has to be 1 object at least", o.Capacity)
+	case o.Seeded < 0 || o.Duration < 0:
+		return errors.New("the number of objects or the duration is less than 0")
 	}
-	for _, part := range o.Parts {
-		if !slices.Contains([]Part{PartBudget, PartLoad, PartRelist, PartCold}, part) {
-			return fmt.Errorf("there is no part %q; there are %s, %s, %s and %s", part, PartBudget, PartLoad, PartRelist, PartCold)
-		}
-	}
-	_, _, err := o.versions()
-	return err
+	return nil
 }
+
+// part is something that a run measures.
+type part string
+
+// The parts, in the order in which they are measured.
+const (
+	partBudget part = "calls for each verb"
+	partLoad   part = "requests and watches, as many as clients can make"
+	partRelist part = "prediction of the first LIST"
+	partCold   part = "first LIST"
+)
+
+// settings are what tests make smaller.
+type settings struct {
+	parts          []part
+	concurrency    []int         // of clients that make requests, one load after the other
+	repeat         int           // how often the calls of a verb are counted, of which the most is told
+	requestTimeout time.Duration // how long a client waits for a response, as long as API servers take for a request
+	listPatience   time.Duration // how long a client goes on asking for a LIST that the API server does not give
+	bounds         []Bounds      // on webhook calls
+}
+
+const (
+	defaultSeeded   = 1000
+	defaultDuration = 5 * time.Second
+
+	// writeRate is how many writes a second a watch sees.
+	writeRate = 50
+
+	// namespace is where namespaced objects are created.
+	namespace = "default"
+)
 
 // versions returns the storage version and the version at which clients ask besides.
 func (o Options) versions() (storage, other string, err error) {
@@ -165,20 +108,16 @@ func (o Options) versions() (storage, other string, err error) {
 			served = append(served, v.Name)
 		}
 	}
-	switch {
-	case len(served) == 0:
+	if len(served) == 0 {
 		return "", "", fmt.Errorf("the definition %s serves one version only, so nothing is converted", o.Definition.Name())
-	case o.Version == "":
-		return storage, served[0], nil
-	case !slices.Contains(served, o.Version):
-		return "", "", fmt.Errorf("the definition %s does not serve %q beside its storage version; give one of %q", o.Definition.Name(), o.Version, served)
 	}
-	return storage, o.Version, nil
+	return storage, served[0], nil
 }
 
 // run is a run under way.
 type run struct {
 	Options
+	settings
 
 	progress   func(string)
 	storage    string   // version
@@ -195,23 +134,48 @@ type run struct {
 	result     Result
 }
 
+// newRun is a run that was not begun yet.
+func newRun(o Options) (*run, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	o.Seeded = cmp.Or(o.Seeded, defaultSeeded)
+	o.Duration = cmp.Or(o.Duration, defaultDuration)
+	bounds, err := DefaultBounds()
+	if err != nil {
+		return nil, err
+	}
+	r := &run{Options: o, settings: settings{
+		parts: []part{partBudget, partLoad, partRelist, partCold}, concurrency: []int{1, 10}, repeat: 5,
+		requestTimeout: time.Minute, listPatience: 2 * time.Minute, bounds: bounds,
+	}}
+	r.storage, r.other, err = o.versions()
+	return r, err
+}
+
 // Run installs the definition, measures, and removes the definition with all that was created. The progress function, if there
 // is one, is told in a few words what goes on. When the context ends, Run stops, removes what it created, and returns what was
-// measured so far, marked as partial. An error says why something could not be measured at all, or is left behind; the result
-// has what could be measured.
+// measured so far, marked as partial. So it does, but for the mark, with an error, as soon as something shows that the webhook
+// converts nothing. An error says why something could not be measured at all, or is left behind; the result has what could be
+// measured.
 func Run(ctx context.Context, o Options, progress func(string)) (Result, error) {
-	o, err := o.completed()
+	r, err := newRun(o)
 	if err != nil {
 		return Result{}, fmt.Errorf("load through the API server: %w", err)
 	}
-	r := &run{Options: o, progress: progress}
+	return r.whole(ctx, progress)
+}
+
+func (r *run) whole(ctx context.Context, progress func(string)) (Result, error) {
+	r.progress = progress
 	if progress == nil {
 		r.progress = func(string) {}
 	}
-	if err = r.run(ctx); err != nil {
-		err = fmt.Errorf("load through the API server: %w", err)
+	if err := r.run(ctx); err != nil {
+		r.result.Ended = err.Error()
+		return r.result, fmt.Errorf("load through the API server: %w", err)
 	}
-	return r.result, err
+	return r.result, nil
 }
 
 func (r *run) run(ctx context.Context) (err error) {
@@ -240,21 +204,21 @@ func (r *run) measure(ctx context.Context) error {
 	if err := r.seed(ctx); err != nil {
 		return err
 	}
-	for _, part := range []struct {
-		Part
+	for _, one := range []struct {
+		part
 
 		measure func(context.Context) error
 	}{
-		{PartBudget, r.budget},
-		{PartLoad, r.load},
-		{PartRelist, r.relist},
-		{PartCold, r.cold},
+		{partBudget, r.budget},
+		{partLoad, r.load},
+		{partRelist, r.relist},
+		{partCold, r.cold},
 	} {
-		if !slices.Contains(r.Parts, part.Part) {
+		if !slices.Contains(r.parts, one.part) {
 			continue
 		}
-		if err := part.measure(ctx); err != nil {
-			return fmt.Errorf("%s: %w", part.Part, err)
+		if err := one.measure(ctx); err != nil {
+			return fmt.Errorf("%s: %w", one.part, err)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -265,17 +229,14 @@ func (r *run) measure(ctx context.Context) error {
 
 // connect starts the proxy and asks the API server for its version.
 func (r *run) connect(ctx context.Context) error {
-	var err error
-	if r.storage, r.other, err = r.versions(); err != nil {
-		return err
-	}
 	r.served = []string{r.storage}
 	for _, v := range r.Definition.CRD.Spec.Versions {
 		if v.Served && !v.Storage {
 			r.served = append(r.served, v.Name)
 		}
 	}
-	if r.api, err = newAPI(r.Cluster.Config(), r.Definition.CRD, r.Namespace, r.RequestTimeout); err != nil {
+	var err error
+	if r.api, err = newAPI(r.Cluster.Config(), r.Definition.CRD, namespace, r.requestTimeout); err != nil {
 		return err
 	}
 	version, err := r.api.documents.ServerVersion()

@@ -3,11 +3,13 @@ package apiserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -78,7 +80,7 @@ func slow(delay time.Duration) http.Handler {
 
 // options are for a short run with the documents' CronTabs, of which the first version is stored. The group is the test's own,
 // since the metrics of all API servers in a process are the same ones.
-func options(t *testing.T, c cluster.Cluster, hook wire.Endpoint, versions ...string) Options {
+func options(t *testing.T, c cluster.Cluster, hook wire.Endpoint, versions ...string) *run {
 	t.Helper()
 	group := strings.ToLower(t.Name()) + ".example.com"
 	definition, err := corpus.NewDefinition(served(fixtures.Reference.New(fixtures.InGroup(group), fixtures.StoredAt(versions[0])), versions))
@@ -89,10 +91,12 @@ func options(t *testing.T, c cluster.Cluster, hook wire.Endpoint, versions ...st
 	for _, sample := range samples {
 		sample.SetAPIVersion(group + "/" + versions[0])
 	}
-	return Options{
-		Cluster: c, Definition: definition, Webhook: hook, Objects: samples, Version: versions[len(versions)-1],
-		Seeded: 30, Duration: 200 * time.Millisecond, Repeat: 2, RequestTimeout: 20 * time.Second, Patience: 20 * time.Second,
+	r, err := newRun(Options{Cluster: c, Definition: definition, Webhook: hook, Objects: samples, Seeded: 30, Duration: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
 	}
+	r.repeat, r.requestTimeout, r.listPatience = 2, 20*time.Second, 20*time.Second
+	return r
 }
 
 func served(crd *apiextensionsv1.CustomResourceDefinition, versions []string) *apiextensionsv1.CustomResourceDefinition {
@@ -104,10 +108,10 @@ func served(crd *apiextensionsv1.CustomResourceDefinition, versions []string) *a
 	return crd
 }
 
-func measured(t *testing.T, o Options) Result {
+func measured(t *testing.T, o *run) Result {
 	t.Helper()
 	began := time.Now()
-	result, err := Run(t.Context(), o, func(text string) { t.Logf("%.1f s: %s", time.Since(began).Seconds(), text) })
+	result, err := o.whole(t.Context(), func(text string) { t.Logf("%.1f s: %s", time.Since(began).Seconds(), text) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,14 +126,14 @@ func measured(t *testing.T, o Options) Result {
 }
 
 // gone fails the test if the definition is still there.
-func gone(t *testing.T, o Options) {
+func gone(t *testing.T, o *run) {
 	t.Helper()
 	if _, err := definitionOf(t, o); !apierrors.IsNotFound(err) {
 		t.Errorf("the definition is still there: %v", err)
 	}
 }
 
-func definitionOf(t *testing.T, o Options) (*apiextensionsv1.CustomResourceDefinition, error) {
+func definitionOf(t *testing.T, o *run) (*apiextensionsv1.CustomResourceDefinition, error) {
 	t.Helper()
 	client, err := clientset.NewForConfig(o.Cluster.Config())
 	if err != nil {
@@ -145,7 +149,7 @@ func TestRun(t *testing.T) {
 		sample.Object["status"] = map[string]any{"replicas": int64(3)}
 	}
 	var stored []cluster.Stored
-	result, err := Run(t.Context(), o, func(text string) {
+	result, err := o.whole(t.Context(), func(text string) {
 		if strings.HasPrefix(text, "removing") {
 			var err error
 			if stored, err = o.Cluster.(*embedded.Cluster).StoredAll(t.Context(), o.Definition.CRD.Spec.Group, "crontabs"); err != nil {
@@ -195,7 +199,7 @@ func TestRun(t *testing.T) {
 }
 
 // keepsBounds fails the test unless all verbs were measured and keep the bounds of this project.
-func keepsBounds(t *testing.T, result Result, o Options) {
+func keepsBounds(t *testing.T, result Result, o *run) {
 	t.Helper()
 	want := 2 * len(verbs())
 	if !result.WatchCache {
@@ -205,7 +209,7 @@ func keepsBounds(t *testing.T, result Result, o Options) {
 		t.Errorf("got %d verbs, want %d", len(result.Budget), want)
 	}
 	for _, c := range result.Budget {
-		if !c.Met || c.Bound == nil || c.BoundFrom != "1.37" || c.Samples != o.Repeat || c.Error != "" {
+		if !c.Met || c.Bound == nil || c.BoundFrom != "1.37" || c.Samples != o.repeat || c.Error != "" {
 			t.Errorf("got %+v", c)
 		}
 		if c.ObjectsConverted != c.Calls {
@@ -226,7 +230,7 @@ func callsOf(t *testing.T, result Result, verb Verb, version string) float64 {
 	return 0
 }
 
-func loads(t *testing.T, result Result, o Options) {
+func loads(t *testing.T, result Result, o *run) {
 	t.Helper()
 	if len(result.Load) != 12 {
 		t.Errorf("got %d loads", len(result.Load))
@@ -245,11 +249,11 @@ func loads(t *testing.T, result Result, o Options) {
 		}
 		switch {
 		case l.Verb == Get && l.Converted:
-			if l.CallsPerRequest < 1 || s.OfServer <= 0 || s.OfServer >= 1 || s.OfClient <= 0 || s.OfClient >= 1 || s.CallSeconds <= 0 || s.ConversionSeconds < s.WebhookSeconds {
+			if l.CallsPerRequest < 1 || s.Beside > 0 || s.OfServer <= 0 || s.OfServer >= 1 || s.OfClient <= 0 || s.OfClient >= 1 || s.CallSeconds <= 0 || s.ConversionSeconds < s.WebhookSeconds {
 				t.Errorf("got %+v", l)
 			}
 		case l.Verb == Apply && l.Converted:
-			if l.CallsPerRequest < 3 || l.Webhook.MostObjects != 1 {
+			if l.CallsPerRequest < 3 || l.Webhook.MostObjects != 1 || s.OfClient <= 0 || s.OfClient >= 1 {
 				t.Errorf("got %+v", l)
 			}
 		case l.Verb == Apply && !l.Converted && l.Webhook.Calls < l.Requests:
@@ -272,7 +276,7 @@ func followed(t *testing.T, result Result) {
 	}
 }
 
-func colds(t *testing.T, result Result, o Options) {
+func colds(t *testing.T, result Result, o *run) {
 	t.Helper()
 	if len(result.Cold) != 4 {
 		t.Fatalf("got %+v", result.Cold)
@@ -299,8 +303,8 @@ func colds(t *testing.T, result Result, o Options) {
 
 func TestThreeVersions(t *testing.T) {
 	t.Parallel()
-	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1alpha1", "v1")
-	o.Parts = []Part{PartBudget}
+	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1", "v1alpha1")
+	o.parts = []part{partBudget}
 	result := measured(t, o)
 	keepsBounds(t, result, o)
 	if got := callsOf(t, result, Create, "v1beta1"); got != 2 {
@@ -314,7 +318,7 @@ func TestThreeVersions(t *testing.T) {
 func TestWithoutWatchCache(t *testing.T) {
 	t.Parallel()
 	o := options(t, start(t, embedded.Options{}), serve(t, webhook.Handler()), "v1beta1", "v1")
-	o.Parts, o.Concurrency = []Part{PartBudget, PartRelist, PartCold}, []int{1}
+	o.parts, o.concurrency = []part{partBudget, partRelist, partCold}, []int{1}
 	result := measured(t, o)
 	keepsBounds(t, result, o)
 	if got := callsOf(t, result, List, "v1"); got != 1 {
@@ -334,7 +338,7 @@ func TestSlowWebhook(t *testing.T) {
 	t.Parallel()
 	const delay = 5 * time.Millisecond
 	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, slow(delay)), "v1beta1", "v1")
-	o.Parts, o.Seeded = []Part{PartRelist, PartCold}, 100
+	o.parts, o.Seeded = []part{partRelist, partCold}, 100
 	result := measured(t, o)
 	for _, c := range result.Cold {
 		if !c.Rebuilt {
@@ -357,93 +361,89 @@ func TestSlowWebhook(t *testing.T) {
 	}
 }
 
-func TestFailingWebhook(t *testing.T) {
+// TestWebhookThatConvertsNothing has a run end after the first sample.
+func TestWebhookThatConvertsNothing(t *testing.T) {
 	t.Parallel()
 	broken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "out of order", http.StatusInternalServerError)
 	})
-	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, broken), "v1beta1", "v1")
-	o.Concurrency, o.Patience = []int{1}, 300*time.Millisecond
-	result := measured(t, o)
-	for _, c := range result.Budget {
-		if c.Met || c.Samples > 0 || !strings.Contains(c.Error, "conversion webhook") {
-			t.Errorf("got %+v", c)
-		}
-	}
-	status := map[Verb]int{List: http.StatusTooManyRequests, Get: http.StatusInternalServerError}
-	for _, l := range result.Load {
-		switch {
-		case !l.Converted && l.Failed > 0:
-			t.Errorf("got %+v", l)
-		case l.Converted && (l.Failed+l.Unanswered == 0 || l.Failed != l.Requests):
-			t.Errorf("got %+v", l)
-		// The API server takes its time to refuse a LIST, perhaps more than the load lasts.
-		case l.Converted && l.Failed > 0 && (l.Failures[0].Status != status[l.Verb] || l.Failures[0].First == ""):
-			t.Errorf("got %+v", l)
-		case l.Converted && l.Verb == Apply:
-			t.Errorf("there is nothing to apply, and still: %+v", l)
-		}
-	}
-	if w := result.Watch[1]; w.Events > 0 || w.Lost != w.Writes || w.Writes == 0 {
-		t.Errorf("got %+v", w)
-	}
-	for _, c := range result.Cold {
-		if c.Complete || c.Refused == 0 || c.Failures[0].Status != http.StatusTooManyRequests || !strings.Contains(c.Failures[0].First, "initializing") {
-			t.Errorf("got %+v", c)
-		}
-	}
-	if result.Relist != nil {
-		t.Errorf("got %+v", result.Relist)
-	}
-	if notes := strings.Join(result.Notes, "\n"); !strings.Contains(notes, "the first LIST is not predicted") || !strings.Contains(notes, "apply at v1, 1 at a time, is left out") {
-		t.Errorf("got the notes %q", notes)
-	}
-}
-
-func TestHangingWebhook(t *testing.T) {
-	t.Parallel()
 	released := make(chan struct{})
+	t.Cleanup(func() { close(released) })
 	hanging := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-r.Context().Done():
 		case <-released:
 		}
 	})
-	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, hanging), "v1beta1", "v1")
-	t.Cleanup(func() { close(released) })
-	o.Concurrency, o.RequestTimeout, o.Patience = []int{1}, time.Second, time.Second
-	result := measured(t, o)
-	for _, c := range result.Budget {
-		if c.Met || !strings.Contains(c.Error, "no response within 1s") {
-			t.Errorf("got %+v", c)
+	c := start(t, embedded.Options{WatchCache: true})
+	for want, handler := range map[string]http.Handler{"out of order": broken, "no response within 1s": hanging} {
+		o := options(t, c, serve(t, handler), "v1beta1", "v1")
+		o.requestTimeout = time.Second
+		var steps []string
+		result, err := o.whole(t.Context(), func(text string) { steps = append(steps, text) })
+		if !errors.Is(err, errConvertsNothing) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "none can be read at v1") {
+			t.Errorf("%s: got %v", want, err)
 		}
+		if result.Partial || !strings.Contains(result.Ended, want) || result.Version == "" || len(result.Budget)+len(result.Load)+len(result.Watch)+len(result.Cold) > 0 {
+			t.Errorf("%s: got %+v", want, result)
+		}
+		if len(steps) != 3 || steps[1] != "trying the samples" || !strings.HasPrefix(steps[2], "removing") {
+			t.Errorf("%s: the steps are %q", want, steps)
+		}
+		gone(t, o)
 	}
-	for _, l := range result.Load {
-		if l.Verb == Get && l.Converted && (l.Failed+l.Unanswered == 0 || l.Failed != l.Requests || l.Webhook.Calls == 0) {
-			t.Errorf("got %+v", l)
+}
+
+// TestWebhookThatBreaks has a webhook fail from some step on. What was measured until then is told, and nothing after it is tried.
+func TestWebhookThatBreaks(t *testing.T) {
+	t.Parallel()
+	var broken atomic.Bool
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if broken.Load() {
+			http.Error(w, "out of order", http.StatusInternalServerError)
+			return
 		}
-		if !l.Converted && l.Failed > 0 {
-			t.Errorf("got %+v", l)
+		webhook.Handler().ServeHTTP(w, r)
+	})
+	c := start(t, embedded.Options{WatchCache: true})
+	hook := serve(t, handler)
+	for _, test := range []struct{ from, want string }{
+		{"get at v1, 1 at a time", "requests of get at v1 failed: HTTP status 500"},
+		{"listing after a loss of the cache: restart", "the LIST at v1 after restart was not complete within "},
+	} {
+		broken.Store(false)
+		o := options(t, c, hook, "v1beta1", "v1")
+		o.concurrency, o.listPatience, o.parts = []int{1}, 500*time.Millisecond, []part{partLoad, partCold}
+		after := 0
+		result, err := o.whole(t.Context(), func(text string) {
+			if broken.Load() && !strings.HasPrefix(text, "removing") {
+				after++
+			}
+			if text == test.from {
+				broken.Store(true)
+			}
+		})
+		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "the measurement ends here") {
+			t.Errorf("%s: got %v", test.from, err)
 		}
-	}
-	for _, c := range result.Cold {
-		if c.Complete {
-			t.Errorf("got %+v", c)
+		if len(result.Load) < 3 || len(result.Cold) > 1 || after > 0 {
+			t.Errorf("%s: %d steps after it, %+v", test.from, after, result)
 		}
+		gone(t, o)
 	}
 }
 
 func TestBoundTooLow(t *testing.T) {
 	t.Parallel()
 	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1")
-	o.Parts = []Part{PartBudget}
-	o.Bounds = []Bounds{
+	o.parts = []part{partBudget}
+	o.bounds = []Bounds{
 		{Minor: "1.36", WatchCache: true, Storage: map[Verb]Bound{}, Other: map[Verb]Bound{Get: {Calls: 0.5}, Create: {Calls: 0.5}}},
 		{Minor: "1.37", WatchCache: true, Storage: map[Verb]Bound{}, Other: map[Verb]Bound{Get: {Calls: 0.5}, Delete: {Calls: 3, Events: 1}}},
 	}
 	for _, c := range measured(t, o).Budget {
 		switch {
-		case c.Error != "" || c.Samples != o.Repeat:
+		case c.Error != "" || c.Samples != o.repeat:
 			t.Errorf("got %+v", c)
 		case c.Verb == Get && c.Converted:
 			if c.Met || c.Calls != 1 || c.Bound == nil || *c.Bound != 0.5 || c.BoundFrom != "1.37" {
@@ -462,11 +462,11 @@ func TestBoundTooLow(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	t.Parallel()
 	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1")
-	o.Parts = []Part{PartLoad, PartCold}
+	o.parts = []part{partLoad, partCold}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var proxy string
-	result, err := Run(ctx, o, func(text string) {
+	result, err := o.whole(ctx, func(text string) {
 		if text == "get at v1, 1 at a time" {
 			crd, err := definitionOf(t, o)
 			if err != nil {
@@ -497,13 +497,12 @@ func TestCancelled(t *testing.T) {
 func TestRefusedSamples(t *testing.T) {
 	t.Parallel()
 	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1")
-	o.Parts = []Part{PartCold}
 	bad := o.Objects[0].DeepCopy()
 	bad.Object["hostPort"] = "no port"
 	bad.SetName("bad")
-
-	o.Objects = []*unstructured.Unstructured{bad}
-	if _, err := Run(t.Context(), o, nil); err == nil || !strings.Contains(err.Error(), "accepts none of the 1 samples") {
+	whole := o.Options
+	whole.Objects = []*unstructured.Unstructured{bad}
+	if _, err := Run(t.Context(), whole, nil); err == nil || !strings.Contains(err.Error(), "accepts none of the 1 samples") {
 		t.Errorf("got %v", err)
 	}
 	gone(t, o)
@@ -519,7 +518,7 @@ func TestRefusedSamples(t *testing.T) {
 	if _, err := definitions.Create(t.Context(), other, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Run(t.Context(), o, nil); err == nil || !strings.Contains(err.Error(), "not this run's") {
+	if _, err := Run(t.Context(), whole, nil); err == nil || !strings.Contains(err.Error(), "not this run's") {
 		t.Errorf("got %v", err)
 	}
 	if _, err := definitionOf(t, o); err != nil {

@@ -70,12 +70,15 @@ type trial struct {
 
 // budget counts the webhook calls of each verb.
 func (r *run) budget(ctx context.Context) error {
-	cold := r.warm(ctx)
+	if err := r.warm(ctx); err != nil {
+		return err
+	}
 	for _, version := range []string{r.storage, r.other} {
-		r.progress("counting webhook calls for each verb at " + version)
+		still := r.step("counting webhook calls for each verb at " + version)
 		b := &budgeted{run: r, version: version}
 		for _, verb := range verbs() {
-			c := b.measured(ctx, verb, cold)
+			still(verb)
+			c := b.measured(ctx, verb)
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -89,13 +92,9 @@ func (r *run) budget(ctx context.Context) error {
 
 // warm makes the API server fill its caches. It fails when it does not.
 func (r *run) warm(ctx context.Context) error {
-	for _, t := range r.templates {
-		if t.err != nil {
-			return fmt.Errorf("an object cannot be read at %s: %w", r.other, t.err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, r.Patience)
+	ctx, cancel := context.WithTimeout(ctx, r.listPatience)
 	defer cancel()
+	still := r.step("waiting until the API server has filled its cache")
 	for _, version := range r.served {
 		for {
 			_, err := r.api.list(ctx, ask{path: r.api.path(version)})
@@ -103,12 +102,30 @@ func (r *run) warm(ctx context.Context) error {
 				break
 			}
 			if statusOf(err) != http.StatusTooManyRequests || !pause(ctx, again) {
-				return fmt.Errorf("listing the objects at %s: %w", version, err)
+				return fmt.Errorf("listing the objects at %s: %w; nothing more can be measured without that", version, err)
 			}
+			still(err)
 		}
 	}
 	r.settle(ctx)
 	return nil
+}
+
+// often is how often the progress tells that something still takes its time.
+const often = 10 * time.Second
+
+// step tells the progress what goes on. The function that it returns tells how far it is, now and then where that takes long.
+func (r *run) step(what string) (still func(detail any)) {
+	r.progress(what)
+	began := time.Now()
+	told := began
+	return func(detail any) {
+		if time.Since(told) < often {
+			return
+		}
+		told = time.Now()
+		r.progress(fmt.Sprintf("%s, for %.0f s so far: %v", what, time.Since(began).Seconds(), detail))
+	}
 }
 
 // settle waits until nothing is under way any more that earlier requests caused, or for a while: a webhook that does not convert
@@ -133,7 +150,7 @@ func nothing(r *run, version string) ask {
 
 // bounded compares a number of calls with the bound.
 func (r *run) bounded(c Call) Call {
-	bounds := boundsOf(r.Bounds, r.minor, r.Cluster.WatchCache())
+	bounds := boundsOf(r.bounds, r.minor, r.Cluster.WatchCache())
 	if bounds == nil {
 		return c
 	}
@@ -161,17 +178,13 @@ type budgeted struct {
 }
 
 // measured measures a verb. It is nil when the definition does not have it.
-func (b *budgeted) measured(ctx context.Context, verb Verb, cold error) *Call {
+func (b *budgeted) measured(ctx context.Context, verb Verb) *Call {
 	t, there := b.trials()[verb]
 	if !there {
 		return nil
 	}
 	c := &Call{Verb: verb, Version: b.version, Converted: b.version != b.storage, Per: t.per}
-	if cold != nil {
-		c.Error = cold.Error()
-		return c
-	}
-	for range b.Repeat {
+	for range b.repeat {
 		seen, n, err := b.once(ctx, t)
 		if err != nil {
 			c.Error = err.Error()

@@ -26,16 +26,14 @@ type restarter interface {
 
 // cold measures the first LIST after each way to lose the cache.
 func (r *run) cold(ctx context.Context) error {
-	warm := r.warm(ctx)
+	if err := r.warm(ctx); err != nil {
+		return err
+	}
 	for _, loss := range []Loss{AfterRestart, AfterSchema, AfterAnnotation, AfterFlip} {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if warm != nil {
-			r.note("the cache of the API server is not filled before the loss by %s: %v", loss, warm)
-		}
-		r.progress("listing after a loss of the cache: " + string(loss))
-		c, err := r.coldList(ctx, loss)
+		c, err := r.coldList(ctx, loss, r.step("listing after a loss of the cache: "+string(loss)))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -44,16 +42,16 @@ func (r *run) cold(ctx context.Context) error {
 		}
 		r.result.Cold = append(r.result.Cold, c)
 		r.predict()
-		warm = nil
 		if !c.Complete && c.Skipped == "" {
-			warm = fmt.Errorf("the LIST after the loss by %s did not come", loss)
+			return fmt.Errorf("the LIST at %s after %s was not complete within %.3g s: %s; the measurement ends here, since those after other losses would not be either",
+				c.Version, loss, c.Seconds, c.Failures[0].First)
 		}
 	}
 	// The storage version is to be the user's again.
 	return r.change(ctx, change(AfterFlip, r.storage))
 }
 
-func (r *run) coldList(ctx context.Context, loss Loss) (ColdList, error) {
+func (r *run) coldList(ctx context.Context, loss Loss, still func(any)) (ColdList, error) {
 	c := ColdList{After: loss, Version: r.other}
 	counted := r.proxy.count()
 	if loss == AfterRestart {
@@ -70,7 +68,7 @@ func (r *run) coldList(ctx context.Context, loss Loss) (ColdList, error) {
 	} else if err := r.change(ctx, change(loss, r.other)); err != nil {
 		return c, err
 	}
-	r.first(ctx, &c, counted, r.awaited(loss))
+	r.first(ctx, &c, counted, r.awaited(loss), still)
 	r.settle(ctx)
 	c.Webhook = counted()
 	if !c.Complete {
@@ -122,7 +120,7 @@ func (r *run) awaited(loss Loss) time.Duration {
 // first asks for a LIST until the client has it. An API server goes over to a changed definition some time after it accepted
 // it, and nothing tells when. So LISTs that are answered without a call are those of before, and the first one is the first
 // that costs calls or is refused; when there is none for a while, the cache was kept.
-func (r *run) first(ctx context.Context, c *ColdList, counted func() Webhook, within time.Duration) {
+func (r *run) first(ctx context.Context, c *ColdList, counted func() Webhook, within time.Duration, still func(any)) {
 	var failed failures
 	defer func() { c.Failures = failed.sorted() }()
 	changed := time.Now()
@@ -156,10 +154,11 @@ func (r *run) first(ctx context.Context, c *ColdList, counted func() Webhook, wi
 			err = fmt.Errorf("the list has %d of %d objects", n, r.Seeded)
 		}
 		failed.add(err)
+		still(err)
 		if statusOf(err) == http.StatusTooManyRequests {
 			c.Refused++
 		}
-		if time.Since(began) > r.Patience || !pause(ctx, again) {
+		if time.Since(began) > r.listPatience || !pause(ctx, again) {
 			return
 		}
 	}

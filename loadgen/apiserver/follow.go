@@ -13,7 +13,7 @@ func (r *run) watchLoad(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	r.progress(fmt.Sprintf("watching at %s and %s %.0f writes a second", r.storage, r.other, r.WriteRate))
+	r.progress(fmt.Sprintf("watching %d writes a second at %s and %s", writeRate, r.storage, r.other))
 	now, err := r.api.list(ctx, ask{path: r.api.path(r.storage)})
 	if err != nil {
 		return fmt.Errorf("listing the objects at %s: %w", r.storage, err)
@@ -37,7 +37,7 @@ func (r *run) watchLoad(ctx context.Context) error {
 	seen := counted()
 	for _, f := range both {
 		result := f.result(w)
-		result.Converted, result.Rate, result.Webhook = f.version != r.storage, r.WriteRate, seen
+		result.Converted, result.Rate, result.Webhook = f.version != r.storage, writeRate, seen
 		r.result.Watch = append(r.result.Watch, result)
 	}
 	return nil
@@ -59,8 +59,8 @@ func (r *run) write(ctx context.Context) *written {
 	var all sync.WaitGroup
 	began := time.Now()
 	free := make(chan struct{}, 64)
-	for i := range int(r.Duration.Seconds() * r.WriteRate) {
-		due := began.Add(time.Duration(float64(i) / r.WriteRate * float64(time.Second)))
+	for i := range int(r.Duration.Seconds() * writeRate) {
+		due := began.Add(time.Duration(float64(i) / writeRate * float64(time.Second)))
 		if !pause(ctx, time.Until(due)) {
 			break
 		}
@@ -155,20 +155,13 @@ func (f *follower) await(ctx context.Context, writes map[string]time.Time, patie
 				missing++
 			}
 		}
-		waiting := time.Since(laterOf(began, f.last))
+		waiting := time.Since(latest(began, f.last))
 		f.mu.Unlock()
 		if missing == 0 || waiting > patience {
 			return
 		}
 		pause(ctx, poll)
 	}
-}
-
-func laterOf(a, b time.Time) time.Time {
-	if b.After(a) {
-		return b
-	}
-	return a
 }
 
 // result compares what came with what was written.

@@ -110,7 +110,7 @@ func (r *run) change(ctx context.Context, change func(*apiextensionsv1.CustomRes
 // remove deletes the definition, which deletes its objects. It is told before that nothing is converted any more, so that a
 // webhook that does not convert cannot keep them.
 func (r *run) remove(ctx context.Context) error {
-	r.progress("removing " + r.definition.Name)
+	still := r.step("removing " + r.definition.Name)
 	ctx, cancel := context.WithTimeout(ctx, removal)
 	defer cancel()
 	err := r.change(ctx, func(crd *apiextensionsv1.CustomResourceDefinition) {
@@ -125,6 +125,7 @@ func (r *run) remove(ctx context.Context) error {
 	if err == nil {
 		err = wait.PollUntilContextCancel(ctx, poll, true, func(ctx context.Context) (bool, error) {
 			_, there := r.api.crds.Get(ctx, r.definition.Name, metav1.GetOptions{})
+			still("it is still there")
 			return apierrors.IsNotFound(there), nil
 		})
 	}

@@ -8,14 +8,12 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // load has clients list, read, watch and apply, at the storage version and at the other.
 func (r *run) load(ctx context.Context) error {
-	if err := r.warm(ctx); err != nil && ctx.Err() == nil {
-		r.note("the cache of the API server is not filled, which shows in the load: %v", err)
+	if err := r.warm(ctx); err != nil {
+		return err
 	}
 	for _, verb := range []Verb{List, Get, WatchEvent, Apply} {
 		if verb == WatchEvent {
@@ -25,40 +23,51 @@ func (r *run) load(ctx context.Context) error {
 			continue
 		}
 		for _, version := range []string{r.storage, r.other} {
-			for _, concurrency := range r.Concurrency {
+			for _, concurrency := range r.concurrency {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
-				r.loaded(ctx, verb, version, concurrency)
+				if err := r.loaded(ctx, verb, version, concurrency); err != nil {
+					return err
+				}
 			}
 		}
 	}
 	return nil
 }
 
-// loaded adds one load to the result.
-func (r *run) loaded(ctx context.Context, verb Verb, version string, concurrency int) {
+// loaded adds one load to the result. It fails when all of it did.
+func (r *run) loaded(ctx context.Context, verb Verb, version string, concurrency int) error {
 	r.progress(fmt.Sprintf("%s at %s, %d at a time", verb, version, concurrency))
-	request, err := r.request(verb, version, concurrency)
-	if err != nil {
-		r.note("%s at %s, %d at a time, is left out: %v", verb, version, concurrency, err)
-		return
-	}
 	before := r.metrics(ctx)
 	counted := r.proxy.count()
-	l := r.loop(ctx, concurrency, r.client(request))
+	l, waits := r.loop(ctx, concurrency, r.client(r.request(verb, version, concurrency)))
 	answered := r.metrics(ctx)
 	r.settle(ctx)
 	seen := counted()
 	settled := r.metrics(ctx)
+	if verb == List {
+		for i := range waits {
+			waits[i].object = "" // all of them
+		}
+	}
 	l.Verb, l.Version, l.Converted, l.Webhook = verb, version, version != r.storage, seen
 	if l.Requests > 0 {
 		l.CallsPerRequest = float64(seen.Calls) / float64(l.Requests)
 	}
-	l.Share = r.share(before, answered, settled, map[Verb]string{List: "LIST", Get: "GET", Apply: "APPLY"}[verb], version, recorded(l.Times.Histogram), seen)
+	l.Share = r.share(before, answered, settled, map[Verb]string{List: "LIST", Get: "GET", Apply: "APPLY"}[verb], version, seen)
+	l.Share.attribute(waits, r.proxy.passed())
 	if l.Requests+l.Unanswered > 0 {
 		r.result.Load = append(r.result.Load, l)
 	}
+	if ctx.Err() == nil && l.Converted && l.Failed == l.Requests && l.Requests+l.Unanswered > 0 {
+		why := "none was answered"
+		if len(l.Failures) > 0 {
+			why = l.Failures[0].First
+		}
+		return fmt.Errorf("%w: all of %d requests of %s at %s failed: %s", errConvertsNothing, l.Requests+l.Unanswered, verb, version, why)
+	}
+	return nil
 }
 
 // client makes a client's requests.
@@ -79,29 +88,28 @@ func (r *run) client(request request) func(ctx context.Context, client, n int) e
 // request is what a client asks for the n-th time. It returns what to ask, and a check of the response.
 type request func(client, n int) (ask, func([]byte) error, error)
 
-func (r *run) request(verb Verb, version string, concurrency int) (request, error) {
-	object := func(client, n int) int { return (client + n*concurrency) % r.Seeded }
-	if verb == Get {
+func (r *run) request(verb Verb, version string, concurrency int) request {
+	object := func(client, n int) int { return r.object(client, n, concurrency) }
+	switch verb {
+	case Get:
 		return func(client, n int) (ask, func([]byte) error, error) {
 			return ask{path: r.api.path(version, nameOf("object", object(client, n)))}, nil, nil
-		}, nil
-	}
-	if verb == List {
+		}
+	case List:
 		return func(int, int) (ask, func([]byte) error, error) {
 			return ask{path: r.api.path(version)}, r.complete, nil
-		}, nil
-	}
-	for _, t := range r.templates {
-		if version == r.other && t.err != nil {
-			return nil, fmt.Errorf("there is nothing to apply, since an object cannot be read at %s: %w", version, t.err)
+		}
+	default: // Apply
+		return func(client, n int) (ask, func([]byte) error, error) {
+			i := object(client, n)
+			q, err := r.apply(version, "crdconform-"+version, r.seeded(i).at(r, version, nameOf("object", i)), int(r.applied.Add(1)))
+			return q, nil, err
 		}
 	}
-	return func(client, n int) (ask, func([]byte) error, error) {
-		i := object(client, n)
-		q, err := r.apply(version, "crdconform-"+version, r.seeded(i).at(r, version, nameOf("object", i)), int(r.applied.Add(1)))
-		return q, nil, err
-	}, nil
 }
+
+// object is the one that a client asks for the n-th time. No two clients ask for the same at a time.
+func (r *run) object(client, n, concurrency int) int { return (client + n*concurrency) % r.Seeded }
 
 // complete tells whether a list has all objects. It may have one more that could not be deleted.
 func (r *run) complete(body []byte) error {
@@ -156,14 +164,15 @@ func (f *failures) count() uint64 {
 const grace = time.Second
 
 // loop has clients make requests for the duration, each one after the other. Those that are under way then may take as long
-// again before they are given up.
-func (r *run) loop(ctx context.Context, concurrency int, one func(ctx context.Context, client, n int) error) Load {
+// again before they are given up. It returns how long each waited, too.
+func (r *run) loop(ctx context.Context, concurrency int, one func(ctx context.Context, client, n int) error) (Load, []waited) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	l := Load{Concurrency: concurrency}
 	times := newHistogram()
+	var waits []waited
 	var failed failures
-	var mu sync.Mutex // of l and times
+	var mu sync.Mutex // of l, times and waits
 	var all sync.WaitGroup
 	began := time.Now()
 	stop := time.AfterFunc(r.Duration+max(r.Duration, grace), func() { cancel(errGivenUp) })
@@ -173,9 +182,10 @@ func (r *run) loop(ctx context.Context, concurrency int, one func(ctx context.Co
 			for n := 0; time.Since(began) < r.Duration && ctx.Err() == nil; n++ {
 				sent := time.Now()
 				err := one(ctx, client, n)
-				took := time.Since(sent)
+				done := time.Now()
 				mu.Lock()
-				record(times, took)
+				record(times, done.Sub(sent))
+				waits = append(waits, waited{nameOf("object", r.object(client, n, concurrency)), span{sent, done}})
 				if ctx.Err() != nil && err != nil {
 					l.Unanswered++
 					mu.Unlock()
@@ -195,13 +205,10 @@ func (r *run) loop(ctx context.Context, concurrency int, one func(ctx context.Co
 	l.Seconds = time.Since(began).Seconds()
 	l.Times, l.Failures, l.Failed = timesOf(times), failed.sorted(), failed.count()
 	l.RequestsPerSecond = float64(l.Requests) / l.Seconds
-	return l
+	return l, waits
 }
 
 var errGivenUp = errors.New("given up at the end of the load")
 
 // refusedPause is how long a client waits after a failure.
 const refusedPause = 10 * time.Millisecond
-
-// recorded is the sum of a histogram's times, in seconds.
-func recorded(h *hdrhistogram.Histogram) float64 { return h.Mean() * float64(h.TotalCount()) / 1e6 }

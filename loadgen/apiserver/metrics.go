@@ -86,13 +86,10 @@ func (m metrics) since(before metrics, name string, labels map[string]string) (c
 	return count - countBefore, sum - sumBefore
 }
 
-// share is what part of requests at a version is the webhook's: by the metrics before them, when they were answered and when
-// what they caused was over, and by what was measured here. The verb is as the metrics spell it.
-func (r *run) share(before, answered, after metrics, verb, version string, clientSeconds float64, seen Webhook) Share {
-	s := Share{ClientSeconds: clientSeconds, WebhookSeconds: seen.Seconds}
-	if clientSeconds > 0 {
-		s.OfClient = seen.Seconds / clientSeconds
-	}
+// share is what part of requests at a version is the webhook's by the metrics before them, when they were answered and when
+// what they caused was over. The verb is as the metrics spell it.
+func (r *run) share(before, answered, after metrics, verb, version string, seen Webhook) Share {
+	s := Share{WebhookSeconds: seen.Seconds}
 	for _, m := range []metrics{before, answered, after} {
 		if m.err != nil {
 			s.Missing = []string{m.err.Error()}

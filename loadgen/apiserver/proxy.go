@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -33,6 +35,7 @@ type proxy struct {
 
 	mu       sync.Mutex
 	seen     Webhook
+	calls    []call
 	inFlight int
 	last     time.Time // when a call came, or was over
 }
@@ -101,9 +104,10 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the API server went away
 	}
-	began := p.begin(body)
+	objects := namesOf(body)
+	began := p.begin(len(objects))
 	answered := false
-	defer func() { p.end(began, answered) }()
+	defer func() { p.end(began, objects, answered) }()
 	request, err := http.NewRequestWithContext(r.Context(), r.Method, p.client.URL(), bytes.NewReader(body))
 	if err != nil {
 		panic(http.ErrAbortHandler)
@@ -126,11 +130,27 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answered = true
 }
 
-func (p *proxy) begin(body []byte) time.Time {
-	objects := 0
-	if request, err := contract.ParseRequest(body); err == nil {
-		objects = len(request.Objects)
+// namesOf are the names of the objects to convert.
+func namesOf(body []byte) []string {
+	request, err := contract.ParseRequest(body)
+	if err != nil {
+		return nil
 	}
+	names := make([]string, len(request.Objects))
+	for i, raw := range request.Objects {
+		var object struct {
+			Metadata struct {
+				Name string `json:"name"`
+			} `json:"metadata"`
+		}
+		if json.Unmarshal(raw, &object) == nil {
+			names[i] = object.Metadata.Name
+		}
+	}
+	return names
+}
+
+func (p *proxy) begin(objects int) time.Time {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,13 +164,14 @@ func (p *proxy) begin(body []byte) time.Time {
 	return now
 }
 
-func (p *proxy) end(began time.Time, answered bool) {
+func (p *proxy) end(began time.Time, objects []string, answered bool) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.inFlight--
 	p.last = now
 	p.seen.Seconds += now.Sub(began).Seconds()
+	p.calls = append(p.calls, call{objects, span{began, now}})
 	if !answered {
 		p.seen.Unanswered++
 	}
@@ -160,12 +181,19 @@ func (p *proxy) end(began time.Time, answered bool) {
 func (p *proxy) count() func() Webhook {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.seen = Webhook{MostInFlight: p.inFlight}
+	p.seen, p.calls = Webhook{MostInFlight: p.inFlight}, nil
 	return func() Webhook {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return p.seen
 	}
+}
+
+// passed are the calls that are over, of those that are counted.
+func (p *proxy) passed() []call {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.calls)
 }
 
 // quiet tells whether no call is in flight, and none came or was over for a while.

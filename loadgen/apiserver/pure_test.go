@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -118,25 +119,25 @@ func TestWithin(t *testing.T) {
 }
 
 func TestPredict(t *testing.T) {
-	r := &run{Options: Options{Seeded: 100, Capacity: []int{100, 20_000}}}
+	r := &run{Options: Options{Seeded: 100}}
 	r.predict() // of nothing
 	r.result.Relist = &Relist{Cost: Cost{Service: Service{One: 50, Ten: 50}}, InFlight: 10}
 	r.predict()
 	l := r.result.Relist
-	if len(l.Predictions) != 2 || l.Predictions[0] != (Prediction{100, 0.5, false}) || l.Predictions[1] != (Prediction{20_000, 100, true}) || l.Confirmation != nil || l.InFlightSeen != "" {
+	if len(l.Predictions) != 4 || l.Predictions[0] != (Prediction{1000, 5, false}) || l.Predictions[2] != (Prediction{20_000, 100, true}) || l.Confirmation != nil || l.InFlightSeen != "" {
 		t.Errorf("got %+v", l)
 	}
 	r.result.Cold = []ColdList{
 		{After: AfterAnnotation, Complete: true, Seconds: 0.01},
-		{After: AfterSchema, Rebuilt: true, Complete: true, Seconds: 3, Webhook: Webhook{MostInFlight: 2}},
+		{After: AfterSchema, Rebuilt: true, Complete: true, Seconds: 3, Webhook: Webhook{MostInFlight: 2, Calls: 100, Seconds: 6}},
 	}
 	r.predict()
-	if want := (Confirmation{After: AfterSchema, Objects: 100, Predicted: 2.5, Measured: 3, Ratio: 2.5 / 3}); l.Confirmation == nil || *l.Confirmation != want || l.InFlight != 2 {
+	if want := (Confirmation{After: AfterSchema, Objects: 100, Predicted: 2.5, Measured: 3, Ratio: 2.5 / 3, Apart: "17 % less than measured"}); l.Confirmation == nil || *l.Confirmation != want || l.InFlight != 2 {
 		t.Errorf("got %+v of %+v, want %+v", l.Confirmation, l, want)
 	}
 	r.result.Cold = append(r.result.Cold, ColdList{After: AfterRestart, Rebuilt: true, Complete: true, Seconds: 0.5, Webhook: Webhook{MostInFlight: 10}})
 	r.predict()
-	if l.Confirmation.After != AfterRestart || l.Confirmation.Ratio != 1 || l.InFlight != 10 || l.InFlightSeen != AfterRestart || len(l.Predictions) != 2 {
+	if l.Confirmation.After != AfterRestart || l.Confirmation.Ratio != 1 || l.InFlight != 10 || l.InFlightSeen != AfterRestart || len(l.Predictions) != 4 {
 		t.Errorf("got %+v of %+v", l.Confirmation, l)
 	}
 }
@@ -175,20 +176,79 @@ apiserver_crd_conversion_webhook_duration_seconds_sum{crd_name="things.g",from_v
 apiserver_crd_conversion_webhook_duration_seconds_count{crd_name="things.g",from_version="v2",to_version="v1",succeeded="false"} 1
 `
 	r := &run{api: &api{group: "g", plural: "things"}, definition: &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: "things.g"}}}
-	got := r.share(parsed(t, before), parsed(t, after), parsed(t, after), "GET", "v1", 8, Webhook{Calls: 4, Seconds: 2})
-	if got.Requests != 4 || got.RequestSeconds != 4 || got.Conversions != 4 || got.ConversionSeconds != 3 || got.OfServer != 0.75 || got.OfClient != 0.25 {
+	got := r.share(parsed(t, before), parsed(t, after), parsed(t, after), "GET", "v1", Webhook{Calls: 4, Seconds: 2})
+	if got.Requests != 4 || got.RequestSeconds != 4 || got.Conversions != 4 || got.ConversionSeconds != 3 || got.OfServer != 0.75 || got.WebhookSeconds != 2 {
 		t.Errorf("got %+v", got)
 	}
 	if want := []string{metricCall}; !slices.Equal(got.Missing, want) {
 		t.Errorf("got %q as missing, want %q", got.Missing, want)
 	}
-	got = r.share(parsed(t, ""), parsed(t, ""), parsed(t, ""), "GET", "v1", 8, Webhook{Calls: 4, Seconds: 2})
+	got = r.share(parsed(t, ""), parsed(t, ""), parsed(t, ""), "GET", "v1", Webhook{Calls: 4, Seconds: 2})
 	if len(got.Missing) != 3 || got.OfServer != 0 {
 		t.Errorf("got %+v", got)
 	}
-	got = r.share(metrics{err: errors.New("forbidden")}, parsed(t, after), parsed(t, after), "GET", "v1", 8, Webhook{})
+	got = r.share(metrics{err: errors.New("forbidden")}, parsed(t, after), parsed(t, after), "GET", "v1", Webhook{})
 	if len(got.Missing) != 1 || got.Missing[0] != "forbidden" || got.Requests != 0 {
 		t.Errorf("got %+v", got)
+	}
+}
+
+// TestAttribution has calls that run beside each other, before, after and beside the requests that they are about, and beside
+// others. No more of a request's time is the webhook's than there is.
+func TestAttribution(t *testing.T) {
+	began := time.Now()
+	at := func(from, to int) span {
+		return span{began.Add(time.Duration(from) * time.Second), began.Add(time.Duration(to) * time.Second)}
+	}
+	calls := []call{
+		{[]string{"a"}, at(20, 90)},      // for the cache: it goes on when the client has the response
+		{[]string{"a"}, at(1, 4)},        // for a, within it
+		{[]string{"a"}, at(2, 5)},        // beside that
+		{[]string{"b"}, at(0, 10)},       // for b, all the time
+		{[]string{"c"}, at(0, 10)},       // for none that was asked for
+		{[]string{"a"}, at(9, 12)},       // only begun within it
+		{[]string{"a"}, at(-5, -1)},      // over before it
+		{[]string{"d", "b"}, at(30, 31)}, // a batch
+	}
+	var s Share
+	s.OfServer = 2.5
+	s.attribute([]waited{{"a", at(0, 10)}, {"b", at(0, 10)}, {"b", at(30, 40)}}, slices.Clone(calls))
+	if want := (Share{ClientSeconds: 30, WaitedSeconds: 5 + 10 + 1, OfClient: 16.0 / 30, Beside: 3}); !reflect.DeepEqual(s, want) {
+		t.Errorf("got %+v, want %+v", s, want)
+	}
+	s = Share{OfServer: 0.5}
+	s.attribute([]waited{{"", at(0, 3)}, {"", at(-9, 100)}}, slices.Clone(calls))
+	if s.OfClient > 1 || s.WaitedSeconds != 3+4+12+70 || s.Beside != 0 || s.OfServer != 0.5 {
+		t.Errorf("of LISTs: %+v", s)
+	}
+	s.attribute(nil, nil)
+	if s.OfClient != 0 || s.ClientSeconds != 0 {
+		t.Errorf("of nothing: %+v", s)
+	}
+}
+
+// TestApart wants a prediction that is far from what was measured to say why.
+func TestApart(t *testing.T) {
+	l := &Relist{Cost: Cost{Service: Service{One: 10, Ten: 10}, AddedTen: 3, Caches: 1, Pause: 50}, InFlight: 10}
+	for _, c := range []struct {
+		predicted, measured, seconds float64
+		calls                        uint64
+		want                         string
+	}{
+		{1, 1, 10, 1000, "as measured"},
+		{1.1, 1, 10, 1000, "10 % more than measured"},
+		{0.02, 0.06, 1, 100, "67 % less than measured, which is within the 50 ms after which a refused client asks again"},
+		{1, 3, 30, 1000, "67 % less than measured: a call took 30 ms then, and 10 ms when the webhook was asked directly"},
+		{1, 3, 10, 1000, "67 % less than measured: 3.3 calls were under way on the average, and the prediction has 10"},
+		{1, 2, 20, 2000, "50 % less than measured: there were 2000 calls, and the prediction has 1000"},
+		{3, 1, 3, 300, "200 % more than measured: there were 300 calls, and the prediction has 1000"},
+		{3, 1, 3, 1000, "200 % more than measured: a call took 3 ms then, and 10 ms when the webhook was asked directly"},
+		{2, 1, 20, 1000, "100 % more than measured: 20 calls were under way on the average, and the prediction has 10"},
+		{2, 1, 10, 1000, "100 % more than measured: it is not the webhook but the API server, for which the prediction has 3 ms a call, as under load on this machine"},
+	} {
+		if got := l.apart(1000, c.predicted, &ColdList{Seconds: c.measured, Webhook: Webhook{Calls: c.calls, Seconds: c.seconds}}); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
 	}
 }
 
@@ -238,25 +298,21 @@ func TestOptions(t *testing.T) {
 	good := func() Options {
 		return Options{Cluster: nowhere{}, Definition: crontabs.Definition, Objects: crontabs.Objects("v1")}
 	}
-	o, err := good().completed()
+	r, err := newRun(good())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Seeded != 1000 || o.Duration != 5*time.Second || !slices.Equal(o.Concurrency, []int{1, 10}) || o.Namespace != "default" || len(o.Bounds) == 0 || len(o.Parts) != 4 {
-		t.Errorf("got %+v", o)
+	if r.Seeded != 1000 || r.Duration != 5*time.Second || !slices.Equal(r.concurrency, []int{1, 10}) || len(r.bounds) == 0 || len(r.parts) != 4 {
+		t.Errorf("got %+v", r)
 	}
-	if storage, other, err := o.versions(); storage != "v1beta1" || other != "v1" || err != nil {
-		t.Errorf("got %s, %s, %v", storage, other, err)
+	if r.storage != "v1beta1" || r.other != "v1" {
+		t.Errorf("got %s, %s", r.storage, r.other)
 	}
 	for want, spoil := range map[string]func(*Options){
 		"there is no API server":               func(o *Options) { o.Cluster = nil },
 		"there is no CustomResourceDefinition": func(o *Options) { o.Definition = nil },
 		"there are no objects":                 func(o *Options) { o.Objects = nil },
 		"is less than 0":                       func(o *Options) { o.Duration = -1 },
-		"there has to be 1 client":             func(o *Options) { o.Concurrency = []int{0} },
-		"there has to be 1 object":             func(o *Options) { o.Capacity = []int{0} },
-		`there is no part "everything"`:        func(o *Options) { o.Parts = []Part{"everything"} },
-		`does not serve "v2"`:                  func(o *Options) { o.Version = "v2" },
 		"serves one version only": func(o *Options) {
 			d, err := corpus.NewDefinition(served(crontabs.Definition.CRD.DeepCopy(), []string{"v1beta1"}))
 			if err != nil {
@@ -288,7 +344,7 @@ func against(t *testing.T, handler http.HandlerFunc) *run {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return &run{
-		Options: Options{Seeded: 2, Patience: time.Minute}, storage: "v1", other: "v2",
+		Options: Options{Seeded: 2}, settings: settings{listPatience: time.Minute}, progress: func(string) {}, storage: "v1", other: "v2",
 		api: &api{http: server.Client(), host: server.URL, group: "example.com", plural: "things", timeout: time.Minute},
 	}
 }
@@ -331,11 +387,11 @@ func TestLateChange(t *testing.T) {
 	})
 	counted := func() Webhook { return Webhook{Calls: calls.Load()} }
 	var kept ColdList
-	if r.first(t.Context(), &kept, counted, r.awaited(AfterAnnotation)); kept.Rebuilt || !kept.Complete {
+	if r.first(t.Context(), &kept, counted, r.awaited(AfterAnnotation), func(any) {}); kept.Rebuilt || !kept.Complete {
 		t.Errorf("for what may leave the cache as it is, it waited: %+v", kept)
 	}
 	var c ColdList
-	if r.first(t.Context(), &c, counted, r.awaited(AfterSchema)); !c.Rebuilt || !c.Complete || c.Requests != 1 {
+	if r.first(t.Context(), &c, counted, r.awaited(AfterSchema), func(any) {}); !c.Rebuilt || !c.Complete || c.Requests != 1 {
 		t.Errorf("got %+v", c)
 	}
 	r.slowest = 2 * time.Second

@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -58,12 +60,14 @@ type Cost struct {
 //
 // Service and added are for as many at a time: between one and ten, and beyond ten, on the line through both.
 func (c Cost) FirstList(objects, inFlight int) time.Duration {
-	between := float64(inFlight-1) / 9
-	each := c.Service.One + c.AddedOne + between*(c.Service.Ten+c.AddedTen-c.Service.One-c.AddedOne)
+	each := between(c.Service.One+c.AddedOne, c.Service.Ten+c.AddedTen, inFlight)
 	each = max(each, c.Service.One, 0)
 	ms := float64(objects)*float64(max(c.Caches, 1))/float64(max(inFlight, 1))*each + float64(objects)*c.ListPerObject + c.Pause/2
 	return time.Duration(ms * float64(time.Millisecond))
 }
+
+// between is on the line through what holds for one and what holds for ten.
+func between(one, ten float64, inFlight int) float64 { return one + float64(inFlight-1)/9*(ten-one) }
 
 // Within is the greatest number of objects whose first LIST takes no longer than a limit, at most a billion.
 func (c Cost) Within(limit time.Duration, inFlight int) int {
@@ -117,6 +121,9 @@ type Confirmation struct {
 	Predicted float64 `json:"predicted"` // seconds
 	Measured  float64 `json:"measured"`  // seconds
 	Ratio     float64 `json:"ratio"`     // predicted by measured
+
+	// Apart says in words how far the one is from the other, and what else was measured that can be why when that is far.
+	Apart string `json:"apart"`
 }
 
 // relist finds out what the first LIST costs, and predicts it.
@@ -144,9 +151,7 @@ func (r *run) cost(ctx context.Context) (Cost, error) {
 		c.Caches, c.Pause = len(r.served)-1, float64(again.Milliseconds())
 	}
 	err := r.warm(ctx)
-	if r.Service != nil {
-		c.Service = *r.Service
-	} else if err == nil {
+	if err == nil {
 		c.Service, err = r.direct(ctx)
 	}
 	if err != nil {
@@ -178,7 +183,7 @@ func (r *run) predict() {
 		l.InFlight, l.InFlightSeen = confirmed.Webhook.MostInFlight, confirmed.After
 	}
 	l.Predictions = nil
-	for _, n := range r.Capacity {
+	for _, n := range []int{1000, 5000, 20_000, 100_000} {
 		t := l.Cost.FirstList(n, l.InFlight)
 		l.Predictions = append(l.Predictions, Prediction{Objects: n, Seconds: t.Seconds(), OverLimit: t > requestLimit})
 	}
@@ -187,9 +192,51 @@ func (r *run) predict() {
 		predicted := l.Cost.FirstList(r.Seeded, l.InFlight).Seconds()
 		l.Confirmation = &Confirmation{
 			After: confirmed.After, Objects: r.Seeded, Predicted: predicted, Measured: confirmed.Seconds, Ratio: predicted / confirmed.Seconds,
+			Apart: l.apart(r.Seeded, predicted, confirmed),
 		}
 	}
 }
+
+// far is from which ratio on, or below its inverse, a prediction is far from what was measured.
+const far = 1.25
+
+// apart says how far a prediction is from what was measured, and what may be why.
+func (l *Relist) apart(objects int, predicted float64, c *ColdList) string {
+	text := "as measured"
+	switch percent := math.Round(100 * (predicted/c.Seconds - 1)); {
+	case percent > 0:
+		text = fmt.Sprintf("%.0f %% more than measured", percent)
+	case percent < 0:
+		text = fmt.Sprintf("%.0f %% less than measured", -percent)
+	}
+	if !isFar(predicted, c.Seconds) {
+		return text
+	}
+	if pause := l.Cost.Pause / 1000; math.Abs(predicted-c.Seconds) <= pause {
+		return fmt.Sprintf("%s, which is within the %.0f ms after which a refused client asks again", text, l.Cost.Pause)
+	}
+	// What makes the measured time longer than the predicted one, or shorter, by how much that was more than predicted.
+	longer := c.Seconds > predicted
+	var why []string
+	add := func(predicted, measured float64, format string, arguments ...any) {
+		if isFar(predicted, measured) && (measured > predicted) == longer {
+			why = append(why, fmt.Sprintf(format, arguments...))
+		}
+	}
+	call, was := between(l.Cost.Service.One, l.Cost.Service.Ten, l.InFlight), 1000*c.Webhook.Seconds/float64(max(c.Webhook.Calls, 1))
+	add(call, was, "a call took %.3g ms then, and %.3g ms when the webhook was asked directly", was, call)
+	busy := c.Webhook.Seconds / c.Seconds
+	add(1/float64(l.InFlight), 1/busy, "%.2g calls were under way on the average, and the prediction has %d", busy, l.InFlight)
+	calls := objects * max(l.Cost.Caches, 1)
+	add(float64(calls), float64(c.Webhook.Calls), "there were %d calls, and the prediction has %d", c.Webhook.Calls, calls)
+	if len(why) == 0 {
+		added := between(l.Cost.AddedOne, l.Cost.AddedTen, l.InFlight)
+		why = append(why, fmt.Sprintf("it is not the webhook but the API server, for which the prediction has %.3g ms a call, as under load on this machine", max(added, 0)))
+	}
+	return text + ": " + strings.Join(why, "; ")
+}
+
+func isFar(a, b float64) bool { return a > far*b || b > far*a }
 
 // mean is how long requests take on the average, in milliseconds. It was measured under load already, or is now.
 func (r *run) mean(ctx context.Context, verb Verb, version string, concurrency int) (float64, error) {
@@ -199,11 +246,8 @@ func (r *run) mean(ctx context.Context, verb Verb, version string, concurrency i
 		}
 	}
 	r.progress(fmt.Sprintf("%s at %s, %d at a time", verb, version, concurrency))
-	request, err := r.request(verb, version, concurrency)
-	if err != nil {
-		return 0, err
-	}
-	return good(r.loop(ctx, concurrency, r.client(request)))
+	l, _ := r.loop(ctx, concurrency, r.client(r.request(verb, version, concurrency)))
+	return good(l)
 }
 
 // good is the mean of a load if it says anything.
@@ -231,7 +275,7 @@ func (r *run) direct(ctx context.Context) (Service, error) {
 	var times []Times
 	for _, concurrency := range []int{1, 10} {
 		r.progress(fmt.Sprintf("calling the webhook itself, %d at a time", concurrency))
-		l := r.loop(ctx, concurrency, func(ctx context.Context, asking, n int) error {
+		l, _ := r.loop(ctx, concurrency, func(ctx context.Context, asking, n int) error {
 			i := (asking + n*concurrency) % len(bodies)
 			response := client.Send(ctx, bodies[i])
 			if response.Interrupted {

@@ -31,6 +31,9 @@ type Result struct {
 
 	// Partial tells that the run was stopped before its end.
 	Partial bool `json:"partial,omitempty"`
+
+	// Ended says why the run ended by itself before all was measured. Empty when all was.
+	Ended string `json:"ended,omitempty"`
 }
 
 // Times are statistics of times, in milliseconds.
@@ -122,14 +125,21 @@ type Share struct {
 	CallSeconds float64 `json:"callSeconds"`
 
 	// ClientSeconds and WebhookSeconds are how long the requests took the clients, and the calls the webhook, as they were
-	// measured here.
+	// measured here, added up. Calls run beside each other and beside requests, so the one is no part of the other.
 	ClientSeconds  float64 `json:"clientSeconds"`
 	WebhookSeconds float64 `json:"webhookSeconds"`
 
-	// OfServer is ConversionSeconds divided by RequestSeconds, and OfClient WebhookSeconds divided by ClientSeconds. They are
-	// more than 1 where conversions run beside each other for one request. 0 when the divisor is.
+	// WaitedSeconds is how much of ClientSeconds the webhook was at work on the object that a client asked for, or for a LIST on
+	// any; OfClient is that divided by ClientSeconds, which is never more than 1. 0 when the divisor is.
+	WaitedSeconds float64 `json:"waitedSeconds"`
+	OfClient      float64 `json:"ofClient"`
+
+	// Beside is the number of calls about objects that no client waited for then, such as those for the cache.
+	Beside uint64 `json:"beside"`
+
+	// OfServer is ConversionSeconds divided by RequestSeconds. 0 when the divisor is, and when Beside is not: conversions are in
+	// it then that are in no request.
 	OfServer float64 `json:"ofServer"`
-	OfClient float64 `json:"ofClient"`
 
 	// Missing says which metrics the API server does not have, or why they could not be read. The numbers from them are 0
 	// then, and say nothing.

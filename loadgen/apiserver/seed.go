@@ -3,11 +3,13 @@ package apiserver
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"sync"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -19,12 +21,14 @@ const (
 
 	// kinds is how many samples are used, at most.
 	kinds = 50
+
+	// hopeless is how long samples are tried without one that is converted.
+	hopeless = 10 * time.Second
 )
 
 // template is a sample as the API server stores it, and as it serves it at the other version.
 type template struct {
 	stored, other *unstructured.Unstructured
-	err           error          // why there is no other
 	status        map[string]any // at the storage version, where it is written by itself; nil if there is none
 }
 
@@ -90,29 +94,49 @@ func nameOf(sort string, n int) string { return fmt.Sprintf("crdconform-%s-%06d"
 // seed makes templates of the samples and creates the objects, at the storage version.
 func (r *run) seed(ctx context.Context) error {
 	r.progress("trying the samples")
-	var refused error
+	var refused, unconverted error
+	began := time.Now()
 	for i, sample := range r.Objects[:min(len(r.Objects), kinds)] {
 		t, err := r.try(ctx, sample, nameOf("sample", i))
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err != nil {
-			refused = err
-			r.note("the sample %s at %s is left out: %v", sample.GetName(), sample.GroupVersionKind().Version, err)
+		if err == nil {
+			r.templates = append(r.templates, t)
 			continue
 		}
-		r.templates = append(r.templates, t)
-		if t.err != nil {
-			r.note("the sample %s cannot be read at %s: %v", sample.GetName(), r.other, t.err)
-			// Each of them might take as long as the API server waits for a webhook.
-			break
+		r.note("the sample %s at %s is left out: %v", sample.GetName(), sample.GroupVersionKind().Version, err)
+		refused = err
+		if _, is := errors.AsType[*unconvertedError](err); is {
+			unconverted = err
+		}
+		if unconverted != nil && len(r.templates) == 0 && time.Since(began) > hopeless {
+			break // each of them might take as long as the API server waits for a webhook
 		}
 	}
-	if len(r.templates) == 0 {
-		return fmt.Errorf("the API server accepts none of the %d samples; the last is refused with: %w", len(r.Objects), refused)
+	switch {
+	case len(r.templates) > 0:
+		return r.create(ctx)
+	case unconverted != nil:
+		return fmt.Errorf("%w: of the %d samples none can be read at %s; %w", errConvertsNothing, len(r.Objects), r.other, unconverted)
 	}
-	return r.create(ctx)
+	return fmt.Errorf("the API server accepts none of the %d samples; the last is refused with: %w", len(r.Objects), refused)
 }
+
+// errConvertsNothing ends a run, since all that comes would fail too.
+var errConvertsNothing = errors.New("the webhook converts nothing, so the measurement ends here")
+
+// unconvertedError is why an object cannot be read at the other version.
+type unconvertedError struct {
+	version string
+	err     error
+}
+
+func (e *unconvertedError) Error() string {
+	return fmt.Sprintf("it cannot be read at %s: %v", e.version, e.err)
+}
+
+func (e *unconvertedError) Unwrap() error { return e.err }
 
 // try creates a sample, reads it at both versions, and deletes it.
 func (r *run) try(ctx context.Context, sample *unstructured.Unstructured, name string) (template, error) {
@@ -137,22 +161,26 @@ func (r *run) read(ctx context.Context, name string) (template, error) {
 	}
 	var t template
 	t.stored, t.status = r.bare(stored)
-	var other *unstructured.Unstructured
-	if other, t.err = r.api.get(ctx, r.other, name); t.err == nil {
-		t.other, _ = r.bare(other)
+	other, err := r.api.get(ctx, r.other, name)
+	if err != nil {
+		return template{}, &unconvertedError{r.other, err}
 	}
+	t.other, _ = r.bare(other)
 	return t, nil
 }
 
 // create creates the objects.
 func (r *run) create(ctx context.Context) error {
-	r.progress(fmt.Sprintf("creating %d objects", r.Seeded))
+	still := r.step(fmt.Sprintf("creating %d objects", r.Seeded))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var all sync.WaitGroup
 	for seeder := range seeders {
 		all.Go(func() {
 			for i := seeder; i < r.Seeded && ctx.Err() == nil; i += seeders {
+				if seeder == 0 { // one of them tells
+					still(fmt.Sprintf("%d are there", i))
+				}
 				if err := r.put(ctx, r.seeded(i).at(r, r.storage, nameOf("object", i)), r.seeded(i).status); err != nil {
 					cancel(fmt.Errorf("creating object %d of %d: %w", i+1, r.Seeded, err))
 				}

@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"reflect"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,6 +63,9 @@ func proxied(t *testing.T, handler http.Handler, o Options) *between {
 func (b *between) recorded(t *testing.T) (*Recording, Summary) {
 	t.Helper()
 	b.server.Close()
+	for b.Traffic().UnderWay > 0 { // a client may have its answer before the exchange is written
+		runtime.Gosched()
+	}
 	summary := b.recorder.Close()
 	read, err := Read(&b.file)
 	if err != nil {

@@ -38,7 +38,7 @@ type Recorder struct {
 
 	mu      sync.Mutex
 	summary Summary
-	matched []bool // which paths to redact were found so far
+	matched map[string]bool // paths to redact that were found so far
 	stopped bool
 }
 
@@ -68,7 +68,7 @@ func NewRecorder(w io.Writer, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("recording: %w", err)
 	}
-	r := &Recorder{options: o, out: &counter{w: w}, matched: make([]bool, len(o.Redaction.patterns))}
+	r := &Recorder{options: o, out: &counter{w: w}, matched: map[string]bool{}}
 	if o.Compress {
 		r.zip = gzip.NewWriter(r.out)
 	}
@@ -110,15 +110,15 @@ func (r *Recorder) over() bool {
 }
 
 // add writes a line, or ends the recording if that is not possible.
-func (r *Recorder) add(raw []byte, matched []bool) {
+func (r *Recorder) add(raw []byte, matched []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.stopped {
 		r.summary.Dropped++
 		return
 	}
-	for i, m := range matched {
-		r.matched[i] = r.matched[i] || m
+	for _, path := range matched {
+		r.matched[path] = true
 	}
 	if !r.fits(raw) || r.options.MaxExchanges > 0 && r.summary.Exchanges == r.options.MaxExchanges {
 		r.summary.Full = true
@@ -174,8 +174,8 @@ func (r *Recorder) Close() Summary {
 	}
 	s := r.summary
 	s.Bytes = r.out.n
-	for i, path := range r.options.Redaction.Paths() {
-		if !r.matched[i] {
+	for _, path := range r.options.Redaction.Paths() {
+		if !r.matched[path] {
 			s.Unmatched = append(s.Unmatched, path)
 		}
 	}

@@ -29,7 +29,7 @@ type Header struct {
 	Kind         string    `json:"kind"`
 	Tool         string    `json:"tool"`                   // version of what recorded it
 	Started      time.Time `json:"started"`                // what offsets are counted from
-	Redacted     []string  `json:"redacted,omitempty"`     // paths into objects whose values were replaced
+	Redacted     []string  `json:"redacted,omitempty"`     // paths into objects at which values are replaced
 	MaxBytes     int64     `json:"maxBytes"`               // bound on the size of the file
 	MaxExchanges int       `json:"maxExchanges,omitempty"` // bound on their number; 0 for none
 }
@@ -45,6 +45,9 @@ type Exchange struct {
 
 	// Withheld is why the body of the response is not in the recording; empty when it is.
 	Withheld string
+
+	// Redacted has the paths at which the request was redacted: who sends it again asks something else there.
+	Redacted []string
 }
 
 // line is an exchange as it is written.
@@ -53,6 +56,7 @@ type line struct {
 	Service  float64         `json:"serviceSeconds"`
 	Request  json.RawMessage `json:"request"`
 	Response answer          `json:"response"`
+	Redacted []string        `json:"redacted,omitempty"`
 }
 
 // answer is a response as it is written. Its body is in one of two fields: as it is if it is JSON in UTF-8, and encoded
@@ -74,6 +78,7 @@ func (x Exchange) encode() ([]byte, error) {
 		Service:  x.Service.Seconds(),
 		Request:  x.Body,
 		Response: answer{Status: x.Response.Status, ContentType: x.Response.ContentType, Withheld: x.Withheld, TimedOut: x.Response.TimedOut},
+		Redacted: x.Redacted,
 	}
 	if x.Response.Err != nil {
 		l.Response.Error = x.Response.Err.Error()
@@ -116,6 +121,7 @@ func decode(raw []byte) (Exchange, error) {
 		Request:  request,
 		Response: contract.Response{Status: l.Response.Status, ContentType: l.Response.ContentType, Body: l.Response.Body, TimedOut: l.Response.TimedOut},
 		Withheld: l.Response.Withheld,
+		Redacted: l.Redacted,
 	}
 	if l.Response.Body == nil {
 		x.Response.Body = l.Response.Encoded

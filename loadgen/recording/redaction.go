@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,19 +15,27 @@ import (
 	"github.com/crdconform/crdconform/corpus"
 )
 
-// Placeholder takes the place of strings. It is base64 of something as well, so that fields of bytes can still be decoded.
-const Placeholder = "REDACTED"
+const (
+	// shortest is the length in bytes from which on a string that was redacted, or a part of it, is looked for elsewhere in its
+	// exchange. Shorter ones are too likely to be a part of something else.
+	shortest = 6
 
-// shortest is the length in bytes from which on a string that was redacted is looked for elsewhere in its exchange. Shorter
-// ones are too likely to be a part of something else.
-const shortest = 6
+	// shortestValue is the same for values of responses that are nothing but such a part.
+	shortestValue = 3
+)
 
 // Redaction says what of objects must not get into a recording. The zero value lets everything pass.
 //
-// At its paths every string becomes Placeholder, unless it is empty, every number 0 and every boolean false; nulls, and the keys
-// of maps, stay. That holds for the same paths within annotations that are JSON objects too, where kubectl and converters keep
-// copies. Strings of 6 bytes or more that were redacted are replaced wherever else they are in the same exchange, such as in
-// a message. What cannot be decoded cannot be redacted, so such bodies are withheld.
+// At its paths letters become x, capitals X and digits 1, in strings and numbers, and true becomes false; punctuation, empty
+// strings, 0, nulls and the keys of maps stay. So the length and the form of a value can be seen, and webhooks can do with it
+// what they did: split it, join it, parse it. Times, durations, quantities, addresses, UUIDs and URLs stay what they are. What
+// has to be one of a few words, or has a checksum, does not.
+//
+// That holds for the same paths within annotations that are JSON objects too, where kubectl and converters keep copies. Strings
+// of 6 bytes or more that were redacted are redacted wherever else they are in the same exchange, such as in a message. In
+// responses, which are made from requests, so are parts of such strings that have 6 bytes or more, from the beginning of a word
+// to the end of one, and values that are nothing but a part of 3 bytes or more; unless the request has them elsewhere too. What
+// cannot be decoded cannot be redacted, so such bodies are withheld.
 type Redaction struct{ patterns []config.Pattern }
 
 // ParseRedaction reads paths into objects such as spec.password, spec.users[*].token, spec.tokens.* and
@@ -75,31 +85,32 @@ func (r Redaction) Paths() []string {
 	return paths
 }
 
-// Response returns the body of a response as it would be recorded, to compare it with one that was. It fails for what is not
-// JSON.
-func (r Redaction) Response(body []byte) ([]byte, error) {
+// Response returns the body of a response as it would be recorded, to compare it with one that was. The request is as it was
+// recorded. It fails for what is not JSON.
+func (r Redaction) Response(request, response []byte) ([]byte, error) {
 	if len(r.patterns) == 0 {
-		return body, nil
+		return response, nil
 	}
-	x, _, err := r.apply(Exchange{Body: []byte("{}"), Response: contract.Response{Body: body}})
+	x, _, err := r.apply(Exchange{Body: request, Response: contract.Response{Body: response}})
 	if err == nil && x.Withheld != "" {
 		err = errors.New(x.Withheld)
 	}
 	return x.Response.Body, err
 }
 
-// apply returns a copy of an exchange without what must not be recorded, and which of the paths were found in it. It fails
-// when the request cannot be decoded.
-func (r Redaction) apply(x Exchange) (Exchange, []bool, error) {
+// apply returns a copy of an exchange without what must not be recorded, and which of the paths were found in it. It fails when
+// the request cannot be decoded.
+func (r Redaction) apply(x Exchange) (Exchange, []string, error) {
 	if len(r.patterns) == 0 {
 		return x, nil, nil
 	}
-	e := &eraser{patterns: r.patterns, matched: make([]bool, len(r.patterns)), secrets: map[string]bool{}}
+	e := &eraser{patterns: r.patterns, matched: make([]bool, len(r.patterns)), secrets: map[string]bool{}, numbers: map[string]bool{}}
 	request, err := decoded(x.Body)
 	if err != nil {
 		return Exchange{}, nil, err
 	}
 	e.review(request)
+	x.Redacted = e.found()
 	var response any
 	if len(x.Response.Body) > 0 && x.Withheld == "" {
 		if response, err = decoded(x.Response.Body); err != nil {
@@ -108,9 +119,11 @@ func (r Redaction) apply(x Exchange) (Exchange, []bool, error) {
 		e.review(response)
 	}
 	s := newScrubber(e.secrets)
-	if x.Body, err = encoded(s.review(request)); err != nil {
+	request = s.review(request)
+	if x.Body, err = encoded(request); err != nil {
 		return Exchange{}, nil, err
 	}
+	s = s.withParts(e, request, string(x.Body))
 	switch {
 	case x.Withheld != "":
 		x.Response.Body = nil
@@ -120,8 +133,40 @@ func (r Redaction) apply(x Exchange) (Exchange, []bool, error) {
 	if x.Response.Err != nil {
 		x.Response.Err = errors.New(s.text(x.Response.Err.Error()))
 	}
-	return x, e.matched, err
+	return x, e.found(), err
 }
+
+// Explains tells whether a recorded value and a live one may differ for no more than that the webhook was asked with redacted
+// values: they have the same form, and one of them nothing but letters and digits as redaction makes them. Both are JSON.
+func (r Redaction) Explains(recorded, live json.RawMessage) bool {
+	a, err1 := decoded(recorded)
+	b, err2 := decoded(live)
+	return err1 == nil && err2 == nil && explained(a, b)
+}
+
+func explained(recorded, live any) bool {
+	switch live := live.(type) {
+	case string:
+		text, is := recorded.(string)
+		return is && (text == live || masks(text, live, shape) || masks(text, live, mask))
+	case json.Number:
+		number, is := recorded.(json.Number)
+		return is && (number == live || masks(number, live, maskNumber))
+	case []any:
+		list, is := recorded.([]any)
+		return is && slices.EqualFunc(list, live, explained)
+	case map[string]any:
+		object, is := recorded.(map[string]any)
+		return is && maps.EqualFunc(object, live, explained)
+	}
+	return recorded == live
+}
+
+// masks tells whether one of two values is the other one masked.
+func masks[T comparable](a, b T, mask func(T) T) bool { return mask(a) == b || mask(b) == a }
+
+// AlikeInForm tells whether two texts, such as what is said of conversions that fail, differ in letters and digits only.
+func AlikeInForm(a, b string) bool { return shape(a) == shape(b) }
 
 // decoded decodes JSON, with numbers as they are written.
 func decoded(body []byte) (any, error) {
@@ -140,6 +185,18 @@ type eraser struct {
 	patterns []config.Pattern
 	matched  []bool
 	secrets  map[string]bool // strings that were replaced
+	numbers  map[string]bool // numbers that were replaced, as they are written
+}
+
+// found are the paths that were found so far.
+func (e *eraser) found() []string {
+	var paths []string
+	for i, p := range e.patterns {
+		if e.matched[i] {
+			paths = append(paths, p.String())
+		}
+	}
+	return paths
 }
 
 // review erases in the objects of a ConversionReview: those of its request, and those of its response.
@@ -199,7 +256,7 @@ func (e *eraser) annotation(text string, erased *bool) string {
 	*erased = true
 	raw, err := encoded(inner)
 	if err != nil {
-		return Placeholder
+		return mask(text)
 	}
 	return strings.TrimSuffix(string(raw), "\n")
 }
@@ -223,11 +280,12 @@ func (e *eraser) value(path string, value any, within bool, erased *bool) any {
 	case string:
 		if within && value != "" {
 			e.secrets[value] = true
-			return Placeholder
+			return mask(value)
 		}
 	case json.Number:
 		if within {
-			return json.Number("0")
+			e.numbers[value.String()] = true
+			return maskNumber(value)
 		}
 	case bool:
 		return value && !within

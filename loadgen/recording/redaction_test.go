@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/crdconform/crdconform/contract"
 )
@@ -59,20 +60,20 @@ func TestRedaction(t *testing.T) {
 		paths      []string
 		spec, want string
 	}{
-		"a string":           {[]string{"spec.a"}, `{"a":"x","b":"x"}`, `{"a":"REDACTED","b":"x"}`},
-		"other types":        {[]string{"spec.*"}, `{"a":1.5,"b":true,"c":null,"d":"","e":123456789012345678}`, `{"a":0,"b":false,"c":null,"d":"","e":0}`},
-		"all below":          {[]string{"spec.a"}, `{"a":{"k":["x",{"y":1}]}}`, `{"a":{"k":["REDACTED",{"y":0}]}}`},
-		"items of lists":     {[]string{"spec.l[*].t"}, `{"l":[{"t":"x","u":"x"},{"t":"y"}]}`, `{"l":[{"t":"REDACTED","u":"x"},{"t":"REDACTED"}]}`},
-		"one item":           {[]string{"spec.l[1]"}, `{"l":["x","y"]}`, `{"l":["x","REDACTED"]}`},
-		"keys of maps":       {[]string{"spec.m.*.t"}, `{"m":{"a/b":{"t":"x"},"it's":{"t":"y","u":1}}}`, `{"m":{"a/b":{"t":"REDACTED"},"it's":{"t":"REDACTED","u":1}}}`},
-		"an odd key":         {[]string{`spec['a.b\'c']`}, `{"a.b'c":"x","a":{"b'c":"x"}}`, `{"a.b'c":"REDACTED","a":{"b'c":"x"}}`},
-		"several":            {[]string{"spec.a", "spec.b"}, `{"a":"x","b":"y","c":"x"}`, `{"a":"REDACTED","b":"REDACTED","c":"x"}`},
-		"numbers stay":       {[]string{"spec.a"}, `{"a":"x","n":9007199254740993,"f":1.50,"e":1e3}`, `{"a":"REDACTED","n":9007199254740993,"f":1.50,"e":1e3}`},
-		"another field":      {[]string{"spec.a"}, `{"b":{"a":"x"}}`, `{"b":{"a":"x"}}`},
-		"the same elsewhere": {[]string{"spec.a"}, `{"a":"hunter2","b":"user:hunter2@host","hunter2":1}`, `{"a":"REDACTED","b":"user:REDACTED@host","hunter2":1}`},
-		"too short for that": {[]string{"spec.a"}, `{"a":"12345","b":"123456"}`, `{"a":"REDACTED","b":"123456"}`},
-		"one within another": {[]string{"spec.a", "spec.b"}, `{"a":"secret","b":"secret-long","c":"secret-long"}`, `{"a":"REDACTED","b":"REDACTED","c":"REDACTED"}`},
-		"by a star":          {[]string{"*.a"}, `{"a":"x"}`, `{"a":"REDACTED"}`},
+		"a string":           {[]string{"spec.a"}, `{"a":"Ab 7!","b":"Ab 7!"}`, `{"a":"Xx 1!","b":"Ab 7!"}`},
+		"other types":        {[]string{"spec.*"}, `{"a":-2.5e3,"b":true,"c":null,"d":"","e":123456789012345678,"f":0,"g":0.0}`, `{"a":-1.1e1,"b":false,"c":null,"d":"","e":111111111111111111,"f":0,"g":0.0}`},
+		"all below":          {[]string{"spec.a"}, `{"a":{"k":["y",{"y":7}]}}`, `{"a":{"k":["x",{"y":1}]}}`},
+		"items of lists":     {[]string{"spec.l[*].t"}, `{"l":[{"t":"a","u":"a"},{"t":"b"}]}`, `{"l":[{"t":"x","u":"a"},{"t":"x"}]}`},
+		"one item":           {[]string{"spec.l[1]"}, `{"l":["a","b"]}`, `{"l":["a","x"]}`},
+		"keys of maps":       {[]string{"spec.m.*.t"}, `{"m":{"a/b":{"t":"a"},"it's":{"t":"b","u":7}}}`, `{"m":{"a/b":{"t":"x"},"it's":{"t":"x","u":7}}}`},
+		"an odd key":         {[]string{`spec['a.b\'c']`}, `{"a.b'c":"a","a":{"b'c":"a"}}`, `{"a.b'c":"x","a":{"b'c":"a"}}`},
+		"several":            {[]string{"spec.a", "spec.b"}, `{"a":"a","b":"b","c":"a"}`, `{"a":"x","b":"x","c":"a"}`},
+		"numbers stay":       {[]string{"spec.a"}, `{"a":"a","n":9007199254740993,"f":1.50,"e":1e3}`, `{"a":"x","n":9007199254740993,"f":1.50,"e":1e3}`},
+		"another field":      {[]string{"spec.a"}, `{"b":{"a":"a"}}`, `{"b":{"a":"a"}}`},
+		"the same elsewhere": {[]string{"spec.a"}, `{"a":"hunter2","b":"https://user:hunter2@host/","hunter2":1}`, `{"a":"xxxxxx1","b":"https://user:xxxxxx1@host/","hunter2":1}`},
+		"too short for that": {[]string{"spec.a"}, `{"a":"12345","b":"123456"}`, `{"a":"11111","b":"123456"}`},
+		"one within another": {[]string{"spec.a", "spec.b"}, `{"a":"secret","b":"secret-long","c":"secret-long"}`, `{"a":"xxxxxx","b":"xxxxxx-xxxx","c":"xxxxxx-xxxx"}`},
+		"by a star":          {[]string{"*.a"}, `{"a":"a"}`, `{"a":"x"}`},
 	} {
 		for _, got := range redacted(t, widget("v1", test.spec), test.paths...) {
 			if want := widget("v1", test.want); !equalJSON(t, got, want) {
@@ -91,11 +92,11 @@ func TestMetadataIsRedactedInPart(t *testing.T) {
 		return fmt.Sprintf(`{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"one","uid":"u","labels":{"app":%q},"annotations":{"example.com/owner":%q},"generation":2}}`, app, owner)
 	}
 	for path, want := range map[string]string{
-		"metadata.labels": object("REDACTED", "me"),
-		"metadata.annotations['example.com/owner']": object("web", "REDACTED"),
-		"metadata['annotations'].*":                 object("web", "REDACTED"),
-		"*":                                         object("REDACTED", "REDACTED"),
-		"*.*":                                       object("REDACTED", "REDACTED"),
+		"metadata.labels": object("xxx", "me"),
+		"metadata.annotations['example.com/owner']": object("web", "xx"),
+		"metadata['annotations'].*":                 object("web", "xx"),
+		"*":                                         object("xxx", "xx"),
+		"*.*":                                       object("xxx", "xx"),
 		"spec":                                      object("web", "me"),
 	} {
 		for _, got := range redacted(t, object("web", "me"), path) {
@@ -206,7 +207,7 @@ func TestCopiesOfObjects(t *testing.T) {
 			text(inner), text(outer), text(pin))
 	}
 	for _, got := range redacted(t, object("1234", "5678", "true", "k"), "spec.pin", "spec.n", "spec.enabled", "metadata.annotations['example.com/a']") {
-		if want := object("REDACTED", "0", "false", "REDACTED"); !equalJSON(t, got, want) {
+		if want := object("1111", "1111", "false", "x"); !equalJSON(t, got, want) {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}
 	}
@@ -219,18 +220,121 @@ func must(raw []byte, err error) []byte {
 	return raw
 }
 
+// TestParts has a webhook take something out of what is redacted, and put something in.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	request := review("1", widget("v1", `{"hostPort":"secret-host:8443","mode":"default","pair":["9000",9000],"limit":4711}`))
+	response := converted("1", widget("v2", `{"host":"secret-host","url":"https://secret-host:8443/x","port":"8443","n":8443,"short":84,"mode":"default","pair":["9000",9000],"text":"4711"}`))
+	want := widget("v2", `{"host":"xxxxxx-xxxx","url":"https://xxxxxx-xxxx:1111/x","port":"1111","n":1111,"short":84,"mode":"default","pair":["9000",9000],"text":"1111"}`)
+	x := Exchange{Body: request, Response: contract.Response{Status: 200, Body: response}}
+	file, _, _ := recorded(t, Options{Redaction: redaction(t, "spec.hostPort", "spec.limit", "spec.other")}, []Exchange{x})
+	read, err := Read(bytes.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := read.Exchanges[0]
+	if !slices.Equal(one.Redacted, []string{"spec.hostPort", "spec.limit"}) {
+		t.Errorf("it says that %q are redacted", one.Redacted)
+	}
+	if got := string(one.Response.Body); !equalJSON(t, got, string(converted("1", want))) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestMask wants what is masked to be of use to webhooks as before.
+func TestMask(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                                     "",
+		"hunter2":                              "xxxxxx1",
+		"größe-🔑":                              "xxxxx-x",
+		"!...?":                                "xxxxx",
+		"localhost:8080":                       "xxxxxxxxx:1111",
+		"https://a.example/x?y=3":              "https://x.xxxxxxx/x?x=1",
+		"2026-02-28T23:59:61.5Z":               "1111-11-11X11:11:11.1X", // no time
+		"2026-02-28T23:59:59.5Z":               "1111-11-11T11:11:11.1Z",
+		"1h30m":                                "1h11m",
+		"100Mi":                                "111Mi",
+		"2.5e3":                                "1.1e1",
+		"192.168.0.255":                        "111.111.1.111",
+		"10.0.0.0/24":                          "11.1.1.1/11",
+		"fe80::1":                              "aa11::1",
+		"00:1b:44:11:3a:b7":                    "11:1a:11:11:1a:a1",
+		"3F2504E0-4F89-11D3-9A0C-":             "1X1111X1-1X11-11X1-1X1X-",
+		"3f2504e0-4f89-11d3-9a0c-0305e82c3301": "1a1111a1-1a11-11a1-1a1a-1111a11a1111",
+		"true":                                 "false",
+		"c2VjcmV0IQ==":                         "x1XxxxX1XX==",
+		"*/5 22 * * mon":                       "*/1 11 * * xxx",
+	} {
+		if got := mask(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+func FuzzMask(f *testing.F) {
+	for _, text := range []string{"a1", "1h", "::a", "https://x", "x://!", "true", "1e3", "2026-02-28T23:59:59Z", "é"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if !utf8.ValidString(text) {
+			return // nothing that JSON has
+		}
+		once := mask(text)
+		if again := mask(once); again != once {
+			t.Errorf("%q becomes %q, and that %q", text, once, again)
+		}
+		if text != "true" && utf8.RuneCountInString(once) != utf8.RuneCountInString(text) {
+			t.Errorf("%q becomes %q, which has another length", text, once)
+		}
+		if shape(once) != shape(text) && text != "true" && shape(text) != text {
+			t.Errorf("%q becomes %q, which has another form", text, once)
+		}
+	})
+}
+
 func TestRedactedResponse(t *testing.T) {
 	t.Parallel()
 	body := converted("1", widget("v2", `{"a":"hunter2","b":"x"}`))
-	got, err := redaction(t, "spec.a").Response(body)
-	if want := converted("1", widget("v2", `{"a":"REDACTED","b":"x"}`)); err != nil || !equalJSON(t, string(got), string(want)) {
+	got, err := redaction(t, "spec.a").Response(review("1"), body)
+	if want := converted("1", widget("v2", `{"a":"xxxxxx1","b":"x"}`)); err != nil || !equalJSON(t, string(got), string(want)) {
 		t.Errorf("got %s, %v", got, err)
 	}
-	if got, err := (Redaction{}).Response([]byte("no JSON")); err != nil || string(got) != "no JSON" {
+	if got, err := (Redaction{}).Response(nil, []byte("no JSON")); err != nil || string(got) != "no JSON" {
 		t.Errorf("without paths: %s, %v", got, err)
 	}
-	if got, err := redaction(t, "spec.a").Response([]byte("no JSON")); err == nil || got != nil {
+	if got, err := redaction(t, "spec.a").Response(review("1"), []byte("no JSON")); err == nil || got != nil {
 		t.Errorf("what is no JSON: %s, %v", got, err)
+	}
+}
+
+// TestExplains has redaction explain what differs in the letters that it changes, and nothing else.
+func TestExplains(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		recorded, live string
+		want           bool
+	}{
+		{`"8443"`, `"1111"`, true},
+		{`8443`, `1111`, true},
+		{`"1h"`, `"1x"`, true},
+		{`"1h"`, `"1h"`, true},
+		{`"xxx"`, `"abc"`, true},
+		{`{"a":["b2",null,true]}`, `{"a":["x1",null,true]}`, true},
+		{`"8443"`, `"8444"`, false},
+		{`"8443"`, `"111"`, false},
+		{`"8443"`, `1111`, false},
+		{`true`, `false`, false},
+		{`{"a":"b"}`, `{"b":"x"}`, false},
+		{`["b"]`, `[]`, false},
+		{``, `"x"`, false},
+	} {
+		if got := (Redaction{}).Explains(json.RawMessage(c.recorded), json.RawMessage(c.live)); got != c.want {
+			t.Errorf("%s and %s: got %t", c.recorded, c.live, got)
+		}
+	}
+	if !AlikeInForm("bad port 8443", "bad port 1111") || AlikeInForm("bad port", "bad host") != true || AlikeInForm("a", "ab") {
+		t.Error("texts are compared otherwise than by their form")
 	}
 }
 
@@ -271,11 +375,12 @@ func FuzzRedaction(f *testing.F) {
 		if err := json.Unmarshal(read.Exchanges[0].Request.Objects[0], &got); err != nil {
 			t.Fatal(err)
 		}
-		if kept := got.Spec.Password; kept != Placeholder && kept != "" {
+		// What is left of it in JSON: the encoder replaces what is not UTF-8.
+		secret = strings.ToValidUTF8(secret, "\ufffd")
+		if kept := got.Spec.Password; kept != mask(secret) && utf8.ValidString(secret) && !strings.Contains(secret, "\ufffd") {
 			t.Errorf("%q became %q", secret, kept)
 		}
-		// The placeholder itself is made of letters that a secret may have.
-		if len(secret) >= shortest && !strings.Contains(Placeholder+annotation, secret) && !strings.Contains("a "+Placeholder, secret) {
+		if masked := mask(secret); len(secret) >= shortest && !strings.Contains(masked+annotation, secret) && !strings.Contains("a "+masked, secret) {
 			if strings.Contains(got.Spec.Copy, secret) || strings.Contains(got.Metadata.Annotations["b"], secret) {
 				t.Errorf("%q is still there: %+v", secret, got)
 			}

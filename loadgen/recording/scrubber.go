@@ -5,38 +5,115 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 )
 
-// scrubber replaces strings that were redacted at their own places wherever else they are.
-type scrubber struct{ replacer *strings.Replacer }
+// scrubber masks strings that were redacted at their own places wherever else they are.
+type scrubber struct {
+	secrets  map[string]bool
+	replacer *strings.Replacer
+	values   map[string]bool // that are masked where they are all of a value
+}
 
 func newScrubber(secrets map[string]bool) scrubber {
-	var all []string
+	var pairs [][2]string
 	for secret := range secrets {
-		if len(secret) < shortest || secret == Placeholder {
+		instead := mask(secret)
+		if len(secret) < shortest || secret == instead {
 			continue
 		}
-		all = append(all, secret)
+		pairs = append(pairs, [2]string{secret, instead})
 		// As it is within JSON that is a string itself, with and without the escapes that are for HTML.
 		for _, encode := range []func(any) ([]byte, error){encoded, json.Marshal} {
-			if raw, err := encode(secret); err == nil {
-				raw = bytes.TrimSuffix(raw, []byte("\n"))
-				all = append(all, string(raw[1:len(raw)-1]))
+			raw, err1 := encode(secret)
+			masked, err2 := encode(instead)
+			if err1 == nil && err2 == nil {
+				pairs = append(pairs, [2]string{unquoted(raw), unquoted(masked)})
 			}
 		}
 	}
 	// What is a part of another comes after it.
-	slices.SortFunc(all, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), strings.Compare(a, b)) })
-	var pairs []string
-	for _, secret := range slices.Compact(all) {
-		pairs = append(pairs, secret, Placeholder)
+	slices.SortFunc(pairs, func(a, b [2]string) int {
+		return cmp.Or(cmp.Compare(len(b[0]), len(a[0])), strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
+	})
+	s := scrubber{secrets: secrets}
+	if len(pairs) > 0 {
+		var flat []string
+		for _, pair := range pairs {
+			flat = append(flat, pair[0], pair[1])
+		}
+		s.replacer = strings.NewReplacer(flat...)
 	}
-	if len(pairs) == 0 {
-		return scrubber{}
+	return s
+}
+
+// unquoted is what is between the quotes of a string in JSON.
+func unquoted(raw []byte) string {
+	raw = bytes.TrimSuffix(raw, []byte("\n"))
+	return string(raw[1 : len(raw)-1])
+}
+
+// withParts is a scrubber for the response to a request. It masks parts of what was redacted too, which webhooks may have taken
+// out of it, unless the request as it will be written has them elsewhere.
+func (s scrubber) withParts(e *eraser, request any, written string) scrubber {
+	there := map[string]bool{}
+	leaves(request, there)
+	all, values := maps.Clone(s.secrets), map[string]bool{}
+	for secret := range s.secrets {
+		for _, part := range parts(secret) {
+			if len(part) >= shortest && !strings.Contains(written, part) {
+				all[part] = true
+			}
+			if len(part) >= shortestValue && !there[part] && mask(part) != "false" {
+				values[part] = true
+			}
+		}
 	}
-	return scrubber{strings.NewReplacer(pairs...)}
+	for number := range e.numbers {
+		if len(number) >= shortestValue && !there[number] {
+			values[number] = true
+		}
+	}
+	s = newScrubber(all)
+	s.values = values
+	return s
+}
+
+// mostWords is how many words a part of a string has, at most.
+const mostWords = 8
+
+var word = regexp.MustCompile(`[\pL\pN]+`)
+
+// parts are the string, and what is in it from the beginning of a word, a run of letters and digits, to the end of one.
+func parts(s string) []string {
+	all := []string{s}
+	places := word.FindAllStringIndex(s, -1)
+	for i, from := range places {
+		for _, to := range places[i:min(i+mostWords, len(places))] {
+			all = append(all, s[from[0]:to[1]])
+		}
+	}
+	return all
+}
+
+// leaves collects the strings and numbers below a value.
+func leaves(value any, into map[string]bool) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, inner := range value {
+			leaves(inner, into)
+		}
+	case []any:
+		for _, inner := range value {
+			leaves(inner, into)
+		}
+	case string:
+		into[value] = true
+	case json.Number:
+		into[value.String()] = true
+	}
 }
 
 func (s scrubber) text(text string) string {
@@ -49,7 +126,7 @@ func (s scrubber) text(text string) string {
 // review scrubs a ConversionReview but for what identifies it and its objects.
 func (s scrubber) review(value any) any {
 	review, ok := value.(map[string]any)
-	if !ok || s.replacer == nil {
+	if !ok {
 		return s.value(value)
 	}
 	for key, inner := range review {
@@ -130,7 +207,14 @@ func (s scrubber) value(value any) any {
 			value[i] = s.value(value[i])
 		}
 	case string:
+		if s.values[value] {
+			return mask(value)
+		}
 		return s.text(value)
+	case json.Number:
+		if s.values[value.String()] {
+			return maskNumber(value)
+		}
 	}
 	return value
 }

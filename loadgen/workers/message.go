@@ -48,6 +48,8 @@ type second struct {
 type result struct {
 	Began      time.Time                 `json:"began"`
 	Elapsed    time.Duration             `json:"elapsedNanoseconds"`
+	LastSent   time.Duration             `json:"lastSentNanoseconds"`
+	LastAnswer time.Duration             `json:"lastAnswerNanoseconds"`
 	Partial    bool                      `json:"partial"`
 	Stopped    bool                      `json:"stopped"` // it was told to stop, by whomever
 	Protocol   string                    `json:"protocol"`
@@ -125,7 +127,7 @@ func resultOf(s loadgen.Summary) (*result, error) {
 	service, err2 := s.Service.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	lag, err3 := s.Lag.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	r := &result{
-		Began: s.Began, Elapsed: s.Elapsed, Partial: s.Partial, Protocol: s.Protocol,
+		Began: s.Began, Elapsed: s.Elapsed, LastSent: s.LastSent, LastAnswer: s.LastAnswer, Partial: s.Partial, Protocol: s.Protocol,
 		Requests: s.Requests, Objects: s.Objects, Good: s.Good, Accepted: s.Accepted, BytesIn: s.BytesIn, BytesOut: s.BytesOut,
 		Unanswered: s.Unanswered, Unsent: s.Unsent, Response: string(response), Service: string(service), Lag: string(lag),
 		Late: s.Late, Errors: s.Errors, Violations: s.Violations, Judged: s.Judged, Seconds: len(s.Seconds), Generator: generator(s.Generator),
@@ -152,7 +154,7 @@ func (r result) summary(w loadgen.Workload, seconds []loadgen.Second) (loadgen.S
 		return loadgen.Summary{}, err
 	}
 	s := loadgen.Summary{
-		Workload: w, Began: r.Began, Elapsed: r.Elapsed, Partial: r.Partial, Protocol: r.Protocol,
+		Workload: w, Began: r.Began, Elapsed: r.Elapsed, LastSent: r.LastSent, LastAnswer: r.LastAnswer, Partial: r.Partial, Protocol: r.Protocol,
 		Requests: r.Requests, Objects: r.Objects, Good: r.Good, Accepted: r.Accepted, BytesIn: r.BytesIn, BytesOut: r.BytesOut,
 		Unanswered: r.Unanswered, Unsent: r.Unsent, Response: response, Service: service, Lag: lag,
 		Late: r.Late, Errors: r.Errors, Violations: r.Violations, Judged: r.Judged, Seconds: seconds, Generator: loadgen.Generator(r.Generator),

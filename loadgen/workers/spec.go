@@ -15,7 +15,7 @@ import (
 
 // protocol is the version of what coordinators and workers say to each other. Both sides have to know the same one: a field that
 // one of them does not know would change what is measured.
-const protocol = 2
+const protocol = 3
 
 // spec is what workers are given. It holds no private key.
 type spec struct {
@@ -50,6 +50,8 @@ type workload struct {
 	Pairs         []pair        `json:"pairs,omitempty"`
 	InFlight      int           `json:"inFlight,omitempty"`
 	JudgeEvery    int           `json:"judgeEvery,omitempty"`
+
+	Due []time.Duration `json:"dueNanoseconds,omitempty"`
 }
 
 type phase struct {
@@ -77,7 +79,7 @@ func newSpec(l Load) spec {
 		Endpoint: endpoint{e.URL, e.CA, e.ServerName, e.HTTP2, e.Timeout},
 		Workload: workload{
 			Name: w.Name, Clients: w.Clients, Duration: w.Duration, Requests: w.Requests, Batch: w.Batch, Bytes: w.Bytes,
-			ReviewVersion: w.ReviewVersion, InFlight: w.InFlight, JudgeEvery: w.JudgeEvery,
+			ReviewVersion: w.ReviewVersion, InFlight: w.InFlight, JudgeEvery: w.JudgeEvery, Due: w.Due,
 		},
 	}
 	for _, p := range w.Phases {
@@ -99,7 +101,7 @@ func (s spec) load() Load {
 		Endpoint: wire.Endpoint{URL: e.URL, CA: e.CA, ServerName: e.ServerName, HTTP2: e.HTTP2, Timeout: e.Timeout},
 		Workload: loadgen.Workload{
 			Name: w.Name, Clients: w.Clients, Duration: w.Duration, Requests: w.Requests, Batch: w.Batch, Bytes: w.Bytes,
-			ReviewVersion: w.ReviewVersion, InFlight: w.InFlight, JudgeEvery: w.JudgeEvery,
+			ReviewVersion: w.ReviewVersion, InFlight: w.InFlight, JudgeEvery: w.JudgeEvery, Due: w.Due,
 		},
 		Workers: s.Of, Patience: s.Patience,
 	}

@@ -59,7 +59,7 @@ func TestSpecHasAll(t *testing.T) {
 		Requests: []contract.Request{{ReviewVersion: "v1", DesiredAPIVersion: "example.com/v1", Objects: []json.RawMessage{[]byte(`{"a":1.50,"b":"\u003c"}`)}}},
 		Workload: loadgen.Workload{
 			Name: "name", Phases: []loadgen.Phase{{Duration: time.Minute, Rate: 1. / 3, To: 1e-7}}, Clients: 2, Duration: 3, Requests: 4, Batch: 5, Bytes: 6,
-			ReviewVersion: "v1beta1", Pairs: []corpus.Pair{{From: "v1", To: "v2"}}, InFlight: 7, JudgeEvery: 8,
+			ReviewVersion: "v1beta1", Pairs: []corpus.Pair{{From: "v1", To: "v2"}}, InFlight: 7, JudgeEvery: 8, Due: []time.Duration{11, 12},
 		},
 		Workers: 9, Patience: 10,
 	}
@@ -85,11 +85,11 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                              "is not JSON",
 		`{`:                             "is not JSON",
-		`{"of":1}`:                      "speaks version 0 of the protocol of workers, and this one 2: use the same release",
+		`{"of":1}`:                      "speaks version 0 of the protocol of workers, and this one 3: use the same release",
 		`{"protocol":7,"of":1,"new":1}`: "speaks version 7 of the protocol",
-		`{"protocol":2,"new":1}`:        `unknown field "new"`,
-		`{"protocol":2}`:                "is for 0 of them",
-		`{"protocol":2,"of":1}`:         "has no requests in it",
+		`{"protocol":3,"new":1}`:        `unknown field "new"`,
+		`{"protocol":3}`:                "is for 0 of them",
+		`{"protocol":3,"of":1}`:         "has no requests in it",
 	} {
 		if _, err := FromStream(t.Context(), strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want something with %q", text, err, want)
@@ -257,6 +257,7 @@ func TestResultHasAll(t *testing.T) {
 		}
 	}
 	s.Workload = loadgen.Split(loadgen.Workload{Name: "name"}, 1, 2)
+	s.LastSent, s.LastAnswer = time.Second, time.Minute
 	s.Began, s.Elapsed, s.Partial, s.Protocol = time.Unix(1, 2).UTC(), time.Hour, true, "HTTP/2.0"
 	s.Requests, s.Objects, s.Good, s.Accepted, s.BytesIn, s.BytesOut, s.Unanswered, s.Late, s.Judged = 2, 3, 4, 5, 6, 7, 1, 9, 10
 	s.Unsent, s.Errors, s.Violations = map[string]uint64{"a": 1}, map[loadgen.Kind]uint64{loadgen.HTTP: 2}, map[requirement.ID]uint64{requirement.WebhookResponseUID: 3}

@@ -2,13 +2,16 @@
 // recording has of it.
 //
 // Converted objects are compared by what they mean, as package corpus does. What a webhook answers otherwise each time it is
-// asked differs by chance, and is told apart from the rest.
+// asked differs by chance, and is told apart from the rest. So is what may come of asking with redacted values: a recording has
+// the answer to the request as it was.
 package difference
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -64,16 +67,26 @@ type Example struct {
 	B json.RawMessage `json:"b,omitempty"`
 }
 
+// Failure is one way in which requests fail on both sides.
+type Failure struct {
+	Count    int     `json:"count"`    // requests
+	Redacted int     `json:"redacted"` // of them, those that were recorded with other values, and perhaps fail for that
+	First    Example `json:"first"`    // what the sides say
+}
+
 // Result is what came of a comparison.
 type Result struct {
 	Requests  int `json:"requests"`  // that were to be compared
 	Compared  int `json:"compared"`  // those that at least one side answered
 	Converted int `json:"converted"` // those of them that both sides converted
 	Objects   int `json:"objects"`   // converted by both, and compared
-	Alike     int `json:"alike"`     // requests without a difference, but by chance
+	Alike     int `json:"alike"`     // requests without a difference, but by chance or for redaction
+	Failed    int `json:"failed"`    // requests that both sides answered, and neither converted
 
 	Differences []Difference `json:"differences"`
-	Chance      []Difference `json:"chance"` // in what the same side answers otherwise each time
+	Chance      []Difference `json:"chance"`    // in what the same side answers otherwise each time
+	Redaction   []Difference `json:"redaction"` // from recorded answers, as may come of asking with redacted values
+	Failures    []Failure    `json:"failures"`  // what failed on both sides, by what A says
 
 	Uncompared  string `json:"uncompared,omitempty"`  // why the first request was not compared that was not
 	Interrupted bool   `json:"interrupted,omitempty"` // the context ended before all was compared
@@ -97,7 +110,8 @@ type comparison struct {
 	apart  map[key]*difference
 	chance map[key]bool
 	unlike map[int][]key // by question
-	broken int           // the first question that was not compared, with the reason in the result
+	failed map[string]*failure
+	broken int // the first question that was not compared, with the reason in the result
 }
 
 // key is what differences are grouped by.
@@ -105,6 +119,13 @@ type key struct {
 	what       What
 	kind, path string
 	a, b       string // of verdicts
+	redacted   bool   // redaction may be the reason
+}
+
+// failure is a Failure with the question that it was first met in.
+type failure struct {
+	Failure
+	question int
 }
 
 // difference is a Difference with what it takes to look at it again.
@@ -119,7 +140,7 @@ type difference struct {
 func Compare(ctx context.Context, questions []Question, o Options) Result {
 	c := &comparison{
 		Options: o, questions: questions, result: Result{Requests: len(questions)},
-		apart: map[key]*difference{}, chance: map[key]bool{}, unlike: map[int][]key{}, broken: len(questions),
+		apart: map[key]*difference{}, chance: map[key]bool{}, unlike: map[int][]key{}, failed: map[string]*failure{}, broken: len(questions),
 	}
 	numbers := make(chan int)
 	var work sync.WaitGroup
@@ -150,7 +171,8 @@ func (c *comparison) compare(ctx context.Context, i int) {
 	if a.interrupted || b.interrupted {
 		return
 	}
-	if missing := cmp.Or(a.withheld, both(a.missing, b.missing)); missing != "" {
+	redacted := c.A == nil && len(q.Redacted) > 0 // and asked with other values than B
+	if missing := cmp.Or(a.withheld, both(a.missing, b.missing), decided(redacted, q, a, b)); missing != "" {
 		c.skip(i, missing)
 		return
 	}
@@ -169,9 +191,12 @@ func (c *comparison) compare(ctx context.Context, i int) {
 		c.result.Converted++
 		c.result.Objects += len(a.objects)
 	}
+	c.fail(i, a, b)
 	for _, f := range found {
+		chance := f.among(unsteady)
+		f.redacted = redacted && !chance && f.explained(c.Redaction, a, b)
 		c.add(i, f, asked, live)
-		if f.among(unsteady) {
+		if chance {
 			c.chance[f.key] = true
 		}
 	}
@@ -186,6 +211,38 @@ func both(a, b string) string {
 		return ""
 	}
 	return a
+}
+
+// decided says that redaction decides whether a request is refused, so that nothing can be compared; nothing if it does not.
+func decided(redacted bool, q *Question, a, b outcome) string {
+	if !redacted || a.refused == b.refused {
+		return ""
+	}
+	who, why := "B", b.detail
+	if a.refused {
+		who, why = "A", a.detail
+	}
+	return fmt.Sprintf("its request was redacted at %s since A was asked, and only %s refuses it: %s", strings.Join(q.Redacted, ", "), who, why)
+}
+
+// fail counts a question that failed on both sides.
+func (c *comparison) fail(i int, a, b outcome) {
+	if a.verdict == fine || b.verdict == fine || a.objects != nil || b.objects != nil {
+		return
+	}
+	c.result.Failed++
+	f := c.failed[a.verdict]
+	if f == nil {
+		f = &failure{question: len(c.questions)}
+		c.failed[a.verdict] = f
+	}
+	f.Count++
+	if len(c.questions[i].Redacted) > 0 {
+		f.Redacted++
+	}
+	if i < f.question {
+		f.question, f.First = i, c.example(i, finding{object: -1, a: a.words(), b: b.words()})
+	}
 }
 
 // skip counts a question out.
@@ -218,7 +275,7 @@ func (c *comparison) add(i int, f finding, asked time.Time, live outcome) {
 // have been the same twice.
 func (c *comparison) confirm(ctx context.Context) {
 	for k, d := range c.apart {
-		if c.chance[k] || ctx.Err() != nil {
+		if c.chance[k] || k.redacted || ctx.Err() != nil {
 			continue
 		}
 		if c.A == nil {
@@ -247,16 +304,23 @@ func wait(ctx context.Context, d time.Duration) {
 // conclude sorts what was found: what concerns most comes first.
 func (c *comparison) conclude(ctx context.Context) Result {
 	r := c.result
-	r.Differences, r.Chance = []Difference{}, []Difference{}
+	r.Differences, r.Chance, r.Redaction, r.Failures = []Difference{}, []Difference{}, []Difference{}, []Failure{}
 	for k, d := range c.apart {
-		if c.chance[k] {
+		switch {
+		case c.chance[k]:
 			r.Chance = append(r.Chance, d.Difference)
-		} else {
+		case k.redacted:
+			r.Redaction = append(r.Redaction, d.Difference)
+		default:
 			r.Differences = append(r.Differences, d.Difference)
 		}
 	}
+	for _, verdict := range slices.Sorted(maps.Keys(c.failed)) {
+		r.Failures = append(r.Failures, c.failed[verdict].Failure)
+	}
+	slices.SortStableFunc(r.Failures, func(a, b Failure) int { return cmp.Compare(b.Count, a.Count) })
 	for _, keys := range c.unlike {
-		if !slices.ContainsFunc(keys, func(k key) bool { return !c.chance[k] }) {
+		if !slices.ContainsFunc(keys, func(k key) bool { return !c.chance[k] && !k.redacted }) {
 			r.Alike++
 		}
 	}
@@ -266,6 +330,7 @@ func (c *comparison) conclude(ctx context.Context) Result {
 	}
 	slices.SortFunc(r.Differences, order)
 	slices.SortFunc(r.Chance, order)
+	slices.SortFunc(r.Redaction, order)
 	r.Interrupted = ctx.Err() != nil
 	return r
 }

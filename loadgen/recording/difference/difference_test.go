@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -381,6 +382,107 @@ func TestRedactedAnswers(t *testing.T) {
 	r := difference.Compare(t.Context(), questions, o)
 	if r.Compared != len(questions)-2 || r.Requests != len(questions) || r.Uncompared != "the recording does not have the response: because" || len(r.Differences) > 0 {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// TestRedactedRequests has a webhook that is good get nothing but redacted values to work with.
+func TestRedactedRequests(t *testing.T) {
+	t.Parallel()
+	paths := []string{"hostPort", "host", "port", "spec"}
+	old := recorded(t, webhook.Handler(), paths...)
+	redaction, err := recording.ParseRedaction(old.Redacted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := difference.Recorded(old)
+	r := difference.Compare(t.Context(), questions, difference.Options{B: connect(t, webhook.Handler()), Redaction: redaction})
+	if len(r.Differences)+len(r.Chance)+len(r.Redaction)+r.Failed > 0 || r.Alike != len(questions) || r.Objects != len(questions) {
+		t.Errorf("got %q, for the redaction %q, %+v", places(r.Differences), places(r.Redaction), r)
+	}
+}
+
+// TestRedactionIsTheReason has a webhook whose answers depend on what is redacted, and count for nothing where they do.
+func TestRedactionIsTheReason(t *testing.T) {
+	t.Parallel()
+	handler := webhook.Changing(func(object map[string]any) {
+		for _, field := range []string{"host", "hostPort"} {
+			if text, ok := object[field].(string); ok {
+				object["letters"] = text[:3] // which is no word, so that the recording has it
+			}
+		}
+	})
+	picky := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if bytes.Contains(body, []byte(`"hostPort":"xxx`)) {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		handler.ServeHTTP(w, r)
+	})
+	old := recorded(t, handler, "hostPort")
+	redaction, err := recording.ParseRedaction(old.Redacted)
+	if err != nil {
+		t.Fatal(err)
+	}
+	questions := difference.Recorded(old)
+	n := 0
+	for _, q := range questions {
+		if len(q.Redacted) > 0 {
+			n++
+		}
+	}
+	r := difference.Compare(t.Context(), questions, difference.Options{B: connect(t, handler), Redaction: redaction})
+	if n == 0 || len(r.Differences)+len(r.Chance) > 0 || r.Alike != len(questions) || !slices.Equal(places(r.Redaction), []string{fmt.Sprintf("field CronTab letters %d", n)}) {
+		t.Errorf("of %d redacted requests: %q, for the redaction %q, %+v", n, places(r.Differences), places(r.Redaction), r)
+	}
+	r = difference.Compare(t.Context(), questions, difference.Options{B: connect(t, picky), Redaction: redaction})
+	if want := "its request was redacted at hostPort since A was asked, and only B refuses it: "; len(r.Differences) > 0 || r.Compared != r.Requests-n || !strings.HasPrefix(r.Uncompared, want) {
+		t.Errorf("of %d redacted requests: %q, %+v", n, places(r.Differences), r)
+	}
+	// Side by side, both are asked the same.
+	r = difference.Compare(t.Context(), questions, difference.Options{A: connect(t, handler), B: connect(t, picky), Redaction: redaction})
+	if got := places(r.Differences); !slices.Equal(got, []string{fmt.Sprintf("verdict   %d", n)}) {
+		t.Errorf("of %d redacted requests: %q", n, got)
+	}
+	r = difference.Compare(t.Context(), questions, difference.Options{A: connect(t, picky), B: connect(t, picky), Redaction: redaction})
+	if len(r.Differences) > 0 || r.Failed != n || len(r.Failures) != 1 || r.Failures[0].Count != n || r.Failures[0].Redacted != n {
+		t.Errorf("of %d redacted requests: %q, %+v", n, places(r.Differences), r.Failures)
+	}
+}
+
+// TestFailuresOfBoth tells what fails on both sides, which is no difference.
+func TestFailuresOfBoth(t *testing.T) {
+	t.Parallel()
+	failing := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		if bytes.Contains(body, []byte(`"desiredAPIVersion":"example.com/v1"`)) {
+			http.Error(w, "out of order", http.StatusInternalServerError)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		webhook.Handler().ServeHTTP(w, r)
+	})
+	questions := about(t, 0)
+	n := 0
+	for _, q := range questions {
+		if q.Request.DesiredAPIVersion == "example.com/v1" {
+			n++
+		}
+	}
+	r := difference.Compare(t.Context(), questions, difference.Options{A: connect(t, failing), B: connect(t, failing)})
+	if n == 0 || n == len(questions) || len(r.Differences) > 0 || r.Alike != len(questions) || r.Converted != len(questions)-n || r.Failed != n || len(r.Failures) != 1 {
+		t.Fatalf("%d of %d fail: %+v", n, len(questions), r)
+	}
+	f := r.Failures[0]
+	if f.Count != n || f.Redacted != 0 || !strings.Contains(string(f.First.A), "500") || !bytes.Equal(f.First.A, f.First.B) || f.First.Object == "" || f.First.To != "example.com/v1" {
+		t.Errorf("got %+v", f)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/loadgen/recording"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -22,6 +23,7 @@ import (
 type outcome struct {
 	verdict     string // a sentence that goes on from the name of the side
 	detail      string // of the verdict: the first violation
+	refused     bool   // the webhook says that the conversion failed, or has a status that is a failure
 	message     string // of a conversion that failed
 	objects     []map[string]any
 	missing     string // why there is no response; empty when there is one
@@ -66,7 +68,7 @@ func (c *comparison) ask(ctx context.Context, client *wire.Client, q *Question) 
 		return outcome{interrupted: true}
 	}
 	if c.A == nil && response.Err == nil {
-		if redacted, err := c.Redaction.Response(response.Body); err == nil { // otherwise it is no JSON, which the judge will say
+		if redacted, err := c.Redaction.Response(q.Body, response.Body); err == nil { // otherwise it is no JSON, which the judge will say
 			response.Body = redacted
 		}
 	}
@@ -83,6 +85,9 @@ func judged(q *Question, response contract.Response) outcome {
 	if len(judgement.Violations) > 0 {
 		o.detail = judgement.Violations[0].String()
 	}
+	o.refused = slices.ContainsFunc(judgement.Violations, func(v contract.Violation) bool {
+		return v.Requirement == requirement.WebhookFailureAvoided || v.Requirement == requirement.WebhookResponseHTTPStatus && v.Severity == contract.Rejected
+	})
 	for _, raw := range judgement.Objects {
 		var object map[string]any
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
@@ -100,7 +105,8 @@ func verdict(violations []contract.Violation) string {
 	for _, v := range violations {
 		id := string(v.Requirement)
 		if v.Requirement == requirement.WebhookResponseHTTPStatus {
-			id += " by " + v.Actual
+			status, _, _ := strings.Cut(v.Actual, ";") // a hint may go with it
+			id += " by " + status
 		}
 		if v.Severity == contract.Tolerated {
 			id += " (tolerated)"
@@ -112,6 +118,14 @@ func verdict(violations []contract.Violation) string {
 	}
 	slices.Sort(ids)
 	return "violates " + strings.Join(slices.Compact(ids), ", ")
+}
+
+// words are the verdict with its first violation.
+func (o outcome) words() json.RawMessage {
+	if o.detail == "" {
+		return sentence(o.verdict)
+	}
+	return sentence(o.verdict + ": " + o.detail)
 }
 
 // only is the outcome with no other object than one; with none for -1.
@@ -143,17 +157,23 @@ func (f finding) among(others []finding) bool {
 	})
 }
 
+// explained tells whether redaction may be the reason of a difference from a recorded outcome.
+func (f finding) explained(r recording.Redaction, recorded, live outcome) bool {
+	switch f.what {
+	case Field:
+		return r.Explains(f.a, f.b)
+	case Message:
+		return recording.AlikeInForm(recorded.message, live.message)
+	case Verdict: // see decided
+	}
+	return false
+}
+
 // findings returns what tells two outcomes apart.
 func (c *comparison) findings(q *Question, a, b outcome) []finding {
 	if a.verdict != b.verdict {
-		words := func(o outcome) json.RawMessage {
-			if o.detail == "" {
-				return sentence(o.verdict)
-			}
-			return sentence(o.verdict + ": " + o.detail)
-		}
 		k := key{what: Verdict, a: a.verdict, b: b.verdict}
-		return append(c.fields(q, a, b), finding{key: k, object: -1, a: words(a), b: words(b)})
+		return append(c.fields(q, a, b), finding{key: k, object: -1, a: a.words(), b: b.words()})
 	}
 	if a.message != b.message {
 		return append(c.fields(q, a, b), finding{key: key{what: Message}, object: -1, a: sentence(a.message), b: sentence(b.message)})

@@ -15,13 +15,14 @@ type Question struct {
 	Request  contract.Request  // what Body says
 	Recorded contract.Response // what the recording has as the answer
 	Withheld string            // why the recording does not have the body of that; empty when it does
+	Redacted []string          // paths at which the request was redacted after it was answered
 }
 
 // Recorded returns the questions of a recording.
 func Recorded(r *recording.Recording) []Question {
 	questions := make([]Question, 0, len(r.Exchanges))
 	for _, x := range r.Exchanges {
-		questions = append(questions, Question{x.Line, x.Body, x.Request, x.Response, x.Withheld})
+		questions = append(questions, Question{x.Line, x.Body, x.Request, x.Response, x.Withheld, x.Redacted})
 	}
 	return questions
 }
