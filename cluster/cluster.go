@@ -59,6 +59,12 @@ type Images interface {
 	LoadImage(ctx context.Context, archive io.Reader) error
 }
 
+// LocalImages is a cluster whose nodes can get images from what runs them, such as Docker.
+type LocalImages interface {
+	// LoadLocalImage makes an image known to the nodes by its name. The error is an ErrNoImage when it is not there.
+	LoadLocalImage(ctx context.Context, image string) error
+}
+
 // Witness is a cluster that can tell what went on in it.
 type Witness interface {
 	// Artifacts writes logs and whatever else explains a failure into a directory that exists. What could not be had is in
@@ -68,6 +74,9 @@ type Witness interface {
 
 // ErrNotStored says that there is nothing in storage under a key.
 var ErrNotStored = errors.New("not in storage")
+
+// ErrNoImage says that there is no image of a name.
+var ErrNoImage = errors.New("no such image")
 
 // ErrNotReached says that the API server cannot reach this machine, so that no webhook can run here. What wraps it says why,
 // and what to do.

@@ -41,8 +41,9 @@ type Config struct {
 	Skip []string `json:"skip"`
 	// Whether what API servers tolerate fails the run as well. The default is false.
 	Strict bool `json:"strict"`
-	// API server for the checks that need one: embedded, or none to leave those checks out. The default is embedded.
-	Cluster Cluster `json:"cluster" jsonschema:"enum=embedded,enum=none"`
+	// API server for the checks that need one: embedded; kind, a cluster made for the check; envtest, kube-apiserver and etcd as
+	// programs; existing, with a context that the command line names; or none to leave those checks out. The default is embedded.
+	Cluster Cluster `json:"cluster" jsonschema:"enum=embedded,enum=kind,enum=envtest,enum=existing,enum=none"`
 	// How objects are generated.
 	Generate Generate `json:"generate"`
 	// Folder to write the reports to, relative to the folder of this file. The default is crdconform-report.
@@ -55,8 +56,8 @@ type Config struct {
 	source *source // nil when there is no file
 }
 
-// Webhook is the webhook under test: where it is, or how to start it. At most one of url, fromCRD, command and reference
-// can be given; without any of them the command line has to say it.
+// Webhook is the webhook under test: where it is, or how to start it. At most one of url, fromCRD, command, inCluster and
+// reference can be given; without any of them the command line has to say it.
 type Webhook struct {
 	// URL of the webhook, https://host:port/path.
 	URL string `json:"url,omitempty" jsonschema:"pattern=^https://"`
@@ -64,6 +65,8 @@ type Webhook struct {
 	FromCRD *FromCRD `json:"fromCRD,omitempty"`
 	// A program to start that serves the webhook.
 	Command *Command `json:"command,omitempty"`
+	// What to deploy as pods of the cluster, which has to be kind or existing.
+	InCluster *InCluster `json:"inCluster,omitempty"`
 	// The built-in webhook for the CronTabs of the documents.
 	Reference *Reference `json:"reference,omitempty"`
 	// File with the certificates to verify the webhook by, in PEM. With url, those of the system when missing; with fromCRD it
@@ -100,6 +103,43 @@ type Command struct {
 	ReadyTimeout Duration `json:"readyTimeout"`
 	// A name for the certificate besides localhost, such as widgets.system.svc; the webhook is then verified against it.
 	ServerName string `json:"serverName,omitempty"`
+}
+
+// InCluster is a webhook that is deployed as pods behind a service, from manifests, or from an image alone. One of image, archive
+// and manifests is needed.
+type InCluster struct {
+	// Image of the webhook, such as widgets:dev; with manifests, an image that they name. Nodes of kind get it from Docker if it
+	// is there.
+	Image string `json:"image,omitempty"`
+	// File that docker save has written, with an image to load into the nodes of kind. Image says which if it has several.
+	Archive string `json:"archive,omitempty"`
+	// Files with what to apply, folders of such files, or folders with a kustomization.
+	Manifests []string `json:"manifests,omitempty"`
+	// Service of the webhook, name or namespace/name. With manifests it is one of theirs, and can be left out when a definition
+	// among them says it, or there is only one; without, what it is to be called: webhook, in a namespace of the run.
+	Service string `json:"service,omitempty" jsonschema:"pattern=^([a-z0-9-]+/)?[a-z0-9-]+$"`
+	// Port of the service. The default is what a definition among the manifests says, or else 443.
+	Port int32 `json:"port,omitempty" jsonschema:"minimum=0,maximum=65535"`
+	// Path of the webhook's URL. The default is what a definition among the manifests says, or else /convert.
+	Path string `json:"path,omitempty" jsonschema:"pattern=^/"`
+	// Secret that the pods of the manifests mount, for crdconform to put a certificate into.
+	Secret string `json:"secret,omitempty"`
+	// Secret, name or namespace/name, that has the authority of the webhook's certificate, under ca.crt or tls.crt. When it and
+	// secret are missing, a caBundle of the definitions among the manifests has it.
+	CASecret string `json:"caSecret,omitempty"`
+	// Port that the image listens on, on all addresses. The default is 9443.
+	TargetPort int32 `json:"targetPort,omitempty" jsonschema:"minimum=0,maximum=65535"`
+	// Pods of the image. The default is 1.
+	Replicas int32 `json:"replicas,omitempty" jsonschema:"minimum=0,maximum=100"`
+	// Arguments in place of those of the image.
+	Args []string `json:"args,omitempty"`
+	// Environment variables to set.
+	Env map[string]string `json:"env,omitempty"`
+	// Folder where the image looks for tls.crt and tls.key. The default is the one of controller-runtime,
+	// /tmp/k8s-webhook-server/serving-certs.
+	Certs string `json:"certs,omitempty" jsonschema:"pattern=^/"`
+	// How long it may take until the webhook is ready. The default is 2m.
+	ReadyTimeout Duration `json:"readyTimeout,omitzero"`
 }
 
 // Reference is the built-in webhook for the CronTabs of the documents.
@@ -157,8 +197,11 @@ type Cluster string
 
 // The sorts of clusters.
 const (
-	Embedded Cluster = "embedded"
-	None     Cluster = "none" // leave out what needs an API server
+	Embedded    Cluster = "embedded"
+	KindCluster Cluster = "kind"
+	Envtest     Cluster = "envtest"
+	Existing    Cluster = "existing"
+	None        Cluster = "none" // leave out what needs an API server
 )
 
 // Generate says how objects are generated from the schemas.
@@ -192,10 +235,10 @@ type Load struct {
 	Pairs []Pair `json:"pairs,omitempty"`
 	// Version of ConversionReview: v1 or v1beta1. The default is v1.
 	ReviewVersion string `json:"reviewVersion,omitempty" jsonschema:"enum=v1,enum=v1beta1"`
-	// Requests that may wait for their responses at once, unless clients ask. The default is 4096.
+	// Requests that may wait for their responses at once, unless clients ask. The default is 600.
 	InFlight int `json:"inFlight,omitempty" jsonschema:"minimum=0,maximum=1000000"`
 	// Judge every n-th response only. The default is 1: all of them.
-	JudgeEvery int `json:"judgeEvery,omitempty" jsonschema:"minimum=0"`
+	JudgeEvery int `json:"judgeEvery,omitempty" jsonschema:"minimum=1"`
 	// File that "crdconform record" wrote, whose requests the profile replay sends.
 	Recording string `json:"recording,omitempty"`
 	// Whether to measure clients of an API server of crdconform's own as well, whose requests need conversions. The default is
@@ -298,7 +341,8 @@ func defaultCommand() Command {
 	return Command{Dir: ".", Path: "/convert", ReadyTimeout: Duration{60 * time.Second}}
 }
 
-// Source returns the key that says where the webhook is: url, fromCRD, command or reference; nothing when there is none.
+// Source returns the key that says where the webhook is: url, fromCRD, command, inCluster or reference; nothing when there is
+// none.
 func (w Webhook) Source() string {
 	if sources := w.sources(); len(sources) > 0 {
 		return sources[0]
@@ -316,6 +360,9 @@ func (w Webhook) sources() []string {
 	}
 	if w.Command != nil {
 		sources = append(sources, "command")
+	}
+	if w.InCluster != nil {
+		sources = append(sources, "inCluster")
 	}
 	if w.Reference != nil {
 		sources = append(sources, "reference")

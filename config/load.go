@@ -39,7 +39,7 @@ func (k *checker) load() {
 	l := k.config.Load
 	k.unless(l.Objects >= 0 && l.Objects <= maxRelisted, "load.objects", "%d objects: want 1 to %d", l.Objects, maxRelisted)
 	k.unless(l.InFlight >= 0 && l.InFlight <= maxInFlight, "load.inFlight", "%d requests in flight at once: want 1 to %d", l.InFlight, maxInFlight)
-	k.unless(l.JudgeEvery >= 0, "load.judgeEvery", "every %d-th response judged: want 1 or more; 1 is all of them", l.JudgeEvery)
+	k.unless(l.JudgeEvery > 0 || l.JudgeEvery == 0 && !k.config.given("load.judgeEvery"), "load.judgeEvery", "every %d-th response judged: want 1 or more; 1 is all of them", l.JudgeEvery)
 	k.unless(l.Repeat >= 1 && l.Repeat <= maxRepeat, "load.repeat", "%d times: want 1 to %d", l.Repeat, maxRepeat)
 	review := l.ReviewVersion == "v1" || l.ReviewVersion == "v1beta1" || l.ReviewVersion == "" && !k.config.given("load.reviewVersion")
 	k.unless(review, "load.reviewVersion", "%q is no version of ConversionReview; API servers know v1 and v1beta1", l.ReviewVersion)
@@ -114,6 +114,7 @@ func (k *checker) replay(l Load, replayed bool) {
 	}
 	k.unless(l.Recording != "", "load.profile", "%s needs a recording; write recording: FILE, as \"crdconform record\" writes one", replayProfile)
 	k.unless(len(l.Batches)+len(l.Bytes)+len(l.Pairs) == 0 && l.ReviewVersion == "", "load.profile", "%s sends what was recorded; take batches, bytes, pairs and reviewVersion away", replayProfile)
+	k.unless(l.Duration.Duration == 0 || l.ThroughAPIServer, "load.duration", "%s sends each request once; take it away, or say how fast by rates", replayProfile)
 }
 
 // profile checks which profile it is, and that it has a use for all that is said.

@@ -160,6 +160,8 @@ func mistakesInLoads() map[string]mistake {
 		"review version, no":  at("load: {reviewVersion: ''}", `load.reviewVersion: "" is no version`),
 		"negative in flight":  at("load: {inFlight: -1}", "load.inFlight: -1 requests in flight at once: want 1 to 1000000"),
 		"many in flight":      at("load: {inFlight: 1000001}", "load.inFlight: 1000001 requests"),
+		"judged never":        at("load: {judgeEvery: 0}", "load.judgeEvery: every 0-th response judged: want 1 or more"),
+		"replay for a while":  beyond("load: {profile: replay, recording: a, duration: 3s}", "load.duration: replay sends each request once; take it away, or say how fast by rates"),
 		"judged before":       at("load: {judgeEvery: -1}", "load.judgeEvery: every -1-th response judged: want 1 or more"),
 		"not at all":          at("load: {repeat: 0}", "load.repeat: 0 times: want 1 to 100"),
 		"too often":           at("load: {repeat: 101}", "load.repeat: 101 times"),

@@ -52,6 +52,8 @@ func TestSchemaAgrees(t *testing.T) {
 		head + "webhook: {fromCRD: {}, caFile: a, serverName: b}",
 		head + "webhook: {url: 'https://localhost/', clientCertificate: {certFile: a, keyFile: b}}",
 		head + "webhook: {reference: {faults: [a]}, http2: true}",
+		head + "cluster: kind\nwebhook: {inCluster: {image: 'a:b', replicas: 2, port: 8443, targetPort: 7443, path: /a, service: c/d, args: [e], env: {F: g}, certs: /h}}",
+		head + "cluster: existing\nwebhook: {inCluster: {manifests: [a], archive: b, secret: c}}",
 		head + "webhook: {timeout: 1h2m3.5s, caFile: a}",
 		head + relisted, head + staged,
 		head + "load: {duration: 0s, batches: [2.0], stages: []}\nobjectives: {max: .5s, p50: 1.s, p90: '0', p99: +1us}",

@@ -69,7 +69,7 @@ func webhookGuess(all []definition) string {
 	if !trusted {
 		ca = "  # A definition has no caBundle. This is the file with the certificates to verify the webhook by.\n  # caFile: ca.crt\n"
 	}
-	const head = "# The webhook: one of url, fromCRD, command and reference.\n"
+	const head = "# The webhook: one of url, fromCRD, command, inCluster and reference.\n"
 	switch {
 	case len(forwards) > 0:
 		return head + "webhook:\n" + fromService(forwards) + ca + commandHint

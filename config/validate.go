@@ -3,9 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +46,7 @@ func (c Config) problems() []*ProblemError {
 	k.knownFailing()
 	k.patterns("filter", c.Filter)
 	k.patterns("skip", c.Skip)
-	k.unless(c.Cluster == Embedded || c.Cluster == None, "cluster", "%q is not known; write %s or %s", c.Cluster, Embedded, None)
+	k.unless(slices.Contains(clusters(), c.Cluster), "cluster", "%q is not known; write embedded, kind, envtest, existing or none", c.Cluster)
 	k.unless(c.Generate.Objects >= 0 && c.Generate.Objects <= maxObjects, "generate.objects", "%d objects: want 0 to %d", c.Generate.Objects, maxObjects)
 	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; write one, or leave the key out")
 	k.load()
@@ -64,7 +66,7 @@ func (k *checker) names(key string, names []string) {
 func (k *checker) webhook() {
 	w := k.config.Webhook
 	if sources := w.sources(); len(sources) > 1 {
-		k.unless(false, "webhook."+sources[1], "there is webhook.%s too; give one of url, fromCRD, command and reference", sources[0])
+		k.unless(false, "webhook."+sources[1], "there is webhook.%s too; give one of url, fromCRD, command, inCluster and reference", sources[0])
 	}
 	if w.URL != "" || k.config.given("webhook.url") {
 		err := checkURL(w.URL)
@@ -79,7 +81,10 @@ func (k *checker) webhook() {
 	if w.Command != nil {
 		k.command(*w.Command)
 	}
-	elsewhere := w.Command == nil && w.Reference == nil
+	if w.InCluster != nil {
+		k.inCluster(*w.InCluster)
+	}
+	elsewhere := w.Command == nil && w.InCluster == nil && w.Reference == nil
 	k.unless(elsewhere || w.CAFile == "" && !k.config.given("webhook.caFile"), "webhook.caFile", "it goes with url and fromCRD; for a webhook that is started here, certificates are made")
 	k.unless(elsewhere || w.ServerName == "" && !k.config.given("webhook.serverName"), "webhook.serverName", "it goes with url and fromCRD; command has a serverName of its own")
 	certificate := w.ClientCertificate
@@ -87,7 +92,51 @@ func (k *checker) webhook() {
 	absent := certificate == ClientCertificate{} && !k.config.given("webhook.clientCertificate")
 	k.unless(complete || absent, "webhook.clientCertificate", "it needs certFile and keyFile, both")
 	k.unless(certificate.CertFile == "" || w.Reference == nil, "webhook.clientCertificate", "the reference webhook asks for none; take it away")
+	k.unless(certificate.CertFile == "" || w.InCluster == nil, "webhook.clientCertificate", "API servers of kind have none to show, so a webhook that is deployed must not ask for one; take it away")
 	k.unless(w.Timeout.Duration > 0, "webhook.timeout", "%s is no time at all; API servers wait for 30s", w.Timeout)
+}
+
+// clusters are the sorts of clusters that there are.
+func clusters() []Cluster { return []Cluster{Embedded, KindCluster, Envtest, Existing, None} }
+
+func (k *checker) inCluster(c InCluster) {
+	const key = "webhook.inCluster"
+	k.unless(c.Image != "" || c.Archive != "" || len(c.Manifests) > 0, key, "it is not said what to deploy; write image, archive or manifests")
+	for i, path := range c.Manifests {
+		k.unless(path != "", item(key+".manifests", i), "the name is empty; write the name of a file or a folder, or take it away")
+	}
+	k.unless(c.Service == "" || isService(c.Service), key+".service", "%q is not the name of a service; write name or namespace/name", c.Service)
+	k.unless(c.Path == "" || strings.HasPrefix(c.Path, "/"), key+".path", "%q does not begin with /; write /convert", c.Path)
+	k.unless(c.Secret == "" || c.CASecret == "", key+".caSecret", "there is %s.secret too, into which a certificate is put with an authority of its own; give one of the two", key)
+	k.unless(isPort(c.Port), key+".port", "there is no port %d", c.Port)
+	k.unless(isPort(c.TargetPort), key+".targetPort", "there is no port %d", c.TargetPort)
+	k.unless(c.Replicas >= 0 && c.Replicas <= maxReplicas, key+".replicas", "%d pods: want 1 to %d", c.Replicas, maxReplicas)
+	k.unless(c.Certs == "" || strings.HasPrefix(c.Certs, "/"), key+".certs", "%q is no folder in a container; write one that begins with /", c.Certs)
+	k.unless(c.ReadyTimeout.Duration >= 0, key+".readyTimeout", "%s is no time at all; write 2m", c.ReadyTimeout)
+	k.belongs(len(c.Manifests) > 0, key, "it goes with manifests; for an image alone a certificate is made", map[string]bool{
+		"secret": c.Secret != "", "caSecret": c.CASecret != "",
+	})
+	k.belongs(len(c.Manifests) == 0, key, "it goes with an image alone; manifests say it themselves", map[string]bool{
+		"targetPort": c.TargetPort != 0, "replicas": c.Replicas != 0, "args": len(c.Args) > 0, "env": len(c.Env) > 0, "certs": c.Certs != "",
+	})
+}
+
+// belongs adds a problem for each key that is given and must not be.
+func (k *checker) belongs(well bool, section, problem string, given map[string]bool) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		k.unless(well || !given[name], section+"."+name, "%s", problem)
+	}
+}
+
+// isPort tells whether a number is a port, or 0 for none.
+func isPort(n int32) bool { return n >= 0 && n <= 65535 }
+
+// maxReplicas is how many pods a webhook has at most. What is more is a slip of the finger.
+const maxReplicas = 100
+
+// isService tells whether a text is name or namespace/name.
+func isService(text string) bool {
+	return regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$`).MatchString(text)
 }
 
 func (k *checker) command(c Command) {

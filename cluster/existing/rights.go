@@ -66,10 +66,10 @@ func Rights(options Options) []Right {
 	}
 	rights = slices.Concat(rights,
 		verbs(apiextensionsv1.GroupName, definitions, "create", "get", "list", "update", "patch", "delete"),
-		verbs(apiextensionsv1.GroupName, definitions+"/status", "update"),
+		verbs(apiextensionsv1.GroupName, definitions+"/status", "get", "update", "patch"),
 		verbs(group, plural, "create", "get", "list", "watch", "update", "patch", "delete", "deletecollection"),
 		verbs(group, plural+"/status", "get", "update", "patch"),
-		verbs(group, plural+"/scale", "get", "patch"),
+		verbs(group, plural+"/scale", "get", "update", "patch"),
 	)
 	if unroutable(options.WebhookHost) == "" {
 		rights = slices.Concat(rights,

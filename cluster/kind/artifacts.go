@@ -16,6 +16,8 @@ import (
 	"sigs.k8s.io/kind/pkg/cluster/constants"
 	"sigs.k8s.io/kind/pkg/cluster/nodes"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/cluster/redact"
 )
 
 // Artifacts writes the logs of the control plane, of the kubelets and of containerd, the events and the definitions. With
@@ -64,7 +66,7 @@ func logsOf(ctx context.Context, node nodes.Node, dir string) error {
 			errs = append(errs, fmt.Errorf("%s of %s: %w: %s", file, node, explain(err), last(problems.String())))
 		}
 		if out.Len() > 0 {
-			errs = append(errs, os.WriteFile(filepath.Join(dir, file), []byte(redacted(out.String())), 0o644))
+			errs = append(errs, os.WriteFile(filepath.Join(dir, file), []byte(redact.Text(out.String())), 0o644))
 		}
 	}
 	return errors.Join(errs...)
@@ -104,5 +106,5 @@ func write(file string, value any) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(redacted(string(text))), 0o644)
+	return os.WriteFile(file, []byte(redact.Text(string(text))), 0o644)
 }

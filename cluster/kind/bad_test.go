@@ -336,27 +336,12 @@ func TestBases(t *testing.T) {
 	}
 }
 
-func TestRedaction(t *testing.T) {
-	const key = "-----BEGIN RSA PRIVATE KEY-----\nMIIEvQIBADANBgkq\n-----END RSA PRIVATE KEY-----"
-	for text, want := range map[string]string{
-		"a\n" + key + "\nb":                        "a\n(private key)\nb",
-		"Authorization: Bearer abcdefgh.12345678":  "Authorization: Bearer (credential)",
-		"eyJhbGciOi.eyJpc3Mi.c2lnbmF0":             "(token)",
-		"join --token abcdef.0123456789abcdef now": "join --token (token) now",
-		"crontabs.example.com is fine":             "crontabs.example.com is fine",
-	} {
-		if got := redacted(text); got != want {
-			t.Errorf("%q became %q", text, got)
-		}
-	}
-}
-
 func TestLogger(t *testing.T) {
 	var out strings.Builder
 	l := newLogger(&out)
 	l.V(2).Infof("token: %s\n\n", "abcdef.0123456789abcdef")
 	l.Warn("mind the gap")
-	if out.String() != "token: (token)\nmind the gap\n" {
+	if out.String() != "token: [redacted]\nmind the gap\n" {
 		t.Errorf("got %q", out.String())
 	}
 }

@@ -99,14 +99,11 @@ func (e engine) ensure(ctx context.Context, image string) error {
 	if err != nil {
 		return fmt.Errorf("the node image %s: %w", image, explain(err))
 	}
-	if e.platform == nil {
-		return nil
-	}
-	own, err := e.run(ctx, e.platform...)
+	own, err := e.ownPlatform(ctx)
 	if err != nil {
-		return explain(err)
+		return err
 	}
-	if own != platform {
+	if own != "" && own != platform {
 		return fmt.Errorf("the node image %s is for %s, and %s runs containers for %s: take one of that architecture", image, platform, e.name, own)
 	}
 	return nil
@@ -115,6 +112,15 @@ func (e engine) ensure(ctx context.Context, image string) error {
 // platformOf returns the operating system and the architecture of an image that is there.
 func (e engine) platformOf(ctx context.Context, image string) (string, error) {
 	return e.run(ctx, "image", "inspect", "--format", "{{.Os}}/{{.Architecture}}", image)
+}
+
+// ownPlatform returns the operating system and the architecture of what the program runs; empty where it does not tell.
+func (e engine) ownPlatform(ctx context.Context) (string, error) {
+	if e.platform == nil {
+		return "", nil
+	}
+	own, err := e.run(ctx, e.platform...)
+	return own, explain(err)
 }
 
 // save writes an image as an archive.

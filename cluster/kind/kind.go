@@ -118,11 +118,12 @@ type Cluster struct {
 }
 
 var (
-	_ cluster.Cluster  = (*Cluster)(nil)
-	_ cluster.Services = (*Cluster)(nil)
-	_ cluster.Storage  = (*Cluster)(nil)
-	_ cluster.Images   = (*Cluster)(nil)
-	_ cluster.Witness  = (*Cluster)(nil)
+	_ cluster.Cluster     = (*Cluster)(nil)
+	_ cluster.Services    = (*Cluster)(nil)
+	_ cluster.Storage     = (*Cluster)(nil)
+	_ cluster.Images      = (*Cluster)(nil)
+	_ cluster.LocalImages = (*Cluster)(nil)
+	_ cluster.Witness     = (*Cluster)(nil)
 )
 
 // Start creates a cluster and returns when it is ready: the nodes are, and services lead somewhere. When it fails, or the
@@ -338,17 +339,23 @@ func (c *Cluster) WatchCache() bool { return c.options.WatchCache }
 // Config returns how to reach the API server as a member of system:masters or kubeadm:cluster-admins.
 func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
 
-// LoadLocalImage makes an image known to all nodes that the program which runs them has here, by its name.
+// LoadLocalImage makes an image known to all nodes that the program which runs them has here, by its name. The error is a
+// cluster.ErrNoImage when it has none of that name.
 func (c *Cluster) LoadLocalImage(ctx context.Context, image string) error {
-	if _, err := c.engine.platformOf(ctx, image); err != nil {
-		if ctx.Err() != nil {
-			return fmt.Errorf("kind: %w", context.Cause(ctx))
-		}
-		return fmt.Errorf("kind: %s has no image %s: %w", c.engine.name, image, explain(err))
+	platform, err := c.engine.platformOf(ctx, image)
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("kind: %w", context.Cause(ctx))
+	case err != nil:
+		return fmt.Errorf("kind: %s has no image %s: %w: %w", c.engine.name, image, cluster.ErrNoImage, explain(err))
+	}
+	var own string
+	if own, err = c.engine.ownPlatform(ctx); err != nil || own != "" && own != platform {
+		return cmp.Or(err, fmt.Errorf("kind: the image %s is for %s, and the nodes are %s; build it for that, or give another", image, platform, own))
 	}
 	from, to := io.Pipe()
 	go func() { to.CloseWithError(c.engine.save(ctx, image, to)) }()
-	err := c.LoadImage(ctx, from)
+	err = c.LoadImage(ctx, from)
 	_ = from.Close() // ends the writing of what nobody reads any more
 	return err
 }

@@ -35,7 +35,10 @@ import (
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/objects"
+	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/storage"
+	"github.com/crdconform/crdconform/suites/subresources"
 	"github.com/crdconform/crdconform/suites/suitetest"
 	"github.com/crdconform/crdconform/suites/versions"
 )
@@ -584,7 +587,7 @@ func TestChapters(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	areas := []suites.Area{versions.Area, conversion.Area, storage.Area, lifecycle.Area}
+	areas := []suites.Area{versions.Area, conversion.Area, storage.Area, lifecycle.Area, publishing.Area, subresources.Area, objects.Area}
 	outcome, err := suites.Run(t.Context(), env, areas, suitetest.Quiet{})
 	if err != nil {
 		t.Fatal(err)

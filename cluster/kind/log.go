@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"sigs.k8s.io/kind/pkg/log"
+
+	"github.com/crdconform/crdconform/cluster/redact"
 )
 
 // logger writes what kind says, line by line.
@@ -31,7 +33,7 @@ var (
 func (l *logger) write(format string, arguments ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, _ = fmt.Fprintln(l.w, redacted(strings.TrimRight(fmt.Sprintf(format, arguments...), "\n")))
+	_, _ = fmt.Fprintln(l.w, redact.Text(strings.TrimRight(fmt.Sprintf(format, arguments...), "\n")))
 }
 
 func (l *logger) Warn(message string)                    { l.write("%s", message) }

@@ -64,9 +64,10 @@ func sources() []*jsonschema.Schema {
 		"url":       nil,
 		"fromCRD":   nil,
 		"command":   {"caFile", "serverName"},
+		"inCluster": {"caFile", "serverName", "clientCertificate"},
 		"reference": {"caFile", "serverName", "clientCertificate"},
 	}
-	all := []string{"url", "fromCRD", "command", "reference"}
+	all := []string{"url", "fromCRD", "command", "inCluster", "reference"}
 	var given []*jsonschema.Schema
 	var schemas []*jsonschema.Schema
 	for _, source := range all {

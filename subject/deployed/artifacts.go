@@ -31,7 +31,7 @@ const (
 
 // describe adds the last lines of the log and the events of the pod at fault to a sentence.
 func (w *Webhook) describe(ctx context.Context, f *fault) error {
-	text := w.redactor.redact(f.sentence)
+	text := w.redactor.Text(f.sentence)
 	if f.pod == nil {
 		return errors.New(text)
 	}
@@ -64,7 +64,7 @@ func (w *Webhook) log(ctx context.Context, pod corev1.Pod, container string, pre
 	if err != nil {
 		return "", err
 	}
-	return w.redactor.redact(readable(string(data))), nil
+	return w.redactor.Text(readable(string(data))), nil
 }
 
 // readable drops what terminals interpret, and replaces what is not UTF-8.
@@ -101,7 +101,7 @@ func (w *Webhook) events(ctx context.Context, of fields.Set) ([]string, error) {
 		if e.Count > 1 {
 			line += fmt.Sprintf(" (%d times)", e.Count)
 		}
-		lines = append(lines, w.redactor.redact(readable(line)))
+		lines = append(lines, w.redactor.Text(readable(line)))
 	}
 	return lines, nil
 }
@@ -175,7 +175,7 @@ func (w *Webhook) objects(ctx context.Context) (string, error) {
 			fmt.Fprintf(&b, "---\n%s", text)
 		}
 	}
-	return w.redactor.redact(b.String()), errors.Join(errs...)
+	return w.redactor.Text(b.String()), errors.Join(errs...)
 }
 
 // learnSecrets has the redactor know what is in the Secrets that pods use. Where they may not be read, nothing of them is
@@ -210,7 +210,7 @@ func (w *Webhook) learnSecrets(ctx context.Context, pods []corev1.Pod) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		if secret, err := w.client.CoreV1().Secrets(w.Service.Namespace).Get(ctx, name, metav1.GetOptions{}); err == nil {
-			w.redactor.secret(secret.Data)
+			w.redactor.Secret(secret.Data)
 		}
 	}
 }

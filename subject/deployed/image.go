@@ -35,17 +35,19 @@ const (
 	nobody = "65532:65532"
 )
 
-// Archive is an image with one program in it and nothing else.
+// Archive is an image to be loaded into nodes.
 type Archive struct {
-	Reference    string // name and tag; another program or another entry point makes another tag
-	Architecture string // of the program, as Go and Kubernetes call it, such as amd64
+	Reference    string // name and tag
+	Architecture string // of its programs, as Go and Kubernetes call it, such as amd64
 
-	image v1.Image
+	image v1.Image // made here; nil for one in a file
+	file  string
 }
 
 // Build makes an image from scratch, whose entry point is a program with its first arguments. The program has to be static
-// and for Linux. It runs as user 65532. The same program and arguments make the same bytes. The program is read again
-// whenever the archive is written, so it must stay as it is.
+// and for Linux. It runs as user 65532, and can do so with a root that is read only; beside the program there is an empty
+// folder /tmp for everybody. The same program and arguments make the same bytes, and others make another tag. The program is
+// read again whenever the archive is written, so it must stay as it is.
 func Build(program string, arguments ...string) (*Archive, error) {
 	architecture, err := inspect(program)
 	if err != nil {
@@ -80,8 +82,66 @@ func Build(program string, arguments ...string) (*Archive, error) {
 	return &Archive{Reference: repository + ":" + id.Hex[:16], Architecture: architecture, image: image}, nil
 }
 
+// OpenArchive returns an image from a file that `docker save` has written. The reference says which, when there are several; it
+// may be empty for the only one. The file is read again whenever the archive is written.
+func OpenArchive(file, reference string) (*Archive, error) {
+	open := func() (io.ReadCloser, error) { return os.Open(file) }
+	if _, err := os.Stat(file); err != nil {
+		return nil, fmt.Errorf("image archive: %w", err)
+	}
+	manifest, err := tarball.LoadManifest(open)
+	if err != nil {
+		return nil, fmt.Errorf("image archive %s: it is none as docker save writes it: %w", file, err)
+	}
+	tag, err := tagOf(manifest, reference)
+	if err != nil {
+		return nil, fmt.Errorf("image archive %s: %w", file, err)
+	}
+	image, err := tarball.Image(open, &tag)
+	if err != nil {
+		return nil, fmt.Errorf("image archive %s: %w", file, err)
+	}
+	config, err := image.ConfigFile()
+	if err != nil {
+		return nil, fmt.Errorf("image archive %s: %w", file, err)
+	}
+	if config.OS != "linux" {
+		return nil, fmt.Errorf("image archive %s: %s is for %s, and nodes run Linux", file, tag, config.OS)
+	}
+	return &Archive{Reference: tag.String(), Architecture: config.Architecture, file: file}, nil
+}
+
+// tagOf returns the name of the image that is wanted of those in an archive.
+func tagOf(manifest tarball.Manifest, reference string) (name.Tag, error) {
+	var there []string
+	for _, image := range manifest {
+		there = append(there, image.RepoTags...)
+	}
+	switch {
+	case len(there) == 0:
+		return name.Tag{}, errors.New("the image in it has no name; save it by its name, not by its ID")
+	case reference == "" && len(there) > 1:
+		return name.Tag{}, fmt.Errorf("it has several images, %s; say which by --webhook-image", strings.Join(there, ", "))
+	case reference == "":
+		return name.NewTag(there[0])
+	}
+	wanted, err := name.NewTag(reference)
+	if err != nil {
+		return name.Tag{}, fmt.Errorf("%q is no name of an image: %w", reference, err)
+	}
+	for _, one := range there {
+		if tag, err := name.NewTag(one); err == nil && tag.Name() == wanted.Name() {
+			return tag, nil
+		}
+	}
+	return name.Tag{}, fmt.Errorf("there is no image %s in it, but %s", reference, strings.Join(there, ", "))
+}
+
 // Write writes the image as `docker save` does.
 func (a *Archive) Write(w io.Writer) error {
+	if a.image == nil {
+		return copyFile(w, a.file)
+	}
 	tag, err := name.NewTag(a.Reference)
 	if err != nil {
 		return err
@@ -90,6 +150,16 @@ func (a *Archive) Write(w io.Writer) error {
 		return fmt.Errorf("image %s: %w", a.Reference, err)
 	}
 	return nil
+}
+
+func copyFile(to io.Writer, file string) error {
+	from, err := os.Open(file)
+	if err != nil {
+		return fmt.Errorf("image archive: %w", err)
+	}
+	defer from.Close() //nolint:errcheck // it was only read
+	_, err = io.Copy(to, from)
+	return err
 }
 
 // Open returns what Write writes, to be read and closed.
@@ -111,14 +181,22 @@ func (a *Archive) Load(ctx context.Context, c cluster.Cluster) error {
 		return fmt.Errorf("image %s: what the nodes are: %w", a.Reference, err)
 	}
 	if len(architectures) > 0 && !slices.Contains(architectures, a.Architecture) {
-		return fmt.Errorf("image %s: the program is for %s, and the nodes of the cluster are %s; build it with %s, or give an image by --webhook-image",
-			a.Reference, a.Architecture, strings.Join(architectures, " and "), buildCommand(architectures[0]))
+		return a.foreign(architectures)
 	}
 	archive := a.Open()
 	if err := errors.Join(nodes.LoadImage(ctx, archive), archive.Close()); err != nil {
 		return fmt.Errorf("image %s: loading it into the nodes: %w", a.Reference, err)
 	}
 	return nil
+}
+
+// foreign says that no node can run the image.
+func (a *Archive) foreign(architectures []string) error {
+	of, remedy := "the image", "build it for that, or give another"
+	if a.image != nil {
+		of, remedy = "the program", "build it with "+buildCommand(architectures[0])+", or give an image by --webhook-image"
+	}
+	return fmt.Errorf("image %s: %s is for %s, and the nodes of the cluster are %s; %s", a.Reference, of, a.Architecture, strings.Join(architectures, " and "), remedy)
 }
 
 // architectures returns those of the nodes that take pods, sorted.
@@ -141,11 +219,11 @@ func architectures(ctx context.Context, c cluster.Cluster) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// layer is a file system with one file in it, not compressed: it goes to a node on this machine or near it, and compressing
+// layer is a file system with one file and an empty folder /tmp in it, not compressed: it goes to a node on this machine or near it, and compressing
 // a program takes longer than sending it.
 type layer struct {
 	file   string
-	header []byte // of the file in the archive
+	header []byte // of the folder and the file in the archive
 	size   int64  // of the file, in bytes
 	digest v1.Hash
 }
@@ -161,10 +239,14 @@ func newLayer(file string) (*layer, error) {
 		return nil, err
 	}
 	var header bytes.Buffer
-	if err = tar.NewWriter(&header).WriteHeader(&tar.Header{
-		Typeflag: tar.TypeReg, Name: filepath.Base(file), Size: info.Size(), Mode: 0o555, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR,
-	}); err != nil {
-		return nil, err
+	archive := tar.NewWriter(&header)
+	for _, h := range []*tar.Header{
+		{Typeflag: tar.TypeDir, Name: "tmp/", Mode: 0o1777, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR},
+		{Typeflag: tar.TypeReg, Name: filepath.Base(file), Size: info.Size(), Mode: 0o555, ModTime: time.Unix(0, 0), Format: tar.FormatUSTAR},
+	} {
+		if err = archive.WriteHeader(h); err != nil {
+			return nil, err
+		}
 	}
 	l := &layer{file: file, header: header.Bytes(), size: info.Size()}
 	content, err := l.Uncompressed()

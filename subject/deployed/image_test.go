@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-containerregistry/pkg/name"
+	v1 "github.com/google/go-containerregistry/pkg/v1"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
@@ -112,7 +114,10 @@ func TestImage(t *testing.T) {
 		}
 		files := tar.NewReader(layer)
 		header, err := files.Next()
-		if err != nil {
+		if err != nil || header.Name != "tmp/" || header.Typeflag != tar.TypeDir || header.Mode != 0o1777 {
+			t.Fatalf("the first is %+v, %v", header, err)
+		}
+		if header, err = files.Next(); err != nil {
 			t.Fatal(err)
 		}
 		got, err := io.ReadAll(files)
@@ -188,6 +193,63 @@ func TestProgramsThatMakeNoImage(t *testing.T) {
 	}
 	if _, err := Build(write(t, filepath.Join(dir, "good"), good.bytes(t))); err != nil {
 		t.Errorf("a good one: %v", err)
+	}
+}
+
+// TestOpenArchive has files read as docker save writes them.
+func TestOpenArchive(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var images []*Archive
+	for _, machine := range []elf.Machine{elf.EM_AARCH64, elf.EM_X86_64} {
+		a, err := Build(write(t, filepath.Join(dir, machine.String()), program{machine: machine, kind: elf.ET_EXEC}.bytes(t)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		images = append(images, a)
+	}
+	one := write(t, filepath.Join(dir, "one.tar"), archive(t, images[0]))
+	several := filepath.Join(dir, "several.tar")
+	tags := map[name.Tag]v1.Image{}
+	for i, text := range []string{"widgets:dev", "localhost:5000/gadgets"} {
+		tag, err := name.NewTag(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tags[tag] = images[i].image
+	}
+	if err := tarball.MultiWriteToFile(several, tags); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ file, reference, want, architecture string }{
+		{one, "", images[0].Reference, "arm64"},
+		{one, images[0].Reference, images[0].Reference, "arm64"},
+		{several, "widgets:dev", "widgets:dev", "arm64"},
+		{several, "docker.io/library/widgets:dev", "widgets:dev", "arm64"},
+		{several, "localhost:5000/gadgets:latest", "localhost:5000/gadgets:latest", "amd64"},
+	} {
+		a, err := OpenArchive(test.file, test.reference)
+		if err != nil {
+			t.Errorf("%s in %s: %v", test.reference, test.file, err)
+			continue
+		}
+		if a.Reference != test.want || a.Architecture != test.architecture {
+			t.Errorf("%s in %s is %s for %s", test.reference, test.file, a.Reference, a.Architecture)
+		}
+		if want, err := os.ReadFile(test.file); err != nil || !bytes.Equal(archive(t, a), want) {
+			t.Errorf("%s is written otherwise, %v", test.file, err)
+		}
+	}
+	for _, test := range []struct{ file, reference, want string }{
+		{filepath.Join(dir, "none.tar"), "", "image archive: stat "},
+		{write(t, filepath.Join(dir, "text.tar"), []byte("hello")), "", "it is none as docker save writes it"},
+		{several, "", "it has several images, "},
+		{one, "widgets:dev", "there is no image widgets:dev in it, but " + images[0].Reference},
+		{one, "Widgets", "is no name of an image"},
+	} {
+		if _, err := OpenArchive(test.file, test.reference); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s in %s: %v, want %q", test.reference, test.file, err, test.want)
+		}
 	}
 }
 

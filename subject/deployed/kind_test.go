@@ -20,23 +20,19 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/utils/ptr"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/kind"
 	"github.com/crdconform/crdconform/cluster/pki"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 // one is the cluster that the tests share, with the image that they deploy.
@@ -90,7 +86,7 @@ func shared(t *testing.T) (*kind.Cluster, *Archive) {
 			if err != nil {
 				return fmt.Errorf("%w\n%s", err, &one.log)
 			}
-			if err := mendProxy(t); err != nil {
+			if err := suitetest.MendProxy(t, one.cluster.Config()); err != nil {
 				return err
 			}
 			begun := time.Now()
@@ -103,72 +99,6 @@ func shared(t *testing.T) (*kind.Cluster, *Archive) {
 		t.Fatal(one.err)
 	}
 	return one.cluster, one.archive
-}
-
-// mendProxy lends kube-proxy a library of the node where its image lacks that, as some home-made ones do. Without it calls of
-// services with two pods go astray.
-func mendProxy(t *testing.T) error {
-	t.Helper()
-	ctx := t.Context()
-	client, err := kubernetes.NewForConfig(one.cluster.Config())
-	if err != nil {
-		return err
-	}
-	service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "two"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 1}}}}
-	endpoints := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Name: "two", Labels: map[string]string{discoveryv1.LabelServiceName: "two"}},
-		AddressType: discoveryv1.AddressTypeIPv4,
-		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{"192.0.2.1"}}, {Addresses: []string{"192.0.2.2"}}},
-		Ports:       []discoveryv1.EndpointPort{{Name: new(""), Port: ptr.To[int32](1)}},
-	}
-	if _, err := client.CoreV1().Services("default").Create(ctx, service, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	if _, err := client.DiscoveryV1().EndpointSlices("default").Create(ctx, endpoints, metav1.CreateOptions{}); err != nil {
-		return err
-	}
-	if err := pause(ctx, 3*time.Second); err != nil {
-		return err
-	}
-	proxies, err := client.CoreV1().Pods("kube-system").List(ctx, metav1.ListOptions{LabelSelector: "k8s-app=kube-proxy"})
-	if err != nil {
-		return err
-	}
-	var said strings.Builder
-	for _, pod := range proxies.Items {
-		text, err := client.CoreV1().Pods("kube-system").GetLogs(pod.Name, new(corev1.PodLogOptions)).DoRaw(ctx)
-		if err != nil {
-			return err
-		}
-		said.Write(text)
-	}
-	if err := client.CoreV1().Services("default").Delete(ctx, "two", metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	if err := client.DiscoveryV1().EndpointSlices("default").Delete(ctx, "two", metav1.DeleteOptions{}); err != nil {
-		return err
-	}
-	const library = "/usr/lib/x86_64-linux-gnu/libm.so.6"
-	if !strings.Contains(said.String(), "libxt_statistic.so: libm.so.6: cannot open shared object file") {
-		return nil
-	}
-	t.Logf("kube-proxy of this node image lacks %s; it is lent that of the node", library)
-	patch := fmt.Sprintf(`{"spec":{"template":{"spec":{"volumes":[{"name":"libm","hostPath":{"path":%q,"type":"File"}}],`+
-		`"containers":[{"name":"kube-proxy","volumeMounts":[{"name":"libm","mountPath":%q,"readOnly":true}]}]}}}}`, library, library)
-	set, err := client.AppsV1().DaemonSets("kube-system").Patch(ctx, "kube-proxy", types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{})
-	if err != nil {
-		return err
-	}
-	until, cancel := context.WithTimeoutCause(ctx, time.Minute, errors.New("kube-proxy is not back after a minute"))
-	defer cancel()
-	return poll(until, func() (bool, error) {
-		now, err := client.AppsV1().DaemonSets("kube-system").Get(until, "kube-proxy", metav1.GetOptions{})
-		if err != nil {
-			return false, err
-		}
-		s := now.Status
-		return s.ObservedGeneration >= set.Generation && s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled, nil
-	})
 }
 
 // options are for a run of the test's own.

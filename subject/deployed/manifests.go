@@ -80,6 +80,25 @@ func DeployManifests(ctx context.Context, m Manifests, o Options) (*Webhook, err
 	return w, nil
 }
 
+// Check says what is wrong with the manifests by themselves: it reads them, and asks no cluster. It must not run twice at a time.
+func (m Manifests) Check() error {
+	documents, err := load(m.Paths)
+	if err != nil {
+		return err
+	}
+	references, err := referencesIn(documents)
+	if err != nil {
+		return err
+	}
+	const namespace = "the namespace of the run"
+	service, err := findService(m, documents, references, namespace)
+	if err != nil {
+		return err
+	}
+	_, err = replicas(service, documents, namespace)
+	return err
+}
+
 // plan finds out which service the webhook is, and returns what is to be applied, and how the authority becomes known.
 func (w *Webhook) plan(m Manifests, documents []document) ([]document, func(context.Context) ([]byte, error), error) {
 	if m.Certificate.Secret != "" && (m.Certificate.Authority != "" || m.Certificate.Definition != "") {
@@ -250,7 +269,7 @@ func (w *Webhook) inject(name string, documents []document, references []referen
 	if err != nil {
 		return nil, nil, err
 	}
-	w.redactor.secret(secret.Data)
+	w.redactor.Secret(secret.Data)
 	var kept []document
 	added := false
 	for _, d := range documents {
@@ -336,7 +355,7 @@ func (w *Webhook) authorityInSecret(ctx context.Context, namespace, name string)
 	if err != nil {
 		return nil, err
 	}
-	w.redactor.secret(map[string][]byte{corev1.TLSPrivateKeyKey: secret.Data[corev1.TLSPrivateKeyKey]})
+	w.redactor.Secret(map[string][]byte{corev1.TLSPrivateKeyKey: secret.Data[corev1.TLSPrivateKeyKey]})
 	for _, key := range []string{caKey, corev1.TLSCertKey} {
 		if holdsCertificate(secret.Data[key]) {
 			return secret.Data[key], nil

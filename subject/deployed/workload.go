@@ -41,6 +41,9 @@ type Workload struct {
 	// Architecture of the nodes to run it on; empty for any.
 	Architecture string
 
+	// ReadOnlyRoot has it write nowhere but to /tmp, which is empty when it starts, and run as another user than root.
+	ReadOnlyRoot bool
+
 	// Drain is how long a pod goes on serving after it was told to stop, in whole seconds, so that nobody is led to it any more
 	// when it does stop. 0 stops it at once. It takes Kubernetes 1.30.
 	Drain time.Duration
@@ -110,7 +113,7 @@ func DeployImage(ctx context.Context, l Workload, o Options) (*Webhook, error) {
 	if err != nil {
 		return nil, fmt.Errorf("webhook in the cluster: %w", err)
 	}
-	w.redactor.secret(secret.Data)
+	w.redactor.Secret(secret.Data)
 	var documents []document
 	for _, object := range []any{secret, l.account(), l.service(o.Run), l.deployment(o.Run)} {
 		d, err := documentOf(object)
@@ -221,10 +224,18 @@ func (l Workload) pod() corev1.PodSpec {
 	if seconds := int64(l.Drain / time.Second); seconds > 0 {
 		container.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: seconds}}}
 	}
+	if l.ReadOnlyRoot {
+		container.SecurityContext.ReadOnlyRootFilesystem, container.SecurityContext.RunAsNonRoot = new(true), new(true)
+		container.SecurityContext.Capabilities = &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}}
+		container.VolumeMounts = append(container.VolumeMounts, corev1.VolumeMount{Name: "tmp", MountPath: "/tmp"})
+	}
 	pod := corev1.PodSpec{
 		ServiceAccountName: l.Name,
 		Containers:         []corev1.Container{container},
 		Volumes:            []corev1.Volume{{Name: certs, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: l.Name + "-cert"}}}},
+	}
+	if l.ReadOnlyRoot {
+		pod.Volumes = append(pod.Volumes, corev1.Volume{Name: "tmp", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}})
 	}
 	if l.Architecture != "" {
 		pod.NodeSelector = map[string]string{corev1.LabelArchStable: l.Architecture}

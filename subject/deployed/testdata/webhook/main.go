@@ -29,10 +29,19 @@ func main() {
 	}
 }
 
+// drain is how long it goes on when it is told to stop.
+const drain = 3 * time.Second
+
 func run(mode, address, certs string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	server := &http.Server{Addr: address, Handler: webhook.Handler()}
+	convert := webhook.Handler()
+	server := &http.Server{Addr: address, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ctx.Err() != nil { // a client that keeps the connection would lose the request that meets its end
+			w.Header().Set("Connection", "close")
+		}
+		convert.ServeHTTP(w, r)
+	})}
 	switch mode {
 	case "crash":
 		fmt.Println("connecting with the password", os.Getenv("DATABASE_PASSWORD"))
@@ -56,6 +65,7 @@ func run(mode, address, certs string) error {
 		return err
 	case <-ctx.Done():
 		fmt.Println("stopping")
+		<-time.After(drain)
 		within, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		return server.Shutdown(within)
