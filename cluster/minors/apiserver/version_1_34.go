@@ -1,0 +1,14 @@
+//go:build !kubernetes_1_21 && !kubernetes_1_28 && !kubernetes_1_31
+
+package main
+
+import (
+	genericapiserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+)
+
+func setVersion(generic *genericapiserver.RecommendedConfig) {
+	generic.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	generic.FeatureGate = utilfeature.DefaultFeatureGate
+}

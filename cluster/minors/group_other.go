@@ -1,0 +1,8 @@
+//go:build !unix
+
+package minors
+
+import "os/exec"
+
+// ownGroup does nothing here.
+func ownGroup(*exec.Cmd) {}
