@@ -122,6 +122,8 @@ const (
 	VersionsManifestsInstallable ID = "versions.manifests.installable"
 	// VersionsManifestsLiteralRejected: The definitions that the documents print with mistakes in them are refused for those mistakes.
 	VersionsManifestsLiteralRejected ID = "versions.manifests.literal-rejected"
+	// VersionsManifestsErrorTexts: An object that violates the schema is refused with the text that the documents print.
+	VersionsManifestsErrorTexts ID = "versions.manifests.error-texts"
 	// ConversionNoneOnlyAPIVersion: With the None strategy, an object read at another version differs from the stored one in its apiVersion only.
 	ConversionNoneOnlyAPIVersion ID = "conversion.none.only-api-version"
 	// ConversionNoneDefault: A definition that names no conversion strategy gets None.
@@ -238,6 +240,8 @@ const (
 	ConversionRequestNoEmptyObjects ID = "conversion.request.no-empty-objects"
 	// ConversionRequestNoUnusedVersions: While every object and every client uses the storage version, the webhook is not called for the other versions of the definition.
 	ConversionRequestNoUnusedVersions ID = "conversion.request.no-unused-versions"
+	// ConversionRequestNamespace: Objects of a namespaced resource are sent with their namespace.
+	ConversionRequestNamespace ID = "conversion.request.namespace"
 	// ConversionRequestNoResourceVersion: Objects sent for a read have no resourceVersion in their metadata.
 	ConversionRequestNoResourceVersion ID = "conversion.request.no-resource-version"
 	// ConversionRequestManagedFields: Objects sent for a read have their managedFields with them.
@@ -258,6 +262,8 @@ const (
 	ConversionResponseUID ID = "conversion.response.uid"
 	// ConversionResponseStatus: A result.status other than Success, written exactly so, fails the conversion.
 	ConversionResponseStatus ID = "conversion.response.status"
+	// ConversionResponseDocumentedStatus: A webhook that answers as the documents print their v1beta1 example of a success, with a result.status of Failed, fails the conversion; with Success in its place it converts.
+	ConversionResponseDocumentedStatus ID = "conversion.response.documented-status"
 	// ConversionResponseAllObjects: A response with more or fewer objects than the request fails the conversion.
 	ConversionResponseAllObjects ID = "conversion.response.all-objects"
 	// ConversionResponseAPIVersion: A converted object of another apiVersion than the desired one fails the conversion.
@@ -426,6 +432,440 @@ const (
 	WebhookFailureUID ID = "webhook.failure.uid"
 	// WebhookFailureAvoided: The webhook fails no conversion of a valid object.
 	WebhookFailureAvoided ID = "webhook.failure.avoided"
+	// SchemaStructuralMandatory: A schema has to be structural; a definition with another one can neither be created nor be changed to have it.
+	SchemaStructuralMandatory ID = "schema.structural.mandatory"
+	// SchemaStructuralTypeOfRoot: The root of a schema has a type.
+	SchemaStructuralTypeOfRoot ID = "schema.structural.type-of-root"
+	// SchemaStructuralTypeOfFields: Every field of an object that a schema specifies has a type, be it by properties or by additionalProperties.
+	SchemaStructuralTypeOfFields ID = "schema.structural.type-of-fields"
+	// SchemaStructuralTypeOfItems: The items of a list have a type.
+	SchemaStructuralTypeOfItems ID = "schema.structural.type-of-items"
+	// SchemaStructuralTypeExceptions: Where x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, no type is needed.
+	SchemaStructuralTypeExceptions ID = "schema.structural.type-exceptions"
+	// SchemaStructuralJunctorFields: Fields that are specified within allOf, anyOf, oneOf or not are specified outside of it too, or the schema is refused.
+	SchemaStructuralJunctorFields ID = "schema.structural.junctor-fields"
+	// SchemaStructuralJunctorItems: Items of lists that are specified within allOf, anyOf, oneOf or not are specified outside of it too, or the schema is refused.
+	SchemaStructuralJunctorItems ID = "schema.structural.junctor-items"
+	// SchemaStructuralJunctorKeywords: Within allOf, anyOf, oneOf and not there is no description, no type, no default, no additionalProperties and no nullable.
+	SchemaStructuralJunctorKeywords ID = "schema.structural.junctor-keywords"
+	// SchemaStructuralMetadata: A schema that restricts anything of the metadata besides name and generateName is refused.
+	SchemaStructuralMetadata ID = "schema.structural.metadata"
+	// SchemaStructuralMetadataName: A schema may restrict metadata.name, and objects of other names are refused then.
+	SchemaStructuralMetadataName ID = "schema.structural.metadata-name"
+	// SchemaStructuralExampleViolations: All six violations of the documents' third example are named at once.
+	SchemaStructuralExampleViolations ID = "schema.structural.example-violations"
+	// SchemaStructuralExampleCounterpart: The structural schema that corresponds to the documents' third example is accepted.
+	SchemaStructuralExampleCounterpart ID = "schema.structural.example-counterpart"
+	// SchemaStructuralSetOfObjects: Objects that are items of a list of type set are compared as a whole, so their x-kubernetes-map-type has to be atomic.
+	SchemaStructuralSetOfObjects ID = "schema.structural.set-of-objects"
+	// SchemaStructuralCondition: The condition NonStructural of a definition tells how its schema is not structural.
+	SchemaStructuralCondition ID = "schema.structural.condition"
+	// SchemaStructuralNoCondition: A definition with a structural schema has no condition NonStructural.
+	SchemaStructuralNoCondition ID = "schema.structural.no-condition"
+	// SchemaRootObject: The root of a schema is of type object; any other type is refused.
+	SchemaRootObject ID = "schema.root.object"
+	// SchemaRootNullable: The root of a schema is not nullable.
+	SchemaRootNullable ID = "schema.root.nullable"
+	// SchemaRootAdditionalProperties: The root of a schema has no additionalProperties.
+	SchemaRootAdditionalProperties ID = "schema.root.additional-properties"
+	// SchemaRootUnknownFormat: A format that the API server does not know is accepted with a warning that names it.
+	SchemaRootUnknownFormat ID = "schema.root.unknown-format"
+	// SchemaPruningDocumented: The documents' object with someRandomField is created without that field, and with all others.
+	SchemaPruningDocumented ID = "schema.pruning.documented"
+	// SchemaPruningPersisted: An unknown field is removed before an object is stored, so that it does not come back once a schema knows it.
+	SchemaPruningPersisted ID = "schema.pruning.persisted"
+	// SchemaPruningWrites: Unknown fields are removed whatever writes them, be it put, a merge patch, a JSON patch or an applied object.
+	SchemaPruningWrites ID = "schema.pruning.writes"
+	// SchemaPruningStatus: Unknown fields of the status are removed when it is written by its subresource.
+	SchemaPruningStatus ID = "schema.pruning.status"
+	// SchemaPruningRead: A field that a schema knows no longer is not shown of objects that have it in storage.
+	SchemaPruningRead ID = "schema.pruning.read"
+	// SchemaPruningReadKeepsStorage: What is removed on reading alone stays in storage, and is shown again once a schema knows it again.
+	SchemaPruningReadKeepsStorage ID = "schema.pruning.read-keeps-storage"
+	// SchemaPruningFlagRejected: A definition with spec.preserveUnknownFields is refused.
+	SchemaPruningFlagRejected ID = "schema.pruning.flag-rejected"
+	// SchemaPruningLegacy: Nothing is pruned of objects whose definition has spec.preserveUnknownFields.
+	SchemaPruningLegacy ID = "schema.pruning.legacy"
+	// SchemaPruningLegacyUpdate: A definition from the days of v1beta1 gets a structural schema and preserveUnknownFields false.
+	SchemaPruningLegacyUpdate ID = "schema.pruning.legacy-update"
+	// SchemaPruningOptedOut: Below x-kubernetes-preserve-unknown-fields nothing is pruned, and any JSON value is kept.
+	SchemaPruningOptedOut ID = "schema.pruning.opted-out"
+	// SchemaPruningOptedOutSiblings: Where one field is marked with x-kubernetes-preserve-unknown-fields, unknown fields beside it are pruned all the same.
+	SchemaPruningOptedOutSiblings ID = "schema.pruning.opted-out-siblings"
+	// SchemaPruningOptedOutObjects: With type object beside x-kubernetes-preserve-unknown-fields, only objects are allowed.
+	SchemaPruningOptedOutObjects ID = "schema.pruning.opted-out-objects"
+	// SchemaPruningSpecifiedProperties: Below x-kubernetes-preserve-unknown-fields, each property that is specified is pruned again; the documents' example comes out as they print it.
+	SchemaPruningSpecifiedProperties ID = "schema.pruning.specified-properties"
+	// SchemaPruningSpecifiedAdditionalProperties: Below x-kubernetes-preserve-unknown-fields, values that additionalProperties specifies are pruned again.
+	SchemaPruningSpecifiedAdditionalProperties ID = "schema.pruning.specified-additional-properties"
+	// SchemaPruningStrict: With fieldValidation Strict an object with unknown fields is refused, and the error names them.
+	SchemaPruningStrict ID = "schema.pruning.strict"
+	// SchemaPruningWarn: With fieldValidation Warn, and without any, an object with unknown fields is accepted and a warning names them.
+	SchemaPruningWarn ID = "schema.pruning.warn"
+	// SchemaPruningIgnore: With fieldValidation Ignore an object with unknown fields is accepted without a word.
+	SchemaPruningIgnore ID = "schema.pruning.ignore"
+	// SchemaIntOrStringValues: Where x-kubernetes-int-or-string is true, integers and strings are allowed and kept as what they are.
+	SchemaIntOrStringValues ID = "schema.int-or-string.values"
+	// SchemaIntOrStringOtherValues: Where x-kubernetes-int-or-string is true, anything but integers and strings is refused.
+	SchemaIntOrStringOtherValues ID = "schema.int-or-string.other-values"
+	// SchemaIntOrStringPatterns: Beside x-kubernetes-int-or-string, the two forms of the documents may name the types integer and string.
+	SchemaIntOrStringPatterns ID = "schema.int-or-string.patterns"
+	// SchemaIntOrStringVariations: Any variation of the two forms is refused, such as the types in the other order or with another field.
+	SchemaIntOrStringVariations ID = "schema.int-or-string.variations"
+	// SchemaIntOrStringRestrictions: Further members of allOf beside the documented form restrict what is allowed.
+	SchemaIntOrStringRestrictions ID = "schema.int-or-string.restrictions"
+	// SchemaIntOrStringPublished: The published schema has x-kubernetes-int-or-string spelled out as one of the two forms.
+	SchemaIntOrStringPublished ID = "schema.int-or-string.published"
+	// SchemaEmbeddedType: What x-kubernetes-embedded-resource marks is of type object; without the type it is refused.
+	SchemaEmbeddedType ID = "schema.embedded.type"
+	// SchemaEmbeddedWhole: With x-kubernetes-embedded-resource and x-kubernetes-preserve-unknown-fields a field holds a whole object, of which nothing is pruned.
+	SchemaEmbeddedWhole ID = "schema.embedded.whole"
+	// SchemaEmbeddedSpecified: Without x-kubernetes-preserve-unknown-fields an embedded object keeps what is specified of it and its apiVersion, kind and metadata.
+	SchemaEmbeddedSpecified ID = "schema.embedded.specified"
+	// SchemaEmbeddedNothingSpecified: An embedded object of which nothing is specified and nothing is preserved is refused.
+	SchemaEmbeddedNothingSpecified ID = "schema.embedded.nothing-specified"
+	// SchemaEmbeddedTypeMeta: The apiVersion and the kind of an embedded object are required and validated.
+	SchemaEmbeddedTypeMeta ID = "schema.embedded.type-meta"
+	// SchemaEmbeddedMetadata: The metadata of an embedded object are validated, and pruned to what metadata can have.
+	SchemaEmbeddedMetadata ID = "schema.embedded.metadata"
+	// SchemaNoneEveryVersion: The schemas of all versions have to be structural, whether a version is served and stored or not.
+	SchemaNoneEveryVersion ID = "schema.none.every-version"
+	// SchemaNonePrunedAtRequest: With the None strategy an object is pruned by the schema of the version that it is written at, even of fields that the storage version knows.
+	SchemaNonePrunedAtRequest ID = "schema.none.pruned-at-request"
+	// SchemaNonePrunedForStorage: With the None strategy a field that the storage version does not know is lost, though the version that it is written at knows it.
+	SchemaNonePrunedForStorage ID = "schema.none.pruned-for-storage"
+	// SchemaNonePreservedAtOne: With the None strategy a field that is preserved at one version only is shown whole there, and pruned at the other without being lost.
+	SchemaNonePreservedAtOne ID = "schema.none.preserved-at-one"
+	// SchemaNonePreservedLostByUpdate: With the None strategy an update at the version that prunes takes from storage what the other version preserves.
+	SchemaNonePreservedLostByUpdate ID = "schema.none.preserved-lost-by-update"
+	// SchemaNoneIntOrString: With the None strategy an integer stays an integer and a string a string at every version.
+	SchemaNoneIntOrString ID = "schema.none.int-or-string"
+	// SchemaNoneEmbedded: With the None strategy the apiVersion of an object changes with the version, and that of an object embedded in it does not.
+	SchemaNoneEmbedded ID = "schema.none.embedded"
+	// SchemaNoneStorageChanged: With the None strategy, once another version is the storage version, fields that it does not know are still shown at the version that objects were stored at before, until an update takes them away.
+	SchemaNoneStorageChanged ID = "schema.none.storage-changed"
+	// SchemaWebhookPrunedBeforeConversion: An object is pruned by the schema of the version that it is written at before a webhook converts it.
+	SchemaWebhookPrunedBeforeConversion ID = "schema.webhook.pruned-before-conversion"
+	// SchemaWebhookResultPruned: What a webhook returns is pruned by the schema of the version that it was asked for.
+	SchemaWebhookResultPruned ID = "schema.webhook.result-pruned"
+	// SchemaWebhookResultPrunedForStorage: Fields that the storage version does not know and a webhook returns are removed before the object is stored.
+	SchemaWebhookResultPrunedForStorage ID = "schema.webhook.result-pruned-for-storage"
+	// SchemaWebhookPreserved: What is preserved at both versions goes to a webhook whole, and comes back whole.
+	SchemaWebhookPreserved ID = "schema.webhook.preserved"
+	// SchemaWebhookIntOrString: Integers and strings go to a webhook as what they are, and are shown at the other version as the webhook returns them.
+	SchemaWebhookIntOrString ID = "schema.webhook.int-or-string"
+	// SchemaWebhookEmbedded: An object that is embedded in one that a webhook converts keeps its apiVersion, and the webhook is not asked to convert it.
+	SchemaWebhookEmbedded ID = "schema.webhook.embedded"
+	// SchemaWebhookStrict: Field validation goes by the version that is written, so that a field of the other version is unknown.
+	SchemaWebhookStrict ID = "schema.webhook.strict"
+	// ValidationRestrictionsDefinitions: A schema with definitions is refused.
+	ValidationRestrictionsDefinitions ID = "validation.restrictions.definitions"
+	// ValidationRestrictionsDependencies: A schema with dependencies is refused.
+	ValidationRestrictionsDependencies ID = "validation.restrictions.dependencies"
+	// ValidationRestrictionsID: A schema with id is refused.
+	ValidationRestrictionsID ID = "validation.restrictions.id"
+	// ValidationRestrictionsPatternProperties: A schema with patternProperties is refused.
+	ValidationRestrictionsPatternProperties ID = "validation.restrictions.pattern-properties"
+	// ValidationRestrictionsRef: A schema with $ref is refused.
+	ValidationRestrictionsRef ID = "validation.restrictions.ref"
+	// ValidationRestrictionsUnknownKeywords: The keywords deprecated, discriminator, readOnly, writeOnly and xml do not get into a schema; they are left out of it, and a warning names them.
+	ValidationRestrictionsUnknownKeywords ID = "validation.restrictions.unknown-keywords"
+	// ValidationRestrictionsUnknownKeywordsStrict: With fieldValidation Strict a definition with one of these keywords is refused.
+	ValidationRestrictionsUnknownKeywordsStrict ID = "validation.restrictions.unknown-keywords-strict"
+	// ValidationRestrictionsUniqueItems: A schema with uniqueItems true is refused.
+	ValidationRestrictionsUniqueItems ID = "validation.restrictions.unique-items"
+	// ValidationRestrictionsAdditionalPropertiesFalse: A schema with additionalProperties false is refused.
+	ValidationRestrictionsAdditionalPropertiesFalse ID = "validation.restrictions.additional-properties-false"
+	// ValidationRestrictionsAdditionalPropertiesNone: Where additionalProperties is false and there are no properties, objects with any field are refused.
+	ValidationRestrictionsAdditionalPropertiesNone ID = "validation.restrictions.additional-properties-none"
+	// ValidationRestrictionsAdditionalPropertiesExclusive: A schema with both properties and additionalProperties at one place is refused.
+	ValidationRestrictionsAdditionalPropertiesExclusive ID = "validation.restrictions.additional-properties-exclusive"
+	// ValidationRestrictionsAdditionalItems: A schema with additionalItems is refused.
+	ValidationRestrictionsAdditionalItems ID = "validation.restrictions.additional-items"
+	// ValidationFieldsDocumentedInvalid: The documents' object with a cronSpec that does not match the pattern and too many replicas is refused for both.
+	ValidationFieldsDocumentedInvalid ID = "validation.fields.documented-invalid"
+	// ValidationFieldsBounds: The minimum and the maximum themselves are allowed, and what is beyond is refused.
+	ValidationFieldsBounds ID = "validation.fields.bounds"
+	// ValidationFieldsDocumentedValid: The documents' object with valid fields is accepted.
+	ValidationFieldsDocumentedValid ID = "validation.fields.documented-valid"
+	// ValidationFieldsUpdate: An object is validated when it is put, patched and applied, as when it is created.
+	ValidationFieldsUpdate ID = "validation.fields.update"
+	// ValidationFieldsRefusedUpdateChangesNothing: An update that is refused leaves the object as it was.
+	ValidationFieldsRefusedUpdateChangesNothing ID = "validation.fields.refused-update-changes-nothing"
+	// ValidationFieldsTightened: Once a schema allows less, objects that it does not allow any more can still be read.
+	ValidationFieldsTightened ID = "validation.fields.tightened"
+	// ValidationFieldsRatcheting: An update that leaves an invalid field as it was is accepted, so that objects which a schema allowed once can be changed elsewhere.
+	ValidationFieldsRatcheting ID = "validation.fields.ratcheting"
+	// ValidationFieldsRatchetingChanged: An update that changes an invalid field to another invalid value is refused.
+	ValidationFieldsRatchetingChanged ID = "validation.fields.ratcheting-changed"
+	// ValidationRulesGate: The feature gate CustomResourceValidationExpressions switches rules off.
+	ValidationRulesGate ID = "validation.rules.gate"
+	// ValidationRulesOutsideJunctors: Rules are part of the structure of a schema; within allOf, anyOf, oneOf and not they are refused.
+	ValidationRulesOutsideJunctors ID = "validation.rules.outside-junctors"
+	// ValidationRulesScope: In a rule, self is the value at the place of the rule, and what is around it cannot be reached.
+	ValidationRulesScope ID = "validation.rules.scope"
+	// ValidationRulesCurrentObject: A rule can refer to the object in hand alone; any other name does not compile.
+	ValidationRulesCurrentObject ID = "validation.rules.current-object"
+	// ValidationRulesDocumented: The documents' object whose replicas are not between minReplicas and maxReplicas is refused at the place of the rule.
+	ValidationRulesDocumented ID = "validation.rules.documented"
+	// ValidationRulesMessage: The error has the message of the rule.
+	ValidationRulesMessage ID = "validation.rules.message"
+	// ValidationRulesDefaultMessage: The error of a rule without a message has the rule itself.
+	ValidationRulesDefaultMessage ID = "validation.rules.default-message"
+	// ValidationRulesSeveral: Of several rules at one place, each is evaluated and told on its own.
+	ValidationRulesSeveral ID = "validation.rules.several"
+	// ValidationRulesCompiledOnCreate: A definition with a rule that does not compile cannot be created.
+	ValidationRulesCompiledOnCreate ID = "validation.rules.compiled-on-create"
+	// ValidationRulesCompiledOnUpdate: A definition cannot be changed to have a rule that does not compile.
+	ValidationRulesCompiledOnUpdate ID = "validation.rules.compiled-on-update"
+	// ValidationRulesNoOverload: A rule with a function that does not fit the types of its arguments is refused, and the error says that there is no matching overload.
+	ValidationRulesNoOverload ID = "validation.rules.no-overload"
+	// ValidationRulesUndefinedField: A rule with a field that the schema does not have is refused, and the error names the field.
+	ValidationRulesUndefinedField ID = "validation.rules.undefined-field"
+	// ValidationRulesInvalidArgument: A rule with a wrong argument to a macro is refused, and the error says so.
+	ValidationRulesInvalidArgument ID = "validation.rules.invalid-argument"
+	// ValidationRulesMetadataAccessible: A rule at the root of an object and one at an embedded object can use apiVersion, kind, metadata.name and metadata.generateName.
+	ValidationRulesMetadataAccessible ID = "validation.rules.metadata-accessible"
+	// ValidationRulesOtherMetadata: A rule that uses any other part of the metadata is refused.
+	ValidationRulesOtherMetadata ID = "validation.rules.other-metadata"
+	// ValidationRulesNullAbsent: A field that is null is absent to rules.
+	ValidationRulesNullAbsent ID = "validation.rules.null-absent"
+	// ValidationRulesPreservedUnknown: What is preserved without being specified cannot be used in rules.
+	ValidationRulesPreservedUnknown ID = "validation.rules.preserved-unknown"
+	// ValidationRulesUnknownTypes: Fields of an unknown type cannot be used in rules, nor can lists and maps of such values.
+	ValidationRulesUnknownTypes ID = "validation.rules.unknown-types"
+	// ValidationRulesUnrepresentableNames: Fields whose names are not made of letters, digits, underscores, dots, dashes and slashes cannot be used in rules.
+	ValidationRulesUnrepresentableNames ID = "validation.rules.unrepresentable-names"
+	// ValidationExamplesOrdered: The example rule that three fields are ordered tells objects that keep it from those that do not.
+	ValidationExamplesOrdered ID = "validation.examples.ordered"
+	// ValidationExamplesEntry: The example rule that a map has an entry of a key tells objects that keep it from those that do not.
+	ValidationExamplesEntry ID = "validation.examples.entry"
+	// ValidationExamplesOneOfTwo: The example rule that one of two lists is empty and the other is not tells objects that keep it from those that do not.
+	ValidationExamplesOneOfTwo ID = "validation.examples.one-of-two"
+	// ValidationExamplesKey: The example rule on the value of one key of a map tells objects that keep it from those that do not.
+	ValidationExamplesKey ID = "validation.examples.key"
+	// ValidationExamplesKeyMisprinted: The example rule on the value of one key of a map does not compile as it is printed, where self is the object that has the map.
+	ValidationExamplesKeyMisprinted ID = "validation.examples.key-misprinted"
+	// ValidationExamplesListMapEntry: The example rule on the value of one entry of a list of type map tells objects that keep it from those that do not.
+	ValidationExamplesListMapEntry ID = "validation.examples.list-map-entry"
+	// ValidationExamplesDates: The example rule on two dates and a duration tells objects that keep it from those that do not.
+	ValidationExamplesDates ID = "validation.examples.dates"
+	// ValidationExamplesPrefix: The example rule that a string has a prefix tells objects that keep it from those that do not.
+	ValidationExamplesPrefix ID = "validation.examples.prefix"
+	// ValidationExamplesExists: The example rule that a list of type map has an item with a small value tells objects that keep it from those that do not.
+	ValidationExamplesExists ID = "validation.examples.exists"
+	// ValidationExamplesIntOrString: The example rule on a field that is an integer or a string tells objects that keep it from those that do not, in both cases.
+	ValidationExamplesIntOrString ID = "validation.examples.int-or-string"
+	// ValidationExamplesNamePrefix: The example rule that an object's name begins with the value of a field tells objects that keep it from those that do not.
+	ValidationExamplesNamePrefix ID = "validation.examples.name-prefix"
+	// ValidationExamplesDisjoint: The example rule that two sets are disjoint tells objects that keep it from those that do not.
+	ValidationExamplesDisjoint ID = "validation.examples.disjoint"
+	// ValidationExamplesKeyed: The example rule that the keys of a map are the items of a set tells objects that keep it from those that do not.
+	ValidationExamplesKeyed ID = "validation.examples.keyed"
+	// ValidationExamplesOccurrence: The example rule that one value occurs once in a list of type map tells objects that keep it from those that do not.
+	ValidationExamplesOccurrence ID = "validation.examples.occurrence"
+	// ValidationScopesRoot: A rule at the root can use fields of spec and of status in one expression.
+	ValidationScopesRoot ID = "validation.scopes.root"
+	// ValidationScopesObject: A rule at an object can select its fields, and ask by has() whether they are there.
+	ValidationScopesObject ID = "validation.scopes.object"
+	// ValidationScopesMap: A rule at a map can select values by their keys.
+	ValidationScopesMap ID = "validation.scopes.map"
+	// ValidationScopesArray: A rule at a list can use its size and its items.
+	ValidationScopesArray ID = "validation.scopes.array"
+	// ValidationScopesScalar: A rule at a scalar has the value as self.
+	ValidationScopesScalar ID = "validation.scopes.scalar"
+	// ValidationScopesRootObject: The example of a rule at the root object tells objects that keep it from those that do not.
+	ValidationScopesRootObject ID = "validation.scopes.root-object"
+	// ValidationScopesMapOfObjects: The example of a rule on a map of objects tells objects that keep it from those that do not.
+	ValidationScopesMapOfObjects ID = "validation.scopes.map-of-objects"
+	// ValidationScopesListOfIntegers: The example of a rule on a list of integers tells objects that keep it from those that do not.
+	ValidationScopesListOfIntegers ID = "validation.scopes.list-of-integers"
+	// ValidationScopesString: The example of a rule at a string tells objects that keep it from those that do not.
+	ValidationScopesString ID = "validation.scopes.string"
+	// ValidationNamesKeyword: A field that is named by a reserved word of CEL, such as namespace, is reached with two underscores before and after the name.
+	ValidationNamesKeyword ID = "validation.names.keyword"
+	// ValidationNamesDash: A dash in the name of a field is written __dash__ in rules.
+	ValidationNamesDash ID = "validation.names.dash"
+	// ValidationNamesUnderscores: Two underscores in the name of a field are written __underscores__ in rules.
+	ValidationNamesUnderscores ID = "validation.names.underscores"
+	// ValidationNamesPlain: A field of another name, such as string, is reached by its name.
+	ValidationNamesPlain ID = "validation.names.plain"
+	// ValidationNamesDot: A dot in the name of a field is written __dot__ in rules.
+	ValidationNamesDot ID = "validation.names.dot"
+	// ValidationNamesSlash: A slash in the name of a field is written __slash__ in rules.
+	ValidationNamesSlash ID = "validation.names.slash"
+	// ValidationNamesWholeKeyword: A name is escaped where it is a reserved word as a whole, and not where it has one in it.
+	ValidationNamesWholeKeyword ID = "validation.names.whole-keyword"
+	// ValidationListsSetEquality: Two lists of type set are equal in whatever order their items are.
+	ValidationListsSetEquality ID = "validation.lists.set-equality"
+	// ValidationListsMapEquality: Two lists of type map are equal in whatever order their items are.
+	ValidationListsMapEquality ID = "validation.lists.map-equality"
+	// ValidationListsAtomicEquality: Two lists without a type are equal when their items are in the same order.
+	ValidationListsAtomicEquality ID = "validation.lists.atomic-equality"
+	// ValidationListsSetConcatenation: The sum of two sets has the items of the first in their places, and after them those of the second that the first does not have.
+	ValidationListsSetConcatenation ID = "validation.lists.set-concatenation"
+	// ValidationListsMapConcatenation: The sum of two lists of type map has the keys of the first in their places with the values of the second, and after them the items whose keys the first does not have.
+	ValidationListsMapConcatenation ID = "validation.lists.map-concatenation"
+	// ValidationTypesObject: An object with properties is an object with fields in rules.
+	ValidationTypesObject ID = "validation.types.object"
+	// ValidationTypesMap: An object with additionalProperties is a map in rules.
+	ValidationTypesMap ID = "validation.types.map"
+	// ValidationTypesEmbedded: An embedded object has apiVersion, kind, metadata.name and metadata.generateName in rules without having them specified.
+	ValidationTypesEmbedded ID = "validation.types.embedded"
+	// ValidationTypesPreserved: An object of which unknown fields are preserved is an object with the fields that are specified in rules.
+	ValidationTypesPreserved ID = "validation.types.preserved"
+	// ValidationTypesIntOrString: A field that is an integer or a string is of the type that its value has in rules.
+	ValidationTypesIntOrString ID = "validation.types.int-or-string"
+	// ValidationTypesList: An array is a list in rules.
+	ValidationTypesList ID = "validation.types.list"
+	// ValidationTypesListMap: An array of list type map is a list in rules, of which no two items have the same key.
+	ValidationTypesListMap ID = "validation.types.list-map"
+	// ValidationTypesSet: An array of list type set is a list in rules, of which no two items are equal.
+	ValidationTypesSet ID = "validation.types.set"
+	// ValidationTypesBoolean: A boolean is a bool in rules.
+	ValidationTypesBoolean ID = "validation.types.boolean"
+	// ValidationTypesNumber: A number of any format is a double in rules, even where its value is whole.
+	ValidationTypesNumber ID = "validation.types.number"
+	// ValidationTypesInteger: An integer of any format is an int of 64 bits in rules.
+	ValidationTypesInteger ID = "validation.types.integer"
+	// ValidationTypesNull: A field that is null is of no other type in rules; it is absent.
+	ValidationTypesNull ID = "validation.types.null"
+	// ValidationTypesString: A string is a string in rules.
+	ValidationTypesString ID = "validation.types.string"
+	// ValidationTypesByte: A string of format byte is bytes in rules, decoded.
+	ValidationTypesByte ID = "validation.types.byte"
+	// ValidationTypesDate: A string of format date is a timestamp in rules.
+	ValidationTypesDate ID = "validation.types.date"
+	// ValidationTypesDateTime: A string of format date-time is a timestamp in rules.
+	ValidationTypesDateTime ID = "validation.types.date-time"
+	// ValidationTypesDuration: A string of format duration is a duration in rules.
+	ValidationTypesDuration ID = "validation.types.duration"
+	// ValidationTransitionOldSelf: A rule that uses oldSelf is told the value before an update, and an update that breaks it is refused with its message.
+	ValidationTransitionOldSelf ID = "validation.transition.old-self"
+	// ValidationTransitionNeverOnCreate: A rule that uses oldSelf does not apply to the creation of an object.
+	ValidationTransitionNeverOnCreate ID = "validation.transition.never-on-create"
+	// ValidationTransitionSetOrUnset: A rule that uses oldSelf does not apply to updates that set or unset its field.
+	ValidationTransitionSetOrUnset ID = "validation.transition.set-or-unset"
+	// ValidationTransitionParent: A rule at the parent sees what is added to it or removed from it.
+	ValidationTransitionParent ID = "validation.transition.parent"
+	// ValidationTransitionListMap: Below a list of type map, each item is compared with the one that had its key before, in whatever order they are.
+	ValidationTransitionListMap ID = "validation.transition.list-map"
+	// ValidationTransitionSetRefused: A rule that uses oldSelf is refused below lists of type set and below atomic ones.
+	ValidationTransitionSetRefused ID = "validation.transition.set-refused"
+	// ValidationTransitionImmutable: The example of a field that cannot be changed is kept.
+	ValidationTransitionImmutable ID = "validation.transition.immutable"
+	// ValidationTransitionAssigned: The example of a value that cannot be changed once it is assigned is kept.
+	ValidationTransitionAssigned ID = "validation.transition.assigned"
+	// ValidationTransitionAssignedField: The example of a field that cannot be removed once it is there is kept.
+	ValidationTransitionAssignedField ID = "validation.transition.assigned-field"
+	// ValidationTransitionSet: The example rule on a set allows no item that was not there before.
+	ValidationTransitionSet ID = "validation.transition.set"
+	// ValidationTransitionNext: The example of a value after which only some others can follow is kept.
+	ValidationTransitionNext ID = "validation.transition.next"
+	// ValidationTransitionCounter: The example of a counter that never goes down is kept.
+	ValidationTransitionCounter ID = "validation.transition.counter"
+	// ValidationTransitionOptionalOldSelf: With optionalOldSelf a rule applies to creations too, where oldSelf has no value.
+	ValidationTransitionOptionalOldSelf ID = "validation.transition.optional-old-self"
+	// ValidationCostUnbounded: The documents' rule on a list without limits is refused for its cost, and the error says that limits would help.
+	ValidationCostUnbounded ID = "validation.cost.unbounded"
+	// ValidationCostLimited: The same rule is accepted with limits on the list and on its items.
+	ValidationCostLimited ID = "validation.cost.limited"
+	// ValidationCostPerItem: A rule on each item of a list costs as much as one that goes through the list; with the documents' limits it is accepted, and without them refused.
+	ValidationCostPerItem ID = "validation.cost.per-item"
+	// ValidationCostFlatList: The documents' rule on a flat list of integers is accepted without limits.
+	ValidationCostFlatList ID = "validation.cost.flat-list"
+	// ValidationCostNestedList: The same rule on lists in a list is refused without limits.
+	ValidationCostNestedList ID = "validation.cost.nested-list"
+	// ValidationCostTotal: Rules that are accepted one by one are refused where they cost too much together.
+	ValidationCostTotal ID = "validation.cost.total"
+	// ValidationCostRunTime: A rule that costs too much for an object is halted, and the object is refused.
+	ValidationCostRunTime ID = "validation.cost.run-time"
+	// ValidationNoneWrittenVersion: With the None strategy an object is validated by the schema of the version that it is written at.
+	ValidationNoneWrittenVersion ID = "validation.none.written-version"
+	// ValidationNoneOtherVersions: With the None strategy an object that another version forbids is accepted, stored and shown at that version, even if that is the storage version.
+	ValidationNoneOtherVersions ID = "validation.none.other-versions"
+	// ValidationNoneUpdate: With the None strategy an update is validated by the schema of the version that it is made at, whatever version the object was written at.
+	ValidationNoneUpdate ID = "validation.none.update"
+	// ValidationNoneRatcheting: With the None strategy an update at a version that forbids a field is accepted where the field stays as it was.
+	ValidationNoneRatcheting ID = "validation.none.ratcheting"
+	// ValidationNoneRules: With the None strategy a rule of one version applies to what is written at that version alone.
+	ValidationNoneRules ID = "validation.none.rules"
+	// ValidationNoneTransition: With the None strategy a transition rule of one version applies to updates at that version alone.
+	ValidationNoneTransition ID = "validation.none.transition"
+	// ValidationNoneCompiled: Rules of all versions are compiled, whether a version is served and stored or not.
+	ValidationNoneCompiled ID = "validation.none.compiled"
+	// ValidationWebhookWrittenVersion: An object is validated by the schema of the version that it is written at, before a webhook converts it for storage.
+	ValidationWebhookWrittenVersion ID = "validation.webhook.written-version"
+	// ValidationWebhookStored: What a webhook returns for storage is not validated by the schema of the storage version.
+	ValidationWebhookStored ID = "validation.webhook.stored"
+	// ValidationWebhookUpdate: An update is validated by the schema of the version that it is made at, with the rest of the object converted to that.
+	ValidationWebhookUpdate ID = "validation.webhook.update"
+	// ValidationWebhookRatcheting: An update at a version that forbids a field is accepted where the field stays as the webhook converts it.
+	ValidationWebhookRatcheting ID = "validation.webhook.ratcheting"
+	// ValidationWebhookRules: A rule sees objects as they are at its own version, and applies to what is written at that version alone.
+	ValidationWebhookRules ID = "validation.webhook.rules"
+	// ValidationWebhookOldSelf: In a transition rule oldSelf is the object in storage, converted to the version of the rule.
+	ValidationWebhookOldSelf ID = "validation.webhook.old-self"
+	// ValidationWebhookTransition: A transition rule of one version does not apply to updates at another.
+	ValidationWebhookTransition ID = "validation.webhook.transition"
+	// DefaultingRequestDocumented: The documents' object with an image alone gets the defaults of cronSpec and replicas.
+	DefaultingRequestDocumented ID = "defaulting.request.documented"
+	// DefaultingRequestWrites: Defaults are filled in whatever writes an object, be it put, a patch or an applied object.
+	DefaultingRequestWrites ID = "defaulting.request.writes"
+	// DefaultingRequestKept: A value that is given is kept, even if it is false, 0, or empty.
+	DefaultingRequestKept ID = "defaulting.request.kept"
+	// DefaultingRequestParents: A default is filled in only where the object that has the field is there, be it by a default of its own.
+	DefaultingRequestParents ID = "defaulting.request.parents"
+	// DefaultingRequestItems: Defaults are filled in in each item of a list and in each value of a map.
+	DefaultingRequestItems ID = "defaulting.request.items"
+	// DefaultingRequestBeforeValidation: Defaults are filled in before an object is validated, so that a required field may be left out where it has one.
+	DefaultingRequestBeforeValidation ID = "defaulting.request.before-validation"
+	// DefaultingRequestNotChanged: An object that was stored with a default keeps that value when the default changes.
+	DefaultingRequestNotChanged ID = "defaulting.request.not-changed"
+	// DefaultingReadFilledIn: An object that was stored before a default was there is shown with it by get, list and watch.
+	DefaultingReadFilledIn ID = "defaulting.read.filled-in"
+	// DefaultingReadNotWritten: A default that is filled in on reading is not written; without the default the object is shown without the value again.
+	DefaultingReadNotWritten ID = "defaulting.read.not-written"
+	// DefaultingReadPersisted: An update writes the default that was filled in on reading.
+	DefaultingReadPersisted ID = "defaulting.read.persisted"
+	// DefaultingValuesPruned: A default with fields that the schema does not have is refused.
+	DefaultingValuesPruned ID = "defaulting.values.pruned"
+	// DefaultingValuesValid: A default that the schema does not allow is refused.
+	DefaultingValuesValid ID = "defaulting.values.valid"
+	// DefaultingValuesRules: A default that breaks a rule is refused.
+	DefaultingValuesRules ID = "defaulting.values.rules"
+	// DefaultingValuesMetadata: A default for the metadata of an embedded object may have fields that metadata do not have; they are pruned when it is filled in.
+	DefaultingValuesMetadata ID = "defaulting.values.metadata"
+	// DefaultingNullableDefaulted: A null for a field that is not nullable is removed, and the default takes its place, whatever writes it.
+	DefaultingNullableDefaulted ID = "defaulting.nullable.defaulted"
+	// DefaultingNullableRemoved: A null for a field that is not nullable and has no default is removed.
+	DefaultingNullableRemoved ID = "defaulting.nullable.removed"
+	// DefaultingNullableKept: A null for a field that is nullable is kept, even if there is a default.
+	DefaultingNullableKept ID = "defaulting.nullable.kept"
+	// DefaultingNullableDocumented: The documents' object with foo, bar and baz of null comes out as they print it.
+	DefaultingNullableDocumented ID = "defaulting.nullable.documented"
+	// DefaultingNoneRequestVersion: With the None strategy an object gets the defaults of the version that it is written at, and is shown with them at every version.
+	DefaultingNoneRequestVersion ID = "defaulting.none.request-version"
+	// DefaultingNoneUnknownToStorage: With the None strategy a default of a field that the storage version does not know is lost.
+	DefaultingNoneUnknownToStorage ID = "defaulting.none.unknown-to-storage"
+	// DefaultingNoneStorageVersionOnRead: With the None strategy an object that is read gets the defaults of the version that it is stored at, whatever version it is read at.
+	DefaultingNoneStorageVersionOnRead ID = "defaulting.none.storage-version-on-read"
+	// DefaultingNoneOtherVersionsOnRead: With the None strategy an object that is read does not get defaults that only the version has that it is read at.
+	DefaultingNoneOtherVersionsOnRead ID = "defaulting.none.other-versions-on-read"
+	// DefaultingNoneStoredBefore: With the None strategy, once another version is the storage version, objects that were stored before get the defaults of the version that they are in storage at.
+	DefaultingNoneStoredBefore ID = "defaulting.none.stored-before"
+	// DefaultingNoneUpdateOtherVersion: With the None strategy an update at another version writes the defaults of that version beside those that were filled in on reading.
+	DefaultingNoneUpdateOtherVersion ID = "defaulting.none.update-other-version"
+	// DefaultingWebhookBeforeConversion: An object gets the defaults of the version that it is written at before a webhook converts it.
+	DefaultingWebhookBeforeConversion ID = "defaulting.webhook.before-conversion"
+	// DefaultingWebhookRequestVersion: An object that a webhook converts is shown at every version with the defaults of the version that it was written at.
+	DefaultingWebhookRequestVersion ID = "defaulting.webhook.request-version"
+	// DefaultingWebhookStorageVersionOnRead: An object that is read gets the defaults of the version that it is stored at before a webhook converts it.
+	DefaultingWebhookStorageVersionOnRead ID = "defaulting.webhook.storage-version-on-read"
+	// DefaultingWebhookResult: What a webhook returns on reading gets no defaults of the version that it was asked for.
+	DefaultingWebhookResult ID = "defaulting.webhook.result"
+	// DefaultingWebhookNull: A null goes to a webhook where it is kept at the version that the object is written at, and does not where it is removed.
+	DefaultingWebhookNull ID = "defaulting.webhook.null"
 	// StorageWriteInitialVersion: All objects of a definition with one version are stored at that version.
 	StorageWriteInitialVersion ID = "storage.write.initial-version"
 	// StorageWriteStorageVersion: An object is stored at the version that is the storage version at the time of the write, whichever version it is written at.
@@ -552,8 +992,284 @@ const (
 	LifecycleLegacyReviewVersionsDefault ID = "lifecycle.legacy.review-versions-default"
 	// LifecycleLegacyOptionalSchema: A definition may have no schema, or preserve unknown fields everywhere.
 	LifecycleLegacyOptionalSchema ID = "lifecycle.legacy.optional-schema"
+	// LifecycleLegacyStoredDefinition: A definition that an older API server left in storage at apiextensions.k8s.io/v1beta1, without a schema and with preserveUnknownFields, is shown at v1, and its objects are served and keep unknown fields.
+	LifecycleLegacyStoredDefinition ID = "lifecycle.legacy.stored-definition"
+	// LifecycleLegacyNotStructural: A definition that an older API server left in storage with a schema that is not structural says so in its condition NonStructuralSchema, until it gets a structural one.
+	LifecycleLegacyNotStructural ID = "lifecycle.legacy.not-structural"
 	// LifecycleLegacyVersionsList: A definition lists its versions; they share one schema, and their order is that of discovery.
 	LifecycleLegacyVersionsList ID = "lifecycle.legacy.versions-list"
+	// PublishingOpenapiSchema: The OpenAPI v2 document of the API server has the schema of a definition among its definitions, with the fields, types and descriptions.
+	PublishingOpenapiSchema ID = "publishing.openapi.schema"
+	// PublishingOpenapiPaths: The paths of the OpenAPI v2 document have those of the resource and of its subresources.
+	PublishingOpenapiPaths ID = "publishing.openapi.paths"
+	// PublishingOpenapiCombinations: allOf, anyOf, oneOf and not are left out of the OpenAPI v2 document.
+	PublishingOpenapiCombinations ID = "publishing.openapi.combinations"
+	// PublishingOpenapiNullable: A field that may be null has no type, nullable, items or properties in the OpenAPI v2 document.
+	PublishingOpenapiNullable ID = "publishing.openapi.nullable"
+	// PublishingOpenapiPreservedFields: A field that keeps unknown fields has no type, items or properties in the OpenAPI v2 document, and a schema that keeps them at its root has no properties there.
+	PublishingOpenapiPreservedFields ID = "publishing.openapi.preserved-fields"
+	// PublishingOpenapiDefinitionKept: What is left out of the OpenAPI v2 document stays in the definition, and objects are validated by it.
+	PublishingOpenapiDefinitionKept ID = "publishing.openapi.definition-kept"
+	// PublishingOpenapiV3: The OpenAPI v3 document of a version has its schema as the definition has it, with allOf, anyOf, oneOf, not and nullable.
+	PublishingOpenapiV3 ID = "publishing.openapi.v3"
+	// PublishingOpenapiChanged: A change of the schema of a definition shows in the OpenAPI v2 document.
+	PublishingOpenapiChanged ID = "publishing.openapi.changed"
+	// PublishingOpenapiKinds: Two kinds of one group and version are both in the OpenAPI documents, each with its own schema.
+	PublishingOpenapiKinds ID = "publishing.openapi.kinds"
+	// PublishingOpenapiGroups: Two definitions that differ in nothing but their groups and their schemas are both in the OpenAPI v2 document, each with its own schema.
+	PublishingOpenapiGroups ID = "publishing.openapi.groups"
+	// PublishingOpenapiWithdrawn: When a definition is deleted, its schema and its paths leave the OpenAPI v2 document.
+	PublishingOpenapiWithdrawn ID = "publishing.openapi.withdrawn"
+	// PublishingColumnsTable: A read of an object or of a list as a table has the name and then the columns of the definition, in its order, with the values of the object.
+	PublishingColumnsTable ID = "publishing.columns.table"
+	// PublishingColumnsDefault: Without columns in the definition, a table has the name and the age.
+	PublishingColumnsDefault ID = "publishing.columns.default"
+	// PublishingColumnsDescription: A column of a table has the description that the definition gives it, and one that names its path where there is none.
+	PublishingColumnsDescription ID = "publishing.columns.description"
+	// PublishingColumnsNameRequired: A column without a name is refused.
+	PublishingColumnsNameRequired ID = "publishing.columns.name-required"
+	// PublishingColumnsPathRequired: A column without a JSONPath is refused.
+	PublishingColumnsPathRequired ID = "publishing.columns.path-required"
+	// PublishingColumnsPathForm: A column whose JSONPath does not begin with a dot is refused.
+	PublishingColumnsPathForm ID = "publishing.columns.path-form"
+	// PublishingColumnsChanged: Columns that are added to a definition or taken out of it are added to tables or taken out of them, for the objects that are there already too.
+	PublishingColumnsChanged ID = "publishing.columns.changed"
+	// PublishingColumnsPriority: A column of a table has the priority of the definition, 0 where that has none, so that clients show those of priority 0 always and those above in the wide view only.
+	PublishingColumnsPriority ID = "publishing.columns.priority"
+	// PublishingColumnsInteger: A column of type integer shows whole numbers.
+	PublishingColumnsInteger ID = "publishing.columns.integer"
+	// PublishingColumnsNumber: A column of type number shows floating-point numbers.
+	PublishingColumnsNumber ID = "publishing.columns.number"
+	// PublishingColumnsString: A column of type string shows strings.
+	PublishingColumnsString ID = "publishing.columns.string"
+	// PublishingColumnsBoolean: A column of type boolean shows true or false.
+	PublishingColumnsBoolean ID = "publishing.columns.boolean"
+	// PublishingColumnsDate: A column of type date shows the time since the timestamp.
+	PublishingColumnsDate ID = "publishing.columns.date"
+	// PublishingColumnsTypeRequired: A column without a type is refused.
+	PublishingColumnsTypeRequired ID = "publishing.columns.type-required"
+	// PublishingColumnsTypeUnknown: A column of another type than integer, number, string, boolean and date is refused.
+	PublishingColumnsTypeUnknown ID = "publishing.columns.type-unknown"
+	// PublishingColumnsMismatch: Where the value is not of the type of the column, the cell is empty and the object is shown all the same.
+	PublishingColumnsMismatch ID = "publishing.columns.mismatch"
+	// PublishingColumnsMissing: Where the object has no value at the path of a column, the cell is empty.
+	PublishingColumnsMissing ID = "publishing.columns.missing"
+	// PublishingColumnsStructured: A column of type string shows lists and objects as JSON.
+	PublishingColumnsStructured ID = "publishing.columns.structured"
+	// PublishingColumnsFormats: A column may have the format int32, int64, float, double, byte, date, date-time or password, and tables have it too.
+	PublishingColumnsFormats ID = "publishing.columns.formats"
+	// PublishingColumnsFormatUnknown: A column of another format is refused.
+	PublishingColumnsFormatUnknown ID = "publishing.columns.format-unknown"
+	// PublishingColumnsFormatStyle: The format of a column controls the style in which kubectl prints values.
+	PublishingColumnsFormatStyle ID = "publishing.columns.format-style"
+	// PublishingCategoriesDiscovery: Discovery shows the categories of a definition at every served version, by which clients find the resources of a category.
+	PublishingCategoriesDiscovery ID = "publishing.categories.discovery"
+	// PublishingCategoriesForm: A category that is no DNS label is refused.
+	PublishingCategoriesForm ID = "publishing.categories.form"
+	// PublishingVersionsSchemas: The OpenAPI v2 document has a schema for each served version, which is that version's own, and none for others.
+	PublishingVersionsSchemas ID = "publishing.versions.schemas"
+	// PublishingVersionsSchemasV3: Each served version has an OpenAPI v3 document of its own, with its own schema.
+	PublishingVersionsSchemasV3 ID = "publishing.versions.schemas-v3"
+	// PublishingVersionsRenamed: When a version gets another name, the OpenAPI v2 document has its schema by the new name and no longer by the old one, and that of other versions as before.
+	PublishingVersionsRenamed ID = "publishing.versions.renamed"
+	// PublishingVersionsUnserved: A version that is no longer served leaves the OpenAPI v2 document, and returns when it is served again.
+	PublishingVersionsUnserved ID = "publishing.versions.unserved"
+	// PublishingVersionsColumns: Each version has printer columns of its own, which show the object as the webhook converts it to that version.
+	PublishingVersionsColumns ID = "publishing.versions.columns"
+	// PublishingVersionsColumnsNone: With the strategy None, too, each version has printer columns of its own, and a version without any shows the age.
+	PublishingVersionsColumnsNone ID = "publishing.versions.columns-none"
+	// PublishingVersionsMixedStorage: A list of objects that are stored at different versions is one table at each version, with the columns and the values of that version in every row.
+	PublishingVersionsMixedStorage ID = "publishing.versions.mixed-storage"
+	// PublishingVersionsFailure: A table of objects that the webhook fails to convert is an error, not a table with empty cells; at the version that they are stored at there is one.
+	PublishingVersionsFailure ID = "publishing.versions.failure"
+	// SubresourcesStatusExposed: With the status subresource, an object can be read at the path of the object followed by /status.
+	SubresourcesStatusExposed ID = "subresources.status.exposed"
+	// SubresourcesStatusOptional: Without the status subresource in the definition there is none in discovery, and requests for it get a not found error.
+	SubresourcesStatusOptional ID = "subresources.status.optional"
+	// SubresourcesStatusDiscovery: Discovery shows the status subresource with the kind of the resource and with the verbs get, patch and update.
+	SubresourcesStatusDiscovery ID = "subresources.status.discovery"
+	// SubresourcesStatusPath: The status subresource comes after the name of the object; without one, /status is the path of an object with that name.
+	SubresourcesStatusPath ID = "subresources.status.path"
+	// SubresourcesStatusPutStores: A PUT of an object to /status stores its status, or that it has none, and both paths show it.
+	SubresourcesStatusPutStores ID = "subresources.status.put-stores"
+	// SubresourcesStatusPutIgnoresSpec: A PUT to /status leaves the spec as it is, and every other field beside the status.
+	SubresourcesStatusPutIgnoresSpec ID = "subresources.status.put-ignores-spec"
+	// SubresourcesStatusPutIgnoresMetadata: A PUT to /status leaves labels, annotations and finalizers as they are.
+	SubresourcesStatusPutIgnoresMetadata ID = "subresources.status.put-ignores-metadata"
+	// SubresourcesStatusPutValidated: A PUT to /status with a status that violates the schema is refused.
+	SubresourcesStatusPutValidated ID = "subresources.status.put-validated"
+	// SubresourcesStatusPutSpecUnvalidated: A PUT to /status is accepted although the spec that it has violates the schema.
+	SubresourcesStatusPutSpecUnvalidated ID = "subresources.status.put-spec-unvalidated"
+	// SubresourcesStatusStoredSpecUnvalidated: The status of an object whose spec violates the schema that the definition has by now can be changed.
+	SubresourcesStatusStoredSpecUnvalidated ID = "subresources.status.stored-spec-unvalidated"
+	// SubresourcesStatusRules: Rules of x-kubernetes-validations on the whole object hold for a PUT to /status too.
+	SubresourcesStatusRules ID = "subresources.status.rules"
+	// SubresourcesStatusCreateIgnores: With the status subresource, an object is created without the status that it is sent with.
+	SubresourcesStatusCreateIgnores ID = "subresources.status.create-ignores"
+	// SubresourcesStatusUpdateIgnores: With the status subresource, a PUT of an object leaves the status as it is, whether it has another one or none.
+	SubresourcesStatusUpdateIgnores ID = "subresources.status.update-ignores"
+	// SubresourcesStatusPatchIgnores: With the status subresource, patches of an object leave the status as it is, be they merge patches, JSON patches or applied.
+	SubresourcesStatusPatchIgnores ID = "subresources.status.patch-ignores"
+	// SubresourcesStatusGenerationSpec: metadata.generation is 1 at first and counts every change of the spec, and of other fields beside metadata and status.
+	SubresourcesStatusGenerationSpec ID = "subresources.status.generation-spec"
+	// SubresourcesStatusGenerationMetadata: A change of metadata alone leaves metadata.generation as it is.
+	SubresourcesStatusGenerationMetadata ID = "subresources.status.generation-metadata"
+	// SubresourcesStatusGenerationStatus: A change of the status by the status subresource leaves metadata.generation as it is.
+	SubresourcesStatusGenerationStatus ID = "subresources.status.generation-status"
+	// SubresourcesStatusGenerationWithout: Without the status subresource, metadata.generation counts changes of the status as those of any other field.
+	SubresourcesStatusGenerationWithout ID = "subresources.status.generation-without"
+	// SubresourcesStatusRootConstructs: With the status subresource, the root of the schema may have any of the listed constructs, description to uniqueItems.
+	SubresourcesStatusRootConstructs ID = "subresources.status.root-constructs"
+	// SubresourcesStatusRootOthers: With the status subresource, a schema with other constructs at its root is refused, such as oneOf, enum, default or maxProperties.
+	SubresourcesStatusRootOthers ID = "subresources.status.root-others"
+	// SubresourcesStatusRootExtensions: With the status subresource, the root of the schema may keep unknown fields, and may have rules of x-kubernetes-validations.
+	SubresourcesStatusRootExtensions ID = "subresources.status.root-extensions"
+	// SubresourcesStatusPatched: A merge patch and a JSON patch of /status change the status and nothing else.
+	SubresourcesStatusPatched ID = "subresources.status.patched"
+	// SubresourcesStatusApplied: Applying an object to /status changes the status and nothing else, and the manager is recorded for that subresource.
+	SubresourcesStatusApplied ID = "subresources.status.applied"
+	// SubresourcesStatusConflict: A PUT to /status with a resource version that is not the last one is a conflict.
+	SubresourcesStatusConflict ID = "subresources.status.conflict"
+	// SubresourcesStatusVerbs: The status subresource can be neither created nor deleted; such methods are not allowed.
+	SubresourcesStatusVerbs ID = "subresources.status.verbs"
+	// SubresourcesStatusYaml: The status and scale subresources can be read and written as YAML.
+	SubresourcesStatusYaml ID = "subresources.status.yaml"
+	// SubresourcesScaleExposed: With the scale subresource, the path of an object followed by /scale has a Scale of autoscaling/v1, with the name and the namespace of the object, its replicas and its selector.
+	SubresourcesScaleExposed ID = "subresources.scale.exposed"
+	// SubresourcesScaleOptional: Without the scale subresource in the definition there is none in discovery, and requests for it get a not found error.
+	SubresourcesScaleOptional ID = "subresources.scale.optional"
+	// SubresourcesScaleWithoutStatus: A definition may have the scale subresource without the status subresource.
+	SubresourcesScaleWithoutStatus ID = "subresources.scale.without-status"
+	// SubresourcesScaleDiscovery: Discovery shows the scale subresource with the kind Scale of autoscaling/v1 and with the verbs get, patch and update.
+	SubresourcesScaleDiscovery ID = "subresources.scale.discovery"
+	// SubresourcesScalePath: The scale subresource comes after the name of the object; without one, /scale is the path of an object with that name.
+	SubresourcesScalePath ID = "subresources.scale.path"
+	// SubresourcesScaleSpecPath: The replicas of the spec of the Scale are what the object has at specReplicasPath.
+	SubresourcesScaleSpecPath ID = "subresources.scale.spec-path"
+	// SubresourcesScaleSpecPathRequired: A scale subresource without specReplicasPath is refused.
+	SubresourcesScaleSpecPathRequired ID = "subresources.scale.spec-path-required"
+	// SubresourcesScaleSpecPathUnder: A specReplicasPath that is not under .spec is refused.
+	SubresourcesScaleSpecPathUnder ID = "subresources.scale.spec-path-under"
+	// SubresourcesScalePathNotation: The paths of a scale subresource are in the dot notation.
+	SubresourcesScalePathNotation ID = "subresources.scale.path-notation"
+	// SubresourcesScalePathDot: A path of a scale subresource that does not begin with a dot is refused.
+	SubresourcesScalePathDot ID = "subresources.scale.path-dot"
+	// SubresourcesScaleSpecValueRequired: A GET of the scale of an object without a value at specReplicasPath is an error.
+	SubresourcesScaleSpecValueRequired ID = "subresources.scale.spec-value-required"
+	// SubresourcesScaleStatusPath: The replicas of the status of the Scale are what the object has at statusReplicasPath.
+	SubresourcesScaleStatusPath ID = "subresources.scale.status-path"
+	// SubresourcesScaleStatusPathRequired: A scale subresource without statusReplicasPath is refused.
+	SubresourcesScaleStatusPathRequired ID = "subresources.scale.status-path-required"
+	// SubresourcesScaleStatusPathUnder: A statusReplicasPath that is not under .status is refused.
+	SubresourcesScaleStatusPathUnder ID = "subresources.scale.status-path-under"
+	// SubresourcesScaleStatusDefault: Without a value at statusReplicasPath, the replicas of the status of the Scale are 0.
+	SubresourcesScaleStatusDefault ID = "subresources.scale.status-default"
+	// SubresourcesScaleSelectorPath: The selector of the Scale is the string that the object has at labelSelectorPath, which may be under .status or .spec.
+	SubresourcesScaleSelectorPath ID = "subresources.scale.selector-path"
+	// SubresourcesScaleSelectorPathOptional: A scale subresource needs no labelSelectorPath; without one, the selector of the Scale is empty.
+	SubresourcesScaleSelectorPathOptional ID = "subresources.scale.selector-path-optional"
+	// SubresourcesScaleSelectorPathUnder: A labelSelectorPath that is under neither .status nor .spec is refused.
+	SubresourcesScaleSelectorPathUnder ID = "subresources.scale.selector-path-under"
+	// SubresourcesScaleSelectorDefault: Without a value at labelSelectorPath, the selector of the Scale is empty.
+	SubresourcesScaleSelectorDefault ID = "subresources.scale.selector-default"
+	// SubresourcesScaleSelectorString: A value at labelSelectorPath that is not a string is refused, even where the schema has it so.
+	SubresourcesScaleSelectorString ID = "subresources.scale.selector-string"
+	// SubresourcesScaleSelectorForAutoscalers: labelSelectorPath is set where a HorizontalPodAutoscaler is to work.
+	SubresourcesScaleSelectorForAutoscalers ID = "subresources.scale.selector-for-autoscalers"
+	// SubresourcesScaleWritten: A PUT or a patch of /scale sets the replicas at specReplicasPath.
+	SubresourcesScaleWritten ID = "subresources.scale.written"
+	// SubresourcesScaleWrittenAlone: A PUT to /scale leaves everything else of the object as it is, be there other labels or another status in the Scale.
+	SubresourcesScaleWrittenAlone ID = "subresources.scale.written-alone"
+	// SubresourcesScaleCreated: A PUT to /scale gives replicas to an object that has none.
+	SubresourcesScaleCreated ID = "subresources.scale.created"
+	// SubresourcesScaleValidated: A PUT to /scale with replicas that violate the schema of the object is refused.
+	SubresourcesScaleValidated ID = "subresources.scale.validated"
+	// SubresourcesScaleNegative: A PUT to /scale with negative replicas is refused, whatever the schema says.
+	SubresourcesScaleNegative ID = "subresources.scale.negative"
+	// SubresourcesScaleGeneration: Scaling counts metadata.generation up, as a change of the spec.
+	SubresourcesScaleGeneration ID = "subresources.scale.generation"
+	// SubresourcesScaleConflict: A PUT to /scale with a resource version that is not the last one is a conflict.
+	SubresourcesScaleConflict ID = "subresources.scale.conflict"
+	// SubresourcesScaleApplied: Who sets the replicas by /scale is recorded as their manager, so that applying other replicas to the object is a conflict.
+	SubresourcesScaleApplied ID = "subresources.scale.applied"
+	// SubresourcesVersionsStatusOfOne: Each version has the status subresource or not, by itself; at a version without it, writes of the object change the status.
+	SubresourcesVersionsStatusOfOne ID = "subresources.versions.status-of-one"
+	// SubresourcesVersionsScaleOfOne: Each version has the scale subresource or not, by itself.
+	SubresourcesVersionsScaleOfOne ID = "subresources.versions.scale-of-one"
+	// SubresourcesVersionsStatusNone: With the strategy None, a status that is written at one version is the status at the other, and the spec stays.
+	SubresourcesVersionsStatusNone ID = "subresources.versions.status-none"
+	// SubresourcesVersionsStatusWebhook: With a conversion webhook, a status that is written at one version is the status at the other, and what the webhook converts stays.
+	SubresourcesVersionsStatusWebhook ID = "subresources.versions.status-webhook"
+	// SubresourcesVersionsStatusIgnored: With a conversion webhook, writes of the object at a version that is not the stored one leave the status as it is.
+	SubresourcesVersionsStatusIgnored ID = "subresources.versions.status-ignored"
+	// SubresourcesVersionsStatusSchema: A status is validated by the schema of the version that it is written at, and read at the other as it is.
+	SubresourcesVersionsStatusSchema ID = "subresources.versions.status-schema"
+	// SubresourcesVersionsScaleNone: With the strategy None, replicas that are set by the scale of one version are read by that of the other.
+	SubresourcesVersionsScaleNone ID = "subresources.versions.scale-none"
+	// SubresourcesVersionsScaleWebhook: With a conversion webhook, replicas that are set by the scale of one version are read by that of the other, and what the webhook converts stays.
+	SubresourcesVersionsScaleWebhook ID = "subresources.versions.scale-webhook"
+	// SubresourcesVersionsScalePaths: Each version has paths of its own for its scale, which are those of the object at that version.
+	SubresourcesVersionsScalePaths ID = "subresources.versions.scale-paths"
+	// SubresourcesVersionsGeneration: A change of the status at another version than the stored one leaves metadata.generation as it is, and one of the spec counts once.
+	SubresourcesVersionsGeneration ID = "subresources.versions.generation"
+	// SubresourcesVersionsUnserved: The subresources of a version that is no longer served are not found, while those of the other version work.
+	SubresourcesVersionsUnserved ID = "subresources.versions.unserved"
+	// SubresourcesVersionsAdded: When a definition gets the status subresource, objects keep the status that they have, and it is protected from then on.
+	SubresourcesVersionsAdded ID = "subresources.versions.added"
+	// ObjectsWriteMalformed: An object without apiVersion and kind is a bad request, and one without a name is invalid.
+	ObjectsWriteMalformed ID = "objects.write.malformed"
+	// ObjectsWriteNamespace: Objects of a namespaced resource can be listed but not created outside of a namespace.
+	ObjectsWriteNamespace ID = "objects.write.namespace"
+	// ObjectsWriteIntegers: Integers of 64 bits are stored and read as they are.
+	ObjectsWriteIntegers ID = "objects.write.integers"
+	// ObjectsWriteSize: A request with a body of more than three mebibytes is refused as too large, in JSON and in YAML.
+	ObjectsWriteSize ID = "objects.write.size"
+	// ObjectsWriteNull: Null can be applied to an object that may be null, and is refused for one that may not.
+	ObjectsWriteNull ID = "objects.write.null"
+	// ObjectsWriteYaml: Objects, lists, errors and discovery can be had as YAML, and objects be created and updated so.
+	ObjectsWriteYaml ID = "objects.write.yaml"
+	// ObjectsWriteNoOp: A patch that changes nothing leaves the resource version as it is.
+	ObjectsWriteNoOp ID = "objects.write.no-op"
+	// ObjectsWriteConflict: A patch with a resource version that is not the last one is a conflict.
+	ObjectsWriteConflict ID = "objects.write.conflict"
+	// ObjectsWriteOwners: Applying a field that somebody else has changed since is a conflict, unless it is forced.
+	ObjectsWriteOwners ID = "objects.write.owners"
+	// ObjectsMetadataRefused: An object whose metadata has values of the wrong types is a bad request.
+	ObjectsMetadataRefused ID = "objects.metadata.refused"
+	// ObjectsMetadataUnknown: Fields that metadata does not have are dropped.
+	ObjectsMetadataUnknown ID = "objects.metadata.unknown"
+	// ObjectsMetadataStored: An object whose metadata has values of the wrong types in storage is read and listed without them.
+	ObjectsMetadataStored ID = "objects.metadata.stored"
+	// ObjectsReadNamespaces: A list and a watch of all namespaces have the objects of each, while those of a namespace have its own only.
+	ObjectsReadNamespaces ID = "objects.read.namespaces"
+	// ObjectsReadWatch: A watch tells the creation, the change and the deletion of an object, in this order.
+	ObjectsReadWatch ID = "objects.read.watch"
+	// ObjectsSelectorsList: Objects can be listed by the selectable fields of the definition, several at a time.
+	ObjectsSelectorsList ID = "objects.selectors.list"
+	// ObjectsSelectorsWatch: A watch by a selectable field tells of an object that no longer has the value as of one that was deleted.
+	ObjectsSelectorsWatch ID = "objects.selectors.watch"
+	// ObjectsSelectorsDelete: Objects can be deleted by a selectable field, and no others are.
+	ObjectsSelectorsDelete ID = "objects.selectors.delete"
+	// ObjectsSelectorsUnknown: A selector by a field that is not selectable is a bad request.
+	ObjectsSelectorsUnknown ID = "objects.selectors.unknown"
+	// ObjectsSelectorsVersions: Each version has selectable fields of its own, which select by the object as the webhook converts it.
+	ObjectsSelectorsVersions ID = "objects.selectors.versions"
+	// ObjectsSelectorsPublished: The OpenAPI documents name the selectable fields of a version.
+	ObjectsSelectorsPublished ID = "objects.selectors.published"
+	// ObjectsListsUnique: Equal items in a list of type set, and items with equal keys in one of type map, are refused at creation and at update.
+	ObjectsListsUnique ID = "objects.lists.unique"
+	// ObjectsDefinitionsNamesTaken: A definition whose names another one in the group has does not have its names accepted and is not served.
+	ObjectsDefinitionsNamesTaken ID = "objects.definitions.names-taken"
+	// ObjectsDefinitionsNamesFree: When the definition that had the names is deleted, the other one has its names accepted.
+	ObjectsDefinitionsNamesFree ID = "objects.definitions.names-free"
+	// ObjectsDefinitionsCollection: Definitions can be listed and deleted by a label, and no others are.
+	ObjectsDefinitionsCollection ID = "objects.definitions.collection"
+	// ObjectsDefinitionsStatus: The status of a definition can be read, put and patched by its subresource.
+	ObjectsDefinitionsStatus ID = "objects.definitions.status"
+	// ObjectsDefinitionsWatchesEnd: When a definition changes, watches of its objects end without an error, and reads go on.
+	ObjectsDefinitionsWatchesEnd ID = "objects.definitions.watches-end"
+	// ObjectsDefinitionsTerminating: While a definition is being deleted nothing can be created in its resource, by a POST or by applying; what is there can be read.
+	ObjectsDefinitionsTerminating ID = "objects.definitions.terminating"
 	// ResourceCreateEveryVersion: Objects can be created at every served version, and the response has what was sent.
 	ResourceCreateEveryVersion ID = "resource.create.every-version"
 	// ResourceReadEveryVersion: An object can be read at every served version, and at the one that it was written at it has what was written.
@@ -642,6 +1358,8 @@ const (
 	ControlAggregatorOpenapiV3 ID = "control.aggregator.openapi-v3"
 	// ControlAggregatorUnserved: A version that is no longer served loses its APIService and leaves aggregated discovery and OpenAPI v2.
 	ControlAggregatorUnserved ID = "control.aggregator.unserved"
+	// ControlAdmissionDefaults: After an admission webhook changed an object, the defaults of the version that the webhook was sent it at are filled in, whatever version the client asked for.
+	ControlAdmissionDefaults ID = "control.admission.defaults"
 	// ControlAccessGroup: A rule of RBAC allows a verb for a resource of a group at every served version, and no other verb.
 	ControlAccessGroup ID = "control.access.group"
 	// ControlAccessNoVersions: Rules of RBAC cannot be limited to a version; one that names a version in its group or its resource allows nothing.
@@ -658,4 +1376,8 @@ const (
 	ControlMigrationStoredVersions ID = "control.migration.stored-versions"
 	// ControlMigrationFailure: A StorageVersionMigration that failed leaves status.storedVersions as it was, since objects may still be stored at any version in it.
 	ControlMigrationFailure ID = "control.migration.failure"
+	// ControlWebhookService: A webhook that runs as pods converts by its service, at the port of the service, which need not be 443, and by a certificate for <service>.<namespace>.svc that the caBundle verifies. With the caBundle of another authority the request fails.
+	ControlWebhookService ID = "control.webhook.service"
+	// ControlWebhookReplacedPod: When one of several pods of a webhook is deleted under load, no conversion fails that begins after that.
+	ControlWebhookReplacedPod ID = "control.webhook.replaced-pod"
 )

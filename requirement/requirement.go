@@ -210,7 +210,7 @@ func (id ID) Constant() string {
 	var b strings.Builder
 	for word := range strings.FieldsFuncSeq(string(id), func(r rune) bool { return r == '.' || r == '-' }) {
 		switch word {
-		case "api", "ca", "http", "ip", "json", "uid", "url":
+		case "api", "ca", "http", "id", "ip", "json", "uid", "url":
 			b.WriteString(strings.ToUpper(word))
 		default:
 			b.WriteString(strings.ToUpper(word[:1]) + word[1:])

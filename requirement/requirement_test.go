@@ -10,7 +10,7 @@ import (
 )
 
 func TestEntries(t *testing.T) {
-	form := regexp.MustCompile(`^(versions|conversion|webhook|storage|lifecycle|resource|control)(\.[a-z][a-z0-9]*(-[a-z0-9]+)*){2}$`)
+	form := regexp.MustCompile(`^(versions|conversion|webhook|storage|schema|validation|defaulting|lifecycle|publishing|subresources|objects|resource|control)(\.[a-z][a-z0-9]*(-[a-z0-9]+)*){2}$`)
 	documents := map[string]bool{}
 	for _, d := range Documents() {
 		documents[d.ID] = true
@@ -84,9 +84,24 @@ func TestEveryRowHasAnEntry(t *testing.T) {
 		{"STO", 9},
 		{"SVR", 11},
 		{"MIG", 9},
+		{"STR", 9},
+		{"PRU", 10},
+		{"IOS", 4},
+		{"RAW", 3},
+		{"VAL", 9},
+		{"CEL", 14},
+		{"TRN", 5},
+		{"CST", 7},
+		{"DEF", 10},
 		{"FIN", 7},
 		{"DEL", 4},
 		{"LEG", 12},
+		{"OAP", 6},
+		{"COL", 7},
+		{"CAT", 1},
+		{"DOC", 16},
+		{"SUB", 7},
+		{"SCL", 7},
 	} {
 		for n := range group.count {
 			rows = append(rows, fmt.Sprintf("%s-%02d", group.prefix, n+1))
@@ -100,7 +115,7 @@ func TestEveryRowHasAnEntry(t *testing.T) {
 	}
 	for row := range entries {
 		// Of some groups only what bears on versions, conversion and the rest of a control plane is in the catalogue.
-		if group, _, _ := strings.Cut(row, "-"); !slices.Contains([]string{"DOC", "PRU", "OAP", "COL", "CAT", "SUB", "SCL"}, group) {
+		if group, _, _ := strings.Cut(row, "-"); !slices.Contains([]string{"DOC"}, group) {
 			t.Errorf("there is no row %s", row)
 		}
 	}

@@ -21,7 +21,7 @@ func TestBlindToStorage(t *testing.T) {
 		requirement.StorageUpdateRewrites, requirement.StorageUpdateIdempotent, requirement.StorageUpdateOnlyWay, requirement.StorageSequenceFiveSteps,
 		requirement.LifecycleUpgradeRewrite, requirement.LifecycleUpgradeIdempotent, requirement.LifecycleRemovalTooEarly,
 		requirement.LifecycleDeletionObjects, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleDeletionRecovers,
-		requirement.LifecycleDeletionWithoutWebhook,
+		requirement.LifecycleDeletionWithoutWebhook, requirement.LifecycleLegacyStoredDefinition, requirement.LifecycleLegacyNotStructural,
 	}
 	env := suitetest.Env(t, suites.Options{Cluster: bare{suitetest.Cluster(t, embedded.Options{})}, Seed: 1})
 	outcome, err := suites.Run(t.Context(), env, []suites.Area{storage.Area, lifecycle.Area}, suitetest.Quiet{})

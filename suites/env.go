@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -74,6 +75,10 @@ type Subject struct {
 
 	// Installed tells that the definition is in the cluster already, put there for this run without a webhook.
 	Installed bool
+
+	// Reference is how a definition refers to the webhook. When it is nil, that is by its URL, or by the service that its
+	// certificate is for; one that listens on loopback is led to where the API server is on another machine.
+	Reference *apiextensionsv1.WebhookClientConfig
 
 	// Alive returns an error when the webhook is known to run no more, with what is known of it. It may be nil.
 	Alive func() error

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
@@ -59,16 +60,29 @@ type pending struct {
 	done      chan struct{} // closed when resource or err is set
 	resource  *Resource
 	err       error
+	users     atomic.Int32 // specs that have not given it back
 }
+
+// shared is the definition that the specs of a set-up share; pending is nil until one of them is announced.
+type shared struct{ pending *pending }
 
 func newInstaller(e *Env) *installer { return &installer{env: e, installed: map[string]bool{}} }
 
 // announce says that a spec will need a set-up. Specs that are not selected need none.
 func (i *installer) announce(s Setup, id requirement.ID) *pending {
 	p := &pending{installer: i, setup: s, group: i.env.groupOf(id), done: make(chan struct{})}
-	if i.env.selects(id) && i.env.readings == nil {
+	if !i.env.selects(id) || i.env.readings != nil {
+		return p
+	}
+	if s.shared != nil && s.shared.pending != nil {
+		p = s.shared.pending
+	} else {
 		i.announced = append(i.announced, p)
 	}
+	if s.shared != nil {
+		s.shared.pending = p
+	}
+	p.users.Add(1)
 	return p
 }
 
@@ -97,11 +111,16 @@ func (i *installer) start() {
 	}
 }
 
-// take waits for the definition of a spec and sees to it that it is removed after the spec.
+// take waits for the definition of a spec and sees to it that it is removed after the spec, or after the last one of those
+// that share it.
 func (p *pending) take(ctx ginkgo.SpecContext) *Resource {
 	ginkgo.GinkgoHelper()
 	r := p.wait(ctx)
-	ginkgo.DeferCleanup(func() { p.installer.remove(r) })
+	ginkgo.DeferCleanup(func() {
+		if p.users.Add(-1) == 0 {
+			p.installer.remove(r)
+		}
+	})
 	return r
 }
 

@@ -185,6 +185,7 @@ func acceptingFaults() []serverFault {
 				[]requirement.ID{
 					requirement.ConversionResponseHTTPStatus, requirement.ConversionResponseReviewVersion, requirement.ConversionResponseStanza,
 					requirement.ConversionResponseUID, requirement.ConversionResponseStatus, requirement.ConversionResponseAllObjects,
+					requirement.ConversionResponseDocumentedStatus,
 					requirement.ConversionResponseAPIVersion, requirement.ConversionResponseKind, requirement.ConversionResponseBody,
 					requirement.ConversionMetadataName, requirement.ConversionMetadataNamespace, requirement.ConversionMetadataUID,
 					requirement.ConversionMetadataRequired, requirement.ConversionMetadataLabelsValidated, requirement.ConversionMetadataAnnotationsValidated,
@@ -249,7 +250,12 @@ func hidingFaults() []serverFault {
 				status["storedVersions"] = []any{}
 			}
 		})},
-		{"shows no conditions", []requirement.ID{requirement.VersionsServingEstablished, requirement.LifecycleDeletionBlockedByWebhook}, withoutConditions()},
+		{"shows old definitions as new ones", []requirement.ID{requirement.LifecycleLegacyStoredDefinition}, edited(aDefinition, func(body map[string]any) {
+			if spec, ok := body["spec"].(map[string]any); ok {
+				delete(spec, "preserveUnknownFields")
+			}
+		})},
+		{"shows no conditions", []requirement.ID{requirement.VersionsServingEstablished, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleLegacyNotStructural}, withoutConditions()},
 		{"establishes everything", []requirement.ID{requirement.ConversionClientCABundleInvalidCreate}, edited(aDefinition, func(body map[string]any) {
 			if status, ok := body["status"].(map[string]any); ok {
 				status["conditions"] = []any{map[string]any{"type": "Established", "status": "True", "lastTransitionTime": "2019-09-04T14:03:02Z", "reason": "InitialNamesAccepted"}}
@@ -518,7 +524,7 @@ func callFaults() []serverFault {
 		{"calls in another form", []requirement.ID{
 			requirement.ConversionRequestPost, requirement.ConversionRequestContentType, requirement.ConversionRequestTimeout,
 			requirement.ConversionRequestUIDUnique, requirement.ConversionRequestDesiredAPIVersion, requirement.ConversionRequestNoResourceVersion,
-			requirement.ConversionRequestManagedFields, requirement.ConversionRequestPartialObjects,
+			requirement.ConversionRequestManagedFields, requirement.ConversionRequestPartialObjects, requirement.ConversionRequestNamespace,
 		}, seen(func(r *http.Request) {
 			r.Method = http.MethodPut
 			r.Header.Set("Content-Type", "text/plain")
@@ -529,6 +535,7 @@ func callFaults() []serverFault {
 				meta := object["metadata"].(map[string]any)
 				meta["resourceVersion"] = "1"
 				delete(meta, "managedFields")
+				delete(meta, "namespace")
 			})(r)
 		})},
 		{"calls with another kind", []requirement.ID{requirement.ConversionRequestReview}, seen(body(func(review, _ map[string]any) { review["kind"] = "AdmissionReview" }))},

@@ -3,6 +3,7 @@ package control_test
 import (
 	"context"
 	"encoding/pem"
+	"errors"
 	"io"
 	"log"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -19,9 +21,12 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/envtest"
 	"github.com/crdconform/crdconform/cluster/kind"
+	"github.com/crdconform/crdconform/fixtures/webhook"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/subject/deployed"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/control"
+	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 // wanted skips the test for want of something, or fails it where a variable says that it must not be skipped.
@@ -63,6 +68,36 @@ func kindCluster(t *testing.T, watchCache bool) cluster.Cluster {
 		}
 	})
 	return c
+}
+
+// deploy deploys the reference webhook as two pods that go on for a while when they are told to stop.
+func deploy(t *testing.T, c cluster.Cluster) *deployed.Webhook {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "webhook")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../subject/deployed/testdata/webhook")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the webhook: %v\n%s", err, out)
+	}
+	archive, err := deployed.Build(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(suitetest.MendProxy(t, c.Config()), archive.Load(t.Context(), c)); err != nil {
+		t.Fatal(err)
+	}
+	w, err := deployed.DeployImage(t.Context(), deployed.Workload{
+		Image: archive.Reference, Loaded: true, Path: webhook.Path, ServicePort: 8443, Replicas: 2, Certs: "/certs",
+	}, deployed.Options{Config: c.Config(), Run: "control"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
 }
 
 // apiServer starts a kube-apiserver without controllers that stops with the test.

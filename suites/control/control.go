@@ -1,5 +1,6 @@
 // Package control checks what the rest of a control plane does with custom resources: the namespace controller and the garbage
-// collector, kubectl, the aggregator, authorization, the controllers that read /scale, and the one that migrates storage.
+// collector, kubectl, the aggregator, authorization, the controllers that read /scale, the one that migrates storage, and
+// webhooks that run as pods.
 //
 // What a control plane has is found out by asking it. A spec that needs more is not applicable.
 package control
@@ -8,6 +9,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/crdconform/crdconform/subject/deployed"
 	"github.com/crdconform/crdconform/suites"
 )
 
@@ -23,6 +25,16 @@ type Options struct {
 	// CatchUp is how long controllers may take to learn of a new definition and to act on it: 50 s if 0. They look at
 	// discovery every 30 s, and try again what failed before that at growing intervals.
 	CatchUp time.Duration
+
+	// Webhook is a webhook that runs as pods of the cluster and converts the CronTabs of the documents. Where it is nil, what
+	// needs one is not applicable.
+	Webhook *deployed.Webhook
+
+	// NoWebhook says why there is no such webhook, going on after "and": something general if empty.
+	NoWebhook string
+
+	// Undeployed is why it could not be deployed: what needs one is Errored then. It is nil unless that was tried.
+	Undeployed error
 }
 
 // New returns the chapter with options.
@@ -33,9 +45,11 @@ func New(options Options) suites.Area {
 		c.garbage()
 		c.client()
 		c.aggregator()
+		c.admission()
 		c.access()
 		c.scaling()
 		c.migration()
+		c.webhook()
 	}}
 }
 

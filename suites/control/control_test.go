@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/subject/deployed"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/control"
 	"github.com/crdconform/crdconform/suites/suitetest"
@@ -47,19 +49,24 @@ func TestOnAnAPIServerWithoutControllers(t *testing.T) {
 		switch r.Requirement {
 		case requirement.ControlNamespacesMissing, requirement.ControlNamespacesTerminating:
 		default:
-			for _, controlled := range []string{"namespaces", "garbage", "scaling", "migration"} {
+			for _, controlled := range []string{"namespaces", "garbage", "scaling", "migration", "webhook"} {
 				if strings.HasPrefix(id, "control."+controlled+".") {
 					want = requirement.NotApplicable
 				}
 			}
 		}
-		if r.Verdict != want || want == requirement.NotApplicable && !strings.HasPrefix(r.Reason, "needs the controllers of a control plane") {
+		reason := "needs the controllers of a control plane"
+		if strings.HasPrefix(id, "control.webhook.") {
+			reason = "needs a webhook that runs as pods of the cluster, and none was deployed"
+		}
+		if r.Verdict != want || want == requirement.NotApplicable && !strings.HasPrefix(r.Reason, reason) {
 			t.Errorf("%s is %s, want %s: %s", r.Requirement, r.Verdict, want, r.Reason)
 		}
 	}
 	if left := namespaces(t, c); len(left) > 0 {
 		t.Errorf("left behind: namespaces %v", left)
 	}
+	t.Run("faults are caught", func(t *testing.T) { catches(t, c, nil, 0, requirement.ControlAdmissionDefaults) })
 }
 
 // namespaces returns the namespaces of specs that are there.
@@ -80,6 +87,26 @@ func namespaces(t *testing.T, c cluster.Cluster) []string {
 		}
 	}
 	return names
+}
+
+// TestWithoutPods runs the specs of a webhook in the cluster where there is none, and where it could not be deployed.
+func TestWithoutPods(t *testing.T) {
+	c := suitetest.Cluster(t, embedded.Options{})
+	for _, test := range []struct {
+		options control.Options
+		verdict requirement.Verdict
+		reason  string
+	}{
+		{control.Options{NoWebhook: "this is a test"}, requirement.NotApplicable, "needs a webhook that runs as pods of the cluster, and this is a test"},
+		{control.Options{Undeployed: errors.New("it was not")}, requirement.Errored, "deploying a webhook: it was not"},
+	} {
+		ids := only(requirement.ControlWebhookService, requirement.ControlWebhookReplacedPod)
+		for _, r := range run(t, control.New(test.options), suites.Options{Cluster: c, Select: ids}, suitetest.Quiet{}) {
+			if r.Verdict != test.verdict || !strings.Contains(r.Reason, test.reason) {
+				t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+			}
+		}
+	}
 }
 
 func TestWithoutKubectl(t *testing.T) {
@@ -148,7 +175,8 @@ func failing() map[requirement.ID][]requirement.Minor {
 func TestOnAControlPlane(t *testing.T) {
 	kubectl(t)
 	c := kindCluster(t, true)
-	t.Run("conforms", func(t *testing.T) { conforms(t, c) })
+	hook := deploy(t, c)
+	t.Run("conforms", func(t *testing.T) { conforms(t, c, hook) })
 	t.Run("faults are caught", func(t *testing.T) {
 		var all []requirement.ID
 		for _, id := range declared() {
@@ -156,7 +184,7 @@ func TestOnAControlPlane(t *testing.T) {
 				all = append(all, id)
 			}
 		}
-		catches(t, c, 40*time.Second, all...)
+		catches(t, c, hook, 40*time.Second, all...)
 	})
 	t.Run("what Kubernetes fails can pass", func(t *testing.T) { mended(t, c) })
 }
@@ -178,10 +206,10 @@ func mended(t *testing.T, genuine cluster.Cluster) {
 	}
 }
 
-func conforms(t *testing.T, c cluster.Cluster) {
+func conforms(t *testing.T, c cluster.Cluster, hook *deployed.Webhook) {
 	t.Helper()
 	env := suitetest.Env(t, suites.Options{Cluster: c, Domain: "version.example.com"})
-	results := run(t, control.Area, suites.Options{Cluster: c}, suitetest.Quiet{})
+	results := run(t, control.New(control.Options{Webhook: hook}), suites.Options{Cluster: c}, suitetest.Quiet{})
 	if len(results) != len(declared()) {
 		t.Errorf("%d specs ran, want %d", len(results), len(declared()))
 	}
@@ -211,5 +239,5 @@ func TestFaultsOfAnAPIServerAreCaught(t *testing.T) {
 			all = append(all, id)
 		}
 	}
-	catches(t, suitetest.Cluster(t, embedded.Options{}), 0, all...)
+	catches(t, suitetest.Cluster(t, embedded.Options{}), nil, 0, all...)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/subject/deployed"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/control"
 	"github.com/crdconform/crdconform/suites/suitetest"
@@ -17,7 +18,7 @@ import (
 
 // catches runs specs on a cluster that has for each of them the fault that it is to notice. The first one starts after a
 // while: controllers have to know the definitions, so that specs which would pass without a fault do not fail for waiting.
-func catches(t *testing.T, genuine cluster.Cluster, before time.Duration, ids ...requirement.ID) {
+func catches(t *testing.T, genuine cluster.Cluster, hook *deployed.Webhook, before time.Duration, ids ...requirement.ID) {
 	t.Helper()
 	now := &current{before: before}
 	faults := faults()
@@ -27,7 +28,7 @@ func catches(t *testing.T, genuine cluster.Cluster, before time.Duration, ids ..
 		}
 		return next.RoundTrip(r)
 	})
-	area := control.New(control.Options{CatchUp: 15 * time.Second})
+	area := control.New(control.Options{CatchUp: 15 * time.Second, Webhook: hook})
 	results := run(t, area, suites.Options{Cluster: c, Select: only(ids...), Domain: "faults.example.com", Effect: 5 * time.Second}, now)
 	if len(results) != len(ids) {
 		t.Errorf("%d specs ran, want %d", len(results), len(ids))
@@ -102,6 +103,7 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlAggregatorOpenapiV2:     {"the paths and the schemas", edited(`^/openapi/v2$`, without("definitions"))},
 		requirement.ControlAggregatorOpenapiV3:     {"the schema of v1beta1", edited(`^/openapi/v3/`, without("properties"))},
 		requirement.ControlAggregatorUnserved:      {"the version must leave everything", answered(http.MethodGet, `/apiservices/`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlAdmissionDefaults:       {"the default of v1beta1", edited(`/v1/namespaces/default/crontabs$`, inEach("parent", func(parent map[string]any) { parent["name"] = "by-v1" }))},
 		requirement.ControlAccessGroup:             {"nobody has been let", impersonated},
 		requirement.ControlAccessNoVersions:        {"a rule that names a version", impersonated},
 		requirement.ControlAccessSubresources:      {"the status must not be allowed", impersonated},
@@ -113,6 +115,19 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlMigrationStoredVersions: {"the older version must be gone from status.storedVersions", edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
 			status["storedVersions"] = []any{"v1beta1", "v1"}
 		}))},
+		requirement.ControlWebhookService:     {"it must be converted back", edited(`/crontabs/local-crontab$`, without("host"))},
+		requirement.ControlWebhookReplacedPod: {"conversions failed that were not under way", failingAfter(50, on(http.MethodPost, `/crontabs$`))},
+	}
+}
+
+// failingAfter answers with a failure what comes after the first so many.
+func failingAfter(first int64, which func(*http.Request) bool) exchange {
+	var seen atomic.Int64
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if which(r) && seen.Add(1) > first {
+			return suitetest.Answer(r, http.StatusInternalServerError, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": http.StatusInternalServerError}), nil
+		}
+		return next.RoundTrip(r)
 	}
 }
 

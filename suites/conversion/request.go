@@ -176,6 +176,14 @@ func content(env *suites.Env) {
 		}
 	})
 
+	sent.It(requirement.ConversionRequestNamespace, "looks for the namespace of the objects that a read and a write send", func(ctx SpecContext, crd *suites.Resource) {
+		for _, r := range received(ctx, env, crd) {
+			for _, object := range objectsOf(env, r) {
+				Expect(object.GetNamespace()).To(Equal(suites.Namespace))
+			}
+		}
+	})
+
 	sent.It(requirement.ConversionRequestManagedFields, "looks at the metadata that a read sends", func(ctx SpecContext, crd *suites.Resource) {
 		convert(ctx, crd)
 		for _, r := range crd.Webhook.Received() {

@@ -1,10 +1,16 @@
 package conversion
 
 import (
+	"encoding/json"
+	"errors"
 	"net/http"
+	"net/http/httptest"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crdconform/crdconform/fixtures"
 	"github.com/crdconform/crdconform/fixtures/webhook"
@@ -33,6 +39,7 @@ func response(env *suites.Env) {
 			"has the webhook answer with another uid, and with none", "wrong-uid", "no-uid")
 		failing(requirement.ConversionResponseStatus,
 			"has the webhook answer success for Success, and nothing", "status-lower-case", "status-none", "status-failed")
+		documentedStatus(env)
 		failing(requirement.ConversionResponseAllObjects,
 			"has the webhook answer with one object less, and with one more", "loses-object", "no-objects", "repeats-object")
 		failing(requirement.ConversionResponseAPIVersion,
@@ -110,4 +117,31 @@ func (f *fieldAdder) Write(body []byte) (int, error) {
 	}
 	n, err := f.ResponseWriter.Write(body[1:])
 	return n + 1, err
+}
+
+// documentedStatus is about the documents' example of a success, which they print with the status of a failure.
+func documentedStatus(env *suites.Env) {
+	// as answers with the objects that were asked for, and with everything else as an example has it.
+	as := func(example []byte) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			var good, answer apiextensionsv1beta1.ConversionReview
+			converted := httptest.NewRecorder()
+			webhook.Handler().ServeHTTP(converted, r)
+			if err := errors.Join(json.Unmarshal(converted.Body.Bytes(), &good), json.Unmarshal(example, &answer)); err != nil {
+				http.Error(w, err.Error(), http.StatusInternalServerError)
+				return
+			}
+			answer.Response.UID, answer.Response.ConvertedObjects = good.Response.UID, good.Response.ConvertedObjects
+			w.Header().Set("Content-Type", "application/json")
+			_ = json.NewEncoder(w).Encode(answer) // the API server notices what is missing
+		})
+	}
+	env.With(fixtures.Webhook, reviewsAt("v1beta1")).It(requirement.ConversionResponseDocumentedStatus,
+		"has the webhook answer as the documents print it, and as they mean it", func(ctx SpecContext, crd *suites.Resource) {
+			crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
+			crd.Webhook.Serve(as(fixtures.ReviewLiteral()))
+			Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(MatchError(apierrors.IsInternalError, "IsInternalError"), "as printed it must fail")
+			crd.Webhook.Serve(as(fixtures.ReviewSuccess("v1beta1")))
+			Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("host", "localhost")), "as meant it must convert")
+		})
 }

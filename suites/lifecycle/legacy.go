@@ -1,11 +1,18 @@
 package lifecycle
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
 	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/fixtures"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
@@ -31,5 +38,64 @@ func legacy(env *suites.Env) {
 			}
 			Fail("there is no v1beta1 definition among the fixtures")
 		})
+
+		storedDefinition(env)
+	})
+}
+
+// leave puts a definition into storage as an API server of before 1.22 may have left it: at v1beta1, with one schema above the
+// versions, or with none.
+func leave(ctx context.Context, env *suites.Env, crd *suites.Resource, schema map[string]any) {
+	GinkgoHelper()
+	key := cluster.Key{Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions", Name: crd.Name()}
+	stored, err := env.Storage().Stored(ctx, key)
+	env.Require(err, "looking for the definition in storage")
+	var old map[string]any
+	env.Require(json.Unmarshal(stored.Data, &old), "decoding the definition in storage")
+	spec, ok := old["spec"].(map[string]any)
+	Expect(ok).To(BeTrue(), "the definition in storage must have a spec")
+	old["apiVersion"] = "apiextensions.k8s.io/v1beta1"
+	spec["version"], spec["preserveUnknownFields"] = "v1", true
+	spec["versions"] = []any{map[string]any{"name": "v1", "served": true, "storage": true}}
+	delete(spec, "validation")
+	if schema != nil {
+		spec["validation"] = map[string]any{"openAPIV3Schema": schema}
+	}
+	changed, err := json.Marshal(old)
+	env.Require(err, "encoding the definition")
+	env.Require(env.Storage().Overwrite(ctx, key, changed), "changing the definition in storage")
+}
+
+// storedDefinition is about what an API server of before 1.22 may have left behind.
+func storedDefinition(env *suites.Env) {
+	env.With(fixtures.Stable).It(requirement.LifecycleLegacyStoredDefinition, "puts a v1beta1 definition into storage", func(ctx SpecContext, crd *suites.Resource) {
+		leave(ctx, env, crd, nil)
+		Eventually(ctx, func(ctx SpecContext) bool { return crd.Definition(ctx).Spec.PreserveUnknownFields }).Should(BeTrue(), "it must be shown")
+		Expect(crd.Definition(ctx).Spec.Versions).To(ConsistOf(And(HaveField("Name", "v1"), HaveField("Schema", BeNil()))), "it must be shown without a schema")
+		// Requests are served by it a moment later.
+		n := 0
+		Eventually(ctx, func(ctx SpecContext) (map[string]any, error) {
+			n++
+			object := fixtures.UnknownField.At("v1")
+			object.SetName(fmt.Sprint("kept-", n))
+			created, err := crd.At("v1").Create(ctx, object)
+			if err != nil {
+				return nil, err
+			}
+			return created.Object, nil
+		}).Should(HaveKeyWithValue("spec", HaveKey("someRandomField")), "its objects must keep unknown fields")
+	})
+
+	env.With(fixtures.Stable).It(requirement.LifecycleLegacyNotStructural, "puts a v1beta1 definition with a schema without types into storage", func(ctx SpecContext, crd *suites.Resource) {
+		condition := func(ctx SpecContext) *apiextensionsv1.CustomResourceDefinitionCondition {
+			return apihelpers.FindCRDCondition(crd.Definition(ctx), apiextensionsv1.NonStructuralSchema)
+		}
+		leave(ctx, env, crd, map[string]any{"properties": map[string]any{"spec": map[string]any{}}})
+		Eventually(ctx, condition).Should(HaveValue(HaveField("Status", apiextensionsv1.ConditionTrue)), "it must say so")
+		env.Require(crd.Update(ctx, func(d *definition) {
+			d.Spec.PreserveUnknownFields = false
+			d.Spec.Versions = fixtures.Stable.New().Spec.Versions
+		}), "giving it a structural schema")
+		Eventually(ctx, condition).Should(Or(BeNil(), HaveValue(HaveField("Status", apiextensionsv1.ConditionFalse))), "it must not say so any more")
 	})
 }

@@ -3,8 +3,11 @@ package resource
 import (
 	"context"
 	"crypto/tls"
+	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -12,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/cluster/pki"
 	"github.com/crdconform/crdconform/contract/wire"
@@ -244,4 +248,50 @@ func serve(t *testing.T, handler http.Handler, certificate tls.Certificate) stri
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	return server.URL + webhook.Path
+}
+
+// far is a cluster whose API server is on another machine, as far as anybody is told.
+type far struct {
+	*embedded.Cluster
+
+	host string // by which it reaches this one; empty when it does not
+}
+
+func (f far) Listen(ctx context.Context) (net.Listener, string, error) {
+	if f.host == "" {
+		return nil, "", fmt.Errorf("%w: this is a test", cluster.ErrNotReached)
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(f.host, "0"))
+	return listener, f.host, err
+}
+
+// TestFarAPIServer has an API server led to a webhook that listens on loopback, and not led where it reaches nothing here.
+func TestFarAPIServer(t *testing.T) {
+	c := suitetest.Cluster(t, embedded.Options{})
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := new(net.Resolver).LookupHost(t.Context(), name); err != nil {
+		t.Skipf("the name of this machine, %s, leads nowhere: %v", name, err)
+	}
+	faulty := changing("v1beta1", func(o map[string]any) { delete(within(o, "spec"), "image") })
+	for name, test := range map[string]struct {
+		host    string
+		handler http.Handler
+		verdict requirement.Verdict
+		says    string
+	}{
+		"a right one":     {name, webhook.Handler(), requirement.Passed, ""},
+		"a wrong one":     {name, faulty, requirement.Failed, "spec.image"},
+		"one not reached": {"", webhook.Handler(), requirement.NotApplicable, "the webhook listens on loopback: " + cluster.ErrNotReached.Error() + ": this is a test"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, r := range judge(t, far{c, test.host}, subject(t, test.handler, sampled(t)), requirement.ResourceReadEveryVersion) {
+				if r.Verdict != test.verdict || !strings.Contains(r.Reason, test.says) {
+					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+			}
+		})
+	}
 }

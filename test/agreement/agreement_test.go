@@ -16,10 +16,16 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/conversion"
+	"github.com/crdconform/crdconform/suites/defaulting"
 	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/objects"
+	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/resource"
+	"github.com/crdconform/crdconform/suites/schema"
 	"github.com/crdconform/crdconform/suites/storage"
+	"github.com/crdconform/crdconform/suites/subresources"
 	"github.com/crdconform/crdconform/suites/suitetest"
+	"github.com/crdconform/crdconform/suites/validation"
 	"github.com/crdconform/crdconform/suites/versions"
 )
 
@@ -29,7 +35,7 @@ var explained []difference
 // areas are the chapters that need a cluster and can be judged on each. The one about the webhook's own definition takes
 // longer than all others together, and is left out with a watch cache.
 func areas(watchCache bool) []suites.Area {
-	server := []suites.Area{versions.Area, conversion.Area, storage.Area, lifecycle.Area}
+	server := []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, publishing.Area, subresources.Area, objects.Area}
 	if watchCache {
 		return server
 	}

@@ -1,0 +1,14 @@
+package defaulting
+
+import (
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+func TestDefaulting(t *testing.T) {
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suitetest.Run(t, Area, suite, reporter)
+}

@@ -1,0 +1,173 @@
+package objects
+
+import (
+	"context"
+	"encoding/json"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+func (c chapter) definitions() {
+	Describe("definitions", func() {
+		c.names()
+		c.asObjects()
+		c.changing()
+	})
+}
+
+// beside creates a definition in the group of another one, with another plural and otherwise the same names, or with names of
+// its own, and removes it in the end.
+func (c chapter) beside(ctx SpecContext, crd *suites.Resource, plural string, options ...fixtures.Option) {
+	GinkgoHelper()
+	other := fixtures.Stable.New(append([]fixtures.Option{fixtures.InGroup(crd.Group()), func(d *definition) {
+		d.Spec.Names.Plural, d.Name = plural, plural+"."+crd.Group()
+		d.Labels = crd.Definition(ctx).Labels
+	}}, options...)...)
+	DeferCleanup(func(ctx SpecContext) error {
+		err := c.env.CRDs.Delete(ctx, other.Name, metav1.DeleteOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return err
+	})
+	_, err := c.env.CRDs.Create(ctx, other, metav1.CreateOptions{})
+	c.env.Require(err, "creating another definition in the group")
+}
+
+// accepted returns what reads whether the names of a definition were accepted.
+func (c chapter) accepted(name string) func(context.Context) (apiextensionsv1.ConditionStatus, error) {
+	return func(ctx context.Context) (apiextensionsv1.ConditionStatus, error) {
+		crd, err := c.env.CRDs.Get(ctx, name, metav1.GetOptions{})
+		if err != nil {
+			return "", err
+		}
+		condition := apihelpers.FindCRDCondition(crd, apiextensionsv1.NamesAccepted)
+		if condition == nil {
+			return apiextensionsv1.ConditionUnknown, nil
+		}
+		return condition.Status, nil
+	}
+}
+
+func (c chapter) names() {
+	c.env.With(fixtures.Stable).It(requirement.ObjectsDefinitionsNamesTaken, "installs a definition with the names of another one", func(ctx SpecContext, crd *suites.Resource) {
+		c.beside(ctx, crd, "takentabs")
+		Eventually(ctx, c.accepted("takentabs."+crd.Group())).Should(Equal(apiextensionsv1.ConditionFalse), "its names must not be accepted")
+		Expect(string(c.env.Get(ctx, "/apis/"+crd.APIVersion("v1")).Body)).To(And(ContainSubstring(`"crontabs"`), Not(ContainSubstring("takentabs"))), "it must not be served")
+	})
+
+	c.env.With(fixtures.Stable).It(requirement.ObjectsDefinitionsNamesFree, "deletes the definition that had the names", func(ctx SpecContext, crd *suites.Resource) {
+		c.beside(ctx, crd, "freetabs")
+		Eventually(ctx, c.accepted("freetabs."+crd.Group())).Should(Equal(apiextensionsv1.ConditionFalse), "its names must not be accepted at first")
+		c.env.Require(c.env.CRDs.Delete(ctx, crd.Name(), metav1.DeleteOptions{}), "deleting the definition")
+		Eventually(ctx, c.accepted("freetabs."+crd.Group())).Should(Equal(apiextensionsv1.ConditionTrue), "its names must be accepted")
+	})
+}
+
+func (c chapter) asObjects() {
+	c.env.With(fixtures.Stable).It(requirement.ObjectsDefinitionsCollection, "lists and deletes definitions by a label", func(ctx SpecContext, crd *suites.Resource) {
+		mark := func(value string) fixtures.Option {
+			return func(d *definition) { metav1.SetMetaDataLabel(&d.ObjectMeta, "crdconform.dev/collection", value) }
+		}
+		named := func(kind string) fixtures.Option {
+			return func(d *definition) {
+				d.Spec.Names.Kind, d.Spec.Names.Singular, d.Spec.Names.ShortNames = kind, "", nil
+			}
+		}
+		group := crd.Group()
+		c.beside(ctx, crd, "marktabs", named("MarkTab"), mark(group[:min(len(group), 60)]))
+		selector := metav1.ListOptions{LabelSelector: "crdconform.dev/collection=" + group[:min(len(group), 60)]}
+		listed, err := c.env.CRDs.List(ctx, selector)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(listed.Items).To(ConsistOf(HaveField("Name", "marktabs."+group)), "it must list those with the label")
+		err = c.env.CRDs.DeleteCollection(ctx, metav1.DeleteOptions{}, selector)
+		if apierrors.IsForbidden(err) {
+			c.env.Inapplicable("needs the right to delete definitions by a label, which deploy/rbac.yaml does not grant, for it cannot be limited to those of a run")
+		}
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, func() error { return suites.ErrorOf(c.env.CRDs.Get(ctx, "marktabs."+group, metav1.GetOptions{})) }).
+			Should(MatchError(apierrors.IsNotFound, "IsNotFound"), "it must delete those with the label")
+		Expect(crd.Gone(ctx)).To(BeFalse(), "it must leave the others")
+	})
+
+	c.env.With(fixtures.Stable).It(requirement.ObjectsDefinitionsStatus, "reads, puts and patches the status of a definition", func(ctx SpecContext, crd *suites.Resource) {
+		path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + crd.Name() + "/status"
+		var read definition
+		c.env.Require(json.Unmarshal(c.env.Get(ctx, path).Body, &read), "decoding what was read")
+		Expect(read.Name).To(Equal(crd.Name()), "it must be read")
+		marked := func(reason string) OmegaMatcher {
+			return WithTransform(func(d *definition) []apiextensionsv1.CustomResourceDefinitionCondition { return d.Status.Conditions },
+				ContainElement(And(HaveField("Type", apiextensionsv1.CustomResourceDefinitionConditionType("Marked")), HaveField("Reason", reason))))
+		}
+		read.Status.Conditions = append(read.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: "Marked", Status: "True", Reason: "Put"})
+		Expect(c.env.CRDs.UpdateStatus(ctx, &read, metav1.UpdateOptions{})).To(marked("Put"), "it must be put")
+		patch := []byte(`[{"op": "replace", "path": "/status/conditions/` + last(crd.Definition(ctx)) + `/reason", "value": "Patched"}]`)
+		Expect(c.env.CRDs.Patch(ctx, crd.Name(), types.JSONPatchType, patch, metav1.PatchOptions{}, "status")).To(marked("Patched"), "it must be patched")
+	})
+}
+
+// last is the index of the last condition of a definition.
+func last(crd *definition) string {
+	return string(rune('0' + len(crd.Status.Conditions) - 1))
+}
+
+func (c chapter) changing() {
+	c.env.With(fixtures.Stable).It(requirement.ObjectsDefinitionsWatchesEnd, "changes the definition of objects that are watched", func(ctx SpecContext, crd *suites.Resource) {
+		create(ctx, crd, "changing")
+		events, err := crd.At("v1").Watch(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		defer events.Stop()
+		crd.Change(ctx, func(d *definition) {
+			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["more"] = schema{Type: "string"}
+		})
+		Expect(crd.At("v1").Get(ctx, "changing")).Error().NotTo(HaveOccurred(), "reads must go on")
+		Expect(crd.At("v1").List(ctx)).To(HaveLen(1), "reads must go on")
+		Eventually(ctx, func() []watch.EventType {
+			var seen []watch.EventType
+			for {
+				select {
+				case event, open := <-events.ResultChan():
+					if !open {
+						return append(seen, "ended")
+					}
+					seen = append(seen, event.Type)
+				default:
+					return seen
+				}
+			}
+		}).Should(And(ContainElement(watch.EventType("ended")), Not(ContainElement(watch.Error))), "the watch must end without an error")
+	})
+
+	c.env.With(fixtures.Stable, func(d *definition) { d.Finalizers = []string{"crdconform.dev/kept"} }).It(requirement.ObjectsDefinitionsTerminating,
+		"creates objects while the definition is being deleted", func(ctx SpecContext, crd *suites.Resource) {
+			DeferCleanup(func(ctx SpecContext) error {
+				_, err := c.env.CRDs.Patch(ctx, crd.Name(), types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+				return err
+			})
+			c.env.Require(c.env.CRDs.Delete(ctx, crd.Name(), metav1.DeleteOptions{}), "deleting the definition")
+			n := 0
+			attempt := func(write func(name string) error) func() error {
+				return func() error {
+					n++
+					return write("terminating-" + string(rune('a'+n%26)))
+				}
+			}
+			Eventually(ctx, attempt(func(name string) error { return suites.ErrorOf(crd.At("v1").Create(ctx, named(name))) })).
+				Should(Or(MatchError(apierrors.IsMethodNotSupported, "IsMethodNotSupported"), MatchError(apierrors.IsForbidden, "IsForbidden")), "nothing must be created")
+			Eventually(ctx, attempt(func(name string) error { return suites.ErrorOf(crd.At("v1").Apply(ctx, named(name), "crdconform")) })).
+				Should(Or(MatchError(apierrors.IsMethodNotSupported, "IsMethodNotSupported"), MatchError(apierrors.IsForbidden, "IsForbidden")), "nothing must be created by applying")
+			Expect(crd.At("v1").List(ctx)).Error().NotTo(HaveOccurred(), "what is there must be read")
+		})
+}

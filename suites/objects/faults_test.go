@@ -1,0 +1,184 @@
+package objects_test
+
+import (
+	"bufio"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/objects"
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, objects.Area, faults()) }
+
+// faults returns for each requirement what an API server does that violates it, and no other. Most are about the object of one
+// name, which only the spec of the requirement has.
+func faults() map[requirement.ID]suitetest.Fault {
+	return map[requirement.ID]suitetest.Fault{
+		requirement.ObjectsWriteMalformed: suitetest.Accepting(`Object 'Kind' is missing`),
+		requirement.ObjectsWriteNamespace: answered(func(r suitetest.Request) bool {
+			return r.Method == http.MethodPost && !strings.Contains(r.URL.Path, "/namespaces/")
+		}, http.StatusNotFound, http.StatusMethodNotAllowed),
+		requirement.ObjectsWriteIntegers: suitetest.Showing("largest", setting(9223372036854775000.0, "spec", "replicas")),
+		requirement.ObjectsWriteSize:     answered(func(suitetest.Request) bool { return true }, http.StatusRequestEntityTooLarge),
+		requirement.ObjectsWriteNull:     suitetest.Accepting(`"null" is invalid`),
+		requirement.ObjectsWriteYaml: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Name == "yaml" && r.Method == http.MethodGet {
+				r.Header.Set("Accept", "application/json")
+			}
+			return next.RoundTrip(r.Request)
+		},
+		requirement.ObjectsWriteNoOp:     suitetest.Showing("no-op", setting("1", "metadata", "resourceVersion")),
+		requirement.ObjectsWriteConflict: answered(named("conflict"), http.StatusConflict),
+		requirement.ObjectsWriteOwners:   answered(named("owners"), http.StatusConflict),
+
+		requirement.ObjectsMetadataRefused: suitetest.Accepting(`cannot unmarshal|cannot be handled`),
+		requirement.ObjectsMetadataUnknown: suitetest.Showing("metadata-unknown", setting(42, "metadata", "unknown")),
+		requirement.ObjectsMetadataStored:  edited(named("metadata-stored"), setting("number", "metadata", "labels", "wrong")),
+
+		requirement.ObjectsReadNamespaces: emptied("metadata.name=everywhere"),
+		requirement.ObjectsReadWatch:      watches("metadata.name=watched", `"type":"MODIFIED"`, `"type":"ADDED"`),
+
+		requirement.ObjectsSelectorsList:  emptied("spec.image=listed,spec.replicas=2"),
+		requirement.ObjectsSelectorsWatch: watches("spec.image=watched", `"type":"DELETED"`, `"type":"MODIFIED"`),
+		requirement.ObjectsSelectorsDelete: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Method == http.MethodDelete && r.URL.Query().Get("fieldSelector") == "spec.image=deleted" {
+				return suitetest.Answer(r.Request, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Success"}), nil
+			}
+			return next.RoundTrip(r.Request)
+		},
+		requirement.ObjectsSelectorsUnknown: answered(func(r suitetest.Request) bool {
+			return r.URL.Query().Get("fieldSelector") == "spec.cronSpec=never"
+		}, http.StatusBadRequest),
+		requirement.ObjectsSelectorsVersions: emptied("host=localhost"),
+		requirement.ObjectsSelectorsPublished: edited(func(r suitetest.Request) bool { return strings.HasPrefix(r.URL.Path, "/openapi/v3/") }, func(document map[string]any) {
+			components, _ := document["components"].(map[string]any)
+			schemas, _ := components["schemas"].(map[string]any)
+			for _, model := range schemas {
+				delete(model.(map[string]any), "x-kubernetes-selectable-fields")
+			}
+		}),
+		requirement.ObjectsListsUnique: suitetest.Accepting(`"unique" is invalid: spec.set`),
+
+		requirement.ObjectsDefinitionsNamesTaken: accepted("takentabs."),
+		requirement.ObjectsDefinitionsNamesFree:  accepted("freetabs."),
+		requirement.ObjectsDefinitionsCollection: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Definition && strings.Contains(r.URL.Query().Get("labelSelector"), "crdconform.dev/collection") {
+				query := r.URL.Query()
+				query.Set("labelSelector", "crdconform.dev/collection=none")
+				r.URL.RawQuery = query.Encode()
+			}
+			return next.RoundTrip(r.Request)
+		},
+		requirement.ObjectsDefinitionsStatus: edited(func(r suitetest.Request) bool {
+			return r.Definition && r.Sub == "status" && r.Method == http.MethodPatch
+		}, func(body map[string]any) {
+			setting([]any{}, "status", "conditions")(body)
+		}),
+		requirement.ObjectsDefinitionsWatchesEnd: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Name == "changing" && r.Method == http.MethodGet {
+				return suitetest.Answer(r.Request, http.StatusNotFound, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": http.StatusNotFound}), nil
+			}
+			return next.RoundTrip(r.Request)
+		},
+		requirement.ObjectsDefinitionsTerminating: answered(func(r suitetest.Request) bool {
+			return strings.HasPrefix(r.Name, "terminating-") || strings.Contains(r.URL.Path, "objects-definitions-terminating.") && r.Method == http.MethodPost
+		}, http.StatusMethodNotAllowed, http.StatusForbidden),
+	}
+}
+
+// named tells whether a request is for the object of a name.
+func named(name string) func(suitetest.Request) bool {
+	return func(r suitetest.Request) bool { return r.Objects && r.Name == name }
+}
+
+// answered answers some requests as if they succeeded where they get one of the statuses.
+func answered(which func(suitetest.Request) bool, statuses ...int) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r.Request)
+		if err != nil || !r.Objects || !which(r) || !slices.Contains(statuses, response.StatusCode) {
+			return response, err
+		}
+		response.Body.Close()
+		return suitetest.Answer(r.Request, http.StatusOK, map[string]any{
+			"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}, "spec": map[string]any{"image": "my-awesome-cron-image"},
+		}), nil
+	}
+}
+
+// edited changes what some requests are answered when they succeed.
+func edited(which func(suitetest.Request) bool, change func(map[string]any)) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r.Request)
+		if err != nil || r.Watch() || !which(r) || response.StatusCode >= 300 {
+			return response, err
+		}
+		return suitetest.Edit(response, change)
+	}
+}
+
+// emptied answers lists by a selector with nothing.
+func emptied(selector string) suitetest.Fault {
+	return edited(func(r suitetest.Request) bool {
+		return r.Method == http.MethodGet && r.URL.Query().Get("fieldSelector") == selector
+	}, func(list map[string]any) { list["items"] = []any{} })
+}
+
+// watches changes text in what watches by a selector tell.
+func watches(selector, old, replacement string) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r.Request)
+		if err != nil || !r.Watch() || r.URL.Query().Get("fieldSelector") != selector {
+			return response, err
+		}
+		stream := response.Body
+		reader, writer := io.Pipe()
+		go func() {
+			lines := bufio.NewReader(stream)
+			for {
+				line, err := lines.ReadString('\n')
+				if _, failed := io.WriteString(writer, strings.ReplaceAll(line, old, replacement)); failed != nil || err != nil {
+					writer.CloseWithError(err)
+					return
+				}
+			}
+		}()
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{reader, stream}
+		return response, nil
+	}
+}
+
+// accepted leaves open whether the names of a definition are accepted.
+func accepted(name string) suitetest.Fault {
+	return edited(func(r suitetest.Request) bool { return r.Definition && strings.HasPrefix(r.Name, name) }, func(body map[string]any) {
+		status, _ := body["status"].(map[string]any)
+		conditions, _ := status["conditions"].([]any)
+		for _, item := range conditions {
+			if condition, ok := item.(map[string]any); ok && condition["type"] == "NamesAccepted" {
+				condition["status"] = "Unknown"
+			}
+		}
+	})
+}
+
+// setting sets a field of an object.
+func setting(value any, path ...string) func(map[string]any) {
+	return func(object map[string]any) {
+		for _, name := range path[:len(path)-1] {
+			inner, ok := object[name].(map[string]any)
+			if !ok {
+				inner = map[string]any{}
+				object[name] = inner
+			}
+			object = inner
+		}
+		object[path[len(path)-1]] = value
+	}
+}

@@ -1,0 +1,49 @@
+package objects
+
+import (
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+func (c chapter) metadata() {
+	Describe("metadata", func() {
+		c.stable.It(requirement.ObjectsMetadataRefused, "creates an object with a label that is a number", func(ctx SpecContext, crd *suites.Resource) {
+			body, err := crd.Object("v1", put(named("metadata-refused"), int64(42), "metadata", "labels", "number")).MarshalJSON()
+			c.env.Require(err, "encoding an object")
+			Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), "application/json", body).Status).To(Equal(http.StatusBadRequest))
+		})
+
+		c.stable.It(requirement.ObjectsMetadataUnknown, "creates an object with a field in metadata that there is none of", func(ctx SpecContext, crd *suites.Resource) {
+			created, err := crd.At("v1").Create(ctx, put(named("metadata-unknown"), int64(42), "metadata", "unknown"))
+			Expect(err).NotTo(HaveOccurred())
+			Expect(created.Object).To(HaveKeyWithValue("metadata", Not(HaveKey("unknown"))), "it must be dropped")
+			Expect(crd.At("v1").Get(ctx, "metadata-unknown")).To(HaveField("Object", HaveKeyWithValue("metadata", Not(HaveKey("unknown")))), "it must be dropped")
+		})
+
+		c.stable.It(requirement.ObjectsMetadataStored, "puts an object with a label that is a number into storage", func(ctx SpecContext, crd *suites.Resource) {
+			object := named("metadata-stored")
+			object.SetLabels(map[string]string{"good": "label", "wrong": "number"})
+			crd.Create(ctx, "v1", object)
+			stored := crd.Stored(ctx, "metadata-stored")
+			changed := strings.Replace(string(stored.Data), `"wrong":"number"`, `"wrong":42`, 1)
+			Expect(changed).NotTo(Equal(string(stored.Data)), "the label must be in storage")
+			key := cluster.Key{Group: crd.Group(), Resource: "crontabs", Namespace: suites.Namespace, Name: "metadata-stored"}
+			c.env.Require(c.env.Storage().Overwrite(ctx, key, []byte(changed)), "changing the object in storage")
+			Eventually(ctx, func() (map[string]string, error) {
+				read, err := crd.At("v1").Get(ctx, "metadata-stored")
+				if err != nil {
+					return nil, err
+				}
+				return read.GetLabels(), nil
+			}).ShouldNot(HaveKey("wrong"), "it must be read without the label")
+			Expect(crd.At("v1").List(ctx)).To(ContainElement(HaveField("GetName()", "metadata-stored")), "it must be listed")
+		})
+	})
+}

@@ -1,0 +1,14 @@
+package objects
+
+import (
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+func TestObjects(t *testing.T) {
+	suite, reporter := ginkgo.GinkgoConfiguration()
+	suitetest.Run(t, Area, suite, reporter)
+}

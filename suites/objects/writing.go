@@ -1,0 +1,156 @@
+package objects
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+func (c chapter) writing() {
+	Describe("writing", func() {
+		c.refused()
+		c.kept()
+		c.forms()
+		c.together()
+	})
+}
+
+func (c chapter) refused() {
+	c.stable.It(requirement.ObjectsWriteMalformed, "creates objects without what every object has", func(ctx SpecContext, crd *suites.Resource) {
+		const form = "application/json"
+		Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), form, []byte(`{"metadata": {"name": "malformed"}}`)).Status).
+			To(Equal(http.StatusBadRequest), "without apiVersion and kind it must be refused")
+		nameless := `{"apiVersion": "` + crd.APIVersion("v1") + `", "kind": "CronTab"}`
+		Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), form, []byte(nameless)).Status).To(Equal(http.StatusUnprocessableEntity), "without a name it must be refused")
+	})
+
+	c.stable.It(requirement.ObjectsWriteNamespace, "lists and creates objects outside of a namespace", func(ctx SpecContext, crd *suites.Resource) {
+		path := "/apis/" + crd.APIVersion("v1") + "/crontabs"
+		body, err := crd.Object("v1", named("outside")).MarshalJSON()
+		c.env.Require(err, "encoding an object")
+		Expect(c.env.Get(ctx, path).Status).To(Equal(http.StatusOK), "they must be listed")
+		Expect(c.send(ctx, http.MethodPost, path, "application/json", body).Status).To(BeElementOf(http.StatusNotFound, http.StatusMethodNotAllowed), "none must be created")
+	})
+
+	c.stable.It(requirement.ObjectsWriteSize, "creates an object of more than three mebibytes", func(ctx SpecContext, crd *suites.Resource) {
+		head := `{"apiVersion": "` + crd.APIVersion("v1") + `", "kind": "CronTab", "metadata": {"name": "large"}, "spec": {"image": "`
+		body := append(append([]byte(head), bytes.Repeat([]byte("a"), 3<<20)...), []byte(`"}}`)...)
+		for _, form := range []string{"application/json", "application/yaml"} {
+			Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), form, body).Status).To(Equal(http.StatusRequestEntityTooLarge), "it must be refused as %s", form)
+		}
+	})
+
+	c.stable.It(requirement.ObjectsWriteNull, "applies null to objects that may and may not be null", func(ctx SpecContext, crd *suites.Resource) {
+		Expect(crd.At("v1").Apply(ctx, put(named("null"), nil, "spec", "owner"), "crdconform")).
+			To(HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("owner", BeNil()))), "what may be null must be null")
+		Expect(crd.At("v1").Apply(ctx, put(named("null"), nil, "spec", "place"), "crdconform")).Error().To(suites.BeInvalidAt(), "what may not be null must be refused")
+	})
+
+	c.stable.It(requirement.ObjectsListsUnique, "creates and updates objects with equal items", func(ctx SpecContext, crd *suites.Resource) {
+		item := func(name, value string) any { return map[string]any{"name": name, "value": value} }
+		good := put(put(named("unique"), []any{"a", "b"}, "spec", "set"), []any{item("a", "1"), item("b", "1")}, "spec", "map")
+		set := func(o *unstructured.Unstructured) *unstructured.Unstructured {
+			return put(o, []any{"a", "b", "a"}, "spec", "set")
+		}
+		keyed := func(o *unstructured.Unstructured) *unstructured.Unstructured {
+			return put(o, []any{item("a", "1"), item("a", "2")}, "spec", "map")
+		}
+		Expect(crd.At("v1").Create(ctx, set(good.DeepCopy()))).Error().To(suites.BeInvalidAt("spec.set[2]"), "equal items must be refused")
+		Expect(crd.At("v1").Create(ctx, keyed(good.DeepCopy()))).Error().To(suites.BeInvalidAt("spec.map[1]"), "equal keys must be refused")
+		created, err := crd.At("v1").Create(ctx, good)
+		Expect(err).NotTo(HaveOccurred(), "different items must be accepted")
+		Expect(crd.At("v1").Update(ctx, set(created.DeepCopy()))).Error().To(suites.BeInvalidAt("spec.set[2]"), "equal items must be refused")
+		Expect(crd.At("v1").Update(ctx, keyed(created.DeepCopy()))).Error().To(suites.BeInvalidAt("spec.map[1]"), "equal keys must be refused")
+	})
+}
+
+func (c chapter) kept() {
+	c.stable.It(requirement.ObjectsWriteIntegers, "creates an object with the largest and the smallest integer", func(ctx SpecContext, crd *suites.Resource) {
+		for name, n := range map[string]int64{"largest": 9223372036854775807, "smallest": -9223372036854775808} {
+			crd.Create(ctx, "v1", put(named(name), n, "spec", "replicas"))
+			Expect(crd.At("v1").Get(ctx, name)).To(HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("replicas", n))), "it must be as it was")
+		}
+	})
+
+	c.stable.It(requirement.ObjectsWriteNoOp, "patches an object without a change", func(ctx SpecContext, crd *suites.Resource) {
+		created := create(ctx, crd, "no-op")
+		Expect(crd.At("v1").MergePatch(ctx, "no-op", `{"spec": {"image": "my-awesome-cron-image"}}`)).
+			To(HaveField("GetResourceVersion()", created.GetResourceVersion()), "the resource version must stay")
+		Expect(crd.At("v1").MergePatch(ctx, "no-op", `{"spec": {"image": "other"}}`)).
+			NotTo(HaveField("GetResourceVersion()", created.GetResourceVersion()), "a change must show")
+	})
+
+	c.stable.It(requirement.ObjectsWriteConflict, "patches an object by an old resource version", func(ctx SpecContext, crd *suites.Resource) {
+		created := create(ctx, crd, "conflict")
+		_, err := crd.At("v1").MergePatch(ctx, "conflict", `{"spec": {"image": "other"}}`)
+		c.env.Require(err, "changing the object")
+		Expect(crd.At("v1").MergePatch(ctx, "conflict", `{"metadata": {"resourceVersion": "`+created.GetResourceVersion()+`"}, "spec": {"image": "third"}}`)).
+			Error().To(MatchError(apierrors.IsConflict, "IsConflict"))
+	})
+}
+
+func (c chapter) forms() {
+	c.stable.It(requirement.ObjectsWriteYaml, "does everything in YAML", func(ctx SpecContext, crd *suites.Resource) {
+		const form = "application/yaml"
+		body, err := yaml.Marshal(crd.Object("v1", named("yaml")).Object)
+		c.env.Require(err, "encoding an object")
+		answers := func(status int, method, path string, body []byte) *unstructured.Unstructured {
+			GinkgoHelper()
+			answer := c.send(ctx, method, path, form, body)
+			Expect(answer.Status).To(Equal(status), "%s", answer.Body)
+			Expect(json.Valid(answer.Body)).To(BeFalse(), "it must be YAML")
+			object := &unstructured.Unstructured{}
+			Expect(yaml.Unmarshal(answer.Body, &object.Object)).To(Succeed(), "it must be YAML")
+			return object
+		}
+		one := crd.Path("v1", "yaml")
+		created := answers(http.StatusCreated, http.MethodPost, crd.Path("v1"), body)
+		Expect(answers(http.StatusOK, http.MethodGet, one, nil).GetUID()).To(Equal(created.GetUID()), "it must be read")
+		Expect(answers(http.StatusOK, http.MethodGet, crd.Path("v1"), nil).GetKind()).To(Equal("CronTabList"), "it must be listed")
+		body, err = yaml.Marshal(put(created, "other", "spec", "image").Object)
+		c.env.Require(err, "encoding an object")
+		Expect(answers(http.StatusOK, http.MethodPut, one, body).Object).To(HaveKeyWithValue("spec", HaveKeyWithValue("image", "other")), "it must be updated")
+		Expect(answers(http.StatusNotFound, http.MethodGet, crd.Path("v1", "none"), nil).GetKind()).To(Equal("Status"), "errors must be so too")
+		Expect(answers(http.StatusOK, http.MethodGet, "/apis/"+crd.APIVersion("v1"), nil).GetKind()).To(Equal("APIResourceList"), "discovery must be so too")
+	})
+}
+
+func (c chapter) together() {
+	c.stable.It(requirement.ObjectsWriteOwners, "applies a field that another has changed", func(ctx SpecContext, crd *suites.Resource) {
+		objects := crd.Everywhere("v1").Namespace(suites.Namespace)
+		apply := func(force bool) (*unstructured.Unstructured, error) {
+			object := crd.Object("v1", named("owners"))
+			return objects.Apply(ctx, "owners", object, metav1.ApplyOptions{FieldManager: "author", Force: force})
+		}
+		_, err := apply(false)
+		c.env.Require(err, "applying the object the first time")
+		_, err = crd.At("v1").MergePatch(ctx, "owners", `{"spec": {"image": "other"}}`)
+		c.env.Require(err, "changing the object")
+		Expect(apply(false)).Error().To(MatchError(apierrors.IsConflict, "IsConflict"), "it must be a conflict")
+		Expect(apply(true)).To(HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("image", "my-awesome-cron-image"))), "it must be forced")
+	})
+}
+
+// lists adds to the spec lists of types, an object that may be null, and one that may not.
+func lists(crd *definition) {
+	text := schema{Type: "string"}
+	fields := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
+	fields["owner"] = schema{Type: "object", Nullable: true, Properties: map[string]schema{"name": text}}
+	fields["place"] = schema{Type: "object", Properties: map[string]schema{"name": text}}
+	fields["set"] = schema{Type: "array", XListType: new("set"), Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &text}}
+	fields["map"] = schema{Type: "array", XListType: new("map"), XListMapKeys: []string{"name"}, Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &schema{
+		Type: "object", Required: []string{"name"}, Properties: map[string]schema{"name": text, "value": text},
+	}}}
+}

@@ -1,0 +1,207 @@
+package schema
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
+
+// showing sets a field of the object of a name, in YAML.
+func showing(name, field, value string) suitetest.Fault {
+	return suitetest.Showing(name, func(object map[string]any) { object[field] = fixtures.Value(value) })
+}
+
+// hiding hides a field of the object of a name.
+func hiding(name, field string) suitetest.Fault {
+	return suitetest.Showing(name, func(object map[string]any) { delete(object, field) })
+}
+
+// faults returns for each requirement what an API server does that violates it.
+func faults() map[requirement.ID]suitetest.Fault {
+	const root = `invalid: spec\.validation\.openAPIV3Schema`
+	return map[requirement.ID]suitetest.Fault{
+		requirement.SchemaStructuralMandatory:          suitetest.Accepting(`\[untyped\]\.type`),
+		requirement.SchemaStructuralTypeOfRoot:         suitetest.Accepting(`type-of-root.*type: Required`),
+		requirement.SchemaStructuralTypeOfFields:       suitetest.Accepting(root + `\.properties\[foo\]\.additionalProperties\.type`),
+		requirement.SchemaStructuralTypeOfItems:        suitetest.Accepting(root + `\.properties\[foo\]\.items\.type`),
+		requirement.SchemaStructuralTypeExceptions:     suitetest.Refusing(`type-exceptions.*"type":"array","items":{"x-kubernetes`),
+		requirement.SchemaStructuralJunctorFields:      suitetest.Accepting(root + `\.properties\[foo\]: Required value: because it is defined in spec\.validation\.openAPIV3Schema\.allOf`),
+		requirement.SchemaStructuralJunctorItems:       suitetest.Accepting(root + `\.properties\[list\]\.items\.properties\[foo\]: Required`),
+		requirement.SchemaStructuralJunctorKeywords:    suitetest.Accepting(root + `\.oneOf\[0\]\.properties\[foo\]\.nullable`),
+		requirement.SchemaStructuralMetadata:           suitetest.Accepting(root + `\.properties\[metadata\]`),
+		requirement.SchemaStructuralMetadataName:       suitetest.Accepting(`metadata\.name: Invalid value: "forbidden"`),
+		requirement.SchemaStructuralExampleViolations:  suitetest.Accepting(`\[metadata\].*anyOf|anyOf.*\[metadata\]`),
+		requirement.SchemaStructuralExampleCounterpart: suitetest.Refusing(`example-counterpart`),
+		requirement.SchemaStructuralSetOfObjects:       suitetest.Accepting(`x-kubernetes-map-type`),
+		requirement.SchemaStructuralNoCondition:        conditioned,
+
+		requirement.SchemaRootObject:               suitetest.Accepting(`must be object at the root`),
+		requirement.SchemaRootNullable:             suitetest.Accepting(`openAPIV3Schema\.nullable`),
+		requirement.SchemaRootAdditionalProperties: suitetest.Accepting(`openAPIV3Schema\.additionalProperties`),
+		requirement.SchemaRootUnknownFormat:        silent(func(r suitetest.Request) bool { return r.Definition }),
+
+		requirement.SchemaPruningDocumented:                    showing("my-new-cron-object", "spec", `{cronSpec: "* * * * */5", image: my-awesome-cron-image, someRandomField: 42}`),
+		requirement.SchemaPruningPersisted:                     showing("before", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
+		requirement.SchemaPruningWrites:                        patched("written", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
+		requirement.SchemaPruningStatus:                        showing("status", "status", `{replicas: 1, someRandomField: 42}`),
+		requirement.SchemaPruningRead:                          listed("forgotten", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
+		requirement.SchemaPruningReadKeepsStorage:              forgetting(),
+		requirement.SchemaPruningFlagRejected:                  suitetest.Accepting(`preserveUnknownFields`),
+		requirement.SchemaPruningOptedOut:                      showing("any-object", "json", `{status: {something: x}}`),
+		requirement.SchemaPruningOptedOutSiblings:              showing("sibling", "other", `{a: 1}`),
+		requirement.SchemaPruningOptedOutObjects:               suitetest.Accepting(`"typed-other" is invalid`),
+		requirement.SchemaPruningSpecifiedProperties:           showing("specified", "json", `{spec: {foo: abc, bar: def, something: x}, status: {something: x}}`),
+		requirement.SchemaPruningSpecifiedAdditionalProperties: showing("additional", "additional", `{spec: {foo: abc, bar: def, something: x}, status: {}}`),
+		requirement.SchemaPruningStrict:                        suitetest.Accepting(`unknown field "spec\.someRandomField"`),
+		requirement.SchemaPruningWarn:                          silent(func(r suitetest.Request) bool { return r.Objects && r.URL.Query().Get("fieldValidation") == "" }),
+		requirement.SchemaPruningIgnore:                        noisy,
+
+		requirement.SchemaIntOrStringValues:       showing("value-digits", "foo", `42`),
+		requirement.SchemaIntOrStringOtherValues:  suitetest.Accepting(`"other-value" is invalid`),
+		requirement.SchemaIntOrStringPatterns:     suitetest.Refusing(`or-string-patterns.*"allOf"`),
+		requirement.SchemaIntOrStringVariations:   suitetest.Accepting(`or-string-variations`),
+		requirement.SchemaIntOrStringRestrictions: suitetest.Accepting(`"words" is invalid`),
+		requirement.SchemaIntOrStringPublished:    unpublished,
+
+		requirement.SchemaEmbeddedType:             suitetest.Accepting(`must be object if x-kubernetes-embedded-resource is true`),
+		requirement.SchemaEmbeddedNothingSpecified: suitetest.Accepting(`\[foo\]\.properties: Required`),
+		requirement.SchemaEmbeddedWhole:            showing("whole", "foo", `{apiVersion: v1, kind: Pod, metadata: {name: my-pod}}`),
+		requirement.SchemaEmbeddedSpecified:        showing("specified", "specified", `{spec: {nodeName: node-1}}`),
+		requirement.SchemaEmbeddedTypeMeta:         suitetest.Accepting(`foo\.kind: Invalid value: "not/a/kind"`),
+		requirement.SchemaEmbeddedMetadata:         suitetest.Accepting(`"metadata-name" is invalid`),
+
+		requirement.SchemaNoneEveryVersion:          suitetest.Accepting(`spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[foo\]\.type`),
+		requirement.SchemaNonePrunedAtRequest:       showing("at-request", "onlyV1beta1", `x`),
+		requirement.SchemaNonePrunedForStorage:      showing("for-storage", "onlyV1", `x`),
+		requirement.SchemaNonePreservedAtOne:        showing("read", "json", `{a: x, b: x}`),
+		requirement.SchemaNonePreservedLostByUpdate: showing("updated", "json", `{a: z, b: x}`),
+		requirement.SchemaNoneIntOrString:           ofGroup("schema-none", showing("digits", "foo", `42`)),
+		requirement.SchemaNoneEmbedded:              ofGroup("schema-none", embeddedAt("v1beta1")),
+		requirement.SchemaNoneStorageChanged:        hiding("old", "onlyV1beta1"),
+
+		requirement.SchemaWebhookPrunedBeforeConversion: unperformed("before-conversion"),
+		requirement.SchemaWebhookResultPruned:           ofGroup("result-pruned.", showing("local-crontab", "hostPort", `localhost:1234`)),
+		requirement.SchemaWebhookResultPrunedForStorage: ofGroup("result-pruned-for-storage", showing("local-crontab", "hostPort", `localhost:1234`)),
+		requirement.SchemaWebhookPreserved:              showing("preserved", "json", `{a: {b: []}}`),
+		requirement.SchemaWebhookIntOrString:            ofGroup("schema-webhook", showing("digits", "foo", `42`)),
+		requirement.SchemaWebhookEmbedded:               ofGroup("schema-webhook", embeddedAt("v1beta1")),
+		requirement.SchemaWebhookStrict:                 suitetest.Accepting(`unknown field "hostPort"`),
+	}
+}
+
+// ofGroup is a fault that objects of some groups have alone.
+func ofGroup(part string, fault suitetest.Fault) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		if !strings.Contains(r.URL.Path, part) {
+			return next.RoundTrip(r.Request)
+		}
+		return fault(r, next)
+	}
+}
+
+// patched sets a field in what a JSON patch of the object of a name is answered with.
+func patched(name, field, value string) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Header.Get("Content-Type") != "application/json-patch+json" {
+			return next.RoundTrip(r.Request)
+		}
+		return showing(name, field, value)(r, next)
+	}
+}
+
+// listed sets a field in lists of the object of a name.
+func listed(name, field, value string) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r.Request)
+		if err != nil || !r.Objects || r.Name != "" || r.Method != http.MethodGet || r.Watch() {
+			return response, err
+		}
+		return suitetest.Edit(response, func(body map[string]any) {
+			items, _ := body["items"].([]any)
+			for _, item := range items {
+				object := item.(map[string]any)
+				if meta, ok := object["metadata"].(map[string]any); ok && meta["name"] == name {
+					object[field] = fixtures.Value(value)
+				}
+			}
+		})
+	}
+}
+
+// forgetting never shows a field again that it once did not show.
+func forgetting() suitetest.Fault {
+	return ofGroup("read-keeps-storage", showing("forgotten", "spec", `{cronSpec: "* * * * */5"}`))
+}
+
+// embeddedAt shows embedded objects at the version of the object around them.
+func embeddedAt(version string) suitetest.Fault {
+	return suitetest.Showing("holder", func(object map[string]any) {
+		if held, ok := object["embedded"].(map[string]any); ok && strings.HasSuffix(object["apiVersion"].(string), "/"+version) {
+			held["apiVersion"] = object["apiVersion"]
+		}
+	})
+}
+
+// unperformed answers writes of the object of a name and does nothing.
+func unperformed(name string) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Objects && r.Method == http.MethodPost {
+			if sent := suitetest.Body(r.Request); strings.Contains(string(sent), `"name":"`+name+`"`) {
+				return suitetest.Answer(r.Request, http.StatusCreated, sent), nil
+			}
+		}
+		return next.RoundTrip(r.Request)
+	}
+}
+
+// silent gives no warnings.
+func silent(which func(suitetest.Request) bool) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r.Request)
+		if err == nil && which(r) {
+			response.Header.Del("Warning")
+		}
+		return response, err
+	}
+}
+
+// noisy warns where it is to ignore.
+func noisy(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	response, err := next.RoundTrip(r.Request)
+	if err == nil && r.URL.Query().Get("fieldValidation") == "Ignore" {
+		response.Header.Add("Warning", `299 - "made up"`)
+	}
+	return response, err
+}
+
+// conditioned shows a condition of definitions that are not there.
+func conditioned(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	response, err := next.RoundTrip(r.Request)
+	if err != nil || !r.Definition || r.Method != http.MethodGet || r.Name == "" {
+		return response, err
+	}
+	return suitetest.Edit(response, func(body map[string]any) {
+		if status, ok := body["status"].(map[string]any); ok {
+			conditions, _ := status["conditions"].([]any)
+			status["conditions"] = append(conditions, map[string]any{"type": "NonStructuralSchema", "status": "True", "reason": "Violations", "lastTransitionTime": "2019-09-04T14:03:02Z"})
+		}
+	})
+}
+
+// unpublished publishes numbers in place of integers.
+func unpublished(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	response, err := next.RoundTrip(r.Request)
+	if err != nil || !strings.HasPrefix(r.URL.Path, "/openapi/v3/") {
+		return response, err
+	}
+	return suitetest.Edited(response, func(raw []byte) (int, []byte) {
+		return response.StatusCode, bytes.ReplaceAll(raw, []byte(`"type":"integer"`), []byte(`"type":"number"`))
+	})
+}

@@ -1,0 +1,61 @@
+package schema
+
+import (
+	"net/http"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// post posts an object at a version and asks for a field validation, or for none if that is empty.
+func post(ctx SpecContext, env *suites.Env, crd *suites.Resource, version, validation string, object *unstructured.Unstructured) suites.Answer {
+	body, err := crd.Object(version, object).MarshalJSON()
+	env.Require(err, "encoding an object")
+	query := ""
+	if validation != "" {
+		query = "?fieldValidation=" + validation
+	}
+	return env.Do(ctx, http.MethodPost, crd.Path(version)+query, body, http.Header{"Content-Type": {"application/json"}})
+}
+
+func fieldValidation(env *suites.Env) {
+	created := HaveField("Status", http.StatusCreated)
+	unknown := func(name string) *unstructured.Unstructured {
+		object := fixtures.UnknownField.At("v1")
+		object.SetName(name)
+		return object
+	}
+
+	Describe("field validation", func() {
+		stable := env.With(fixtures.Stable).Together()
+
+		stable.It(requirement.SchemaPruningStrict,
+			"creates objects with and without an unknown field, strictly", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(post(ctx, env, crd, "v1", "Strict", fixtures.CronTab("strict", `spec: {replicas: 1}`))).To(created)
+				Expect(post(ctx, env, crd, "v1", "Strict", unknown("refused"))).To(And(
+					HaveField("Status", http.StatusBadRequest), HaveField("Body", ContainSubstring("spec.someRandomField"))))
+				Expect(crd.At("v1").Get(ctx, "refused")).Error().To(HaveOccurred(), "it must not be there")
+			})
+
+		stable.It(requirement.SchemaPruningWarn,
+			"creates objects with an unknown field, with warnings asked for and without", func(ctx SpecContext, crd *suites.Resource) {
+				warned := HaveField("Header", HaveKeyWithValue("Warning", ConsistOf(ContainSubstring("spec.someRandomField"))))
+				Expect(post(ctx, env, crd, "v1", "Warn", unknown("warned"))).To(And(created, warned))
+				Expect(post(ctx, env, crd, "v1", "", unknown("warned-by-default"))).To(And(created, warned))
+			})
+
+		stable.It(requirement.SchemaPruningIgnore,
+			"creates an object with an unknown field, with warnings not asked for", func(ctx SpecContext, crd *suites.Resource) {
+				answer := post(ctx, env, crd, "v1", "Ignore", unknown("ignored"))
+				Expect(answer).To(And(created, HaveField("Header", Not(HaveKey("Warning")))))
+				Expect(strings.Contains(string(answer.Body), "someRandomField")).To(BeFalse(), "it is pruned all the same")
+			})
+	})
+}

@@ -1,0 +1,168 @@
+package validation
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
+
+// faults returns for each requirement what an API server does that violates it.
+func faults() map[requirement.ID]suitetest.Fault {
+	all := map[requirement.ID]suitetest.Fault{}
+	for _, one := range slices.Concat(table(), scopes(), names(), typed(), lists()) {
+		all[one.id] = suitetest.Accepting(`"` + one.name() + `" is invalid`)
+	}
+	maps.Copy(all, schemaFaults())
+	maps.Copy(all, objectFaults())
+	maps.Copy(all, transitionFaults())
+	maps.Copy(all, versionFaults())
+	return all
+}
+
+func schemaFaults() map[requirement.ID]suitetest.Fault {
+	const foo = `invalid: spec\.validation\.openAPIV3Schema\.properties\[foo\]\.`
+	return map[requirement.ID]suitetest.Fault{
+		requirement.ValidationRestrictionsDefinitions:                   suitetest.Accepting(foo + `definitions`),
+		requirement.ValidationRestrictionsDependencies:                  suitetest.Accepting(foo + `dependencies`),
+		requirement.ValidationRestrictionsID:                            suitetest.Accepting(foo + `id`),
+		requirement.ValidationRestrictionsPatternProperties:             suitetest.Accepting(foo + `patternProperties`),
+		requirement.ValidationRestrictionsRef:                           suitetest.Accepting(foo + `\$ref`),
+		requirement.ValidationRestrictionsUniqueItems:                   suitetest.Accepting(foo + `uniqueItems`),
+		requirement.ValidationRestrictionsAdditionalPropertiesExclusive: suitetest.Accepting(foo + `additionalProperties`),
+		requirement.ValidationRestrictionsAdditionalItems:               suitetest.Accepting(foo + `additionalItems`),
+		requirement.ValidationRestrictionsAdditionalPropertiesNone:      suitetest.Accepting(`"any" is invalid`),
+		requirement.ValidationRestrictionsUnknownKeywords:               unwarned,
+		requirement.ValidationRestrictionsUnknownKeywordsStrict:         suitetest.Accepting(`unknown field "spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\.foo\.xml`),
+
+		requirement.ValidationRulesCompiledOnCreate:     suitetest.Accepting(`rules-compiled-on-create.*compilation failed`),
+		requirement.ValidationRulesCompiledOnUpdate:     suitetest.Accepting(`self == 'updated'`),
+		requirement.ValidationRulesNoOverload:           suitetest.Accepting(`no matching overload for '_==_' applied to '\(int, bool\)'`),
+		requirement.ValidationRulesUndefinedField:       suitetest.Accepting(`undefined field 'nonExistingField'`),
+		requirement.ValidationRulesInvalidArgument:      suitetest.Accepting(`has\(self\)`),
+		requirement.ValidationRulesCurrentObject:        suitetest.Accepting(`undeclared reference to 'other'`),
+		requirement.ValidationRulesPreservedUnknown:     suitetest.Accepting(`undefined field 'unknown'`),
+		requirement.ValidationRulesUnknownTypes:         suitetest.Accepting(`undefined field 'lists'`),
+		requirement.ValidationRulesUnrepresentableNames: suitetest.Accepting(`has\(self\['a b'\]\)`),
+		requirement.ValidationExamplesKeyMisprinted:     suitetest.Accepting(`no matching overload for '_\[_\]'.*MY_KEY|MY_KEY(.|\n)*no matching overload for '_\[_\]'`),
+		requirement.ValidationRulesScope:                suitetest.Accepting(`undefined field 'outer'`),
+		requirement.ValidationRulesOutsideJunctors:      suitetest.Accepting(`oneOf\[0\]\.x-kubernetes-validations`),
+		requirement.ValidationRulesOtherMetadata:        suitetest.Accepting(`undefined field 'namespace'`),
+
+		requirement.ValidationCostUnbounded:  suitetest.Accepting(`cost-unbounded.*exceed`),
+		requirement.ValidationCostLimited:    suitetest.Refusing(`validation-cost-limited\.`),
+		requirement.ValidationCostPerItem:    suitetest.Accepting(`cost-per-item`),
+		requirement.ValidationCostFlatList:   suitetest.Refusing(`validation-cost-flat-list\.`),
+		requirement.ValidationCostNestedList: suitetest.Accepting(`cost-nested-list`),
+		requirement.ValidationCostTotal:      suitetest.Accepting(`\[list1\]|cost total for entire OpenAPIv3 schema exceeds budget by factor of [0-9.]+x`),
+		requirement.ValidationCostRunTime:    suitetest.Accepting(`"long" is invalid`),
+	}
+}
+
+func objectFaults() map[requirement.ID]suitetest.Fault {
+	return map[requirement.ID]suitetest.Fault{
+		requirement.ValidationFieldsDocumentedInvalid:           suitetest.Accepting(`"invalid" is invalid`),
+		requirement.ValidationFieldsDocumentedValid:             suitetest.Refusing(`"name":"valid"`),
+		requirement.ValidationFieldsBounds:                      suitetest.Accepting(`"too-low" is invalid`),
+		requirement.ValidationFieldsUpdate:                      on("application/json-patch+json", suitetest.Accepting(`"updated" is invalid: spec\.replicas`)),
+		requirement.ValidationFieldsRefusedUpdateChangesNothing: read("unchanged", "spec", `{replicas: 15, image: other}`),
+		requirement.ValidationFieldsTightened:                   ofGroup("fields-tightened", read("old", "spec", `{replicas: 3}`)),
+		requirement.ValidationFieldsRatcheting:                  suitetest.Refusing(`{"spec": {"image": "other"}}`),
+		requirement.ValidationFieldsRatchetingChanged:           suitetest.Accepting(`"old" is invalid`),
+
+		requirement.ValidationRulesDocumented:         suitetest.Accepting(`"out-of-range" is invalid`),
+		requirement.ValidationRulesMessage:            suitetest.Accepting(`"message" is invalid`),
+		requirement.ValidationRulesSeveral:            suitetest.Accepting(`"several" is invalid`),
+		requirement.ValidationRulesDefaultMessage:     suitetest.Accepting(`"default-message" is invalid`),
+		requirement.ValidationRulesMetadataAccessible: suitetest.Accepting(`"metadata-embedded" is invalid`),
+	}
+}
+
+func transitionFaults() map[requirement.ID]suitetest.Fault {
+	refused := func(name string) suitetest.Fault { return suitetest.Accepting(`"` + name + `" is invalid`) }
+	return map[requirement.ID]suitetest.Fault{
+		requirement.ValidationTransitionOldSelf:         refused("level"),
+		requirement.ValidationTransitionNeverOnCreate:   suitetest.Refusing(`"frozen":1`),
+		requirement.ValidationTransitionSetOrUnset:      suitetest.Refusing(`{"level": null}`),
+		requirement.ValidationTransitionParent:          refused("parent"),
+		requirement.ValidationTransitionListMap:         refused("list-map"),
+		requirement.ValidationTransitionImmutable:       refused("immutable"),
+		requirement.ValidationTransitionAssigned:        refused("assigned"),
+		requirement.ValidationTransitionAssignedField:   refused("assigned-field"),
+		requirement.ValidationTransitionSet:             refused("set"),
+		requirement.ValidationTransitionNext:            refused("next"),
+		requirement.ValidationTransitionCounter:         refused("counter"),
+		requirement.ValidationTransitionSetRefused:      suitetest.Accepting(`transition-set-refused`),
+		requirement.ValidationTransitionOptionalOldSelf: refused("optional-second"),
+		requirement.ValidationListsMapEquality:          refused("equal"),
+		requirement.ValidationListsMapConcatenation:     refused("concatenated"),
+	}
+}
+
+func versionFaults() map[requirement.ID]suitetest.Fault {
+	none := func(fault suitetest.Fault) suitetest.Fault { return ofGroup("validation-none", fault) }
+	webhook := func(fault suitetest.Fault) suitetest.Fault { return ofGroup("validation-webhook", fault) }
+	return map[requirement.ID]suitetest.Fault{
+		requirement.ValidationNoneWrittenVersion: none(suitetest.Accepting(`"written-v1beta1" is invalid`)),
+		requirement.ValidationNoneOtherVersions:  suitetest.Showing("other", func(object map[string]any) { object["count"] = 10 }),
+		requirement.ValidationNoneUpdate:         none(suitetest.Accepting(`"updated" is invalid`)),
+		requirement.ValidationNoneRatcheting:     suitetest.Refusing(`{"size": 1}`),
+		requirement.ValidationNoneRules:          suitetest.Accepting(`"ruled" is invalid`),
+		requirement.ValidationNoneTransition:     none(suitetest.Accepting(`"transition" is invalid`)),
+		requirement.ValidationNoneCompiled:       suitetest.Accepting(`self == 'wrong'`),
+
+		requirement.ValidationWebhookWrittenVersion: webhook(suitetest.Accepting(`"written-v1beta1" is invalid`)),
+		requirement.ValidationWebhookStored:         suitetest.Refusing(`LOCALHOST.*"name":"stored"`),
+		requirement.ValidationWebhookUpdate:         webhook(suitetest.Accepting(`"updated" is invalid`)),
+		requirement.ValidationWebhookRatcheting:     suitetest.Refusing(`{"label": 1}`),
+		requirement.ValidationWebhookRules:          suitetest.Accepting(`"ruled-v1beta1" is invalid`),
+		requirement.ValidationWebhookOldSelf:        suitetest.Accepting(`"old-self" is invalid`),
+		requirement.ValidationWebhookTransition:     suitetest.Refusing(`{"hostPort": "other:2"}`),
+	}
+}
+
+// ofGroup is a fault that objects of some groups have alone.
+func ofGroup(part string, fault suitetest.Fault) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		if !strings.Contains(r.URL.Path, part) {
+			return next.RoundTrip(r.Request)
+		}
+		return fault(r, next)
+	}
+}
+
+// on is a fault that requests of a content type meet alone.
+func on(contentType string, fault suitetest.Fault) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Header.Get("Content-Type") != contentType {
+			return next.RoundTrip(r.Request)
+		}
+		return fault(r, next)
+	}
+}
+
+// read sets a field of the object of a name in answers to reads.
+func read(name, field, value string) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method != http.MethodGet {
+			return next.RoundTrip(r.Request)
+		}
+		return suitetest.Showing(name, func(object map[string]any) { object[field] = fixtures.Value(value) })(r, next)
+	}
+}
+
+// unwarned warns of nothing that is not known in definitions.
+func unwarned(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	response, err := next.RoundTrip(r.Request)
+	if err == nil && r.Definition {
+		response.Header.Del("Warning")
+	}
+	return response, err
+}

@@ -1,0 +1,95 @@
+package validation
+
+import (
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
+
+	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+)
+
+// haveSpec matches an object with exactly this spec, in YAML.
+func haveSpec(spec string) types.GomegaMatcher {
+	return HaveField("Object", HaveKeyWithValue("spec", fixtures.Value(spec)))
+}
+
+// atMost sets the maximum of the documents' replicas.
+func atMost(replicas float64) func(crd *definition) {
+	return func(crd *definition) {
+		spec := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"]
+		changed := spec.Properties["replicas"]
+		changed.Maximum = &replicas
+		spec.Properties["replicas"] = changed
+	}
+}
+
+func objects(env *suites.Env) {
+	Describe("objects", func() {
+		documented := env.With(fixtures.StableValidation).Together()
+
+		documented.It(requirement.ValidationFieldsDocumentedInvalid,
+			"creates the documents' object with two invalid fields", func(ctx SpecContext, crd *suites.Resource) {
+				object := fixtures.Invalid.At("v1")
+				object.SetName("invalid")
+				Expect(crd.At("v1").Create(ctx, object)).Error().To(suites.BeInvalidAt("spec.cronSpec", "spec.replicas"))
+			})
+
+		documented.It(requirement.ValidationFieldsDocumentedValid,
+			"creates the documents' object with valid fields", func(ctx SpecContext, crd *suites.Resource) {
+				object := fixtures.Valid.At("v1")
+				object.SetName("valid")
+				Expect(crd.At("v1").Create(ctx, object)).To(haveSpec(`{cronSpec: "* * * * */5", image: my-awesome-cron-image, replicas: 5}`))
+			})
+
+		documented.It(requirement.ValidationFieldsBounds,
+			"creates objects with 0, 1, 10 and 11 replicas", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("lowest", `spec: {replicas: 1}`))).Error().NotTo(HaveOccurred())
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("highest", `spec: {replicas: 10}`))).Error().NotTo(HaveOccurred())
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("too-low", `spec: {replicas: 0}`))).Error().To(suites.BeInvalidAt("spec.replicas"))
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("too-high", `spec: {replicas: 11}`))).Error().To(suites.BeInvalidAt("spec.replicas"))
+			})
+
+		documented.It(requirement.ValidationFieldsUpdate,
+			"puts, patches and applies invalid fields", func(ctx SpecContext, crd *suites.Resource) {
+				object := crd.Create(ctx, "v1", fixtures.CronTab("updated", `spec: {replicas: 5}`))
+				object.Object["spec"] = fixtures.Value(`{replicas: 15}`)
+				invalid := suites.BeInvalidAt("spec.replicas")
+				Expect(crd.At("v1").Update(ctx, object)).Error().To(invalid)
+				Expect(crd.At("v1").MergePatch(ctx, "updated", `{"spec": {"replicas": 15}}`)).Error().To(invalid)
+				Expect(crd.At("v1").JSONPatch(ctx, "updated", `[{"op": "replace", "path": "/spec/replicas", "value": 15}]`)).Error().To(invalid)
+				Expect(crd.At("v1").Apply(ctx, fixtures.CronTab("updated", `spec: {replicas: 15}`), "crdconform")).Error().To(invalid)
+			})
+
+		documented.It(requirement.ValidationFieldsRefusedUpdateChangesNothing,
+			"reads an object after an update was refused", func(ctx SpecContext, crd *suites.Resource) {
+				before := crd.Create(ctx, "v1", fixtures.CronTab("unchanged", `spec: {replicas: 5}`))
+				Expect(crd.At("v1").MergePatch(ctx, "unchanged", `{"spec": {"replicas": 15, "image": "other"}}`)).Error().To(suites.BeInvalidAt("spec.replicas"))
+				Expect(crd.At("v1").Get(ctx, "unchanged")).To(Equal(before))
+			})
+
+		tightened := func(id requirement.ID, text string, body func(ctx SpecContext, crd *suites.Resource)) {
+			env.With(fixtures.StableValidation).It(id, text, func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1", fixtures.CronTab("old", `spec: {replicas: 5}`))
+				crd.Change(ctx, atMost(3))
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("new", `spec: {replicas: 5}`))).Error().To(suites.BeInvalidAt("spec.replicas"), "the schema allows less now")
+				body(ctx, crd)
+			})
+		}
+		tightened(requirement.ValidationFieldsTightened,
+			"reads an object after its schema came to allow less", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(crd.At("v1").Get(ctx, "old")).To(haveSpec(`{replicas: 5}`))
+				Expect(crd.At("v1").List(ctx)).To(HaveLen(1))
+			})
+		tightened(requirement.ValidationFieldsRatcheting,
+			"updates the valid part of an object after its schema came to allow less", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(crd.At("v1").MergePatch(ctx, "old", `{"spec": {"image": "other"}}`)).To(haveSpec(`{replicas: 5, image: other}`))
+			})
+		tightened(requirement.ValidationFieldsRatchetingChanged,
+			"updates the invalid part of an object after its schema came to allow less", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(crd.At("v1").MergePatch(ctx, "old", `{"spec": {"replicas": 4}}`)).Error().To(suites.BeInvalidAt("spec.replicas"))
+				Expect(crd.At("v1").MergePatch(ctx, "old", `{"spec": {"replicas": 3}}`)).To(haveSpec(`{replicas: 3}`))
+			})
+	})
+}
