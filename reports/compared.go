@@ -83,7 +83,7 @@ func (l *Load) compared(names unique) []testcase {
 // told says in one sentence what became of a row.
 func told(r compare.Row) string {
 	if r.Why != "" {
-		return r.Why
+		return strings.TrimSuffix(r.Why, ".") // others put it into sentences
 	}
 	if r.Ratio == nil {
 		return fmt.Sprintf("%s: %s", r.Name(), r.Verdict)

@@ -78,5 +78,25 @@ func listed(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " and " + words[len(words)-1]
 }
 
+// many is a number of things, which may be large.
+func many(n uint64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return wholeNumber(n) + " " + thing + "s"
+}
+
+// sixDigits writes a number with six digits that tell, or all before the point if those are more, and with no exponent.
+func sixDigits(v float64) string {
+	if math.Abs(v) >= 1e5 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 6, 64), 64)
+	if err != nil {
+		rounded = v
+	}
+	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
 // more is what a list ends with that is cut off.
 func more(n int) string { return fmt.Sprintf("and %d more", n) }

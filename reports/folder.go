@@ -9,14 +9,17 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Where in the folder files are.
 const (
-	evidence = "exchanges/" // of results
-	findings = "load/"      // of findings under load
-	latency  = "latency"    // times of a load test: what their files, or the folder for those of several stages, are called
+	evidence  = "exchanges/" // of results
+	findings  = "load/"      // of findings under load
+	artifacts = "cluster/"   // what a cluster told
+	latency   = "latency"    // times of a load test: what their files, or the folder for those of several stages, are called
 )
 
 // Folder is where the forms of a report are written.
@@ -70,13 +73,14 @@ func stale(root *os.Root) []string {
 		Results []struct {
 			Files []File `json:"files"`
 		} `json:"results"`
+		Artifacts []File `json:"artifacts"`
 	}
-	text, err := root.ReadFile("report.json")
+	text, err := root.ReadFile(reportFile)
 	if err != nil || json.Unmarshal(text, &old) != nil || old.APIVersion != APIVersion || old.Kind != ReportKind {
 		return nil
 	}
 	names := []string{"report.html", "junit.xml", "summary.md"}
-	var files []File
+	files := old.Artifacts
 	if old.Load != nil {
 		names = append(names, "latency.json", "latency.hgrm")
 		l := &Load{}
@@ -101,7 +105,7 @@ func stale(root *os.Root) []string {
 			names = append(names, file.Path)
 		}
 	}
-	return append(names, "report.json")
+	return append(names, reportFile)
 }
 
 // remove removes a file if it is there, and the directories that it leaves empty.
@@ -140,7 +144,7 @@ func (f Folder) Write(r *Report) error {
 			errs = append(errs, fmt.Errorf("report folder %s: %w", f, err))
 		}
 	}
-	form("report.json", r.JSON)
+	form(reportFile, r.JSON)
 	form("report.html", r.HTML)
 	form("junit.xml", r.JUnit)
 	form("summary.md", r.Markdown)
@@ -156,6 +160,7 @@ func (f Folder) Write(r *Report) error {
 		// Findings of one request share its exchange.
 		data, known := written[e.file.Path]
 		switch {
+		case e.file.Missing:
 		case !e.file.below(e.dir) || known && !bytes.Equal(data, e.file.Data):
 			errs = append(errs, fmt.Errorf("report folder %s: evidence of %s: %q is not a path below %s that is its own", f, e.of, e.file.Path, e.dir))
 		case !known:
@@ -176,12 +181,51 @@ type proof struct {
 	dir  string // where it has to be
 }
 
-// evidence returns the files of results and findings.
+// Gather has something else than this package write into the folder of the report folder that is for what a cluster tells, and
+// records in the report what is new there, so that the next run removes that and nothing else.
+func (f Folder) Gather(r *Report, write func(dir string) error) error {
+	dir := filepath.Join(string(f), filepath.FromSlash(artifacts))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("report folder: %w", err)
+	}
+	before, err := f.gathered()
+	if err != nil {
+		return fmt.Errorf("report folder: %w", err)
+	}
+	wrong := write(dir)
+	after, err := f.gathered()
+	for _, name := range after {
+		if _, was := slices.BinarySearch(before, name); !was {
+			r.Artifacts = append(r.Artifacts, File{Path: name})
+		}
+	}
+	return errors.Join(wrong, err)
+}
+
+// gathered returns the files of a cluster in the folder, sorted.
+func (f Folder) gathered() ([]string, error) {
+	var names []string
+	err := fs.WalkDir(os.DirFS(string(f)), strings.TrimSuffix(artifacts, "/"), func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			names = append(names, name)
+		}
+		return err
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+// evidence returns the files of results, of the cluster and of findings, as far as they are to be written.
 func (r *Report) evidence() []proof {
 	var all []proof
 	for _, result := range r.Results {
 		for _, file := range result.Files {
 			all = append(all, proof{file, joined(string(result.ID), " for ", result.Subject), evidence})
+		}
+	}
+	for _, file := range r.Artifacts {
+		if file.Data != nil { // otherwise it is there already, see Gather
+			all = append(all, proof{file, "the cluster", artifacts})
 		}
 	}
 	if r.Load == nil {
@@ -214,7 +258,7 @@ func (l *Load) bases() []string {
 }
 
 // local tells whether the path of a file is one below a folder of evidence.
-func (f File) local() bool { return f.below(evidence) || f.below(findings) }
+func (f File) local() bool { return f.below(evidence) || f.below(findings) || f.below(artifacts) }
 
 // below tells whether the path of a file is one below a folder, spelled in the only way there is.
 func (f File) below(dir string) bool {

@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -170,6 +173,36 @@ func TestOpenKeepsWhatIsNotOurs(t *testing.T) {
 	}
 }
 
+// TestGather has what a cluster told go when the next run begins, and nothing that somebody else put beside it.
+func TestGather(t *testing.T) {
+	dir := t.TempDir()
+	mine := map[string]string{"cluster/notes.txt": "mine", "cluster/deep/notes.txt": "mine"}
+	fill(t, dir, mine)
+	folder, r := open(t, dir), &Report{}
+	err := folder.Gather(r, func(into string) error {
+		fill(t, into, map[string]string{"server.log": "it stopped", "deep/etcd.log": "", "notes.txt": "overwritten"})
+		return errors.New("not all was to be had")
+	})
+	if err == nil || err.Error() != "not all was to be had" {
+		t.Errorf("got %v", err)
+	}
+	if want := []File{{Path: "cluster/deep/etcd.log"}, {Path: "cluster/server.log"}}; !cmp.Equal(r.Artifacts, want) {
+		t.Errorf("the report has %v, want %v", r.Artifacts, want)
+	}
+	r.Conclude()
+	if err := folder.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	if page := list(t, dir)["report.html"]; !strings.Contains(page, `<a href="cluster/server.log">`) {
+		t.Error("the page does not lead to it")
+	}
+	open(t, dir)
+	mine["cluster/notes.txt"] = "overwritten"
+	if got := list(t, dir); !maps.Equal(got, mine) {
+		t.Errorf("the next run leaves %v, want %v", names(got), names(mine))
+	}
+}
+
 // TestOpenIsNotLedAstray has a report that somebody changed remove nothing that no run can have written.
 func TestOpenIsNotLedAstray(t *testing.T) {
 	parent := t.TempDir()
@@ -183,6 +216,7 @@ func TestOpenIsNotLedAstray(t *testing.T) {
 			{"path": "../secret"}, {"path": "exchanges/../../secret"}, {"path": "exchanges/../notes.txt"}, {"path": "notes.txt"},
 			{"path": "` + filepath.ToSlash(parent) + `/secret"}, {"path": "exchanges"}, {"path": ""}, {"path": "exchanges/link/secret"}, {"path": "exchanges/ok/below"},
 			{"path": "exchanges/ok"}, {"path": "exchanges/gone"}]}],
+			"artifacts": [{"path": "cluster/../notes.txt"}, {"path": "cluster"}],
 			"load": {"stages": [{"name": "../../secret"}, {"name": "b", "findings": [{"files": [{"path": "load/../notes.txt"}, {"path": "load/ok"}]}]}]}}`,
 	})
 	if err := os.Symlink(parent, filepath.Join(parent, "reports", "exchanges", "link")); err != nil {
@@ -231,7 +265,7 @@ func TestWrite(t *testing.T) {
 	for name, form := range forms(r) {
 		want[name] = string(written(t, form))
 	}
-	for _, file := range filesOf(r) {
+	for _, file := range r.files() {
 		want[file.Path] = string(file.Data)
 	}
 	got := list(t, string(folder))

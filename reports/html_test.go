@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/crdconform/crdconform/loadgen/compare"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -90,15 +91,25 @@ func hostileEverywhere(t *testing.T) *Report {
 		result.Spec, result.Location, result.Rerun, result.Output, result.Curl = hostile, hostile, hostile, hostile, hostile
 		result.Files = []File{{Path: hostile}, {Path: "https://example.org/"}, {Path: "//example.org/"}, {Path: "javascript:alert(1)"}, {Path: evidence + hostile + "/object.yaml", Data: []byte(hostile)}}
 	}
+	r.Merged = []MergedRun{{Report: hostile, Tool: hostile, Command: hostile, Outcome: Outcome(hostile)}}
+	r.Artifacts = []File{{Path: hostile}, {Path: "https://example.org/"}, {Path: artifacts + "log"}}
+	r.Changes = &Changes{
+		Baseline: hostile, Outcome: Outcome(hostile), Headline: hostile, Notes: []string{hostile}, LoadNote: hostile,
+		Requirements: []Change{{ID: requirement.ID(hostile), Subject: hostile, Sort: ChangeSort(hostile), Before: hostile, Reason: hostile}},
+		Load:         &Comparison{Comparison: compare.Comparison{Rows: []compare.Row{{Stage: hostile, Statistic: hostile, Unit: hostile, Why: hostile, Verdict: compare.Verdict(hostile)}}}},
+	}
 	r.Results[0].ID = "'\" onload=alert(1) <b>" + requirement.ID(hostile)
 	return r
 }
 
 // TestHTMLIsInert has nothing that comes from outside become markup, and nothing in the page load anything.
 func TestHTMLIsInert(t *testing.T) {
-	known := "a body br circle code dd details div dl dt fieldset g h1 h2 h3 head html input label legend li line meta path pre rect section small span strong style summary svg table tbody td text th thead title tr ul p"
+	known := "a body br button circle code dd details div dl dt fieldset form g h1 h2 h3 head html input label legend li line main meta option output p path pre rect script section select small span strong style summary svg table tbody td text th thead time title tr ul"
 	for name, r := range map[string]*Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t)} {
 		page := written(t, r.HTML)
+		if scripts := named(elements(t, page), "script"); len(scripts) != 1 || content(scripts[0]) != script || len(scripts[0].Attr) > 0 {
+			t.Errorf("%s: there are %d scripts, or another than the page's own", name, len(scripts))
+		}
 		for _, n := range elements(t, page) {
 			if !slices.Contains(strings.Fields(known), n.Data) {
 				t.Errorf("%s: there is a <%s>", name, n.Data)
@@ -147,7 +158,7 @@ func TestHTMLLinks(t *testing.T) {
 			}
 		}
 		var want []string
-		for _, file := range filesOf(r) {
+		for _, file := range r.files() {
 			if file.local() {
 				want = append(want, file.Path)
 			}
@@ -220,8 +231,8 @@ func TestHTMLOfTroubles(t *testing.T) {
 		"a short error":        {Report{Error: "no cluster"}, "Could not judge: no cluster", nil},
 		"a long error":         {Report{Error: "no cluster\nbecause"}, "Could not judge: no cluster", []string{"no cluster\nbecause"}},
 		"failed, with error":   {Report{Error: "no load", Results: must(requirement.Failed)}, "Does not conform: 1 of 1 requirement failed", []string{"no load"}},
-		"load without answers": {Report{Load: one(Stage{Requests: 1, Failed: 1, Response: empty(t), Service: empty(t), Lag: empty(t)})}, "Does not conform: 1 of 1 requests under load failed", nil},
-		"load without times":   {Report{Load: one(Stage{Requests: 1, Response: newTimes(t, recorded(t, 0)), Service: empty(t), Lag: empty(t)})}, "Conforms: all of 1 responses under load are good", nil},
+		"load without answers": {Report{Load: one(Stage{Requests: 1, Failed: 1, Response: empty(t), Service: empty(t), Lag: empty(t)})}, "Does not conform: 1 of 1 request under load failed", nil},
+		"load without times":   {Report{Load: one(Stage{Requests: 1, Response: newTimes(t, recorded(t, 0)), Service: empty(t), Lag: empty(t)})}, "Conforms: the one response under load is good", nil},
 	} {
 		r := test.report
 		r.Conclude()
@@ -306,7 +317,7 @@ func TestHTMLInABrowser(t *testing.T) {
 		t.Errorf("got the headlines %v, want %s", h1, r.Headline())
 	}
 	counts := fmt.Sprintf("%d tables, %d scripts, %d images", len(named(all, "table")), len(named(all, "script")), len(named(all, "img")))
-	if want := fmt.Sprintf("%d tables, 0 scripts, 0 images", 4+len(r.Chapters())); counts != want {
+	if want := fmt.Sprintf("%d tables, 1 scripts, 0 images", 4+len(r.Chapters())); counts != want {
 		t.Errorf("got %s, want %s", counts, want)
 	}
 	// Each table has a row of headings: that of chapters, of stages, of objectives, of times, and one for each chapter.

@@ -127,26 +127,48 @@ func (l *Load) void() string {
 		return ""
 	case l.Void() != "":
 		return l.Void()
-	case l.Search != nil && l.Search.Met == 0 && !l.unreached():
-		return l.Search.String()
-	case l.Search != nil && len(l.Stages) == 0 && !l.Search.Partial && !l.unreached():
-		return l.Search.String() + "; that is not confirmed"
+	case l.unconfirmed() && (l.Search.Met == 0 || !l.Search.Partial):
+		return l.Found()
 	}
 	return ""
+}
+
+// unconfirmed tells whether a search has not come to an end: neither was the rate that it found confirmed by a longer run, nor is it
+// certain that there is none.
+func (l *Load) unconfirmed() bool {
+	return l.Search != nil && !l.unreached() && (l.Search.Met == 0 || len(l.Stages) == 0)
+}
+
+// Found says what the search found, and whether that is confirmed.
+func (l *Load) Found() string {
+	if l.unconfirmed() && l.Search.Met > 0 {
+		return l.Search.String() + "; that is not confirmed"
+	}
+	return l.Search.String()
+}
+
+// ofJudged says how many requests or responses failed, of how many.
+func (l *Load) ofJudged(thing string) string {
+	if judged := l.sum(func(s Stage) uint64 { return s.Judged }); l.sampled() != "" && judged < l.Requests() {
+		return fmt.Sprintf("%d of %s under load that were judged", l.Failed(), many(judged, thing))
+	}
+	return fmt.Sprintf("%d of %s under load", l.Failed(), many(l.Requests(), thing))
 }
 
 // praise says in one sentence that nothing is wrong.
 func (l *Load) praise() string {
 	var texts []string
 	if l.Search != nil {
-		texts = append(texts, l.Search.String())
+		texts = append(texts, l.Found())
 	}
 	switch failed, sampled := l.Failed(), l.sampled(); {
 	case l.Requests() == 0:
 	case failed > 0:
-		texts = append(texts, fmt.Sprintf("%d of %d responses under load failed, which the objectives allow", failed, l.Requests()))
+		texts = append(texts, l.ofJudged("response")+" failed, which the objectives allow")
 	case sampled != "":
 		texts = append(texts, "all judged responses under load are good: "+sampled)
+	case l.Requests() == 1:
+		texts = append(texts, "the one response under load is good")
 	default:
 		texts = append(texts, fmt.Sprintf("all of %d responses under load are good", l.Requests()))
 	}
@@ -229,7 +251,7 @@ func (l *Load) Facts() []Fact {
 		add("cost", l.Cost.String())
 	}
 	if l.Search != nil {
-		add("search", l.Search.String())
+		add("search", l.Found())
 	}
 	return facts
 }

@@ -35,11 +35,19 @@ func (l *Load) responses(name string, s Stage) testcase {
 	c := testcase{Name: name, Classname: "load", Time: seconds(s.Seconds)}
 	switch {
 	case l.against(s) > 0:
-		c.Failure = &problem{Message: fmt.Sprintf("%d of %d requests failed", s.Failed, s.Requests), Type: requirement.Failed.String(), Text: s.told()}
+		c.Failure = &problem{Message: s.ofJudged() + " failed", Type: requirement.Failed.String(), Text: s.told()}
 	case s.VoidReason != "":
 		c.Error = &problem{Message: brief(s.VoidReason), Type: requirement.Errored.String(), Text: s.told()}
 	}
 	return c
+}
+
+// ofJudged says how many requests failed, of how many.
+func (s Stage) ofJudged() string {
+	if s.sampled() {
+		return fmt.Sprintf("%d of %s that were judged", s.Failed, many(s.Judged, "request"))
+	}
+	return fmt.Sprintf("%d of %s", s.Failed, many(s.Requests, "request"))
 }
 
 // objective is the case that an objective is met. A stage that says nothing about the webhook leaves it open.
@@ -63,10 +71,10 @@ func (l *Load) objective(name string, o Objective) testcase {
 	return c
 }
 
-// searched is the case that there is a rate that meets the goal.
+// searched is the case that there is a rate that meets the goal, and that it is confirmed.
 func (l *Load) searched(name string) testcase {
 	c := testcase{Name: name, Classname: "load", Time: seconds(0)}
-	lines := []string{l.Search.String()}
+	lines := []string{l.Found()}
 	for _, p := range l.Search.Probes {
 		lines = append(lines, fmt.Sprintf("%s/s %s: %s", given(p.Rate), p.Outcome(), p.Measured))
 	}
@@ -74,7 +82,7 @@ func (l *Load) searched(name string) testcase {
 	switch {
 	case l.unreached():
 		c.Failure = p
-	case l.Search.Met == 0:
+	case l.unconfirmed():
 		p.Type = requirement.Errored.String()
 		c.Error = p
 	}
@@ -103,7 +111,10 @@ func (l *Load) properties() []property {
 		properties = append(properties, property{"load.cost.request", milliseconds(l.Cost.Request)}, property{"load.cost.object", precise(l.Cost.Object) + " ms"})
 	}
 	if l.Search != nil {
-		properties = append(properties, property{"load.search.goal", l.Search.Goal}, property{"load.search.met", precise(l.Search.Met)})
+		properties = append(properties, property{"load.search.goal", l.Search.Goal})
+	}
+	if l.Search != nil && !l.unconfirmed() {
+		properties = append(properties, property{"load.search.met", precise(l.Search.Met)})
 	}
 	if text := l.sampled(); text != "" {
 		properties = append(properties, property{"load.judged", text})
@@ -113,7 +124,7 @@ func (l *Load) properties() []property {
 
 func (s Stage) properties(prefix string) []property {
 	rate := func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }
-	return []property{
+	properties := []property{
 		{prefix + "requests", strconv.FormatUint(s.Requests, 10)},
 		{prefix + "failed", strconv.FormatUint(s.Failed, 10)},
 		{prefix + "rate", precise(s.Rate)},
@@ -127,6 +138,10 @@ func (s Stage) properties(prefix string) []property {
 		{prefix + "p99.99", milliseconds(s.Response.P9999)},
 		{prefix + "max", milliseconds(s.Response.Max)},
 	}
+	if s.SentPerSecond > 0 {
+		properties = append(properties, property{prefix + "sent/s", rate(s.SentPerSecond)})
+	}
+	return properties
 }
 
 // precise writes a number in full, for machines.

@@ -267,16 +267,26 @@ func TestJUnitOfSameNames(t *testing.T) {
 
 func TestJUnitOfASearch(t *testing.T) {
 	missed := []Probe{{Rate: 20, Measured: "9 of 40 over the limit"}}
+	met := Search{Met: 20, Probes: []Probe{{Rate: 20, Met: true}}}
 	for name, test := range map[string]struct {
 		search Search
+		stages []Stage // the confirmation
 		want   string
 	}{
-		"found": {Search{Met: 20, Probes: []Probe{{Rate: 20, Met: true}}}, ""}, "not found": {Search{Missed: 20, Probes: missed}, "failure Failed"},
-		"could not tell": {Search{Missed: 20, Probes: []Probe{{Rate: 20, Void: true}}}, "error Errored"}, "stopped": {Search{Missed: 20, Probes: missed, Partial: true}, "error Errored"},
+		"found": {met, []Stage{{Requests: 9}}, ""}, "not confirmed": {met, nil, "error Errored"}, "not found": {Search{Missed: 20, Probes: missed}, nil, "failure Failed"},
+		"could not tell": {Search{Missed: 20, Probes: []Probe{{Rate: 20, Void: true}}}, nil, "error Errored"}, "stopped": {Search{Missed: 20, Probes: missed, Partial: true}, nil, "error Errored"},
 	} {
-		r := &Report{Load: &Load{Search: &test.search}}
+		r := &Report{Load: &Load{Search: &test.search, Stages: test.stages}}
 		r.Conclude()
-		c := suitesOf(t, r)[0].Cases[0]
+		suite := suitesOf(t, r)[0]
+		c := suite.Cases[len(suite.Cases)-1]
+		sure := test.want != "error Errored"
+		if told := slices.ContainsFunc(suite.Properties, func(p property) bool { return p.Name == "load.search.met" }); told != sure {
+			t.Errorf("%s: the rate is told: %t", name, told)
+		}
+		if sure != (r.Outcome != Unjudged) {
+			t.Errorf("%s: it comes to %s", name, r.Outcome)
+		}
 		if c.Name != "search" || c.kind() != test.want {
 			t.Errorf("%s: got %s with %q, want %q", name, c.Name, c.kind(), test.want)
 		}

@@ -40,7 +40,8 @@ type Comparison struct {
 type Stage struct {
 	Name          string  `json:"name"`                   // such as "batch 500"
 	Repeat        int     `json:"repeat"`                 // which of several runs of the same workload it was, from 1
-	Phases        []Phase `json:"phases,omitempty"`       // when requests were due; absent when clients asked
+	Phases        []Phase `json:"phases,omitempty"`       // when requests were due; absent when clients asked, and when Recorded
+	Recorded      bool    `json:"recorded,omitempty"`     // requests were due when those of a recording came
 	Clients       int     `json:"clients,omitempty"`      // that asked, each as soon as it was answered; 0 when there were phases
 	Most          uint64  `json:"mostRequests,omitempty"` // after which clients stop; 0 when they do not
 	InFlight      int     `json:"inFlight,omitempty"`     // requests that might wait at once; 0 for the default
@@ -54,15 +55,16 @@ type Stage struct {
 	HTTP          string  `json:"http"`                   // protocol, HTTP/1.1 or HTTP/2
 	JudgeEvery    int     `json:"judgeEvery,omitempty"`   // n when every n-th response was judged only; 0 when all were
 
-	Seconds           float64 `json:"seconds"`           // from the first due request to the last response
-	Requests          uint64  `json:"requests"`          // sent
-	Objects           uint64  `json:"objects"`           // in them
-	Judged            uint64  `json:"judged"`            // requests whose response was judged
-	Failed            uint64  `json:"failed"`            // requests whose response API servers reject, of those that were judged
-	RequestsPerSecond float64 `json:"requestsPerSecond"` // answered
-	ObjectsPerSecond  float64 `json:"objectsPerSecond"`  // converted as API servers accept it; estimated from those that were judged if not all were
-	BytesSent         uint64  `json:"bytesSent"`         // in bodies
-	BytesReceived     uint64  `json:"bytesReceived"`     // in bodies
+	Seconds           float64 `json:"seconds"`                 // from the first due request to the last response, or to where it was given up
+	Requests          uint64  `json:"requests"`                // sent
+	Objects           uint64  `json:"objects"`                 // in them
+	Judged            uint64  `json:"judged"`                  // requests whose response was judged
+	Failed            uint64  `json:"failed"`                  // requests whose response API servers reject, of those that were judged
+	SentPerSecond     float64 `json:"sentPerSecond,omitempty"` // requests; 0 in reports of before it was told
+	RequestsPerSecond float64 `json:"requestsPerSecond"`       // that got a whole response, whatever it says
+	ObjectsPerSecond  float64 `json:"objectsPerSecond"`        // converted as API servers accept it; estimated from those that were judged if not all were
+	BytesSent         uint64  `json:"bytesSent"`               // in bodies
+	BytesReceived     uint64  `json:"bytesReceived"`           // in bodies
 
 	Response Times `json:"response"` // from when a request was due
 	Service  Times `json:"service"`  // from when it was sent

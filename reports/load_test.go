@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -97,4 +98,61 @@ func wide(t *testing.T) *Report {
 	r := &Report{Load: l}
 	r.Conclude()
 	return r
+}
+
+// TestFiguresOfLoad has numbers be written without an exponent and in few digits, and one thing be one.
+func TestFiguresOfLoad(t *testing.T) {
+	for want, got := range map[string]string{
+		"1 request a second for 10 s":                                                     Stage{Phases: []Phase{{10, 1, 1}}}.When(),
+		"1,002,000 requests a second for 0.2 s":                                           Stage{Phases: []Phase{{0.2, 1.002e6, 1.002e6}}}.When(),
+		"0.33 to 1,234.57 requests a second for 3 s":                                      Stage{Phases: []Phase{{3, 1. / 3, 1234.5678}}}.When(),
+		"10 clients asking in turn for 7,200 s":                                           Stage{Clients: 10, Duration: 7200}.When(),
+		"1,002 requests a second in the mean of 2 phases, for 3,600 s":                    Stage{Phases: make([]Phase, 2), Rate: 1002, Duration: 3600}.When(),
+		"requests when they came in the recording, 26.67 a second in the mean for 3.04 s": Stage{Recorded: true, Rate: 26.6667, Duration: 3.0375}.When(),
+		"12345679/s":                           Objective{Unit: "1/s"}.Quantity(12345678.9),
+		"0.00001 %":                            Objective{Unit: "share"}.Quantity(1e-7),
+		"60.0004 ms":                           Objective{Unit: "ms"}.Quantity(60.00041),
+		"1 request with 1 object, none failed": one(Stage{Requests: 1, Objects: 1, Judged: 1}).sent(),
+		"1,000 requests with 2 objects, none failed":                                        one(Stage{Requests: 1000, Objects: 2, Judged: 1000}).sent(),
+		"2 requests, 1.50 sent and 1.00 answered a second, 0 objects a second, none failed": Stage{Requests: 2, Judged: 2, SentPerSecond: 1.5, RequestsPerSecond: 1}.Came(),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// TestSampledFailures tells failures of how many requests that were judged.
+func TestSampledFailures(t *testing.T) {
+	r := &Report{Load: one(Stage{Name: "x", Requests: 1000, Objects: 1000, Judged: 100, JudgeEvery: 10, Failed: 11, Errors: map[string]uint64{"contract": 11}})}
+	r.Conclude()
+	if want := "Does not conform: 11 of 100 requests under load that were judged failed"; r.Headline() != want {
+		t.Errorf("got %q, want %q", r.Headline(), want)
+	}
+	if want := "1,000 requests with 1,000 objects, 11 of 100 that were judged failed (11 contract)"; r.Load.sent() != want {
+		t.Errorf("got %q, want %q", r.Load.sent(), want)
+	}
+	if got, want := suitesOf(t, r)[0].Cases[0].Failure.Message, "11 of 100 requests that were judged failed"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	r.Load.Objectives = []Objective{{Name: "errors", Limit: 1, Met: true}}
+	if want := "Conforms: 11 of 100 responses under load that were judged failed, which the objectives allow, and every objective is met"; r.Load.praise() != want {
+		t.Errorf("got %q, want %q", r.Load.praise(), want)
+	}
+}
+
+// TestSearchThatIsNotConfirmed says so wherever it is told.
+func TestSearchThatIsNotConfirmed(t *testing.T) {
+	l := &Load{Search: &Search{Goal: "p99 <= 50ms", Met: 10, Missed: 20, Probes: []Probe{{Rate: 10, Met: true}, {Rate: 20, Void: true}}}}
+	r := &Report{Load: l}
+	r.Conclude()
+	const want = "; that is not confirmed"
+	if text := strings.Join(strings.Fields(strings.Join(l.Lines(), " ")), " "); r.Outcome != Unjudged || !strings.HasSuffix(r.Headline(), want) || !strings.Contains(text, want) {
+		t.Errorf("%s: %s, and %s", r.Outcome, r.Headline(), text)
+	}
+	for name, form := range map[string]func(io.Writer) error{"HTML": r.HTML, "JUnit": r.JUnit, "Markdown": r.Markdown} {
+		if text := string(written(t, form)); !strings.Contains(text, want) {
+			t.Errorf("%s does not say it: %s", name, text)
+		}
+	}
 }

@@ -14,6 +14,10 @@ import (
 // megabyte, and all of it is in report.html.
 const detailed = 400_000
 
+// mostMarkdown is how many bytes of a summary there may be before problems are only counted. GitHub shows nothing of one that has
+// more than a mebibyte.
+const mostMarkdown = 800_000
+
 // Markdown writes a summary for a job's page: the outcome, the chapters in a table, what failed, and the load.
 func (r *Report) Markdown(w io.Writer) error {
 	var b strings.Builder
@@ -24,6 +28,9 @@ func (r *Report) Markdown(w io.Writer) error {
 	markdownFacts(&b, r.Facts())
 	if text := r.unsaid(); text != "" {
 		fmt.Fprintf(&b, "\n%s\n", fence(text))
+	}
+	if r.Changes != nil {
+		r.Changes.markdown(&b)
 	}
 	r.markdownChapters(&b)
 	r.markdownProblems(&b)
@@ -91,6 +98,10 @@ func (r *Report) markdownProblems(b *strings.Builder) {
 		for i, result := range results {
 			if several && (i == 0 || results[i-1].Subject != result.Subject) {
 				fmt.Fprintf(b, "\n### %s\n", escapeMarkdown(subjectName(result.Subject)))
+			}
+			if b.Len() > mostMarkdown {
+				fmt.Fprintf(b, "\n- %s, all of them in report.html\n", more(len(results)-i))
+				break
 			}
 			fmt.Fprintf(b, "\n- **%s** (%s): %s\n", escapeMarkdown(string(result.ID)), escapeMarkdown(string(result.Level)), escapeMarkdown(result.Statement))
 			switch {

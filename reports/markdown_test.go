@@ -38,8 +38,8 @@ func TestMarkdownStaysIntact(t *testing.T) {
 	lines := regexp.MustCompile(`^(` + strings.Join([]string{
 		`# crdconform: [^\n]+`,
 		`### .+`,
-		`## (Failed|Errored|Unknown|KnownFailing|Tolerated|NotApplicable|Load|Run)`,
-		`- (note|API server|webhook|definitions|crdconform|command|started|took|seed|profile|workload|stages|sent|void|stopped|judged|cost|search): .*`,
+		`## (Failed|Errored|Unknown|KnownFailing|Tolerated|NotApplicable|Load|Changes|Run)`,
+		`- (note|API server|webhook|definitions|crdconform|command|started|took|seed|profile|workload|stages|sent|void|stopped|judged|cost|search|baseline|then|changes|also|load): .*`,
 		`- \*\*[^\n]+\*\* \([^\n]*\): .*`,
 		`  - .+`,
 		`  (Reason|Reason, which takes nothing from the verdict): .*`,
@@ -85,8 +85,12 @@ func TestMarkdownTables(t *testing.T) {
 				t.Errorf("%s: %q has %d cells, want %d", name, line, n-1, cells-1)
 			}
 		}
-		if want := 2 + len(r.Chapters()) + 2 + len(r.Load.Stages) + 2 + len(r.Load.Objectives); tables != 3 || rows != want {
-			t.Errorf("%s: %d tables with %d rows, want 3 with %d", name, tables, rows, want)
+		want, wantTables := 2+len(r.Chapters())+2+len(r.Load.Stages)+2+len(r.Load.Objectives), 3
+		if r.Changes != nil {
+			want, wantTables = want+2+len(r.Changes.Requirements), 4
+		}
+		if tables != wantTables || rows != want {
+			t.Errorf("%s: %d tables with %d rows, want %d with %d", name, tables, rows, wantTables, want)
 		}
 	}
 }

@@ -15,8 +15,9 @@ import (
 type Matrix struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
-	Columns    []MatrixColumn `json:"columns"` // by version, the oldest first
-	Rows       []MatrixRow    `json:"rows"`    // by requirement, in the order of the first report
+	Columns    []MatrixColumn `json:"columns"`           // by version, the oldest first
+	Rows       []MatrixRow    `json:"rows"`              // by requirement, in the order of the first report
+	Missing    []string       `json:"missing,omitempty"` // folders of those that an interruption left out
 }
 
 // MatrixColumn is one run.
@@ -31,14 +32,17 @@ type MatrixColumn struct {
 
 // MatrixRow is one requirement.
 type MatrixRow struct {
-	ID    requirement.ID `json:"id"`
-	Cells []MatrixCell   `json:"cells"` // one for each column
+	ID      requirement.ID `json:"id"`
+	Cells   []MatrixCell   `json:"cells"`             // one for each column
+	Changed []string       `json:"changed,omitempty"` // versions that came to something else than the version before
+	Note    string         `json:"note,omitempty"`    // what the verdicts say of the minors that the catalogue gives
 }
 
 // MatrixCell is what a requirement came to in one run. Its verdict is Unknown where the run has none.
 type MatrixCell struct {
 	Verdict requirement.Verdict `json:"verdict"`
 	Reason  string              `json:"reason,omitempty"`
+	Bound   string              `json:"bound,omitempty"` // why it does not hold there, such as "since 1.31"
 }
 
 // NewMatrix puts reports side by side, whose folders are given beside them.
@@ -59,10 +63,70 @@ func NewMatrix(folders []string, all []*Report) *Matrix {
 				rows[result.ID] = at
 				m.Rows = append(m.Rows, MatrixRow{ID: result.ID, Cells: make([]MatrixCell, len(all))})
 			}
-			m.Rows[at].Cells[column] = MatrixCell{result.Verdict, result.Reason}
+			m.Rows[at].Cells[column] = MatrixCell{result.Verdict, result.Reason, boundOf(result, minorOf(all[i]))}
 		}
 	}
+	for i := range m.Rows {
+		m.Rows[i].Changed = m.changed(m.Rows[i])
+		m.Rows[i].Note = m.note(m.Rows[i])
+	}
 	return m
+}
+
+// boundOf returns why a requirement does not hold for a minor, if it does not.
+func boundOf(r Result, minor requirement.Minor) string {
+	switch {
+	case r.Verdict != requirement.NotApplicable || minor == requirement.Minor{} || r.HoldsFor(minor):
+		return ""
+	case minor.Less(r.Since):
+		return "since " + r.Since.String()
+	}
+	return "until " + r.Until.String()
+}
+
+// changed returns the versions at which a requirement came to something else than at the version before that was judged.
+func (m *Matrix) changed(row MatrixRow) []string {
+	var at []string
+	before := ""
+	for i, cell := range row.Cells {
+		if cell.Verdict == requirement.Unknown {
+			continue
+		}
+		if before != "" && cell.word() != before {
+			at = append(at, m.Columns[i].Version)
+		}
+		before = cell.word()
+	}
+	return at
+}
+
+// note says what speaks against the minors that the catalogue gives for a requirement on API servers: it fails up to a version and
+// passes from there on, or the other way round.
+func (m *Matrix) note(row MatrixRow) string {
+	one, known := requirement.Lookup(row.ID)
+	if !known || one.Binds != requirement.Server {
+		return ""
+	}
+	first, turned, turns := requirement.Unknown, -1, 0
+	last := first
+	for i, cell := range row.Cells {
+		if cell.Verdict != requirement.Passed && cell.Verdict != requirement.Failed {
+			continue
+		}
+		if first == requirement.Unknown {
+			first = cell.Verdict
+		} else if cell.Verdict != last {
+			turned, turns = i, turns+1
+		}
+		last = cell.Verdict
+	}
+	switch {
+	case turns != 1:
+		return ""
+	case first == requirement.Failed:
+		return fmt.Sprintf("fails before %s: the catalogue may say since too early", m.Columns[turned].Version)
+	}
+	return fmt.Sprintf("fails from %s on: the catalogue may say until too late, or that release is broken", m.Columns[turned].Version)
 }
 
 func columnOf(folder string, r *Report) MatrixColumn {
@@ -73,15 +137,17 @@ func columnOf(folder string, r *Report) MatrixColumn {
 	return c
 }
 
-func byVersion(a, b *Report) int {
-	minor := func(r *Report) requirement.Minor {
-		if r.Cluster == nil {
-			return requirement.Minor{}
-		}
-		m, _ := requirement.ParseMinor(r.Cluster.Version)
-		return m
+// minorOf returns the minor of the API server, or none.
+func minorOf(r *Report) requirement.Minor {
+	if r.Cluster == nil {
+		return requirement.Minor{}
 	}
-	x, y := minor(a), minor(b)
+	m, _ := requirement.ParseMinor(r.Cluster.Version)
+	return m
+}
+
+func byVersion(a, b *Report) int {
+	x, y := minorOf(a), minorOf(b)
 	return cmp.Or(cmp.Compare(x.Major, y.Major), cmp.Compare(x.Minor, y.Minor))
 }
 
@@ -95,7 +161,7 @@ func (c MatrixColumn) Title() string {
 
 // Differs tells whether the verdicts of a row are not all the same.
 func (r MatrixRow) Differs() bool {
-	return slices.ContainsFunc(r.Cells, func(c MatrixCell) bool { return c.Verdict != r.Cells[0].Verdict })
+	return slices.ContainsFunc(r.Cells, func(c MatrixCell) bool { return c.word() != r.Cells[0].word() })
 }
 
 // Markdown shows the rows that differ as a table, and says how many do not.
@@ -105,7 +171,7 @@ func (m *Matrix) Markdown() string {
 	for _, c := range m.Columns {
 		fmt.Fprintf(&text, " %s |", escapeMarkdown(c.Title()))
 	}
-	text.WriteString("\n| --- |" + strings.Repeat(" --- |", len(m.Columns)) + "\n")
+	text.WriteString(" changed in |\n| --- |" + strings.Repeat(" --- |", len(m.Columns)+1) + "\n")
 	for _, row := range m.Rows {
 		if !row.Differs() {
 			continue
@@ -114,13 +180,20 @@ func (m *Matrix) Markdown() string {
 		for _, cell := range row.Cells {
 			fmt.Fprintf(&text, " %s |", escapeMarkdown(cell.text()))
 		}
-		text.WriteByte('\n')
+		fmt.Fprintf(&text, " %s |\n", escapeMarkdown(strings.Join(row.Changed, ", ")))
 	}
 	text.WriteString("| all |")
 	for _, c := range m.Columns {
 		fmt.Fprintf(&text, " %s |", escapeMarkdown(c.summary()))
 	}
-	fmt.Fprintf(&text, "\n\n%s\n", m.Headline())
+	text.WriteString(" |\n\n")
+	for _, note := range m.notes() {
+		fmt.Fprintf(&text, "- `%s` %s\n", note.ID, escapeMarkdown(note.Note))
+	}
+	if len(m.notes()) > 0 {
+		text.WriteByte('\n')
+	}
+	fmt.Fprintf(&text, "%s\n", escapeMarkdown(m.Headline()))
 	return text.String()
 }
 
@@ -132,7 +205,7 @@ func (m *Matrix) Text() string {
 	for _, c := range m.Columns {
 		fmt.Fprint(w, "\t", Visible(c.Title()))
 	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(w, "\tCHANGED IN")
 	for _, row := range m.Rows {
 		if !row.Differs() {
 			continue
@@ -141,15 +214,35 @@ func (m *Matrix) Text() string {
 		for _, cell := range row.Cells {
 			fmt.Fprint(w, "\t", cell.word())
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, "\t"+Visible(strings.Join(row.Changed, ", ")))
 	}
 	fmt.Fprint(w, "all")
 	for _, c := range m.Columns {
 		fmt.Fprint(w, "\t", c.Outcome)
 	}
-	fmt.Fprintf(w, "\n%s\n", m.Headline())
+	fmt.Fprintln(w, "\t")
 	_ = w.Flush() // it goes to memory
+	for _, note := range m.notes() {
+		fmt.Fprintf(&text, "%s %s\n", note.ID, Visible(note.Note))
+	}
+	fmt.Fprintf(&text, "%s\n", Visible(m.Headline()))
 	return text.String()
+}
+
+// notes returns the rows that have one.
+func (m *Matrix) notes() []MatrixRow {
+	var all []MatrixRow
+	for _, row := range m.Rows {
+		if row.Note != "" {
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+// Partial tells whether an interruption left something out.
+func (m *Matrix) Partial() bool {
+	return len(m.Missing) > 0 || slices.ContainsFunc(m.Columns, func(c MatrixColumn) bool { return c.Outcome == Interrupted })
 }
 
 // Headline says in a sentence what the matrix shows.
@@ -160,20 +253,30 @@ func (m *Matrix) Headline() string {
 			alike++
 		}
 	}
-	return fmt.Sprintf("%d of %d requirements came to the same on %d API servers.", alike, len(m.Rows), len(m.Columns))
+	text := fmt.Sprintf("%d of %d requirements came to the same on %d API servers.", alike, len(m.Rows), len(m.Columns))
+	if m.Partial() {
+		text = "Interrupted, so this is only a part. " + text
+	}
+	if len(m.Missing) > 0 {
+		text += " Not checked: " + strings.Join(m.Missing, ", ") + "."
+	}
+	return text
 }
 
-// word is the verdict.
+// word is the verdict, or why there is none.
 func (c MatrixCell) word() string {
 	if c.Verdict == requirement.Unknown {
 		return "not run"
+	}
+	if c.Bound != "" {
+		return c.Bound
 	}
 	return c.Verdict.String()
 }
 
 // text is the verdict with the reason, where it is worth one.
 func (c MatrixCell) text() string {
-	if c.Reason == "" || c.Verdict == requirement.Passed {
+	if c.Reason == "" || c.Bound != "" || c.Verdict == requirement.Passed {
 		return c.word()
 	}
 	reason, _, _ := strings.Cut(c.Reason, "\n")

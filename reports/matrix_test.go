@@ -1,6 +1,7 @@
 package reports
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -50,5 +51,57 @@ func TestMatrix(t *testing.T) {
 	same := NewMatrix([]string{"a", "b"}, []*Report{report("v1.36.0", requirement.Passed), report("v1.36.1", requirement.Passed)})
 	if text := same.Text(); strings.Contains(text, string(requirement.ConversionResponseKind)) || !strings.Contains(text, "1 of 1 requirements") {
 		t.Errorf("what is the same is shown:\n%s", text)
+	}
+}
+
+// TestMatrixOverMinors has a requirement that does not hold for all, and two whose minors in the catalogue would be wrong.
+func TestMatrixOverMinors(t *testing.T) {
+	t.Parallel()
+	bounded, _ := requirement.Lookup(requirement.ConversionClientCABundleInvalidCreate)
+	early, _ := requirement.Lookup(requirement.ConversionResponseKind)
+	late, _ := requirement.Lookup(requirement.VersionsScopeCluster)
+	gone := requirement.Requirement{ID: "gone", Since: requirement.Minor{Major: 1, Minor: 16}, Until: requirement.Minor{Major: 1, Minor: 21}}
+	column := func(version string, verdicts ...requirement.Verdict) *Report {
+		r := &Report{Cluster: &Cluster{Name: "embedded", Version: version}}
+		for i, one := range []requirement.Requirement{bounded, early, late, gone} {
+			r.Results = append(r.Results, Result{Requirement: one, Verdict: verdicts[i], Reason: "a reason"})
+		}
+		r.Conclude()
+		return r
+	}
+	const na, passed, failed = requirement.NotApplicable, requirement.Passed, requirement.Failed
+	m := NewMatrix([]string{"a", "b", "c"}, []*Report{
+		column("v1.21.14", na, failed, passed, passed),
+		column("v1.31.14", passed, passed, passed, na),
+		column("v1.37.2", na, passed, failed, na),
+	})
+	wants := map[requirement.ID]string{
+		bounded.ID: "since 1.31 Passed NotApplicable [v1.31.14 v1.37.2] ",
+		early.ID:   "Failed Passed Passed [v1.31.14] fails before v1.31.14: the catalogue may say since too early",
+		late.ID:    "Passed Passed Failed [v1.37.2] fails from v1.37.2 on: the catalogue may say until too late, or that release is broken",
+		gone.ID:    "Passed until 1.21 until 1.21 [v1.31.14] ",
+	}
+	for _, row := range m.Rows {
+		if got := fmt.Sprintf("%s %s %s %v %s", row.Cells[0].word(), row.Cells[1].word(), row.Cells[2].word(), row.Changed, row.Note); got != wants[row.ID] {
+			t.Errorf("%s: got %s, want %s", row.ID, got, wants[row.ID])
+		}
+	}
+	for name, text := range map[string]string{"text": m.Text(), "markdown": m.Markdown()} {
+		for _, want := range []string{"since 1.31", "until 1.21", "v1.31.14, v1.37.2", "the catalogue may say since too early", "0 of 4 requirements"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("there is no %q in the %s:\n%s", want, name, text)
+			}
+		}
+	}
+	if m.Partial() {
+		t.Error("nothing is missing")
+	}
+	m.Missing = []string{"4-kind", "5-kind"}
+	if got := m.Headline(); got != "Interrupted, so this is only a part. 0 of 4 requirements came to the same on 3 API servers. Not checked: 4-kind, 5-kind." {
+		t.Error(got)
+	}
+	m.Missing, m.Columns[2].Outcome = nil, Interrupted
+	if got := m.Headline(); !strings.HasPrefix(got, "Interrupted, so") {
+		t.Error(got)
 	}
 }

@@ -80,6 +80,11 @@ func (r *Report) Failing(result Result) bool {
 	return result.Verdict == requirement.Failed || r.Strict && result.Verdict == requirement.Tolerated
 }
 
+// Problem tells whether a result counts against whom it judges, or could not be had.
+func (r *Report) Problem(result Result) bool {
+	return r.Failing(result) || result.Verdict == requirement.Errored
+}
+
 // Headline says in one sentence what the run came to.
 func (r *Report) Headline() string {
 	switch r.Outcome {
@@ -98,9 +103,11 @@ func (r *Report) Headline() string {
 		judged := r.requirements(len(r.Results) - r.Counts[requirement.Unknown])
 		switch {
 		case r.Load != nil && len(r.Results) == 0:
-			judged = fmt.Sprintf("%d responses under load", r.Load.Requests())
+			judged = many(r.Load.Requests(), "response") + " under load"
 		case r.Load != nil:
-			judged += fmt.Sprintf(" and %d responses under load", r.Load.Requests())
+			judged += " and " + many(r.Load.Requests(), "response") + " under load"
+		case len(r.Results) == 0:
+			judged = "nothing"
 		}
 		return fmt.Sprintf("Interrupted with %s judged", judged)
 	}
@@ -121,7 +128,7 @@ func (r *Report) failures() string {
 	case failed > 0 || r.Load == nil:
 		return joined(fmt.Sprintf("Does not conform: %d of %s failed", failed, r.requirements(len(r.Results))), "; under load, ", missed)
 	case r.Load.failing():
-		return joined(fmt.Sprintf("Does not conform: %d of %d requests under load failed", r.Load.Failed(), r.Load.Requests()), "; ", missed)
+		return joined("Does not conform: "+r.Load.ofJudged("request")+" failed", "; ", missed)
 	}
 	return "Does not meet its objectives under load: " + missed
 }

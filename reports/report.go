@@ -1,6 +1,8 @@
 // Package reports is what a run came to, as data and in the forms in which people and machines read it.
 package reports
 
+//go:generate go run ./generate
+
 import (
 	"time"
 
@@ -39,6 +41,10 @@ type Report struct {
 	Counts  map[requirement.Verdict]int `json:"counts,omitempty"` // of results by verdict
 	Results []Result                    `json:"results"`          // by subject, each in the order of the catalogue
 	Load    *Load                       `json:"load,omitempty"`   // absent when there was none
+
+	Artifacts []File      `json:"artifacts,omitempty"` // what the cluster told when something failed, such as logs
+	Merged    []MergedRun `json:"merged,omitempty"`    // the runs that it was made from, if there were several; see Merge
+	Changes   *Changes    `json:"changes,omitempty"`   // from an earlier run; absent when it was compared with none
 }
 
 // Cluster is the API server that was checked.
@@ -94,4 +100,6 @@ type Result struct {
 type File struct {
 	Path string `json:"path"` // relative to the folder, with slashes
 	Data []byte `json:"-"`
+
+	Missing bool `json:"-"` // the report was read from a file, and this one was not there any more
 }

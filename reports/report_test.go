@@ -113,7 +113,7 @@ func TestConclude(t *testing.T) {
 		"interrupted":              {Report{Interrupted: true, Error: "stopped", Results: must(passed, failed, unknown)}, Interrupted, "Interrupted with 2 requirements judged"},
 		"interrupted, bad load":    {Report{Interrupted: true, Load: bad}, Interrupted, "Interrupted with 100 responses under load judged"},
 		"interrupted in the load":  {Report{Interrupted: true, Results: must(passed), Load: good}, Interrupted, "Interrupted with 1 requirement and 100 responses under load judged"},
-		"interrupted at once":      {Report{Interrupted: true}, Interrupted, "Interrupted with 0 requirements judged"},
+		"interrupted at once":      {Report{Interrupted: true}, Interrupted, "Interrupted with nothing judged"},
 		"void load, unanswered":    {Report{Load: one(Stage{Requests: 100, Failed: 3, VoidReason: busy, Errors: map[string]uint64{"timeout": 2, "transport": 1}})}, Unjudged, "Could not judge the load: the generator was too busy: 90 of 100 requests were sent late"},
 		"void load, bad responses": {Report{Load: one(Stage{Requests: 100, Failed: 3, VoidReason: busy, Errors: map[string]uint64{"contract": 3}})}, NonConformant, "Does not conform: 3 of 100 requests under load failed"},
 	} {
@@ -322,7 +322,7 @@ func TestJSON(t *testing.T) {
 	if again := written(t, got.JSON); !bytes.Equal(again, text) {
 		t.Errorf("written again: %s", difference(again, text))
 	}
-	for _, file := range filesOf(r) {
+	for _, file := range r.files() {
 		file.Data = nil // these are files of their own
 	}
 	valid := func(s string) string { return strings.ToValidUTF8(s, "\uFFFD\uFFFD") }

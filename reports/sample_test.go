@@ -183,27 +183,6 @@ func histogram(fastest int64) *hdrhistogram.Histogram {
 	return h
 }
 
-// filesOf returns all files of evidence of a report.
-func filesOf(r *Report) []*File {
-	var all []*File
-	for i := range r.Results {
-		for j := range r.Results[i].Files {
-			all = append(all, &r.Results[i].Files[j])
-		}
-	}
-	if r.Load == nil {
-		return all
-	}
-	for i := range r.Load.Stages {
-		for j := range r.Load.Stages[i].Findings {
-			for k := range r.Load.Stages[i].Findings[j].Files {
-				all = append(all, &r.Load.Stages[i].Findings[j].Files[k])
-			}
-		}
-	}
-	return all
-}
-
 // times sums a histogram up. Its encoding is taken from a file, as how well the standard library compresses is not ours.
 func times(t *testing.T, name string, h *hdrhistogram.Histogram) Times {
 	t.Helper()

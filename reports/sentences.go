@@ -118,26 +118,32 @@ func (o Objective) Margin() string {
 func (o Objective) Quantity(v float64) string {
 	switch o.Unit {
 	case "share":
-		return fmt.Sprintf("%.6g %%", 100*v)
+		return sixDigits(100*v) + " %"
 	case "1/s":
-		return fmt.Sprintf("%.6g/s", v)
+		return sixDigits(v) + "/s"
 	}
-	return fmt.Sprintf("%.6g %s", v, o.Unit)
+	return sixDigits(v) + " " + o.Unit
 }
 
 // When says when requests were sent, such as "100 requests a second for 10 s".
 func (s Stage) When() string {
-	if s.Clients > 0 {
-		return fmt.Sprintf("%s asking in turn for %.3g s", counted(s.Clients, "client"), s.Duration)
-	}
-	if len(s.Phases) != 1 {
-		return fmt.Sprintf("%.3g requests a second in the mean of %d phases, for %g s", s.Rate, len(s.Phases), s.Duration)
+	switch {
+	case s.Clients > 0:
+		return fmt.Sprintf("%s asking in turn for %s s", counted(s.Clients, "client"), given(s.Duration))
+	case s.Recorded:
+		return fmt.Sprintf("requests when they came in the recording, %s a second in the mean for %s s", given(s.Rate), given(s.Duration))
+	case len(s.Phases) != 1:
+		return fmt.Sprintf("%s requests a second in the mean of %d phases, for %s s", given(s.Rate), len(s.Phases), given(s.Duration))
 	}
 	p := s.Phases[0]
 	if p.Rate != p.To {
-		return fmt.Sprintf("%g to %g requests a second for %g s", p.Rate, p.To, p.Seconds)
+		return fmt.Sprintf("%s to %s requests a second for %s s", given(p.Rate), given(p.To), given(p.Seconds))
 	}
-	return fmt.Sprintf("%g requests a second for %g s", p.Rate, p.Seconds)
+	requests := "requests"
+	if p.Rate == 1 {
+		requests = "request"
+	}
+	return fmt.Sprintf("%s %s a second for %s s", given(p.Rate), requests, given(p.Seconds))
 }
 
 // What says what was sent, such as "10 objects a request, v1beta1 to v1, ConversionReview v1 over HTTP/1.1".
@@ -155,10 +161,11 @@ func (s Stage) What() string {
 
 // Came says how much came back, and how much of it well.
 func (s Stage) Came() string {
-	text := fmt.Sprintf("%d requests, %.0f objects a second, %s", s.Requests, s.ObjectsPerSecond, s.failures())
-	if s.Judged < s.Requests {
-		text += fmt.Sprintf("; %d judged", s.Judged)
+	text := counted(int(min(s.Requests, math.MaxInt)), "request")
+	if s.SentPerSecond > 0 {
+		text += fmt.Sprintf(", %s sent and %s answered a second", figure(s.SentPerSecond), figure(s.RequestsPerSecond))
 	}
+	text += fmt.Sprintf(", %.0f objects a second, %s", s.ObjectsPerSecond, s.failures())
 	if s.Partial {
 		text += "; stopped before its end"
 	}
@@ -171,16 +178,23 @@ func (s Stage) Came() string {
 	return text
 }
 
-// failures says how many requests failed, by kind of error.
+// sampled tells whether some responses were not judged, as the user asked for.
+func (s Stage) sampled() bool { return s.JudgeEvery > 1 && s.Judged < s.Requests }
+
+// failures says how many requests failed, by kind of error, and of how many if not all were judged.
 func (s Stage) failures() string {
+	of := ""
+	if s.sampled() {
+		of = fmt.Sprintf(" of %s that were judged", wholeNumber(s.Judged))
+	}
 	if s.Failed == 0 {
-		return "none failed"
+		return "none" + of + " failed"
 	}
 	var kinds []string
 	for _, kind := range slices.Sorted(maps.Keys(s.Errors)) {
 		kinds = append(kinds, wholeNumber(s.Errors[kind])+" "+kind)
 	}
-	return fmt.Sprintf("%s failed (%s)", wholeNumber(s.Failed), strings.Join(kinds, ", "))
+	return fmt.Sprintf("%s%s failed (%s)", wholeNumber(s.Failed), of, strings.Join(kinds, ", "))
 }
 
 // Headline says in one sentence what the load of a stage was and how much of it was answered well.

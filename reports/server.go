@@ -44,6 +44,9 @@ func (l *Load) unmeasured() string {
 func gaps(s apiserver.Result) []string {
 	var all []string
 	add := func(format string, arguments ...any) { all = append(all, fmt.Sprintf(format, arguments...)) }
+	if s.Ended != "" {
+		add("%s", s.Ended)
+	}
 	for _, c := range s.Budget {
 		if c.Error != "" {
 			add("%s at %s: %s", c.Verb, c.Version, c.Error)
@@ -131,6 +134,7 @@ func serverText(s *apiserver.Result) string {
 			one.Times.P50, one.Times.P99, one.Failed, one.CallsPerRequest, percent(one.Share.OfClient))
 	}
 	_ = w.Flush() // a builder takes all that is written
+	b.WriteString(callsText(s))
 	for _, one := range s.Watch {
 		fmt.Fprintf(&b, "watch at %s: %d events of %d writes, p99 %.3g ms\n", one.Version, one.Events, one.Writes, one.Times.P99)
 	}
@@ -146,10 +150,57 @@ func serverText(s *apiserver.Result) string {
 			fmt.Fprintf(&b, "%d objects: the first LIST takes %.3g s%s\n", p.Objects, p.Seconds, over)
 		}
 		if c := r.Confirmation; c != nil {
-			fmt.Fprintf(&b, "predicted %.3g s for %d objects, measured %.3g s\n", c.Predicted, c.Objects, c.Measured)
+			fmt.Fprintln(&b, confirmationText(*c))
 		}
 	}
+	if s.Ended != "" {
+		fmt.Fprintln(&b, "ended before all was measured: "+firstLine(s.Ended))
+	}
+	for _, note := range s.Notes {
+		fmt.Fprintln(&b, "note: "+brief(note))
+	}
 	return b.String()
+}
+
+// callsText is a table of the calls for each verb, at both versions, each beside the most that are known; nothing when none were
+// counted.
+func callsText(s *apiserver.Result) string {
+	if len(s.Budget) == 0 {
+		return ""
+	}
+	counts := map[apiserver.Verb]map[string]string{}
+	var verbs []apiserver.Call
+	for _, c := range s.Budget {
+		if counts[c.Verb] == nil {
+			counts[c.Verb] = map[string]string{}
+			verbs = append(verbs, c)
+		}
+		counts[c.Verb][c.Version] = callText(c)
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(w, "calls (at most)\tat %s\tat %s\tfor each\n", s.StorageVersion, s.OtherVersion)
+	for _, c := range verbs {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", c.Verb, counts[c.Verb][s.StorageVersion], counts[c.Verb][s.OtherVersion], c.Per)
+	}
+	_ = w.Flush() // a builder takes all that is written
+	return b.String()
+}
+
+// callText is a number of calls with its bound, such as "3 (3)".
+func callText(c apiserver.Call) string {
+	switch {
+	case c.Error != "":
+		return "not measured"
+	case c.Bound == nil:
+		return fmt.Sprintf("%.4g", c.Calls)
+	}
+	return fmt.Sprintf("%.4g (%.4g)", c.Calls, *c.Bound)
+}
+
+// confirmationText says what was predicted, what was measured, and how far apart that is.
+func confirmationText(c apiserver.Confirmation) string {
+	return fmt.Sprintf("predicted %.3g s for %d objects, measured %.3g s: %s", c.Predicted, c.Objects, c.Measured, c.Apart)
 }
 
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }

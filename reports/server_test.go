@@ -32,7 +32,7 @@ func TestServer(t *testing.T) {
 			Load:   []apiserver.Load{{Verb: apiserver.List, Version: "v1beta1", Converted: true, Concurrency: 10, Requests: 100, RequestsPerSecond: 123}},
 			Watch:  []apiserver.Watch{{Version: "v1beta1", Writes: 50, Events: 50}},
 			Cold:   []apiserver.ColdList{{After: apiserver.AfterRestart, Version: "v1beta1", Complete: true, Seconds: 0.389}, {After: apiserver.AfterFlip, Skipped: "no time"}},
-			Relist: &apiserver.Relist{Predictions: []apiserver.Prediction{{Objects: 20_000, Seconds: 99, OverLimit: true}}, Confirmation: &apiserver.Confirmation{Objects: 300, Predicted: 0.4, Measured: 0.389}},
+			Relist: &apiserver.Relist{Predictions: []apiserver.Prediction{{Objects: 20_000, Seconds: 99, OverLimit: true}}, Confirmation: &apiserver.Confirmation{Objects: 300, Predicted: 0.4, Measured: 0.389, Apart: "3 % more than measured"}},
 			Notes:  []string{"status was left out"},
 		}
 		r.Conclude()
@@ -66,8 +66,17 @@ func TestServer(t *testing.T) {
 				t.Errorf("with %g calls %s says\n%s", calls, form, text)
 			}
 		}
+		counts := fmt.Sprintf("calls (at most)  at v1 at v1beta1  for each create           %.4g (3)    request get              0     request list             1     request", calls)
+		if test.error != "" {
+			counts = strings.Replace(counts, "get              0 ", "get              not measured", 1)
+		}
+		for form, text := range map[string]string{"markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(), "\n")} {
+			if words := strings.Join(strings.Fields(text), " "); !strings.Contains(words, strings.Join(strings.Fields(counts), " ")) {
+				t.Errorf("with %g calls %s lacks %q:\n%s", calls, form, counts, text)
+			}
+		}
 		for form, text := range map[string]string{"html": html.String(), "markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(), "\n")} {
-			for _, want := range []string{"v1.37.2", "list at v1beta1", "0.389 s", "not measured: no time", "99 s, more than the 60 s"} {
+			for _, want := range []string{"v1.37.2", "list at v1beta1", "0.389 s", "not measured: no time", "99 s, more than the 60 s", "measured 0.389 s: 3 % more than measured", "status was left out"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s lacks %q", form, want)
 				}
@@ -87,8 +96,9 @@ func TestServerThatFails(t *testing.T) {
 		Cold:    []apiserver.ColdList{{After: apiserver.AfterRestart, Version: "v1", Skipped: "no time"}, {After: apiserver.AfterFlip, Version: "v1", Complete: true, Refused: 3, Failures: failures}},
 	}
 	for want, change := range map[string]func(*apiserver.Result){
-		"":                       func(*apiserver.Result) {},
-		"get at v1: no response": func(r *apiserver.Result) { r.Budget[0].Error = "no response" },
+		"":                             func(*apiserver.Result) {},
+		"get at v1: no response":       func(r *apiserver.Result) { r.Budget[0].Error = "no response" },
+		"the webhook converts nothing": func(r *apiserver.Result) { r.Ended = "the webhook converts nothing" },
 		"2 of 9 requests of list at v1 failed: no leader": func(r *apiserver.Result) { r.Load[0].Failed, r.Load[0].Failures = 2, failures },
 		"2 of 9 requests of list at v1beta1 failed: no leader": func(r *apiserver.Result) {
 			r.Load[0] = apiserver.Load{Verb: apiserver.List, Version: "v1beta1", Requests: 9, Failed: 2, Failures: failures}

@@ -51,7 +51,7 @@ func (l *Load) Lines() []string {
 		add("cost", l.Cost.String())
 	}
 	if l.Search != nil {
-		add("search", l.Search.String())
+		add("search", l.Found())
 	}
 	if l.Server != nil {
 		lines = append(lines, labelled("server", fmt.Sprintf("Kubernetes %s with %d objects at %s", l.Server.Version, l.Server.Objects, l.Server.StorageVersion))...)
@@ -86,12 +86,13 @@ func (l *Load) intro() []string {
 func (l *Load) sent() string {
 	all := Stage{Errors: map[string]uint64{}}
 	for _, s := range l.Stages {
-		all.Requests, all.Objects, all.Failed = all.Requests+s.Requests, all.Objects+s.Objects, all.Failed+s.Failed
+		all.JudgeEvery = max(all.JudgeEvery, s.JudgeEvery)
+		all.Requests, all.Objects, all.Judged, all.Failed = all.Requests+s.Requests, all.Objects+s.Objects, all.Judged+s.Judged, all.Failed+s.Failed
 		for kind, n := range s.Errors {
 			all.Errors[kind] += n
 		}
 	}
-	return fmt.Sprintf("%s requests with %s objects, %s", wholeNumber(all.Requests), wholeNumber(all.Objects), all.failures())
+	return fmt.Sprintf("%s with %s, %s", many(all.Requests, "request"), many(all.Objects, "object"), all.failures())
 }
 
 // firstFindings are some of the findings of all stages, in a line each.

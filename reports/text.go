@@ -23,6 +23,9 @@ func firstLine(s string) string {
 	return strings.TrimSpace(line)
 }
 
+// flat returns text in one line.
+func flat(s string) string { return strings.Join(strings.Fields(Visible(s)), " ") }
+
 // brief returns what a line of a list has room for.
 func brief(s string) string { return cut(firstLine(s), 300) }
 

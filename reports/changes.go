@@ -1,0 +1,207 @@
+package reports
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crdconform/crdconform/loadgen/compare"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Changes is what differs from an earlier run.
+type Changes struct {
+	Baseline     string      `json:"baseline"`           // the file or folder that the earlier report was read from
+	Started      time.Time   `json:"started"`            // the earlier run, in UTC
+	Outcome      Outcome     `json:"outcome"`            // of the earlier run
+	Headline     string      `json:"headline"`           // of the earlier run
+	Notes        []string    `json:"notes,omitempty"`    // how the runs differ otherwise, such as in the version of Kubernetes
+	Requirements []Change    `json:"requirements"`       // that came to something else, the worst first
+	Same         int         `json:"same"`               // requirements that came to the same
+	Load         *Comparison `json:"load,omitempty"`     // of the load tests; absent when there are no two, or when they were not compared
+	LoadNote     string      `json:"loadNote,omitempty"` // why load tests were not compared
+}
+
+// ChangeSort is what a change amounts to.
+type ChangeSort string
+
+// The sorts of changes, the worst first.
+const (
+	NewlyFailing   ChangeSort = "newly failing"
+	NoLongerJudged ChangeSort = "no longer judged"
+	NewlyTolerated ChangeSort = "newly tolerated"
+	NewlyJudged    ChangeSort = "newly judged"
+	NewlyPassing   ChangeSort = "newly passing"
+	OtherChange    ChangeSort = "other"
+)
+
+func changeSorts() []ChangeSort {
+	return []ChangeSort{NewlyFailing, NoLongerJudged, NewlyTolerated, OtherChange, NewlyJudged, NewlyPassing}
+}
+
+// Change is a requirement that came to something else than in an earlier run.
+type Change struct {
+	ID      requirement.ID `json:"id"`
+	Subject string         `json:"subject,omitempty"` // see Result
+	Sort    ChangeSort     `json:"sort"`
+	Before  string         `json:"before,omitempty"` // verdict; absent when the earlier run does not have the requirement
+	Now     string         `json:"now,omitempty"`    // verdict; absent when this run does not have it
+	Reason  string         `json:"reason,omitempty"` // of the verdict now, or of the one before if it is absent now
+}
+
+// Since compares a report with an earlier one, whose name is for people. It fails when they have no requirement and no load test
+// in common.
+func (r *Report) Since(name string, before *Report) (*Changes, error) {
+	c := &Changes{Baseline: name, Started: before.Started, Outcome: before.Outcome, Headline: before.Headline(), Requirements: []Change{}}
+	then := map[[2]string]Result{}
+	for _, result := range before.Results {
+		then[[2]string{string(result.ID), result.Subject}] = result
+	}
+	common := 0
+	for _, result := range r.Results {
+		key := [2]string{string(result.ID), result.Subject}
+		was, found := then[key]
+		delete(then, key)
+		if found {
+			common++
+		}
+		switch {
+		case found && was.Verdict == result.Verdict && before.Failing(was) == r.Failing(result):
+			c.Same++
+		case found:
+			c.add(was.Verdict.String(), &result, r.sortOf(before, &was, &result))
+		default:
+			c.add("", &result, r.sortOf(before, nil, &result))
+		}
+	}
+	for _, was := range before.Results {
+		if _, gone := then[[2]string{string(was.ID), was.Subject}]; gone {
+			c.Requirements = append(c.Requirements, Change{
+				ID: was.ID, Subject: was.Subject, Sort: r.sortOf(before, &was, nil), Before: was.Verdict.String(), Reason: "it was not selected, or the run did not get to it",
+			})
+		}
+	}
+	if common == 0 && (r.Load == nil || before.Load == nil) {
+		return nil, errors.New("the reports have no requirement in common; give two runs of the same")
+	}
+	slices.SortStableFunc(c.Requirements, func(a, b Change) int {
+		return cmp.Compare(slices.Index(changeSorts(), a.Sort), slices.Index(changeSorts(), b.Sort))
+	})
+	c.Notes = r.otherwise(before)
+	return c, nil
+}
+
+func (c *Changes) add(before string, now *Result, sort ChangeSort) {
+	c.Requirements = append(c.Requirements, Change{
+		ID: now.ID, Subject: now.Subject, Sort: sort, Before: before, Now: now.Verdict.String(), Reason: cut(flat(now.Reason), 160),
+	})
+}
+
+// sortOf says what it amounts to that a requirement came to something else. A result that there is not is nil.
+func (r *Report) sortOf(earlier *Report, before, now *Result) ChangeSort {
+	failed, fails := before != nil && earlier.Failing(*before), now != nil && r.Failing(*now)
+	switch {
+	case fails && !failed:
+		return NewlyFailing
+	case judged(before) && !judged(now):
+		return NoLongerJudged
+	case now != nil && now.Verdict == requirement.Tolerated && before != nil && before.Verdict == requirement.Passed:
+		return NewlyTolerated
+	case judged(now) && !judged(before):
+		return NewlyJudged
+	case now != nil && now.Verdict == requirement.Passed:
+		return NewlyPassing
+	}
+	return OtherChange
+}
+
+// judged tells whether a result says something about whom it judges.
+func judged(r *Result) bool {
+	return r != nil && r.Verdict != requirement.Unknown && r.Verdict != requirement.Errored && r.Verdict != requirement.NotApplicable
+}
+
+// otherwise says how two runs differ beside their results.
+func (r *Report) otherwise(before *Report) []string {
+	var notes []string
+	add := func(what, then, now string) {
+		if then != now {
+			notes = append(notes, fmt.Sprintf("%s: %s before, %s now", what, cmp.Or(then, "none"), cmp.Or(now, "none")))
+		}
+	}
+	cluster := func(r *Report) string {
+		if r.Cluster == nil {
+			return ""
+		}
+		return r.Cluster.String()
+	}
+	add("crdconform", before.Tool, r.Tool)
+	add("Kubernetes", cluster(before), cluster(r))
+	add("strict", strconv.FormatBool(before.Strict), strconv.FormatBool(r.Strict))
+	return notes
+}
+
+// Compared adds what became of the load tests: what a comparison of both proves, or why there is none.
+func (c *Changes) Compared(load compare.Comparison, err error) {
+	if err != nil {
+		c.LoadNote = err.Error()
+		return
+	}
+	c.Load = &Comparison{Baseline: c.Baseline, Comparison: load}
+}
+
+// Of returns the changes of one sort.
+func (c *Changes) Of(sort ChangeSort) []Change {
+	return slices.DeleteFunc(slices.Clone(c.Requirements), func(one Change) bool { return one.Sort != sort })
+}
+
+// Slower are the statistics of load tests that are proved to be worse.
+func (c *Changes) Slower() []compare.Row { return c.proved(compare.Slower, compare.Regressed) }
+
+// Faster are the statistics of load tests that are proved to be better.
+func (c *Changes) Faster() []compare.Row { return c.proved(compare.Faster, compare.Improved) }
+
+func (c *Changes) proved(verdicts ...compare.Verdict) []compare.Row {
+	if c.Load == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(c.Load.Rows), func(r compare.Row) bool { return r.Control || !slices.Contains(verdicts, r.Verdict) })
+}
+
+// Worse tells whether something fails that did not, or got slower by more than it may.
+func (c *Changes) Worse() bool {
+	return len(c.Of(NewlyFailing)) > 0 || c.Load != nil && len(c.Load.Regressed()) > 0
+}
+
+// Open says what keeps the comparison from telling whether the run is worse; nothing when nothing does.
+func (c *Changes) Open() string {
+	lost := c.Of(NoLongerJudged)
+	switch {
+	case len(lost) > 0:
+		return fmt.Sprintf("%s no longer judged, such as %s", counted(len(lost), "requirement")+map[bool]string{true: " is", false: " are"}[len(lost) == 1], lost[0].ID)
+	case c.Load != nil && len(c.Load.Undecided()) > 0:
+		return told(c.Load.Undecided()[0])
+	}
+	return ""
+}
+
+// Summary says in one sentence what differs.
+func (c *Changes) Summary() string {
+	var parts []string
+	for _, sort := range changeSorts() {
+		if n := len(c.Of(sort)); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, strings.Replace(string(sort), "other", "changed otherwise", 1)))
+		}
+	}
+	if n := len(c.Slower()); n > 0 {
+		parts = append(parts, counted(n, "statistic")+" of the load slower")
+	}
+	if n := len(c.Faster()); n > 0 {
+		parts = append(parts, counted(n, "statistic")+" of the load faster")
+	}
+	parts = append(parts, fmt.Sprintf("%d the same", c.Same))
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,195 @@
+package reports
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// MergedRun is one of the runs that a report was made from.
+type MergedRun struct {
+	Report  string    `json:"report"`  // its file or folder, as it was given
+	Tool    string    `json:"tool"`    // version of crdconform
+	Command string    `json:"command"` // that was run
+	Started time.Time `json:"started"` // in UTC
+	Seconds float64   `json:"seconds"` // that the run took
+	Seed    int64     `json:"seed"`    // of random choices
+	Outcome Outcome   `json:"outcome"` //
+}
+
+// Merge makes one report of several on the same API server and webhook, such as those of jobs that share the requirements. Names
+// are those of the reports, for people. Where several have judged the same requirement, the worst of the verdicts holds. It
+// fails when they are about different targets, or when more than one has a load test.
+func Merge(names []string, all []*Report) (*Report, error) {
+	merged := *all[0]
+	merged.Merged, merged.Results, merged.Notes, merged.Artifacts, merged.Changes = nil, nil, nil, nil, nil
+	merged.Load, merged.Webhook, merged.Cluster, merged.Error = nil, nil, nil, ""
+	merged.Seconds, merged.HarnessSeconds = 0, 0
+	loaded := ""
+	for i, r := range all {
+		if err := merged.sameTarget(r, names[0], names[i]); err != nil {
+			return nil, err
+		}
+		if r.Load != nil && loaded != "" {
+			return nil, fmt.Errorf("%s and %s both have a load test, which cannot be made into one; leave one out, or compare them by crdconform compare", loaded, names[i])
+		}
+		if r.Load != nil {
+			loaded = names[i]
+		}
+		merged.add(names[i], *moved(r, i+1))
+	}
+	if slices.ContainsFunc(merged.Merged, func(m MergedRun) bool { return m.Seed != merged.Seed }) {
+		merged.Seed = 0
+	}
+	merged.Conclude()
+	return &merged, nil
+}
+
+// add adds what a run came to.
+func (r *Report) add(name string, one Report) {
+	r.Merged = append(r.Merged, MergedRun{
+		Report: name, Tool: one.Tool, Command: one.Command, Started: one.Started, Seconds: one.Seconds, Seed: one.Seed, Outcome: one.Outcome,
+	})
+	if one.Started.Before(r.Started) {
+		r.Started = one.Started
+	}
+	r.Command = strings.Join(commands(r.Merged), "; ")
+	r.Seconds, r.HarnessSeconds = r.Seconds+one.Seconds, r.HarnessSeconds+one.HarnessSeconds
+	r.Strict, r.Interrupted = r.Strict || one.Strict, r.Interrupted || one.Interrupted
+	r.Cluster, r.Load = cmp.Or(r.Cluster, one.Cluster), cmp.Or(r.Load, one.Load)
+	r.Webhook = r.Webhook.and(one.Webhook)
+	r.Artifacts = append(r.Artifacts, one.Artifacts...)
+	for _, note := range one.Notes {
+		if !slices.Contains(r.Notes, note) {
+			r.Notes = append(r.Notes, note)
+		}
+	}
+	if one.Error != "" {
+		r.Error = strings.TrimPrefix(r.Error+"\n"+name+": "+one.Error, "\n")
+	}
+	for _, result := range one.Results {
+		at := slices.IndexFunc(r.Results, func(other Result) bool { return other.ID == result.ID && other.Subject == result.Subject })
+		switch {
+		case at < 0:
+			r.Results = append(r.Results, result)
+		case weight(result.Verdict) > weight(r.Results[at].Verdict):
+			r.Results[at] = result
+		}
+	}
+}
+
+func commands(runs []MergedRun) []string {
+	var all []string
+	for _, run := range runs {
+		all = append(all, run.Command)
+	}
+	return all
+}
+
+// weight orders verdicts by which of two holds: what was judged before what was not, and of that the worse.
+func weight(v requirement.Verdict) int {
+	return slices.Index([]requirement.Verdict{
+		requirement.Unknown, requirement.NotApplicable, requirement.Passed, requirement.Tolerated, requirement.KnownFailing,
+		requirement.Errored, requirement.Failed,
+	}, v)
+}
+
+// sameTarget fails when a report is about another API server or webhook than what was merged so far.
+func (r *Report) sameTarget(other *Report, name, otherName string) error {
+	a, b := r.Cluster, other.Cluster
+	if a != nil && b != nil && *a != *b {
+		return fmt.Errorf("%s is about Kubernetes %s, and %s about %s: they cannot be merged; crdconform report --side-by-side puts them beside each other",
+			name, a, otherName, b)
+	}
+	if r.Webhook == nil || other.Webhook == nil {
+		return nil
+	}
+	if x, y := r.Webhook.place(), other.Webhook.place(); x != y {
+		return fmt.Errorf("%s is about the webhook at %s, and %s about the one at %s: they cannot be merged", name, Visible(x), otherName, Visible(y))
+	}
+	for _, x := range r.Webhook.Kinds {
+		for _, y := range other.Webhook.Kinds {
+			if x.same(y) && !slices.Equal(x.Versions, y.Versions) {
+				return fmt.Errorf("%s is about %s, and %s about %s: they cannot be merged", name, Visible(x.String()), otherName, Visible(y.String()))
+			}
+		}
+	}
+	return nil
+}
+
+// same tells whether two kinds are of the same definition.
+func (k Kind) same(other Kind) bool {
+	return k.Definition == other.Definition && k.Group == other.Group && k.Kind == other.Kind
+}
+
+// String says which API server it is, such as "v1.37.2 (embedded, without a watch cache)".
+func (c *Cluster) String() string {
+	cache := "without a watch cache"
+	if c.WatchCache {
+		cache = "with a watch cache"
+	}
+	return Visible(fmt.Sprintf("%s (%s, %s)", c.Version, c.Name, cache))
+}
+
+// place is where the webhook is. Ports are left out, as programs that are started get another one each time.
+func (w *Webhook) place() string {
+	if u, err := url.Parse(w.URL); err == nil {
+		return u.Hostname() + u.Path
+	}
+	return w.URL
+}
+
+// and is a webhook that was judged with the kinds of both.
+func (w *Webhook) and(other *Webhook) *Webhook {
+	if w == nil || other == nil {
+		return cmp.Or(w, other)
+	}
+	both := *w
+	both.Kinds = slices.Clone(w.Kinds)
+	for _, kind := range other.Kinds {
+		if !slices.ContainsFunc(both.Kinds, kind.same) {
+			both.Kinds = append(both.Kinds, kind)
+		}
+	}
+	return &both
+}
+
+// Detach has the report name its files and lead to none, for a form that is written where they are not.
+func (r *Report) Detach() {
+	for _, file := range r.files() {
+		file.Missing = true
+	}
+}
+
+// moved is a report whose files are in a folder of their own, below the one for their sort, so that those of several reports
+// do not meet.
+func moved(r *Report, n int) *Report {
+	copied := *r
+	copied.Results, copied.Artifacts = slices.Clone(r.Results), slices.Clone(r.Artifacts)
+	for i := range copied.Results {
+		result := &copied.Results[i]
+		result.Files = movedFiles(result.Files, n, func(from, to string) { result.Curl = strings.ReplaceAll(result.Curl, from, to) })
+	}
+	copied.Artifacts = movedFiles(copied.Artifacts, n, func(string, string) {})
+	return &copied
+}
+
+func movedFiles(files []File, n int, told func(from, to string)) []File {
+	files = slices.Clone(files)
+	for i := range files {
+		from := files[i].Path
+		dir, rest, found := strings.Cut(from, "/")
+		if !found {
+			continue
+		}
+		files[i].Path = path.Join(dir, fmt.Sprintf("run-%d", n), rest)
+		told(from, files[i].Path)
+	}
+	return files
+}

@@ -1,0 +1,121 @@
+package reports
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// judgedAs is a report of an embedded cluster with a result for each verdict, whose requirements are a, b, c and so on.
+func judgedAs(verdicts ...requirement.Verdict) *Report {
+	r := &Report{
+		Tool: "v1", Command: "crdconform run", Started: time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC), Seconds: 10, Seed: 7,
+		Cluster: &Cluster{Name: "embedded", Version: "v1.37.2"},
+	}
+	for i, v := range verdicts {
+		one := must(v)[0]
+		one.ID = requirement.ID("area.topic." + string(rune('a'+i)))
+		r.Results = append(r.Results, one)
+	}
+	r.Conclude()
+	return r
+}
+
+func TestMerge(t *testing.T) {
+	const (
+		passed, failed, errored, skipped, unknown = requirement.Passed, requirement.Failed, requirement.Errored, requirement.NotApplicable, requirement.Unknown
+	)
+	a, b := judgedAs(passed, failed, skipped, unknown, errored), judgedAs(failed, passed, passed, skipped, passed)
+	b.Seed, b.Started, b.Notes, b.Error = 8, b.Started.Add(-time.Hour), []string{"a note"}, "no load"
+	b.Conclude()
+	merged, err := Merge([]string{"job-1", "job-2"}, []*Report{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []requirement.Verdict
+	for _, result := range merged.Results {
+		got = append(got, result.Verdict)
+	}
+	if want := []requirement.Verdict{failed, failed, passed, skipped, errored}; !slices.Equal(got, want) {
+		t.Errorf("the verdicts are %v, want %v", got, want)
+	}
+	if merged.Seconds != 20 || merged.Seed != 0 || !merged.Started.Equal(b.Started) || merged.Error != "job-2: no load" || len(merged.Merged) != 2 || merged.Merged[1].Seed != 8 || merged.Notes[0] != "a note" {
+		t.Errorf("it is %+v", merged)
+	}
+	if merged.Outcome != NonConformant || a.Outcome != NonConformant || len(a.Results) != 5 || a.Seconds != 10 {
+		t.Errorf("it has become %s; the first is %+v", merged.Outcome, a)
+	}
+	if again, err := Read(written(t, merged.JSON)); err != nil || again.Merged[0].Report != "job-1" {
+		t.Errorf("read back: %v, %+v", err, again)
+	}
+}
+
+// TestMergeKeepsEvidence has files of the same name in two reports be two files.
+func TestMergeKeepsEvidence(t *testing.T) {
+	one := func(text string) *Report {
+		r := judgedAs(requirement.Failed)
+		const dir = "exchanges/area.topic.a/"
+		r.Results[0].ID += requirement.ID(text)
+		r.Results[0].Files = []File{{Path: dir + "request.json", Data: []byte(text)}}
+		r.Results[0].Curl = "curl --data-binary @" + dir + "request.json https://exchanges/"
+		r.Artifacts = []File{{Path: "cluster/server.log", Data: []byte(text)}}
+		return r
+	}
+	merged, err := Merge([]string{"a", "b"}, []*Report{one("1"), one("2")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := open(t, dir).Write(merged); err != nil {
+		t.Fatal(err)
+	}
+	files := list(t, dir)
+	for name, want := range map[string]string{
+		"exchanges/run-1/area.topic.a/request.json": "1", "exchanges/run-2/area.topic.a/request.json": "2",
+		"cluster/run-1/server.log": "1", "cluster/run-2/server.log": "2",
+	} {
+		if files[name] != want {
+			t.Errorf("%s has %q, want %q; there are %q", name, files[name], want, names(files))
+		}
+	}
+	if got, want := merged.Results[1].Curl, "curl --data-binary @exchanges/run-2/area.topic.a/request.json https://exchanges/"; got != want {
+		t.Errorf("the command is %s", got)
+	}
+	open(t, dir)
+	if left := list(t, dir); len(left) > 1 || len(left) == 1 && names(left)[0] != "./" {
+		t.Errorf("the next run leaves %q", names(left))
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	a := judgedAs(requirement.Passed)
+	a.Webhook = &Webhook{URL: "https://127.0.0.1:4000/convert"}
+	newer, cached, elsewhere, loaded, restarted, reversioned := judgedAs(requirement.Passed), judgedAs(requirement.Passed), judgedAs(requirement.Passed), judgedAs(requirement.Passed), judgedAs(requirement.Passed), judgedAs(requirement.Passed)
+	a.Webhook.Kinds = []Kind{{Definition: "widgets.example.com", Kind: "Widget", Group: "example.com", Versions: []string{"v1"}}}
+	reversioned.Webhook = &Webhook{URL: a.Webhook.URL, Kinds: []Kind{{Definition: "widgets.example.com", Kind: "Widget", Group: "example.com", Versions: []string{"v1", "v2"}}}}
+	newer.Cluster.Version, cached.Cluster.WatchCache = "v1.38.0", true
+	elsewhere.Webhook = &Webhook{URL: "https://widgets.example.com/convert"}
+	restarted.Webhook = &Webhook{URL: "https://127.0.0.1:5000/convert"}
+	loaded.Load = one(Stage{Requests: 1})
+	a.Load = loaded.Load
+	for name, test := range map[string]struct {
+		other *Report
+		want  string
+	}{
+		"another version":  {newer, "a is about Kubernetes v1.37.2 (embedded, without a watch cache), and b about v1.38.0 (embedded, without a watch cache): they cannot be merged"},
+		"a watch cache":    {cached, "b about v1.37.2 (embedded, with a watch cache): they cannot be merged; crdconform report --side-by-side puts them beside each other"},
+		"another webhook":  {elsewhere, "a is about the webhook at 127.0.0.1/convert, and b about the one at widgets.example.com/convert: they cannot be merged"},
+		"other versions":   {reversioned, "a is about widgets.example.com: Widget of example.com at v1; 0 samples, and b about widgets.example.com: Widget of example.com at v1, v2; 0 samples: they cannot"},
+		"two load tests":   {loaded, "a and b both have a load test, which cannot be made into one"},
+		"another port":     {restarted, ""},
+		"without clusters": {&Report{}, ""},
+	} {
+		_, err := Merge([]string{"a", "b"}, []*Report{a, test.other})
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: got %v, want %s", name, err, test.want)
+		}
+	}
+}

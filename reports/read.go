@@ -1,0 +1,195 @@
+package reports
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// reportFile is what the report is called in its folder.
+const reportFile = "report.json"
+
+// Read reads a report as JSON writes it. It refuses what is no report, what is of another format, what is cut off, and what
+// contradicts itself, each in one sentence without the name of the file. Fields that it does not know are ignored: later
+// versions of crdconform add some without another format.
+func Read(data []byte) (*Report, error) {
+	var of struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Tool       string `json:"tool"`
+		Load       *struct {
+			Stages json.RawMessage `json:"stages"`
+		} `json:"load"`
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return nil, errors.New("it is empty; give the report.json of a run")
+	}
+	if err := unmarshal(data, &of); err != nil {
+		return nil, err
+	}
+	switch {
+	case !strings.HasPrefix(of.APIVersion, "crdconform.dev/"):
+		return nil, errors.New("it is no report of crdconform; give the report.json of a run")
+	case of.Kind != ReportKind:
+		return nil, fmt.Errorf("it is of kind %s; give the report.json of a run, which is of kind %s", Visible(of.Kind), ReportKind)
+	case of.APIVersion != APIVersion:
+		return nil, fmt.Errorf("its format is %s, and this crdconform reads %s; read it with the one that wrote it, %s", Visible(of.APIVersion), APIVersion, Visible(of.Tool))
+	case of.Load != nil && of.Load.Stages == nil:
+		return nil, errors.New("its load test has no stages, as it was before the first release; run it again")
+	}
+	r := new(Report)
+	if err := unmarshal(data, r); err != nil {
+		return nil, err
+	}
+	if err := r.consistent(); err != nil {
+		return nil, fmt.Errorf("%w; it was changed after the run, or comes from elsewhere", err)
+	}
+	return r, nil
+}
+
+// unmarshal says in which line JSON is wrong.
+func unmarshal(data []byte, v any) error {
+	err := json.Unmarshal(data, v)
+	if err == nil {
+		return nil
+	}
+	line := func(offset int64) int { return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n")) }
+	var syntax *json.SyntaxError
+	var typed *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax) && int(syntax.Offset) >= len(bytes.TrimRight(data, " \t\r\n")):
+		return fmt.Errorf("it ends in the middle, in line %d; the run was killed, or the file was not copied whole", line(syntax.Offset))
+	case errors.As(err, &syntax):
+		return fmt.Errorf("line %d is no JSON: %w", line(syntax.Offset), syntax)
+	case errors.As(err, &typed):
+		return fmt.Errorf("line %d: %s: a %s where there has to be a %s", line(typed.Offset), Visible(typed.Field), typed.Value, typed.Type)
+	}
+	return errors.New(Visible(err.Error())) // such as a verdict that there is not
+}
+
+// consistent fails when a report says something else than its results.
+func (r *Report) consistent() error {
+	counts := map[requirement.Verdict]int{}
+	known := map[[2]string]bool{}
+	for _, result := range r.Results {
+		key := [2]string{string(result.ID), result.Subject}
+		if result.ID == "" {
+			return errors.New("a result is about no requirement")
+		}
+		if known[key] {
+			return fmt.Errorf("there are two results for %s", Visible(joined(key[0], " of ", key[1])))
+		}
+		known[key] = true
+		counts[result.Verdict]++
+	}
+	for v, n := range counts {
+		if r.Counts[v] != n {
+			return fmt.Errorf("it counts %d results as %s, and has %d", r.Counts[v], v, n)
+		}
+	}
+	for v, n := range r.Counts {
+		if counts[v] != n {
+			return fmt.Errorf("it counts %d results as %s, and has %d", n, v, counts[v])
+		}
+	}
+	if !slices.Contains([]Outcome{Conformant, Partial, NonConformant, Unjudged, Interrupted}, r.Outcome) {
+		return fmt.Errorf("%q is no outcome", Visible(string(r.Outcome)))
+	}
+	if good := r.Outcome == Conformant || r.Outcome == Partial; good && (counts[requirement.Failed]+counts[requirement.Errored]+counts[requirement.Unknown] > 0 || r.Error != "" || r.Interrupted) {
+		return fmt.Errorf("its outcome is %s, and its results say otherwise", r.Outcome)
+	}
+	return r.Load.readable()
+}
+
+// readable fails when histograms are none.
+func (l *Load) readable() error {
+	if l == nil {
+		return nil
+	}
+	for _, s := range slices.Concat(l.Stages, l.Control) {
+		for _, row := range s.Rows() {
+			if _, err := row.decode(); err != nil {
+				return fmt.Errorf("stage %q of the load test: %s: %w", Visible(s.Name), row.Name, err)
+			}
+		}
+	}
+	return nil
+}
+
+// ReadFile reads a report with its evidence from a file, or from the report folder if name is a directory. Evidence that is not
+// there any more is known by its name only.
+func ReadFile(name string) (*Report, error) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		name = filepath.Join(name, reportFile)
+	}
+	data, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: there is no such file; give the folder of a run, or the report.json in it", name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r, err := Read(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	root, err := os.OpenRoot(filepath.Dir(name))
+	if err != nil {
+		return nil, err
+	}
+	for _, file := range r.files() {
+		*file = file.load(root)
+	}
+	return r, root.Close()
+}
+
+// files returns all files that a report names.
+func (r *Report) files() []*File {
+	var all []*File
+	add := func(files []File) {
+		for i := range files {
+			all = append(all, &files[i])
+		}
+	}
+	for i := range r.Results {
+		add(r.Results[i].Files)
+	}
+	if r.Load != nil {
+		for i := range r.Load.Stages {
+			for j := range r.Load.Stages[i].Findings {
+				add(r.Load.Stages[i].Findings[j].Files)
+			}
+		}
+	}
+	add(r.Artifacts)
+	return all
+}
+
+// mostOfFile is how many bytes a file of evidence has at most. A request of an API server has 2 MB or less.
+const mostOfFile = 64 << 20
+
+// load has the file with what it has, and Missing where that cannot be read.
+func (f File) load(root *os.Root) File {
+	f.Missing = true
+	if !f.local() || !is(root, f.Path, fs.FileMode.IsRegular) {
+		return f
+	}
+	file, err := root.Open(f.Path)
+	if err != nil {
+		return f
+	}
+	data, err := io.ReadAll(io.LimitReader(file, mostOfFile+1))
+	if errors.Join(err, file.Close()) == nil && len(data) <= mostOfFile {
+		f.Data, f.Missing = data, false
+	}
+	return f
+}
