@@ -33,6 +33,10 @@ build lint: export CGO_ENABLED = 0
 build: ## Build bin/crdconform
 	$(GO) build -o $(BIN)/crdconform ./cmd/crdconform
 
+.PHONY: minors
+minors: build ## Build embedded API servers of older Kubernetes minors, once; minutes for each
+	$(BIN)/crdconform minors build
+
 .PHONY: lint
 lint: $(LINTER) ## Run go vet and the linter
 	$(GO) vet ./...
@@ -55,8 +59,8 @@ fuzz: ## Fuzz everything that has a fuzz test, each for FUZZTIME (30s)
 	done
 
 .PHONY: generate
-generate: ## Write again what is generated: requirement/ids.go, docs/requirements.md, config/schema.json
-	$(GO) generate ./requirement ./config
+generate: ## Write again what is generated: requirement/ids.go, docs/requirements.md, config/schema.json, docs/report.schema.json
+	$(GO) generate ./requirement ./config ./reports
 	$(GO) run ./cmd/crdconform list --output markdown > docs/requirements.md.new
 	mv docs/requirements.md.new docs/requirements.md
 

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/loadgen/compare"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -38,6 +39,31 @@ func ReadBaseline(file string) (*reports.Load, error) {
 		return nil, fmt.Errorf("%s: its load test was stopped before its end; measure it anew", file)
 	}
 	return load, nil
+}
+
+// fits fails when a load that is about to be sent could not be compared with the baseline, rather than after all repeats of it.
+// What shows only while it is sent, such as the protocol, is left for then.
+func (b *Baseline) fits(stages []loadgen.Workload, repeat int) error {
+	if least := compare.RepeatsFor(1); len(b.Limits) > 0 && repeat < least {
+		return fmt.Errorf("load.baseline: %s: fewer than %d measurements cannot prove that anything is slower; ask for %d or more by load.repeat", b.File, least, least)
+	}
+	now := &reports.Load{}
+	for _, w := range stages {
+		stage := planned(w)
+		for _, s := range b.Load.Stages {
+			if s.Name == stage.Name {
+				stage.HTTP, stage.Workers = s.HTTP, s.Workers
+			}
+		}
+		now.Stages = append(now.Stages, *stage)
+	}
+	if len(stages) == 0 { // a search finds out what to send
+		return nil
+	}
+	if err := sameLoad(b.Load, now); err != nil {
+		return fmt.Errorf("load.baseline: %s: %w", b.File, err)
+	}
+	return nil
 }
 
 // Compared compares a load test with an earlier one by the limits on how much worse it may be. It fails when they sent other

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/loadgen/compare"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -77,6 +79,32 @@ func TestOtherStages(t *testing.T) {
 	missing := slices.ContainsFunc(c.Rows, func(r compare.Row) bool { return r.Stage == "50 objects" && r.Verdict == compare.Missing })
 	if !missing {
 		t.Error("the stage of the baseline that the run lacks is not told")
+	}
+}
+
+// TestBaselineThatDoesNotFit has a load be refused before it is sent when it could not be compared afterwards.
+func TestBaselineThatDoesNotFit(t *testing.T) {
+	w := loadgen.Workload{Name: "ten", Batch: 10, ReviewVersion: "v1", Phases: loadgen.Constant(100, time.Second)}
+	then := *planned(w)
+	then.HTTP, then.Workers = "HTTP/2", 3
+	other := w
+	other.Phases = loadgen.Constant(200, time.Second)
+	limits := []compare.Limit{{}}
+	for want, test := range map[string]struct {
+		now    []loadgen.Workload
+		repeat int
+		limits []compare.Limit
+	}{
+		"":                                       {[]loadgen.Workload{w}, 5, limits},
+		"no limits":                              {[]loadgen.Workload{w}, 1, nil},
+		"a search":                               {nil, 5, limits},
+		"5 or more by load.repeat":               {[]loadgen.Workload{w}, 4, limits},
+		"rates: [{1 100 100}] and [{1 200 200}]": {[]loadgen.Workload{other}, 5, limits},
+	} {
+		err := (&Baseline{File: "report.json", Load: &reports.Load{Stages: []reports.Stage{then}}, Limits: test.limits}).fits(test.now, test.repeat)
+		if fails := strings.ContainsAny(want, "0123456789"); fails != (err != nil) || fails && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v", want, err)
+		}
 	}
 }
 

@@ -13,8 +13,10 @@ package crdconform
 
 import (
 	"context"
+	"io"
 	"net/http"
 
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/loadgen/workers"
 	"github.com/crdconform/crdconform/reports"
@@ -43,6 +45,15 @@ type Check struct {
 	// Workers share the load that Load sends, and Fleet is where they run. This process sends it by itself if Fleet is nil.
 	Workers int
 	Fleet   workers.Fleet
+
+	// Start brings up the API server that the checks need which need one, or connects to it. What it creates there has the ID of
+	// the run as its label, and its log goes to the writer. The built-in one is started if it is nil; then Cluster has to be
+	// embedded or none.
+	Start func(ctx context.Context, run string, log io.Writer) (cluster.Cluster, error)
+
+	// Explain is called when something failed on a cluster that can tell more, with the function that writes it to a folder. It
+	// may be nil.
+	Explain func(report *reports.Report, write func(dir string) error) error
 
 	// Hold is called when all is judged and the webhook still runs, with the whole report. It may be nil.
 	Hold func(context.Context, *reports.Report)

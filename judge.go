@@ -29,6 +29,9 @@ type Progress interface {
 	// Note is told what goes on between the specs, such as "starting an API server".
 	Note(text string)
 
+	// Step is told what is measured through an API server, such as "get at v1, 10 at a time", which takes seconds.
+	Step(text string)
+
 	Loading
 
 	// Judging is told that the specs for a kind begin, which have the URL of its webhook and the name of its definition. The
@@ -61,6 +64,7 @@ func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Write
 			}
 		}
 		p.reviseAll(report)
+		p.explain(ctx, api, hook, report)
 		if p.check.Hold != nil && ctx.Err() == nil {
 			held = true
 			conclude(report)
@@ -96,7 +100,7 @@ func conclude(report *reports.Report) {
 func (p *Plan) withWebhook(ctx context.Context, progress Progress, log io.Writer, wantsCluster bool, use func(cluster.Cluster, *served) error) (err error) {
 	var api cluster.Cluster
 	if wantsCluster {
-		if api, err = start(ctx, progress, log, embedded.Options{}); err != nil {
+		if api, err = p.start(ctx, progress, log); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, stopped(ctx, progress, api)) }()
@@ -107,6 +111,21 @@ func (p *Plan) withWebhook(ctx context.Context, progress Progress, log io.Writer
 	}
 	defer func() { err = errors.Join(err, hook.stop(context.WithoutCancel(ctx))) }()
 	return use(api, hook)
+}
+
+// explainTimeout is how long a cluster may take to tell what went on in it.
+const explainTimeout = time.Minute
+
+// explain keeps what a cluster tells when something failed.
+func (p *Plan) explain(ctx context.Context, api cluster.Cluster, hook *served, report *reports.Report) {
+	if p.check.Explain == nil || p.check.Cluster == config.Embedded || len(report.With(requirement.Failed, requirement.Errored)) == 0 {
+		return
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout)
+	defer cancel()
+	if err := p.check.Explain(report, func(dir string) error { return Explains(within, api, hook.deployed, dir) }); err != nil {
+		report.Notes = append(report.Notes, "not all that the cluster knows is in the report: "+err.Error())
+	}
 }
 
 // reviseAll fails what is known to fail and passes for each of several definitions.
@@ -124,7 +143,7 @@ func (p *Plan) reviseAll(report *reports.Report) {
 
 // wantsCluster tells whether an API server is needed: by specs that are selected, or by the program.
 func (p *Plan) wantsCluster() bool {
-	if p.usesKubeconfig() {
+	if p.usesKubeconfig() || p.check.Webhook.InCluster != nil && p.check.Handler == nil {
 		return true
 	}
 	for _, spec := range suites.Preview(p.areas) {
@@ -133,6 +152,20 @@ func (p *Plan) wantsCluster() bool {
 		}
 	}
 	return false
+}
+
+// start brings the API server up that specs use.
+func (p *Plan) start(ctx context.Context, progress Progress, log io.Writer) (cluster.Cluster, error) {
+	if p.check.Start == nil && p.check.Cluster != config.Embedded && p.check.Cluster != config.None {
+		return nil, fmt.Errorf("cluster: %s is for \"crdconform check\", and for programs that say by Check.Start how to start it", p.check.Cluster)
+	}
+	if p.check.Start == nil {
+		return start(ctx, progress, log, embedded.Options{})
+	}
+	if log == nil {
+		log = io.Discard
+	}
+	return p.check.Start(ctx, p.run, log)
 }
 
 func start(ctx context.Context, progress Progress, log io.Writer, options embedded.Options) (cluster.Cluster, error) {
@@ -172,7 +205,11 @@ func (p *Plan) judge(ctx context.Context, progress Progress, api cluster.Cluster
 	subject := p.subjectOf(client, kind, hook)
 	report.Webhook = described(report.Webhook, subject, p.check.Lossy)
 	progress.Judging(endpoint.URL, name)
-	env, err := suites.NewEnv(ctx, suites.Options{Cluster: api, Subject: subject, Seed: p.Seed(), Select: p.selects})
+	options := suites.Options{Cluster: api, Subject: subject, Seed: p.Seed(), Select: p.selects}
+	if p.check.Start != nil && p.check.Cluster != config.Embedded {
+		options.Run = p.run
+	}
+	env, err := suites.NewEnv(ctx, options)
 	if err != nil {
 		return err
 	}
@@ -214,7 +251,7 @@ func (p *Plan) subjectOf(client *wire.Client, kind corpus.Corpus, hook *served) 
 		objects = -1
 	}
 	return &suites.Subject{
-		Client: client, Corpus: kind, Objects: objects, Alive: hook.alive, Installed: p.usesKubeconfig(),
+		Client: client, Corpus: kind, Objects: objects, Alive: hook.alive, Installed: p.usesKubeconfig() || hook.installed, Reference: hook.client,
 		Lossy: func(from, through, path string) (string, bool) {
 			for _, l := range p.check.Lossy {
 				if l.Matches(kind.Group, kind.Kind, from, through, path) {

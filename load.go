@@ -116,7 +116,7 @@ func (t LoadTest) warmUp(ctx context.Context, client *wire.Client) error {
 	if w.Clients > 0 {
 		w.Duration, w.Requests = t.WarmUp, 0
 	} else {
-		w.Phases = loadgen.Constant(max(w.Rate(), 1/t.WarmUp.Seconds()), t.WarmUp)
+		w.Phases, w.Due = loadgen.Constant(max(w.Rate(), 1/t.WarmUp.Seconds()), t.WarmUp), nil
 	}
 	requests, err := t.Bodies(w)
 	if err != nil {
@@ -195,8 +195,8 @@ func (t LoadTest) control(ctx context.Context, l *reports.Load, repeat int) erro
 	if w.Clients > 0 {
 		w.Duration = min(w.Duration, controlled)
 	} else {
-		length := min(w.Length(), controlled)
-		w.Phases = loadgen.Constant(max(w.Rate(), 1/length.Seconds()), length)
+		length := max(min(w.Length(), controlled), time.Millisecond)
+		w.Phases, w.Due = loadgen.Constant(max(w.Rate(), 1/length.Seconds()), length), nil
 	}
 	requests, err := t.Control.Bodies(w)
 	if err != nil {

@@ -23,6 +23,9 @@ import (
 
 // loadWith runs the load test.
 func (p *Plan) loadWith(ctx context.Context, progress Progress, client *wire.Client, report *reports.Report) (err error) {
+	if err = p.leaveOutRefused(ctx, progress, client, report); err != nil {
+		return err
+	}
 	test := *p.load
 	test.Workers, test.Fleet = p.check.Workers, p.check.Fleet
 	_, elsewhere := test.Fleet.(*job.Fleet) // whose machines a control here says nothing about
@@ -68,7 +71,7 @@ func (p *Plan) loadThrough(ctx context.Context, progress Progress, log io.Writer
 	result, err := apiserver.Run(ctx, apiserver.Options{
 		Cluster: api, Definition: kind.Definition, Webhook: endpoint, Objects: objects,
 		Seeded: p.check.Load.Objects, Duration: min(cmp.Or(p.check.Load.Duration.Duration, throughDuration), throughMost),
-	}, progress.Note)
+	}, progress.Step)
 	if report.Load != nil && result.Version != "" {
 		report.Load.Server = &result
 		report.Cluster = &reports.Cluster{Name: result.Cluster, Version: result.Version, WatchCache: result.WatchCache}

@@ -19,12 +19,17 @@ func percentiles(o config.Objectives) map[float64]time.Duration {
 	return all
 }
 
-// goalOf is the objective that a search is for: the one percentile that has a limit. Zero where there is none.
+// goalOf is what a search is for: the one percentile that has a limit, and the share of the requests that may fail. Zero where there
+// is none.
 func goalOf(o config.Objectives) loadgen.Goal {
+	var goal loadgen.Goal
 	for percentile, limit := range percentiles(o) {
-		return loadgen.Goal{Percentile: percentile, Limit: limit}
+		goal.Percentile, goal.Limit = percentile, limit
 	}
-	return loadgen.Goal{}
+	if o.Errors != nil {
+		goal.Errors = *o.Errors
+	}
+	return goal
 }
 
 // judged compares what was measured in a stage with the objectives.
@@ -70,24 +75,13 @@ func judged(o config.Objectives, s reports.Stage) []reports.Objective {
 	return append(all, presets(o.Presets, s)...)
 }
 
-// failedShare is the share of the requests of a stage whose response API servers reject. Where not all responses were judged, it is
-// estimated: what is no whole response with status 200 always was, and of the others as many failed as of those that were
-// judged; all of them if none was, since nothing speaks for them.
+// failedShare is the share of the requests of a stage whose response API servers reject, estimated where not all were judged.
 func failedShare(s reports.Stage) float64 {
 	seen := uint64(0)
 	for _, kind := range []loadgen.Kind{loadgen.Transport, loadgen.Timeout, loadgen.HTTP} {
 		seen += s.Errors[string(kind)]
 	}
-	switch {
-	case s.Requests == 0:
-		return 0
-	case s.Judged >= s.Requests:
-		return float64(s.Failed) / float64(s.Requests)
-	case s.Judged <= seen:
-		return 1
-	}
-	bad := float64(s.Failed-seen) / float64(s.Judged-seen)
-	return (float64(seen) + bad*float64(s.Requests-seen)) / float64(s.Requests)
+	return loadgen.FailedShare(s.Requests, s.Judged, s.Failed, seen)
 }
 
 // presets are the objectives that others have set, for a stage.

@@ -58,3 +58,21 @@ func TestObjectsOfSamples(t *testing.T) {
 		t.Errorf("got %g objects/s, %g requests/s, %d failed", l.ObjectsPerSecond, l.RequestsPerSecond, l.Failed)
 	}
 }
+
+// TestGoals has a search be for the percentile and the errors that the objectives name.
+func TestGoals(t *testing.T) {
+	share := 0.01
+	for _, test := range []struct {
+		objectives config.Objectives
+		want       loadgen.Goal
+	}{
+		{config.Objectives{}, loadgen.Goal{}},
+		{config.Objectives{P90: config.Duration{Duration: time.Second}}, loadgen.Goal{Percentile: 90, Limit: time.Second}},
+		{config.Objectives{Errors: &share}, loadgen.Goal{Errors: 0.01}},
+		{config.Objectives{P999: config.Duration{Duration: time.Second}, Errors: &share, Max: config.Duration{Duration: 1}}, loadgen.Goal{Percentile: 99.9, Limit: time.Second, Errors: 0.01}},
+	} {
+		if got := goalOf(test.objectives); got != test.want {
+			t.Errorf("%+v: got %+v, want %+v", test.objectives, got, test.want)
+		}
+	}
+}

@@ -3,11 +3,12 @@ package crdconform
 import (
 	"bytes"
 	"cmp"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/loadgen/recording"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -36,7 +38,10 @@ type Plan struct {
 	ca      []byte
 	client  *tls.Certificate
 	notes   []string
+	run     string    // ID of the run
 	load    *LoadTest // nil when no load is to be sent
+
+	recorded *recording.Recording // that the load sends again; nil when it sends none
 }
 
 // Prepare reads the files that a check names. All of its errors are about them, or about what the check says, and say what to
@@ -46,7 +51,7 @@ func (c Check) Prepare() (*Plan, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	p := &Plan{check: c, known: map[requirement.ID]string{}}
+	p := &Plan{check: c, known: map[requirement.ID]string{}, run: strings.ToLower(rand.Text()[:10])}
 	for _, k := range c.KnownFailing {
 		p.known[requirement.ID(k.ID)] = k.Reason
 	}
@@ -54,7 +59,7 @@ func (c Check) Prepare() (*Plan, error) {
 		return nil, err
 	}
 	p.areas = []suites.Area{webhook.Area}
-	if c.Cluster == config.Embedded && slices.ContainsFunc(p.kinds, func(k corpus.Corpus) bool { return k.Definition != nil && !k.Documented }) {
+	if c.Cluster != config.None && slices.ContainsFunc(p.kinds, func(k corpus.Corpus) bool { return k.Definition != nil && !k.Documented }) {
 		p.areas = append(p.areas, resource.Area)
 	}
 	if err := errors.Join(p.selection(), p.loads()); err != nil {
@@ -81,7 +86,7 @@ func completed(c config.Config) config.Config {
 		}
 	}
 	if c.Generate.Seed == 0 {
-		c.Generate.Seed = rand.Int64N(1<<31-1) + 1
+		c.Generate.Seed = mathrand.Int64N(1<<31-1) + 1
 	}
 	return c
 }
@@ -306,10 +311,15 @@ func (p *Plan) readCertificates() error {
 // subject tells whether it is said which webhook to check.
 func (p *Plan) subject() error {
 	if p.check.Webhook.Source() == "" && p.check.Handler == nil {
-		return errors.New("it is not said which webhook to check; give its URL, or one of url, fromCRD, command and reference under webhook in crdconform.yaml")
+		return errors.New("it is not said which webhook to check; give its URL, or one of url, fromCRD, command, inCluster and reference under webhook in crdconform.yaml")
 	}
 	if p.check.Webhook.FromCRD != nil && p.check.Handler == nil && len(p.check.CRDs) == 0 {
 		return errors.New("webhook.fromCRD: there is no definition to take it from; give crds")
+	}
+	if p.check.Webhook.InCluster != nil && p.check.Handler == nil {
+		if err := Deployable(p.check.Config); err != nil {
+			return err
+		}
 	}
 	if p.check.Webhook.Reference != nil && len(p.check.CRDs)+len(p.check.Samples) > 0 {
 		return errors.New("webhook.reference converts the CronTabs of the documents only; leave crds and samples out")

@@ -9,7 +9,7 @@ import (
 	"os"
 	"path"
 	"slices"
-	"time"
+	"strings"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract"
@@ -18,8 +18,16 @@ import (
 	"github.com/crdconform/crdconform/loadgen/recording"
 )
 
-// loads prepares the load test that the configuration asks for, with the first kind.
+// loads prepares the load test that the configuration asks for, and sees to it that it can be compared with its baseline.
 func (p *Plan) loads() error {
+	if err := p.loadTest(); err != nil || p.load == nil || p.load.Baseline == nil {
+		return err
+	}
+	return p.load.Baseline.fits(p.load.Profile.Stages, p.load.Repeat)
+}
+
+// loadTest prepares the load test that the configuration asks for, with the first kind.
+func (p *Plan) loadTest() error {
 	l := p.check.Load
 	if l.ThroughAPIServer && p.kinds[0].Definition == nil {
 		return errors.New("load.throughAPIServer: it needs a definition to install; give crds")
@@ -42,7 +50,7 @@ func (p *Plan) loads() error {
 	p.load = &LoadTest{Profile: profile, Bodies: bodies, Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.check.Objectives, Baseline: p.check.Baseline}
 	for _, w := range profile.Stages {
 		if err := w.ValidateFor(kind); err != nil {
-			return err
+			return fmt.Errorf("load.pairs: %s", strings.TrimPrefix(err.Error(), "load: ")) // the rest was found good
 		}
 	}
 	return nil
@@ -60,20 +68,23 @@ func (p *Plan) replays() error {
 	if err != nil {
 		return fmt.Errorf("load.recording: %s: %w", l.Recording, err)
 	}
-	requests := recorded.Requests()
-	if len(requests) == 0 {
+	if len(recorded.Exchanges) == 0 {
 		return fmt.Errorf("load.recording: there is no exchange in %s; record some", l.Recording)
 	}
 	if recorded.Cut {
 		p.notes = append(p.notes, l.Recording+" ends in the middle of an exchange, which is left out")
 	}
-	span := recorded.Exchanges[len(requests)-1].Offset - recorded.Exchanges[0].Offset
-	s := loadgen.Settings{Rates: l.Rates, Duration: l.Duration.Duration, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery}
-	if len(s.Rates) == 0 {
-		s.Rates = []float64{float64(len(requests)) / max(span.Seconds(), 1)}
-	}
-	if s.Duration == 0 {
-		s.Duration = time.Duration(float64(len(requests)) / slices.Max(s.Rates) * float64(time.Second))
+	p.recorded = recorded
+	return p.replay()
+}
+
+// replay prepares the load test that sends what was recorded.
+func (p *Plan) replay() error {
+	l, recorded := p.check.Load, p.recorded
+	requests := recorded.Requests()
+	s := loadgen.Settings{Rates: l.Rates, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery}
+	for _, exchange := range recorded.Exchanges {
+		s.Due = append(s.Due, exchange.Offset-recorded.Exchanges[0].Offset)
 	}
 	profile, err := s.Profile(loadgen.ReplayProfile)
 	if err != nil {
@@ -89,9 +100,6 @@ func (p *Plan) replays() error {
 	sorted := slices.SortedFunc(maps.Keys(pairs), func(a, b corpus.Pair) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	for i := range profile.Stages {
 		w := &profile.Stages[i]
-		if l.Duration.Duration == 0 { // each once
-			w.Phases = loadgen.Constant(w.Rate(), time.Duration(float64(len(requests))/w.Rate()*float64(time.Second)))
-		}
 		w.Batch, w.Pairs, w.ReviewVersion = max((objects+len(requests)/2)/len(requests), 1), sorted, requests[0].ReviewVersion
 	}
 	bodies := func(loadgen.Workload) ([]contract.Request, error) { return requests, nil }

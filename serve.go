@@ -21,10 +21,12 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/fixtures/webhook"
 	"github.com/crdconform/crdconform/subject"
+	"github.com/crdconform/crdconform/subject/deployed"
 )
 
 // served is a webhook under test that is up.
@@ -32,6 +34,10 @@ type served struct {
 	endpoint func(corpus.Corpus) (wire.Endpoint, error) // where a kind is converted
 	alive    func() error                               // why it runs no more; nil when that is not known
 	stop     func(context.Context) error
+
+	client    *apiextensionsv1.WebhookClientConfig // how definitions refer to it; nil for its URL, or the service of its name
+	installed bool                                 // whether definitions are in the cluster already
+	deployed  *deployed.Webhook                    // in the cluster; nil when it is none
 }
 
 // serve brings the webhook under test up.
@@ -45,6 +51,8 @@ func (p *Plan) serve(ctx context.Context, progress Progress, api cluster.Cluster
 	case w.Command != nil:
 		progress.Note(fmt.Sprintf("starting %s and waiting until it answers", w.Command.Args[0]))
 		return p.serveCommand(ctx, api)
+	case w.InCluster != nil:
+		return p.serveDeployed(ctx, progress, api)
 	case w.FromCRD != nil:
 		return p.existing(func(kind corpus.Corpus) (wire.Endpoint, error) {
 			return subject.FromDefinition(kind.Definition.CRD, subject.FromOptions{Address: w.FromCRD.Address, CA: p.ca})
@@ -165,6 +173,9 @@ func (p *Plan) install(ctx context.Context, api cluster.Cluster) error {
 			continue
 		}
 		crd := kind.Definition.CRD.DeepCopy()
+		if p.check.Cluster != config.Embedded {
+			metav1.SetMetaDataLabel(&crd.ObjectMeta, cluster.RunLabel, p.run)
+		}
 		crd.ResourceVersion, crd.UID, crd.Status = "", "", apiextensionsv1.CustomResourceDefinitionStatus{}
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 		if _, err := client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, crd, metav1.CreateOptions{}); err != nil {

@@ -31,30 +31,11 @@ func add(stages *[]reports.Stage, summary loadgen.Summary, repeat int) error {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// stageOf translates what came of a workload for a report.
-func stageOf(s loadgen.Summary) (*reports.Stage, error) {
-	response, err1 := reports.NewTimes(s.Response)
-	service, err2 := reports.NewTimes(s.Service)
-	lag, err3 := reports.NewTimes(s.Lag)
-	if err := errors.Join(err1, err2, err3); err != nil {
-		return nil, err
-	}
-	w, g := s.Workload, s.Generator
+// planned is a workload as a stage of which nothing is measured yet.
+func planned(w loadgen.Workload) *reports.Stage {
 	l := &reports.Stage{
-		Name: w.Name, Clients: w.Clients, Most: w.Requests, InFlight: w.InFlight, Workers: s.Workers, Rate: w.Rate(), Duration: w.Length().Seconds(), Batch: w.Batch, Bytes: w.Bytes,
-		ReviewVersion: w.ReviewVersion, HTTP: cmp.Or(strings.TrimSuffix(s.Protocol, ".0"), "HTTP"),
-		Seconds: s.Elapsed.Seconds(), Requests: s.Requests, Objects: s.Objects, Judged: s.Judged, Failed: s.Failed(),
-		RequestsPerSecond: s.RequestRate(), ObjectsPerSecond: s.ObjectRate(), BytesSent: s.BytesOut, BytesReceived: s.BytesIn,
-		Response: response, Service: service, Lag: lag,
-		Late: s.Late, LateAfter: milliseconds(s.LateAfter()), Unsent: s.Unsent, Unanswered: s.Unanswered, VoidReason: s.VoidReason(), Partial: s.Partial,
-		Errors: map[string]uint64{}, Violations: s.Violations,
-		Generator: reports.Generator{
-			ProcessorSeconds: g.Processor.Seconds(), Cores: g.Cores, Collections: g.Collections,
-			Paused: milliseconds(g.Paused), Waited: milliseconds(g.Waited),
-		},
-	}
-	if lost := s.PartialReason(); lost != "" { // the webhook was not under the load that was asked for
-		l.VoidReason = strings.TrimPrefix(l.VoidReason+"; "+lost, "; ")
+		Name: w.Name, Recorded: len(w.Due) > 0, Clients: w.Clients, Most: w.Requests, InFlight: w.InFlight, Rate: w.Rate(),
+		Duration: w.Length().Seconds(), Batch: w.Batch, Bytes: w.Bytes, ReviewVersion: w.ReviewVersion,
 	}
 	if w.JudgeEvery > 1 {
 		l.JudgeEvery = w.JudgeEvery
@@ -64,6 +45,33 @@ func stageOf(s loadgen.Summary) (*reports.Stage, error) {
 	}
 	for _, p := range w.Pairs {
 		l.Pairs = append(l.Pairs, reports.Pair{From: p.From, To: p.To})
+	}
+	return l
+}
+
+// stageOf translates what came of a workload for a report.
+func stageOf(s loadgen.Summary) (*reports.Stage, error) {
+	response, err1 := reports.NewTimes(s.Response)
+	service, err2 := reports.NewTimes(s.Service)
+	lag, err3 := reports.NewTimes(s.Lag)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return nil, err
+	}
+	g, l := s.Generator, planned(s.Workload)
+	l.Workers, l.HTTP = s.Workers, cmp.Or(strings.TrimSuffix(s.Protocol, ".0"), "HTTP")
+	l.Seconds, l.Requests, l.Objects, l.Judged, l.Failed = s.Elapsed.Seconds(), s.Requests, s.Objects, s.Judged, s.Failed()
+	l.SentPerSecond, l.RequestsPerSecond, l.ObjectsPerSecond = s.SentRate(), s.RequestRate(), s.ObjectRate()
+	l.BytesSent, l.BytesReceived = s.BytesOut, s.BytesIn
+	l.Response, l.Service, l.Lag = response, service, lag
+	l.Late, l.LateAfter, l.Unsent, l.Unanswered = s.Late, milliseconds(s.LateAfter()), s.Unsent, s.Unanswered
+	l.VoidReason, l.Partial = s.VoidReason(), s.Partial
+	l.Errors, l.Violations = map[string]uint64{}, s.Violations
+	l.Generator = reports.Generator{
+		ProcessorSeconds: g.Processor.Seconds(), Cores: g.Cores, Collections: g.Collections,
+		Paused: milliseconds(g.Paused), Waited: milliseconds(g.Waited),
+	}
+	if lost := s.PartialReason(); lost != "" { // the webhook was not under the load that was asked for
+		l.VoidReason = strings.TrimPrefix(l.VoidReason+"; "+lost+"; find out why, and run it again", "; ")
 	}
 	for kind, n := range s.Errors {
 		l.Errors[string(kind)] = n

@@ -125,5 +125,6 @@ func (quiet) Started(int)                            {}
 func (quiet) SpecStarted(requirement.ID, string)     {}
 func (quiet) SpecDone(suites.Result)                 {}
 func (quiet) Note(string)                            {}
+func (quiet) Step(string)                            {}
 func (quiet) Judging(string, string)                 {}
 func (quiet) Loading(loadgen.Workload) loadgen.Watch { return loadgen.Watch{} }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -14,6 +15,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform"
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/reports"
@@ -30,6 +33,9 @@ type checker struct {
 	args  []string
 	flags *pflag.FlagSet
 	given checkFlags
+
+	api       clusterFlags
+	inCluster inClusterFlags
 }
 
 // checkFlags are what the flags of check say. One that is given takes the place of what the configuration file says.
@@ -44,7 +50,6 @@ type checkFlags struct {
 	http2         bool
 	timeout       time.Duration
 	objects       int
-	cluster       string
 	strict        bool
 	seed          int64
 	reportDir     string
@@ -67,7 +72,8 @@ can be checked.
 
 The webhook is at a URL, or where the definition's own spec.conversion says (--from-crd), or a PROGRAM to start: in its
 arguments {port} and {certs} stand for the port to serve at and for a folder with tls.crt, tls.key and ca.crt, and
-{kubeconfig} for a file that leads to the API server. All that flags say can stand in crdconform.yaml too, which
+{kubeconfig} for a file that leads to the API server. In a kind cluster or an existing one it can be deployed as pods, from an
+image (--webhook-image) or by manifests (--webhook-manifests). All that flags say can stand in crdconform.yaml too, which
 "crdconform init" writes; flags win.
 
 A violation that API servers reject fails the check. One that they put up with is Tolerated, and fails it under --strict.
@@ -76,6 +82,10 @@ A violation that API servers reject fails the check. One that they put up with i
 		Example: `  crdconform check https://localhost:9443/convert --ca-file ca.crt --crd config/crd/bases/example.com_widgets.yaml
 
   crdconform check --crd config/crd/bases -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+
+  crdconform check --crd config/crd/bases --cluster kind --webhook-image widgets:dev
+  crdconform check --crd config/crd/bases --cluster existing --context staging \
+    --webhook-manifests config/default --webhook-secret webhook-server-cert
 
   kubectl get crd widgets.example.com -o yaml > widgets.yaml
   kubectl port-forward -n NAMESPACE service/SERVICE 9443:443 &
@@ -127,7 +137,10 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	g := &c.given
 	flags.IntVar(&g.objects, "objects", config.Default().Generate.Objects, "objects to generate for each version; 0 for samples only")
-	flags.StringVar(&g.cluster, "cluster", string(config.Embedded), "API server for the checks that need one: embedded, or none to leave them out")
+	c.api.none = true
+	c.api.bind(c.streams, flags)
+	flags.Lookup("cluster").Usage = "API server for the checks that need one: embedded, one that runs in this process; kind, a cluster made for the check; envtest, kube-apiserver and etcd as programs; existing; or none to leave them out"
+	c.inCluster.bind(flags)
 	c.bind(flags)
 	c.bindKnownFailing(flags)
 	c.complete(cmd)
@@ -171,11 +184,30 @@ func (c *checker) check() (crdconform.Check, error) {
 		read = detached(read)
 		read.Webhook = inPlaceOf(read.Webhook, *given)
 	}
+	if c.inCluster.flags != nil {
+		if err := c.deployed(&read); err != nil {
+			return crdconform.Check{}, err
+		}
+	}
 	for _, id := range slices.Sorted(maps.Keys(known)) {
 		read.KnownFailing = append(read.KnownFailing, config.KnownFailing{ID: string(id), Reason: known[id]})
 	}
 	c.override(&read)
-	return crdconform.Check{Config: read, Again: c.again}, nil
+	if c.inCluster.flags == nil {
+		return crdconform.Check{Config: read, Again: c.again}, nil
+	}
+	c.api.sort = string(read.Cluster)
+	return crdconform.Check{Config: read, Again: c.again}, c.api.validate()
+}
+
+// deployed puts what flags say of a webhook in the cluster in the place of what the file says.
+func (c *checker) deployed(read *config.Config) error {
+	if read.Webhook.InCluster == nil {
+		return c.inCluster.stray()
+	}
+	var err error
+	read.Webhook.InCluster, err = c.inCluster.over(*read.Webhook.InCluster, func(names ...string) []string { return fromHere(read, names) })
+	return err
 }
 
 // override puts what flags say in the place of what the file says.
@@ -193,7 +225,7 @@ func (c *checker) override(read *config.Config) {
 		"timeout":     func() { read.Webhook.Timeout.Duration = g.timeout },
 		"objects":     func() { read.Generate.Objects = g.objects },
 		"seed":        func() { read.Generate.Seed = g.seed },
-		"cluster":     func() { read.Cluster = config.Cluster(g.cluster) },
+		"cluster":     func() { read.Cluster = config.Cluster(c.api.sort) },
 		"strict":      func() { read.Strict = g.strict },
 		"filter":      func() { read.Filter = c.filter },
 		"skip":        func() { read.Skip = c.skip },
@@ -216,6 +248,10 @@ func addressed(w *config.Webhook, address string) {
 // webhook is the one that arguments and flags name; nil when they leave that to the file.
 func (c *checker) webhook() (*config.Webhook, error) {
 	switch {
+	case c.inCluster.any() && (c.given.fromCRD || len(c.args)+len(c.given.program) > 0):
+		return nil, fmt.Errorf("--%s deploys a webhook, and there is a URL, a program or --from-crd too; give one of them", c.inCluster.first())
+	case c.inCluster.any():
+		return &config.Webhook{InCluster: &config.InCluster{}}, nil
 	case c.given.fromCRD && len(c.args)+len(c.given.program) > 0:
 		return nil, fmt.Errorf("%s wants a URL, a program after -- or --from-crd, and got two of them", c.name)
 	case c.flags.Changed("path") && len(c.given.program) == 0:
@@ -237,7 +273,7 @@ func (c *checker) webhook() (*config.Webhook, error) {
 // holds on.
 func inPlaceOf(w, given config.Webhook) config.Webhook {
 	given.Timeout = w.Timeout
-	if given.Command == nil && w.Command == nil && w.Reference == nil {
+	if given.Command == nil && given.InCluster == nil && w.Command == nil && w.InCluster == nil && w.Reference == nil {
 		given.CAFile, given.ServerName, given.ClientCertificate, given.HTTP2 = w.CAFile, w.ServerName, w.ClientCertificate, w.HTTP2
 	}
 	return given
@@ -283,10 +319,10 @@ func (c *checker) byFlags(err error) error {
 		}
 		return errors.Join(all...)
 	}
-	text := err.Error()
-	if problem := (*config.ProblemError)(nil); errors.As(err, &problem) {
-		text = problem.Message
+	if flagged := c.inCluster.byFlags(err); flagged != nil {
+		return flagged
 	}
+	text := problemText(err)
 	key, rest, _ := strings.Cut(text, ": ")
 	key, _, _ = strings.Cut(key, "[")
 	if key == "webhook.url" && len(c.args) == 1 {
@@ -299,7 +335,7 @@ func (c *checker) byFlags(err error) error {
 		"webhook.command.path": "path", "webhook.command.args": "",
 		"load.profile": "profile", "load.rates": "rate", "load.batches": "batch", "load.bytes": "bytes", "load.clients": "clients",
 		"load.duration": "duration", "load.objects": "relist-objects", "load.pairs": "from", "load.reviewVersion": "review-version",
-		"load.inFlight": "in-flight", "load.judgeEvery": "judge-every", "load.repeat": "repeat", "load.recording": "recording", "load.throughAPIServer": "through-api-server", "load.warmUp": "warm-up",
+		"load.inFlight": "in-flight", "load.judgeEvery": "judge-every", "load.repeat": "repeat", "load.baseline": "baseline", "load.recording": "recording", "load.throughAPIServer": "through-api-server", "load.warmUp": "warm-up",
 	}[key]
 	switch {
 	case !found || flag != "" && !c.flags.Changed(flag):
@@ -330,6 +366,8 @@ func (c *checker) run(ctx context.Context) error {
 			<-ctx.Done()
 		}
 	}
+	check.Start = c.starting(p)
+	check.Explain = func(report *reports.Report, write func(string) error) error { return c.folder.Gather(report, write) }
 	plan, err := check.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
 		return c.byFlags(err)
@@ -351,6 +389,17 @@ func (c *checker) run(ctx context.Context) error {
 		ended = unjudged(errors.New(held.Error))
 	}
 	return c.beside(ended, log.Close())
+}
+
+// starting returns what brings the API server up that the flags say.
+func (c *checker) starting(p *progress) func(context.Context, string, io.Writer) (cluster.Cluster, error) {
+	return func(ctx context.Context, run string, log io.Writer) (cluster.Cluster, error) {
+		p.show(c.api.title())
+		if err := embedded.LogTo(log); err != nil {
+			return nil, err
+		}
+		return c.api.start(ctx, run, log)
+	}
 }
 
 // finish writes the report and shows what it came to.

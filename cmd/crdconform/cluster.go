@@ -17,6 +17,10 @@ import (
 	"github.com/crdconform/crdconform/cluster/envtest"
 	"github.com/crdconform/crdconform/cluster/existing"
 	"github.com/crdconform/crdconform/cluster/kind"
+	"github.com/crdconform/crdconform/cluster/minors"
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/kindconfig"
+	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/reading"
 )
@@ -45,6 +49,7 @@ type clusterFlags struct {
 	host       string
 	listen     string
 	readOnly   bool
+	none       bool // whether there may be none
 }
 
 // bind binds the flags to a command.
@@ -56,7 +61,7 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet) {
 	flags.StringVar(&f.sort, "cluster", embeddedCluster, "API server to check: embedded, one that runs in this process; kind, a cluster made for the run; envtest, kube-apiserver and etcd as programs; or existing")
 	flags.BoolVar(&f.watchCache, "watch-cache", false, "let the API server that is started serve reads from a watch cache, as real ones do; what counts calls or looks at failures is not applicable then")
 	flags.BoolVar(&f.keep, "keep", false, "kind: leave the cluster for a look at it; \"crdconform cleanup --kind\" removes it")
-	flags.StringVar(&f.minor, "kubernetes", "", "kind: minor version, such as 1.36, for which docs/kind.md has an image and a configuration; the newest when missing")
+	flags.StringVar(&f.minor, "kubernetes", "", "embedded, kind: minor version, such as 1.36; docs/matrix.md and docs/kind.md say which there are; the newest when missing")
 	flags.StringVar(&f.image, "kind-image", "", "kind: node image of your own, such as kindest/node:v1.36.3")
 	flags.StringVar(&f.config, "kind-config", "", "kind: file with a configuration of kind's")
 	flags.StringVar(&f.assets, "assets", "", "envtest: folder with kube-apiserver and etcd; $KUBEBUILDER_ASSETS when missing")
@@ -64,6 +69,10 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet) {
 	flags.StringVar(&f.context, "context", "", "existing: context of the kubeconfig; never the current one by itself")
 	flags.StringVar(&f.host, "webhook-host", "", "existing: IP address or name by which the API server reaches this machine; without it, what needs a webhook is not applicable")
 	flags.StringVar(&f.listen, "webhook-listen", "", "existing: address to serve webhooks at, such as 0.0.0.0:9443; a free port when missing")
+}
+
+// bindReadOnly binds the flag for looking on.
+func (f *clusterFlags) bindReadOnly(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.readOnly, "read-only", false, "existing: check only what can be seen without writing, and refuse every write")
 }
 
@@ -72,10 +81,16 @@ func (*clusterFlags) belongs(flag string) []string {
 	switch flag {
 	case "watch-cache":
 		return []string{embeddedCluster, kindCluster, envtestCluster}
-	case "keep", "kubernetes", "kind-image", "kind-config":
+	case "kubernetes":
+		return []string{embeddedCluster, kindCluster}
+	case "keep", "kind-image", "kind-config":
 		return []string{kindCluster}
 	case "assets":
 		return []string{envtestCluster}
+	case "webhook-image-archive":
+		return []string{kindCluster}
+	case "webhook-image", "webhook-manifests", "webhook-service", "webhook-port", "webhook-target-port", "webhook-path", "webhook-replicas", "webhook-secret", "webhook-ca-secret":
+		return []string{kindCluster, existingCluster}
 	case "kubeconfig", "context", "webhook-host", "webhook-listen", "read-only":
 		return []string{existingCluster}
 	}
@@ -85,6 +100,9 @@ func (*clusterFlags) belongs(flag string) []string {
 // validate tells whether the flags go together.
 func (f *clusterFlags) validate() error {
 	sorts := []string{embeddedCluster, kindCluster, envtestCluster, existingCluster}
+	if f.none {
+		sorts = append(sorts, string(config.None))
+	}
 	if !slices.Contains(sorts, f.sort) {
 		return fmt.Errorf("--cluster %s: there is no such sort of cluster; there are %s", f.sort, strings.Join(sorts, ", "))
 	}
@@ -99,6 +117,15 @@ func (f *clusterFlags) validate() error {
 	}
 	if len(errs) == 0 && f.sort == existingCluster {
 		return f.existing(newRunID()).Validate()
+	}
+	if f.sort == kindCluster && f.minor != "" {
+		if _, err := kindconfig.For(f.minor); err != nil {
+			errs = append(errs, fmt.Errorf("--kubernetes: %w", err))
+		}
+	}
+	if len(errs) == 0 {
+		_, _, err := f.older()
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -157,9 +184,26 @@ func (f *clusterFlags) start(ctx context.Context, run string, log io.Writer) (cl
 	case existingCluster:
 		return started(existing.Start(ctx, f.existing(run)))
 	}
+	if minor, older, err := f.older(); err != nil || older {
+		if err != nil {
+			return nil, err
+		}
+		return started(minors.Start(ctx, minors.Options{Minor: minor, Programs: f.programs(), WatchCache: f.watchCache, Log: log}))
+	}
 	// This cannot be broken off: upstream's API server ends the process when it is stopped before it is up.
 	return started(embedded.Start(context.WithoutCancel(ctx), embedded.Options{WatchCache: f.watchCache}))
 }
+
+// older returns the minor of an embedded API server that is a program of its own, and whether it is one.
+func (f *clusterFlags) older() (requirement.Minor, bool, error) {
+	if f.sort != embeddedCluster || !f.flags.Changed("kubernetes") {
+		return requirement.Minor{}, false, nil
+	}
+	return olderMinor("--kubernetes", f.minor)
+}
+
+// programs is where API servers of older minors are.
+func (f *clusterFlags) programs() minors.Programs { return programsOf(f.variable) }
 
 // started keeps a cluster that is nil from becoming one that is not.
 func started[C cluster.Cluster](c C, err error) (cluster.Cluster, error) {

@@ -61,13 +61,16 @@ What is asked comes from a recording of "crdconform record", or else from the sa
 the schemas of CustomResourceDefinitions, for all pairs of versions. With --crd, values are compared as the schemas say.
 
 Objects are compared by what they mean: 1.0 is 1, null is nothing, and the order of keys is none. What the first webhook answers
-otherwise when it is asked again changes by chance. It is shown, and does not count.
+otherwise when it is asked again changes by chance. It is shown, and does not count. Nor does what comes of asking with redacted
+values, where a recording has the answer to the request as it was: the same form in other letters and digits. What both webhooks
+fail alike is no difference; how much that is, and what they say, is shown.
 
 Exit codes:
-  0    all answers are alike
+  0    all answers are alike, and some are conversions
   1    some differ
   2    usage: bad flags or files, or nothing to ask
-  3    could not compare: no webhook, or some requests that nobody answered, or none that both convert
+  3    could not compare: no webhook, or some requests that nobody answered, that were redacted and are refused for it, perhaps,
+       or none that both convert
   130  interrupted; what was found so far is shown`,
 		Example: `  crdconform diff https://localhost:9443/convert https://localhost:9444/convert --ca-file ca.crt --recording widgets.jsonl.gz
   crdconform diff https://localhost:9443/convert https://localhost:9444/convert --ca-file-a old.crt --ca-file-b new.crt --crd config/crd/bases
@@ -342,7 +345,7 @@ type differences struct {
 	A          string   `json:"a"`
 	B          string   `json:"b"`
 	Recording  string   `json:"recording,omitempty"`
-	Redacted   []string `json:"redacted,omitempty"` // in the recording, and so not compared
+	Redacted   []string `json:"redacted,omitempty"` // in the recording: there values differ from those that were recorded
 	difference.Result
 }
 
@@ -379,14 +382,34 @@ func (d *differ) text(w io.Writer, r difference.Result) {
 		fmt.Fprintln(w, d.paint(yellow, "changes by chance, not counted: "+reports.Visible(headline(one))))
 		d.example(w, one.First)
 	}
-	if len(d.urls) == 1 && len(d.redaction.Paths()) > 0 {
-		fmt.Fprintf(w, "redacted in the recording, so not compared: %s\n", reports.Visible(strings.Join(d.redaction.Paths(), ", ")))
+	for _, one := range r.Redaction[:min(len(r.Redaction), shownMost)] {
+		fmt.Fprintln(w, d.paint(yellow, "may come of the redaction, not counted: "+reports.Visible(headline(one))))
+		d.example(w, one.First)
+	}
+	for _, one := range r.Failures {
+		text := count(one.Count, "request") + " failed on both sides"
+		if one.Redacted > 0 {
+			text += fmt.Sprintf(", %d of them redacted, which may be why", one.Redacted)
+		}
+		fmt.Fprintln(w, d.paint(yellow, text))
+		d.example(w, one.First)
+	}
+	if paths := d.redaction.Paths(); len(paths) > 0 {
+		so := "both were asked with other values"
+		if len(d.urls) == 1 {
+			so = "compared by form only"
+		}
+		fmt.Fprintf(w, "redacted in the recording, so %s: %s\n", so, reports.Visible(strings.Join(paths, ", ")))
 	}
 	if r.Uncompared != "" {
 		fmt.Fprintf(w, "%s not compared, the first one because: %s\n", count(r.Requests-r.Compared, "request"), reports.Visible(r.Uncompared))
 	}
-	fmt.Fprintf(w, "%s in %s, of which %d are answered alike; %s compared\n",
-		count(len(r.Differences), "difference"), count(r.Compared, "request"), r.Alike, count(r.Objects, "converted object"))
+	failed := ""
+	if r.Failed > 0 {
+		failed = fmt.Sprintf("; %s failed on both sides", count(r.Failed, "request"))
+	}
+	fmt.Fprintf(w, "%s in %s, of which %d are answered alike; %s compared%s\n",
+		count(len(r.Differences), "difference"), count(r.Compared, "request"), r.Alike, count(r.Objects, "converted object"), failed)
 }
 
 // headline says what differs, and how often.
@@ -435,7 +458,7 @@ func (d *differ) finish(r difference.Result) error {
 	case r.Compared < r.Requests:
 		return unjudged(fmt.Errorf("%s could not be compared", count(r.Requests-r.Compared, "request")))
 	case r.Converted == 0:
-		return unjudged(errors.New("no request was converted by both, so nothing was compared but refusals; check what is asked for"))
+		return unjudged(errors.New("no request was converted by both, so nothing was compared but failures; see above what the webhooks say, and check what is asked for"))
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func there(t *testing.T, name string) string {
 	return whole
 }
 
-// changed is the reference webhook with a field of the spec of its own.
-func changed(field string, value func() any) http.Handler {
+// altering is the reference webhook with a field of the spec of its own.
+func altering(field string, value func() any) http.Handler {
 	return webhook.Changing(func(object map[string]any) {
 		spec, _ := object["spec"].(map[string]any)
 		if spec == nil {
@@ -70,21 +70,21 @@ func TestDiff(t *testing.T) {
 	}{
 		"the same": {webhook.Handler(), webhook.Handler(), nil, exitConforms, nil, nil, "0 differences in "},
 		"a field": {
-			webhook.Handler(), changed("added", one), nil, exitViolates,
+			webhook.Handler(), altering("added", one), nil, exitViolates,
 			[]string{"field spec.added"},
 			nil,
 			"CronTab spec.added differs in %d objects\n    %s, example.com/v1alpha1 -> example.com/v1beta1, spec.added\n      A: nothing\n      B: 1\n",
 		},
 		"a verdict": {faulty(t, "wrong-uid"), webhook.Handler(), nil, exitViolates, []string{"verdict "}, nil, "the verdict differs in %d requests\n    %s, example.com/v1alpha1 -> example.com/v1beta1\n      A: \"violates webhook.response.uid: "},
 		"by chance": {
-			changed("added", random), changed("added", random), nil, exitConforms, nil,
+			altering("added", random), altering("added", random), nil, exitConforms, nil,
 			[]string{"field spec.added"},
 			"changes by chance, not counted: CronTab spec.added differs in %d objects\n    %s, ",
 		},
-		"samples":        {webhook.Handler(), changed("added", one), []string{"--samples", "crontabs.yaml"}, exitViolates, []string{"field spec.added"}, nil, "1 difference in "},
+		"samples":        {webhook.Handler(), altering("added", one), []string{"--samples", "crontabs.yaml"}, exitViolates, []string{"field spec.added"}, nil, "1 difference in "},
 		"nobody":         {http.NotFoundHandler(), http.NotFoundHandler(), nil, exitUnjudged, nil, nil, "0 differences in "},
 		"nobody answers": {faulty(t, "drops-connection"), faulty(t, "drops-connection"), nil, exitUnjudged, nil, nil, "requests not compared, the first one because: webhook https://"},
-		"old review":     {webhook.Handler(), changed("added", one), []string{"--review-version", "v1beta1", "--objects", "0", "--samples", "crontabs.yaml"}, exitViolates, []string{"field spec.added"}, nil, "1 difference in "},
+		"old review":     {webhook.Handler(), altering("added", one), []string{"--review-version", "v1beta1", "--objects", "0", "--samples", "crontabs.yaml"}, exitViolates, []string{"field spec.added"}, nil, "1 difference in "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -110,7 +110,7 @@ func TestDiff(t *testing.T) {
 			if got, chance := short(d.Differences), short(d.Chance); !slices.Equal(got, test.want) || !slices.Equal(chance, test.chance) || d.A != urlA || d.B != urlB || d.Requests == 0 {
 				t.Errorf("got %q, by chance %q, %+v", got, chance, d)
 			}
-			if wrong := "crdconform: no request was converted by both, so nothing was compared but refusals; check what is asked for\n"; name == "nobody" && r.err != wrong {
+			if wrong := "crdconform: no request was converted by both, so nothing was compared but failures; see above what the webhooks say, and check what is asked for\n"; name == "nobody" && r.err != wrong {
 				t.Errorf("it says %q, want %q", r.err, wrong)
 			}
 			r = invoke(t, args...)
@@ -130,7 +130,7 @@ func TestDiff(t *testing.T) {
 // TestDiffOfARecording records one build and compares the next one with it, alone and side by side.
 func TestDiffOfARecording(t *testing.T) {
 	t.Parallel()
-	build := func(name string) http.Handler { return changed("build", func() any { return name }) }
+	build := func(name string) http.Handler { return altering("build", func() any { return name }) }
 	oldURL, oldCA := serve(t, build("old"), nil)
 	newURL, newCA := serve(t, build("new"), nil)
 	p := record(t, oldURL, oldCA, "--out", "out.jsonl.gz", "--redact", "spec.image")
@@ -154,7 +154,7 @@ func TestDiffOfARecording(t *testing.T) {
 	}
 	r = invoke(t, "diff", newURL, "--ca-file", newCA, "--recording", file)
 	r.exits(t, exitViolates)
-	if want := " (line 2), spec.build\n      A: \"old\"\n      B: \"new\"\nredacted in the recording, so not compared: spec.image\n"; !strings.Contains(r.out, want) {
+	if want := " (line 2), spec.build\n      A: \"old\"\n      B: \"new\"\nredacted in the recording, so compared by form only: spec.image\n"; !strings.Contains(r.out, want) {
 		t.Errorf("it says\n%swant %q", r.out, want)
 	}
 	invoke(t, "diff", oldURL, "--ca-file", oldCA, "--recording", file, "--crd", there(t, definitionFile)).exits(t, exitConforms)

@@ -14,13 +14,17 @@ import (
 func newList(s streams) *cobra.Command {
 	var filter []string
 	var output string
+	var coverage bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the requirements",
 		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that nothing checks are marked: as
-untested, or as obsolete where the documents do not hold any more.`,
+untested, or as obsolete where the documents do not hold any more.
+
+With --coverage it prints for every heading of the documents how many statements there are, and what became of them.`,
 		Example: `  crdconform list
   crdconform list --filter webhook
+  crdconform list --coverage
   crdconform list --output json`,
 		Args: noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -28,16 +32,25 @@ untested, or as obsolete where the documents do not hold any more.`,
 			if err != nil {
 				return err
 			}
-			switch output {
-			case "text":
+			switch {
+			case output == "text" && coverage:
+				return write(s.out, coverageText(all))
+			case output == "text":
 				return write(s.out, listText(all))
-			case "json":
-				text, err := listJSON(all)
+			case output == "json":
+				var text string
+				if coverage {
+					text, err = listJSON(requirement.Cover(all))
+				} else {
+					text, err = listJSON(all)
+				}
 				if err != nil {
 					return unjudged(err)
 				}
 				return write(s.out, text)
-			case "markdown":
+			case output == "markdown" && coverage:
+				return write(s.out, coverageMarkdown(all))
+			case output == "markdown":
 				return write(s.out, listMarkdown(all))
 			}
 			return fmt.Errorf("--output %s: there is no such form; use text, json or markdown", output)
@@ -45,6 +58,7 @@ untested, or as obsolete where the documents do not hold any more.`,
 	}
 	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, beginnings of IDs, or patterns such as *.uid")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "form: text, json or markdown")
+	cmd.Flags().BoolVar(&coverage, "coverage", false, "count the statements under each heading of the documents, by what became of them")
 	_ = cmd.RegisterFlagCompletionFunc("filter", completeID)
 	return cmd
 }
@@ -66,7 +80,7 @@ func selected(patterns []string) ([]requirement.Requirement, error) {
 	return slices.DeleteFunc(all, func(r requirement.Requirement) bool { return !wanted[r.ID] }), nil
 }
 
-func listJSON(all []requirement.Requirement) (string, error) {
+func listJSON[T any](all []T) (string, error) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetIndent("", "  ")
@@ -120,6 +134,7 @@ func listMarkdown(all []requirement.Requirement) string {
 	for _, d := range requirement.Documents() {
 		fmt.Fprintf(&b, "| %s | %s |\n", d.ID, d.Title)
 	}
+	b.WriteString("\n## Coverage\n\n" + coverageMarkdown(all))
 	area := ""
 	for _, r := range all {
 		if r.ID.Area() != area {

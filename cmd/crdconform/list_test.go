@@ -209,3 +209,34 @@ func TestVersion(t *testing.T) {
 		t.Errorf("the program says %q", r.out)
 	}
 }
+
+// TestCoverage holds the three forms of the coverage to what the catalogue says.
+func TestCoverage(t *testing.T) {
+	t.Parallel()
+	var got []requirement.Coverage
+	if err := json.Unmarshal([]byte(inside(t, "list", "--coverage", "--output", "json")), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := requirement.Cover(requirement.All())
+	if !slices.Equal(got, want) {
+		t.Errorf("as JSON there are %d headings, want %d", len(got), len(want))
+	}
+	text, markdown := inside(t, "list", "--coverage"), inside(t, "list", "--coverage", "--output", "markdown")
+	for _, c := range want {
+		if counts := fmt.Sprintf("| %d | %d | %d | %d | %d |\n", c.Statements(), c.Checked, c.Linted, c.Untested, c.Obsolete); !strings.Contains(markdown, "| "+c.Document+" | ") || !strings.Contains(markdown, counts) {
+			t.Errorf("%s %s is not in the table with %s", c.Document, c.Section, counts)
+		}
+		if !strings.Contains(text, "\n"+c.Document+"  ") || c.Section != "" && !strings.Contains(text, "\n  "+c.Section+"  ") {
+			t.Errorf("%s %s is not in the text", c.Document, c.Section)
+		}
+	}
+	if !strings.HasSuffix(text, tallied(requirement.All())+"\n") {
+		t.Errorf("it does not end with all counts: %s", text)
+	}
+	if !strings.Contains(inside(t, "list", "--output", "markdown"), markdown) {
+		t.Error("the coverage is not in the list as markdown")
+	}
+	if some := inside(t, "list", "--coverage", "--filter", "publishing.categories"); strings.Contains(some, "versions-1.11") || !strings.Contains(some, "\n  Categories  ") {
+		t.Errorf("the coverage of some is of all: %s", some)
+	}
+}

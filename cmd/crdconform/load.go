@@ -1,11 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,24 +139,42 @@ func (l *loader) run(ctx context.Context) error {
 		return l.byFlags(err)
 	}
 	p := &progress{streams: l.streams, seed: plan.Seed()}
-	begin, stop, err := l.observed(ctx, p)
+	stop, forget, err := l.observed(ctx, p, cmp.Or(check.Load.Profile, "stages"))
 	if err != nil {
 		return err
 	}
 	l.given.seed, l.dir = plan.Seed(), plan.ReportDir()
-	if err = l.begin(); err == nil {
-		err = begin()
+	if err = l.begin(); err != nil {
+		return errors.Join(err, stop(), forget())
 	}
-	if err != nil {
-		return errors.Join(err, stop())
-	}
-	log, err := openLog(filepath.Join(string(l.folder), "apiserver.log"))
-	if err != nil {
-		return errors.Join(unjudged(err), stop())
-	}
+	log := &lateLog{path: filepath.Join(string(l.folder), "apiserver.log")}
 	report := plan.Load(ctx, p, log)
-	wrong := errors.Join(stop(), log.Close())
+	wrong := errors.Join(stop(), log.close())
 	return l.beside(l.finish(p, report), wrong)
+}
+
+// lateLog is the log of an API server, which there is when that writes to it.
+type lateLog struct {
+	path string
+	file *os.File
+}
+
+func (l *lateLog) Write(text []byte) (int, error) {
+	if l.file == nil {
+		file, err := openLog(l.path)
+		if err != nil {
+			return 0, err
+		}
+		l.file = file
+	}
+	return l.file.Write(text)
+}
+
+func (l *lateLog) close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
 }
 
 // baseline is the earlier run that the flags name; nil when they name none.
@@ -216,11 +237,11 @@ func (l *loader) fleet(c config.Config) (workers.Fleet, error) {
 	return job.New(cluster, job.Options{Namespace: namespace, Image: g.workerImage})
 }
 
-// observed has those watch that the flags name. It returns what begins that, before which nothing is overwritten, and what ends
-// it.
-func (l *loader) observed(ctx context.Context, p *progress) (begin, stop func() error, err error) {
+// observed has those watch that the flags name; a stage without a name is called as the profile. It returns what ends that, and
+// what removes a file that was made for it and is not needed after all.
+func (l *loader) observed(ctx context.Context, p *progress, profile string) (stop, forget func() error, err error) {
 	var closers []func() error
-	begin = func() error { return nil }
+	forget = func() error { return nil }
 	stop = func() error {
 		var errs []error
 		for _, one := range closers {
@@ -229,7 +250,7 @@ func (l *loader) observed(ctx context.Context, p *progress) (begin, stop func() 
 		return errors.Join(errs...)
 	}
 	if l.load.metricsAddress != "" {
-		e, err := newExporter(ctx, l.load.metricsAddress)
+		e, err := newExporter(ctx, l.load.metricsAddress, profile)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -241,10 +262,10 @@ func (l *loader) observed(ctx context.Context, p *progress) (begin, stop func() 
 		if err != nil {
 			return nil, nil, errors.Join(err, stop())
 		}
-		begin = r.empty
+		forget = r.forget
 		p.observers, closers = append(p.observers, r.watch), append(closers, r.close)
 	}
-	return begin, stop, nil
+	return stop, forget, nil
 }
 
 // overrideLoad puts what flags say in the place of what the file says.
@@ -255,6 +276,9 @@ func (l *loader) overrideLoad(c *config.Config) error {
 	}
 	if changed("duration") && g.duration <= 0 {
 		return fmt.Errorf("--duration %s: it has to be more than 0", g.duration)
+	}
+	if g.judgeEvery < 1 {
+		return fmt.Errorf("--judge-every %d: it has to be 1 or more; 1 judges all responses", g.judgeEvery)
 	}
 	for name, set := range map[string]func(){
 		"profile":            func() { c.Load.Profile, c.Load.Stages = g.profile, nil },
@@ -283,10 +307,85 @@ func (l *loader) overrideLoad(c *config.Config) error {
 	case c.Load.Profile == "" && len(c.Load.Stages) == 0:
 		c.Load.Profile = loadgen.ConstantProfile
 	}
-	for _, text := range g.objectives {
+	if err := l.clashing(c.Load); err != nil {
+		return err
+	}
+	if file := c.Webhook.ClientCertificate; (changed("client-cert") || changed("client-key")) && (file.CertFile == "") != (file.KeyFile == "") {
+		return errors.New("--client-cert and --client-key go together: give both, or neither")
+	}
+	return l.setObjectives(c)
+}
+
+// clashing says which flags do not go together.
+func (l *loader) clashing(load config.Load) error {
+	changed := func(names ...string) string {
+		at := slices.IndexFunc(names, l.flags.Changed)
+		if at < 0 {
+			return ""
+		}
+		return names[at]
+	}
+	replayed, through := load.Profile == loadgen.ReplayProfile, load.ThroughAPIServer
+	switch {
+	case len(load.Stages) > 0:
+		if flag := changed("rate", "batch", "bytes", "clients", "duration", "relist-objects"); flag != "" {
+			return fmt.Errorf("--%s: load.stages in the configuration file say all that is sent; leave the flag out, or give a --profile in their place", flag)
+		}
+	case replayed && load.Recording == "" && changed("profile") != "":
+		return errors.New("--profile replay: there is nothing to send; give the file that \"crdconform record\" wrote by --recording")
+	case !replayed && changed("recording") != "":
+		return fmt.Errorf("--recording: the profile %s does not send it; leave --profile out", load.Profile)
+	case replayed && changed("batch", "bytes", "from", "review-version") != "":
+		return fmt.Errorf("--%s: what was recorded is sent as it is; leave the flag out", changed("batch", "bytes", "from", "review-version"))
+	case replayed && !through && changed("duration") != "":
+		return errors.New("--duration: each request of a recording is sent once; leave the flag out, or say how fast by --rate")
+	case replayed && !through && changed("samples") != "":
+		return errors.New("--samples: the objects are those of the recording; leave the flag out")
+	case replayed && !through && changed("crd") != "" && changed("from-crd") == "":
+		return errors.New("--crd: the objects are those of the recording; leave the flag out, or use the definition by --through-api-server or --from-crd")
+	}
+	return nil
+}
+
+// setObjectives adds the objectives that flags name, each once.
+func (l *loader) setObjectives(c *config.Config) error {
+	given := map[string]string{}
+	percentile := ""
+	for _, text := range l.load.objectives {
+		wrong := func(format string, arguments ...any) error {
+			return fmt.Errorf("--objective %s: %w", crdconform.Quoted(text), fmt.Errorf(format, arguments...))
+		}
+		alone := config.Objectives{}
+		if err := alone.Set(text); err != nil {
+			return wrong("%w", err)
+		}
+		name, _, _ := strings.Cut(text, "=")
+		before := given[name]
+		given[name] = text
+		another := percentile
+		if strings.HasPrefix(name, "p") {
+			percentile = text
+		}
+		switch {
+		case before != "":
+			return wrong("there is %s already; give each statistic one limit", before)
+		case reflect.ValueOf(alone).IsZero():
+			return wrong("a limit of 0 is no objective; give more than 0, or leave it out")
+		case c.Load.Profile == loadgen.SearchProfile && another != "" && percentile == text:
+			return wrong("a search has one percentile as its goal, and there is %s too; leave one out", another)
+		}
 		if err := c.Objectives.Set(text); err != nil {
-			return fmt.Errorf("--objective %s: %w", crdconform.Quoted(text), err)
+			return wrong("%w", err)
 		}
 	}
 	return nil
+}
+
+// byFlags tells errors about flags in the words of flags.
+func (l *loader) byFlags(err error) error {
+	told := l.checker.byFlags(err)
+	if told.Error() == err.Error() {
+		return told
+	}
+	return errors.New(strings.NewReplacer("give crds", "give --crd", "by load.repeat", "by --repeat", "; batches has those in a request", "; --batch has those in a request").Replace(told.Error()))
 }

@@ -51,6 +51,12 @@ func TestLoad(t *testing.T) {
 		t.Fatalf("got %+v", report.Load)
 	}
 	l := report.Load.Stages[0]
+	if l.SentPerSecond < 1 || l.SentPerSecond > 50 || l.RequestsPerSecond > 50 {
+		t.Errorf("%g sent and %g answered a second", l.SentPerSecond, l.RequestsPerSecond)
+	}
+	if _, err := os.Stat(filepath.Join(r.dir, "crdconform-report", "apiserver.log")); !os.IsNotExist(err) {
+		t.Errorf("there is a log of an API server: %v", err)
+	}
 	if l.Requests != 10 || l.Objects != 30 || l.Failed != 0 || l.Pairs[0] != (reports.Pair{From: "v1", To: "v1beta1"}) || l.ReviewVersion != "v1beta1" || l.HTTP != "HTTP/2" || l.Rate != 50 || l.Duration != 0.2 {
 		t.Errorf("got %+v", l)
 	}
@@ -85,7 +91,7 @@ func TestVoidLoad(t *testing.T) {
 	if report := r.report(t); report.Outcome != reports.Unjudged || report.Load == nil || report.Load.Void() == "" || report.Load.Stages[0].Late == 0 {
 		t.Errorf("got %s with %+v", report.Outcome, report.Load)
 	}
-	if !strings.Contains(r.out, "the generator was too busy") {
+	if !strings.Contains(r.out, "the generator was too busy") || !strings.Contains(r.out, "send less") {
 		t.Errorf("it says:\n%s", r.out)
 	}
 }
@@ -156,7 +162,7 @@ func TestObserved(t *testing.T) {
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	for _, want := range []string{`crdconform_load_requests_total{stage=""} `, `crdconform_load_failed_requests_total{stage=""} 0`, `crdconform_load_response_seconds{quantile="0.99",stage=""} 0.`} {
+	for _, want := range []string{`crdconform_load_requests_total{stage="constant"} `, `crdconform_load_failed_requests_total{stage="constant"} 0`, `crdconform_load_response_seconds{quantile="0.99",stage="constant"} 0.`} {
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("there is no %s in\n%s%v", want, text, err)
 		}
@@ -223,18 +229,35 @@ func TestResultsThatCannotBeWritten(t *testing.T) {
 	}
 }
 
-// TestResultsOfBefore has nothing be overwritten by a load test that cannot begin.
+// TestResultsOfBefore has nothing be overwritten, and no file be left by a load test that cannot begin.
 func TestResultsOfBefore(t *testing.T) {
 	t.Parallel()
 	url, ca := serve(t, webhook.Handler(), nil)
 	dir := folder(t, map[string]string{"results.gob": "of before", "file": ""})
 	args := []string{"load", url, "--ca-file", ca, "--duration", "100ms", "--vegeta-results", "results.gob"}
-	startIn(t, dir, append(args, "--report-dir", "file")...).end().exits(t, exitUsage)
-	if got := string(read(t, filepath.Join(dir, "results.gob"))); got != "of before" {
-		t.Errorf("the file has %q", got)
+	r := startIn(t, dir, args...).end()
+	r.exits(t, exitUsage)
+	if got := string(read(t, filepath.Join(dir, "results.gob"))); got != "of before" || !strings.Contains(r.err, "--vegeta-results results.gob: the file is there already; give another name") {
+		t.Errorf("the file has %q, and it says %s", got, r.err)
 	}
-	startIn(t, dir, args...).end()
-	if got := string(read(t, filepath.Join(dir, "results.gob"))); strings.Contains(got, "of before") {
-		t.Errorf("the file has %q", got)
+	if err := os.Remove(filepath.Join(dir, "results.gob")); err != nil {
+		t.Fatal(err)
+	}
+	startIn(t, dir, append(args, "--report-dir", "file")...).end().exits(t, exitUsage)
+	if _, err := os.Stat(filepath.Join(dir, "results.gob")); !os.IsNotExist(err) {
+		t.Errorf("the file is there: %v", err)
+	}
+}
+
+// TestCommandOfLoad has the command in a report be one that a shell and the command take again as it is.
+func TestCommandOfLoad(t *testing.T) {
+	t.Parallel()
+	url, ca := serve(t, webhook.Handler(), nil)
+	r := loaded(t, func() []string {
+		return []string{url, "--ca-file", ca, "--duration", "100ms", "--rate", "20,12.5", "--objective", "p99=1m", "--objective", "errors=50%"}
+	})
+	want := "crdconform load " + url + " --ca-file=" + ca + " --duration=100ms --objective=p99=1m --objective='errors=50%' --rate=20,12.5"
+	if got := r.report(t).Command; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }

@@ -147,8 +147,12 @@ func TestReplay(t *testing.T) {
 	r := loaded(t, func() []string { return []string{url, "--ca-file", ca, "--recording", path} })
 	r.exits(t, exitConforms)
 	s := r.report(t).Load.Stages[0]
-	if s.Requests != 20 || s.Objects != 80 || s.Failed != 0 || s.Batch != 4 || s.Rate != 20 || len(s.Pairs) != 1 || s.Pairs[0] != (reports.Pair{From: "v1", To: "v1beta1"}) {
+	if s.Requests != 20 || s.Objects != 80 || s.Failed != 0 || s.Batch != 4 || s.Rate != 20 || !s.Recorded || len(s.Phases) > 0 || len(s.Pairs) != 1 || s.Pairs[0] != (reports.Pair{From: "v1", To: "v1beta1"}) {
 		t.Errorf("got %+v", s)
+	}
+	r = loaded(t, func() []string { return []string{url, "--ca-file", ca, "--recording", path, "--rate", "70"} })
+	if s := r.report(t).Load.Stages[0]; s.Requests != 20 || s.Recorded || s.Rate < 69.9 || s.Rate > 70.1 {
+		t.Errorf("at another rate: %+v", s)
 	}
 	for name, text := range map[string]string{"empty": "", "no recording": "{}\n"} {
 		r := invoke(t, "load", url, "--ca-file", ca, "--recording", file(t, "r.jsonl", text))

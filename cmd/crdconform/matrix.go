@@ -5,28 +5,32 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // matrix is the command matrix.
 type matrix struct {
 	streams
 	selection
-	embedded bool
+	embedded []string
 	assets   []string
 	images   []string
 	config   string
 	dir      string
 	seed     int64
 	strict   bool
+	known    map[requirement.ID]string
 }
 
 func newMatrix(s streams) *cobra.Command {
@@ -38,19 +42,25 @@ func newMatrix(s streams) *cobra.Command {
 that did not come to the same on all of them. Each has a report of its own in the folder; matrix.json and matrix.md are beside
 them.
 
-API servers are folders with kube-apiserver and etcd, as operators have them for their tests, node images of kind, and the one
-that is built in. The exit code is that of the worst: 3 before 1.`,
-		Example: `  crdconform matrix --assets ~/.local/share/kubebuilder-envtest/k8s/1.33.0-linux-amd64 --assets ~/.local/share/kubebuilder-envtest/k8s/1.36.0-linux-amd64
-  crdconform matrix --embedded=false --kind-image kindest/node:v1.34.4,kindest/node:v1.36.3 --filter conversion`,
+API servers are embedded ones of several minors, folders with kube-apiserver and etcd, as operators have them for their tests, and
+node images of kind. The embedded one of the newest minor is built in; "crdconform minors" shows the others, and builds them. A
+requirement that does not hold for a minor is shown with the minor since which, or until which, it does. The exit code is that of
+the worst: 130 before 3 before 1.
+
+A requirement that is known to fail may pass on some of the API servers, but not on all.`,
+		Example: `  crdconform matrix --embedded 1.28,1.31,1.34,1.36,1.37
+  crdconform matrix --assets ~/.local/share/kubebuilder-envtest/k8s/1.33.0-linux-amd64 --assets ~/.local/share/kubebuilder-envtest/k8s/1.36.0-linux-amd64
+  crdconform matrix --embedded none --kind-image kindest/node:v1.34.4,kindest/node:v1.36.3 --filter conversion`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return m.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&m.embedded, "embedded", true, "check the API server that is built in")
+	flags.StringSliceVar(&m.embedded, "embedded", []string{builtInMinor().String()}, "minors of embedded API servers, or none")
 	flags.StringSliceVar(&m.assets, "assets", nil, "folders with kube-apiserver and etcd")
 	flags.StringSliceVar(&m.images, "kind-image", nil, "node images of kind")
 	flags.StringVar(&m.config, "kind-config", "", "file with a configuration of kind's, for all of the images")
 	m.bind(flags)
+	m.bindKnownFailing(flags)
 	m.complete(cmd)
 	flags.BoolVar(&m.strict, "strict", false, "count what API servers tolerate as failed")
 	flags.Int64Var(&m.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
@@ -69,6 +79,9 @@ func (m *matrix) columns() []column {
 	add := func(name string, flags ...string) {
 		all = append(all, column{fmt.Sprintf("%d-%s", len(all)+1, name), flags})
 	}
+	for _, minor := range m.minors() {
+		add(embeddedCluster+"-"+minor, "--cluster="+embeddedCluster, "--kubernetes="+minor)
+	}
 	for _, assets := range m.assets {
 		add(envtestCluster, "--cluster="+envtestCluster, "--assets="+assets)
 	}
@@ -79,29 +92,79 @@ func (m *matrix) columns() []column {
 		}
 		add(kindCluster, flags...)
 	}
-	if m.embedded {
-		add(embeddedCluster)
-	}
 	return all
 }
 
-func (m *matrix) run(ctx context.Context) error {
-	columns := m.columns()
-	if len(columns) < 2 {
-		return errors.New("a matrix wants two API servers or more; give --assets or --kind-image")
+// minors returns the minors of the embedded API servers.
+func (m *matrix) minors() []string {
+	if slices.Equal(m.embedded, []string{"none"}) {
+		return nil
 	}
+	return m.embedded
+}
+
+// validate tells whether the flags go together, and whether there is all that they name.
+func (m *matrix) validate() error {
 	if m.config != "" && len(m.images) == 0 {
-		return errors.New("--kind-config is for --kind-image, and there is none")
+		return fmt.Errorf("--kind-config %s is for --kind-image, and there is none", m.config)
 	}
+	var err error
+	if m.known, err = m.readKnownFailing(); err != nil {
+		return err
+	}
+	for flag, values := range map[string][]string{"embedded": m.minors(), "assets": m.assets, "kind-image": m.images} {
+		for i, value := range values {
+			if value == "" {
+				return fmt.Errorf("--%s %q: one of them is empty", flag, strings.Join(values, ","))
+			}
+			if slices.Contains(values[:i], value) {
+				return fmt.Errorf("--%s %s: it is given twice", flag, value)
+			}
+		}
+	}
+	var missing []error
+	for _, value := range m.minors() {
+		minor, older, err := olderMinor("--embedded", value)
+		if err != nil {
+			return err
+		}
+		if older {
+			_, err := programsOf(m.variable).Find(minor)
+			missing = append(missing, err)
+		}
+	}
+	if all := m.columns(); len(all) < 2 {
+		return fmt.Errorf("a matrix wants two API servers or more, and there is %s; give more by --embedded, --assets or --kind-image", described(all))
+	}
+	if err := errors.Join(missing...); err != nil {
+		return unjudged(err)
+	}
+	return nil
+}
+
+// described says what the columns are.
+func described(all []column) string {
+	if len(all) == 0 {
+		return "none"
+	}
+	return "only " + strings.Join(all[0].flags, " ")
+}
+
+func (m *matrix) run(ctx context.Context) error {
+	if err := m.validate(); err != nil {
+		return err
+	}
+	columns := m.columns()
 	if m.seed == 0 {
 		m.seed = rand.Int64N(1<<31-1) + 1
 	}
-	var folders []string
+	var folders, missing []string
 	var all []*reports.Report
 	var worst error
 	for i, c := range columns {
 		if ctx.Err() != nil {
-			break
+			missing = append(missing, c.folder)
+			continue
 		}
 		fmt.Fprintf(m.out, "%s== %d of %d: %s\n", strings.Repeat("\n", min(i, 1)), i+1, len(columns), strings.Join(append([]string{c.folder}, c.flags...), " "))
 		report, err := m.column(ctx, c)
@@ -111,15 +174,39 @@ func (m *matrix) run(ctx context.Context) error {
 		worst = worse(worst, err)
 		folders, all = append(folders, c.folder), append(all, report)
 	}
-	if err := m.write(reports.NewMatrix(folders, all)); err != nil {
+	if len(missing) > 0 {
+		worst = worse(worst, &exitError{code: exitInterrupted})
+	}
+	x := reports.NewMatrix(folders, all)
+	x.Missing = missing
+	if err := m.write(x); err != nil {
 		return err
 	}
-	return worst
+	return worse(worst, m.needless(all))
+}
+
+// needless fails when what is known to fail passes on all API servers that judged it.
+func (m *matrix) needless(all []*reports.Report) error {
+	fails, passes := map[requirement.ID]bool{}, map[requirement.ID]bool{}
+	for _, report := range all {
+		for _, result := range report.Results {
+			fails[result.ID] = fails[result.ID] || result.Verdict == requirement.KnownFailing
+			passes[result.ID] = passes[result.ID] || result.Verdict == requirement.Passed
+		}
+	}
+	var outcome error
+	for _, id := range slices.Sorted(maps.Keys(m.known)) {
+		if passes[id] && !fails[id] {
+			fmt.Fprintf(m.err, "crdconform: %s passes wherever it was judged, but %s says that it fails; take it off the list\n", id, m.knownFailing)
+			outcome = &exitError{code: exitViolates}
+		}
+	}
+	return outcome
 }
 
 // column checks one API server. It returns no report when it did not get that far.
 func (m *matrix) column(ctx context.Context, c column) (*reports.Report, error) {
-	r := &runner{streams: m.streams, selection: m.selection, strict: m.strict, seed: m.seed}
+	r := &runner{streams: m.streams, selection: m.selection, strict: m.strict, seed: m.seed, lenient: true}
 	r.dir = filepath.Join(m.dir, c.folder)
 	flags := pflag.NewFlagSet(c.folder, pflag.ContinueOnError)
 	r.api.bind(m.streams, flags)
@@ -154,6 +241,9 @@ func (m *matrix) write(x *reports.Matrix) error {
 	data, err := json.MarshalIndent(x, "", "  ")
 	if err != nil {
 		return unjudged(err)
+	}
+	if err := os.MkdirAll(m.dir, 0o755); err != nil {
+		return unjudged(fmt.Errorf("report folder: %w; give another one by --report-dir", err))
 	}
 	for name, text := range map[string]string{"matrix.json": string(data) + "\n", "matrix.md": x.Markdown()} {
 		if err := os.WriteFile(filepath.Join(m.dir, name), []byte(text), 0o644); err != nil {

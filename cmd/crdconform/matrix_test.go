@@ -1,9 +1,13 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +37,7 @@ func TestMatrix(t *testing.T) {
 			t.Errorf("%s came to %v", row.ID, row.Cells)
 		}
 	}
-	for _, want := range []string{"== 1 of 2: ", "== 2 of 2: 2-embedded\n", "\nversions.scope.cluster", "0 of ", "Matrix: crdconform-matrix/matrix.md\n"} {
+	for _, want := range []string{"== 1 of 2: 1-embedded-1.37 --cluster=embedded --kubernetes=1.37\n", "== 2 of 2: 2-envtest", "\nversions.scope.cluster", "0 of ", "Matrix: crdconform-matrix/matrix.md\n"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("it says:\n%swant something with %q", r.out, want)
 		}
@@ -46,15 +50,127 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
+// TestMatrixIsInterrupted interrupts a matrix between two API servers, when the first has a whole report.
+func TestMatrixIsInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var said bytes.Buffer
+	out := watching{&said, func() {
+		if strings.Contains(said.String(), "Report: ") {
+			cancel()
+		}
+	}}
+	dir := t.TempDir()
+	args := []string{"matrix", "--assets", "nowhere", "--filter", "versions.scope.cluster", "--report-dir", dir}
+	if code := execute(ctx, args, streams{out: out, err: t.Output()}); code != exitInterrupted {
+		t.Errorf("the exit code is %d", code)
+	}
+	var m reports.Matrix
+	if err := json.Unmarshal(read(t, filepath.Join(dir, "matrix.json")), &m); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Columns) != 1 || m.Columns[0].Outcome != reports.Conformant || !slices.Equal(m.Missing, []string{"2-envtest"}) {
+		t.Errorf("got %+v", m)
+	}
+	if !strings.Contains(said.String(), "Interrupted, so this is only a part. 1 of 1 requirements came to the same on 1 API servers. Not checked: 2-envtest.") {
+		t.Errorf("it says:\n%s", &said)
+	}
+}
+
+// watching calls a function after whatever is written.
+type watching struct {
+	io.Writer
+	then func()
+}
+
+func (w watching) Write(text []byte) (int, error) {
+	defer w.then()
+	return w.Writer.Write(text)
+}
+
+// TestMatrixKnowsFailures says of what passes that it is known to fail.
+func TestMatrixKnowsFailures(t *testing.T) {
+	t.Parallel()
+	one := func(verdict requirement.Verdict) *reports.Report {
+		known, _ := requirement.Lookup(requirement.VersionsScopeCluster)
+		return &reports.Report{Results: []reports.Result{{Requirement: known, Verdict: verdict}}}
+	}
+	const fails, passes, away = requirement.KnownFailing, requirement.Passed, requirement.NotApplicable
+	for name, test := range map[string]struct {
+		verdicts []requirement.Verdict
+		needless bool
+	}{
+		"fails on one": {[]requirement.Verdict{passes, fails}, false},
+		"fails on all": {[]requirement.Verdict{fails, fails}, false},
+		"passes":       {[]requirement.Verdict{passes, away}, true},
+		"not judged":   {[]requirement.Verdict{away, away}, false},
+	} {
+		var said bytes.Buffer
+		m := &matrix{streams: streams{err: &said}, known: map[requirement.ID]string{requirement.VersionsScopeCluster: "why"}}
+		var all []*reports.Report
+		for _, verdict := range test.verdicts {
+			all = append(all, one(verdict))
+		}
+		if err := m.needless(all); (err != nil) != test.needless || strings.Contains(said.String(), "versions.scope.cluster passes wherever it was judged") != test.needless {
+			t.Errorf("%s: %v, it says %q", name, err, &said)
+		}
+	}
+	list := filepath.Join(t.TempDir(), "known")
+	if err := os.WriteFile(list, []byte("versions.scope.cluster: a reason\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := invoke(t, "matrix", "--assets", "nowhere", "--filter", "versions.scope.cluster", "--known-failing", list)
+	r.exits(t, exitUnjudged)
+	if !strings.Contains(r.out, "Passed        versions.scope.cluster") || !strings.Contains(r.err, "versions.scope.cluster passes wherever it was judged, but "+list+" says that it fails; take it off the list") {
+		t.Errorf("it says:\n%s%s", r.out, r.err)
+	}
+}
+
+// TestMinorsAreMissing asks for API servers of older minors that were not built.
+func TestMinorsAreMissing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	variable := func(name string) (string, bool) { return dir, name == minorsVariable }
+	for _, test := range []struct {
+		args, want string
+		code       int
+	}{
+		{"matrix --embedded 1.31,1.37 --report-dir " + dir, "crdconform minors build 1.31", exitUnjudged},
+		{"run --kubernetes 1.28 --load-duration 0 --filter versions.scope.cluster --report-dir " + dir, "crdconform minors build 1.28", exitUnjudged},
+		{"minors", "1.31   v1.31.14  not built yet\n", exitConforms},
+		{"minors", "1.37   v1.37.", exitConforms},
+	} {
+		var said bytes.Buffer
+		if code := execute(t.Context(), strings.Fields(test.args), streams{out: &said, err: &said, variable: variable}); code != test.code || !strings.Contains(said.String(), test.want) {
+			t.Errorf("%s: exit code %d, it says %q, want something with %q", test.args, code, &said, test.want)
+		}
+	}
+	if left, err := os.ReadDir(filepath.Join(dir, "1-embedded-1.31")); err == nil {
+		t.Errorf("a matrix that lacks an API server began all the same: %v", left)
+	}
+}
+
 // TestClusterFlags gives flags of one sort of cluster for another.
 func TestClusterFlags(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"matrix":                                            "a matrix wants two API servers or more",
-		"matrix --assets a --kind-config b":                 "--kind-config is for --kind-image",
+		"matrix":                                            "a matrix wants two API servers or more, and there is only --cluster=embedded --kubernetes=1.37",
+		"matrix --embedded none":                            "a matrix wants two API servers or more, and there is none",
+		"matrix --embedded 1.5,1.37":                        "--embedded 1.5: there is no embedded API server of that; there are 1.21, 1.28, 1.31, 1.34, 1.36, 1.37",
+		"matrix --embedded v1.31,1.37":                      "--embedded v1.31: there is no",
+		"matrix --embedded new,1.37":                        "--embedded: \"new\" is not a Kubernetes version",
+		"matrix --embedded 1.37,1.37":                       "--embedded 1.37: it is given twice",
+		"matrix --assets a,,b":                              "--assets \"a,,b\": one of them is empty",
+		"matrix --assets a --kind-config b":                 "--kind-config b is for --kind-image, and there is none",
+		"matrix --assets a --known-failing no-such-file":    "no-such-file",
+		"minors build 1.5":                                  "minors build 1.5: there is no embedded API server of that",
+		"minors build 1.37":                                 "minors build 1.37: that one is built in",
+		"minors buidl":                                      "buidl",
+		"run --kubernetes 1.5":                              "--kubernetes 1.5: there is no embedded API server of that; there are 1.21, ",
+		"run --cluster envtest --kubernetes 1.36":           "--kubernetes is for --cluster embedded or kind, and this is envtest",
 		"matrix --assets a --filter no.such":                "no.such",
 		"run --cluster nope":                                "there is no such sort of cluster; there are embedded, kind, envtest, existing",
-		"run --kubernetes 1.36":                             "--kubernetes is for --cluster kind, and this is embedded",
 		"run --kind-image a":                                "--kind-image is for --cluster kind, and this is embedded",
 		"run --cluster kind --assets a":                     "--assets is for --cluster envtest, and this is kind",
 		"run --cluster existing":                            "wants --context NAME",

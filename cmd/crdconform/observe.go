@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -40,6 +42,7 @@ func (o observers) join(w loadgen.Workload, one loadgen.Watch) loadgen.Watch {
 // exporter serves the figures of a load test to Prometheus while it runs.
 type exporter struct {
 	address  string
+	profile  string // what stages without a name are called
 	server   *http.Server
 	served   chan error
 	requests *prometheus.CounterVec
@@ -48,8 +51,8 @@ type exporter struct {
 	response *prometheus.GaugeVec
 }
 
-// newExporter listens at an address. Its errors are about that.
-func newExporter(ctx context.Context, address string) (*exporter, error) {
+// newExporter listens at an address, for the stages of a profile. Its errors are about the address.
+func newExporter(ctx context.Context, address, profile string) (*exporter, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--metrics-address %s: %w", address, err)
@@ -60,6 +63,7 @@ func newExporter(ctx context.Context, address string) (*exporter, error) {
 	}
 	e := &exporter{
 		address:  listener.Addr().String(),
+		profile:  profile,
 		served:   make(chan error, 1),
 		requests: counter("requests_total", "Conversion requests that were answered, or given up for lost."),
 		failed:   counter("failed_requests_total", "Conversion requests whose response an API server would reject."),
@@ -80,12 +84,13 @@ func newExporter(ctx context.Context, address string) (*exporter, error) {
 
 // watch exports a stage.
 func (e *exporter) watch(w loadgen.Workload) loadgen.Watch {
+	stage := cmp.Or(w.Name, e.profile)
 	return loadgen.Watch{Second: func(s loadgen.Snapshot) {
-		e.requests.WithLabelValues(w.Name).Add(float64(s.Last.Requests))
-		e.failed.WithLabelValues(w.Name).Add(float64(s.Last.Failed))
-		e.objects.WithLabelValues(w.Name).Add(float64(s.Last.Objects))
+		e.requests.WithLabelValues(stage).Add(float64(s.Last.Requests))
+		e.failed.WithLabelValues(stage).Add(float64(s.Last.Failed))
+		e.objects.WithLabelValues(stage).Add(float64(s.Last.Objects))
 		for quantile, value := range map[string]time.Duration{"0.5": s.Last.P50, "0.9": s.Last.P90, "0.99": s.Last.P99, "1": s.Last.Max} {
-			e.response.WithLabelValues(w.Name, quantile).Set(value.Seconds())
+			e.response.WithLabelValues(stage, quantile).Set(value.Seconds())
 		}
 	}}
 }
@@ -102,31 +107,35 @@ func (e *exporter) close() error {
 type results struct {
 	file    *os.File
 	buffer  *bufio.Writer
+	made    bool // the file was not there before
 	encoder vegeta.Encoder
 	err     error // the first one; nothing is written after it
 }
 
-// newResults opens the file, and leaves what is in it for the time being.
+// newResults makes the file. One that is there may be needed by somebody; what is no file, such as a pipe, is written to.
 func newResults(path string) (*results, error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o644)
-	if err != nil {
+	flags := os.O_WRONLY
+	if info, err := os.Stat(path); err != nil || info.Mode().IsRegular() {
+		flags |= os.O_CREATE | os.O_EXCL
+	}
+	file, err := os.OpenFile(path, flags, 0o644)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return nil, fmt.Errorf("--vegeta-results %s: the file is there already; give another name, or remove it", path)
+	case err != nil:
 		return nil, fmt.Errorf("--vegeta-results: %w", err)
 	}
-	r := &results{file: file, buffer: bufio.NewWriter(file)}
+	r := &results{file: file, buffer: bufio.NewWriter(file), made: flags&os.O_CREATE != 0}
 	r.encoder = vegeta.NewEncoder(r.buffer)
 	return r, nil
 }
 
-// empty removes what an earlier run wrote to the file. What is no file, such as a pipe, has nothing in it.
-func (r *results) empty() error {
-	info, err := r.file.Stat()
-	if err == nil && info.Mode().IsRegular() {
-		err = r.file.Truncate(0)
+// forget removes the file again.
+func (r *results) forget() error {
+	if !r.made {
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("--vegeta-results: %w", err)
-	}
-	return nil
+	return os.Remove(r.file.Name())
 }
 
 // watch writes the requests of a stage, under its name.

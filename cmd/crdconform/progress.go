@@ -25,7 +25,9 @@ type progress struct {
 	seed        int64
 	definition  string // that is judged; empty when there is only one way to name it
 	total, done int
-	status      bool // there is a line that changes
+	began       time.Time        // the specs
+	clock       func() time.Time // time.Now if nil
+	status      bool             // there is a line that changes
 }
 
 // The escape sequences, used on terminals only.
@@ -73,6 +75,16 @@ func (p *progress) show(text string) {
 // Note shows what goes on between the specs, where lines can change.
 func (p *progress) Note(text string) { p.show(text) }
 
+// Step shows what is measured through an API server: where lines cannot change, in a line for each.
+func (p *progress) Step(text string) {
+	text = "through the API server: " + reports.Visible(text)
+	if p.terminal {
+		p.show(text)
+	} else {
+		p.say("%s", text)
+	}
+}
+
 // Judging says what is judged.
 func (p *progress) Judging(url, definition string) {
 	p.definition = definition
@@ -83,11 +95,32 @@ func (p *progress) Judging(url, definition string) {
 }
 
 // Started notes how many specs there are.
-func (p *progress) Started(total int) { p.total, p.done = total, 0 }
+func (p *progress) Started(total int) { p.total, p.done, p.began = total, 0, p.now() }
+
+func (p *progress) now() time.Time {
+	if p.clock != nil {
+		return p.clock()
+	}
+	return time.Now()
+}
 
 // SpecStarted shows what runs.
 func (p *progress) SpecStarted(id requirement.ID, text string) {
-	p.show(fmt.Sprintf("[%*d/%d] %s: %s", digits(p.total), p.done+1, p.total, id, text))
+	p.show(fmt.Sprintf("[%*d/%d%s] %s: %s", digits(p.total), p.done+1, p.total, p.left(), id, text))
+}
+
+// left says how long the rest of the specs will take, if they take as long as those so far. It says nothing before enough of
+// them are done to tell.
+func (p *progress) left() string {
+	const enough = 10
+	if p.done < enough {
+		return ""
+	}
+	rest := p.now().Sub(p.began) / time.Duration(p.done) * time.Duration(p.total-p.done)
+	if rest < time.Second {
+		return ""
+	}
+	return fmt.Sprintf(", about %s left", rest.Round(time.Second))
 }
 
 // SpecDone shows what came of it.
@@ -125,8 +158,8 @@ func (p *progress) Loading(w loadgen.Workload) loadgen.Watch {
 	}
 	seconds := 0
 	return p.observers.join(w, loadgen.Watch{Second: func(s loadgen.Snapshot) {
-		line := fmt.Sprintf("%s: %s of %s, %d requests, %d/s, %d failed, p99 %.2f ms", name,
-			s.Elapsed.Round(time.Second), w.Length(), s.Requests, s.Last.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
+		line := fmt.Sprintf("%s: %s of %s, %s, %d/s, %d failed, p99 %.2f ms", name,
+			s.Elapsed.Round(time.Second), w.Length(), count(int(s.Requests), "request"), s.Last.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
 		if p.terminal {
 			p.show(line)
 		} else if seconds%10 == 0 {

@@ -113,6 +113,24 @@ func TestLineThatChanges(t *testing.T) {
 	}
 }
 
+// TestProgressEstimates has the time that is left be told once there is enough to tell it by.
+func TestProgressEstimates(t *testing.T) {
+	p, out := shown(streams{terminal: true, width: 80})
+	now := time.Unix(0, 0)
+	p.clock = func() time.Time { return now }
+	p.Started(40)
+	for range 40 {
+		p.SpecStarted("a.b.c", "does it")
+		p.SpecDone(suites.Result{Requirement: "a.b.c", Verdict: requirement.Passed})
+		now = now.Add(1500 * time.Millisecond)
+	}
+	for _, want := range []string{"[10/40] a.b.c: does it", "[11/40, about 45s left] a.b.c", "[31/40, about 15s left] a.b.c", "[40/40, about 2s left] a.b.c"} {
+		if !strings.Contains(out.String(), erase+want) {
+			t.Errorf("there is no %q in %q", want, out.String())
+		}
+	}
+}
+
 // TestWhatIsShownAsAProblem depends on the verdict, on strictness, and on what is known.
 func TestWhatIsShownAsAProblem(t *testing.T) {
 	for _, test := range []struct {
@@ -172,6 +190,22 @@ func TestDigits(t *testing.T) {
 	for n, want := range map[int]int{0: 1, 9: 1, 10: 2, 221: 3} {
 		if got := digits(n); got != want {
 			t.Errorf("%d has %d digits, want %d", n, got, want)
+		}
+	}
+}
+
+// TestSteps has a line for each step of a measurement where lines cannot change.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	for terminal, want := range map[bool]string{
+		false: "through the API server: get at v1\nthrough the API server: list at v1\n",
+		true:  erase + "through the API server: get at v1" + erase + "through the API server: list at v1",
+	} {
+		p, out := shown(streams{terminal: terminal, width: 80})
+		p.Step("get at v1")
+		p.Step("list at v1")
+		if out.String() != want {
+			t.Errorf("terminal %t: it shows %q, want %q", terminal, out, want)
 		}
 	}
 }

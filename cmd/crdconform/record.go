@@ -61,10 +61,12 @@ To put it in between, point spec.conversion.webhook.clientConfig of the CustomRe
 set caBundle as printed. Its certificate is made on the spot, for localhost, the host of --listen and every --name, and is valid
 for 90 days. With --tls-cert and --tls-key it uses yours, for API servers that trust another authority.
 
-What is at the paths of --redact never gets to the disk: strings become REDACTED, numbers 0 and booleans false, in requests and
-responses, and in annotations that hold copies of objects. Strings of 6 bytes or more are replaced wherever else they are in
-the same exchange, such as in a message; shorter ones are not looked for there. Of HTTP headers, only the content type is
-recorded.
+What is at the paths of --redact never gets to the disk, in requests and responses, and in annotations that hold copies of
+objects: letters become x or X and digits 1, in strings and numbers, and true becomes false. So length and form are kept, which
+can be seen, and with which webhooks convert as before: localhost:8080 becomes xxxxxxxxx:1111. Times, durations, quantities,
+addresses, UUIDs and URLs stay what they are; a value that has to be one of a few words does not, so leave those out. Strings of
+6 bytes or more are replaced wherever else they are in the same exchange, such as in a message or in a URL, and in responses
+parts of them as well; shorter ones are not looked for there. Of HTTP headers, only the content type is recorded.
 
 When a bound is reached, or the disk is full, the recording ends and the proxy goes on. The last lines say how many exchanges
 are missing for that.

@@ -231,7 +231,7 @@ func TestRecordBehindAnAPIServer(t *testing.T) {
 		if !slices.ContainsFunc(seen, func(body string) bool { return strings.Contains(body, x.Request.UID) }) {
 			t.Errorf("line %d: the webhook has not seen it", x.Line)
 		}
-		found = found || bytes.Contains(x.Response.Body, []byte(`"host":"REDACTED"`)) && !bytes.Contains(x.Response.Body, []byte(`"host":"localhost"`))
+		found = found || bytes.Contains(x.Response.Body, []byte(`"host":"xxxxxxxxx"`)) && !bytes.Contains(x.Response.Body, []byte(`"host":"localhost"`))
 	}
 	if !found {
 		t.Errorf("no recorded response has the host redacted:\n%s", read(t, filepath.Join(p.dir, "out.jsonl")))
@@ -307,7 +307,7 @@ func TestRecordKeepsSecrets(t *testing.T) {
 		t.Errorf("it says %q, want %q", r.err, want)
 	}
 	file := read(t, filepath.Join(p.dir, "out.jsonl"))
-	if bytes.Contains(file, []byte("hunter2")) || bytes.Count(file, []byte(`"PASSWORD":"REDACTED"`)) != 2 || bytes.Count(file, []byte(`\"PASSWORD\":\"REDACTED\"`)) != 2 {
+	if bytes.Contains(file, []byte("hunter2")) || bytes.Count(file, []byte(`"PASSWORD":"xxxxxx1-xxx-xxxx"`)) != 2 || bytes.Count(file, []byte(`\"PASSWORD\":\"xxxxxx1-xxx-xxxx\"`)) != 2 {
 		t.Errorf("the file has:\n%s", file)
 	}
 }
@@ -606,5 +606,70 @@ func TestRecordHost(t *testing.T) {
 	}
 	if u, err := url.Parse("https://" + net.JoinHostPort("::1", "1")); err != nil || u.Hostname() != "::1" {
 		t.Errorf("got %v, %v", u, err)
+	}
+}
+
+// TestLoadOfARedactedRecording sends what was redacted again, but for what the webhook refuses for that.
+func TestLoadOfARedactedRecording(t *testing.T) {
+	t.Parallel()
+	picky := func(refuses string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			if bytes.Contains(body, []byte(refuses)) {
+				http.Error(w, "no such host", http.StatusBadRequest)
+				return
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			webhook.Handler().ServeHTTP(w, r)
+		})
+	}
+	url, ca := serve(t, webhook.Handler(), nil)
+	p := record(t, url, ca, "--redact", "hostPort")
+	client := p.client(t, nil)
+	n := uint64(0)
+	for _, q := range crontabs(t) {
+		client.Send(t.Context(), q.Body)
+		n++
+	}
+	p.ended(t).exits(t, exitConforms)
+	file := filepath.Join(p.dir, "out.jsonl")
+	redacted := uint64(bytes.Count(read(t, file), []byte(`"objects":[{"apiVersion":"example.com/v1beta1","hostPort":"xxxxxxxxx:`)))
+	if redacted == 0 || redacted == n {
+		t.Fatalf("%d of %d requests are for a host of nine letters", redacted, n)
+	}
+	for name, test := range map[string]struct {
+		handler        http.Handler
+		sent           uint64
+		failing, noted bool
+	}{
+		"good":                      {webhook.Handler(), n, false, false},
+		"refuses what was redacted": {picky(`"hostPort":"xxxxxxxxx:`), n - redacted, false, true},
+		"refuses what was not":      {picky(`"host":"`), n, true, false},
+	} {
+		url, ca := serve(t, test.handler, nil)
+		dir := t.TempDir()
+		invoke(t, "load", url, "--ca-file", ca, "--recording", file, "--report-dir", dir) // which is void where the machine is busy
+		var report struct {
+			Notes []string `json:"notes"`
+			Load  struct {
+				Stages []struct {
+					Requests uint64 `json:"requests"`
+					Failed   uint64 `json:"failed"`
+				} `json:"stages"`
+			} `json:"load"`
+		}
+		if err := json.Unmarshal(read(t, filepath.Join(dir, "report.json")), &report); err != nil {
+			t.Fatal(err)
+		}
+		if stages := report.Load.Stages; len(stages) != 1 || stages[0].Requests != test.sent || (stages[0].Failed > 0) != test.failing {
+			t.Errorf("%s: got %+v of %d, want %+v", name, stages, n, test)
+		}
+		want := fmt.Sprintf("%d of %d requests are not sent: they were redacted at hostPort", redacted, n)
+		if strings.Contains(strings.Join(report.Notes, "\n"), want) != test.noted {
+			t.Errorf("%s: the notes are %q, want %q: %t", name, report.Notes, want, test.noted)
+		}
 	}
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"encoding/json"
+	"encoding/xml"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,116 +13,172 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// reported returns a report with results of many sorts.
-func reported(strict bool) *reports.Report {
-	report := &reports.Report{Seconds: 12.34, Strict: strict}
-	add := func(id requirement.ID, v requirement.Verdict, reason string) {
-		report.Results = append(report.Results, reports.Result{Requirement: requirement.Requirement{ID: id, Level: requirement.Must}, Verdict: v, Reason: reason})
-	}
-	add("versions.scope.cluster", requirement.Passed, "")
-	add("webhook.response.uid", requirement.KnownFailing, "issue 12\nexpected a, got b")
-	add("webhook.response.content-type", requirement.Tolerated, "expected json, got \x1b[31mtext")
-	add("webhook.response.kind", requirement.NotApplicable, "cannot be judged while webhook.response.uid fails")
-	add("webhook.response.order", requirement.NotApplicable, "cannot be judged while webhook.response.uid fails")
-	add("webhook.batch.mixed-versions", requirement.NotApplicable, "needs three versions")
-	add("webhook.response.lean", requirement.Failed, "expected a, got b")
-	add("storage.update.rewrites", requirement.Errored, "no answer")
-	add("storage.update.generation-kept", requirement.Unknown, "it was interrupted")
+// stored writes a report to a folder of its own, and returns that.
+func stored(t *testing.T, change func(*reports.Report)) string {
+	t.Helper()
+	report := reported(false)
+	report.Results = report.Results[:7] // without what could not be judged
+	report.Cluster = &reports.Cluster{Name: "embedded", Version: "v1.37.2"}
+	report.Results[6].Files = []reports.File{{Path: "exchanges/webhook.response.lean/request.json", Data: []byte(`{"kind":"ConversionReview"}`)}}
+	change(report)
 	report.Conclude()
-	return report
-}
-
-func TestSummary(t *testing.T) {
-	const notes = `
-versions       1 Passed
-webhook        1 Tolerated   3 NotApplicable   1 KnownFailing   1 Failed
-storage        1 Errored   1 Unknown
-Tolerated webhook.response.content-type: expected json, got ` + "\uFFFD" + `[31mtext
-NotApplicable webhook.response.order and 1 more: cannot be judged while webhook.response.uid fails
-NotApplicable webhook.batch.mixed-versions: needs three versions
-KnownFailing webhook.response.uid: issue 12
-`
-	for strict, headline := range map[bool]string{
-		false: "Does not conform: 1 of 9 requirements failed",
-		true:  "Does not conform: 2 of 9 requirements failed",
-	} {
-		var out strings.Builder
-		summarize(streams{out: &out}, reported(strict))
-		if got, want := out.String(), notes+headline+", in 12.3 s\n"; got != want {
-			t.Errorf("strict %t: got:\n%s\nwant:\n%s", strict, got, want)
-		}
-	}
-}
-
-func TestColors(t *testing.T) {
-	for outcome, color := range map[reports.Outcome]string{
-		reports.Conformant: green, reports.Partial: green, reports.NonConformant: red, reports.Interrupted: yellow, reports.Unjudged: yellow,
-	} {
-		report := &reports.Report{Outcome: outcome, Error: "no \x1b[2Jwebhook", Results: []reports.Result{{}}}
-		for _, colored := range []bool{true, false} {
-			var out strings.Builder
-			summarize(streams{out: &out, color: colored}, report)
-			if got := strings.HasSuffix(out.String(), "\n"+color+strings.ReplaceAll(report.Headline(), "\x1b", "\uFFFD")+plain+", in 0.0 s\n"); got != colored {
-				t.Errorf("%s, colored %t: %q", outcome, colored, out.String())
-			}
-			if strings.Contains(out.String(), "\x1b[2J") {
-				t.Errorf("%s: a command gets through: %q", outcome, out.String())
-			}
-		}
-	}
-}
-
-func TestSummaryOfLoad(t *testing.T) {
-	report := &reports.Report{Load: &reports.Load{Stages: []reports.Stage{{
-		Rate: 100, Duration: 1, Batch: 1, Pairs: []reports.Pair{{From: "v1beta1", To: "v1"}}, ReviewVersion: "v1", HTTP: "HTTP/1.1", Requests: 100, Judged: 100, Failed: 4,
-		Errors:   map[string]uint64{"contract": 4},
-		Response: reports.Times{P50: 1, P90: 2.345, P99: 3, P999: 4, Max: 5},
-		Findings: []reports.LoadFinding{{Text: "one\x1b"}, {Text: "two"}, {Text: "three"}, {Text: "four"}},
-	}}}}
-	report.Conclude()
-	var out strings.Builder
-	summarize(streams{out: &out, width: 100}, report)
-	for _, line := range report.Load.Lines() {
-		if !strings.Contains(out.String(), line+"\n") {
-			t.Errorf("there is no %q in\n%s", line, out.String())
-		}
-	}
-	if got := out.String(); !strings.Contains(got, "one\uFFFD") || strings.Contains(got, "four") || !strings.HasSuffix(got, report.Headline()+", in 0.0 s\n") {
-		t.Errorf("it says:\n%s", got)
-	}
-}
-
-// TestGivenFlags has them come out as they can go in again.
-func TestGivenFlags(t *testing.T) {
-	cmd := newRun(streams{})
-	if got := givenFlags(cmd.Flags()); len(got) > 0 {
-		t.Errorf("without any: %q", got)
-	}
-	args := []string{"--filter", "storage,*.uid", "--filter=versions", "--strict", "--load-duration", "90s", "--report-dir", "my reports"}
-	if err := cmd.ParseFlags(args); err != nil {
-		t.Fatal(err)
-	}
-	want := "--filter='storage,*.uid,versions' --load-duration=1m30s --report-dir='my reports' --strict=true"
-	if got := strings.Join(givenFlags(cmd.Flags()), " "); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
-}
-
-// TestLogOfTheServer is about the file alone: the log itself is the whole process's.
-func TestLogOfTheServer(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "missing", "apiserver.log")
-	if _, _, err := logTo(path); err == nil || !strings.HasPrefix(err.Error(), "the log of the API server: ") || !strings.Contains(err.Error(), path) {
-		t.Errorf("in a folder that is missing: %v", err)
-	}
-	path = filepath.Join(t.TempDir(), "apiserver.log")
-	_, end, err := logTo(path)
+	dir := t.TempDir()
+	folder, err := reports.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := end(); err != nil {
-		t.Error(err)
+	if err := folder.Write(report); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := os.Stat(path); err != nil {
-		t.Error(err)
+	return dir
+}
+
+func asItIs(*reports.Report) {}
+
+// reportWith runs "crdconform report", and returns its exit code and what it wrote.
+func reportWith(t *testing.T, args ...string) (code int, out, errs string) {
+	t.Helper()
+	var o, e strings.Builder
+	code = execute(t.Context(), append([]string{"report"}, args...), streams{out: &o, err: &e})
+	return code, o.String(), e.String()
+}
+
+// TestReportForms has every form be the one that the run wrote, where it wrote it.
+func TestReportForms(t *testing.T) {
+	t.Parallel()
+	dir := stored(t, asItIs)
+	for form, file := range map[string]string{"html": "report.html", "junit": "junit.xml", "markdown": "summary.md", "json": "report.json", "conformance": "", "prometheus": "", "badge": "", "text": ""} {
+		code, out, errs := reportWith(t, dir, "--format", form)
+		if code != exitConforms || errs != "" || len(out) < 100 {
+			t.Errorf("%s: exit code %d, %d bytes, %s", form, code, len(out), errs)
+		}
+		if file != "" && out != string(read(t, filepath.Join(dir, file))) {
+			t.Errorf("%s: it is not %s", form, file)
+		}
+		target := filepath.Join(t.TempDir(), "out")
+		if code, nothing, errs := reportWith(t, filepath.Join(dir, "report.json"), "--format", form, "--output", target); code != exitConforms || nothing != "" || errs != "" || string(read(t, target)) != out {
+			t.Errorf("%s, to a file: exit code %d, %q, %s", form, code, nothing, errs)
+		}
+	}
+	if _, out, _ := reportWith(t, dir, "--format", "conformance", "--implementation", "project=widgets,version=v1"); !strings.Contains(out, "implementation:\n  project: widgets\n  version: v1\n") {
+		t.Errorf("it does not say whose it is:\n%s", out)
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	if code, out, errs := reportWith(t, dir, "--report-dir", again); code != exitConforms || errs != "" || !strings.HasPrefix(out, "Report: ") {
+		t.Fatalf("to a folder: exit code %d, %s%s", code, out, errs)
+	}
+	for _, name := range []string{"report.html", "report.json", "exchanges/webhook.response.lean/request.json"} {
+		if string(read(t, filepath.Join(again, name))) != string(read(t, filepath.Join(dir, name))) {
+			t.Errorf("%s is another one", name)
+		}
+	}
+}
+
+func TestReportMerges(t *testing.T) {
+	t.Parallel()
+	a, b := stored(t, func(r *reports.Report) { r.Results = r.Results[:1] }), stored(t, func(r *reports.Report) { r.Results = r.Results[1:] })
+	code, out, errs := reportWith(t, a, b, "--format", "junit")
+	var suites struct {
+		Cases []struct{} `xml:"testsuite>testcase"`
+	}
+	if err := xml.Unmarshal([]byte(out), &suites); err != nil || code != exitConforms || errs != "" || len(suites.Cases) != 7 {
+		t.Errorf("exit code %d, %d cases, %v, %s", code, len(suites.Cases), err, errs)
+	}
+	if _, page, _ := reportWith(t, a, b, "--format", "html"); strings.Contains(page, `href="exchanges/`) || !strings.Contains(page, "exchanges/run-2/webhook.response.lean/request.json") {
+		t.Error("the page leads to files that are not beside it, or does not name them")
+	}
+	merged := filepath.Join(t.TempDir(), "merged")
+	if code, _, errs := reportWith(t, a, b, "--report-dir", merged); code != exitConforms || !strings.Contains(string(read(t, filepath.Join(merged, "report.html"))), `href="exchanges/run-2/webhook.response.lean/request.json"`) {
+		t.Errorf("to a folder: exit code %d, %s, or the page does not lead to the evidence", code, errs)
+	}
+	several := stored(t, func(r *reports.Report) { r.Results[0].Subject = "widgets.example.com" })
+	if code, _, errs := reportWith(t, a, several, "--side-by-side"); code != exitUsage || !strings.Contains(errs, "is about several definitions, such as ") {
+		t.Errorf("of several definitions side by side: exit code %d, %s", code, errs)
+	}
+	other := stored(t, func(r *reports.Report) { r.Cluster.Version = "v1.36.0" })
+	if code, _, errs := reportWith(t, a, other); code != exitUsage || !strings.Contains(errs, "they cannot be merged; crdconform report --side-by-side puts them beside each other") {
+		t.Errorf("of two clusters: exit code %d, %s", code, errs)
+	}
+	for form, want := range map[string]string{"text": "REQUIREMENT", "markdown": "| requirement |", "html": "<!DOCTYPE html>", "json": `"kind": "Matrix"`} {
+		if code, out, errs := reportWith(t, a, other, "--side-by-side", "--format", form); code != exitConforms || !strings.Contains(out, want) {
+			t.Errorf("side by side as %s: exit code %d, %s\n%s", form, code, errs, out)
+		}
+	}
+}
+
+// TestReportCompares tells by the exit code whether a run is worse than an earlier one.
+func TestReportCompares(t *testing.T) {
+	t.Parallel()
+	before := stored(t, asItIs)
+	verdict := func(id requirement.ID, v requirement.Verdict) func(*reports.Report) {
+		return func(r *reports.Report) {
+			at := slices.IndexFunc(r.Results, func(one reports.Result) bool { return one.ID == id })
+			r.Results[at].Verdict = v
+		}
+	}
+	const passes, fails = "versions.scope.cluster", "webhook.response.lean"
+	for name, test := range map[string]struct {
+		now  string
+		code int
+		want string
+	}{
+		"the same":         {stored(t, asItIs), exitConforms, "Changes: 7 the same\n"},
+		"newly failing":    {stored(t, verdict(passes, requirement.Failed)), exitViolates, "newly failing:\n    versions.scope.cluster: Passed, now Failed"},
+		"newly passing":    {stored(t, verdict(fails, requirement.Passed)), exitConforms, "newly passing:\n    webhook.response.lean: Failed, now Passed"},
+		"no longer judged": {stored(t, verdict(passes, requirement.Errored)), exitUnjudged, "no longer judged:\n    versions.scope.cluster: Passed, now Errored"},
+		"gone":             {stored(t, func(r *reports.Report) { r.Results = r.Results[1:] }), exitUnjudged, "now absent: it was not selected, or the run did not get to it"},
+	} {
+		code, out, errs := reportWith(t, test.now, "--baseline", before)
+		if code != test.code || !strings.Contains(out, test.want) || (errs == "") != (code != exitUnjudged) {
+			t.Errorf("%s: exit code %d, %s\n%s", name, code, errs, out)
+		}
+	}
+	now := stored(t, verdict(passes, requirement.Failed))
+	_, out, _ := reportWith(t, now, "--baseline", before, "--format", "json")
+	var r reports.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil || r.Changes == nil || r.Changes.Requirements[0].Sort != reports.NewlyFailing {
+		t.Errorf("as JSON: %v\n%s", err, out)
+	}
+	for _, form := range []string{"html", "markdown"} {
+		if _, out, _ := reportWith(t, now, "--baseline", before, "--format", form); !strings.Contains(out, "newly failing") {
+			t.Errorf("%s does not say what changed", form)
+		}
+	}
+}
+
+func TestReportRefuses(t *testing.T) {
+	t.Parallel()
+	dir := stored(t, asItIs)
+	broken := filepath.Join(t.TempDir(), "broken.json")
+	if err := os.WriteFile(broken, read(t, filepath.Join(dir, "report.json"))[:500], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "report wants the folder of a run, or several"},
+		{[]string{"missing"}, filepath.Join("missing") + ": there is no such file; give the folder of a run, or the report.json in it"},
+		{[]string{broken}, "broken.json: it ends in the middle, in line "},
+		{[]string{dir, "--format", "pdf"}, "--format pdf: there is no such form; use text, html, junit, markdown, json, conformance, prometheus or badge"},
+		{[]string{dir, "--report-dir", dir}, "the report is read from there; give another folder"},
+		{[]string{filepath.Join(dir, "report.json"), "--report-dir", dir}, "the report is read from there; give another folder"},
+		{[]string{dir, "--report-dir", "x", "--format", "html"}, "leave out --format, --output and --side-by-side"},
+		{[]string{dir, "--side-by-side"}, "--side-by-side wants two reports or more"},
+		{[]string{dir, dir, "--side-by-side", "--format", "junit"}, "--format junit: reports are side by side as text, markdown, html or json"},
+		{[]string{dir, dir, "--side-by-side", "--baseline", dir}, "leave out --baseline, or it"},
+		{[]string{dir, "--baseline", broken}, "--baseline: " + broken + ": it ends in the middle"},
+		{[]string{dir, "--max-regress", "p99=10%"}, "--max-regress goes with --baseline"},
+		{[]string{dir, "--baseline", dir, "--max-regress", "p99=10%"}, "--max-regress: one of the reports has no load test"},
+		{[]string{dir, "--implementation", "project=x"}, "--implementation goes with --format conformance"},
+		{[]string{dir, "--format", "conformance", "--implementation", "name=x"}, `--implementation: "name" is not known of an implementation`},
+	} {
+		code, out, errs := reportWith(t, test.args...)
+		if code != exitUsage || out != "" || !strings.Contains(errs, test.want) || strings.Count(errs, "\n") != 2 {
+			t.Errorf("%q: exit code %d, %s%s, want %s", test.args, code, out, errs, test.want)
+		}
+	}
+	if code, _, errs := reportWith(t, dir, "--output", filepath.Join(dir, "missing", "x")); code != exitUnjudged || !strings.Contains(errs, "--output: ") {
+		t.Errorf("to where nothing can be written: exit code %d, %s", code, errs)
 	}
 }

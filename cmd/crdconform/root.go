@@ -15,9 +15,15 @@ import (
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/control"
 	"github.com/crdconform/crdconform/suites/conversion"
+	"github.com/crdconform/crdconform/suites/defaulting"
 	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/objects"
+	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/resource"
+	"github.com/crdconform/crdconform/suites/schema"
 	"github.com/crdconform/crdconform/suites/storage"
+	"github.com/crdconform/crdconform/suites/subresources"
+	"github.com/crdconform/crdconform/suites/validation"
 	"github.com/crdconform/crdconform/suites/versions"
 	"github.com/crdconform/crdconform/suites/webhook"
 )
@@ -40,7 +46,7 @@ const exitCodes = `Exit codes:
 
 // areas returns the chapters that run checks.
 func areas() []suites.Area {
-	return []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, lifecycle.Area, control.Area}
+	return []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, publishing.Area, subresources.Area, objects.Area, control.Area}
 }
 
 // checked returns the chapters that check may need.
@@ -156,7 +162,7 @@ for every object and under load?
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newRun(s), newMatrix(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newServe(s), newRecord(s), newDiff(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
+	root.AddCommand(newRun(s), newMatrix(s), newMinors(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
 	return root
 }
 

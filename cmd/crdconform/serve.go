@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +20,8 @@ type server struct {
 	streams
 	address string
 	caOut   string
+	certs   string
+	drain   time.Duration
 	faults  []string
 }
 
@@ -28,7 +32,8 @@ func newServe(s streams) *cobra.Command {
 		Short: "Serve the reference webhook, with faults if wanted",
 		Long: `serve runs the reference conversion webhook until it is interrupted. It converts the documents' CronTabs of any group
 between v1alpha1 and v1beta1, which have hostPort, and v1, which has host and port. Its certificate is made on the spot;
---ca-out writes that of the authority, for those who are to trust it. Both are valid for 90 days.
+--ca-out writes that of the authority, for those who are to trust it. Both are valid for 90 days. With --cert-dir it serves
+the one that it finds there, as webhooks in a cluster do.
 
 With --fault it breaks a promise, to see what becomes of it. The faults:
 
@@ -41,6 +46,8 @@ With --fault it breaks a promise, to see what becomes of it. The faults:
 	flags := cmd.Flags()
 	flags.StringVar(&v.address, "address", "localhost:9443", "host and port to listen on; port 0 for a free one")
 	flags.StringVar(&v.caOut, "ca-out", "", "file to write the certificate of the authority to")
+	flags.StringVar(&v.certs, "cert-dir", "", "folder with tls.crt and tls.key to serve, in PEM, in place of a certificate made on the spot")
+	flags.DurationVar(&v.drain, "drain", 0, "how long to go on serving after SIGTERM, so that clients can turn to another webhook before it stops")
 	flags.StringSliceVar(&v.faults, "fault", nil, "promise to break, may be given several times")
 	_ = cmd.RegisterFlagCompletionFunc("fault", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var names []cobra.Completion
@@ -72,9 +79,15 @@ func (v *server) run(ctx context.Context) error {
 	if _, _, err := net.SplitHostPort(v.address); err != nil {
 		return fmt.Errorf("--address %s: it is not an address; give a host and a port, such as localhost:9443", v.address)
 	}
-	s, err := webhook.Start(ctx, v.address, webhook.Handler(faults...))
+	switch {
+	case v.certs != "" && v.caOut != "":
+		return errors.New("--ca-out: it goes with a certificate that is made on the spot; the one of --cert-dir has an authority of its own")
+	case v.drain < 0:
+		return fmt.Errorf("--drain %s: it has to be 0 or more", v.drain)
+	}
+	s, err := v.start(ctx, webhook.Handler(faults...))
 	if err != nil {
-		return unjudged(fmt.Errorf("%w; give another host and port by --address", err))
+		return err
 	}
 	if v.caOut != "" {
 		if err := os.WriteFile(v.caOut, s.CA, 0o644); err != nil {
@@ -86,5 +99,29 @@ func (v *server) run(ctx context.Context) error {
 		fmt.Fprintf(v.out, "Fault %s: it %s\n", fault.Name, fault.Summary)
 	}
 	<-ctx.Done()
-	return s.Close()
+	if v.drain == 0 {
+		return s.Close()
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), v.drain+finishTimeout)
+	defer cancel()
+	return s.Drain(within, v.drain)
+}
+
+// finishTimeout is how long requests may take that are under way when the webhook stops.
+const finishTimeout = 10 * time.Second
+
+// start serves the handler.
+func (v *server) start(ctx context.Context, handler http.Handler) (*webhook.Server, error) {
+	if v.certs != "" {
+		s, err := webhook.StartWith(ctx, v.address, v.certs, handler)
+		if err != nil {
+			return nil, unjudged(err)
+		}
+		return s, nil
+	}
+	s, err := webhook.Start(ctx, v.address, handler)
+	if err != nil {
+		return nil, unjudged(fmt.Errorf("%w; give another host and port by --address", err))
+	}
+	return s, nil
 }

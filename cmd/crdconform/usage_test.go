@@ -48,6 +48,8 @@ func TestUsage(t *testing.T) {
 		"unknown.txt": "# a comment\nwebhook.no-such-thing: because\n",
 		"reason.txt":  "webhook.response.uid:\n",
 		"bare.txt":    "webhook.response.uid\n",
+		"stages.yml": "apiVersion: crdconform.dev/v1alpha1\nkind: Config\nwebhook: {url: " + url + "}\n" +
+			"load: {stages: [{name: a, phases: [{rate: 1, duration: 1s}]}]}\n",
 	}
 	for name, test := range map[string]struct {
 		args string // separated by spaces
@@ -126,6 +128,20 @@ func TestUsage(t *testing.T) {
 		"clients by the clock":   {"load " + url + " --clients 3", []string{"clients are for apiserver and relist"}},
 		"a rate for clients":     {"load " + url + " --profile apiserver --rate 3", []string{"there is no rate"}},
 		"no batch at all":        {"load " + url + " --batch 0", []string{"--batch: 0 objects: want 1 to"}},
+		"nothing judged":         {"load " + url + " --judge-every 0", []string{"--judge-every 0: it has to be 1 or more"}},
+		"an objective twice":     {"load " + url + " --objective p99=1s --objective p99=2s", []string{"--objective p99=2s: there is p99=1s already; give each statistic one limit"}},
+		"an objective of 0":      {"load " + url + " --objective p99=0", []string{"--objective p99=0: a limit of 0 is no objective; give more than 0"}},
+		"two goals":              {"load " + url + " --profile search --objective p99=1s --objective p90=1s", []string{"--objective p90=1s: a search has one percentile as its goal, and there is p99=1s too"}},
+		"nothing to replay":      {"load " + url + " --profile replay", []string{"--profile replay: there is nothing to send; give the file that", "by --recording"}},
+		"a recording not sent":   {"load " + url + " --profile batch --recording one.yml", []string{"--recording: the profile batch does not send it; leave --profile out"}},
+		"batch of a recording":   {"load " + url + " --recording one.yml --batch 3", []string{"--batch: what was recorded is sent as it is; leave the flag out"}},
+		"a recording for long":   {"load " + url + " --recording one.yml --duration 3s", []string{"--duration: each request of a recording is sent once"}},
+		"samples not sent":       {"load " + url + " --recording one.yml --samples one.yml", []string{"--samples: the objects are those of the recording"}},
+		"definition not used":    {"load " + url + " --recording one.yml --crd one.yml", []string{"--crd: the objects are those of the recording"}},
+		"half a client of load":  {"load " + url + " --client-key ca.txt", []string{"--client-cert and --client-key go together"}},
+		"a rate beside stages":   {"load --config stages.yml --rate 5", []string{"--rate: load.stages in the configuration file say all that is sent; leave the flag out"}},
+		"results of before":      {"load " + url + " --vegeta-results one.yml", []string{"--vegeta-results one.yml: the file is there already"}},
+		"objects of no relist":   {"load " + url + " --relist-objects 5", []string{"--relist-objects: ", "--batch has those in a request"}},
 		"from without to":        {"load " + url + " --from v1", []string{"--from and --to go together"}},
 		"no objective":           {"load " + url + " --objective p98=1ms", []string{"--objective p98=1ms: ", "p99"}},
 		"no address for metrics": {"load " + url + " --metrics-address nowhere", []string{"--metrics-address nowhere: "}},
@@ -133,7 +149,7 @@ func TestUsage(t *testing.T) {
 		"no load to speak of":    {"load " + url + " --rate 0.1 --duration 1s", []string{"make no request at all: raise one of them"}},
 		"negative duration":      {"run --load-duration -1s", []string{"--load-duration -1s: it has to be 0 or more"}},
 		"unknown review":         {"load " + url + " --review-version v2", []string{`"v2"`, "API servers know v1 and v1beta1"}},
-		"unknown version":        {"load " + url + " --from v3 --to v1", []string{`there are no objects at version "v3", only at v1alpha1, v1beta1, v1`}},
+		"unknown version":        {"load " + url + " --from v3 --to v1", []string{`--from: there are no objects at version "v3", only at v1alpha1, v1beta1, v1`}},
 		"one version twice":      {"load " + url + " --from v1 --to v1", []string{"from and to are both v1"}},
 
 		"a file for a folder": {"check " + url + " --report-dir ca.txt", []string{"report folder", "ca.txt", "give another one by --report-dir"}},

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/cluster/minors"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/suites/suitetest"
+)
+
+// pretending is an API server that claims to be of another minor.
+type pretending struct {
+	*minors.Cluster
+
+	minor requirement.Minor
+}
+
+// Config returns how to reach it through what changes its answer at /version.
+func (p pretending) Config() *rest.Config {
+	config := p.Cluster.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return claims{next, fmt.Sprintf(`{"major":"%d","minor":"%d","gitVersion":"v%s.0"}`, p.minor.Major, p.minor.Minor, p.minor)}
+	})
+	return config
+}
+
+type claims struct {
+	http.RoundTripper
+
+	version string
+}
+
+// RoundTrip answers for the version, and passes on everything else.
+func (c claims) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := c.RoundTripper.RoundTrip(r)
+	if err == nil && r.URL.Path == "/version" {
+		response.Body.Close()
+		response.Body, response.ContentLength = io.NopCloser(bytes.NewBufferString(c.version)), int64(len(c.version))
+	}
+	return response, err
+}
+
+// passesBefore are requirements that pass on minors before those that the catalogue gives, with the reason why it gives others.
+var passesBefore = map[requirement.ID]string{
+	requirement.ConversionRequestNoUnusedVersions: "1.33 changed what happens with a watch cache; without one it was so before",
+	requirement.ValidationFieldsRatcheting:        "on by default since 1.30, as a beta",
+	requirement.ValidationNoneRatcheting:          "on by default since 1.30, as a beta",
+	requirement.ValidationWebhookRatcheting:       "on by default since 1.30, as a beta",
+
+	// apiextensions.k8s.io/v1 was so before, but beside it was v1beta1, which was not.
+	requirement.LifecycleLegacyNotStructural:                   "v1beta1 was served too",
+	requirement.LifecycleLegacyStoredDefinition:                "v1beta1 was served too",
+	requirement.LifecycleLegacyV1beta1Manifest:                 "v1beta1 was served too",
+	requirement.SchemaPruningFlagRejected:                      "v1beta1 was served too",
+	requirement.SchemaStructuralMandatory:                      "v1beta1 was served too",
+	requirement.SchemaStructuralSetOfObjects:                   "v1beta1 was served too",
+	requirement.ValidationRestrictionsAdditionalPropertiesNone: "v1beta1 was served too",
+
+	// What is accepted is accepted by those too that do not know of it.
+	requirement.SchemaPruningIgnore:              "an API server that does not know fieldValidation ignores unknown fields",
+	requirement.SubresourcesStatusRootExtensions: "an API server that does not know rules ignores them",
+	requirement.ValidationCostFlatList:           "an API server that does not know rules ignores them",
+	requirement.ValidationCostLimited:            "an API server that does not know rules ignores them",
+	requirement.ValidationTransitionSetOrUnset:   "an API server that does not know rules ignores them",
+	requirement.ValidationWebhookTransition:      "an API server that does not know rules ignores them",
+
+	// The oldest minor for which there is a program is 1.21; that they hold for it is not documented.
+	requirement.ObjectsWriteNull:               "server-side apply was a beta until 1.22",
+	requirement.ObjectsWriteOwners:             "server-side apply was a beta until 1.22",
+	requirement.SubresourcesStatusPatchIgnores: "server-side apply was a beta until 1.22",
+}
+
+// TestBounds runs the specs on API servers of minors for which the catalogue says that the requirement does not hold. What passes
+// there, holds there, so that the catalogue is wrong. That it fails nowhere else is what a matrix shows.
+func TestBounds(t *testing.T) {
+	dir := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
+	if dir == "" {
+		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
+	}
+	if err := embedded.LogTo(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	for _, minor := range minors.All() {
+		t.Run(minor.String(), func(t *testing.T) {
+			for _, pretended := range []requirement.Minor{builtInMinor(), minors.All()[0]} {
+				beyond(t, minors.Programs{Dir: dir}, minor, pretended)
+			}
+		})
+	}
+}
+
+// beyond runs the specs that hold for one minor on an API server of another, for which they do not.
+func beyond(t *testing.T, programs minors.Programs, minor, pretended requirement.Minor) {
+	t.Helper()
+	selected := func(id requirement.ID) bool {
+		one, _ := requirement.Lookup(id)
+		return one.Binds == requirement.Server && one.HoldsFor(pretended) && !one.HoldsFor(minor)
+	}
+	if !anyOf(selected) {
+		return
+	}
+	c, err := minors.Start(t.Context(), minors.Options{Minor: minor, Programs: programs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The Env closes before that.
+	t.Cleanup(func() {
+		if err := c.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	env := suitetest.Env(t, suites.Options{
+		Cluster: pretending{c, pretended}, Subject: suitetest.SubjectFor(t, c), Seed: 1, Select: selected, Effect: 5 * time.Second,
+	})
+	outcome, err := suites.Run(t.Context(), env, areas(), suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, result := range outcome.Results {
+		one, _ := requirement.Lookup(result.Requirement)
+		_, explained := passesBefore[one.ID]
+		switch {
+		case !selected(one.ID):
+		case result.Verdict == requirement.Passed && !explained:
+			t.Errorf("%s passes on Kubernetes %s; the catalogue says that it holds since %s, until %q", one.ID, minor, one.Since, one.Until)
+		case explained:
+			t.Logf("%s: %s: %s", one.ID, result.Verdict, passesBefore[one.ID])
+		default:
+			t.Logf("%s: %s", one.ID, result.Verdict)
+		}
+	}
+}
+
+func anyOf(selected func(requirement.ID) bool) bool {
+	for _, spec := range suites.Preview(areas()) {
+		if selected(spec.Requirement) {
+			return true
+		}
+	}
+	return false
+}

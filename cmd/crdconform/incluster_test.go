@@ -1,0 +1,100 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/config"
+)
+
+// TestWebhookToDeploy gives what cannot be deployed: it is refused before anything begins, in the words of the flags.
+func TestWebhookToDeploy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	text := write("text.tar", "hello")
+	pod := write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
+	service := write("service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selector: {app: a}}\n")
+	deployment := write("crdconform.yaml", "apiVersion: crdconform.dev/v1alpha1\nkind: Config\nwebhook: {inCluster: {image: a, replicas: 2}}\n")
+	const url = "https://localhost:1/convert"
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no such minor":      {[]string{"run", "--cluster=kind", "--kubernetes=1.99"}, "--kubernetes: there is no kind configuration for Kubernetes 1.99; there is one for 1."},
+		"no minor":           {[]string{"check", url, "--cluster=kind", "--kubernetes=9.99"}, `--kubernetes: "9.99" is no Kubernetes minor`},
+		"no pods":            {[]string{"run", "--webhook-image=a"}, "--webhook-image is for --cluster kind or existing, and this is embedded"},
+		"no pods here":       {[]string{"check", "--cluster=envtest", "--webhook-image=a"}, "--webhook-image is for --cluster kind or existing, and this is envtest"},
+		"nothing":            {[]string{"run", "--cluster=kind", "--webhook-port=1"}, "--webhook-port: it is not said which webhook to deploy; give --webhook-image"},
+		"nothing to check":   {[]string{"check", "--cluster=kind", "--webhook-replicas=2"}, "--webhook-replicas: it is not said which webhook to deploy"},
+		"two":                {[]string{"check", url, "--cluster=kind", "--webhook-image=a"}, "--webhook-image deploys a webhook, and there is a URL, a program or --from-crd too"},
+		"port 0":             {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-port=0"}, "--webhook-port 0: it has to be 1 or more"},
+		"no port":            {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-target-port=70000"}, "--webhook-target-port: there is no port 70000"},
+		"many pods":          {[]string{"check", "--cluster=kind", "--webhook-image=a", "--webhook-replicas=1000"}, "--webhook-replicas: 1000 pods: want 1 to 100"},
+		"odd service":        {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-service=a/b/c"}, `--webhook-service: "a/b/c" is not the name of a service`},
+		"secret for nobody":  {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-secret=b"}, "--webhook-secret: it goes with manifests"},
+		"two certificates":   {[]string{"run", "--cluster=kind", "--webhook-manifests=" + service, "--webhook-secret=b", "--webhook-ca-secret=c"}, "--webhook-ca-secret: there is --webhook-secret too"},
+		"no archive":         {[]string{"run", "--cluster=kind", "--webhook-image-archive=none.tar"}, "--webhook-image-archive: image archive: stat none.tar"},
+		"text":               {[]string{"check", "--cluster=kind", "--webhook-image-archive=" + text}, "it is none as docker save writes it"},
+		"archive elsewhere":  {[]string{"run", "--cluster=existing", "--context=a", "--webhook-image-archive=" + text}, "--webhook-image-archive is for --cluster kind, and this is existing"},
+		"no manifests":       {[]string{"run", "--cluster=kind", "--webhook-manifests=none"}, "--webhook-manifests: none: there is no such file or folder"},
+		"no service":         {[]string{"check", "--cluster=kind", "--webhook-manifests=" + pod}, "--webhook-manifests: there is no Service among them"},
+		"no pods for it":     {[]string{"run", "--cluster=kind", "--webhook-manifests=" + service}, "and nothing among the manifests makes such pods"},
+		"CA":                 {[]string{"check", "--cluster=kind", "--webhook-image=a", "--ca-file=" + text}, "--ca-file: it goes with url and fromCRD"},
+		"file, no cluster":   {[]string{"check", "--config=" + deployment}, "webhook.inCluster: there are no pods in a cluster of the sort embedded; write cluster: kind, or existing"},
+		"no context":         {[]string{"check", "--config=" + deployment, "--cluster=existing"}, "--cluster existing wants --context NAME"},
+		"flags of a kind":    {[]string{"check", "--config=" + deployment, "--cluster=none", "--kind-image=a"}, "--kind-image is for --cluster kind, and this is none"},
+		"none for run":       {[]string{"run", "--cluster=none"}, "--cluster none: there is no such sort of cluster"},
+		"certificates twice": {[]string{"serve", "--cert-dir=a", "--ca-out=b"}, "--ca-out: it goes with a certificate that is made on the spot"},
+		"time before":        {[]string{"serve", "--drain=-1s"}, "--drain -1s: it has to be 0 or more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := invoke(t, test.args...)
+			r.exits(t, exitUsage)
+			if !strings.Contains(r.err, test.want) {
+				t.Errorf("it says %q, want %q", r.err, test.want)
+			}
+		})
+	}
+}
+
+// TestFlagsOverAFile has flags change the webhook of a file, and take its place.
+func TestFlagsOverAFile(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		args []string
+		want config.InCluster
+	}{
+		"nothing":   {nil, config.InCluster{Image: "a", Replicas: 2}},
+		"a setting": {[]string{"--webhook-replicas=3", "--webhook-path=/b"}, config.InCluster{Image: "a", Replicas: 3, Path: "/b"}},
+		"another":   {[]string{"--webhook-image-archive=b.tar"}, config.InCluster{Archive: "b.tar", Replicas: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cmd := newCheck(streams{})
+			if err := cmd.ParseFlags(test.args); err != nil {
+				t.Fatal(err)
+			}
+			f := inClusterFlags{flags: cmd.Flags()}
+			f.given.Archive, _ = cmd.Flags().GetString("webhook-image-archive")
+			f.given.Path, _ = cmd.Flags().GetString("webhook-path")
+			f.given.Replicas, _ = cmd.Flags().GetInt32("webhook-replicas")
+			got, err := f.over(config.InCluster{Image: "a", Replicas: 2}, func(names ...string) []string { return names })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.Image != test.want.Image || got.Archive != test.want.Archive || got.Replicas != test.want.Replicas || got.Path != test.want.Path {
+				t.Errorf("got %+v, want %+v", *got, test.want)
+			}
+		})
+	}
+}

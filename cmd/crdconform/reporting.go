@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// reporting is what commands that write reports have in common.
+type reporting struct {
+	dir     string
+	folder  reports.Folder
+	began   time.Time
+	command []string
+}
+
+// begin opens the report folder, before anything else is done.
+func (r *reporting) begin() error {
+	r.began = time.Now()
+	var err error
+	r.folder, err = reports.Open(r.dir)
+	return err
+}
+
+// newReport begins a report.
+func (r *reporting) newReport() *reports.Report {
+	return &reports.Report{Tool: toolVersion(), Command: strings.Join(append([]string{"crdconform"}, r.command...), " "), Started: r.began.UTC()}
+}
+
+// unlessStopped returns the error, or nil where it is only that somebody stopped the run.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// end concludes the report, writes it, shows its summary and returns what the exit code follows from.
+func (r *reporting) end(s streams, report *reports.Report) error {
+	report.Seconds = time.Since(r.began).Seconds()
+	report.Conclude()
+	written := r.folder.Write(report)
+	summarize(s, report)
+	if written != nil {
+		return unjudged(written)
+	}
+	fmt.Fprintf(s.out, "Report: %s\n", path.Join(string(r.folder), "report.html"))
+	return finish(report)
+}
+
+// What a summary has room for, so that it fits on one screen with what is below it.
+const (
+	mostChapters = 12
+	mostNotes    = 6
+	mostProblems = 10
+)
+
+// summarize shows the outcome on one screen: what failed comes last, above the headline, where eyes are when a run ends.
+func summarize(s streams, report *reports.Report) {
+	fmt.Fprintln(s.out)
+	s.chapters(report)
+	s.notes(report)
+	if l := report.Load; l != nil {
+		for _, line := range l.Lines() {
+			fmt.Fprintln(s.out, line)
+		}
+	}
+	if c := report.Changes; c != nil {
+		for _, line := range c.Lines() {
+			s.line("", "", line)
+		}
+	}
+	s.problems(report)
+	color := map[reports.Outcome]string{reports.Conformant: green, reports.Partial: green, reports.NonConformant: red}[report.Outcome]
+	if color == "" {
+		color = yellow
+	}
+	fmt.Fprintf(s.out, "%s, in %.1f s\n", s.paint(color, reports.Visible(report.Headline())), report.Seconds)
+	if _, more, found := strings.Cut(strings.TrimSpace(report.Error), "\n"); found { // such as the last output of a program
+		fmt.Fprintf(s.out, "    %s\n", strings.ReplaceAll(reports.Visible(more), "\n", "\n    "))
+	}
+}
+
+// line prints a line whose head has a color, as much of it as there is room for on a terminal. Nothing in it is obeyed there.
+func (s streams) line(color, head, text string) {
+	visible := []rune(strings.ReplaceAll(reports.Visible(text), "\n", " "))
+	if most := s.width - utf8.RuneCountInString(head); s.terminal && most > 1 && len(visible) > most {
+		visible = append(visible[:most-1], '…')
+	}
+	if color != "" {
+		head = s.paint(color, head)
+	}
+	fmt.Fprintln(s.out, head+string(visible))
+}
+
+// chapters shows how many results of each chapter came to what. Of many chapters it shows those with problems.
+func (s streams) chapters(report *reports.Report) {
+	chapters, width := report.Chapters(), 12
+	shown := chapters
+	if len(chapters) > mostChapters {
+		shown = slices.DeleteFunc(slices.Clone(chapters), func(c reports.Chapter) bool { return !slices.ContainsFunc(c.Results, report.Problem) })
+		shown = shown[:min(len(shown), mostChapters)]
+	}
+	for _, chapter := range shown {
+		width = max(width, utf8.RuneCountInString(chapter.Name))
+	}
+	for _, chapter := range shown {
+		var counts strings.Builder
+		for _, v := range report.Verdicts() {
+			if n := chapter.Count(v); n > 0 {
+				fmt.Fprintf(&counts, " %3d %s", n, v)
+			}
+		}
+		s.line("", "", fmt.Sprintf("%-*s%s", width, chapter.Name, counts.String()))
+	}
+	if n := len(chapters) - len(shown); n > 0 {
+		s.line("", "", fmt.Sprintf("and %d chapters more, in report.html", n))
+	}
+}
+
+// notes lists what neither passed nor failed, with the reasons; a reason that many share is shown once.
+func (s streams) notes(report *reports.Report) {
+	type note struct {
+		verdict requirement.Verdict
+		reason  string
+	}
+	ids := map[note][]string{}
+	var order []note
+	for _, v := range []requirement.Verdict{requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing} {
+		for _, result := range report.With(v) {
+			if result.Immaterial || report.Problem(result) {
+				continue // nobody can do anything about it, and the reports have it; or it is told as a problem
+			}
+			reason, _, _ := strings.Cut(result.Reason, "\n")
+			n := note{v, reason}
+			if ids[n] == nil {
+				order = append(order, n)
+			}
+			ids[n] = append(ids[n], string(result.ID))
+		}
+	}
+	for _, n := range order[:min(len(order), mostNotes)] {
+		which := ids[n][0]
+		if more := len(ids[n]) - 1; more > 0 {
+			which = fmt.Sprintf("%s and %d more", which, more)
+		}
+		s.line(yellow, n.verdict.String(), " "+which+": "+n.reason)
+	}
+	if n := len(order) - mostNotes; n > 0 {
+		s.line("", "", fmt.Sprintf("and %d notes more, in report.html", n))
+	}
+}
+
+// problems lists what counts against somebody or could not be judged, in a line each. They were told in full when they came.
+func (s streams) problems(report *reports.Report) {
+	var all []reports.Result
+	for _, result := range report.Results {
+		if report.Problem(result) {
+			all = append(all, result)
+		}
+	}
+	for _, result := range all[:min(len(all), mostProblems)] {
+		reason, _, _ := strings.Cut(strings.TrimSpace(result.Reason), "\n")
+		of := ""
+		if result.Subject != "" && len(report.Subjects()) > 1 {
+			of = " of " + result.Subject
+		}
+		s.line(red, strings.ToUpper(result.Verdict.String()), fmt.Sprintf(" %s%s: %s", result.ID, of, reason))
+	}
+	if n := len(all) - mostProblems; n > 0 {
+		s.line("", "", fmt.Sprintf("and %d more, in report.html", n))
+	}
+}
+
+// toolVersion is that of the build: a tag, or what the go command makes of a commit.
+func toolVersion() string {
+	if build, ok := debug.ReadBuildInfo(); ok && build.Main.Version != "" {
+		return build.Main.Version
+	}
+	return "(devel)"
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// reported returns a report with results of many sorts.
+func reported(strict bool) *reports.Report {
+	report := &reports.Report{Seconds: 12.34, Strict: strict}
+	add := func(id requirement.ID, v requirement.Verdict, reason string) {
+		report.Results = append(report.Results, reports.Result{Requirement: requirement.Requirement{ID: id, Level: requirement.Must}, Verdict: v, Reason: reason})
+	}
+	add("versions.scope.cluster", requirement.Passed, "")
+	add("webhook.response.uid", requirement.KnownFailing, "issue 12\nexpected a, got b")
+	add("webhook.response.content-type", requirement.Tolerated, "expected json, got \x1b[31mtext")
+	add("webhook.response.kind", requirement.NotApplicable, "cannot be judged while webhook.response.uid fails")
+	add("webhook.response.order", requirement.NotApplicable, "cannot be judged while webhook.response.uid fails")
+	add("webhook.batch.mixed-versions", requirement.NotApplicable, "needs three versions")
+	add("webhook.response.lean", requirement.Failed, "expected a, got b")
+	add("storage.update.rewrites", requirement.Errored, "no answer")
+	add("storage.update.generation-kept", requirement.Unknown, "it was interrupted")
+	report.Conclude()
+	return report
+}
+
+func TestSummary(t *testing.T) {
+	const chapters = `
+versions       1 Passed
+webhook        1 Tolerated   3 NotApplicable   1 KnownFailing   1 Failed
+storage        1 Errored   1 Unknown
+`
+	const tolerated = "webhook.response.content-type: expected json, got \uFFFD[31mtext\n"
+	const notes = `NotApplicable webhook.response.order and 1 more: cannot be judged while webhook.response.uid fails
+NotApplicable webhook.batch.mixed-versions: needs three versions
+KnownFailing webhook.response.uid: issue 12
+`
+	const failed = `FAILED webhook.response.lean: expected a, got b
+`
+	const errored = `ERRORED storage.update.rewrites: no answer
+`
+	for strict, want := range map[bool]string{
+		false: chapters + "Tolerated " + tolerated + notes + failed + errored + "Does not conform: 1 of 9 requirements failed, in 12.3 s\n",
+		true:  chapters + notes + "TOLERATED " + tolerated + failed + errored + "Does not conform: 2 of 9 requirements failed, in 12.3 s\n",
+	} {
+		var out strings.Builder
+		summarize(streams{out: &out}, reported(strict))
+		if got := out.String(); got != want {
+			t.Errorf("strict %t: got:\n%s\nwant:\n%s", strict, got, want)
+		}
+	}
+}
+
+// TestSummaryFitsOnAScreen has thousands of failures, chapters and notes be summed up.
+func TestSummaryFitsOnAScreen(t *testing.T) {
+	report := &reports.Report{}
+	for i := range 3000 {
+		report.Results = append(report.Results, reports.Result{
+			Requirement: requirement.Requirement{ID: requirement.ID(fmt.Sprintf("area-%d.topic.rule", i%100)), Level: requirement.Must}, Subject: fmt.Sprintf("größe-%d.example.com", i),
+			Verdict: []requirement.Verdict{requirement.Failed, requirement.NotApplicable, requirement.Passed}[i%3], Reason: fmt.Sprintf("reason %d: %s", i, strings.Repeat("größer ", 30)),
+		})
+	}
+	report.Conclude()
+	var out strings.Builder
+	summarize(streams{out: &out, terminal: true, width: 80}, report)
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) > 40 {
+		t.Errorf("there are %d lines", len(lines))
+	}
+	for _, line := range lines[:len(lines)-2] { // the headline may wrap
+		if n := utf8.RuneCountInString(line); n > 80 {
+			t.Errorf("a line has %d characters: %s", n, line)
+		}
+	}
+	for _, want := range []string{"and 2988 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 990 more, in report.html\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("there is no %q in\n%s", want, out.String())
+		}
+	}
+}
+
+func TestColors(t *testing.T) {
+	for outcome, color := range map[reports.Outcome]string{
+		reports.Conformant: green, reports.Partial: green, reports.NonConformant: red, reports.Interrupted: yellow, reports.Unjudged: yellow,
+	} {
+		report := &reports.Report{Outcome: outcome, Error: "no \x1b[2Jwebhook", Results: []reports.Result{{}}}
+		for _, colored := range []bool{true, false} {
+			var out strings.Builder
+			summarize(streams{out: &out, color: colored}, report)
+			if got := strings.HasSuffix(out.String(), "\n"+color+strings.ReplaceAll(report.Headline(), "\x1b", "\uFFFD")+plain+", in 0.0 s\n"); got != colored {
+				t.Errorf("%s, colored %t: %q", outcome, colored, out.String())
+			}
+			if strings.Contains(out.String(), "\x1b[2J") {
+				t.Errorf("%s: a command gets through: %q", outcome, out.String())
+			}
+		}
+	}
+}
+
+func TestSummaryOfLoad(t *testing.T) {
+	report := &reports.Report{Load: &reports.Load{Stages: []reports.Stage{{
+		Rate: 100, Duration: 1, Batch: 1, Pairs: []reports.Pair{{From: "v1beta1", To: "v1"}}, ReviewVersion: "v1", HTTP: "HTTP/1.1", Requests: 100, Judged: 100, Failed: 4,
+		Errors:   map[string]uint64{"contract": 4},
+		Response: reports.Times{P50: 1, P90: 2.345, P99: 3, P999: 4, Max: 5},
+		Findings: []reports.LoadFinding{{Text: "one\x1b"}, {Text: "two"}, {Text: "three"}, {Text: "four"}},
+	}}}}
+	report.Conclude()
+	var out strings.Builder
+	summarize(streams{out: &out, width: 100}, report)
+	for _, line := range report.Load.Lines() {
+		if !strings.Contains(out.String(), line+"\n") {
+			t.Errorf("there is no %q in\n%s", line, out.String())
+		}
+	}
+	if got := out.String(); !strings.Contains(got, "one\uFFFD") || strings.Contains(got, "four") || !strings.HasSuffix(got, report.Headline()+", in 0.0 s\n") {
+		t.Errorf("it says:\n%s", got)
+	}
+}
+
+// TestGivenFlags has them come out as they can go in again.
+func TestGivenFlags(t *testing.T) {
+	cmd := newRun(streams{})
+	if got := givenFlags(cmd.Flags()); len(got) > 0 {
+		t.Errorf("without any: %q", got)
+	}
+	args := []string{"--filter", "storage,*.uid", "--filter=versions", "--strict", "--load-duration", "90s", "--report-dir", "my reports"}
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	want := "--filter='storage,*.uid,versions' --load-duration=1m30s --report-dir='my reports' --strict=true"
+	if got := strings.Join(givenFlags(cmd.Flags()), " "); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestLogOfTheServer is about the file alone: the log itself is the whole process's.
+func TestLogOfTheServer(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "missing", "apiserver.log")
+	if _, _, err := logTo(path); err == nil || !strings.HasPrefix(err.Error(), "the log of the API server: ") || !strings.Contains(err.Error(), path) {
+		t.Errorf("in a folder that is missing: %v", err)
+	}
+	path = filepath.Join(t.TempDir(), "apiserver.log")
+	_, end, err := logTo(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error(err)
+	}
+}

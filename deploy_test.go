@@ -1,0 +1,93 @@
+package crdconform
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestDeployable gives what cannot be deployed.
+func TestDeployable(t *testing.T) {
+	t.Parallel()
+	text := put(t, "some words")
+	for name, test := range map[string]struct {
+		cluster config.Cluster
+		given   config.InCluster
+		want    string
+	}{
+		"no pods":      {config.Embedded, config.InCluster{Image: "a"}, "webhook.inCluster: there are no pods in a cluster of the sort embedded"},
+		"an archive":   {config.Existing, config.InCluster{Archive: text}, "webhook.inCluster.archive: images can be loaded into nodes of kind only"},
+		"text":         {config.KindCluster, config.InCluster{Archive: text}, "webhook.inCluster.archive: image archive " + text + ": it is none"},
+		"no manifests": {config.KindCluster, config.InCluster{Manifests: []string{text}}, "webhook.inCluster.manifests: " + text + ", document 1: "},
+		"an image":     {config.KindCluster, config.InCluster{Image: "a"}, ""},
+	} {
+		err := Deployable(config.Config{Cluster: test.cluster, Webhook: config.Webhook{InCluster: &test.given}})
+		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// TestStart has a check use the cluster that a program starts, and keep what explains a failure.
+func TestStart(t *testing.T) {
+	if err := embedded.LogTo(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	explained := ""
+	c := Check{
+		Config: config.Config{CRDs: []string{crontabs}, Cluster: config.Existing, Filter: []string{"resource.read.every-version"}, Generate: config.Generate{Objects: 3, Seed: 5}},
+		Start: func(ctx context.Context, run string, _ io.Writer) (cluster.Cluster, error) {
+			if run == "" {
+				t.Error("the run has no ID")
+			}
+			return embedded.Start(context.WithoutCancel(ctx), embedded.Options{})
+		},
+		Explain: func(_ *reports.Report, write func(string) error) error {
+			explained = t.TempDir()
+			return write(explained)
+		},
+	}
+	for name, fault := range map[string]string{"right": "", "wrong": "swaps-host-and-port"} {
+		c.Handler = webhook.Handler()
+		want := requirement.Passed
+		if fault != "" {
+			c.Handler, want = faulty(t, fault), requirement.Failed
+		}
+		plan, err := c.Prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := plan.Run(t.Context(), quiet{}, nil)
+		if len(report.With(want)) != 1 || report.Cluster == nil || report.Error != "" {
+			t.Errorf("%s: %s with %v: %s", name, report.Outcome, report.Counts, report.Error)
+		}
+	}
+	if _, err := os.Stat(explained); err != nil || explained == "" {
+		t.Errorf("nothing was kept in %s: %v", filepath.Base(explained), err)
+	}
+	c.Start = func(context.Context, string, io.Writer) (cluster.Cluster, error) {
+		return nil, errors.New("it is away")
+	}
+	if plan, err := c.Prepare(); err != nil || plan.Run(t.Context(), quiet{}, nil).Error != "it is away" {
+		t.Errorf("a cluster that is away: %v", err)
+	}
+	c.Start = nil
+	plan, err := c.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report := plan.Run(t.Context(), quiet{}, nil); report.Outcome != reports.Unjudged || !strings.Contains(report.Error, `cluster: existing is for "crdconform check", and for programs that say by Check.Start how to start it`) {
+		t.Errorf("nobody says which: %s, %s", report.Outcome, report.Error)
+	}
+}
