@@ -24,7 +24,7 @@ func (p *Plan) leaveOutRefused(ctx context.Context, progress Progress, client *w
 	all := len(p.recorded.Exchanges)
 	refused := p.recorded.LeaveOutRefused(ctx, client.Send)
 	if refused.Exchanges == 0 || ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // whoever stopped it knows
 	}
 	text := fmt.Sprintf("load.recording: %d of %d requests are not sent: they were redacted at %s when they had been converted, and the webhook refuses them as they are now: %s",
 		refused.Exchanges, all, strings.Join(refused.Paths, ", "), refused.First)

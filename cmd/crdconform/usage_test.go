@@ -112,7 +112,7 @@ func TestUsage(t *testing.T) {
 		"CA of a program":        {"check --ca-file ca.txt -- ./manager {port} {certs}", []string{"--ca-file: it goes with url and fromCRD"}},
 		"half a client":          {"check " + url + " --client-cert ca.txt", []string{"--client-cert: it needs certFile and keyFile, both"}},
 		"no client certificate":  {"check " + url + " --client-cert ca.txt --client-key ca.txt", []string{"--client-cert: tls: failed to find any PEM data"}},
-		"unknown API server":     {"check " + url + " --cluster kind", []string{`--cluster: "kind" is not known; write embedded or none`}},
+		"unknown API server":     {"check " + url + " --cluster minikube", []string{"--cluster minikube: there is no such sort of cluster; there are embedded, kind, envtest, existing, none"}},
 		"negative objects":       {"check " + url + " --objects -1", []string{"--objects: -1 objects: want 0 to 100000"}},
 		"no report folder":       {"check " + url + " --report-dir=", []string{"--report-dir: the name of the folder is empty"}},
 		"no such config":         {"check --config missing.yaml", []string{"missing.yaml: there is no such file"}},

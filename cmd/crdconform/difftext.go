@@ -1,0 +1,94 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/crdconform/crdconform/loadgen/recording/difference"
+	"github.com/crdconform/crdconform/reports"
+)
+
+// shownMost is how many differences are shown as text.
+const shownMost = 30
+
+func (d *differ) text(w io.Writer, r difference.Result) {
+	a, b := d.sides()
+	fmt.Fprintf(w, "A: %s\nB: %s\n\n", a, b)
+	for _, one := range r.Differences[:min(len(r.Differences), shownMost)] {
+		fmt.Fprintln(w, d.paint(red, reports.Visible(headline(one))))
+		d.example(w, one.First)
+	}
+	if more := len(r.Differences) - shownMost; more > 0 {
+		fmt.Fprintf(w, "... and %d more; --output json shows them all\n", more)
+	}
+	for _, one := range r.Chance[:min(len(r.Chance), shownMost)] {
+		fmt.Fprintln(w, d.paint(yellow, "changes by chance, not counted: "+reports.Visible(headline(one))))
+		d.example(w, one.First)
+	}
+	for _, one := range r.Redaction[:min(len(r.Redaction), shownMost)] {
+		fmt.Fprintln(w, d.paint(yellow, "may come of the redaction, not counted: "+reports.Visible(headline(one))))
+		d.example(w, one.First)
+	}
+	for _, one := range r.Failures {
+		text := count(one.Count, "request") + " failed on both sides"
+		if one.Redacted > 0 {
+			text += fmt.Sprintf(", %d of them redacted, which may be why", one.Redacted)
+		}
+		fmt.Fprintln(w, d.paint(yellow, text))
+		d.example(w, one.First)
+	}
+	if paths := d.redaction.Paths(); len(paths) > 0 {
+		so := "both were asked with other values"
+		if len(d.urls) == 1 {
+			so = "compared by form only"
+		}
+		fmt.Fprintf(w, "redacted in the recording, so %s: %s\n", so, reports.Visible(strings.Join(paths, ", ")))
+	}
+	if r.Uncompared != "" {
+		fmt.Fprintf(w, "%s not compared, the first one because: %s\n", count(r.Requests-r.Compared, "request"), reports.Visible(r.Uncompared))
+	}
+	failed := ""
+	if r.Failed > 0 {
+		failed = fmt.Sprintf("; %s failed on both sides", count(r.Failed, "request"))
+	}
+	fmt.Fprintf(w, "%s in %s, of which %d are answered alike; %s compared%s\n",
+		count(len(r.Differences), "difference"), count(r.Compared, "request"), r.Alike, count(r.Objects, "converted object"), failed)
+}
+
+// headline says what differs, and how often.
+func headline(one difference.Difference) string {
+	switch one.What {
+	case difference.Field:
+		return fmt.Sprintf("%s %s differs in %s", one.Kind, one.Path, count(one.Count, "object"))
+	case difference.Verdict:
+		return "the verdict differs in " + count(one.Count, "request")
+	default:
+		return "the message of failed conversions differs in " + count(one.Count, "request")
+	}
+}
+
+func (d *differ) example(w io.Writer, e difference.Example) {
+	where := ""
+	if e.Line > 0 {
+		where = fmt.Sprintf(" (line %d)", e.Line)
+	}
+	what := fmt.Sprintf("%s, %s -> %s%s", e.Object, e.From, e.To, where)
+	if e.Path != "" {
+		what += ", " + e.Path
+	}
+	fmt.Fprintf(w, "    %s\n      A: %s\n      B: %s\n", reports.Visible(what), shownValue(e.A), shownValue(e.B))
+}
+
+// shownValue is a value of at most 300 bytes.
+func shownValue(raw json.RawMessage) string {
+	const most = 300
+	switch {
+	case raw == nil:
+		return "nothing"
+	case len(raw) > most:
+		return fmt.Sprintf("%s... (%d bytes)", reports.Visible(strings.ToValidUTF8(string(raw[:most]), "")), len(raw))
+	}
+	return reports.Visible(string(raw))
+}
