@@ -984,14 +984,18 @@ const (
 	LifecycleLegacyV1beta1Manifest ID = "lifecycle.legacy.v1beta1-manifest"
 	// LifecycleLegacyOneSchema: All versions of a definition use the same schema and nothing is converted.
 	LifecycleLegacyOneSchema ID = "lifecycle.legacy.one-schema"
-	// LifecycleLegacyVersionField: spec.version, where it is set, is the first of spec.versions and one of the served ones.
+	// LifecycleLegacyVersionField: spec.version, where it is set, has to be the first of spec.versions.
 	LifecycleLegacyVersionField ID = "lifecycle.legacy.version-field"
-	// LifecycleLegacyVersionPrepopulates: spec.version fills spec.versions where that is missing, and may change.
+	// LifecycleLegacyVersionPrepopulates: spec.version fills spec.versions where that is missing.
 	LifecycleLegacyVersionPrepopulates ID = "lifecycle.legacy.version-prepopulates"
 	// LifecycleLegacyReviewVersionsDefault: conversionReviewVersions defaults to v1beta1.
 	LifecycleLegacyReviewVersionsDefault ID = "lifecycle.legacy.review-versions-default"
-	// LifecycleLegacyOptionalSchema: A definition may have no schema, or preserve unknown fields everywhere.
+	// LifecycleLegacyOptionalSchema: A definition may have no schema and preserve unknown fields everywhere.
 	LifecycleLegacyOptionalSchema ID = "lifecycle.legacy.optional-schema"
+	// LifecycleLegacyScopeDefault: A definition without a scope is namespaced.
+	LifecycleLegacyScopeDefault ID = "lifecycle.legacy.scope-default"
+	// LifecycleLegacyV1beta1Tabs: The documents' definitions of apiextensions.k8s.io/v1beta1 are installed, once a name, a schema in the place of dots and a bundle are filled in.
+	LifecycleLegacyV1beta1Tabs ID = "lifecycle.legacy.v1beta1-tabs"
 	// LifecycleLegacyStoredDefinition: A definition that an older API server left in storage at apiextensions.k8s.io/v1beta1, without a schema and with preserveUnknownFields, is shown at v1, and its objects are served and keep unknown fields.
 	LifecycleLegacyStoredDefinition ID = "lifecycle.legacy.stored-definition"
 	// LifecycleLegacyNotStructural: A definition that an older API server left in storage with a schema that is not structural says so in its condition NonStructuralSchema, until it gets a structural one.

@@ -341,8 +341,8 @@ func TestRequirementsOfOtherMinors(t *testing.T) {
 		if result.Requirement == requirement.VersionsDeprecationCustomText {
 			want = requirement.NotApplicable
 		}
-		if result.Verdict != want {
-			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		if result.Verdict != want || result.Immaterial != (want == requirement.NotApplicable) {
+			t.Errorf("%s is %s, immaterial: %t: %s", result.Requirement, result.Verdict, result.Immaterial, result.Reason)
 		}
 	}
 }

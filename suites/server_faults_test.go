@@ -227,6 +227,12 @@ func hidingFaults() []serverFault {
 			}
 			return response, err
 		})},
+		// What held until 1.21 is seen to hold by the API server of 1.21 alone, see docs/matrix.md.
+		{"lost v1beta1 before its time", []requirement.ID{
+			requirement.LifecycleLegacyV1beta1Tabs, requirement.LifecycleLegacyVersionField, requirement.LifecycleLegacyVersionPrepopulates,
+			requirement.LifecycleLegacyReviewVersionsDefault, requirement.LifecycleLegacyScopeDefault, requirement.LifecycleLegacyOptionalSchema,
+		}, edited(func(r suitetest.Request) bool { return r.URL.Path == "/version" },
+			func(body map[string]any) { body["major"], body["minor"] = "1", "21" })},
 		{"finds no object", []requirement.ID{
 			requirement.VersionsServingNamespacedEndpoint, requirement.LifecycleFinalizersFirstDeleteMarks, requirement.LifecycleFinalizersNoForce,
 		}, answered(reads, 200, 299, 404, status(404, "NotFound"))},

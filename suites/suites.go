@@ -80,17 +80,17 @@ func (e *Env) noteStop() {
 	}
 }
 
-// skipUnlessApplicable skips requirements that do not hold for the Kubernetes minor of the cluster.
+// skipUnlessApplicable skips requirements that do not hold for the Kubernetes minor of the cluster. Nobody can blame it for that.
 func (e *Env) skipUnlessApplicable(r requirement.Requirement) {
 	if r.Binds != requirement.Server {
 		return
 	}
 	if !r.HoldsFor(e.minor) {
-		until := ""
+		bounds := "since " + r.Since.String()
 		if (r.Until != requirement.Minor{}) {
-			until = " until " + r.Until.String()
+			bounds = "until " + r.Until.String()
 		}
-		ginkgo.Skip(fmt.Sprintf("holds since Kubernetes %s%s, and this is %s", r.Since, until, e.minor))
+		e.Inapplicable(fmt.Sprintf("holds %s of Kubernetes, and this is %s", bounds, e.minor))
 	}
 }
 

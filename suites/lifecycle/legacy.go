@@ -40,6 +40,7 @@ func legacy(env *suites.Env) {
 		})
 
 		storedDefinition(env)
+		v1beta1(env)
 	})
 }
 
