@@ -1,14 +1,21 @@
 package crdconform
 
 import (
+	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/loadgen/compare"
+	"github.com/crdconform/crdconform/loadgen/recording"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -116,5 +123,69 @@ func TestStatisticsThatHaveLimits(t *testing.T) {
 	}
 	if want := compare.Statistics(); !slices.Equal(measured, want) {
 		t.Errorf("measured are %v, and limits can be set for %v", measured, want)
+	}
+}
+
+// TestBaselineOfARedactedRecording leaves it for later whether what is sent is the same: that is not known before the webhook was
+// asked for what was redacted.
+func TestBaselineOfARedactedRecording(t *testing.T) {
+	for _, redact := range []string{"", "spec.mode"} {
+		path := filepath.Join(t.TempDir(), "out.jsonl")
+		var paths []string
+		if redact != "" {
+			paths = []string{redact}
+		}
+		redaction, err := recording.ParseRedaction(paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file bytes.Buffer
+		recorder, err := recording.NewRecorder(&file, recording.Options{Redaction: redaction})
+		if err != nil {
+			t.Fatal(err)
+		}
+		request := contract.Request{
+			ReviewVersion: "v1", UID: "1", DesiredAPIVersion: "example.com/v1",
+			Objects: []json.RawMessage{[]byte(`{"apiVersion":"example.com/v2","kind":"Widget","metadata":{"name":"one"},"spec":{"mode":"fast"}}`)},
+		}
+		body, err := request.Body()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 3 {
+			recorder.Record(recording.Exchange{Offset: time.Duration(i) * time.Second, Body: body})
+		}
+		if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		fewer := loadgen.Workload{Due: []time.Duration{0, time.Second}, Batch: 1, ReviewVersion: "v1", Pairs: []corpus.Pair{{From: "v2", To: "v1"}}}
+		p := &Plan{kinds: []corpus.Corpus{{}}, check: Check{
+			Config:   config.Config{Load: config.Load{Profile: loadgen.ReplayProfile, Recording: path}},
+			Baseline: &Baseline{File: "report.json", Load: &reports.Load{Stages: []reports.Stage{*planned(fewer)}}},
+		}}
+		if err := p.loads(); (err != nil) != (redact == "") {
+			t.Errorf("redacted at %q: %v", redact, err)
+		}
+	}
+}
+
+// TestEvenly has what came at certain times be sent evenly, and each once at most, however short it was.
+func TestEvenly(t *testing.T) {
+	burst := loadgen.Workload{Due: []time.Duration{0, time.Microsecond, 2 * time.Microsecond, 3 * time.Microsecond}}
+	for _, test := range []struct {
+		w      loadgen.Workload
+		length time.Duration
+		want   float64
+	}{
+		{loadgen.Workload{Phases: loadgen.Constant(50, time.Second)}, 4 * time.Second, 50},
+		{loadgen.Workload{Phases: loadgen.Constant(0.1, time.Minute)}, 2 * time.Second, 0.5},
+		{loadgen.Workload{Due: []time.Duration{0, time.Second, 2 * time.Second, 3 * time.Second}}, 2 * time.Second, 1},
+		{burst, 2 * time.Second, 2},
+		{burst, time.Millisecond, 4000},
+	} {
+		w := evenly(test.w, test.length)
+		if len(w.Due) > 0 || len(w.Phases) != 1 || w.Length() != test.length || w.Phases[0].Rate != test.want {
+			t.Errorf("%+v for %s: got %+v, want %g a second", test.w, test.length, w, test.want)
+		}
 	}
 }

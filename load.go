@@ -116,7 +116,7 @@ func (t LoadTest) warmUp(ctx context.Context, client *wire.Client) error {
 	if w.Clients > 0 {
 		w.Duration, w.Requests = t.WarmUp, 0
 	} else {
-		w.Phases, w.Due = loadgen.Constant(max(w.Rate(), 1/t.WarmUp.Seconds()), t.WarmUp), nil
+		w = evenly(w, t.WarmUp)
 	}
 	requests, err := t.Bodies(w)
 	if err != nil {
@@ -124,6 +124,17 @@ func (t LoadTest) warmUp(ctx context.Context, client *wire.Client) error {
 	}
 	_, err = t.send(ctx, client, requests, w, loadgen.Watch{})
 	return err
+}
+
+// evenly is a workload by the clock at its mean rate, for another while. What came at certain times is sent once, at most: the mean
+// of a short burst is no rate to go on at.
+func evenly(w loadgen.Workload, length time.Duration) loadgen.Workload {
+	rate := w.Rate()
+	if n := len(w.Due); n > 0 {
+		rate = min(rate, float64(n)/length.Seconds())
+	}
+	w.Phases, w.Due = loadgen.Constant(max(rate, 1/length.Seconds()), length), nil
+	return w
 }
 
 func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loading, w loadgen.Workload) (loadgen.Summary, error) {
@@ -195,8 +206,7 @@ func (t LoadTest) control(ctx context.Context, l *reports.Load, repeat int) erro
 	if w.Clients > 0 {
 		w.Duration = min(w.Duration, controlled)
 	} else {
-		length := max(min(w.Length(), controlled), time.Millisecond)
-		w.Phases, w.Due = loadgen.Constant(max(w.Rate(), 1/length.Seconds()), length), nil
+		w = evenly(w, max(min(w.Length(), controlled), time.Millisecond))
 	}
 	requests, err := t.Control.Bodies(w)
 	if err != nil {

@@ -23,7 +23,11 @@ func (p *Plan) loads() error {
 	if err := p.loadTest(); err != nil || p.load == nil || p.load.Baseline == nil {
 		return err
 	}
-	return p.load.Baseline.fits(p.load.Profile.Stages, p.load.Repeat)
+	stages := p.load.Profile.Stages
+	if p.recorded != nil && len(p.recorded.Redacted) > 0 { // which of it is sent, leaveOutRefused finds out
+		stages = nil
+	}
+	return p.load.Baseline.fits(stages, p.load.Repeat)
 }
 
 // loadTest prepares the load test that the configuration asks for, with the first kind.

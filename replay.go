@@ -18,6 +18,8 @@ func (p *Plan) leaveOutRefused(ctx context.Context, progress Progress, client *w
 		return nil
 	}
 	if _, elsewhere := p.check.Fleet.(*job.Fleet); elsewhere { // what workers reach need not be in reach from here
+		report.Notes = append(report.Notes, "load.recording: it was redacted at "+strings.Join(p.recorded.Redacted, ", ")+
+			", and workers in a cluster send all of it: what the webhook refuses for that counts as failed")
 		return nil
 	}
 	progress.Note("asking for what the recording has redacted")

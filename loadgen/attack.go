@@ -92,6 +92,7 @@ func (r *run) attack() Summary {
 		options = append(options, vegeta.Workers(clients), vegeta.MaxWorkers(clients))
 	}
 	targets := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodPost, URL: r.client.URL()})
+	r.client.Close() // a connection that is there already would bring no slot
 	r.began = r.beginning()
 	wait(r.ctx, time.Until(r.began))
 	r.self = watchSelf()

@@ -334,3 +334,40 @@ func TestPacerStopsWhileItWaits(t *testing.T) {
 		r.clock.close()
 	}
 }
+
+// TestConnectionsOfBefore has a connection of HTTP/2 be there before the run. As many requests are in flight as without.
+func TestConnectionsOfBefore(t *testing.T) {
+	t.Parallel()
+	var inFlight, most atomic.Int64
+	good := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		now := inFlight.Add(1)
+		defer inFlight.Add(-1)
+		for before := most.Load(); now > before && !most.CompareAndSwap(before, now); before = most.Load() {
+			continue
+		}
+		wait(r.Context(), 200*time.Millisecond)
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	client, err := good.With(func(e *wire.Endpoint) { e.HTTP2 = true })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := workload()
+	requests, err := Bodies(crontabs, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := requests[0].Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response := client.Send(t.Context(), body); response.Protocol != "HTTP/2.0" {
+		t.Fatalf("the protocol is %q, %v", response.Protocol, response.Err)
+	}
+	if _, err := Run(t.Context(), client, requests, w, Watch{}); err != nil {
+		t.Fatal(err)
+	}
+	if most.Load() <= openings {
+		t.Errorf("%d requests were in flight at once, want more than %d", most.Load(), openings)
+	}
+}

@@ -27,8 +27,8 @@ type Watch struct {
 }
 
 // Run sends requests over and over, as the workload says, and returns what came of it. Each gets a uid of its own, in the
-// place of the one that it has. When the context ends, Run stops and returns what came of it so far, marked as partial. At
-// the end the client's connections are closed.
+// place of the one that it has. When the context ends, Run stops and returns what came of it so far, marked as partial. The
+// client's idle connections are closed before and after.
 func Run(ctx context.Context, client *wire.Client, requests []contract.Request, w Workload, watch Watch) (Summary, error) {
 	if err := w.Validate(); err != nil {
 		return Summary{}, err

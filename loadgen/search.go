@@ -60,6 +60,9 @@ func (p Probe) String() string {
 		if p.Over > 0 {
 			text += fmt.Sprintf(", %d of %d over the limit", p.Over, p.Requests)
 		}
+		if !p.Decided {
+			text += ", which may be chance"
+		}
 		return text
 	case !p.Decided:
 		return fmt.Sprintf("%d of %d over the limit, which may be chance", p.Over, p.Requests)

@@ -218,8 +218,14 @@ func (p Phase) String() string {
 	return plain(p.Rate) + " to " + plain(p.To)
 }
 
-// plain writes a rate with two digits after the point at most, and no exponent.
-func plain(rate float64) string { return strconv.FormatFloat(math.Round(100*rate)/100, 'f', -1, 64) }
+// plain writes a rate without an exponent, and with two digits after the point at most; one below 1 with three that count.
+func plain(rate float64) string {
+	if rate < 1 {
+		rate, _ = strconv.ParseFloat(strconv.FormatFloat(rate, 'g', 3, 64), 64) // it does not fail
+		return strconv.FormatFloat(rate, 'f', -1, 64)
+	}
+	return strconv.FormatFloat(math.Round(100*rate)/100, 'f', -1, 64)
+}
 
 // what says what is wrong with what is sent.
 func (w Workload) what() error {

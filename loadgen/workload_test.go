@@ -646,3 +646,12 @@ func TestInterval(t *testing.T) {
 		}
 	}
 }
+
+func TestRatesInWords(t *testing.T) {
+	t.Parallel()
+	for rate, want := range map[float64]string{10020: "10020", 1e6: "1000000", 33.3333: "33.33", 1.5: "1.5", 0.001: "0.001", 0.0012345: "0.00123", 0: "0"} {
+		if got := plain(rate); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

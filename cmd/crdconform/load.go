@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -156,10 +157,18 @@ func (l *loader) run(ctx context.Context) error {
 // lateLog is the log of an API server, which there is when that writes to it.
 type lateLog struct {
 	path string
-	file *os.File
+
+	mu     sync.Mutex
+	file   *os.File
+	closed bool
 }
 
 func (l *lateLog) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed { // an API server that was stopped may have something to say still
+		return 0, os.ErrClosed
+	}
 	if l.file == nil {
 		file, err := openLog(l.path)
 		if err != nil {
@@ -171,6 +180,9 @@ func (l *lateLog) Write(text []byte) (int, error) {
 }
 
 func (l *lateLog) close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
 	if l.file == nil {
 		return nil
 	}

@@ -64,7 +64,7 @@ for 90 days. With --tls-cert and --tls-key it uses yours, for API servers that t
 What is at the paths of --redact never gets to the disk, in requests and responses, and in annotations that hold copies of
 objects: letters become x or X and digits 1, in strings and numbers, and true becomes false. So length and form are kept, which
 can be seen, and with which webhooks convert as before: localhost:8080 becomes xxxxxxxxx:1111. Times, durations, quantities,
-addresses, UUIDs and URLs stay what they are; a value that has to be one of a few words does not, so leave those out. Strings of
+addresses, UUIDs and URLs stay valid as such; a value that has to be one of a few words does not, so leave those out. Strings of
 6 bytes or more are replaced wherever else they are in the same exchange, such as in a message or in a URL, and in responses
 parts of them as well; shorter ones are not looked for there. Of HTTP headers, only the content type is recorded.
 

@@ -83,7 +83,7 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 	case err.Error() == "net/http: TLS handshake timeout":
 		return fmt.Errorf("webhook %s: the TLS handshake took longer than %s", at, handshakeTimeout)
 	case timedOut(err) && limit == c.endpoint.Timeout && limit < APIServerTimeout:
-		return fmt.Errorf("webhook %s: no whole answer within %s, which is all that --timeout allows; API servers wait for %s", at, limit, APIServerTimeout)
+		return fmt.Errorf("webhook %s: no whole answer within %s, the timeout that was set; API servers wait for %s", at, limit, APIServerTimeout)
 	case timedOut(err):
 		return fmt.Errorf("webhook %s: no whole answer within %s", at, limit)
 	case isRefusal(err) || c.asked.Load() && isHangUp(err):

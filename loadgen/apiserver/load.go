@@ -60,12 +60,22 @@ func (r *run) loaded(ctx context.Context, verb Verb, version string, concurrency
 	if l.Requests+l.Unanswered > 0 {
 		r.result.Load = append(r.result.Load, l)
 	}
-	if ctx.Err() == nil && l.Converted && l.Failed == l.Requests && l.Requests+l.Unanswered > 0 {
-		why := "none was answered"
-		if len(l.Failures) > 0 {
-			why = l.Failures[0].First
-		}
-		return fmt.Errorf("%w: all of %d requests of %s at %s failed: %s", errConvertsNothing, l.Requests+l.Unanswered, verb, version, why)
+	if ctx.Err() != nil {
+		return nil //nolint:nilerr // whoever stopped it knows
+	}
+	return l.hopeless()
+}
+
+// hopeless says why nothing more is to be expected of a webhook after a load; nil when there is no reason. A load in which nothing
+// was answered in time is none by itself: a LIST of many objects may take the API server that long.
+func (l Load) hopeless() error {
+	switch {
+	case !l.Converted || l.Failed < l.Requests:
+		return nil
+	case l.Failed > 0:
+		return fmt.Errorf("the measurement ends here: all of %d requests of %s at %s failed: %s", l.Requests, l.Verb, l.Version, l.Failures[0].First)
+	case l.Webhook.Calls > 0 && l.Webhook.Unanswered == l.Webhook.Calls:
+		return fmt.Errorf("%w: none of its %d calls for requests of %s at %s was answered", errConvertsNothing, l.Webhook.Calls, l.Verb, l.Version)
 	}
 	return nil
 }

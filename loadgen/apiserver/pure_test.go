@@ -399,3 +399,26 @@ func TestLateChange(t *testing.T) {
 		t.Errorf("after so slow a change it waits for %s", got)
 	}
 }
+
+// TestHopeless ends a run when the webhook is to blame for a load of which nothing came, and not when the load was too short.
+func TestHopeless(t *testing.T) {
+	t.Parallel()
+	failed := []Failure{{Status: 500, Count: 9, First: "no leader"}}
+	for want, l := range map[string]Load{
+		"all of 9 requests of list at v1 failed: no leader":                               {Requests: 9, Failed: 9, Unanswered: 1, Failures: failed},
+		"none of its 3 calls for requests of list at v1 was answered":                     {Unanswered: 9, Webhook: Webhook{Calls: 3, Unanswered: 3}},
+		"some failed, which is fine":                                                      {Requests: 9, Failed: 8, Failures: failed},
+		"some calls were answered, which is fine":                                         {Unanswered: 9, Webhook: Webhook{Calls: 3, Unanswered: 2}},
+		"no call was needed, and the API server took longer than the load, which is fine": {Unanswered: 9},
+	} {
+		l.Verb, l.Version, l.Converted = List, "v1", true
+		fine := strings.HasSuffix(want, "which is fine")
+		if err := l.hopeless(); fine != (err == nil) || !fine && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", want, err)
+		}
+		l.Converted = false
+		if err := l.hopeless(); err != nil {
+			t.Errorf("%s: got %v where nothing is converted", want, err)
+		}
+	}
+}

@@ -22,7 +22,7 @@ const (
 	// kinds is how many samples are used, at most.
 	kinds = 50
 
-	// hopeless is how long samples are tried without one that is converted.
+	// hopeless is how long samples are tried when the webhook does not convert all of them.
 	hopeless = 10 * time.Second
 )
 
@@ -110,8 +110,9 @@ func (r *run) seed(ctx context.Context) error {
 		if _, is := errors.AsType[*unconvertedError](err); is {
 			unconverted = err
 		}
-		if unconverted != nil && len(r.templates) == 0 && time.Since(began) > hopeless {
-			break // each of them might take as long as the API server waits for a webhook
+		if unconverted != nil && time.Since(began) > hopeless { // each might take as long as the API server waits for a webhook
+			r.note("the samples after it are not tried: it took %s until there", time.Since(began).Round(time.Second))
+			break
 		}
 	}
 	switch {

@@ -28,13 +28,13 @@ const (
 //
 // At its paths letters become x, capitals X and digits 1, in strings and numbers, and true becomes false; punctuation, empty
 // strings, 0, nulls and the keys of maps stay. So the length and the form of a value can be seen, and webhooks can do with it
-// what they did: split it, join it, parse it. Times, durations, quantities, addresses, UUIDs and URLs stay what they are. What
+// what they did: split it, join it, parse it. Times, durations, quantities, addresses, UUIDs and URLs stay valid as such. What
 // has to be one of a few words, or has a checksum, does not.
 //
 // That holds for the same paths within annotations that are JSON objects too, where kubectl and converters keep copies. Strings
 // of 6 bytes or more that were redacted are redacted wherever else they are in the same exchange, such as in a message. In
-// responses, which are made from requests, so are parts of such strings that have 6 bytes or more, from the beginning of a word
-// to the end of one, and values that are nothing but a part of 3 bytes or more; unless the request has them elsewhere too. What
+// responses, which are made from requests, so are parts of such strings of up to 4 KiB that have 6 bytes or more, from the
+// beginning of a word to the end of one, and values that are nothing but a part of 3 bytes or more; unless the request has them elsewhere too. What
 // cannot be decoded cannot be redacted, so such bodies are withheld.
 type Redaction struct{ patterns []config.Pattern }
 
@@ -110,7 +110,9 @@ func (r Redaction) apply(x Exchange) (Exchange, []string, error) {
 		return Exchange{}, nil, err
 	}
 	e.review(request)
-	x.Redacted = e.found()
+	if e.changed {
+		x.Redacted = e.found()
+	}
 	var response any
 	if len(x.Response.Body) > 0 && x.Withheld == "" {
 		if response, err = decoded(x.Response.Body); err != nil {
@@ -184,6 +186,7 @@ func decoded(body []byte) (any, error) {
 type eraser struct {
 	patterns []config.Pattern
 	matched  []bool
+	changed  bool            // something was replaced by something else
 	secrets  map[string]bool // strings that were replaced
 	numbers  map[string]bool // numbers that were replaced, as they are written
 }
@@ -280,17 +283,23 @@ func (e *eraser) value(path string, value any, within bool, erased *bool) any {
 	case string:
 		if within && value != "" {
 			e.secrets[value] = true
-			return mask(value)
+			return e.instead(value, mask(value))
 		}
 	case json.Number:
 		if within {
 			e.numbers[value.String()] = true
-			return maskNumber(value)
+			return e.instead(value, maskNumber(value))
 		}
 	case bool:
-		return value && !within
+		return e.instead(value, value && !within)
 	}
 	return value
+}
+
+// instead is what takes the place of a value.
+func (e *eraser) instead(value, masked any) any {
+	e.changed = e.changed || masked != value
+	return masked
 }
 
 // step is the path of a key, in quotes whatever the key.

@@ -241,6 +241,36 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// TestNothingToRedact has values that stay what they are, so that the request is asked again as it was.
+func TestNothingToRedact(t *testing.T) {
+	t.Parallel()
+	for spec, want := range map[string][]string{
+		`{"a":"","b":0,"c":false,"d":null,"e":"x1"}`: nil,
+		`{"a":"","b":7}`: {"spec"},
+	} {
+		file, _, summary := recorded(t, Options{Redaction: redaction(t, "spec")}, []Exchange{{Body: review("1", widget("v1", spec))}})
+		read, err := Read(bytes.NewReader(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := read.Exchanges[0].Redacted; !slices.Equal(got, want) || len(summary.Unmatched) > 0 {
+			t.Errorf("%s: redacted at %q, not found %q", spec, got, summary.Unmatched)
+		}
+	}
+}
+
+// TestPartsOfLongStrings wants no more of them than can be looked for.
+func TestPartsOfLongStrings(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("word ", longest/5)
+	if n := len(parts(long)); n < mostWords*longest/5/2 {
+		t.Errorf("%d parts", n)
+	}
+	if got := parts(long + "more words"); len(got) != 1 {
+		t.Errorf("%d parts", len(got))
+	}
+}
+
 // TestMask wants what is masked to be of use to webhooks as before.
 func TestMask(t *testing.T) {
 	t.Parallel()

@@ -30,13 +30,13 @@ func (r *Recording) LeaveOutRefused(ctx context.Context, send func(context.Conte
 		work.Go(func() {
 			for i := range numbers {
 				if response := send(ctx, r.Exchanges[i].Body); !response.Interrupted {
-					reasons[i] = refusal(r.Exchanges[i].Request, response)
+					reasons[i] = Refusal(r.Exchanges[i].Request.Judge(response))
 				}
 			}
 		})
 	}
 	for i, x := range r.Exchanges {
-		if len(x.Redacted) > 0 && (x.Withheld != "" || refusal(x.Request, x.Response) == "") && ctx.Err() == nil {
+		if len(x.Redacted) > 0 && Refusal(x.Request.Judge(x.Response)) == "" && ctx.Err() == nil {
 			numbers <- i
 		}
 	}
@@ -60,10 +60,10 @@ func (r *Recording) LeaveOutRefused(ctx context.Context, send func(context.Conte
 	return refused
 }
 
-// refusal is how a webhook refuses a request: it says that the conversion failed, or answers with a status that is a failure.
+// Refusal is how a webhook refuses a request: it says that the conversion failed, or answers with a status that is a failure.
 // Empty when it does not.
-func refusal(request contract.Request, response contract.Response) string {
-	for _, v := range request.Judge(response).Violations {
+func Refusal(j contract.Judgement) string {
+	for _, v := range j.Violations {
 		if v.Severity == contract.Rejected && (v.Requirement == requirement.WebhookFailureAvoided || v.Requirement == requirement.WebhookResponseHTTPStatus) {
 			return v.String()
 		}

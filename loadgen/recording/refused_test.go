@@ -23,8 +23,9 @@ func TestLeaveOutRefused(t *testing.T) {
 		return Exchange{Body: review(uid, widget("v1", `{"mode":"`+mode+`"}`)), Response: r}
 	}
 	none := Exchange{Body: review("5", widget("v1", `{}`)), Response: failed("5")}
+	broken := exchange("6", "fast", contract.Response{Status: 500, ContentType: "text/plain", Body: []byte("out of order")})
 	file, _, _ := recorded(t, Options{Redaction: redaction(t, "spec.mode", "spec.other")}, []Exchange{
-		exchange("1", "fast", good("1", "fast")), exchange("2", "slow", failed("2")), exchange("3", "fast", good("3", "fast")), exchange("4", "safe!", good("4", "safe!")), none,
+		exchange("1", "fast", good("1", "fast")), exchange("2", "slow", failed("2")), exchange("3", "fast", good("3", "fast")), exchange("4", "safe!", good("4", "safe!")), none, broken,
 	})
 	read, err := Read(bytes.NewReader(file))
 	if err != nil {
@@ -47,12 +48,12 @@ func TestLeaveOutRefused(t *testing.T) {
 	for _, x := range read.Exchanges {
 		left = append(left, x.Request.UID)
 	}
-	if !slices.Equal(left, []string{"2", "4", "5"}) {
+	if !slices.Equal(left, []string{"2", "4", "5", "6"}) {
 		t.Errorf("left are %q", left)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if refused := read.LeaveOutRefused(ctx, nil); refused.Exchanges > 0 || len(read.Exchanges) != 3 {
+	if refused := read.LeaveOutRefused(ctx, nil); refused.Exchanges > 0 || len(read.Exchanges) != 4 {
 		t.Errorf("stopped: %+v", refused)
 	}
 }

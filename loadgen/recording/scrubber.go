@@ -81,14 +81,22 @@ func (s scrubber) withParts(e *eraser, request any, written string) scrubber {
 	return s
 }
 
-// mostWords is how many words a part of a string has, at most.
-const mostWords = 8
+const (
+	// mostWords is how many words a part of a string has, at most.
+	mostWords = 8
+
+	// longest is the length in bytes up to which parts of a string are looked for. There would be millions of them otherwise.
+	longest = 4 << 10
+)
 
 var word = regexp.MustCompile(`[\pL\pN]+`)
 
 // parts are the string, and what is in it from the beginning of a word, a run of letters and digits, to the end of one.
 func parts(s string) []string {
 	all := []string{s}
+	if len(s) > longest {
+		return all
+	}
 	places := word.FindAllStringIndex(s, -1)
 	for i, from := range places {
 		for _, to := range places[i:min(i+mostWords, len(places))] {

@@ -85,9 +85,7 @@ func judged(q *Question, response contract.Response) outcome {
 	if len(judgement.Violations) > 0 {
 		o.detail = judgement.Violations[0].String()
 	}
-	o.refused = slices.ContainsFunc(judgement.Violations, func(v contract.Violation) bool {
-		return v.Requirement == requirement.WebhookFailureAvoided || v.Requirement == requirement.WebhookResponseHTTPStatus && v.Severity == contract.Rejected
-	})
+	o.refused = recording.Refusal(judgement) != ""
 	for _, raw := range judgement.Objects {
 		var object map[string]any
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
