@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/config"
@@ -89,5 +92,52 @@ func TestStart(t *testing.T) {
 	}
 	if report := plan.Run(t.Context(), quiet{}, nil); report.Outcome != reports.Unjudged || !strings.Contains(report.Error, `cluster: existing is for "crdconform check", and for programs that say by Check.Start how to start it`) {
 		t.Errorf("nobody says which: %s, %s", report.Outcome, report.Error)
+	}
+}
+
+// TestDefinitionsForAProgram installs definitions for a program in a cluster that stays: they go in the end, and what is there
+// already does not.
+func TestDefinitionsForAProgram(t *testing.T) {
+	if err := embedded.LogTo(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	api, err := embedded.Start(t.Context(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := api.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	}()
+	c := Check{Config: config.Config{CRDs: []string{crontabs}, Cluster: config.Existing}, Handler: webhook.Handler()}
+	plan, err := c.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own, foreign installed
+	if err := plan.install(t.Context(), api, &own); err != nil || len(own.all) != 1 || own.all[0].Labels[cluster.RunLabel] != plan.run {
+		t.Fatalf("got %+v, %v", own.all, err)
+	}
+	if err := plan.install(t.Context(), api, &foreign); err == nil || !strings.Contains(err.Error(), "it is not this run's, so it is left alone") {
+		t.Errorf("the second time: %v", err)
+	}
+	left := func() bool {
+		_, err := own.client.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), own.all[0].Name, metav1.GetOptions{})
+		return !apierrors.IsNotFound(err)
+	}
+	if err := foreign.remove(t.Context()); err != nil || !left() {
+		t.Errorf("one that is not the run's is gone: %v", err)
+	}
+	if err := own.remove(t.Context()); err != nil {
+		t.Error(err)
+	}
+	for left() {
+		if t.Context().Err() != nil {
+			t.Fatal("it is still there")
+		}
+	}
+	if err := own.remove(t.Context()); err != nil {
+		t.Errorf("what is gone: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
@@ -134,14 +135,18 @@ func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served
 		return nil, err
 	}
 	kubeconfig := ""
+	var definitions installed
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(folder))
+			err = errors.Join(err, definitions.remove(context.WithoutCancel(ctx)), os.RemoveAll(folder))
 		}
 	}()
 	if p.usesKubeconfig() {
 		kubeconfig = filepath.Join(folder, "kubeconfig")
-		if err = errors.Join(writeKubeconfig(kubeconfig, api.Config()), p.install(ctx, api)); err != nil {
+		if err = writeKubeconfig(kubeconfig, api.Config()); err != nil {
+			return nil, err
+		}
+		if err = p.install(ctx, api, &definitions); err != nil {
 			return nil, err
 		}
 	}
@@ -158,16 +163,41 @@ func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served
 			return e, nil
 		},
 		alive: process.Err,
-		stop:  func(ctx context.Context) error { return errors.Join(process.Stop(ctx), os.RemoveAll(folder)) },
+		stop: func(ctx context.Context) error {
+			return errors.Join(process.Stop(ctx), definitions.remove(ctx), os.RemoveAll(folder))
+		},
 	}, nil
 }
 
-// install creates the definitions without a webhook, for a program that looks for them when it starts.
-func (p *Plan) install(ctx context.Context, api cluster.Cluster) error {
+// installed are definitions that were created for a program, in a cluster that stays.
+type installed struct {
+	client clientset.Interface
+	all    []*apiextensionsv1.CustomResourceDefinition
+}
+
+// remove deletes those that are still there: specs delete the ones that they took over.
+func (i *installed) remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	var errs []error
+	for _, crd := range i.all {
+		same := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(crd.UID))}
+		err := i.client.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, same)
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // one in its place is somebody else's
+			errs = append(errs, fmt.Errorf("removing %s: %w", crd.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// install creates the definitions without a webhook, for a program that looks for them when it starts. What has to be removed in
+// the end is added to created.
+func (p *Plan) install(ctx context.Context, api cluster.Cluster, created *installed) error {
 	client, err := clientset.NewForConfig(api.Config())
 	if err != nil {
 		return err
 	}
+	created.client = client
 	for _, kind := range p.kinds {
 		if kind.Definition == nil || kind.Documented {
 			continue
@@ -178,8 +208,15 @@ func (p *Plan) install(ctx context.Context, api cluster.Cluster) error {
 		}
 		crd.ResourceVersion, crd.UID, crd.Status = "", "", apiextensionsv1.CustomResourceDefinitionStatus{}
 		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
-		if _, err := client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, crd, metav1.CreateOptions{}); err != nil {
+		there, err := client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, crd, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("installing %s: %w; it is not this run's, so it is left alone: delete it, or use another cluster", crd.Name, err)
+		}
+		if err != nil {
 			return fmt.Errorf("installing %s: %w", crd.Name, err)
+		}
+		if p.check.Cluster == config.Existing { // others go with all that is in them
+			created.all = append(created.all, there)
 		}
 		if err := established(ctx, client, crd.Name); err != nil {
 			return fmt.Errorf("waiting for %s to be established: %w", crd.Name, err)

@@ -84,18 +84,19 @@ func boundOf(r Result, minor requirement.Minor) string {
 	return "until " + r.Until.String()
 }
 
-// changed returns the versions at which a requirement came to something else than at the version before that was judged.
+// changed returns the versions at which a requirement came to something else than at the version before that was judged. What
+// differs between two API servers of the same version is not because of the version.
 func (m *Matrix) changed(row MatrixRow) []string {
 	var at []string
-	before := ""
+	before := -1
 	for i, cell := range row.Cells {
 		if cell.Verdict == requirement.Unknown {
 			continue
 		}
-		if before != "" && cell.word() != before {
+		if before >= 0 && cell.word() != row.Cells[before].word() && m.Columns[i].Version != m.Columns[before].Version {
 			at = append(at, m.Columns[i].Version)
 		}
-		before = cell.word()
+		before = i
 	}
 	return at
 }
@@ -107,23 +108,23 @@ func (m *Matrix) note(row MatrixRow) string {
 	if !known || one.Binds != requirement.Server {
 		return ""
 	}
-	first, turned, turns := requirement.Unknown, -1, 0
-	last := first
+	turned, turns, last := -1, 0, -1
 	for i, cell := range row.Cells {
 		if cell.Verdict != requirement.Passed && cell.Verdict != requirement.Failed {
 			continue
 		}
-		if first == requirement.Unknown {
-			first = cell.Verdict
-		} else if cell.Verdict != last {
+		if last >= 0 && cell.Verdict != row.Cells[last].Verdict {
+			if m.Columns[i].Version == m.Columns[last].Version {
+				return "" // it is not because of the version
+			}
 			turned, turns = i, turns+1
 		}
-		last = cell.Verdict
+		last = i
 	}
 	switch {
 	case turns != 1:
 		return ""
-	case first == requirement.Failed:
+	case row.Cells[last].Verdict == requirement.Passed:
 		return fmt.Sprintf("fails before %s: the catalogue may say since too early", m.Columns[turned].Version)
 	}
 	return fmt.Sprintf("fails from %s on: the catalogue may say until too late, or that release is broken", m.Columns[turned].Version)

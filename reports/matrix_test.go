@@ -105,3 +105,20 @@ func TestMatrixOverMinors(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestMatrixOfOneVersion has two API servers of the same version that differ, which says nothing about versions.
+func TestMatrixOfOneVersion(t *testing.T) {
+	t.Parallel()
+	one, _ := requirement.Lookup(requirement.VersionsScopeCluster)
+	column := func(name, version string, verdict requirement.Verdict) *Report {
+		r := &Report{Cluster: &Cluster{Name: name, Version: version}, Results: []Result{{Requirement: one, Verdict: verdict}}}
+		r.Conclude()
+		return r
+	}
+	m := NewMatrix([]string{"a", "b", "c"}, []*Report{
+		column("embedded", "v1.36.6", requirement.Failed), column("kind", "v1.36.6", requirement.Passed), column("embedded", "v1.37.2", requirement.Passed),
+	})
+	if row := m.Rows[0]; !row.Differs() || row.Changed != nil || row.Note != "" {
+		t.Errorf("got %+v", row)
+	}
+}

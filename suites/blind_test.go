@@ -29,6 +29,9 @@ func TestBlindToStorage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range outcome.Results {
+		if one, found := requirement.Lookup(r.Requirement); found && !one.HoldsFor(env.Minor()) {
+			continue
+		}
 		want := requirement.Passed
 		if slices.Contains(takesBytes, r.Requirement) {
 			want = requirement.NotApplicable

@@ -338,3 +338,35 @@ func TestFinalVersionsNoticesAServer(t *testing.T) {
 		t.Errorf("concluded was %v", seen)
 	}
 }
+
+// TestNobodyElsesDefinitionIsAdopted has a definition in the cluster that somebody else has installed, where the subject's own is said
+// to be installed already.
+func TestNobodyElsesDefinitionIsAdopted(t *testing.T) {
+	c := suitetest.Cluster(t, embedded.Options{})
+	subject := suitetest.Subject(t)
+	subject.Installed = true
+	env, err := suites.NewEnv(t.Context(), suites.Options{Cluster: c, Subject: subject, Run: "mine"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	crd := subject.Corpus.Definition.CRD.DeepCopy()
+	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+	metav1.SetMetaDataLabel(&crd.ObjectMeta, cluster.RunLabel, "theirs")
+	before, err := env.CRDs.Create(t.Context(), crd, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{{Name: "test", Register: func(env *suites.Env) {
+		env.Own().It(requirement.ResourceReadEveryVersion, "uses it", func(SpecContext, *suites.Resource) { Fail("it ran") })
+	}}}, suitetest.Quiet{})
+	if err := errors.Join(err, env.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got := verdicts(outcome)[requirement.ResourceReadEveryVersion]; !strings.HasPrefix(got, "Errored: ") || !strings.Contains(got, crd.Name+" is there already; it is not this run's") {
+		t.Errorf("it is %s", got)
+	}
+	after, err := env.CRDs.Get(t.Context(), crd.Name, metav1.GetOptions{})
+	if err != nil || after.UID != before.UID || after.Generation != before.Generation || after.DeletionTimestamp != nil {
+		t.Errorf("it was touched: %v, %+v", err, after.ObjectMeta)
+	}
+}

@@ -92,8 +92,11 @@ func (e *Env) relay() (*apiextensionsv1.WebhookClientConfig, *route, string) {
 	hook := &Webhook{host: e.host, paths: []string{relayPath}}
 	hook.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler) // the API server has broken off
+		}
 		response := e.Subject.Client.Send(r.Context(), body)
-		if err != nil || response.Err != nil {
+		if response.Err != nil {
 			panic(http.ErrAbortHandler) // it is for the API server as if the webhook had broken off
 		}
 		if kind := response.ContentType; kind != "" {
@@ -205,11 +208,8 @@ func (i *installer) installOwn(ctx context.Context) (*Resource, error) {
 	return r, i.ready(ctx, r, definition)
 }
 
-// adopt gives a definition that is in the cluster the conversion of another, and takes it over.
+// adopt gives a definition of the run that is in the cluster already the conversion of another, and takes it over.
 func (i *installer) adopt(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
-	i.mu.Lock()
-	i.installed[definition.Name] = true
-	i.mu.Unlock()
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		there, err := i.env.CRDs.Get(ctx, definition.Name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) { // whoever installs definitions did not know this one
@@ -218,6 +218,12 @@ func (i *installer) adopt(ctx context.Context, definition *apiextensionsv1.Custo
 		if err != nil {
 			return err
 		}
+		if run := i.env.run; run != "" && there.Labels[cluster.RunLabel] != run {
+			return fmt.Errorf("%s is there already; it is not this run's, so it is left alone: delete it, or use another cluster", definition.Name)
+		}
+		i.mu.Lock()
+		i.installed[definition.Name] = true
+		i.mu.Unlock()
 		there.Spec.Conversion = definition.Spec.Conversion
 		_, err = i.env.CRDs.Update(ctx, there, metav1.UpdateOptions{})
 		return err

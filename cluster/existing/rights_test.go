@@ -29,13 +29,16 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/conversion"
+	"github.com/crdconform/crdconform/suites/defaulting"
 	"github.com/crdconform/crdconform/suites/lifecycle"
 	"github.com/crdconform/crdconform/suites/objects"
 	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/reading"
+	"github.com/crdconform/crdconform/suites/schema"
 	"github.com/crdconform/crdconform/suites/storage"
 	"github.com/crdconform/crdconform/suites/subresources"
 	"github.com/crdconform/crdconform/suites/suitetest"
+	"github.com/crdconform/crdconform/suites/validation"
 	"github.com/crdconform/crdconform/suites/versions"
 )
 
@@ -314,7 +317,10 @@ func (w *watched) runSuites(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	areas := []suites.Area{versions.Area, conversion.Area, storage.Area, lifecycle.Area, publishing.Area, subresources.Area, objects.Area}
+	areas := []suites.Area{
+		versions.Area, conversion.Area, storage.Area, lifecycle.Area, schema.Area, validation.Area, defaulting.Area, publishing.Area, subresources.Area,
+		objects.Area,
+	}
 	outcome, err := suites.Run(t.Context(), env, areas, suitetest.Quiet{})
 	if err := errors.Join(err, env.Close(context.WithoutCancel(t.Context()))); err != nil {
 		t.Fatal(err)

@@ -215,12 +215,12 @@ func (Programs) build(ctx context.Context, minor requirement.Minor, path string,
 		return fmt.Errorf("go build: %w\n%s", err, strings.TrimSpace(said.String()))
 	}
 	release, _ := Release(minor)
-	old, err := filepath.Glob(filepath.Join(filepath.Dir(path), "apiserver-"+release[:strings.LastIndex(release, ".")]+".*"))
+	old, err := fs.Glob(os.DirFS(filepath.Dir(path)), "apiserver-"+release[:strings.LastIndex(release, ".")]+".*")
 	if err != nil {
 		return err
 	}
-	for _, o := range old {
-		if err := os.Remove(o); err != nil {
+	for _, name := range old {
+		if err := os.Remove(filepath.Join(filepath.Dir(path), name)); err != nil {
 			return err
 		}
 	}

@@ -84,5 +84,5 @@ var patterns = []struct {
 	{regexp.MustCompile(`\b[a-z0-9]{6}\.[a-z0-9]{16}\b`), Mark},           // a token of kubeadm's
 	{regexp.MustCompile(`(://[^/\s:@]*:)[^/\s@]+@`), "${1}" + Mark + "@"}, // in a URL
 	{regexp.MustCompile(`(?i)\b(bearer|basic)[ \t]+[\w.~+/=-]{8,}`), "${1} " + Mark},
-	{regexp.MustCompile(`(?i)((?:password|passwd|secret|token|api[_-]?key)["']?[ \t]*[=:][ \t]*["']?)[^\s"',;&]{3,}`), "${1}" + Mark},
+	{regexp.MustCompile(`(?i)((?:password|passwd|secret|token|api[_-]?key)\\?["']?[ \t]*[=:][ \t]*\\?["']?)(?:[^\s"',;&\\]|\\[^\s"']){3,}`), "${1}" + Mark},
 }

@@ -29,6 +29,7 @@ func TestText(t *testing.T) {
 		string(pair.Certificate):                   string(pair.Certificate),
 		"password=hunter22 user=me":                "password=[redacted] user=me",
 		`{"api_key": "abcdef", "a": 1}`:            `{"api_key": "[redacted]", "a": 1}`,
+		`{\"password\":\"hunter22\",\"a\":1}`:      `{\"password\":\"[redacted]\",\"a\":1}`,
 		"Authorization: Bearer abc.def-12345":      "Authorization: Bearer [redacted]",
 		"postgres://me:hunter22@db/x":              "postgres://me:[redacted]@db/x",
 		"eyJhbGciOiJSUzI1.eyJpc3MiOiJrdWJl.sig":    "[redacted]",

@@ -141,7 +141,11 @@ func (f *clusterFlags) again() string {
 				text.WriteString(" --" + flag.Name)
 			}
 		default:
-			text.WriteString(" --" + flag.Name + " " + crdconform.Quoted(flag.Value.String()))
+			value := flag.Value.String()
+			if list, ok := flag.Value.(pflag.SliceValue); ok { // it would come in brackets
+				value = strings.Join(list.GetSlice(), ",")
+			}
+			text.WriteString(" --" + flag.Name + " " + crdconform.Quoted(value))
 		}
 	})
 	return text.String()

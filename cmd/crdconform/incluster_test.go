@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
+
 	"github.com/crdconform/crdconform/config"
 )
 
@@ -96,5 +98,20 @@ func TestFlagsOverAFile(t *testing.T) {
 				t.Errorf("got %+v, want %+v", *got, test.want)
 			}
 		})
+	}
+}
+
+// TestAgainWithAWebhook repeats the flags of a run that deploys a webhook.
+func TestAgainWithAWebhook(t *testing.T) {
+	t.Parallel()
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	var api clusterFlags
+	api.bind(streams{}, flags)
+	new(inClusterFlags).bind(flags)
+	if err := flags.Parse([]string{"--cluster=kind", "--keep", "--webhook-manifests=a", "--webhook-manifests=b c", "--webhook-port=8443"}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := api.again(), " --cluster kind --webhook-manifests 'a,b c' --webhook-port 8443"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

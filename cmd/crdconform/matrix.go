@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -238,14 +237,14 @@ func worse(a, b error) error {
 
 // write writes the matrix to the folder, and shows it.
 func (m *matrix) write(x *reports.Matrix) error {
-	data, err := json.MarshalIndent(x, "", "  ")
+	data, err := written(x.JSON)
 	if err != nil {
 		return unjudged(err)
 	}
 	if err := os.MkdirAll(m.dir, 0o755); err != nil {
 		return unjudged(fmt.Errorf("report folder: %w; give another one by --report-dir", err))
 	}
-	for name, text := range map[string]string{"matrix.json": string(data) + "\n", "matrix.md": x.Markdown()} {
+	for name, text := range map[string]string{"matrix.json": data, "matrix.md": x.Markdown()} {
 		if err := os.WriteFile(filepath.Join(m.dir, name), []byte(text), 0o644); err != nil {
 			return unjudged(fmt.Errorf("report folder: %w; give another one by --report-dir", err))
 		}

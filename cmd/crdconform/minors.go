@@ -97,7 +97,7 @@ func newMinorsBuild(s streams) *cobra.Command {
 		Use:   "build [MINOR...]",
 		Short: "Build embedded API servers of older Kubernetes minors, all or some",
 		Long: `build makes the programs that are not there yet, with the go command and the Go modules of each minor, which Go
-downloads. That takes about three minutes of two cores for each, and 55 MB. The programs are kept in the folder
+downloads. That takes some minutes for each at first, and up to 70 MB. The programs are kept in the folder
 crdconform/minors in the user's cache folder, or in $` + minorsVariable + `.`,
 		Example: `  crdconform minors build
   crdconform minors build 1.31`,

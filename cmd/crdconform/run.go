@@ -283,7 +283,7 @@ func (r *runner) artifacts(ctx context.Context, c cluster.Cluster, report *repor
 	failed := slices.ContainsFunc(report.Results, func(one reports.Result) bool {
 		return one.Verdict == requirement.Failed || one.Verdict == requirement.Errored
 	})
-	if !able || !failed {
+	if !able && r.webhook.hook == nil || !failed {
 		return nil
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), artifactsTimeout)
