@@ -92,7 +92,8 @@ func commands(runs []MergedRun) []string {
 	return all
 }
 
-// weight orders verdicts by which of two holds: what was judged before what was not, and of that the worse.
+// weight orders verdicts by which of two holds: the worse. NotApplicable and Unknown give way to all others, and Errored does to Failed
+// only, for it hides what may be as bad.
 func weight(v requirement.Verdict) int {
 	return slices.Index([]requirement.Verdict{
 		requirement.Unknown, requirement.NotApplicable, requirement.Passed, requirement.Tolerated, requirement.KnownFailing,

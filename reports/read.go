@@ -70,6 +70,8 @@ func unmarshal(data []byte, v any) error {
 		return fmt.Errorf("it ends in the middle, in line %d; the run was killed, or the file was not copied whole", line(syntax.Offset))
 	case errors.As(err, &syntax):
 		return fmt.Errorf("line %d is no JSON: %w", line(syntax.Offset), syntax)
+	case errors.As(err, &typed) && typed.Field == "":
+		return errors.New("it is no report of crdconform; give the report.json of a run")
 	case errors.As(err, &typed):
 		return fmt.Errorf("line %d: %s: a %s where there has to be a %s", line(typed.Offset), Visible(typed.Field), typed.Value, typed.Type)
 	}
@@ -104,7 +106,7 @@ func (r *Report) consistent() error {
 	if !slices.Contains([]Outcome{Conformant, Partial, NonConformant, Unjudged, Interrupted}, r.Outcome) {
 		return fmt.Errorf("%q is no outcome", Visible(string(r.Outcome)))
 	}
-	if good := r.Outcome == Conformant || r.Outcome == Partial; good && (counts[requirement.Failed]+counts[requirement.Errored]+counts[requirement.Unknown] > 0 || r.Error != "" || r.Interrupted) {
+	if good := r.Outcome == Conformant || r.Outcome == Partial; good && (counts[requirement.Failed]+counts[requirement.Errored]+counts[requirement.Unknown] > 0 || r.Strict && counts[requirement.Tolerated] > 0 || r.Error != "" || r.Interrupted) {
 		return fmt.Errorf("its outcome is %s, and its results say otherwise", r.Outcome)
 	}
 	return r.Load.readable()

@@ -79,10 +79,15 @@ func TestReadRefuses(t *testing.T) {
 		}
 		return strings.Replace(good, old, changed, 1)
 	}
+	lenient := sample(t)
+	lenient.Load, lenient.Error = nil, ""
+	lenient.Results = []Result{{Requirement: requirement.Requirement{ID: "versions.served.read"}, Verdict: requirement.Tolerated}}
+	lenient.Conclude()
+	strict := strings.Replace(string(written(t, lenient.JSON)), `"outcome": "Conformant"`, `"strict": true, "outcome": "Conformant"`, 1)
 	for name, test := range map[string]struct{ text, want string }{
 		"nothing":             {" \n", "it is empty; give the report.json of a run"},
 		"text":                {"hello", "line 1 is no JSON: invalid character 'h' looking for beginning of value"},
-		"a list":              {"[]", "line 1: : a array where there has to be a struct { APIVersion string"},
+		"a list":              {"[]", "it is no report of crdconform; give the report.json of a run"},
 		"something else":      {`{"apiVersion":"v1","kind":"Report"}`, "it is no report of crdconform; give the report.json of a run"},
 		"latency.json":        {string(written(t, sample(t).Load.JSON)), "it is no report of crdconform; give the report.json of a run"},
 		"a matrix":            {`{"apiVersion":"crdconform.dev/v1alpha1","kind":"Matrix"}`, "it is of kind Matrix; give the report.json of a run, which is of kind Report"},
@@ -94,6 +99,7 @@ func TestReadRefuses(t *testing.T) {
 		"a wrong type":        {change(`"seed": 7`, `"seed": "7"`), "seed: a string where there has to be a int64"},
 		"a verdict changed":   {change(`"verdict": "Failed"`, `"verdict": "Passed"`), "it was changed after the run, or comes from elsewhere"},
 		"the outcome changed": {change(`"outcome": "NonConformant"`, `"outcome": "Conformant"`), "its outcome is Conformant, and its results say otherwise; it was changed after the run"},
+		"strict made of it":   {strict, "its outcome is Conformant, and its results say otherwise; it was changed after the run"},
 		"no outcome":          {change(`"outcome": "NonConformant"`, `"outcome": "Fine\u001b[2J"`), "is no outcome; it was changed"},
 		"a result twice":      {change(`"versions.served.write"`, `"versions.served.read"`), "there are two results for versions.served.read; it was changed"},
 		"no requirement":      {change(`"versions.served.write"`, `""`), "a result is about no requirement"},

@@ -54,8 +54,9 @@ func (c *Cleaner) defuse(ctx context.Context, l Left) error {
 	return nil
 }
 
-// harmless takes out of a definition what its objects could be stuck with.
+// harmless takes out of a definition what it or its objects could be stuck with.
 func harmless(crd *apiextensionsv1.CustomResourceDefinition) {
+	crd.Finalizers = slices.DeleteFunc(crd.Finalizers, func(f string) bool { return f != apiextensionsv1.CustomResourceCleanupFinalizer })
 	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 	has := func(name string) bool {
 		return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == name })

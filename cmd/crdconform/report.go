@@ -218,8 +218,8 @@ func (r *reporter) put(text string) error {
 
 // folder writes what a run does. A folder that is read from would lose what it has.
 func (r *reporter) folder(report *reports.Report, args []string) error {
-	for _, name := range args {
-		if same(name, r.dir) || same(filepath.Dir(name), r.dir) {
+	for _, name := range append(slices.Clone(args), r.baseline) {
+		if name != "" && same(folderOf(name), r.dir) {
 			return fmt.Errorf("--report-dir %s: the report is read from there; give another folder", r.dir)
 		}
 	}
@@ -231,6 +231,14 @@ func (r *reporter) folder(report *reports.Report, args []string) error {
 		return unjudged(err)
 	}
 	return write(r.out, "Report: "+path.Join(filepath.ToSlash(r.dir), "report.html")+"\n")
+}
+
+// folderOf is the folder that a report is read from.
+func folderOf(name string) string {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return name
+	}
+	return filepath.Dir(name)
 }
 
 // same tells whether two names are of the same folder.

@@ -63,7 +63,7 @@ func TestReportForms(t *testing.T) {
 	if _, out, _ := reportWith(t, dir, "--format", "conformance", "--implementation", "project=widgets,version=v1"); !strings.Contains(out, "implementation:\n  project: widgets\n  version: v1\n") {
 		t.Errorf("it does not say whose it is:\n%s", out)
 	}
-	again := filepath.Join(t.TempDir(), "again")
+	again := filepath.Dir(dir) // where nothing is read
 	if code, out, errs := reportWith(t, dir, "--report-dir", again); code != exitConforms || errs != "" || !strings.HasPrefix(out, "Report: ") {
 		t.Fatalf("to a folder: exit code %d, %s%s", code, out, errs)
 	}
@@ -148,7 +148,7 @@ func TestReportCompares(t *testing.T) {
 
 func TestReportRefuses(t *testing.T) {
 	t.Parallel()
-	dir := stored(t, asItIs)
+	dir, other := stored(t, asItIs), stored(t, asItIs)
 	broken := filepath.Join(t.TempDir(), "broken.json")
 	if err := os.WriteFile(broken, read(t, filepath.Join(dir, "report.json"))[:500], 0o644); err != nil {
 		t.Fatal(err)
@@ -163,6 +163,7 @@ func TestReportRefuses(t *testing.T) {
 		{[]string{dir, "--format", "pdf"}, "--format pdf: there is no such form; use text, html, junit, markdown, json, conformance, prometheus or badge"},
 		{[]string{dir, "--report-dir", dir}, "the report is read from there; give another folder"},
 		{[]string{filepath.Join(dir, "report.json"), "--report-dir", dir}, "the report is read from there; give another folder"},
+		{[]string{dir, "--baseline", other, "--report-dir", other}, "the report is read from there; give another folder"},
 		{[]string{dir, "--report-dir", "x", "--format", "html"}, "leave out --format, --output and --side-by-side"},
 		{[]string{dir, "--side-by-side"}, "--side-by-side wants two reports or more"},
 		{[]string{dir, dir, "--side-by-side", "--format", "junit"}, "--format junit: reports are side by side as text, markdown, html or json"},

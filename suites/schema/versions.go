@@ -168,7 +168,7 @@ func withWebhook(env *suites.Env) {
 	converted.It(requirement.SchemaWebhookStrict,
 		"creates objects with a field of one version at both versions, strictly", func(ctx SpecContext, crd *suites.Resource) {
 			object := fixtures.CronTab("strict", `hostPort: localhost:1234`)
-			Expect(post(ctx, env, crd, "v1", "Strict", object)).To(HaveField("Status", http.StatusBadRequest))
+			Expect(post(ctx, env, crd, "v1", "Strict", object)).To(And(HaveField("Status", http.StatusBadRequest), HaveField("Body", ContainSubstring("hostPort"))))
 			Expect(post(ctx, env, crd, "v1beta1", "Strict", object)).To(HaveField("Status", http.StatusCreated))
 		})
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -33,7 +34,7 @@ func CatchFaults(t *testing.T, area suites.Area, faults map[requirement.ID]Fault
 	}
 	t.Run("its own", func(t *testing.T) {
 		only := func(id requirement.ID) map[requirement.ID]Fault { return map[requirement.ID]Fault{id: faults[id]} }
-		judge(t, genuine, area, "own.example.com", only, requirement.Failed)
+		judge(t, genuine, area, suites.Options{Domain: "own.example.com", Effect: 2 * time.Second}, only, requirement.Failed)
 	})
 	t.Run("all others", func(t *testing.T) {
 		others := func(id requirement.ID) map[requirement.ID]Fault {
@@ -41,12 +42,12 @@ func CatchFaults(t *testing.T, area suites.Area, faults map[requirement.ID]Fault
 			delete(rest, id)
 			return rest
 		}
-		judge(t, genuine, area, "others.example.com", others, requirement.Passed)
+		judge(t, genuine, area, suites.Options{Domain: "others.example.com"}, others, requirement.Passed)
 	})
 }
 
 // judge runs an area on an API server that has for each spec the faults of that spec's requirement.
-func judge(t *testing.T, genuine *embedded.Cluster, area suites.Area, domain string, faultsOf func(requirement.ID) map[requirement.ID]Fault, want requirement.Verdict) {
+func judge(t *testing.T, genuine *embedded.Cluster, area suites.Area, options suites.Options, faultsOf func(requirement.ID) map[requirement.ID]Fault, want requirement.Verdict) {
 	t.Helper()
 	now := &running{}
 	tampered := &Tampered{Cluster: genuine, Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -57,7 +58,8 @@ func judge(t *testing.T, genuine *embedded.Cluster, area suites.Area, domain str
 		}
 		return next.RoundTrip(r)
 	}}
-	env, err := suites.NewEnv(t.Context(), suites.Options{Cluster: tampered, Seed: 1, Domain: domain})
+	options.Cluster, options.Seed = tampered, 1
+	env, err := suites.NewEnv(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}

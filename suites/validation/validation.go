@@ -64,7 +64,7 @@ type example struct {
 	about  string
 	keeps  string // fields of an object, in YAML
 	breaks string
-	at     string // where the object that breaks it is refused; empty for the root, which API servers name in different ways
+	at     string // where the object that breaks it is refused, parted by blanks; empty for the root, which API servers name in different ways
 }
 
 // name is the name of the object that breaks the rule.
@@ -76,7 +76,7 @@ func (e example) It(setup suites.Setup) {
 		Expect(crd.At("v1").Create(ctx, fixtures.CronTab("kept-"+e.name(), e.keeps))).Error().NotTo(HaveOccurred())
 		refused := And(suites.BeInvalidAt(), MatchError(ContainSubstring("failed rule: self.")))
 		if e.at != "" {
-			refused = suites.BeInvalidAt(e.at)
+			refused = suites.BeInvalidAt(strings.Fields(e.at)...)
 		}
 		Expect(crd.At("v1").Create(ctx, fixtures.CronTab(e.name(), e.breaks))).Error().To(refused)
 	})
