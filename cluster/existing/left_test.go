@@ -123,8 +123,10 @@ func (s server) killed(t *testing.T, run string) []string {
 		t.Fatal("the object can be read without the webhook, so this proves nothing")
 	}
 
-	// A finalizer that nobody takes off, in a definition that is being deleted.
-	bound := install(fixtures.Stable, in("bound"))
+	// Finalizers that nobody takes off, in a definition that is being deleted and of it.
+	bound := install(fixtures.Stable, in("bound"), func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Finalizers = []string{"example.com/held"}
+	})
 	s.object(t, bound, "v1", fixtures.Finalizer.At("v1"))
 	if err := s.definitions.Delete(t.Context(), bound.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
