@@ -2,7 +2,6 @@ package loadgen
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
 	"math/bits"
 	"net/http"
@@ -31,11 +30,7 @@ type run struct {
 	told     int       // seconds that the watch was told of
 	began    time.Time // when request 0 is due
 
-	// slots has one entry for each request by the clock that may be sent in addition to those in flight: when that became
-	// possible. The oldest comes first. At first they are few, and each connection that was opened brings one more: requests that
-	// find none at once would open hundreds otherwise, and what that costs would make more of them wait. See opened.
-	slots   chan time.Time
-	ungiven atomic.Int64 // slots that are still to come
+	slots *slots
 
 	asked atomic.Uint64 // requests that clients took to send
 
@@ -52,37 +47,22 @@ type run struct {
 func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body, watch Watch) *run {
 	r := &run{
 		client: client, workload: w, bodies: bodies, watch: watch,
-		tally: newTally(), self: watchSelf(), clock: newClock(), slots: make(chan time.Time, w.inFlight()), freed: map[uint64]time.Time{},
+		tally: newTally(), self: watchSelf(), clock: newClock(), slots: newSlots(w.inFlight(), w.Rate()), freed: map[uint64]time.Time{},
 	}
-	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.opened})
-	r.ungiven.Store(int64(cap(r.slots)))
-	r.give(openings, time.Time{})
+	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.slots.opened})
 	r.tally.encodes = w.Part.Of > 0
 	return r
 }
 
-// openings is how many connections are opened at once, at most.
-const openings = 10
-
-// opened lets one more request be in flight for a connection that was opened, and all where one connection carries them.
-func (r *run) opened(state tls.ConnectionState, err error) {
-	switch {
-	case err != nil:
-	case state.NegotiatedProtocol == "h2":
-		r.give(cap(r.slots), time.Now())
-	default:
-		r.give(1, time.Now())
+// open opens the first connections, lest the first requests wait for handshakes.
+func (r *run) open() {
+	connections := min(connectionsAhead, r.workload.inFlight())
+	if r.client.Endpoint().HTTP2 {
+		connections = 1
 	}
-}
-
-// give lets so many more requests be in flight, as far as the workload allows it.
-func (r *run) give(slots int, now time.Time) {
-	for range slots {
-		if r.ungiven.Add(-1) < 0 {
-			return
-		}
-		r.slots <- now
-	}
+	ctx, cancel := context.WithTimeout(r.ctx, time.Second)
+	defer cancel()
+	r.client.Open(ctx, connections)
 }
 
 func (r *run) attack() Summary {
@@ -93,6 +73,7 @@ func (r *run) attack() Summary {
 	}
 	targets := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodPost, URL: r.client.URL()})
 	r.client.Close() // a connection that is there already would bring no slot
+	r.open()
 	r.began = r.beginning()
 	wait(r.ctx, time.Until(r.began))
 	r.self = watchSelf()
@@ -181,14 +162,14 @@ func (r *run) slot() (time.Time, bool) {
 		return time.Time{}, false
 	}
 	select {
-	case free := <-r.slots:
+	case free := <-r.slots.free:
 		return free, true
 	default:
 	}
 	overtime := time.NewTimer(time.Until(r.began.Add(r.workload.Length() + r.client.Endpoint().Timeout)))
 	defer overtime.Stop()
 	select {
-	case free := <-r.slots:
+	case free := <-r.slots.free:
 		return free, true
 	case <-overtime.C:
 	case <-r.ctx.Done():
@@ -256,7 +237,7 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 		r.memory.Put(memory)
 	}()
 	if r.workload.Clients == 0 {
-		r.slots <- done
+		r.slots.answered(done, done.Sub(sent))
 	}
 	m := measurement{
 		n:        n,

@@ -94,7 +94,7 @@ const (
 	// patience is how many times a probe is repeated until chance is ruled out, at most.
 	patience = 4
 
-	// spoilt is after how many probes that the generator could make nothing of a search is given up: this machine is too busy.
+	// spoilt is after how many probes that the generator could make nothing of no more rates are tried: this machine is too busy.
 	spoilt = 3
 
 	// confirmation is how many times as long as a probe the run at the end is.
@@ -115,7 +115,7 @@ func (s Search) validate() error {
 }
 
 // Run searches: it begins with half of what clients get answered who ask in turn, doubles the rate until the goal is missed,
-// halves what is between the last two rates until they are close, and runs longer at the rate that it has found. The goal has to
+// halves what is between the last two rates until they are close or the generator is at its limits, and runs longer at the rate that it has found. The goal has to
 // be met there too, or the search goes on below.
 func (s Search) Run(ctx context.Context, client *wire.Client, requests []contract.Request, watch func(Workload) Watch) (Found, error) {
 	if err := s.validate(); err != nil {
@@ -141,10 +141,11 @@ func find(ctx context.Context, rate float64, probe func(rate float64, times int)
 		}
 		found.add(tried)
 		switch {
-		case found.spoiled() >= spoilt:
+		case found.spoiled() >= spoilt && found.Met == 0:
 			return found, nil
 		case found.Met == 0 && found.Missed > 0 && (found.Missed < 1 || tried.Requests > 0 && tried.Failed == tried.Requests):
 			return found, nil // slower makes no sense, or is of no help
+		case found.spoiled() >= spoilt: // the rate that was found remains to be confirmed
 		case found.Missed == 0 && found.Met >= maxRate:
 			return found, errors.New("load: the goal is met at every rate")
 		case found.Missed == 0:

@@ -462,7 +462,7 @@ func (t *tally) summary(w Workload, began time.Time, partial bool) Summary {
 		s.Elapsed = t.last.Sub(began)
 	}
 	if !t.sent.IsZero() {
-		s.LastSent = t.sent.Sub(began)
+		s.LastSent = max(t.sent.Sub(began), 0) // clocks of workers differ
 	}
 	if !t.came.IsZero() {
 		s.LastAnswer = t.came.Sub(began)

@@ -541,6 +541,15 @@ func TestFind(t *testing.T) {
 	if err != nil || len(busy.Probes) != spoilt || busy.Met != 0 || busy.At.Requests != 0 {
 		t.Errorf("on a machine that is too busy: %+v, %v", busy, err)
 	}
+	limits, err := find(t.Context(), 100, func(rate float64, times int) (Probe, Summary, error) {
+		if rate > 500 {
+			return Probe{Rate: rate, Void: "too busy"}, Summary{}, nil
+		}
+		return Probe{Rate: rate, Met: true, Decided: true}, Summary{Requests: uint64(times)}, nil
+	})
+	if err != nil || limits.spoiled() != spoilt || limits.Met != 500 || limits.At.Requests != confirmation {
+		t.Errorf("when the generator is at its limits: %+v, %v", limits, err)
+	}
 	if _, err := find(t.Context(), 10, func(rate float64, _ int) (Probe, Summary, error) { return Probe{Rate: rate, Met: true}, Summary{}, nil }); err == nil {
 		t.Error("a goal that is met at every rate is no error")
 	}

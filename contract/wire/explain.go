@@ -80,8 +80,8 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 		return fmt.Errorf("webhook %s: its certificate does not verify: %w", at, verify.Err)
 	case strings.HasPrefix(err.Error(), "failed to parse Location header"): // which net/http repeats, with any password in it
 		return fmt.Errorf("webhook %s: it redirects to something that is no URL", at)
-	case err.Error() == "net/http: TLS handshake timeout":
-		return fmt.Errorf("webhook %s: the TLS handshake took longer than %s", at, handshakeTimeout)
+	case errors.Is(err, errHandshakeTimeout):
+		return fmt.Errorf("webhook %s: %w", at, errHandshakeTimeout)
 	case timedOut(err) && limit == c.endpoint.Timeout && limit < APIServerTimeout:
 		return fmt.Errorf("webhook %s: no whole answer within %s, the timeout that was set; API servers wait for %s", at, limit, APIServerTimeout)
 	case timedOut(err):

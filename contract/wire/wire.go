@@ -15,6 +15,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -54,11 +55,13 @@ type Client struct {
 	url       *url.URL      // where requests go: that of the endpoint with the timeout and, in place of its host, the server name
 	target    string        // the same
 	header    http.Header   // of requests; shared by all, so it must not be changed
-	address   string        // host:port to connect to
+	service   string        // host:port that requests go to
+	address   string        // host:port to connect to for it
 	limit     int64         // on the size of a response
 	patience  time.Duration // of Reach
 	config    *tls.Config   // of every handshake, but for its ServerName
 	asked     atomic.Bool   // whether the webhook ever asked for a certificate of the client
+	opened    chan net.Conn // by Open, and not yet used
 	transport *http.Transport
 	http      *http.Client
 }
@@ -97,12 +100,12 @@ func Connect(e Endpoint) (*Client, error) {
 	if e.HTTP2 {
 		c.config.NextProtos = []string{"h2", "http/1.1"}
 	}
+	c.service, c.opened = net.JoinHostPort(u.Hostname(), port), make(chan net.Conn, maxOpened)
 	c.transport = &http.Transport{
-		DialContext:         c.dialer(net.JoinHostPort(e.ServerName, port)),
+		DialTLSContext:      c.connect,
 		TLSClientConfig:     c.config.Clone(),
 		Protocols:           protocols,
 		MaxIdleConnsPerHost: 1 << 16,
-		TLSHandshakeTimeout: handshakeTimeout,
 	}
 	c.http = &http.Client{Transport: c.transport}
 	return c, nil
@@ -124,15 +127,68 @@ func (c *Client) identify(*tls.CertificateRequestInfo) (*tls.Certificate, error)
 	return c.endpoint.ClientCertificate, nil
 }
 
-// dialer returns a function that connects to the webhook whenever it is asked to connect to the service.
-func (c *Client) dialer(service string) func(ctx context.Context, network, address string) (net.Conn, error) {
-	dialer := new(net.Dialer)
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		if address == service {
-			address = c.address
-		}
-		return dialer.DialContext(ctx, network, address)
+// Open opens connections for requests to come, so many at once and 16 at most, and returns when each is open or could not be: the
+// requests try again then, and tell why.
+func (c *Client) Open(ctx context.Context, connections int) {
+	var group sync.WaitGroup
+	for range min(connections, maxOpened) {
+		group.Go(func() {
+			connection, err := c.dial(ctx, c.service)
+			if err != nil {
+				return
+			}
+			select {
+			case c.opened <- connection:
+			default:
+				_ = connection.Close()
+			}
+		})
 	}
+	group.Wait()
+}
+
+// connect returns a connection that was opened before, or opens one.
+func (c *Client) connect(ctx context.Context, _, address string) (net.Conn, error) {
+	if address == c.service {
+		select {
+		case connection := <-c.opened:
+			return connection, nil
+		default:
+		}
+	}
+	return c.dial(ctx, address)
+}
+
+// dial connects to the webhook when the service is asked for, and to any other address that a redirect leads to.
+func (c *Client) dial(ctx context.Context, address string) (*tls.Conn, error) {
+	to := address
+	if address == c.service {
+		to = c.address
+	}
+	connection, err := new(net.Dialer).DialContext(ctx, "tcp", to)
+	if err != nil {
+		return nil, err
+	}
+	config := c.config
+	if config.ServerName == "" {
+		host, _, err := net.SplitHostPort(address)
+		if err != nil {
+			return nil, errors.Join(err, connection.Close())
+		}
+		config = config.Clone()
+		config.ServerName = host
+	}
+	within, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, errHandshakeTimeout)
+	defer cancel()
+	secured := tls.Client(connection, config)
+	if err := secured.HandshakeContext(within); err != nil {
+		_ = connection.Close()
+		if cause := context.Cause(within); errors.Is(cause, errHandshakeTimeout) {
+			return nil, cause
+		}
+		return nil, err
+	}
+	return secured, nil
 }
 
 // parseURL parses the URL of a webhook. No error shows a user or a password.
@@ -178,7 +234,17 @@ func (c *Client) Endpoint() Endpoint { return c.endpoint }
 func (c *Client) HTTP() *http.Client { return c.http }
 
 // Close closes the idle connections.
-func (c *Client) Close() { c.transport.CloseIdleConnections() }
+func (c *Client) Close() {
+	c.transport.CloseIdleConnections()
+	for {
+		select {
+		case connection := <-c.opened:
+			_ = connection.Close()
+		default:
+			return
+		}
+	}
+}
 
 // Header returns the headers that API servers send with a conversion request.
 func Header() http.Header {
@@ -191,6 +257,11 @@ func Header() http.Header {
 
 // handshakeTimeout is how long API servers wait for a TLS handshake.
 const handshakeTimeout = 10 * time.Second
+
+var errHandshakeTimeout = fmt.Errorf("the TLS handshake took longer than %s", handshakeTimeout)
+
+// maxOpened is how many connections can be open for requests to come.
+const maxOpened = 16
 
 // timeoutQuery is what API servers add to the URL of a webhook.
 const timeoutQuery = "timeout=30s"
