@@ -40,5 +40,6 @@ func Run(ctx context.Context, client *wire.Client, requests []contract.Request, 
 	if err != nil {
 		return Summary{}, err
 	}
+	connectAhead(ctx, client, w)
 	return newRun(ctx, client, w, bodies, watch).attack(), nil
 }
