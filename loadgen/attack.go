@@ -81,10 +81,8 @@ func (r *run) attack() Summary {
 		options = append(options, vegeta.Workers(clients), vegeta.MaxWorkers(clients))
 	}
 	targets := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodPost, URL: r.client.URL()})
-	r.client.Close()             // a connection that is there already would bring no slot
 	rest := make([]byte, 64<<20) // counts as memory in use, though it takes none: garbage is collected a tenth as often
 	defer runtime.KeepAlive(rest)
-	r.open()
 	r.began = r.beginning()
 	wait(r.ctx, time.Until(r.began))
 	r.self = watchSelf()
