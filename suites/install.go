@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -32,6 +33,10 @@ const (
 	// the full second: so that in a highly available control plane the other servers know of it too.
 	createHold = 2 * time.Second
 
+	// ahead is how many definitions are installed before their specs, at most. Fewer would make specs wait for the hold; more make
+	// API servers slow and large, which publish all of them together each time that one is added.
+	ahead = 60
+
 	poll = 5 * time.Millisecond
 )
 
@@ -42,6 +47,9 @@ type installer struct {
 
 	mu        sync.Mutex
 	announced []*pending
+	order     []requirement.ID // in which specs run; nil when that is not known
+	position  int              // in announced, of the definition that was asked for last
+	asked     *sync.Cond
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 	removals  sync.WaitGroup
@@ -57,7 +65,9 @@ type pending struct {
 	installer *installer
 	setup     Setup
 	group     string
-	done      chan struct{} // closed when resource or err is set
+	ids       []requirement.ID // of the specs that want it
+	index     int              // in what was announced
+	done      chan struct{}    // closed when resource or err is set
 	resource  *Resource
 	err       error
 	users     atomic.Int32 // specs that have not given it back
@@ -66,7 +76,11 @@ type pending struct {
 // shared is the definition that the specs of a set-up share; pending is nil until one of them is announced.
 type shared struct{ pending *pending }
 
-func newInstaller(e *Env) *installer { return &installer{env: e, installed: map[string]bool{}} }
+func newInstaller(e *Env) *installer {
+	i := &installer{env: e, installed: map[string]bool{}}
+	i.asked = sync.NewCond(&i.mu)
+	return i
+}
 
 // announce says that a spec will need a set-up. Specs that are not selected need none.
 func (i *installer) announce(s Setup, id requirement.ID) *pending {
@@ -82,8 +96,28 @@ func (i *installer) announce(s Setup, id requirement.ID) *pending {
 	if s.shared != nil {
 		s.shared.pending = p
 	}
+	p.ids = append(p.ids, id)
 	p.users.Add(1)
 	return p
+}
+
+// forget forgets what was announced.
+func (i *installer) forget() { i.announced, i.position = nil, 0 }
+
+// arrange puts what was announced into the order in which specs run.
+func (i *installer) arrange() {
+	turn := map[requirement.ID]int{}
+	for n, id := range i.order {
+		turn[id] = n
+	}
+	first := func(p *pending) int {
+		n := len(i.order)
+		for _, id := range p.ids {
+			n = min(n, turn[id])
+		}
+		return n
+	}
+	slices.SortStableFunc(i.announced, func(a, b *pending) int { return first(a) - first(b) })
 }
 
 // groupOf is the API group of the definition for a spec: the requirement's name below the domain.
@@ -93,22 +127,53 @@ func (e *Env) groupOf(id requirement.ID) string {
 
 // start begins to install what was announced.
 func (i *installer) start() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := i.context(context.Background())
 	i.cancel = cancel
 	i.startOwn(ctx)
+	i.arrange()
 	queue := make(chan *pending, len(i.announced))
-	for _, p := range i.announced {
+	for n, p := range i.announced {
+		p.index = n
 		queue <- p
 	}
 	close(queue)
 	for range installers {
 		i.running.Go(func() {
 			for p := range queue {
+				i.waitFor(ctx, p)
 				p.resource, p.err = i.install(ctx, p.group, p.setup)
 				close(p.done)
 			}
 		})
 	}
+}
+
+// context returns a context at whose end nobody waits any more.
+func (i *installer) context(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	context.AfterFunc(ctx, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.asked.Broadcast()
+	})
+	return ctx, cancel
+}
+
+// waitFor waits until specs are so far that a definition is to be installed.
+func (i *installer) waitFor(ctx context.Context, p *pending) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for p.index > i.position+ahead && ctx.Err() == nil {
+		i.asked.Wait()
+	}
+}
+
+// ask says that a spec wants its definition.
+func (i *installer) ask(p *pending) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.position = max(i.position, p.index)
+	i.asked.Broadcast()
 }
 
 // take waits for the definition of a spec and sees to it that it is removed after the spec, or after the last one of those
@@ -128,6 +193,7 @@ func (p *pending) take(ctx ginkgo.SpecContext) *Resource {
 func (p *pending) wait(ctx ginkgo.SpecContext) *Resource {
 	ginkgo.GinkgoHelper()
 	env := p.installer.env
+	p.installer.ask(p)
 	select {
 	case <-p.done:
 	case <-ctx.Done():

@@ -57,6 +57,14 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 	env.stopped = ctx.Done()
 	plant(env, areas)
 	defer globals.Reset()
+	config := suiteConfig(env.seed)
+	env.installer.order = nil
+	for _, r := range ginkgo.PreviewSpecs("crdconform", config).SpecReports {
+		if id, ok := requirementOf(r); ok {
+			env.installer.order = append(env.installer.order, id)
+		}
+	}
+	env.installer.forget() // the specs are declared once more
 	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.BeforeEach(func() {
 		if ctx.Err() != nil {
@@ -78,7 +86,7 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 		}
 	})
 	ginkgo.ReportAfterSuite("outcome", func(r types.Report) { report = r })
-	ginkgo.RunSpecs(ignoreFailure{}, "crdconform", suiteConfig(env.seed), types.NewDefaultReporterConfig())
+	ginkgo.RunSpecs(ignoreFailure{}, "crdconform", config, types.NewDefaultReporterConfig())
 	env.installer.settle()
 	return outcomeOf(ctx, report, told)
 }
@@ -86,7 +94,7 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 // plant puts the specs of the areas into Ginkgo's tree, in place of what was there.
 func plant(env *Env, areas []Area) {
 	globals.Reset()
-	env.installer.announced = nil
+	env.installer.forget()
 	gomega.SetDefaultEventuallyTimeout(env.effect)
 	gomega.SetDefaultEventuallyPollingInterval(poll)
 	gomega.EnforceDefaultTimeoutsWhenUsingContexts()

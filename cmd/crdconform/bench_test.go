@@ -41,7 +41,7 @@ func BenchmarkClaims(b *testing.B) {
 	for b.Loop() {
 		claims := append(measureEmbedded(b), measureRuns(b, 3)...)
 		claims = append(claims, measureChecks(b, 3)...)
-		claims = append(claims, claim{what: "requirements with a spec", asked: 120, atLeast: true, measured: float64(len(suites.Preview(areas())))})
+		claims = append(claims, claim{what: "requirements with a spec", asked: 240, atLeast: true, measured: float64(len(suites.Preview(areas())))})
 		var table strings.Builder
 		w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 		fmt.Fprintf(w, "claim\tasked\tmeasured\t\t\n")
@@ -95,7 +95,7 @@ func measureRuns(b *testing.B, times int) []claim {
 	b.Helper()
 	dir := b.TempDir()
 	program := compiled(b)
-	var conformance, memory []float64
+	var conformance, memory, page []float64
 	for range times {
 		cmd := exec.CommandContext(b.Context(), program, "run", "--report-dir", dir)
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -103,6 +103,11 @@ func measureRuns(b *testing.B, times int) []claim {
 		}
 		report := reportIn(b, dir)
 		conformance = append(conformance, report.Seconds-report.Load.Stages[0].Seconds)
+		html, err := os.Stat(filepath.Join(dir, "report.html"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		page = append(page, float64(html.Size())/1e6)
 		usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
 		if !ok {
 			b.Fatal("this system does not tell how much memory a process had")
@@ -110,7 +115,8 @@ func measureRuns(b *testing.B, times int) []claim {
 		memory = append(memory, float64(usage.Maxrss)/1024) // Linux counts in KiB
 	}
 	return []claim{
-		{what: "crdconform run without the load", asked: 20, measured: slices.Max(conformance), unit: "s", comments: fmt.Sprintf("most of %d, with start and stop", times)},
+		{what: "crdconform run without the load", asked: 45, measured: slices.Max(conformance), unit: "s", comments: fmt.Sprintf("most of %d, with start and stop", times)},
+		{what: "its report.html", asked: 1.5, measured: slices.Max(page), unit: "MB", comments: fmt.Sprintf("most of %d", times)},
 		{what: "memory of crdconform run", asked: 600, measured: slices.Max(memory), unit: "MiB", comments: fmt.Sprintf("most of %d", times)},
 	}
 }
