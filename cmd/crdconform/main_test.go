@@ -32,6 +32,10 @@ func TestMain(m *testing.M) {
 		runWebhook(os.Args[2], os.Args[3], os.Args[4])
 		return
 	}
+	if isColumn(os.Args) {
+		runColumn()
+		return
+	}
 	var err error
 	if built, err = os.MkdirTemp("", "crdconform-test-"); err != nil {
 		panic(err)

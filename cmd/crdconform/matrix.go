@@ -8,11 +8,12 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -26,6 +27,7 @@ type matrix struct {
 	assets   []string
 	images   []string
 	config   string
+	parallel int
 	dir      string
 	seed     int64
 	strict   bool
@@ -37,17 +39,21 @@ func newMatrix(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "matrix",
 		Short: "Check several versions of Kubernetes, and show what differs",
-		Long: `matrix runs the checks of "crdconform run", load tests excluded, on one API server after another, and shows the requirements
-that did not come to the same on all of them. Each has a report of its own in the folder; matrix.json and matrix.md are beside
-them.
+		Long: `matrix runs the checks of "crdconform run", load tests excluded, on several API servers, two at a time, and shows the requirements
+that did not come to the same on all of them. Each is checked by a process of its own, and has a report of its own in the folder;
+matrix.json and matrix.md are beside them.
 
 API servers are embedded ones of several minors, folders with kube-apiserver and etcd, as operators have them for their tests, and
 node images of kind. The embedded one of the newest minor is built in; "crdconform minors" shows the others, and builds them. A
 requirement that does not hold for a minor is shown with the minor since which, or until which, it does. The exit code is that of
-the worst: 130 before 3 before 1.
+the worst: 130 before 3 before 1. An API server whose process ends without a report is shown as unjudged.
+
+With --kind-image one is checked at a time unless --parallel is given: a kind cluster wants some 2.5 GiB of memory, and two
+processors for itself.
 
 A requirement that is known to fail may pass on some of the API servers, but not on all.`,
 		Example: `  crdconform matrix --embedded 1.28,1.31,1.34,1.36,1.37
+  crdconform matrix --embedded 1.28,1.31,1.34,1.36 --parallel 4
   crdconform matrix --assets ~/.local/share/kubebuilder-envtest/k8s/1.33.0-linux-amd64 --assets ~/.local/share/kubebuilder-envtest/k8s/1.36.0-linux-amd64
   crdconform matrix --embedded none --kind-image kindest/node:v1.34.4,kindest/node:v1.36.3 --filter conversion`,
 		Args: noArguments,
@@ -58,6 +64,7 @@ A requirement that is known to fail may pass on some of the API servers, but not
 	flags.StringSliceVar(&m.assets, "assets", nil, "folders with kube-apiserver and etcd")
 	flags.StringSliceVar(&m.images, "kind-image", nil, "node images of kind")
 	flags.StringVar(&m.config, "kind-config", "", "file with a configuration of kind's, for all of the images")
+	flags.IntVar(&m.parallel, "parallel", 0, "API servers to check at a time; 2 when 0, or 1 with one processor or with --kind-image")
 	m.bind(flags)
 	m.bindKnownFailing(flags)
 	m.complete(cmd)
@@ -65,12 +72,6 @@ A requirement that is known to fail may pass on some of the API servers, but not
 	flags.Int64Var(&m.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
 	flags.StringVar(&m.dir, "report-dir", "crdconform-matrix", "folder to write the reports to")
 	return cmd
-}
-
-// column is an API server to check, by the flags that run would have.
-type column struct {
-	folder string
-	flags  []string
 }
 
 func (m *matrix) columns() []column {
@@ -104,6 +105,9 @@ func (m *matrix) minors() []string {
 
 // validate tells whether the flags go together, and whether there is all that they name.
 func (m *matrix) validate() error {
+	if m.parallel < 0 {
+		return fmt.Errorf("--parallel %d: it has to be 1 or more, or 0 for as many as the machine is good for", m.parallel)
+	}
 	if m.config != "" && len(m.images) == 0 {
 		return fmt.Errorf("--kind-config %s is for --kind-image, and there is none", m.config)
 	}
@@ -135,6 +139,9 @@ func (m *matrix) validate() error {
 	if all := m.columns(); len(all) < 2 {
 		return fmt.Errorf("a matrix wants two API servers or more, and there is %s; give more by --embedded, --assets or --kind-image", described(all))
 	}
+	if _, err := m.resolve(areas()); err != nil {
+		return err
+	}
 	if err := errors.Join(missing...); err != nil {
 		return unjudged(err)
 	}
@@ -157,23 +164,15 @@ func (m *matrix) run(ctx context.Context) error {
 	if m.seed == 0 {
 		m.seed = rand.Int64N(1<<31-1) + 1
 	}
-	var folders, missing []string
-	var all []*reports.Report
-	var worst error
-	for i, c := range columns {
-		if ctx.Err() != nil {
-			missing = append(missing, c.folder)
-			continue
-		}
-		fmt.Fprintf(m.out, "%s== %d of %d: %s\n", strings.Repeat("\n", min(i, 1)), i+1, len(columns), strings.Join(append([]string{c.folder}, c.flags...), " "))
-		report, err := m.column(ctx, c)
-		if report == nil {
+	for _, c := range columns {
+		if _, err := reports.Open(filepath.Join(m.dir, c.folder)); err != nil {
 			return err
 		}
-		worst = worse(worst, err)
-		folders, all = append(folders, c.folder), append(all, report)
 	}
-	if len(missing) > 0 {
+	folders, all, worst := m.check(ctx, columns)
+	var missing []string
+	for _, c := range columns[len(all):] {
+		missing = append(missing, c.folder)
 		worst = worse(worst, &exitError{code: exitInterrupted})
 	}
 	x := reports.NewMatrix(folders, all)
@@ -203,18 +202,45 @@ func (m *matrix) needless(all []*reports.Report) error {
 	return outcome
 }
 
-// column checks one API server. It returns no report when it did not get that far.
-func (m *matrix) column(ctx context.Context, c column) (*reports.Report, error) {
-	r := &runner{streams: m.streams, selection: m.selection, strict: m.strict, seed: m.seed, lenient: true}
-	r.dir = filepath.Join(m.dir, c.folder)
-	flags := pflag.NewFlagSet(c.folder, pflag.ContinueOnError)
-	r.api.bind(m.streams, flags)
-	if err := flags.Parse(c.flags); err != nil {
-		return nil, err
+// check checks columns, some at a time, and returns their folders and reports in the order of the columns, and the worst that they
+// came to. When the context ends, those that did not begin are left out.
+func (m *matrix) check(ctx context.Context, columns []column) (folders []string, all []*reports.Report, worst error) {
+	at := min(m.atATime(), len(columns))
+	b := &board{progress: progress{streams: m.streams}, several: at > 1, total: len(columns)}
+	all, outcomes := make([]*reports.Report, len(columns)), make([]error, len(columns))
+	slots := make(chan struct{}, at)
+	var running sync.WaitGroup
+	for i, c := range columns {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
+			break
+		}
+		l := b.begin(c)
+		folders = append(folders, c.folder)
+		running.Go(func() {
+			defer func() { <-slots }()
+			all[i], outcomes[i] = m.column(ctx, c, l)
+		})
 	}
-	r.command = append([]string{"run"}, c.flags...)
-	err := r.run(ctx)
-	return r.report, err
+	running.Wait()
+	for _, outcome := range outcomes {
+		worst = worse(worst, outcome)
+	}
+	return folders, all[:len(folders)], worst
+}
+
+// atATime is how many columns are checked at the same time.
+func (m *matrix) atATime() int {
+	switch {
+	case m.parallel > 0:
+		return m.parallel
+	case len(m.images) > 0: // a kind cluster has enough to do with itself
+		return 1
+	}
+	return min(2, runtime.GOMAXPROCS(0))
 }
 
 // worse is the worse of the outcomes of two runs.

@@ -37,7 +37,7 @@ func TestMatrix(t *testing.T) {
 			t.Errorf("%s came to %v", row.ID, row.Cells)
 		}
 	}
-	for _, want := range []string{"== 1 of 2: 1-embedded-1.37 --cluster=embedded --kubernetes=1.37\n", "== 2 of 2: 2-envtest", "\nversions.scope.cluster", "0 of ", "Matrix: crdconform-matrix/matrix.md\n"} {
+	for _, want := range []string{"== 1 of 2: 1-embedded-1.37 --cluster=embedded --kubernetes=1.37\n", "\n== 2 of 2: 2-envtest", "\nversions.scope.cluster", "0 of ", "Matrix: crdconform-matrix/matrix.md\n"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("it says:\n%swant something with %q", r.out, want)
 		}
@@ -62,7 +62,7 @@ func TestMatrixIsInterrupted(t *testing.T) {
 		}
 	}}
 	dir := t.TempDir()
-	args := []string{"matrix", "--assets", "nowhere", "--filter", "versions.scope.cluster", "--report-dir", dir}
+	args := []string{"matrix", "--parallel", "1", "--assets", "nowhere", "--filter", "versions.scope.cluster", "--report-dir", dir}
 	if code := execute(ctx, args, streams{out: out, err: t.Output()}); code != exitInterrupted {
 		t.Errorf("the exit code is %d", code)
 	}
@@ -170,6 +170,7 @@ func TestClusterFlags(t *testing.T) {
 		"run --kubernetes 1.5":                              "--kubernetes 1.5: there is no embedded API server of that; there are 1.21, ",
 		"run --cluster envtest --kubernetes 1.36":           "--kubernetes is for --cluster embedded or kind, and this is envtest",
 		"matrix --assets a --filter no.such":                "no.such",
+		"matrix --assets a --parallel -1":                   "--parallel -1: it has to be 1 or more, or 0",
 		"run --cluster nope":                                "there is no such sort of cluster; there are embedded, kind, envtest, existing",
 		"run --kind-image a":                                "--kind-image is for --cluster kind, and this is embedded",
 		"run --cluster kind --assets a":                     "--assets is for --cluster envtest, and this is kind",

@@ -42,8 +42,7 @@ type runner struct {
 	load    workloadFlags
 	selects func(requirement.ID) bool
 	known   map[requirement.ID]string
-	lenient bool            // what is known to fail may pass
-	report  *reports.Report // once there is one
+	lenient bool // what is known to fail may pass
 }
 
 func newRun(s streams) *cobra.Command {
@@ -99,6 +98,35 @@ type workloadFlags struct {
 }
 
 func (r *runner) run(ctx context.Context) error {
+	report, err := r.check(ctx)
+	if err != nil {
+		return err
+	}
+	return r.end(r.streams, report)
+}
+
+// check judges the API server, and returns the report, which is yet to be written. It fails when the flags are wrong.
+func (r *runner) check(ctx context.Context) (*reports.Report, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	if r.seed == 0 {
+		r.seed = rand.Int64N(1<<31-1) + 1
+	}
+	if err := r.begin(); err != nil {
+		return nil, err
+	}
+	report := r.newReport()
+	report.Seed, report.Strict = r.seed, r.strict
+	if err := r.judge(ctx, report); err != nil {
+		report.Error = err.Error()
+	}
+	report.Interrupted = report.Interrupted || ctx.Err() != nil
+	return report, nil
+}
+
+// validate tells whether the flags go together, and reads what they name.
+func (r *runner) validate() error {
 	if err := r.api.validate(); err != nil {
 		return err
 	}
@@ -116,24 +144,9 @@ func (r *runner) run(ctx context.Context) error {
 		return fmt.Errorf("--load-duration %s: it has to be 0 or more", r.load.duration)
 	}
 	if r.wantsLoad() {
-		if _, err := r.profile(); err != nil {
-			return err
-		}
+		_, err = r.profile()
 	}
-	if r.seed == 0 {
-		r.seed = rand.Int64N(1<<31-1) + 1
-	}
-	if err := r.begin(); err != nil {
-		return err
-	}
-	report := r.newReport()
-	r.report = report
-	report.Seed, report.Strict = r.seed, r.strict
-	if err := r.judge(ctx, report); err != nil {
-		report.Error = err.Error()
-	}
-	report.Interrupted = report.Interrupted || ctx.Err() != nil
-	return r.end(r.streams, report)
+	return err
 }
 
 func (r *runner) wantsLoad() bool {
@@ -197,9 +210,7 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 	}
 	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: revise}
 	id := newRunID()
-	p.show(r.api.title())
-	c, err := r.api.start(ctx, id, log)
-	p.wipe()
+	c, err := r.api.bringUp(ctx, p, id, log)
 	if err != nil {
 		return err
 	}

@@ -107,14 +107,24 @@ func webhookProgram(t *testing.T, mode string) []string {
 // gone fails the test unless no process has the directory for temporary files in its environment any more.
 func gone(t *testing.T, temporary string) {
 	t.Helper()
+	for _, process := range ofTemporary(t, temporary) {
+		t.Errorf("%s still runs", process)
+	}
+}
+
+// ofTemporary returns the processes that have the directory for temporary files in their environment.
+func ofTemporary(t *testing.T, temporary string) []string {
+	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all []string
 	for _, file := range files {
 		// Processes end while they are looked at, and others cannot be looked at.
 		if environment, err := os.ReadFile(file); err == nil && bytes.Contains(environment, []byte("TMPDIR="+temporary+"\x00")) {
-			t.Errorf("%s still runs", filepath.Dir(file))
+			all = append(all, filepath.Dir(file))
 		}
 	}
+	return all
 }

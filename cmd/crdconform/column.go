@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/reports"
+)
+
+func newColumn(s streams, in io.Reader) *cobra.Command {
+	r := &runner{streams: s, lenient: true}
+	cmd := &cobra.Command{
+		Use:    "column",
+		Short:  "Check the API server that is one column of a matrix",
+		Hidden: true, // "matrix" starts it
+		Long: `column is what "crdconform matrix" starts for each API server, as specs cannot run side by side in one process. It does what
+"crdconform run --load-duration 0" does, but what is known to fail may pass, and it leaves the summary to matrix, which has
+it from report.json. When its standard input ends it stops as if interrupted: so it does not outlive a matrix that was killed.
+
+` + exitCodes,
+		Example: `  crdconform column --cluster embedded --kubernetes 1.36 --seed 42 --report-dir crdconform-matrix/1-embedded-1.36`,
+		Args:    noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r.command = append(append([]string{"run"}, givenFlags(cmd.Flags())...), "--load-duration=0")
+			return r.untilEnd(cmd.Context(), in)
+		},
+	}
+	flags := cmd.Flags()
+	r.api.bind(s, flags)
+	r.bind(flags)
+	r.bindKnownFailing(flags)
+	flags.BoolVar(&r.strict, "strict", false, "count what API servers tolerate as failed")
+	flags.Int64Var(&r.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
+	flags.StringVar(&r.dir, "report-dir", "crdconform-report", "folder to write the reports to")
+	return cmd
+}
+
+// untilEnd checks the API server, and stops early when the input ends. Flags that are wrong are no matter of usage here: nobody has
+// typed them.
+func (r *runner) untilEnd(ctx context.Context, in io.Reader) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // it ends, however it does
+		cancel()
+	}()
+	report, err := r.check(ctx)
+	if err != nil {
+		return unjudged(err)
+	}
+	return r.end(streams{out: io.Discard}, report)
+}
+
+// column is an API server to check, by the flags that run would have.
+type column struct {
+	folder string
+	flags  []string
+}
+
+// column checks one API server and returns the report, with what the exit code follows from. A process that ends without a report
+// gets one that says so.
+func (m *matrix) column(ctx context.Context, c column, l *lane) (*reports.Report, error) {
+	r := &reporting{dir: filepath.Join(m.dir, c.folder), began: time.Now(), command: append([]string{"run"}, c.flags...)}
+	r.folder = reports.Folder(r.dir)
+	ended := m.process(ctx, c, l)
+	data, err := os.ReadFile(filepath.Join(r.dir, "report.json"))
+	var report *reports.Report
+	if err == nil {
+		report, err = reports.Read(data)
+	}
+	outcome := outcomeOf(ended)
+	if err != nil {
+		report = r.newReport()
+		report.Seed, report.Strict = m.seed, m.strict
+		report.Error, report.Interrupted = l.why(ended, err), ctx.Err() != nil
+		report.Seconds = time.Since(r.began).Seconds()
+		report.Conclude()
+		outcome = unjudged(errors.Join(errors.New(report.Error), r.folder.Write(report)))
+	}
+	l.end(r.folder, report)
+	if exit, ok := errors.AsType[*exitError](outcome); ok && exit.err != nil {
+		outcome = &exitError{exit.code, fmt.Errorf("%s: %w", c.folder, exit.err)} // to be told last
+	}
+	return report, worse(outcome, finish(report))
+}
+
+// pipesTimeout is how long the pipes of a process may stay open that is over.
+const pipesTimeout = time.Second
+
+// process runs the process of a column to its end. When the context ends the process is told to stop, and not killed: it has an API
+// server to take down.
+func (m *matrix) process(ctx context.Context, c column, l *lane) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, m.arguments(c)...)
+	cmd.WaitDelay = pipesTimeout
+	said, complained := &lines{tell: l.say}, &lines{tell: l.complain}
+	cmd.Stdout, cmd.Stderr = said, complained
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	if err = cmd.Start(); err != nil {
+		return errors.Join(err, in.Close())
+	}
+	stop := context.AfterFunc(ctx, func() { _ = in.Close() }) // it is closed already when the process has ended
+	defer stop()
+	err = cmd.Wait()
+	said.flush()
+	complained.flush()
+	if errors.Is(err, exec.ErrWaitDelay) { // something that it has started holds them
+		return nil
+	}
+	return err
+}
+
+// arguments are those of the process.
+func (m *matrix) arguments(c column) []string {
+	all := append([]string{"column"}, c.flags...)
+	for flag, patterns := range map[string][]string{"filter": m.filter, "skip": m.skip} {
+		if len(patterns) > 0 {
+			all = append(all, "--"+flag+"="+strings.Join(patterns, ","))
+		}
+	}
+	if m.knownFailing != "" {
+		all = append(all, "--known-failing="+m.knownFailing)
+	}
+	if m.strict {
+		all = append(all, "--strict")
+	}
+	return append(all, fmt.Sprintf("--seed=%d", m.seed), "--report-dir="+filepath.Join(m.dir, c.folder))
+}
+
+// outcomeOf is what the end of a process amounts to. It has an error when the process did not end as it is meant to.
+func outcomeOf(ended error) error {
+	var exit *exec.ExitError
+	switch {
+	case ended == nil:
+		return nil
+	case errors.As(ended, &exit) && slices.Contains([]int{exitViolates, exitUnjudged, exitInterrupted}, exit.ExitCode()):
+		return &exitError{code: exit.ExitCode()}
+	}
+	return unjudged(fmt.Errorf("its process ended before it should: %w", ended))
+}
+
+// why says why there is no report of a process that has ended.
+func (l *lane) why(ended, unread error) string {
+	text := "its process ended without a report"
+	if !errors.Is(unread, fs.ErrNotExist) {
+		text = "its process ended without a report that can be read: report.json: " + unread.Error()
+	}
+	if ended != nil {
+		text += fmt.Sprintf(" (%v)", ended)
+	}
+	if l.complaint != "" {
+		text += ": " + l.complaint
+	}
+	return text
+}
+
+// lines passes on what is written to it in lines.
+type lines struct {
+	tell func(line string)
+	rest []byte
+}
+
+// Write never fails.
+func (w *lines) Write(text []byte) (int, error) {
+	w.rest = append(w.rest, text...)
+	for {
+		line, rest, found := bytes.Cut(w.rest, []byte("\n"))
+		if !found {
+			return len(text), nil
+		}
+		w.tell(string(line))
+		w.rest = rest
+	}
+}
+
+// flush passes on a last line that has no end.
+func (w *lines) flush() {
+	if len(w.rest) > 0 {
+		w.tell(string(w.rest))
+		w.rest = nil
+	}
+}

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// The assets by which columns of the tests are something else than envtest.
+const (
+	asEmbedded = "as-embedded" // an embedded API server
+	asLast     = "as-last"     // the same, once the column 2-envtest has a report
+	asCrash    = "as-crash"    // a process that ends at once
+	asCut      = "as-cut"      // one that ends while it writes its report
+)
+
+// isColumn tells whether this executable is to be a column of a matrix, which a test runs inside of this process.
+func isColumn(args []string) bool { return len(args) > 1 && args[1] == "column" }
+
+// runColumn is the process of a column.
+func runColumn() {
+	var kept []string
+	dir, as := "", ""
+	for _, arg := range os.Args {
+		flag, value, _ := strings.Cut(arg, "=")
+		switch {
+		case flag == "--report-dir":
+			dir = value
+		case flag == "--assets" && slices.Contains([]string{asEmbedded, asLast, asCrash, asCut}, filepath.Base(value)):
+			as = filepath.Base(value)
+			continue
+		}
+		kept = append(kept, arg)
+	}
+	switch as {
+	case asLast:
+		for err := fs.ErrNotExist; err != nil; _, err = os.Stat(filepath.Join(filepath.Dir(dir), "2-envtest", "report.html")) {
+			<-time.After(10 * time.Millisecond)
+		}
+	case asCut:
+		if err := os.WriteFile(filepath.Join(dir, "report.json"), []byte(`{"apiVersion"`), 0o600); err != nil {
+			panic(err)
+		}
+		fallthrough
+	case asCrash:
+		fmt.Fprint(os.Stderr, "out of cheese\nredo from start")
+		os.Exit(7) //nolint:forbidigo // it is a program of its own
+	}
+	if as != "" {
+		kept = slices.DeleteFunc(kept, func(arg string) bool { return arg == "--cluster="+envtestCluster })
+	}
+	os.Args = kept
+	main()
+}
+
+// inProcess runs a matrix inside of this process until its context ends, and returns its exit code and the matrix. No column may run
+// when it is over.
+func inProcess(ctx context.Context, t *testing.T, dir string, s streams, args ...string) (int, *reports.Matrix) {
+	t.Helper()
+	code := execute(ctx, append([]string{"matrix", "--report-dir", dir}, args...), s)
+	for _, of := range columnsIn(t, dir) {
+		t.Errorf("the process %s of a column still runs", of)
+	}
+	m := new(reports.Matrix)
+	if err := json.Unmarshal(read(t, filepath.Join(dir, "matrix.json")), m); err != nil {
+		t.Fatal(err)
+	}
+	return code, m
+}
+
+// columnsIn returns the processes of columns that write to a folder.
+func columnsIn(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, file := range files {
+		// Processes end while they are looked at.
+		if line, err := os.ReadFile(file); err == nil && bytes.Contains(line, []byte("\x00column\x00")) && bytes.Contains(line, []byte(dir)) {
+			all = append(all, filepath.Dir(file))
+		}
+	}
+	return all
+}
+
+// TestColumnsSideBySide has the first of two columns end after the second, which it could not if they were not checked at the same time.
+func TestColumnsSideBySide(t *testing.T) {
+	t.Parallel()
+	var said, wrong bytes.Buffer
+	dir := t.TempDir()
+	code, m := inProcess(t.Context(), t, dir, streams{out: &said, err: &wrong},
+		"--parallel", "2", "--embedded", "none", "--assets", asLast+","+asEmbedded, "--filter", "versions.scope.cluster", "--seed", "42", "--strict")
+	if code != exitConforms || wrong.Len() > 0 {
+		t.Errorf("the exit code is %d, and it complains: %s", code, &wrong)
+	}
+	if len(m.Columns) != 2 || m.Columns[0].Report != "1-envtest" || m.Columns[1].Report != "2-envtest" || m.Columns[0].Outcome != reports.Partial && m.Columns[0].Outcome != reports.Conformant {
+		t.Errorf("the columns are %+v", m.Columns)
+	}
+	for _, want := range []string{
+		"== 1 of 2: 1-envtest --cluster=envtest --assets=" + asLast + "\n\n== 2 of 2: 2-envtest --cluster=envtest --assets=" + asEmbedded + "\n",
+		"\n2-envtest: [1/1] Passed        versions.scope.cluster (", "\n1-envtest: [1/1] Passed        versions.scope.cluster (",
+		"\n\n== 2 of 2 is over: 2-envtest\n\nversions ", "\n\n== 1 of 2 is over: 1-envtest\n\nversions ", "\nReport: " + dir + "/1-envtest/report.html\n",
+	} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("it says:\n%swant something with %q", &said, want)
+		}
+	}
+	report, err := reports.ReadFile(filepath.Join(dir, "2-envtest"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "crdconform run --filter=versions.scope.cluster --report-dir=" + dir + "/2-envtest --seed=42 --strict=true --load-duration=0"; report.Command != want || report.Seed != 42 || !report.Strict {
+		t.Errorf("the command of the second is %s, want %s", report.Command, want)
+	}
+}
+
+// TestColumnsAreInterrupted interrupts two columns in their specs, with one more to come.
+func TestColumnsAreInterrupted(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var said, wrong bytes.Buffer
+	out := watching{&said, func() {
+		if strings.Contains(said.String(), "1-envtest: [ 2/") && strings.Contains(said.String(), "2-envtest: [ 2/") {
+			cancel()
+		}
+	}}
+	code, m := inProcess(ctx, t, t.TempDir(), streams{out: out, err: &wrong},
+		"--parallel", "2", "--embedded", "none", "--assets", asEmbedded+",./"+asEmbedded+",nowhere", "--filter", "storage")
+	if code != exitInterrupted || wrong.Len() > 0 {
+		t.Errorf("the exit code is %d, and it complains: %s", code, &wrong)
+	}
+	if len(m.Columns) != 2 || !slices.Equal(m.Missing, []string{"3-envtest"}) {
+		t.Fatalf("got %+v without %v", m.Columns, m.Missing)
+	}
+	for _, c := range m.Columns {
+		if c.Outcome != reports.Interrupted || c.Error != "" || c.Counts[requirement.Passed] == 0 || c.Counts[requirement.Unknown] == 0 || c.Counts[requirement.Failed]+c.Counts[requirement.Errored] > 0 {
+			t.Errorf("%s came to %s with %v and the error %q", c.Report, c.Outcome, c.Counts, c.Error)
+		}
+	}
+}
+
+// TestColumnWithoutReport has a process end before there is a report, and another one in the middle of it. That costs the other
+// columns nothing, and nobody takes a report of an earlier matrix for that of this one.
+func TestColumnWithoutReport(t *testing.T) {
+	t.Parallel()
+	for _, parallel := range []string{"1", "2"} {
+		var said, wrong bytes.Buffer
+		dir := t.TempDir()
+		earlier := &reports.Report{Tool: "an earlier one"}
+		earlier.Conclude()
+		folder, err := reports.Open(filepath.Join(dir, "2-envtest"))
+		if err := errors.Join(err, folder.Write(earlier)); err != nil {
+			t.Fatal(err)
+		}
+		code, m := inProcess(t.Context(), t, dir, streams{out: &said, err: &wrong},
+			"--parallel", parallel, "--assets", asCrash+","+asCut, "--filter", "versions.scope.cluster")
+		if code != exitUnjudged || len(m.Columns) != 3 || m.Missing != nil || m.Partial() {
+			t.Fatalf("the exit code is %d, and the matrix is %+v", code, m)
+		}
+		for i, want := range []string{
+			"its process ended without a report (exit status 7): out of cheese",
+			"its process ended without a report that can be read: report.json: it ends in the middle",
+		} {
+			if c := m.Columns[i]; c.Outcome != reports.Unjudged || !strings.HasPrefix(c.Error, want) || m.Rows[0].Cells[i].Verdict != requirement.Unknown {
+				t.Errorf("it came to %+v, want the error %q", c, want)
+			}
+			report, err := reports.ReadFile(filepath.Join(dir, m.Columns[i].Report))
+			if err != nil || report.Error != m.Columns[i].Error {
+				t.Errorf("the report is %+v: %v", report, err)
+			}
+		}
+		if last := m.Columns[2]; last.Outcome != reports.Conformant || last.Report != "1-embedded-1.37" || m.Rows[0].Cells[2].Verdict != requirement.Passed {
+			t.Errorf("what was judged is lost: %+v", last)
+		}
+		for _, want := range []string{"crdconform: 2-envtest: out of cheese\n", "crdconform: 2-envtest: redo from start\n", "crdconform: 3-envtest: out of cheese\n"} {
+			if !strings.Contains(wrong.String(), want) {
+				t.Errorf("it complains %q, want something with %q", &wrong, want)
+			}
+		}
+		if want := "\ncrdconform: 2-envtest: " + m.Columns[0].Error + "\n"; !strings.HasSuffix(wrong.String(), want) {
+			t.Errorf("it complains %q, want %q at last", &wrong, want)
+		}
+	}
+}
+
+// TestMatrixIsStopped stops a whole matrix by signals, of which the last gives it no time to stop its columns.
+func TestMatrixIsStopped(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]os.Signal{"interrupted": os.Interrupt, "killed": os.Kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := start(t, "matrix", "--assets", "nowhere", "--filter", "storage", "--parallel", "2")
+			p.await(t, "1-embedded-1.37: [ 2/")
+			p.signal(t, signal)
+			r := p.end()
+			if signal == os.Interrupt {
+				r.exits(t, exitInterrupted)
+				gone(t, p.temporary)
+			}
+			path := filepath.Join(p.dir, "crdconform-matrix", "1-embedded-1.37")
+			deadline := time.After(time.Minute)
+			for report, err := reports.ReadFile(path); ; report, err = reports.ReadFile(path) {
+				if err == nil && len(ofTemporary(t, p.temporary)) == 0 {
+					if report.Outcome != reports.Interrupted {
+						t.Errorf("the column is %s", report.Outcome)
+					}
+					break
+				}
+				select {
+				case <-time.After(10 * time.Millisecond):
+				case <-deadline:
+					t.Fatalf("the column did not stop: %v", err)
+				}
+			}
+			gone(t, p.temporary)
+		})
+	}
+}
+
+// TestBoard shows two columns at a time on a terminal.
+func TestBoard(t *testing.T) {
+	t.Parallel()
+	var said, wrong bytes.Buffer
+	b := &board{progress: progress{streams: streams{out: &said, err: &wrong, terminal: true, width: 80}}, several: true, total: 3}
+	first := b.begin(column{"1-a", []string{"--cluster=a"}})
+	second := b.begin(column{"2-b", nil})
+	first.say("crdconform v1: Kubernetes v1.37.2 (a), seed 42")
+	second.say("[ 7/99] Passed        a.b.c (0.100 s)")
+	second.say("FAILED a.b.c: \x1b[2Jit does")
+	second.complain("crdconform: it is bad")
+	second.complain("it is worse")
+	report := &reports.Report{}
+	report.Conclude()
+	first.end("dir/1-a", report)
+	shows := func(text string) string { return erase + text }
+	want := "== 1 of 3: 1-a --cluster=a\n" + shows("1-a starting, 2 to come") +
+		erase + "\n== 2 of 3: 2-b\n" + shows("1-a starting, 2-b starting, 1 to come") +
+		erase + "1-a: crdconform v1: Kubernetes v1.37.2 (a), seed 42\n" + shows("1-a starting, 2-b starting, 1 to come") +
+		shows("1-a starting, 2-b [7/99], 1 to come") +
+		erase + "2-b: FAILED a.b.c: \uFFFD[2Jit does\n" + shows("1-a starting, 2-b [7/99], 1 to come") +
+		strings.Repeat(erase+shows("1-a starting, 2-b [7/99], 1 to come"), 2) +
+		erase + "\n== 1 of 3 is over: 1-a\n\n" + report.Headline() + ", in 0.0 s\nReport: dir/1-a/report.html\n" + shows("2-b [7/99], 1 to come")
+	if said.String() != want {
+		t.Errorf("it shows:\n%q, want:\n%q", &said, want)
+	}
+	if want := "crdconform: 2-b: it is bad\ncrdconform: 2-b: it is worse\n"; wrong.String() != want || second.complaint != "it is bad" {
+		t.Errorf("it complains %q, want %q", &wrong, want)
+	}
+}
+
+// TestLines cuts what is written into lines.
+func TestLines(t *testing.T) {
+	t.Parallel()
+	var told []string
+	w := &lines{tell: func(line string) { told = append(told, line) }}
+	for _, text := range []string{"a", "b\n\nc", "\nd"} {
+		if n, err := io.WriteString(w, text); n != len(text) || err != nil {
+			t.Error(n, err)
+		}
+	}
+	w.flush()
+	w.flush()
+	if want := []string{"ab", "", "c", "d"}; !slices.Equal(told, want) {
+		t.Errorf("got %q, want %q", told, want)
+	}
+}
+
+// TestColumnsAtATime has whole clusters be checked one at a time, unless somebody says otherwise.
+func TestColumnsAtATime(t *testing.T) {
+	t.Parallel()
+	if got := (&matrix{images: []string{"a", "b"}}).atATime(); got != 1 {
+		t.Errorf("%d kind clusters at a time", got)
+	}
+	if got := (&matrix{images: []string{"a", "b"}, parallel: 3}).atATime(); got != 3 {
+		t.Errorf("%d at a time, want 3", got)
+	}
+	if got := (&matrix{}).atATime(); got < 1 || got > 2 {
+		t.Errorf("%d at a time", got)
+	}
+}
