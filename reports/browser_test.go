@@ -170,6 +170,14 @@ func TestPageFollowsLinks(t *testing.T) {
 	do(ctx, t, typed("versions.served.read")...)
 	evaluated[string](ctx, t, `document.getElementById("problem-conversion.answer.uid").open = false; location.hash = "#problem-conversion.answer.uid"`)
 	until(ctx, t, `(e => e.checkVisibility() && e.open)(document.getElementById("problem-conversion.answer.uid"))`)
+	// The form stays in view, above what a link leads to; on a phone it does not.
+	for _, width := range []int64{1200, 800, 390} {
+		do(ctx, t, chromedp.EmulateViewport(width, 400))
+		for _, id := range []string{"conversion", "storage.rewrite.all"} {
+			evaluated[string](ctx, t, `location.hash = "#`+id+`"`)
+			until(ctx, t, `(top => top >= -1 && top < 200 && (getComputedStyle(filter).position !== "sticky" || top >= filter.getBoundingClientRect().bottom - 1))(document.getElementById("`+id+`").getBoundingClientRect().top)`)
+		}
+	}
 }
 
 // TestPageFits has the page show charts, on a phone, in the dark and on paper.

@@ -202,6 +202,14 @@ func (c *Changes) Summary() string {
 	if n := len(c.Faster()); n > 0 {
 		parts = append(parts, counted(n, "statistic")+" of the load faster")
 	}
-	parts = append(parts, fmt.Sprintf("%d the same", c.Same))
+	if c.Load != nil && len(c.Slower())+len(c.Faster()) == 0 {
+		parts = append(parts, "no difference of the load proved")
+	}
+	if c.Same > 0 {
+		parts = append(parts, fmt.Sprintf("%d the same", c.Same))
+	}
+	if len(parts) == 0 {
+		return "nothing could be compared"
+	}
 	return strings.Join(parts, ", ")
 }

@@ -117,7 +117,7 @@ func TestChangesInEveryForm(t *testing.T) {
 	r := changed(t)
 	golden(t, "changes.md", []byte(section(t, string(written(t, r.Markdown)), "\n## Changes", "\n| chapter |")))
 	golden(t, "changes.html", []byte(section(t, string(written(t, r.HTML)), "<section>\n<h2 id=\"changes\"", "</section>")))
-	golden(t, "changes.txt", []byte(strings.Join(r.Changes.Lines(), "\n")+"\n"))
+	golden(t, "changes.txt", []byte(strings.Join(r.Changes.Lines(Columns), "\n")+"\n"))
 	if again, err := Read(written(t, r.JSON)); err != nil || cmp.Diff(r.Changes, again.Changes) != "" {
 		t.Errorf("read back: %v %s", err, cmp.Diff(r.Changes, again.Changes))
 	}
@@ -126,9 +126,24 @@ func TestChangesInEveryForm(t *testing.T) {
 	}
 	r.Changes.Compared(compare.Comparison{}, errors.New("they sent other load"))
 	r.Changes.Load = nil
-	for form, text := range map[string]string{"markdown": string(written(t, r.Markdown)), "html": string(written(t, r.HTML)), "text": strings.Join(r.Changes.Lines(), "\n")} {
+	for form, text := range map[string]string{"markdown": string(written(t, r.Markdown)), "html": string(written(t, r.HTML)), "text": strings.Join(r.Changes.Lines(Columns), "\n")} {
 		if !strings.Contains(text, "they sent other load") {
 			t.Errorf("%s does not say why the load was not compared", form)
+		}
+	}
+}
+
+// TestSummaryOfLoads tells what differs between two load tests without requirements.
+func TestSummaryOfLoads(t *testing.T) {
+	same := compare.Comparison{Rows: []compare.Row{{Statistic: "p99", Verdict: compare.NoDifference}}}
+	for want, c := range map[string]Changes{
+		"no difference of the load proved": {Load: &Comparison{Comparison: same}},
+		"1 statistic of the load slower":   {Load: &Comparison{Comparison: compare.Comparison{Rows: []compare.Row{{Statistic: "p99", Verdict: compare.Slower}}}}},
+		"nothing could be compared":        {LoadNote: "they sent other load"},
+		"1 newly judged":                   {Requirements: []Change{{Sort: NewlyJudged}}, LoadNote: "they sent other load"},
+	} {
+		if got := c.Summary(); got != want {
+			t.Errorf("got %q, want %q", got, want)
 		}
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Lines tells what differs from an earlier run, for a terminal.
-func (c *Changes) Lines() []string {
+// Lines tells what differs from an earlier run, for a terminal, in lines of so many columns where they are sentences.
+func (c *Changes) Lines(columns int) []string {
 	const most = 15
-	lines := labelled("compared", fmt.Sprintf("with %s of %s: %s", c.Baseline, c.Started.UTC().Format("2006-01-02 15:04"), c.Headline))
+	lines := labelled("compared", fmt.Sprintf("with %s of %s: %s", c.Baseline, c.Started.UTC().Format("2006-01-02 15:04"), c.Headline), columns)
 	for _, note := range c.Notes {
-		lines = append(lines, labelled("", note)...)
+		lines = append(lines, labelled("", note, columns)...)
 	}
 	for _, sort := range changeSorts() {
 		changes := c.Of(sort)
@@ -29,7 +29,7 @@ func (c *Changes) Lines() []string {
 	}
 	switch {
 	case c.LoadNote != "":
-		lines = append(lines, labelled("load", "not compared: "+brief(c.LoadNote))...)
+		lines = append(lines, labelled("load", "not compared: "+brief(c.LoadNote), columns)...)
 	case c.Load != nil:
 		lines = append(lines, "load:")
 		for line := range strings.Lines(c.Load.Text()) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/crdconform/crdconform/loadgen/compare"
 	"github.com/crdconform/crdconform/requirement"
@@ -78,6 +79,18 @@ func (l *Load) compared(names unique) []testcase {
 		cases = append(cases, c)
 	}
 	return cases
+}
+
+// words are the words that a verdict's name is made of, such as "no difference".
+func words(v compare.Verdict) string {
+	var text strings.Builder
+	for i, r := range string(v) {
+		if i > 0 && unicode.IsUpper(r) {
+			text.WriteByte(' ')
+		}
+		text.WriteRune(unicode.ToLower(r))
+	}
+	return text.String()
 }
 
 // told says in one sentence what became of a row.

@@ -62,7 +62,7 @@ func TestComparison(t *testing.T) {
 		if err := r.Markdown(&markdown); err != nil {
 			t.Fatal(err)
 		}
-		for form, text := range map[string]string{"html": html.String(), "markdown": markdown.String(), "text": strings.Join(r.Load.Lines(), "\n")} {
+		for form, text := range map[string]string{"html": html.String(), "markdown": markdown.String(), "text": strings.Join(r.Load.Lines(Columns), "\n")} {
 			if !strings.Contains(text, "last-night/report.json") || !strings.Contains(text, "p99") {
 				t.Errorf("%s has no comparison as %s", name, form)
 			}

@@ -47,11 +47,14 @@ func (r Result) found() string {
 	return "reason"
 }
 
-// object is the smallest object that shows it. It is told in full when it is short and at hand: a report that was read
+// object is the smallest object that shows it, or the one that the commands create. It is told in full when it is short and at hand: a report that was read
 // back from JSON has the names of its files only.
 func (r Result) object() Part {
 	const lines, size = 40, 4000
 	p := Part{Name: "smallest object", Code: true, Files: r.named("object.yaml")}
+	if len(r.named("reproduce.sh")) > 0 {
+		p.Name = "object" // which nobody has made smaller
+	}
 	if len(p.Files) != 1 {
 		return p
 	}
@@ -93,6 +96,17 @@ func sources(r Result) string {
 		texts = append(texts, s.String())
 	}
 	return strings.Join(texts, "; ")
+}
+
+// documents are those that the results name as their sources.
+func (r *Report) documents() []requirement.Document {
+	named := map[string]bool{}
+	for _, result := range r.Results {
+		for _, s := range result.Source {
+			named[s.Document] = true
+		}
+	}
+	return slices.DeleteFunc(requirement.Documents(), func(d requirement.Document) bool { return !named[d.ID] })
 }
 
 // title is a name at the beginning of a line.

@@ -290,10 +290,10 @@ func TestHTMLShowsOneSubject(t *testing.T) {
 		}
 		ours := "conversion.answer.uid; storage.rewrite.order; "
 		want := []string{
-			"Problems; " + ours + "conversion.trip.back; conversion.meta.labels; Chapters; Load; versions; conversion; storage; conversion, widgets.example.com; conversion, gadgets.example.com",
-			"Problems; " + ours + "conversion.meta.labels; Chapters; Load; versions; conversion; storage",
-			"Problems; conversion.trip.back; Chapters; Load; conversion, widgets.example.com",
-			"Chapters; Load; conversion, gadgets.example.com",
+			"Problems; " + ours + "conversion.trip.back; conversion.meta.labels; Chapters; Load; versions; conversion; storage; conversion, widgets.example.com; conversion, gadgets.example.com; Sources",
+			"Problems; " + ours + "conversion.meta.labels; Chapters; Load; versions; conversion; storage; Sources",
+			"Problems; conversion.trip.back; Chapters; Load; conversion, widgets.example.com; Sources",
+			"Chapters; Load; conversion, gadgets.example.com; Sources",
 		}[i]
 		if got := content(named(elements(t, browse(t, chromium, page)), "title")[0]); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", choice, got, want)

@@ -3,7 +3,10 @@ package reports
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"unicode"
+	"unicode/utf16"
 )
 
 // JSON writes the report as data, from which every other form can be made again.
@@ -15,11 +18,11 @@ func (l *Load) JSON(w io.Writer) error { return encodeJSON(w, l) }
 // encodeJSON writes what is written the same when it was read back: bytes that are no UTF-8 get replaced when they are written
 // first, and their replacement is written in another way than they are.
 func encodeJSON[T any](w io.Writer, v *T) error {
-	text, err := indented(v)
+	text, err := encoded(v)
 	if err == nil && bytes.Contains(text, []byte(`\ufffd`)) {
 		read := new(T)
 		if err = json.Unmarshal(text, read); err == nil {
-			text, err = indented(read)
+			text, err = encoded(read)
 		}
 	}
 	if err != nil {
@@ -29,11 +32,31 @@ func encodeJSON[T any](w io.Writer, v *T) error {
 	return err
 }
 
-func indented(v any) ([]byte, error) {
+func encoded(v any) ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
 	err := encoder.Encode(v)
-	return b.Bytes(), err
+	return spelled(b.Bytes()), err
+}
+
+// spelled has JSON spell out what is not to be seen, as Visible knows it. Encoders leave some of it, and the terminal of whoever looks
+// at the file obeys it. All of it is in strings.
+func spelled(text []byte) []byte {
+	hidden := func(r rune) bool { return r != '\n' && !unicode.IsGraphic(r) }
+	if bytes.IndexFunc(text, hidden) < 0 {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if !hidden(r) {
+			b.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
+		}
+	}
+	return b.Bytes()
 }

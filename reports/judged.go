@@ -95,10 +95,11 @@ func (l *Load) failing() bool { return l != nil && l.sum(l.against) > 0 }
 // nothing tells whether nothing was measured.
 func (l *Load) nothing() bool { return l == nil || len(l.Stages) == 0 && l.Search == nil }
 
-// unreached tells whether a search has shown that not even its lowest rate meets the goal.
+// unreached tells whether a search has shown that not even its lowest rate meets the goal. That the generator could not tell there shows
+// nothing.
 func (l *Load) unreached() bool {
 	return l != nil && l.Search != nil && l.Search.Met == 0 && !l.Search.Partial &&
-		slices.ContainsFunc(l.Search.Probes, func(p Probe) bool { return !p.Met && !p.Void })
+		slices.ContainsFunc(l.Search.Probes, func(p Probe) bool { return p.Rate == l.Search.Missed && !p.Met && !p.Void })
 }
 
 // misses says which objectives were missed. It has room for a few of them.

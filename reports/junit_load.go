@@ -11,7 +11,7 @@ import (
 // loadSuite has a case for the responses of each stage, one for each objective, and one for a search.
 func (r *Report) loadSuite() testsuite {
 	l := r.Load
-	suite := testsuite{Name: "load", Properties: l.properties(), SystemOut: strings.Join(l.Lines(), "\n")}
+	suite := testsuite{Name: "load", Properties: l.properties(), SystemOut: strings.Join(l.Lines(Columns), "\n")}
 	total, titles, names := 0.0, unique{}, unique{}
 	for _, s := range l.Stages {
 		title := titles.of(l.title(s))

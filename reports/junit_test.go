@@ -246,7 +246,7 @@ func TestJUnitOfStages(t *testing.T) {
 	if c := cases["batch 500: p99"]; c.Failure == nil || c.Failure.Message != "batch 500: p99 43.839 ms (limit 20 ms), 119 % over" {
 		t.Errorf("the case of an objective that is missed is %+v", c.Failure)
 	}
-	if got, want := suites[0].SystemOut, strings.Join(grid(t).Load.Lines(), "\n"); got != want {
+	if got, want := suites[0].SystemOut, strings.Join(grid(t).Load.Lines(Columns), "\n"); got != want {
 		t.Errorf("the output is %q, want %q", got, want)
 	}
 }

@@ -44,8 +44,8 @@ func TestMarkdownStaysIntact(t *testing.T) {
 		`  - .+`,
 		`  (Reason|Reason, which takes nothing from the verdict): .*`,
 		`  (Why it matters|Spec|Source|Note): .+`,
-		`  (Expected and actual|Reason|Run just it again|Smallest object|Send it again, in the report folder):`,
-		`  (Smallest object|Send it again, in the report folder|Commands, in order|More files): .+`,
+		`  (Expected and actual|Reason|Run just it again|Smallest object|Object|Send it again, in the report folder):`,
+		`  (Smallest object|Object|Send it again, in the report folder|Commands, in order|More files): .+`,
 		`and \d+ more, all of them in report.html`,
 		`\|.*\|`,
 	}, "|") + `|)$`)

@@ -24,6 +24,9 @@
     if (target.localName === "details") target.open = true;
     target.scrollIntoView();
   };
+  const stand = () => { // what a link leads to is not to be behind the form, where that stays in view
+    document.documentElement.style.scrollPaddingTop = getComputedStyle(form).position === "sticky" ? `${form.offsetHeight}px` : "";
+  };
   form.addEventListener("input", apply);
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("reset", () => setTimeout(apply));
@@ -31,7 +34,9 @@
   addEventListener("keydown", (event) => {
     if (event.key === "/" && !event.target.closest("input, select")) { event.preventDefault(); search.focus(); }
   });
+  addEventListener("resize", stand);
   form.hidden = false;
   apply();
+  stand();
   reveal();
 })();

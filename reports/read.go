@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -73,9 +74,24 @@ func unmarshal(data []byte, v any) error {
 	case errors.As(err, &typed) && typed.Field == "":
 		return errors.New("it is no report of crdconform; give the report.json of a run")
 	case errors.As(err, &typed):
-		return fmt.Errorf("line %d: %s: a %s where there has to be a %s", line(typed.Offset), Visible(typed.Field), typed.Value, typed.Type)
+		return fmt.Errorf("line %d: %s: a %s where there has to be a %s", line(typed.Offset), Visible(typed.Field), typed.Value, sort(typed.Type))
 	}
 	return errors.New(Visible(err.Error())) // such as a verdict that there is not
+}
+
+// sort is what JSON calls values of a type.
+func sort(t reflect.Type) string {
+	switch t.Kind() { //nolint:exhaustive // the others are numbers
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "bool"
+	case reflect.Slice:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	}
+	return "number"
 }
 
 // consistent fails when a report says something else than its results.
@@ -106,10 +122,28 @@ func (r *Report) consistent() error {
 	if !slices.Contains([]Outcome{Conformant, Partial, NonConformant, Unjudged, Interrupted}, r.Outcome) {
 		return fmt.Errorf("%q is no outcome", Visible(string(r.Outcome)))
 	}
-	if good := r.Outcome == Conformant || r.Outcome == Partial; good && (counts[requirement.Failed]+counts[requirement.Errored]+counts[requirement.Unknown] > 0 || r.Strict && counts[requirement.Tolerated] > 0 || r.Error != "" || r.Interrupted) {
+	if !r.credible() {
 		return fmt.Errorf("its outcome is %s, and its results say otherwise", r.Outcome)
 	}
 	return r.Load.readable()
+}
+
+// credible tells whether the outcome is one that the results allow. Which of those it is, the version that wrote the report has
+// decided.
+func (r *Report) credible() bool {
+	failed := r.Counts[requirement.Failed]
+	if r.Strict {
+		failed += r.Counts[requirement.Tolerated]
+	}
+	switch r.Outcome {
+	case Conformant, Partial:
+		unsent := r.Load.nothing() || r.Load.Requests() == 0 && r.Load.Search == nil
+		return failed+r.Counts[requirement.Errored]+r.Counts[requirement.Unknown] == 0 && r.Error == "" && !r.Interrupted && (len(r.Results) > 0 || !unsent)
+	case NonConformant:
+		return failed > 0 || r.Load != nil
+	case Unjudged, Interrupted:
+	}
+	return true
 }
 
 // readable fails when histograms are none.

@@ -84,27 +84,35 @@ func TestReadRefuses(t *testing.T) {
 	lenient.Results = []Result{{Requirement: requirement.Requirement{ID: "versions.served.read"}, Verdict: requirement.Tolerated}}
 	lenient.Conclude()
 	strict := strings.Replace(string(written(t, lenient.JSON)), `"outcome": "Conformant"`, `"strict": true, "outcome": "Conformant"`, 1)
+	empty := &Report{Error: "no cluster"}
+	empty.Conclude()
+	becomes := func(outcome string) string {
+		return strings.NewReplacer(`"outcome": "Unjudged"`, outcome, `"error": "no cluster",`, "").Replace(string(written(t, empty.JSON)))
+	}
 	for name, test := range map[string]struct{ text, want string }{
-		"nothing":             {" \n", "it is empty; give the report.json of a run"},
-		"text":                {"hello", "line 1 is no JSON: invalid character 'h' looking for beginning of value"},
-		"a list":              {"[]", "it is no report of crdconform; give the report.json of a run"},
-		"something else":      {`{"apiVersion":"v1","kind":"Report"}`, "it is no report of crdconform; give the report.json of a run"},
-		"latency.json":        {string(written(t, sample(t).Load.JSON)), "it is no report of crdconform; give the report.json of a run"},
-		"a matrix":            {`{"apiVersion":"crdconform.dev/v1alpha1","kind":"Matrix"}`, "it is of kind Matrix; give the report.json of a run, which is of kind Report"},
-		"a newer format":      {change(`"crdconform.dev/v1alpha1"`, `"crdconform.dev/v2"`), "its format is crdconform.dev/v2, and this crdconform reads crdconform.dev/v1alpha1; read it with the one that wrote it, v0.1.0"},
-		"cut off":             {good[:len(good)/2], "it ends in the middle, in line "},
-		"cut off at a value":  {strings.TrimRight(good, "}\n"), "it ends in the middle, in line "},
-		"two of them":         {good + good, "is no JSON: invalid character '{' after top-level value"},
-		"an unknown verdict":  {change(`"verdict": "Passed"`, `"verdict": "Fine"`), `"Fine" is not a verdict`},
-		"a wrong type":        {change(`"seed": 7`, `"seed": "7"`), "seed: a string where there has to be a int64"},
-		"a verdict changed":   {change(`"verdict": "Failed"`, `"verdict": "Passed"`), "it was changed after the run, or comes from elsewhere"},
-		"the outcome changed": {change(`"outcome": "NonConformant"`, `"outcome": "Conformant"`), "its outcome is Conformant, and its results say otherwise; it was changed after the run"},
-		"strict made of it":   {strict, "its outcome is Conformant, and its results say otherwise; it was changed after the run"},
-		"no outcome":          {change(`"outcome": "NonConformant"`, `"outcome": "Fine\u001b[2J"`), "is no outcome; it was changed"},
-		"a result twice":      {change(`"versions.served.write"`, `"versions.served.read"`), "there are two results for versions.served.read; it was changed"},
-		"no requirement":      {change(`"versions.served.write"`, `""`), "a result is about no requirement"},
-		"a broken histogram":  {change(load, "SElTVEZBQUFB"), `stage "constant" of the load test: response, from when it was due: decoding a histogram: `},
-		"an evil histogram":   {change(load, evil), `stage "constant" of the load test: response, from when it was due: decoding a histogram: `},
+		"nothing that conforms":    {becomes(`"outcome": "Conformant"`), "its outcome is Conformant, and its results say otherwise"},
+		"no request that conforms": {becomes(`"outcome": "Conformant", "load": {"stages": [{"requests": 0}]}`), "its outcome is Conformant, and its results say otherwise"},
+		"nothing that fails":       {becomes(`"outcome": "NonConformant"`), "its outcome is NonConformant, and its results say otherwise"},
+		"nothing":                  {" \n", "it is empty; give the report.json of a run"},
+		"text":                     {"hello", "line 1 is no JSON: invalid character 'h' looking for beginning of value"},
+		"a list":                   {"[]", "it is no report of crdconform; give the report.json of a run"},
+		"something else":           {`{"apiVersion":"v1","kind":"Report"}`, "it is no report of crdconform; give the report.json of a run"},
+		"latency.json":             {string(written(t, sample(t).Load.JSON)), "it is no report of crdconform; give the report.json of a run"},
+		"a matrix":                 {`{"apiVersion":"crdconform.dev/v1alpha1","kind":"Matrix"}`, "it is of kind Matrix; give the report.json of a run, which is of kind Report"},
+		"a newer format":           {change(`"crdconform.dev/v1alpha1"`, `"crdconform.dev/v2"`), "its format is crdconform.dev/v2, and this crdconform reads crdconform.dev/v1alpha1; read it with the one that wrote it, v0.1.0"},
+		"cut off":                  {good[:len(good)/2], "it ends in the middle, in line "},
+		"cut off at a value":       {strings.TrimRight(good, "}\n"), "it ends in the middle, in line "},
+		"two of them":              {good + good, "is no JSON: invalid character '{' after top-level value"},
+		"an unknown verdict":       {change(`"verdict": "Passed"`, `"verdict": "Fine"`), `"Fine" is not a verdict`},
+		"a wrong type":             {change(`"seed": 7`, `"seed": "7"`), "seed: a string where there has to be a number"},
+		"a verdict changed":        {change(`"verdict": "Failed"`, `"verdict": "Passed"`), "it was changed after the run, or comes from elsewhere"},
+		"the outcome changed":      {change(`"outcome": "NonConformant"`, `"outcome": "Conformant"`), "its outcome is Conformant, and its results say otherwise; it was changed after the run"},
+		"strict made of it":        {strict, "its outcome is Conformant, and its results say otherwise; it was changed after the run"},
+		"no outcome":               {change(`"outcome": "NonConformant"`, `"outcome": "Fine\u001b[2J"`), "is no outcome; it was changed"},
+		"a result twice":           {change(`"versions.served.write"`, `"versions.served.read"`), "there are two results for versions.served.read; it was changed"},
+		"no requirement":           {change(`"versions.served.write"`, `""`), "a result is about no requirement"},
+		"a broken histogram":       {change(load, "SElTVEZBQUFB"), `stage "constant" of the load test: response, from when it was due: decoding a histogram: `},
+		"an evil histogram":        {change(load, evil), `stage "constant" of the load test: response, from when it was due: decoding a histogram: `},
 	} {
 		_, err := Read([]byte(test.text))
 		if err == nil || !strings.Contains(err.Error(), test.want) {

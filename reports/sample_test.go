@@ -237,7 +237,7 @@ func TestGolden(t *testing.T) {
 	golden(t, "grid.html", written(t, l.HTML))
 	golden(t, "grid.xml", written(t, l.JUnit))
 	golden(t, "grid.md", written(t, l.Markdown))
-	golden(t, "grid.txt", []byte(strings.Join(l.Load.Lines(), "\n")+"\n"))
+	golden(t, "grid.txt", []byte(strings.Join(l.Load.Lines(Columns), "\n")+"\n"))
 }
 
 // golden compares a text with a golden file.

@@ -60,7 +60,7 @@ func TestServer(t *testing.T) {
 		if want := fmt.Sprintf(`<td class="number">%.4g<br><small>1.37</small></td>`, bound); !strings.Contains(html.String(), want) || strings.Contains(html.String(), "%!") {
 			t.Errorf("the page has no %s", want)
 		}
-		for form, text := range map[string]string{"markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(), "\n")} {
+		for form, text := range map[string]string{"markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(Columns), "\n")} {
 			const over = "more often than Kubernetes 1.37 is known to"
 			if strings.Contains(strings.Join(strings.Fields(text), " "), over) != (calls > bound) {
 				t.Errorf("with %g calls %s says\n%s", calls, form, text)
@@ -70,12 +70,12 @@ func TestServer(t *testing.T) {
 		if test.error != "" {
 			counts = strings.Replace(counts, "get              0 ", "get              not measured", 1)
 		}
-		for form, text := range map[string]string{"markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(), "\n")} {
+		for form, text := range map[string]string{"markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(Columns), "\n")} {
 			if words := strings.Join(strings.Fields(text), " "); !strings.Contains(words, strings.Join(strings.Fields(counts), " ")) {
 				t.Errorf("with %g calls %s lacks %q:\n%s", calls, form, counts, text)
 			}
 		}
-		for form, text := range map[string]string{"html": html.String(), "markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(), "\n")} {
+		for form, text := range map[string]string{"html": html.String(), "markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(Columns), "\n")} {
 			for _, want := range []string{"v1.37.2", "list at v1beta1", "0.389 s", "not measured: no time", "99 s, more than the 60 s", "measured 0.389 s: 3 % more than measured", "status was left out"} {
 				if !strings.Contains(text, want) {
 					t.Errorf("%s lacks %q", form, want)

@@ -8,20 +8,24 @@ import (
 	"unicode/utf8"
 )
 
-// columnsOfTerminal is what lines are made for: fewer than 100 characters, whatever the names of stages.
-const columnsOfTerminal = 100
+// Columns is how many characters a line has at most where there is no terminal, or a wider one.
+const Columns = 100
 
-// Lines sums the load test up for a terminal, in lines of 100 characters at most, but for the table of a comparison. Nothing in them is obeyed by a terminal.
-func (l *Load) Lines() []string {
+// narrowest is how many characters lines have room for on every terminal.
+const narrowest = 40
+
+// Lines sums the load test up for a terminal, in lines of so many columns, from 40 to 100. Tables take what they need, which is
+// 100 columns at most but for that of a comparison. Nothing in the lines is obeyed by a terminal.
+func (l *Load) Lines(columns int) []string {
 	const most = 5
-	lines := l.intro()
+	lines := l.intro(columns)
 	lines = append(lines, l.table()...)
 	add := func(label string, texts ...string) {
 		if n := len(texts); n > most {
 			texts = append(texts[:most], more(n-most)+", in report.html")
 		}
 		for _, text := range texts {
-			lines = append(lines, labelled(label, text)...)
+			lines = append(lines, labelled(label, text, columns)...)
 			label = ""
 		}
 	}
@@ -54,14 +58,14 @@ func (l *Load) Lines() []string {
 		add("search", l.Found())
 	}
 	if l.Server != nil {
-		lines = append(lines, labelled("server", fmt.Sprintf("Kubernetes %s with %d objects at %s", l.Server.Version, l.Server.Objects, l.Server.StorageVersion))...)
+		lines = append(lines, labelled("server", fmt.Sprintf("Kubernetes %s with %d objects at %s", l.Server.Version, l.Server.Objects, l.Server.StorageVersion), columns)...)
 		for line := range strings.Lines(serverText(l.Server)) {
 			lines = append(lines, Visible("    "+strings.TrimRight(line, "\n")))
 		}
 		add("calls", l.overBudget()...)
 	}
 	if l.Comparison != nil {
-		lines = append(lines, labelled("compared", "with "+l.Comparison.Baseline)...)
+		lines = append(lines, labelled("compared", "with "+l.Comparison.Baseline, columns)...)
 		for line := range strings.Lines(l.Comparison.Text()) {
 			lines = append(lines, Visible("    "+strings.TrimRight(line, "\n")))
 		}
@@ -70,15 +74,15 @@ func (l *Load) Lines() []string {
 }
 
 // intro says what was sent: all there is to know of a single stage, and how much it was in all of several.
-func (l *Load) intro() []string {
+func (l *Load) intro(columns int) []string {
 	switch groups := l.groups(); {
 	case len(groups) == 0:
 		return nil
 	case len(groups) == 1:
 		s := groups[0].Runs[0]
-		return append(labelled("load", s.When()+", "+s.What()), labelled("sent", l.sent())...)
+		return append(labelled("load", s.When()+", "+s.What(), columns), labelled("sent", l.sent(), columns)...)
 	default:
-		return labelled("load", fmt.Sprintf("%s: %s, %s", l.title(Stage{}), counted(len(groups), "stage"), l.sent()))
+		return labelled("load", fmt.Sprintf("%s: %s, %s", l.title(Stage{}), counted(len(groups), "stage"), l.sent()), columns)
 	}
 }
 
@@ -174,14 +178,15 @@ func aligned(rows [][]string) []string {
 	return lines
 }
 
-// labelled breaks a text into lines between its words, with a label before the first.
-func labelled(label, text string) []string {
+// labelled breaks a text into lines of so many columns between its words, with a label before the first.
+func labelled(label, text string, columns int) []string {
 	const indent = 10
+	columns = min(max(columns, narrowest), Columns)
 	var lines []string
 	line := fmt.Sprintf("%-*s", indent-1, label)
 	for word := range strings.FieldsSeq(Visible(text)) {
-		word = cut(word, columnsOfTerminal-indent-1)
-		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columnsOfTerminal {
+		word = cut(word, columns-indent-1)
+		if utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
 			lines = append(lines, line)
 			line = strings.Repeat(" ", indent-1)
 		}

@@ -12,8 +12,8 @@ func TestLines(t *testing.T) {
 	for name, l := range map[string]*Load{
 		"sample": sample(t).Load, "grid": grid(t).Load, "wide": wide(t).Load, "hostile": hostileEverywhere(t).Load, "stopped": stopped, "nothing": {},
 	} {
-		for _, line := range l.Lines() {
-			if n := utf8.RuneCountInString(line); n > columnsOfTerminal {
+		for _, line := range l.Lines(Columns) {
+			if n := utf8.RuneCountInString(line); n > Columns {
 				t.Errorf("%s: a line of %d characters: %s", name, n, line)
 			}
 			if line != Visible(line) || strings.Contains(line, "\n") {
@@ -21,16 +21,26 @@ func TestLines(t *testing.T) {
 			}
 		}
 	}
-	text := strings.Join(stopped.Lines(), "\n")
+	for _, columns := range []int{-1, 40, 60, 99, 1000} {
+		for _, line := range labelled("void", strings.Repeat("word ", 50)+strings.Repeat("long", 50), columns) {
+			if n, most := utf8.RuneCountInString(line), min(max(columns, 40), Columns); n > most {
+				t.Errorf("of %d columns a line has %d: %s", columns, n, line)
+			}
+		}
+	}
+	if narrow, wide := len(sample(t).Load.Lines(50)), len(sample(t).Load.Lines(Columns)); narrow <= wide {
+		t.Errorf("in 50 columns there are %d lines, in %d there are %d", narrow, Columns, wide)
+	}
+	text := strings.Join(stopped.Lines(Columns), "\n")
 	for _, want := range []string{"\nstopped   before its end, with 2 requests waiting for a response", "\njudged    1 of 10, since one in 10 was asked for"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
-	if n := len(wide(t).Load.Lines()); n > 48 {
+	if n := len(wide(t).Load.Lines(Columns)); n > 48 {
 		t.Errorf("twenty stages of which all fail take %d lines", n)
 	}
-	if got := (&Load{}).Lines(); len(got) > 0 {
+	if got := (&Load{}).Lines(Columns); len(got) > 0 {
 		t.Errorf("nothing has the lines %q", got)
 	}
 }

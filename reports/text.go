@@ -23,11 +23,46 @@ func firstLine(s string) string {
 	return strings.TrimSpace(line)
 }
 
-// flat returns text in one line.
-func flat(s string) string { return strings.Join(strings.Fields(Visible(s)), " ") }
+// flat returns text in one line. Lines that stand beside each other are told apart; one that is indented, or follows one that
+// ends in a colon, belongs to the line before.
+func flat(s string) string {
+	var text, last string
+	for line := range strings.Lines(Visible(s)) {
+		words := strings.Join(strings.Fields(line), " ")
+		switch {
+		case words == "":
+			continue
+		case text == "":
+		case strings.HasSuffix(last, ":") || indented(line) || indented(last):
+			text += " "
+		default:
+			text += "; "
+		}
+		text, last = text+words, strings.TrimRight(line, " \t\n")
+	}
+	return text
+}
 
-// brief returns what a line of a list has room for.
-func brief(s string) string { return cut(firstLine(s), 300) }
+func indented(line string) bool { return strings.TrimLeft(line, " \t") != line }
+
+// brief returns what a line of a list has room for: the first line, with the next one where the first only leads to it.
+func brief(s string) string {
+	var text []string
+	for line := range strings.Lines(Visible(s)) {
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		text = append(text, line)
+		if !strings.HasSuffix(line, ":") {
+			break
+		}
+	}
+	return cut(strings.Join(text, " "), 300)
+}
+
+// Brief is the reason of the verdict in a line of 300 characters or less.
+func (r Result) Brief() string { return brief(r.Reason) }
 
 // cut returns the first characters of text that is longer than that.
 func cut(s string, characters int) string {

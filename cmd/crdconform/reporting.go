@@ -70,12 +70,12 @@ func summarize(s streams, report *reports.Report) {
 	s.chapters(report)
 	s.notes(report)
 	if l := report.Load; l != nil {
-		for _, line := range l.Lines() {
+		for _, line := range l.Lines(s.columns()) {
 			fmt.Fprintln(s.out, line)
 		}
 	}
 	if c := report.Changes; c != nil {
-		for _, line := range c.Lines() {
+		for _, line := range c.Lines(s.columns()) {
 			s.line("", "", line)
 		}
 	}
@@ -88,6 +88,14 @@ func summarize(s streams, report *reports.Report) {
 	if _, more, found := strings.Cut(strings.TrimSpace(report.Error), "\n"); found { // such as the last output of a program
 		fmt.Fprintf(s.out, "    %s\n", strings.ReplaceAll(reports.Visible(more), "\n", "\n    "))
 	}
+}
+
+// columns is how many characters a sentence may have in a line.
+func (s streams) columns() int {
+	if s.terminal && s.width > 0 {
+		return s.width
+	}
+	return reports.Columns
 }
 
 // line prints a line whose head has a color, as much of it as there is room for on a terminal. Nothing in it is obeyed there.
@@ -110,17 +118,25 @@ func (s streams) chapters(report *reports.Report) {
 		shown = slices.DeleteFunc(slices.Clone(chapters), func(c reports.Chapter) bool { return !slices.ContainsFunc(c.Results, report.Problem) })
 		shown = shown[:min(len(shown), mostChapters)]
 	}
-	for _, chapter := range shown {
-		width = max(width, utf8.RuneCountInString(chapter.Name))
-	}
-	for _, chapter := range shown {
-		var counts strings.Builder
+	most := 0
+	counts := make([]string, len(shown))
+	for i, chapter := range shown {
 		for _, v := range report.Verdicts() {
 			if n := chapter.Count(v); n > 0 {
-				fmt.Fprintf(&counts, " %3d %s", n, v)
+				counts[i] += fmt.Sprintf(" %3d %s", n, v)
 			}
 		}
-		s.line("", "", fmt.Sprintf("%-*s%s", width, chapter.Name, counts.String()))
+		width, most = max(width, utf8.RuneCountInString(chapter.Name)), max(most, len(counts[i]))
+	}
+	if s.terminal { // what is cut, if anything, is the name
+		width = min(width, max(s.width-most, 12))
+	}
+	for i, chapter := range shown {
+		name := []rune(reports.Visible(chapter.Name))
+		if len(name) > width {
+			name = append(name[:width-1], '…')
+		}
+		s.line("", "", fmt.Sprintf("%-*s%s", width, string(name), counts[i]))
 	}
 	if n := len(chapters) - len(shown); n > 0 {
 		s.line("", "", fmt.Sprintf("and %d chapters more, in report.html", n))
@@ -140,8 +156,7 @@ func (s streams) notes(report *reports.Report) {
 			if result.Immaterial || report.Problem(result) {
 				continue // nobody can do anything about it, and the reports have it; or it is told as a problem
 			}
-			reason, _, _ := strings.Cut(result.Reason, "\n")
-			n := note{v, reason}
+			n := note{v, result.Brief()}
 			if ids[n] == nil {
 				order = append(order, n)
 			}
@@ -160,7 +175,8 @@ func (s streams) notes(report *reports.Report) {
 	}
 }
 
-// problems lists what counts against somebody or could not be judged, in a line each. They were told in full when they came.
+// problems lists what counts against somebody or could not be judged, in a line each, or in two if they are few and the terminal is
+// narrow. They were told in full when they came.
 func (s streams) problems(report *reports.Report) {
 	var all []reports.Result
 	for _, result := range report.Results {
@@ -169,12 +185,17 @@ func (s streams) problems(report *reports.Report) {
 		}
 	}
 	for _, result := range all[:min(len(all), mostProblems)] {
-		reason, _, _ := strings.Cut(strings.TrimSpace(result.Reason), "\n")
 		of := ""
 		if result.Subject != "" && len(report.Subjects()) > 1 {
 			of = " of " + result.Subject
 		}
-		s.line(red, strings.ToUpper(result.Verdict.String()), fmt.Sprintf(" %s%s: %s", result.ID, of, reason))
+		verdict, which, reason := strings.ToUpper(result.Verdict.String()), fmt.Sprintf(" %s%s:", result.ID, of), result.Brief()
+		if s.terminal && len(all) <= mostProblems/2 && utf8.RuneCountInString(verdict+which+" "+reason) > s.width {
+			s.line(red, verdict, which)
+			s.line("", "    ", reason)
+			continue
+		}
+		s.line(red, verdict, which+" "+reason)
 	}
 	if n := len(all) - mostProblems; n > 0 {
 		s.line("", "", fmt.Sprintf("and %d more, in report.html", n))

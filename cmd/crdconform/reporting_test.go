@@ -86,6 +86,38 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 	}
 }
 
+// TestSummaryOfLongNames has the counts be seen on a narrow terminal, whatever the definition is called, and what a first line leads to.
+func TestSummaryOfLongNames(t *testing.T) {
+	report := &reports.Report{}
+	for i, v := range []requirement.Verdict{requirement.Passed, requirement.Tolerated, requirement.NotApplicable, requirement.Failed} {
+		report.Results = append(report.Results, reports.Result{
+			Requirement: requirement.Requirement{ID: requirement.ID(fmt.Sprintf("resource.read.rule-%d", i)), Level: requirement.Must}, Verdict: v,
+			Subject: "certificatesigningrequests.certificates.example.com", Reason: "read at v1:\nexpected a, got b",
+		})
+	}
+	report.Conclude()
+	var wide, narrow strings.Builder
+	summarize(streams{out: &wide}, report)
+	summarize(streams{out: &narrow, terminal: true, width: 80}, report)
+	for _, want := range []string{
+		"resource, certificatesigningrequests.certificates.example.com   1 Passed   1 Tolerated   1 NotApplicable   1 Failed\n",
+		"Tolerated resource.read.rule-1: read at v1: expected a, got b\n", "NotApplicable resource.read.rule-2: read at v1: expected a, got b\n",
+		"FAILED resource.read.rule-3: read at v1: expected a, got b\n",
+	} {
+		if !strings.Contains(wide.String(), want) {
+			t.Errorf("there is no %q in\n%s", want, wide.String())
+		}
+	}
+	if want := "resource, certificatesign…   1 Passed   1 Tolerated   1 NotApplicable   1 Failed\n"; !strings.Contains(narrow.String(), want) {
+		t.Errorf("there is no %q in\n%s", want, narrow.String())
+	}
+	narrow.Reset()
+	summarize(streams{out: &narrow, terminal: true, width: 50}, report)
+	if want := "FAILED resource.read.rule-3:\n    read at v1: expected a, got b\n"; !strings.Contains(narrow.String(), want) {
+		t.Errorf("there is no %q in\n%s", want, narrow.String())
+	}
+}
+
 func TestColors(t *testing.T) {
 	for outcome, color := range map[reports.Outcome]string{
 		reports.Conformant: green, reports.Partial: green, reports.NonConformant: red, reports.Interrupted: yellow, reports.Unjudged: yellow,
@@ -114,7 +146,7 @@ func TestSummaryOfLoad(t *testing.T) {
 	report.Conclude()
 	var out strings.Builder
 	summarize(streams{out: &out, width: 100}, report)
-	for _, line := range report.Load.Lines() {
+	for _, line := range report.Load.Lines(reports.Columns) {
 		if !strings.Contains(out.String(), line+"\n") {
 			t.Errorf("there is no %q in\n%s", line, out.String())
 		}

@@ -75,7 +75,7 @@ func TestRunWithLoad(t *testing.T) {
 	if want := " --filter=versions.scope.cluster,versions.names "; !strings.Contains(report.Command, want) {
 		t.Errorf("the command was %q, want something with %q", report.Command, want)
 	}
-	for _, line := range l.Lines() {
+	for _, line := range l.Lines(reports.Columns) {
 		if !strings.Contains(r.out, "\n"+line+"\n") {
 			t.Errorf("it says:\n%swant a line %q", r.out, line)
 		}
