@@ -468,8 +468,10 @@ const (
 	SchemaRootNullable ID = "schema.root.nullable"
 	// SchemaRootAdditionalProperties: The root of a schema has no additionalProperties.
 	SchemaRootAdditionalProperties ID = "schema.root.additional-properties"
-	// SchemaRootUnknownFormat: A format that the API server does not know is accepted with a warning that names it.
+	// SchemaRootUnknownFormat: A schema with a format that the API server does not know is accepted, and values are not validated by that format.
 	SchemaRootUnknownFormat ID = "schema.root.unknown-format"
+	// SchemaRootUnknownFormatWarned: Whoever writes a schema with a format that the API server does not know gets a warning that names the format.
+	SchemaRootUnknownFormatWarned ID = "schema.root.unknown-format-warned"
 	// SchemaPruningDocumented: The documents' object with someRandomField is created without that field, and with all others.
 	SchemaPruningDocumented ID = "schema.pruning.documented"
 	// SchemaPruningPersisted: An unknown field is removed before an object is stored, so that it does not come back once a schema knows it.
@@ -514,8 +516,10 @@ const (
 	SchemaIntOrStringVariations ID = "schema.int-or-string.variations"
 	// SchemaIntOrStringRestrictions: Further members of allOf beside the documented form restrict what is allowed.
 	SchemaIntOrStringRestrictions ID = "schema.int-or-string.restrictions"
-	// SchemaIntOrStringPublished: The published schema has x-kubernetes-int-or-string spelled out as one of the two forms.
+	// SchemaIntOrStringPublished: The OpenAPI v3 document has x-kubernetes-int-or-string spelled out as one of the two forms.
 	SchemaIntOrStringPublished ID = "schema.int-or-string.published"
+	// SchemaIntOrStringPublishedV2: The OpenAPI v2 document has x-kubernetes-int-or-string as it is, and neither a type nor anyOf or allOf beside it.
+	SchemaIntOrStringPublishedV2 ID = "schema.int-or-string.published-v2"
 	// SchemaEmbeddedType: What x-kubernetes-embedded-resource marks is of type object; without the type it is refused.
 	SchemaEmbeddedType ID = "schema.embedded.type"
 	// SchemaEmbeddedWhole: With x-kubernetes-embedded-resource and x-kubernetes-preserve-unknown-fields a field holds a whole object, of which nothing is pruned.
@@ -1018,8 +1022,10 @@ const (
 	PublishingOpenapiV3 ID = "publishing.openapi.v3"
 	// PublishingOpenapiChanged: A change of the schema of a definition shows in the OpenAPI v2 document.
 	PublishingOpenapiChanged ID = "publishing.openapi.changed"
-	// PublishingOpenapiKinds: Two kinds of one group and version are both in the OpenAPI documents, each with its own schema.
+	// PublishingOpenapiKinds: Two kinds of one group and version are both in the OpenAPI v2 document, each with its own schema.
 	PublishingOpenapiKinds ID = "publishing.openapi.kinds"
+	// PublishingOpenapiKindsV3: Two kinds of one group and version are both in the OpenAPI v3 document of that version, each with its own schema.
+	PublishingOpenapiKindsV3 ID = "publishing.openapi.kinds-v3"
 	// PublishingOpenapiGroups: Two definitions that differ in nothing but their groups and their schemas are both in the OpenAPI v2 document, each with its own schema.
 	PublishingOpenapiGroups ID = "publishing.openapi.groups"
 	// PublishingOpenapiWithdrawn: When a definition is deleted, its schema and its paths leave the OpenAPI v2 document.
@@ -1272,8 +1278,10 @@ const (
 	ObjectsDefinitionsStatus ID = "objects.definitions.status"
 	// ObjectsDefinitionsWatchesEnd: When a definition changes, watches of its objects end without an error, and reads go on.
 	ObjectsDefinitionsWatchesEnd ID = "objects.definitions.watches-end"
-	// ObjectsDefinitionsTerminating: While a definition is being deleted nothing can be created in its resource, by a POST or by applying; what is there can be read.
+	// ObjectsDefinitionsTerminating: While a definition is being deleted nothing can be created in its resource by a POST; what is there can be read.
 	ObjectsDefinitionsTerminating ID = "objects.definitions.terminating"
+	// ObjectsDefinitionsTerminatingApplied: While a definition is being deleted nothing can be created in its resource by applying either; what is there can be changed so.
+	ObjectsDefinitionsTerminatingApplied ID = "objects.definitions.terminating-applied"
 	// ResourceCreateEveryVersion: Objects can be created at every served version, and the response has what was sent.
 	ResourceCreateEveryVersion ID = "resource.create.every-version"
 	// ResourceReadEveryVersion: An object can be read at every served version, and at the one that it was written at it has what was written.

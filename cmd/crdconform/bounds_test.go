@@ -55,14 +55,6 @@ func (c claims) RoundTrip(r *http.Request) (*http.Response, error) {
 var passesBefore = map[requirement.ID]string{
 	requirement.SchemaPruningFlagRejected: "at v1 it was refused before too, but v1beta1 accepted it",
 	requirement.SchemaStructuralMandatory: "at v1 it was so before too, but v1beta1 accepted others",
-
-	// What is accepted is accepted by those too that do not know of it. That it does something is what other requirements say.
-	requirement.SchemaPruningIgnore:              "an API server that does not know fieldValidation ignores unknown fields",
-	requirement.SubresourcesStatusRootExtensions: "an API server that does not know rules ignores them",
-	requirement.ValidationCostFlatList:           "an API server that does not know rules ignores them",
-	requirement.ValidationCostLimited:            "an API server that does not know rules ignores them",
-	requirement.ValidationTransitionSetOrUnset:   "an API server that does not know rules ignores them",
-	requirement.ValidationWebhookTransition:      "an API server that does not know rules ignores them",
 }
 
 // TestBounds runs the specs on API servers of minors for which the catalogue says that the requirement does not hold. What passes

@@ -7,10 +7,28 @@ import (
 
 	"github.com/crdconform/crdconform/fixtures"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
+
+// TestIgnoranceIsCaught proves that nothing here passes because an API server does not know defaults, nor what is about conversion
+// because it does not convert.
+func TestIgnoranceIsCaught(t *testing.T) {
+	var aboutDefaults, aboutWebhooks []requirement.ID
+	for _, spec := range suites.Preview([]suites.Area{Area}) {
+		// This one is about nulls where there is no default.
+		if spec.Requirement != requirement.DefaultingNullableRemoved {
+			aboutDefaults = append(aboutDefaults, spec.Requirement)
+		}
+		if strings.HasPrefix(string(spec.Requirement), "defaulting.webhook.") {
+			aboutWebhooks = append(aboutWebhooks, spec.Requirement)
+		}
+	}
+	t.Run("of defaults", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Ignoring("default"), aboutDefaults...) })
+	t.Run("of conversion", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Ignoring("conversion"), aboutWebhooks...) })
+}
 
 // showing sets a field of the object of a name, in YAML.
 func showing(name, field, value string) suitetest.Fault {

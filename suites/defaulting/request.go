@@ -73,7 +73,9 @@ func requests(env *suites.Env) {
 		placed := env.With(fixtures.Stable, everywhere).Together()
 
 		placed.It(requirement.DefaultingRequestKept,
-			"creates an object with empty values where there are defaults", func(ctx SpecContext, crd *suites.Resource) {
+			"creates objects with empty values where there are defaults, and without values", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("not-kept", `{}`))).To(And(
+					have("boolean", `true`), have("integer", `1`), have("string", `default`), have("list", `[default]`)), "the defaults are for what is missing")
 				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("kept", `{boolean: false, integer: 0, string: "", list: []}`))).To(And(
 					have("boolean", `false`), have("integer", `0`), have("string", `""`), have("list", `[]`)))
 			})

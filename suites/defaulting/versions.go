@@ -132,11 +132,14 @@ func withWebhook(env *suites.Env) {
 			for version, fields := range map[string]string{"v1beta1": `hostPort: localhost:1234`, "v1": `{host: localhost, port: "1234"}`} {
 				crd.Create(ctx, version, fixtures.CronTab("written-"+version, fields))
 				shown(ctx, crd, "written-"+version, "by", "by-"+version)
+				Expect(sent(crd, "written-"+version)).To(ContainElement(HaveKeyWithValue("by", "by-"+version)))
 			}
 		})
 
 	converted.It(requirement.DefaultingWebhookNull,
-		"creates an object with nulls that are kept and that are removed, and looks at what the webhook is sent", func(ctx SpecContext, crd *suites.Resource) {
+		"creates objects with nulls that are kept and that are removed, and without, and looks at what the webhook is sent", func(ctx SpecContext, crd *suites.Resource) {
+			crd.Create(ctx, "v1", fixtures.CronTab("no-null", `host: localhost`))
+			shown(ctx, crd, "no-null", "nullable", "default")
 			crd.Create(ctx, "v1", fixtures.CronTab("null", `{host: localhost, nullable: null, plain: null}`))
 			shown(ctx, crd, "null", "nullable", "null")
 			Expect(sent(crd, "null")).To(And(Not(BeEmpty()), HaveEach(And(HaveKeyWithValue("nullable", BeNil()), Not(HaveKey("plain"))))))

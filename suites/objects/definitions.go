@@ -154,27 +154,52 @@ func (c chapter) changing() {
 		}).Should(And(ContainElement(watch.EventType("ended")), Not(ContainElement(watch.Error))), "the watch must end without an error")
 	})
 
-	const kept = "crdconform.dev/kept"
-	c.env.With(fixtures.Stable, func(d *definition) { d.Finalizers = []string{kept} }).It(requirement.ObjectsDefinitionsTerminating,
-		"creates objects while the definition is being deleted", func(ctx SpecContext, crd *suites.Resource) {
-			DeferCleanup(func(ctx SpecContext) error {
-				// Without the API server's own finalizer it would leave the objects in storage.
-				return crd.Update(ctx, func(d *definition) {
-					d.Finalizers = slices.DeleteFunc(d.Finalizers, func(name string) bool { return name == kept })
-				})
-			})
-			c.env.Require(c.env.CRDs.Delete(ctx, crd.Name(), metav1.DeleteOptions{}), "deleting the definition")
-			n := 0
-			attempt := func(write func(name string) error) func() error {
-				return func() error {
-					n++
-					return write("terminating-" + string(rune('a'+n%26)))
-				}
-			}
-			Eventually(ctx, attempt(func(name string) error { return suites.ErrorOf(crd.At("v1").Create(ctx, named(name))) })).
-				Should(Or(MatchError(apierrors.IsMethodNotSupported, "IsMethodNotSupported"), MatchError(apierrors.IsForbidden, "IsForbidden")), "nothing must be created")
-			Eventually(ctx, attempt(func(name string) error { return suites.ErrorOf(crd.At("v1").Apply(ctx, named(name), "crdconform")) })).
-				Should(Or(MatchError(apierrors.IsMethodNotSupported, "IsMethodNotSupported"), MatchError(apierrors.IsForbidden, "IsForbidden")), "nothing must be created by applying")
-			Expect(crd.At("v1").List(ctx)).Error().NotTo(HaveOccurred(), "what is there must be read")
+	c.terminating(requirement.ObjectsDefinitionsTerminating, "creates objects by a POST, and reads one that is there, while the definition is being deleted",
+		func(ctx SpecContext, crd *suites.Resource, name string) error {
+			return suites.ErrorOf(crd.At("v1").Create(ctx, named(name)))
+		},
+		func(ctx SpecContext, crd *suites.Resource) {
+			Expect(crd.At("v1").Get(ctx, "there")).To(HaveField("GetName()", "there"), "what is there must be read")
+			Expect(crd.At("v1").List(ctx)).To(ContainElement(HaveField("GetName()", "there")), "what is there must be listed")
 		})
+	c.terminating(requirement.ObjectsDefinitionsTerminatingApplied, "applies objects, and one that is there, while the definition is being deleted",
+		func(ctx SpecContext, crd *suites.Resource, name string) error {
+			return suites.ErrorOf(crd.At("v1").Apply(ctx, named(name), "crdconform"))
+		},
+		func(ctx SpecContext, crd *suites.Resource) {
+			object := named("there")
+			object.SetLabels(map[string]string{"applied": "true"})
+			Expect(crd.At("v1").Apply(ctx, object, "crdconform")).To(HaveField("GetLabels()", HaveKey("applied")), "what is there must be changed")
+		})
+}
+
+// terminating declares a spec that has nothing created by a write while its definition is being deleted, and then looks at an object
+// that was there before.
+func (c chapter) terminating(id requirement.ID, text string, write func(ctx SpecContext, crd *suites.Resource, name string) error, there func(ctx SpecContext, crd *suites.Resource)) {
+	const kept = "crdconform.dev/kept"
+	c.env.With(fixtures.Stable).It(id, text, func(ctx SpecContext, crd *suites.Resource) {
+		DeferCleanup(func(ctx SpecContext) error {
+			if err := suites.ErrorOf(crd.At("v1").MergePatch(ctx, "there", `{"metadata": {"finalizers": null}}`)); err != nil && !apierrors.IsNotFound(err) {
+				return err
+			}
+			// Without the API server's own finalizer it would leave the objects in storage.
+			return crd.Update(ctx, func(d *definition) {
+				d.Finalizers = slices.DeleteFunc(d.Finalizers, func(name string) bool { return name == kept })
+			})
+		})
+		// The API server deletes all objects; this one it cannot.
+		object := named("there")
+		object.SetFinalizers([]string{kept})
+		crd.Create(ctx, "v1", object)
+		Expect(write(ctx, crd, "before")).To(Succeed(), "objects must be created before")
+		// Not before the spec runs: where it does not, nobody would take it off.
+		c.env.Require(crd.Update(ctx, func(d *definition) { d.Finalizers = append(d.Finalizers, kept) }), "giving the definition a finalizer")
+		c.env.Require(c.env.CRDs.Delete(ctx, crd.Name(), metav1.DeleteOptions{}), "deleting the definition")
+		n := 0
+		Eventually(ctx, func() error {
+			n++
+			return write(ctx, crd, "terminating-"+string(rune('a'+n%26)))
+		}).Should(Or(MatchError(apierrors.IsMethodNotSupported, "IsMethodNotSupported"), MatchError(apierrors.IsForbidden, "IsForbidden")), "nothing must be created")
+		there(ctx, crd)
+	})
 }

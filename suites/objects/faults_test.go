@@ -15,6 +15,50 @@ import (
 
 func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, objects.Area, faults()) }
 
+// TestIgnoranceIsCaught proves that what is about something refused does not pass where everything is refused.
+func TestIgnoranceIsCaught(t *testing.T) {
+	posts := func(status int) suitetest.Fault {
+		return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Objects && r.Method == http.MethodPost {
+				return suitetest.Answer(r.Request, status, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "made up", "code": status}), nil
+			}
+			return next.RoundTrip(r.Request)
+		}
+	}
+	t.Run("of objects outside of a namespace", func(t *testing.T) {
+		suitetest.CatchAll(t, objects.Area, posts(http.StatusNotFound), requirement.ObjectsWriteNamespace, requirement.ObjectsWriteMalformed)
+	})
+	t.Run("of small objects", func(t *testing.T) {
+		suitetest.CatchAll(t, objects.Area, posts(http.StatusRequestEntityTooLarge), requirement.ObjectsWriteSize)
+	})
+	t.Run("of good metadata", func(t *testing.T) {
+		suitetest.CatchAll(t, objects.Area, posts(http.StatusBadRequest), requirement.ObjectsMetadataRefused)
+	})
+	t.Run("of every selector", func(t *testing.T) {
+		suitetest.CatchAll(t, objects.Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Objects && r.Method == http.MethodGet && r.URL.Query().Get("fieldSelector") == "metadata.name=known" {
+				return suitetest.Answer(r.Request, http.StatusBadRequest, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "BadRequest", "code": http.StatusBadRequest}), nil
+			}
+			return next.RoundTrip(r.Request)
+		}, requirement.ObjectsSelectorsUnknown)
+	})
+	t.Run("of selectable fields", func(t *testing.T) {
+		suitetest.CatchAll(t, objects.Area, suitetest.Ignoring("selectableFields"),
+			requirement.ObjectsSelectorsList, requirement.ObjectsSelectorsWatch, requirement.ObjectsSelectorsDelete,
+			requirement.ObjectsSelectorsVersions, requirement.ObjectsSelectorsPublished)
+	})
+	t.Run("of what is there", func(t *testing.T) {
+		suitetest.CatchAll(t, objects.Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Objects && r.Name == "there" && r.Header.Get("Content-Type") != "application/merge-patch+json" {
+				return suitetest.Answer(r.Request, http.StatusMethodNotAllowed, map[string]any{
+					"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "MethodNotAllowed", "code": http.StatusMethodNotAllowed,
+				}), nil
+			}
+			return next.RoundTrip(r.Request)
+		}, requirement.ObjectsDefinitionsTerminating, requirement.ObjectsDefinitionsTerminatingApplied)
+	})
+}
+
 // faults returns for each requirement what an API server does that violates it, and no other. Most are about the object of one
 // name, which only the spec of the requirement has.
 func faults() map[requirement.ID]suitetest.Fault {
@@ -86,7 +130,10 @@ func faults() map[requirement.ID]suitetest.Fault {
 			return next.RoundTrip(r.Request)
 		},
 		requirement.ObjectsDefinitionsTerminating: answered(func(r suitetest.Request) bool {
-			return strings.HasPrefix(r.Name, "terminating-") || strings.Contains(r.URL.Path, "objects-definitions-terminating.") && r.Method == http.MethodPost
+			return strings.Contains(r.URL.Path, "objects-definitions-terminating.") && r.Method == http.MethodPost
+		}, http.StatusMethodNotAllowed, http.StatusForbidden),
+		requirement.ObjectsDefinitionsTerminatingApplied: answered(func(r suitetest.Request) bool {
+			return strings.HasPrefix(r.Name, "terminating-") && r.Method == http.MethodPatch
 		}, http.StatusMethodNotAllowed, http.StatusForbidden),
 	}
 }

@@ -80,7 +80,9 @@ func (c chapter) selectors() {
 			Expect(crd.At("v1").Get(ctx, "not-deleted")).Error().NotTo(HaveOccurred(), "the other must stay")
 		})
 
-		images.It(requirement.ObjectsSelectorsUnknown, "lists objects by a field that is not selectable", func(ctx SpecContext, crd *suites.Resource) {
+		images.It(requirement.ObjectsSelectorsUnknown, "lists objects by a field that is not selectable, and by the name, which always is", func(ctx SpecContext, crd *suites.Resource) {
+			with(ctx, crd, "known", "known", 1)
+			Expect(selected(ctx, crd, "v1", "metadata.name=known")).To(ConsistOf("known"), "what is selectable must be found")
 			Expect(selected(ctx, crd, "v1", "spec.cronSpec=never")).Error().To(MatchError(apierrors.IsBadRequest, "IsBadRequest"))
 		})
 

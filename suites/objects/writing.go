@@ -28,27 +28,34 @@ func (c chapter) writing() {
 }
 
 func (c chapter) refused() {
-	c.stable.It(requirement.ObjectsWriteMalformed, "creates objects without what every object has", func(ctx SpecContext, crd *suites.Resource) {
+	c.stable.It(requirement.ObjectsWriteMalformed, "creates objects without what every object has, and with it", func(ctx SpecContext, crd *suites.Resource) {
 		const form = "application/json"
 		Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), form, []byte(`{"metadata": {"name": "malformed"}}`)).Status).
 			To(Equal(http.StatusBadRequest), "without apiVersion and kind it must be refused")
-		nameless := `{"apiVersion": "` + crd.APIVersion("v1") + `", "kind": "CronTab"}`
-		Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), form, []byte(nameless)).Status).To(Equal(http.StatusUnprocessableEntity), "without a name it must be refused")
+		kind := `{"apiVersion": "` + crd.APIVersion("v1") + `", "kind": "CronTab"`
+		Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), form, []byte(kind+`}`)).Status).To(Equal(http.StatusUnprocessableEntity), "without a name it must be refused")
+		Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), form, []byte(kind+`, "metadata": {"name": "malformed"}}`)).Status).To(Equal(http.StatusCreated), "with everything it must be created")
 	})
 
-	c.stable.It(requirement.ObjectsWriteNamespace, "lists and creates objects outside of a namespace", func(ctx SpecContext, crd *suites.Resource) {
+	c.stable.It(requirement.ObjectsWriteNamespace, "creates objects outside of a namespace and in one, and lists them", func(ctx SpecContext, crd *suites.Resource) {
 		path := "/apis/" + crd.APIVersion("v1") + "/crontabs"
 		body, err := crd.Object("v1", named("outside")).MarshalJSON()
 		c.env.Require(err, "encoding an object")
-		Expect(c.env.Get(ctx, path).Status).To(Equal(http.StatusOK), "they must be listed")
 		Expect(c.send(ctx, http.MethodPost, path, "application/json", body).Status).To(BeElementOf(http.StatusNotFound, http.StatusMethodNotAllowed), "none must be created")
+		Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), "application/json", body).Status).To(Equal(http.StatusCreated), "it must be created in a namespace")
+		answer := c.env.Get(ctx, path)
+		Expect(answer.Status).To(Equal(http.StatusOK), "they must be listed")
+		Expect(answer.Body).To(ContainSubstring(`"name":"outside"`), "they must be listed")
 	})
 
-	c.stable.It(requirement.ObjectsWriteSize, "creates an object of more than three mebibytes", func(ctx SpecContext, crd *suites.Resource) {
-		head := `{"apiVersion": "` + crd.APIVersion("v1") + `", "kind": "CronTab", "metadata": {"name": "large"}, "spec": {"image": "`
-		body := append(append([]byte(head), bytes.Repeat([]byte("a"), 3<<20)...), []byte(`"}}`)...)
-		for _, form := range []string{"application/json", "application/yaml"} {
-			Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), form, body).Status).To(Equal(http.StatusRequestEntityTooLarge), "it must be refused as %s", form)
+	c.stable.It(requirement.ObjectsWriteSize, "creates objects of more than three mebibytes, and of one kibibyte", func(ctx SpecContext, crd *suites.Resource) {
+		post := func(form, name string, length int) int {
+			head := `{"apiVersion": "` + crd.APIVersion("v1") + `", "kind": "CronTab", "metadata": {"name": "` + name + `"}, "spec": {"image": "`
+			return c.send(ctx, http.MethodPost, crd.Path("v1"), form, append(append([]byte(head), bytes.Repeat([]byte("a"), length)...), []byte(`"}}`)...)).Status
+		}
+		for form, name := range map[string]string{"application/json": "large", "application/yaml": "large-yaml"} {
+			Expect(post(form, name, 3<<20)).To(Equal(http.StatusRequestEntityTooLarge), "it must be refused as %s", form)
+			Expect(post(form, name, 1<<10)).To(Equal(http.StatusCreated), "a smaller one must be accepted as %s", form)
 		}
 	})
 

@@ -34,7 +34,8 @@ func faults() map[requirement.ID]suitetest.Fault {
 			}
 		}),
 		requirement.PublishingOpenapiChanged:   inV2("", without("spec", "suspended")),
-		requirement.PublishingOpenapiKinds:     inModels("/openapi/v3/", "publishing-openapi-kinds.", without("", "other")),
+		requirement.PublishingOpenapiKinds:     inV2("publishing-openapi-kinds.", without("", "other")),
+		requirement.PublishingOpenapiKindsV3:   inModels("/openapi/v3/", "publishing-openapi-kinds-v3.", without("", "other")),
 		requirement.PublishingOpenapiGroups:    inV2("n0-publishing-openapi-groups.", without("", "other")),
 		requirement.PublishingOpenapiWithdrawn: remembering("publishing-openapi-withdrawn."),
 

@@ -19,7 +19,7 @@ import (
 var Area = suites.Area{Name: "resource", Register: register}
 
 func register(env *suites.Env) {
-	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}}
+	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}, refusals: map[string]string{}}
 	creating(c)
 	updating(c)
 	applying(c)
@@ -39,7 +39,11 @@ func (c *chapter) generate(ctx context.Context, version string) []*unstructured.
 	}
 	generator := c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), nil)
 	objects, _ := generator.Suit(ctx, number, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
-		return c.refused(ctx, version, objects)
+		causes := c.refused(ctx, version, objects)
+		if i := slices.IndexFunc(causes, func(cause string) bool { return cause != "" }); i >= 0 {
+			c.refusals[version] = causes[i]
+		}
+		return causes
 	})
 	// One without a spec is not what clients create.
 	if whole := slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return o.Object["spec"] == nil }); len(whole) > 0 {

@@ -31,6 +31,7 @@ const (
 type chapter struct {
 	env       *suites.Env
 	generated map[string][]*unstructured.Unstructured // by version, see generate
+	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
 
 	// silent says that an API server waited in vain for the webhook. Nothing more is asked then: each request would take
 	// half a minute.
@@ -114,6 +115,9 @@ func (r *round) samples(ctx context.Context, version string) []*unstructured.Uns
 	known := r.env.Subject.Corpus.Objects(version)
 	if len(known) == 0 {
 		known = r.generate(ctx, version)
+	}
+	if cause := r.refusals[version]; len(known) == 0 && cause != "" {
+		r.env.Require(fmt.Errorf("%s fails", cause), "the webhook converts none of the objects that were generated at %s", version)
 	}
 	if len(known) == 0 {
 		r.env.Require(errors.New("give a sample"), "the schema of %s allows no object that could be generated", version)

@@ -3,15 +3,66 @@ package schema
 import (
 	"bytes"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/fixtures/webhook"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
+
+// TestIgnoranceIsCaught proves that what is about something accepted does not pass because an API server knows nothing to refuse,
+// and what is about conversion not because it does not convert.
+func TestIgnoranceIsCaught(t *testing.T) {
+	t.Run("of what to refuse", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Accepting(``),
+			requirement.SchemaStructuralExampleCounterpart, requirement.SchemaStructuralTypeExceptions, requirement.SchemaIntOrStringPatterns, requirement.SchemaRootUnknownFormat,
+			requirement.SchemaPruningIgnore)
+	})
+	t.Run("of formats", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Ignoring("format"), requirement.SchemaRootUnknownFormat)
+	})
+	t.Run("of fieldValidation", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Objects {
+				query := r.URL.Query()
+				query.Set("fieldValidation", "Ignore")
+				r.URL.RawQuery = query.Encode()
+			}
+			return next.RoundTrip(r.Request)
+		}, requirement.SchemaPruningStrict, requirement.SchemaPruningWarn, requirement.SchemaPruningIgnore, requirement.SchemaWebhookStrict)
+	})
+	t.Run("of x-kubernetes-preserve-unknown-fields", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-preserve-unknown-fields"),
+			requirement.SchemaPruningOptedOutObjects, requirement.SchemaPruningSpecifiedProperties, requirement.SchemaPruningSpecifiedAdditionalProperties)
+	})
+	t.Run("of conversion", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Ignoring("conversion"),
+			requirement.SchemaWebhookPrunedBeforeConversion, requirement.SchemaWebhookResultPruned, requirement.SchemaWebhookResultPrunedForStorage,
+			requirement.SchemaWebhookPreserved, requirement.SchemaWebhookIntOrString, requirement.SchemaWebhookEmbedded, requirement.SchemaWebhookStrict)
+	})
+}
+
+// TestLeftIsSeen proves that what a webhook left in an answer is told from what it did not leave.
+func TestLeftIsSeen(t *testing.T) {
+	for _, one := range []struct {
+		webhook *leaving
+		want    []string
+	}{
+		{leavesHostPort(), []string{"localhost:1234", "example.com:2345"}},
+		{&leaving{faulty: webhook.Handler()}, nil},
+	} {
+		one.webhook.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(fixtures.ReviewRequest("v1"))))
+		if got := one.webhook.left(); !slices.Equal(got, one.want) {
+			t.Errorf("left %q, want %q", got, one.want)
+		}
+	}
+}
 
 // showing sets a field of the object of a name, in YAML.
 func showing(name, field, value string) suitetest.Fault {
@@ -30,14 +81,14 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SchemaStructuralMandatory:          suitetest.Accepting(`\[untyped\]\.type`),
 		requirement.SchemaStructuralTypeOfRoot:         suitetest.Accepting(`type-of-root.*type: Required`),
 		requirement.SchemaStructuralTypeOfFields:       suitetest.Accepting(root + `\.properties\[foo\]\.additionalProperties\.type`),
-		requirement.SchemaStructuralTypeOfItems:        suitetest.Accepting(root + `\.properties\[foo\]\.items\.type`),
+		requirement.SchemaStructuralTypeOfItems:        suitetest.Accepting(`type-of-items.*\.properties\[foo\]\.items\.type`),
 		requirement.SchemaStructuralTypeExceptions:     suitetest.Refusing(`type-exceptions.*"type":"array","items":{"x-kubernetes`),
 		requirement.SchemaStructuralJunctorFields:      suitetest.Accepting(root + `\.properties\[foo\]: Required value: because it is defined in spec\.validation\.openAPIV3Schema\.allOf`),
 		requirement.SchemaStructuralJunctorItems:       suitetest.Accepting(root + `\.properties\[list\]\.items\.properties\[foo\]: Required`),
 		requirement.SchemaStructuralJunctorKeywords:    suitetest.Accepting(root + `\.oneOf\[0\]\.properties\[foo\]\.nullable`),
 		requirement.SchemaStructuralMetadata:           suitetest.Accepting(root + `\.properties\[metadata\]`),
 		requirement.SchemaStructuralMetadataName:       suitetest.Accepting(`metadata\.name: Invalid value: "forbidden"`),
-		requirement.SchemaStructuralExampleViolations:  suitetest.Accepting(`\[metadata\].*anyOf|anyOf.*\[metadata\]`),
+		requirement.SchemaStructuralExampleViolations:  suitetest.Accepting(`example-violations(.|\n)*anyOf`),
 		requirement.SchemaStructuralExampleCounterpart: suitetest.Refusing(`example-counterpart`),
 		requirement.SchemaStructuralSetOfObjects:       suitetest.Accepting(`x-kubernetes-map-type`),
 		requirement.SchemaStructuralNoCondition:        conditioned,
@@ -45,7 +96,8 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SchemaRootObject:               suitetest.Accepting(`must be object at the root`),
 		requirement.SchemaRootNullable:             suitetest.Accepting(`openAPIV3Schema\.nullable`),
 		requirement.SchemaRootAdditionalProperties: suitetest.Accepting(`openAPIV3Schema\.additionalProperties`),
-		requirement.SchemaRootUnknownFormat:        silent(func(r suitetest.Request) bool { return r.Definition }),
+		requirement.SchemaRootUnknownFormat:        suitetest.Refusing(`"name":"unknown-format"`),
+		requirement.SchemaRootUnknownFormatWarned:  silent(func(r suitetest.Request) bool { return r.Definition }),
 
 		requirement.SchemaPruningDocumented:                    showing("my-new-cron-object", "spec", `{cronSpec: "* * * * */5", image: my-awesome-cron-image, someRandomField: 42}`),
 		requirement.SchemaPruningPersisted:                     showing("before", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
@@ -59,7 +111,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SchemaPruningOptedOutObjects:               suitetest.Accepting(`"typed-other" is invalid`),
 		requirement.SchemaPruningSpecifiedProperties:           showing("specified", "json", `{spec: {foo: abc, bar: def, something: x}, status: {something: x}}`),
 		requirement.SchemaPruningSpecifiedAdditionalProperties: showing("additional", "additional", `{spec: {foo: abc, bar: def, something: x}, status: {}}`),
-		requirement.SchemaPruningStrict:                        suitetest.Accepting(`unknown field "spec\.someRandomField"`),
+		requirement.SchemaPruningStrict:                        posted("refused", suitetest.Accepting(`unknown field "spec\.someRandomField"`)),
 		requirement.SchemaPruningWarn:                          silent(func(r suitetest.Request) bool { return r.Objects && r.URL.Query().Get("fieldValidation") == "" }),
 		requirement.SchemaPruningIgnore:                        noisy,
 
@@ -69,6 +121,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SchemaIntOrStringVariations:   suitetest.Accepting(`or-string-variations`),
 		requirement.SchemaIntOrStringRestrictions: suitetest.Accepting(`"words" is invalid`),
 		requirement.SchemaIntOrStringPublished:    unpublished,
+		requirement.SchemaIntOrStringPublishedV2:  typedInV2,
 
 		requirement.SchemaEmbeddedType:             suitetest.Accepting(`must be object if x-kubernetes-embedded-resource is true`),
 		requirement.SchemaEmbeddedNothingSpecified: suitetest.Accepting(`\[foo\]\.properties: Required`),
@@ -100,6 +153,16 @@ func faults() map[requirement.ID]suitetest.Fault {
 func ofGroup(part string, fault suitetest.Fault) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if !strings.Contains(r.URL.Path, part) {
+			return next.RoundTrip(r.Request)
+		}
+		return fault(r, next)
+	}
+}
+
+// posted is a fault that objects of a name alone have when they are posted.
+func posted(name string, fault suitetest.Fault) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Method != http.MethodPost || !bytes.Contains(suitetest.Body(r.Request), []byte(`"name":"`+name+`"`)) {
 			return next.RoundTrip(r.Request)
 		}
 		return fault(r, next)
@@ -192,6 +255,17 @@ func conditioned(r suitetest.Request, next http.RoundTripper) (*http.Response, e
 			conditions, _ := status["conditions"].([]any)
 			status["conditions"] = append(conditions, map[string]any{"type": "NonStructuralSchema", "status": "True", "reason": "Violations", "lastTransitionTime": "2019-09-04T14:03:02Z"})
 		}
+	})
+}
+
+// typedInV2 gives what has no type a type in OpenAPI v2.
+func typedInV2(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	response, err := next.RoundTrip(r.Request)
+	if err != nil || r.URL.Path != "/openapi/v2" {
+		return response, err
+	}
+	return suitetest.Edited(response, func(raw []byte) (int, []byte) {
+		return response.StatusCode, bytes.ReplaceAll(raw, []byte(`"x-kubernetes-int-or-string":true`), []byte(`"type":"string","x-kubernetes-int-or-string":true`))
 	})
 }
 

@@ -7,6 +7,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crdconform/crdconform/fixtures"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
@@ -34,9 +36,13 @@ func intOrString(env *suites.Env) {
 			})
 
 		env.It(requirement.SchemaIntOrStringPatterns,
-			"submits the two forms", func(ctx SpecContext) {
+			"submits the two forms, with and without x-kubernetes-int-or-string", func(ctx SpecContext) {
+				const id = requirement.SchemaIntOrStringPatterns
 				for _, form := range []fixtures.Schema{fixtures.IntOrStringAnyOf, fixtures.IntOrStringAllOf} {
-					Expect(env.Submit(ctx, requirement.SchemaIntOrStringPatterns, fixtures.Stable, fixtures.WithSchema(form))).To(Succeed(), string(form))
+					Expect(env.Submit(ctx, id, fixtures.Stable, fixtures.WithSchema(form))).To(Succeed(), string(form))
+					foo := form.New().Properties["foo"]
+					foo.XIntOrString = false
+					Expect(env.Submit(ctx, id, fixtures.Stable, with(foo))).To(suites.BeInvalidAt(), "%s, not marked", string(form))
 				}
 			})
 
@@ -68,36 +74,49 @@ func intOrString(env *suites.Env) {
 				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("words", `foo: most`))).Error().To(suites.BeInvalidAt("foo"))
 			})
 
-		env.With(fixtures.Stable, fixtures.WithSchema(fixtures.IntOrString)).It(requirement.SchemaIntOrStringPublished,
-			"looks at the published schema of an integer or string", func(ctx SpecContext, crd *suites.Resource) {
-				var foo map[string]any
-				Eventually(ctx, func() map[string]any {
-					foo = published(env.Get(ctx, "/openapi/v3/apis/"+crd.APIVersion("v1")))
-					return foo
-				}).ShouldNot(BeEmpty(), "the schema must be published")
-				Expect(foo).To(Or(
-					HaveKeyWithValue("anyOf", fixtures.Value(`[{type: integer}, {type: string}]`)),
-					HaveKeyWithValue("oneOf", fixtures.Value(`[{type: integer}, {type: string}]`)),
-					HaveKeyWithValue("allOf", ContainElement(HaveKeyWithValue("anyOf", fixtures.Value(`[{type: integer}, {type: string}]`))))))
+		// foo waits until a document has the property foo, and returns it.
+		foo := func(ctx SpecContext, crd *suites.Resource, path string) map[string]any {
+			var foo map[string]any
+			Eventually(ctx, func() map[string]any {
+				foo = published(env.Get(ctx, path), crd.Group())
+				return foo
+			}).ShouldNot(BeEmpty(), "the schema must be published")
+			return foo
+		}
+
+		plain.It(requirement.SchemaIntOrStringPublished,
+			"looks for an integer or string in the OpenAPI v3 document", func(ctx SpecContext, crd *suites.Resource) {
+				spelledOut := HaveKeyWithValue("anyOf", fixtures.Value(`[{type: integer}, {type: string}]`))
+				Expect(foo(ctx, crd, "/openapi/v3/apis/"+crd.APIVersion("v1"))).To(Or(spelledOut, HaveKeyWithValue("allOf", ContainElement(spelledOut))))
+			})
+
+		plain.It(requirement.SchemaIntOrStringPublishedV2,
+			"looks for an integer or string in the OpenAPI v2 document", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(foo(ctx, crd, "/openapi/v2")).To(And(HaveKeyWithValue("x-kubernetes-int-or-string", true), Not(Or(HaveKey("type"), HaveKey("anyOf"), HaveKey("allOf"), HaveKey("oneOf")))))
 			})
 	})
 }
 
-// published is what a document of OpenAPI v3 says of the property foo of the one kind that has it.
-func published(answer suites.Answer) map[string]any {
+// published is what an OpenAPI document says of the property foo of the kind CronTab of a group.
+func published(answer suites.Answer, group string) map[string]any {
+	type models map[string]struct {
+		Kinds      []metav1.GroupVersionKind `json:"x-kubernetes-group-version-kind"`
+		Properties map[string]map[string]any `json:"properties"`
+	}
 	var document struct {
-		Components struct {
-			Schemas map[string]struct {
-				Properties map[string]map[string]any `json:"properties"`
-			} `json:"schemas"`
+		Definitions models `json:"definitions"` // of v2
+		Components  struct {
+			Schemas models `json:"schemas"` // of v3
 		} `json:"components"`
 	}
 	if answer.Status != http.StatusOK || json.Unmarshal(answer.Body, &document) != nil {
 		return nil
 	}
-	for _, schema := range document.Components.Schemas {
-		if foo, found := schema.Properties["foo"]; found {
-			return foo
+	for _, all := range []models{document.Definitions, document.Components.Schemas} {
+		for _, model := range all {
+			if len(model.Kinds) == 1 && model.Kinds[0].Group == group && model.Kinds[0].Kind == "CronTab" {
+				return model.Properties["foo"]
+			}
 		}
 	}
 	return nil

@@ -129,9 +129,9 @@ func controlling(env *suites.Env) {
 			})
 
 		specified.It(requirement.SchemaPruningSpecifiedAdditionalProperties,
-			"creates such a value under names of any sort", func(ctx SpecContext, crd *suites.Resource) {
-				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("additional", `additional: {spec: {foo: abc, bar: def, something: x}, status: {something: x}}`))).
-					To(HaveField("Object", HaveKeyWithValue("additional", fixtures.Value(`{spec: {foo: abc, bar: def}, status: {}}`))))
+			"creates such a value under names of any sort, and one that is not specified", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("additional", `{additional: {spec: {foo: abc, bar: def, something: x}, status: {something: x}}, json: {status: {something: x}}}`))).
+					To(And(HaveField("Object", HaveKeyWithValue("additional", fixtures.Value(`{spec: {foo: abc, bar: def}, status: {}}`))), haveJSON(`{status: {something: x}}`)))
 			})
 	})
 }

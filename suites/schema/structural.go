@@ -51,8 +51,10 @@ func structural(env *suites.Env) {
 			})
 
 		env.It(requirement.SchemaStructuralExampleCounterpart,
-			"submits the schema that corresponds to the documents' third example", func(ctx SpecContext) {
-				Expect(env.Submit(ctx, requirement.SchemaStructuralExampleCounterpart, fixtures.Stable, fixtures.WithSchema(fixtures.Structural3))).To(Succeed())
+			"submits the schema that corresponds to the documents' third example, and the example", func(ctx SpecContext) {
+				const id = requirement.SchemaStructuralExampleCounterpart
+				Expect(env.Submit(ctx, id, fixtures.Stable, fixtures.WithSchema(fixtures.Structural3))).To(Succeed())
+				Expect(env.Submit(ctx, id, fixtures.Stable, fixtures.WithSchema(fixtures.NotStructural3))).To(suites.BeInvalidAt(), "the example must be refused")
 			})
 
 		env.It(requirement.SchemaStructuralSetOfObjects,
@@ -102,16 +104,20 @@ func typed(env *suites.Env) {
 		})
 
 	env.It(requirement.SchemaStructuralTypeExceptions,
-		"submits properties and items without a type that are marked as integers or strings, or as preserved", func(ctx SpecContext) {
+		"submits properties and items without a type that are marked as integers or strings, or as preserved, and that are not", func(ctx SpecContext) {
+			const id = requirement.SchemaStructuralTypeExceptions
 			preserve := true
 			for what, value := range map[string]properties{
 				"x-kubernetes-int-or-string":           {XIntOrString: true},
 				"x-kubernetes-preserve-unknown-fields": {XPreserveUnknownFields: &preserve},
 			} {
 				for _, foo := range []properties{value, {Type: "array", Items: items(value)}} {
-					Expect(env.Submit(ctx, requirement.SchemaStructuralTypeExceptions, fixtures.Stable, with(foo))).To(Succeed(), what)
+					Expect(env.Submit(ctx, id, fixtures.Stable, with(foo))).To(Succeed(), what)
 				}
 			}
+			Expect(env.Submit(ctx, id, fixtures.Stable, with(properties{}))).To(suites.BeInvalidAt(at+".properties[foo].type"), "without a mark")
+			Expect(env.Submit(ctx, id, fixtures.Stable, with(properties{Type: "array", Items: items(properties{})}))).
+				To(suites.BeInvalidAt(at+".properties[foo].items.type"), "without a mark")
 		})
 }
 
@@ -205,10 +211,18 @@ func root(env *suites.Env) {
 				schema.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &properties{Type: "string"}}
 			}), at+".additionalProperties")
 
-		env.It(requirement.SchemaRootUnknownFormat, "submits formats that API servers know and do not know", func(ctx SpecContext) {
+		env.With(fixtures.Stable, with(properties{Type: "string", Format: "crontab"}), changed(func(schema *properties) {
+			schema.Properties["known"] = properties{Type: "string", Format: "date"}
+		})).It(requirement.SchemaRootUnknownFormat,
+			"creates objects with values of formats that API servers know and do not know", func(ctx SpecContext, crd *suites.Resource) {
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("unknown-format", `{foo: of no format, known: "2017-12-31"}`))).To(have("foo", "of no format"))
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("known-format", `{foo: of no format, known: of no format}`))).Error().To(suites.BeInvalidAt("known"))
+			})
+
+		env.It(requirement.SchemaRootUnknownFormatWarned, "submits formats that API servers know and do not know", func(ctx SpecContext) {
 			warnings := func(format string) []string {
 				collecting, collected := suites.CollectWarnings(ctx)
-				Expect(env.Submit(collecting, requirement.SchemaRootUnknownFormat, fixtures.Stable, with(properties{Type: "string", Format: format}))).To(Succeed(), format)
+				Expect(env.Submit(collecting, requirement.SchemaRootUnknownFormatWarned, fixtures.Stable, with(properties{Type: "string", Format: format}))).To(Succeed(), format)
 				return collected.Texts()
 			}
 			Expect(warnings("date-time")).To(BeEmpty())

@@ -2,7 +2,6 @@ package schema
 
 import (
 	"net/http"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -52,10 +51,13 @@ func fieldValidation(env *suites.Env) {
 			})
 
 		stable.It(requirement.SchemaPruningIgnore,
-			"creates an object with an unknown field, with warnings not asked for", func(ctx SpecContext, crd *suites.Resource) {
+			"creates objects with an unknown field, with warnings not asked for, asked for, and strictly", func(ctx SpecContext, crd *suites.Resource) {
 				answer := post(ctx, env, crd, "v1", "Ignore", unknown("ignored"))
 				Expect(answer).To(And(created, HaveField("Header", Not(HaveKey("Warning")))))
-				Expect(strings.Contains(string(answer.Body), "someRandomField")).To(BeFalse(), "it is pruned all the same")
+				Expect(string(answer.Body)).NotTo(ContainSubstring("someRandomField"), "it is pruned all the same")
+				Expect(string(answer.Body)).To(ContainSubstring("my-awesome-cron-image"), "what is known is kept")
+				Expect(post(ctx, env, crd, "v1", "Warn", unknown("not-ignored")).Header).To(HaveKey("Warning"), "it must be for what was asked that there is no warning")
+				Expect(post(ctx, env, crd, "v1", "Strict", unknown("not-ignored"))).To(HaveField("Status", http.StatusBadRequest), "it must be for what was asked that it is accepted")
 			})
 	})
 }

@@ -13,6 +13,41 @@ import (
 
 func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
 
+// TestIgnoranceIsCaught proves that what is about something that stays as it is does not pass because an API server does nothing.
+func TestIgnoranceIsCaught(t *testing.T) {
+	t.Run("of subresources", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Ignoring("subresources"),
+			requirement.SubresourcesStatusOptional, requirement.SubresourcesStatusRootConstructs, requirement.SubresourcesStatusRootOthers,
+			requirement.SubresourcesStatusRootExtensions, requirement.SubresourcesScaleOptional)
+	})
+	t.Run("of rules", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-validations"), requirement.SubresourcesStatusRules, requirement.SubresourcesStatusRootExtensions)
+	})
+	t.Run("of x-kubernetes-preserve-unknown-fields", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-preserve-unknown-fields"), requirement.SubresourcesStatusRootExtensions)
+	})
+	t.Run("of what to refuse", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Accepting(``), requirement.SubresourcesStatusRootConstructs, requirement.SubresourcesStatusRootExtensions)
+	})
+	t.Run("of the paths of labels", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Ignoring("labelSelectorPath"), requirement.SubresourcesScaleSelectorDefault, requirement.SubresourcesScaleSelectorPathOptional)
+	})
+	t.Run("of writes of the status", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Objects && r.Sub == "status" {
+				read := r.Clone(r.Context())
+				read.Method, read.Body, read.ContentLength = http.MethodGet, nil, 0
+				return next.RoundTrip(read)
+			}
+			return next.RoundTrip(r.Request)
+		},
+			requirement.SubresourcesStatusPutIgnoresSpec, requirement.SubresourcesStatusPutIgnoresMetadata, requirement.SubresourcesStatusCreateIgnores,
+			requirement.SubresourcesStatusPutSpecUnvalidated, requirement.SubresourcesStatusStoredSpecUnvalidated,
+			requirement.SubresourcesStatusGenerationStatus, requirement.SubresourcesScaleStatusDefault, requirement.SubresourcesScaleSelectorDefault,
+			requirement.SubresourcesVersionsGeneration, requirement.SubresourcesVersionsUnserved)
+	})
+}
+
 // faults returns for each requirement what an API server does that violates it, and no other. Most are about the object of one
 // name, which only the spec of the requirement has.
 func faults() map[requirement.ID]suitetest.Fault {
@@ -37,8 +72,8 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SubresourcesStatusGenerationStatus:      shown("generation-status", "status", setting(2, "metadata", "generation")),
 		requirement.SubresourcesStatusGenerationWithout:     shown("generation-without", "", setting(1, "metadata", "generation")),
 		requirement.SubresourcesStatusRootConstructs:        suitetest.Refusing(`"multipleOf":2`),
-		requirement.SubresourcesStatusRootOthers:            suitetest.Accepting(`fields are allowed at the root of the schema`),
-		requirement.SubresourcesStatusRootExtensions:        suitetest.Refusing(`"x-kubernetes-preserve-unknown-fields":true`),
+		requirement.SubresourcesStatusRootOthers:            suitetest.Accepting(`root-others.*fields are allowed at the root of the schema`),
+		requirement.SubresourcesStatusRootExtensions:        suitetest.Refusing(`"name":"root-extensions"`),
 		requirement.SubresourcesStatusPatched:               shown("patched", "status", setting(7, "spec", "replicas")),
 		requirement.SubresourcesStatusApplied:               shown("applied", "status", setting([]any{}, "metadata", "managedFields")),
 		requirement.SubresourcesStatusConflict:              answered("conflict-of-status", "status", http.StatusConflict),

@@ -72,11 +72,13 @@ func (c chapter) scaleServed() {
 	})
 
 	c.env.With(fixtures.StableSubresources, func(crd *definition) { crd.Spec.Versions[0].Subresources.Scale = nil }).It(requirement.SubresourcesScaleOptional,
-		"asks for a scale that the definition does not have", func(ctx SpecContext, crd *suites.Resource) {
+		"asks for a scale that the definition does not have, and then has", func(ctx SpecContext, crd *suites.Resource) {
 			scalable(ctx, crd, "scale-optional")
 			Expect(c.discovered(ctx, crd, "v1")).To(And(HaveKey("crontabs/status"), Not(HaveKey("crontabs/scale"))), "discovery must not have it")
 			Expect(crd.At("v1").Get(ctx, "scale-optional", "scale")).Error().To(MatchError(apierrors.IsNotFound, "IsNotFound"), "it must not be found")
 			Expect(crd.At("v1").Get(ctx, "scale-optional", "status")).Error().NotTo(HaveOccurred(), "the status must be found")
+			crd.Change(ctx, fixtures.WithSubresources())
+			Expect(c.scaleOf(ctx, crd, "v1", "scale-optional").Spec.Replicas).To(BeEquivalentTo(3), "it must be found where the definition has it")
 		})
 
 	c.env.With(fixtures.StableSubresources, func(crd *definition) { crd.Spec.Versions[0].Subresources.Status = nil }).It(requirement.SubresourcesScaleWithoutStatus,
@@ -145,22 +147,28 @@ func (c chapter) paths() {
 		Expect(c.scaleOf(ctx, crd, "v1", "selector-path").Status.Selector).To(Equal("app=sized"), "it must have the selector at the path")
 	})
 
-	c.documented.It(requirement.SubresourcesScaleStatusDefault, "reads the scale of an object without replicas in the status", func(ctx SpecContext, crd *suites.Resource) {
+	c.documented.It(requirement.SubresourcesScaleStatusDefault, "reads the scale of an object without replicas in the status, and with some", func(ctx SpecContext, crd *suites.Resource) {
 		scalable(ctx, crd, "status-default")
 		Expect(c.scaleOf(ctx, crd, "v1", "status-default").Status.Replicas).To(BeZero(), "there must be none")
 		scale, err := crd.At("v1").Get(ctx, "status-default", "scale")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(scale.Object).To(HaveKeyWithValue("status", HaveKeyWithValue("replicas", BeEquivalentTo(0))), "it must say so")
+		c.env.Require(suites.ErrorOf(crd.At("v1").MergePatch(ctx, "status-default", `{"status": {"replicas": 2}}`, "status")), "writing the status")
+		Expect(c.scaleOf(ctx, crd, "v1", "status-default").Status.Replicas).To(BeEquivalentTo(2), "there must be as many as the status says")
 	})
-	c.documented.It(requirement.SubresourcesScaleSelectorDefault, "reads the scale of an object without a selector", func(ctx SpecContext, crd *suites.Resource) {
+	c.documented.It(requirement.SubresourcesScaleSelectorDefault, "reads the scale of an object without a selector, and with one", func(ctx SpecContext, crd *suites.Resource) {
 		scalable(ctx, crd, "selector-default")
 		Expect(c.scaleOf(ctx, crd, "v1", "selector-default").Status.Selector).To(BeEmpty(), "it must be empty")
+		c.env.Require(suites.ErrorOf(crd.At("v1").MergePatch(ctx, "selector-default", `{"status": {"labelSelector": "app=web"}}`, "status")), "writing the status")
+		Expect(c.scaleOf(ctx, crd, "v1", "selector-default").Status.Selector).To(Equal("app=web"), "it must be the one of the status")
 	})
-	c.documented.It(requirement.SubresourcesScaleSpecValueRequired, "reads the scale of an object without replicas in the spec", func(ctx SpecContext, crd *suites.Resource) {
+	c.documented.It(requirement.SubresourcesScaleSpecValueRequired, "reads the scale of an object without replicas in the spec, and with some", func(ctx SpecContext, crd *suites.Resource) {
 		object := named("spec-value-required")
 		unstructured.RemoveNestedField(object.Object, "spec", "replicas")
 		crd.Create(ctx, "v1", object)
 		Expect(crd.At("v1").Get(ctx, "spec-value-required", "scale")).Error().To(MatchError(apierrors.IsInternalError, "IsInternalError"), "it must be an error")
+		c.env.Require(suites.ErrorOf(crd.At("v1").MergePatch(ctx, "spec-value-required", `{"spec": {"replicas": 4}}`)), "giving the object replicas")
+		Expect(c.scaleOf(ctx, crd, "v1", "spec-value-required").Spec.Replicas).To(BeEquivalentTo(4), "with replicas there must be a scale")
 	})
 
 	c.env.With(fixtures.StableSubresources, func(crd *definition) {
@@ -168,11 +176,15 @@ func (c chapter) paths() {
 		changed(func(root *schema) {
 			root.Properties["status"].Properties["labelSelector"] = schema{Type: "string"}
 		})(crd)
-	}).It(requirement.SubresourcesScaleSelectorPathOptional, "reads the scale of an object whose definition has no path for selectors", func(ctx SpecContext, crd *suites.Resource) {
+	}).It(requirement.SubresourcesScaleSelectorPathOptional, "reads the scale of an object whose definition has no path for selectors, and then has one", func(ctx SpecContext, crd *suites.Resource) {
 		scalable(ctx, crd, "selector-path-optional")
 		_, err := crd.At("v1").MergePatch(ctx, "selector-path-optional", `{"status": {"labelSelector": "app=cron"}}`, "status")
 		c.env.Require(err, "writing the status")
 		Expect(c.scaleOf(ctx, crd, "v1", "selector-path-optional").Status.Selector).To(BeEmpty(), "it must be empty")
+		crd.Change(ctx, func(crd *definition) {
+			crd.Spec.Versions[0].Subresources.Scale.LabelSelectorPath = new(".status.labelSelector")
+		})
+		Expect(c.scaleOf(ctx, crd, "v1", "selector-path-optional").Status.Selector).To(Equal("app=cron"), "with a path it must be what is there")
 	})
 
 	c.env.With(fixtures.StableSubresources, changed(func(root *schema) {

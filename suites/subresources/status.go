@@ -39,11 +39,13 @@ func (c chapter) statusServed() {
 		Expect(crd.At("v1").Get(ctx, "exposed", "status")).To(Equal(created), "it must be the object")
 	})
 
-	c.env.With(fixtures.Stable).It(requirement.SubresourcesStatusOptional, "asks for a status that the definition does not have", func(ctx SpecContext, crd *suites.Resource) {
+	c.env.With(fixtures.Stable).It(requirement.SubresourcesStatusOptional, "asks for a status that the definition does not have, and then has", func(ctx SpecContext, crd *suites.Resource) {
 		scalable(ctx, crd, "optional")
 		Expect(c.discovered(ctx, crd, "v1")).To(And(HaveKey("crontabs"), Not(HaveKey("crontabs/status"))), "discovery must not have it")
 		Expect(crd.At("v1").Get(ctx, "optional", "status")).Error().To(MatchError(apierrors.IsNotFound, "IsNotFound"), "it must not be found")
 		Expect(crd.At("v1").MergePatch(ctx, "optional", "{}", "status")).Error().To(MatchError(apierrors.IsNotFound, "IsNotFound"), "it must not be found")
+		crd.Change(ctx, fixtures.WithSubresources())
+		Expect(crd.At("v1").Get(ctx, "optional", "status")).Error().NotTo(HaveOccurred(), "it must be found where the definition has it")
 	})
 
 	c.documented.It(requirement.SubresourcesStatusDiscovery, "looks the status up in discovery", func(ctx SpecContext, crd *suites.Resource) {
@@ -97,6 +99,7 @@ func (c chapter) statusWritten() {
 		put(object, map[string]any{"cronSpec": "0 0 * * *", "replicas": int64(7)}, "spec")
 		written, err := crd.At("v1").Update(ctx, put(object, int64(2), "status", "replicas"), "status")
 		Expect(err).NotTo(HaveOccurred())
+		Expect(written.Object).To(HaveKeyWithValue("status", HaveKeyWithValue("replicas", BeEquivalentTo(2))), "the status must change")
 		Expect(written.Object).To(HaveKeyWithValue("spec", spec), "the answer must have the spec as it was")
 		Expect(crd.At("v1").Get(ctx, "put-ignores-spec")).To(HaveField("Object", HaveKeyWithValue("spec", spec)), "a read must have the spec as it was")
 	})
@@ -112,6 +115,7 @@ func (c chapter) statusWritten() {
 		Expect(crd.At("v1").Update(ctx, put(object, int64(2), "status", "replicas"), "status")).Error().NotTo(HaveOccurred())
 		read, err := crd.At("v1").Get(ctx, "put-ignores-metadata")
 		Expect(err).NotTo(HaveOccurred())
+		Expect(read.Object).To(HaveKeyWithValue("status", HaveKeyWithValue("replicas", BeEquivalentTo(2))), "the status must change")
 		Expect(read.GetLabels()).To(Equal(map[string]string{"kept": "label"}), "the labels must stay")
 		Expect(read.GetAnnotations()).To(Equal(map[string]string{"kept": "annotation"}), "the annotations must stay")
 		Expect(read.GetFinalizers()).To(BeEmpty(), "the finalizers must stay")
@@ -119,9 +123,10 @@ func (c chapter) statusWritten() {
 }
 
 func (c chapter) statusValidated() {
-	c.documented.It(requirement.SubresourcesStatusPutValidated, "puts a status that violates the schema", func(ctx SpecContext, crd *suites.Resource) {
+	c.documented.It(requirement.SubresourcesStatusPutValidated, "puts a status that violates the schema, and one that obeys it", func(ctx SpecContext, crd *suites.Resource) {
 		object := scalable(ctx, crd, "put-validated")
-		Expect(crd.At("v1").Update(ctx, put(object, "two", "status", "replicas"), "status")).Error().To(invalidReplicas())
+		Expect(crd.At("v1").Update(ctx, put(object.DeepCopy(), "two", "status", "replicas"), "status")).Error().To(invalidReplicas())
+		Expect(crd.At("v1").Update(ctx, put(object, int64(2), "status", "replicas"), "status")).Error().NotTo(HaveOccurred(), "one that obeys it must be accepted")
 	})
 
 	c.documented.It(requirement.SubresourcesStatusPutSpecUnvalidated, "puts a spec that violates the schema with the status", func(ctx SpecContext, crd *suites.Resource) {
@@ -167,11 +172,13 @@ func (c chapter) statusProtected() {
 		return written
 	}
 
-	c.documented.It(requirement.SubresourcesStatusCreateIgnores, "creates an object with a status", func(ctx SpecContext, crd *suites.Resource) {
+	c.documented.It(requirement.SubresourcesStatusCreateIgnores, "creates an object with a status, and writes the status", func(ctx SpecContext, crd *suites.Resource) {
 		created, err := crd.At("v1").Create(ctx, put(named("create-ignores"), int64(2), "status", "replicas"))
 		Expect(err).NotTo(HaveOccurred())
 		Expect(created.Object).NotTo(HaveKey("status"), "the answer must have no status")
 		Expect(crd.At("v1").Get(ctx, "create-ignores")).To(HaveField("Object", Not(HaveKey("status"))), "a read must have no status")
+		Expect(crd.At("v1").MergePatch(ctx, "create-ignores", `{"status": {"replicas": 2}}`, "status")).
+			To(HaveField("Object", HaveKeyWithValue("status", HaveKeyWithValue("replicas", BeEquivalentTo(2)))), "there must be one once it is written")
 	})
 
 	c.documented.It(requirement.SubresourcesStatusUpdateIgnores, "puts an object with another status, and without one", func(ctx SpecContext, crd *suites.Resource) {
@@ -221,8 +228,12 @@ func (c chapter) generation() {
 		object := scalable(ctx, crd, "generation-status")
 		object, err := crd.At("v1").Update(ctx, put(object, int64(2), "status", "replicas"), "status")
 		Expect(err).NotTo(HaveOccurred())
+		Expect(object.Object).To(HaveKeyWithValue("status", HaveKeyWithValue("replicas", BeEquivalentTo(2))), "the status must change")
 		Expect(object.GetGeneration()).To(BeEquivalentTo(1), "an update must not count")
-		Expect(crd.At("v1").MergePatch(ctx, "generation-status", `{"status": {"replicas": 3}}`, "status")).To(HaveField("GetGeneration()", BeEquivalentTo(1)), "a patch must not count")
+		object, err = crd.At("v1").MergePatch(ctx, "generation-status", `{"status": {"replicas": 3}}`, "status")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(object.Object).To(HaveKeyWithValue("status", HaveKeyWithValue("replicas", BeEquivalentTo(3))), "the status must change")
+		Expect(object.GetGeneration()).To(BeEquivalentTo(1), "a patch must not count")
 	})
 
 	c.env.With(fixtures.StableSubresources, func(crd *definition) { crd.Spec.Versions[0].Subresources = nil }).It(requirement.SubresourcesStatusGenerationWithout,
@@ -268,21 +279,25 @@ func (c chapter) root() {
 		{"title", func(root *schema) { root.Title = "Job" }},
 		{"type", func(root *schema) { root.Type = "object" }},
 	}
-	// accepts declares the spec of a requirement by which all of some constructs may be there.
-	accepts := func(id requirement.ID, text string, constructs ...construct) {
-		c.env.It(id, text, func(ctx SpecContext) {
-			for _, one := range constructs {
-				Expect(c.env.Submit(ctx, id, fixtures.StableSubresources, changed(one.add))).To(Succeed(), "%s must be accepted", one.name)
-			}
-		})
-	}
-	accepts(requirement.SubresourcesStatusRootConstructs, "submits a definition with each of the listed constructs", allowed...)
-	accepts(requirement.SubresourcesStatusRootExtensions, "submits a definition with extensions",
-		construct{"x-kubernetes-preserve-unknown-fields", func(root *schema) { root.XPreserveUnknownFields = new(true) }},
-		construct{"x-kubernetes-validations", func(root *schema) {
-			root.XValidations = apiextensionsv1.ValidationRules{{Rule: "has(self.spec)"}}
-		}},
-	)
+	c.env.It(requirement.SubresourcesStatusRootConstructs, "submits a definition with each of the listed constructs, and with each beside one that is not", func(ctx SpecContext) {
+		const id = requirement.SubresourcesStatusRootConstructs
+		notListed := changed(func(root *schema) { root.MaxProperties = new(int64(10)) })
+		for _, one := range allowed {
+			Expect(c.env.Submit(ctx, id, fixtures.StableSubresources, changed(one.add))).To(Succeed(), "%s must be accepted", one.name)
+			Expect(c.env.Submit(ctx, id, fixtures.StableSubresources, changed(one.add), notListed)).
+				To(suites.BeInvalidAt("spec.validation.openAPIV3Schema"), "maxProperties must be refused beside %s", one.name)
+		}
+	})
+
+	c.env.With(fixtures.StableSubresources, changed(func(root *schema) {
+		root.XPreserveUnknownFields = new(true)
+		root.XValidations = apiextensionsv1.ValidationRules{{Rule: "!has(self.metadata.name) || self.metadata.name != 'forbidden'"}}
+	})).It(requirement.SubresourcesStatusRootExtensions, "creates objects with an unknown field that a rule at the root allows and forbids", func(ctx SpecContext, crd *suites.Resource) {
+		Expect(crd.At("v1").Create(ctx, put(named("root-extensions"), "kept", "unknown"))).To(HaveField("Object", HaveKeyWithValue("unknown", "kept")), "what is unknown must be kept")
+		Expect(crd.At("v1").Create(ctx, named("forbidden"))).Error().To(MatchError(ContainSubstring("self.metadata.name != 'forbidden'")), "the rule must apply")
+		Expect(c.env.Submit(ctx, requirement.SubresourcesStatusRootExtensions, fixtures.StableSubresources, changed(func(root *schema) { root.MaxProperties = new(int64(10)) }))).
+			To(suites.BeInvalidAt("spec.validation.openAPIV3Schema"), "the root must be restricted")
+	})
 
 	c.env.It(requirement.SubresourcesStatusRootOthers, "submits a definition with each of some other constructs", func(ctx SpecContext) {
 		some := []schema{{Required: []string{"spec"}}}

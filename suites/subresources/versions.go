@@ -126,7 +126,7 @@ func (c chapter) ofBoth() {
 	webhook.It(requirement.SubresourcesVersionsGeneration, "changes the status and the spec at the other version", func(ctx SpecContext, crd *suites.Resource) {
 		const name = "generation"
 		replicated(ctx, crd, name, fixtures.LocalCronTab.At(older))
-		Expect(crd.At(newer).MergePatch(ctx, name, `{"status": {"replicas": 2}}`, "status")).To(HaveField("GetGeneration()", BeEquivalentTo(1)), "the status must not count")
+		Expect(crd.At(newer).MergePatch(ctx, name, `{"status": {"replicas": 2}}`, "status")).To(And(HaveField("Object", reported), HaveField("GetGeneration()", BeEquivalentTo(1))), "the status must change and not count")
 		Expect(crd.At(newer).MergePatch(ctx, name, `{"port": "4321"}`)).To(HaveField("GetGeneration()", BeEquivalentTo(2)), "the rest must count once")
 		Expect(crd.At(older).Get(ctx, name)).To(HaveField("GetGeneration()", BeEquivalentTo(2)), "v1beta1 must have the same")
 	})
@@ -172,12 +172,16 @@ func (c chapter) different() {
 func (c chapter) inTime() {
 	c.env.With(fixtures.Webhook, fixtures.WithSubresources()).It(requirement.SubresourcesVersionsUnserved, "stops serving a version with subresources", func(ctx SpecContext, crd *suites.Resource) {
 		replicated(ctx, crd, "unserved", fixtures.LocalCronTab.At(older))
+		for _, sub := range []string{"status", "scale"} {
+			Expect(crd.At(older).Get(ctx, "unserved", sub)).Error().NotTo(HaveOccurred(), "%s must be found at v1beta1 first", sub)
+		}
 		crd.Change(ctx, fixtures.Served(older, false))
 		for _, sub := range []string{"status", "scale"} {
 			Expect(crd.At(older).Get(ctx, "unserved", sub)).Error().To(MatchError(apierrors.IsNotFound, "IsNotFound"), "%s must not be found at v1beta1", sub)
 		}
 		Expect(scales(ctx, crd, newer, "unserved", 6)).Error().NotTo(HaveOccurred(), "the scale must work at v1")
-		Expect(crd.At(newer).MergePatch(ctx, "unserved", `{"status": {"replicas": 2}}`, "status")).Error().NotTo(HaveOccurred(), "the status must work at v1")
+		Expect(crd.At(newer).MergePatch(ctx, "unserved", `{"status": {"replicas": 2}}`, "status")).
+			To(HaveField("Object", HaveKeyWithValue("status", HaveKeyWithValue("replicas", BeEquivalentTo(2)))), "the status must work at v1")
 	})
 
 	c.env.With(fixtures.None, fixtures.WithSubresources(), func(crd *definition) {

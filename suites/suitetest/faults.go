@@ -1,12 +1,14 @@
 package suitetest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,7 +36,7 @@ func CatchFaults(t *testing.T, area suites.Area, faults map[requirement.ID]Fault
 	}
 	t.Run("its own", func(t *testing.T) {
 		only := func(id requirement.ID) map[requirement.ID]Fault { return map[requirement.ID]Fault{id: faults[id]} }
-		judge(t, genuine, area, suites.Options{Domain: "own.example.com", Effect: 2 * time.Second}, only, requirement.Failed)
+		judge(t, genuine, area, suites.Options{Domain: "own.example.com", Effect: 5 * time.Second}, only, requirement.Failed)
 	})
 	t.Run("all others", func(t *testing.T) {
 		others := func(id requirement.ID) map[requirement.ID]Fault {
@@ -44,6 +46,35 @@ func CatchFaults(t *testing.T, area suites.Area, faults map[requirement.ID]Fault
 		}
 		judge(t, genuine, area, suites.Options{Domain: "others.example.com"}, others, requirement.Passed)
 	})
+}
+
+// CatchAll proves of some specs of an area that each of them fails on an API server with one fault. It has the fault from the start,
+// so that definitions which are installed ahead of their specs meet it as well.
+func CatchAll(t *testing.T, area suites.Area, fault Fault, ids ...requirement.ID) {
+	t.Helper()
+	tampered := &Tampered{Cluster: Cluster(t, embedded.Options{}), Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		return fault(About(r), next)
+	}}
+	env, err := suites.NewEnv(t.Context(), suites.Options{
+		Cluster: tampered, Seed: 1, Effect: 10 * time.Second, Select: func(id requirement.ID) bool { return slices.Contains(ids, id) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = env.Close(context.WithoutCancel(t.Context())) })
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area}, Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := map[requirement.ID]suites.Result{}
+	for _, r := range outcome.Results {
+		results[r.Requirement] = r
+	}
+	for _, id := range ids {
+		if r := results[id]; r.Verdict != requirement.Failed {
+			t.Errorf("%s is %s, want %s: %s", id, r.Verdict, requirement.Failed, r.Reason)
+		}
+	}
 }
 
 // judge runs an area on an API server that has for each spec the faults of that spec's requirement.
@@ -131,6 +162,46 @@ func Refusing(pattern string) Fault {
 			}), nil
 		}
 		return next.RoundTrip(r.Request)
+	}
+}
+
+// Ignoring leaves some keywords out of the definitions that are written, as if the API server did not know them.
+func Ignoring(keywords ...string) Fault {
+	return func(r Request, next http.RoundTripper) (*http.Response, error) {
+		if !r.Definition || r.Method != http.MethodPost && r.Method != http.MethodPut {
+			return next.RoundTrip(r.Request)
+		}
+		var definition map[string]any
+		decoder := json.NewDecoder(bytes.NewReader(Body(r.Request)))
+		decoder.UseNumber()
+		if err := decoder.Decode(&definition); err != nil {
+			return nil, err
+		}
+		leaveOut(definition["spec"], keywords)
+		changed, err := json.Marshal(definition)
+		if err != nil {
+			return nil, err
+		}
+		ignorant := r.Clone(r.Context())
+		ignorant.Body, ignorant.ContentLength = io.NopCloser(bytes.NewReader(changed)), int64(len(changed))
+		return next.RoundTrip(ignorant)
+	}
+}
+
+// leaveOut takes keys out of all that is in a value.
+func leaveOut(value any, keys []string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range keys {
+			delete(value, key)
+		}
+		for _, inner := range value {
+			leaveOut(inner, keys)
+		}
+	case []any:
+		for _, inner := range value {
+			leaveOut(inner, keys)
+		}
 	}
 }
 

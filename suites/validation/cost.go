@@ -37,8 +37,14 @@ func cost(env *suites.Env) {
 			})
 
 		env.It(requirement.ValidationCostLimited,
-			"submits the documents' rule on a list with limits", func(ctx SpecContext) {
-				Expect(submit(ctx, requirement.ValidationCostLimited, fixtures.CostLimited)).To(Succeed())
+			"submits the documents' rule on a list with limits, with larger ones, and without", func(ctx SpecContext) {
+				const id = requirement.ValidationCostLimited
+				Expect(submit(ctx, id, fixtures.CostLimited)).To(Succeed())
+				Expect(env.Submit(ctx, id, fixtures.Stable, fixtures.WithSchema(fixtures.CostLimited), func(crd *definition) {
+					list := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["foo"]
+					*list.MaxItems, *list.Items.Schema.MaxLength = 1<<20, 1<<20
+				})).To(suites.BeInvalidAt(rule), "with a million of either")
+				Expect(submit(ctx, id, fixtures.CostUnbounded)).To(suites.BeInvalidAt(rule), "without limits")
 			})
 
 		env.It(requirement.ValidationCostPerItem,
@@ -53,8 +59,14 @@ func cost(env *suites.Env) {
 			})
 
 		env.It(requirement.ValidationCostFlatList,
-			"submits the documents' rule on a flat list of integers", func(ctx SpecContext) {
-				Expect(env.Submit(ctx, requirement.ValidationCostFlatList, fixtures.RulesFlatList)).To(Succeed())
+			"submits the documents' rule on a flat list of integers, and one that goes through the list for each of them", func(ctx SpecContext) {
+				const id = requirement.ValidationCostFlatList
+				Expect(env.Submit(ctx, id, fixtures.RulesFlatList)).To(Succeed())
+				Expect(env.Submit(ctx, id, fixtures.RulesFlatList, func(crd *definition) {
+					list := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["foo"]
+					list.XValidations[0].Rule = "self.all(x, x in self)"
+					with(list)(crd)
+				})).To(suites.BeInvalidAt(rule), "a costly rule on the same list")
 			})
 
 		env.It(requirement.ValidationCostNestedList,

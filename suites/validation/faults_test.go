@@ -9,10 +9,41 @@ import (
 
 	"github.com/crdconform/crdconform/fixtures"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
+
+// TestIgnoranceIsCaught proves that nothing here passes because an API server does not know what it is about.
+func TestIgnoranceIsCaught(t *testing.T) {
+	var aboutRules, aboutRefusals, aboutWebhooks []requirement.ID
+	for _, spec := range suites.Preview([]suites.Area{Area}) {
+		if id := spec.Requirement; !withoutRules(id) {
+			aboutRules = append(aboutRules, id)
+		}
+		// What this one is about are warnings.
+		if spec.Requirement != requirement.ValidationRestrictionsUnknownKeywords {
+			aboutRefusals = append(aboutRefusals, spec.Requirement)
+		}
+		if strings.HasPrefix(string(spec.Requirement), "validation.webhook.") {
+			aboutWebhooks = append(aboutWebhooks, spec.Requirement)
+		}
+	}
+	t.Run("of rules", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-validations"), aboutRules...)
+	})
+	t.Run("of conversion", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Ignoring("conversion"), aboutWebhooks...) })
+	t.Run("of everything", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Accepting(``), aboutRefusals...) })
+}
+
+// withoutRules tells whether a requirement has nothing to do with rules.
+func withoutRules(id requirement.ID) bool {
+	return strings.HasPrefix(string(id), "validation.restrictions.") || strings.HasPrefix(string(id), "validation.fields.") || slices.Contains([]requirement.ID{
+		requirement.ValidationNoneWrittenVersion, requirement.ValidationNoneOtherVersions, requirement.ValidationNoneUpdate, requirement.ValidationNoneRatcheting,
+		requirement.ValidationWebhookWrittenVersion, requirement.ValidationWebhookStored, requirement.ValidationWebhookUpdate, requirement.ValidationWebhookRatcheting,
+	}, id)
+}
 
 // faults returns for each requirement what an API server does that violates it.
 func faults() map[requirement.ID]suitetest.Fault {

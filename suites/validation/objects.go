@@ -5,6 +5,8 @@ import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/crdconform/crdconform/fixtures"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
@@ -37,9 +39,13 @@ func objects(env *suites.Env) {
 			})
 
 		documented.It(requirement.ValidationFieldsDocumentedValid,
-			"creates the documents' object with valid fields", func(ctx SpecContext, crd *suites.Resource) {
+			"creates the documents' object with valid fields, and with one that is not", func(ctx SpecContext, crd *suites.Resource) {
 				object := fixtures.Valid.At("v1")
 				object.SetName("valid")
+				wrong := object.DeepCopy()
+				wrong.SetName("nearly-valid")
+				env.Require(unstructured.SetNestedField(wrong.Object, int64(15), "spec", "replicas"), "setting the replicas")
+				Expect(crd.At("v1").Create(ctx, wrong)).Error().To(suites.BeInvalidAt("spec.replicas"))
 				Expect(crd.At("v1").Create(ctx, object)).To(haveSpec(`{cronSpec: "* * * * */5", image: my-awesome-cron-image, replicas: 5}`))
 			})
 

@@ -58,10 +58,11 @@ func transitions(env *suites.Env) {
 			})
 
 		setup.It(requirement.ValidationTransitionSetOrUnset,
-			"takes the documents' level from low to nothing and to high", func(ctx SpecContext, crd *suites.Resource) {
+			"takes the documents' level from low to high, to nothing and to high", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1", fixtures.CronTab("unset", `level: low`))
+				Expect(crd.At("v1").MergePatch(ctx, "unset", `{"level": "high"}`)).Error().To(suites.BeInvalidAt("level"), "the rule must apply where it is set before and after")
 				Expect(crd.At("v1").MergePatch(ctx, "unset", `{"level": null}`)).Error().NotTo(HaveOccurred())
-				Expect(crd.At("v1").MergePatch(ctx, "unset", `{"level": "high"}`)).Error().NotTo(HaveOccurred())
+				Expect(crd.At("v1").MergePatch(ctx, "unset", `{"level": "high"}`)).To(HaveField("Object", HaveKeyWithValue("level", "high")))
 			})
 
 		env.It(requirement.ValidationTransitionSetRefused,

@@ -44,6 +44,7 @@ func withoutConversion(env *suites.Env) {
 	none.It(requirement.ValidationNoneOtherVersions,
 		"reads an object at the storage version, which forbids it", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.CronTab("other", `count: 20`))
+			Expect(crd.At("v1").Create(ctx, fixtures.CronTab("other-at-v1", `count: 20`))).Error().To(suites.BeInvalidAt("count"), "v1 must forbid it")
 			Expect(crd.At("v1").Get(ctx, "other")).To(HaveField("Object", HaveKeyWithValue("count", int64(20))))
 		})
 
@@ -58,6 +59,7 @@ func withoutConversion(env *suites.Env) {
 	none.It(requirement.ValidationNoneRatcheting,
 		"updates another field of an object that was created at the other version", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.CronTab("ratcheting", `count: 20`))
+			Expect(crd.At("v1").MergePatch(ctx, "ratcheting", `{"count": 21}`)).Error().To(suites.BeInvalidAt("count"), "v1 must forbid a change to what it forbids")
 			Expect(crd.At("v1").MergePatch(ctx, "ratcheting", `{"size": 1}`)).To(HaveField("Object", HaveKeyWithValue("count", int64(20))))
 		})
 
@@ -105,11 +107,13 @@ func withWebhook(env *suites.Env) {
 		"creates objects that one version forbids, at each", func(ctx SpecContext, crd *suites.Resource) {
 			Expect(crd.At("v1").Create(ctx, fixtures.CronTab("written-v1", `{host: localhost, port: http}`))).Error().To(suites.BeInvalidAt("port"))
 			Expect(crd.At("v1beta1").Create(ctx, fixtures.CronTab("written-v1", `{hostPort: "localhost:http"}`))).Error().NotTo(HaveOccurred())
+			Expect(crd.At("v1").Get(ctx, "written-v1")).To(HaveField("Object", HaveKeyWithValue("port", "http")), "it must be what v1 forbids")
 			Expect(crd.At("v1beta1").Create(ctx, fixtures.CronTab("written-v1beta1", `{hostPort: "LOCALHOST:1234"}`))).Error().To(suites.BeInvalidAt("hostPort"))
 		})
 
 	converted.It(requirement.ValidationWebhookStored,
 		"creates an object at v1 that v1beta1 forbids, and reads it there", func(ctx SpecContext, crd *suites.Resource) {
+			Expect(crd.At("v1beta1").Create(ctx, fixtures.CronTab("stored-at-v1beta1", `{hostPort: "LOCALHOST:1234"}`))).Error().To(suites.BeInvalidAt("hostPort"), "v1beta1 must forbid it")
 			Expect(crd.At("v1").Create(ctx, fixtures.CronTab("stored", `{host: LOCALHOST, port: "1234"}`))).Error().NotTo(HaveOccurred())
 			Expect(crd.At("v1beta1").Get(ctx, "stored")).To(HaveField("Object", HaveKeyWithValue("hostPort", "LOCALHOST:1234")))
 		})
@@ -125,6 +129,7 @@ func withWebhook(env *suites.Env) {
 	converted.It(requirement.ValidationWebhookRatcheting,
 		"updates another field of an object that was created at the other version", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.CronTab("ratcheting", `{hostPort: "localhost:http"}`))
+			Expect(crd.At("v1").MergePatch(ctx, "ratcheting", `{"port": "https"}`)).Error().To(suites.BeInvalidAt("port"), "v1 must forbid a change to what it forbids")
 			Expect(crd.At("v1").MergePatch(ctx, "ratcheting", `{"label": 1}`)).To(HaveField("Object", HaveKeyWithValue("port", "http")))
 		})
 
@@ -138,6 +143,7 @@ func withWebhook(env *suites.Env) {
 		"creates objects that a rule of one version forbids, at each", func(ctx SpecContext, crd *suites.Resource) {
 			Expect(crd.At("v1").Create(ctx, fixtures.CronTab("ruled-v1", `{host: forbidden, port: "2"}`))).Error().To(MatchError(ContainSubstring("self.host != 'forbidden'")))
 			Expect(crd.At("v1beta1").Create(ctx, fixtures.CronTab("ruled-v1", `{hostPort: "forbidden:2"}`))).Error().NotTo(HaveOccurred())
+			Expect(crd.At("v1").Get(ctx, "ruled-v1")).To(HaveField("Object", HaveKeyWithValue("host", "forbidden")), "it must be what v1 forbids")
 			Expect(crd.At("v1beta1").Create(ctx, fixtures.CronTab("ruled-v1beta1", `{hostPort: "localhost:1"}`))).Error().To(MatchError(ContainSubstring("self.hostPort != 'localhost:1'")))
 			Expect(crd.At("v1").Create(ctx, fixtures.CronTab("ruled-v1beta1", `{host: localhost, port: "1"}`))).Error().NotTo(HaveOccurred())
 		})
@@ -145,13 +151,14 @@ func withWebhook(env *suites.Env) {
 	rules.It(requirement.ValidationWebhookOldSelf,
 		"changes the port and the host of an object where a rule of v1 lets nobody change the host", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.CronTab("old-self", `{hostPort: "localhost:2"}`))
-			Expect(crd.At("v1").MergePatch(ctx, "old-self", `{"port": "3"}`)).Error().NotTo(HaveOccurred())
+			Expect(crd.At("v1").MergePatch(ctx, "old-self", `{"port": "3"}`)).To(HaveField("Object", HaveKeyWithValue("host", "localhost")))
 			Expect(crd.At("v1").MergePatch(ctx, "old-self", `{"host": "other"}`)).Error().To(MatchError(ContainSubstring("self.host == oldSelf.host")))
 		})
 
 	rules.It(requirement.ValidationWebhookTransition,
 		"changes the host of an object at v1beta1 where a rule of v1 lets nobody do so", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.CronTab("transition", `{hostPort: "localhost:2"}`))
+			Expect(crd.At("v1").MergePatch(ctx, "transition", `{"host": "other"}`)).Error().To(MatchError(ContainSubstring("self.host == oldSelf.host")), "v1 must forbid it")
 			Expect(crd.At("v1beta1").MergePatch(ctx, "transition", `{"hostPort": "other:2"}`)).Error().NotTo(HaveOccurred())
 			Expect(crd.At("v1").Get(ctx, "transition")).To(HaveField("Object", HaveKeyWithValue("host", "other")))
 		})
