@@ -51,7 +51,7 @@ type run struct {
 func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body, watch Watch) *run {
 	r := &run{
 		client: client, workload: w, bodies: bodies, watch: watch,
-		tally: newTally(), self: watchSelf(), clock: newClock(), slots: newSlots(w.inFlight(), w.Rate()), freed: map[uint64]time.Time{},
+		tally: newTally(), self: watchSelf(), clock: newClock(), slots: newSlots(w.inFlight(), w.ahead(), w.Rate()), freed: map[uint64]time.Time{},
 	}
 	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.slots.opened})
 	r.tally.encodes = w.Part.Of > 0
@@ -61,17 +61,16 @@ func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body,
 	return r
 }
 
-// connectAhead opens the first connections of an attack, lest its first requests wait for handshakes. Connections that were there before
-// would bring no slots.
-func connectAhead(ctx context.Context, client *wire.Client, w Workload) {
-	client.Close()
-	connections := min(connectionsAhead, w.inFlight())
-	if client.Endpoint().HTTP2 {
+// connectAhead opens the first connections of an attack, lest its first requests wait for handshakes. A handshake that takes long goes
+// on, for the requests to wait for.
+func (r *run) connectAhead() {
+	connections := r.workload.ahead()
+	if r.client.Endpoint().HTTP2 {
 		connections = 1
 	}
-	within, cancel := context.WithTimeout(ctx, time.Second)
+	within, cancel := context.WithTimeout(r.ctx, time.Second)
 	defer cancel()
-	client.Open(within, connections)
+	r.client.Open(within, connections)
 }
 
 func (r *run) attack() Summary {

@@ -40,6 +40,7 @@ func Run(ctx context.Context, client *wire.Client, requests []contract.Request, 
 	if err != nil {
 		return Summary{}, err
 	}
-	connectAhead(ctx, client, w)
-	return newRun(ctx, client, w, bodies, watch).attack(), nil
+	r := newRun(ctx, client, w, bodies, watch)
+	r.connectAhead() //nolint:contextcheck // its context is that of the run, which is derived from this one
+	return r.attack(), nil
 }

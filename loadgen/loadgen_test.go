@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
@@ -175,8 +177,7 @@ func TestStopsWhenTold(t *testing.T) {
 	w := workload()
 	w.Phases = Constant(0.1, time.Hour)
 	began := time.Now()
-	time.AfterFunc(300*time.Millisecond, cancel)
-	s, err := attack(ctx, client, w, Watch{})
+	s, err := attack(ctx, client, w, Watch{Result: func(*vegeta.Result) { cancel() }})
 	if err != nil {
 		t.Fatal(err)
 	}

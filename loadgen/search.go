@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -24,6 +25,18 @@ type Goal struct {
 	Percentile float64       // of the requests, such as 99
 	Limit      time.Duration // of their response times
 	Errors     float64       // share of the requests that may fail, from 0 to 1
+}
+
+// allowed is the share of the requests that may be over the limit.
+func (g Goal) allowed() float64 { return 1 - g.Percentile/100 }
+
+// enough is how many requests rule out, when none of them is over the limit or fails, that more are than may be.
+func (g Goal) enough() float64 {
+	least := g.allowed()
+	if g.Errors > 0 {
+		least = min(least, g.Errors)
+	}
+	return max(enough, math.Log((1-confidence)/2)/math.Log1p(-min(least, 0.5)))
 }
 
 // String reads as in "p99 <= 50ms, no errors".
@@ -83,8 +96,8 @@ const (
 	// askers is how many clients ask at once to find the rate to begin with: half of what they get answered.
 	askers = 10
 
-	// enough is how many requests a probe has at least, unless that takes longer than longest: none of them over the limit rules
-	// out, at the confidence below, that one in a hundred is.
+	// enough is how many requests a probe has at least, unless that takes longer than longest. None of them over the limit rules out,
+	// at the confidence below, that one in a hundred is; see Goal.enough for fewer.
 	enough  = 400
 	longest = 30 * time.Second
 
@@ -115,8 +128,8 @@ func (s Search) validate() error {
 }
 
 // Run searches: it begins with half of what clients get answered who ask in turn, doubles the rate until the goal is missed,
-// halves what is between the last two rates until they are close or the generator is at its limits, and runs longer at the rate that it has found. The goal has to
-// be met there too, or the search goes on below.
+// halves what is between the last two rates until they are close or the generator is at its limits, and runs longer at the rate that
+// it has found. The goal has to be met there too, or the search goes on below; unless the generator could not tell three times.
 func (s Search) Run(ctx context.Context, client *wire.Client, requests []contract.Request, watch func(Workload) Watch) (Found, error) {
 	if err := s.validate(); err != nil {
 		return Found{}, err
@@ -163,6 +176,10 @@ func find(ctx context.Context, rate float64, probe func(rate float64, times int)
 		if confirmed.Met {
 			found.Probes, found.At = append(found.Probes, confirmed), summary
 			return found, nil
+		}
+		if confirmed.Void != "" && found.spoiled()+1 >= spoilt {
+			found.Probes = append(found.Probes, confirmed)
+			return found, nil // that this machine is too busy says nothing against the rate
 		}
 		found.Met = found.below(confirmed.Rate)
 		found.add(confirmed)
@@ -217,7 +234,7 @@ func (s Search) probe(ctx context.Context, client *wire.Client, requests []contr
 	p := Probe{Rate: rate}
 	w := s.Workload
 	w.Name = plain(rate) + "/s"
-	w.Phases = Constant(rate, max(length, min(time.Duration(enough/rate*float64(time.Second)), longest), time.Duration(2/rate*float64(time.Second))))
+	w.Phases = Constant(rate, max(length, min(time.Duration(s.Goal.enough()/rate*float64(time.Second)), longest), time.Duration(2/rate*float64(time.Second))))
 	seen := uint64(0) // failed, and always judged
 	for range patience {
 		summary, err := Run(ctx, client, requests, w, watch(w))
@@ -228,7 +245,7 @@ func (s Search) probe(ctx context.Context, client *wire.Client, requests []contr
 		p.Judged += summary.Judged + summary.Unanswered
 		p.Failed += summary.Failed()
 		seen += summary.Errors[Transport] + summary.Errors[Timeout] + summary.Errors[HTTP]
-		failing := p.Failed > 0 && FailedShare(p.Requests, p.Judged, p.Failed, seen) > s.Goal.Errors
+		failing, good := s.failing(p, seen)
 		if p.Void = summary.VoidReason(); p.Void != "" && !failing {
 			p.Requests, p.Judged, p.Failed, p.Over, seen = 0, 0, 0, 0, 0
 			continue // the machine may have more room the next time
@@ -236,22 +253,33 @@ func (s Search) probe(ctx context.Context, client *wire.Client, requests []contr
 		p.Void = "" // what is wrong is wrong, however busy the generator was
 		p.Over += over(summary.Response, s.Goal.Limit)
 		low, high := interval(p.Over, p.Requests)
-		allowed := 1 - s.Goal.Percentile/100
-		if failing || low > allowed {
+		if failing || low > s.Goal.allowed() {
 			p.Decided = true
 			return p, summary, nil
 		}
-		if high <= allowed {
+		if good && high <= s.Goal.allowed() {
 			p.Decided, p.Met = true, true
 			return p, summary, nil
 		}
-		if p.Over == 0 && w.Length() >= longest {
-			// So slow a rate has not enough requests to rule chance out. None of them took too long.
+		if p.Over+p.Failed == 0 && w.Length() >= longest {
+			// So slow a rate has not enough requests to rule chance out. None of them failed or took too long.
 			p.Met = true
 			return p, summary, nil
 		}
 	}
 	return p, Summary{}, nil
+}
+
+// failing tells whether more requests fail than may, and good whether they do not; neither when that may be chance. Of the failures,
+// seen are known though not all responses are judged.
+func (s Search) failing(p Probe, seen uint64) (failing, good bool) {
+	if s.Goal.Errors == 0 {
+		return p.Failed > 0, p.Failed == 0
+	}
+	judged := max(p.Requests/uint64(max(s.Workload.JudgeEvery, 1)), 1) // no more than these tell of the others
+	failed := math.Round(FailedShare(p.Requests, p.Judged, p.Failed, seen) * float64(judged))
+	low, high := interval(uint64(failed), judged)
+	return low > s.Goal.Errors, high <= s.Goal.Errors
 }
 
 // over counts the times that are longer than a limit.

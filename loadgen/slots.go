@@ -10,6 +10,11 @@ import (
 // needed.
 const connectionsAhead = 10
 
+// ahead is how many connections this generator opens before the first request: its share, and no more than it has requests for.
+func (w Workload) ahead() int {
+	return max(1, int(min(w.Part.share(connectionsAhead), uint64(w.inFlight()), w.Total())))
+}
+
 // slots let so many requests by the clock be in flight at once: as many as there are connections, and a few that open one each.
 // A request that finds no idle connection opens one, and at some thousand requests a second what that costs would make more requests
 // wait, which would open hundreds. So those that wait get the next connection that is idle, and connections are opened one after
@@ -17,6 +22,7 @@ const connectionsAhead = 10
 type slots struct {
 	free chan time.Time // when each slot became free, the oldest first
 	rate float64        // of requests, per second
+	few  int            // connections that were to be open at first
 
 	mu          sync.Mutex
 	connections int           // that were opened
@@ -24,10 +30,10 @@ type slots struct {
 	fastest     time.Duration // response so far; 0 before the first
 }
 
-// newSlots returns the first slots, of at most so many.
-func newSlots(most int, rate float64) *slots {
-	s := &slots{free: make(chan time.Time, most), rate: rate}
-	s.give(connectionsAhead, time.Time{})
+// newSlots returns the first few slots, of at most so many.
+func newSlots(most, few int, rate float64) *slots {
+	s := &slots{free: make(chan time.Time, most), rate: rate, few: few}
+	s.give(few, time.Time{})
 	return s
 }
 
@@ -42,7 +48,7 @@ func (s *slots) opened(state tls.ConnectionState, err error) {
 	switch {
 	case state.NegotiatedProtocol == "h2": // one connection carries all requests
 		s.give(cap(s.free), time.Now())
-	case float64(s.connections) < s.rate*s.fastest.Seconds(), s.fastest == 0:
+	case s.fastest == 0 && s.connections > s.few, float64(s.connections) < s.rate*s.fastest.Seconds():
 		s.give(s.connections+connectionsAhead, time.Now())
 	default:
 		s.give(s.connections+1, time.Now())

@@ -33,7 +33,9 @@ func TestSlots(t *testing.T) {
 		want    int
 	}{
 		"at first":                  {func(*slots) {}, connectionsAhead},
-		"before an answer":          {open(1), 1 + connectionsAhead},
+		"ahead":                     {open(connectionsAhead), connectionsAhead + 1},
+		"ahead, as far as it goes":  {open(connectionsAhead / 2), connectionsAhead},
+		"before an answer":          {open(1 + connectionsAhead), 1 + 2*connectionsAhead},
 		"not opened":                {func(s *slots) { s.opened(tls.ConnectionState{}, errors.New("refused")) }, connectionsAhead},
 		"HTTP/2":                    {func(s *slots) { s.opened(tls.ConnectionState{NegotiatedProtocol: "h2"}, nil) }, most},
 		"most":                      {open(500), most},
@@ -43,7 +45,7 @@ func TestSlots(t *testing.T) {
 		"slow":                      {after(50*time.Millisecond, open(30)), 30 + connectionsAhead},
 		"slow, and enough":          {after(50*time.Millisecond, open(70)), 71},
 	} {
-		s := newSlots(most, rate)
+		s := newSlots(most, connectionsAhead, rate)
 		if test.happens(s); len(s.free) != test.want {
 			t.Errorf("%s: %d may be in flight, want %d", name, len(s.free), test.want)
 		}

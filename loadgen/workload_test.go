@@ -550,6 +550,15 @@ func TestFind(t *testing.T) {
 	if err != nil || limits.spoiled() != spoilt || limits.Met != 500 || limits.At.Requests != confirmation {
 		t.Errorf("when the generator is at its limits: %+v, %v", limits, err)
 	}
+	unconfirmed, err := find(t.Context(), 100, func(rate float64, times int) (Probe, Summary, error) {
+		if rate > 500 || times == confirmation {
+			return Probe{Rate: rate, Void: "too busy"}, Summary{}, nil
+		}
+		return Probe{Rate: rate, Met: true, Decided: true}, Summary{}, nil
+	})
+	if err != nil || unconfirmed.Met != 500 || unconfirmed.Missed != 550 || unconfirmed.At.Requests != 0 || unconfirmed.Partial {
+		t.Errorf("when a rate cannot be confirmed for that: %+v, %v", unconfirmed, err)
+	}
 	if _, err := find(t.Context(), 10, func(rate float64, _ int) (Probe, Summary, error) { return Probe{Rate: rate, Met: true}, Summary{}, nil }); err == nil {
 		t.Error("a goal that is met at every rate is no error")
 	}
@@ -619,6 +628,40 @@ func TestSearchWithErrors(t *testing.T) {
 	}
 	if (Search{Goal: Goal{99, time.Second, 1.5}, Workload: workload()}).validate() == nil {
 		t.Error("more errors than requests are allowed")
+	}
+}
+
+// TestChanceOfErrors decides on errors when chance is ruled out, by as many responses as were judged.
+func TestChanceOfErrors(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		allowed       float64
+		every         int
+		probe         Probe
+		failing, good bool
+	}{
+		"none allowed, none":       {0, 1, Probe{Requests: 400, Judged: 400}, false, true},
+		"none allowed, one":        {0, 1, Probe{Requests: 400, Judged: 400, Failed: 1}, true, false},
+		"far fewer":                {0.1, 1, Probe{Requests: 400, Judged: 400, Failed: 10}, false, true},
+		"a few less":               {0.1, 1, Probe{Requests: 400, Judged: 400, Failed: 38}, false, false},
+		"a few more":               {0.1, 1, Probe{Requests: 400, Judged: 400, Failed: 42}, false, false},
+		"far more":                 {0.1, 1, Probe{Requests: 400, Judged: 400, Failed: 70}, true, false},
+		"more, of few judged":      {0.1, 10, Probe{Requests: 400, Judged: 40, Failed: 7}, false, false},
+		"none, of too few":         {0.01, 1, Probe{Requests: 300, Judged: 300}, false, false},
+		"none, of enough":          {0.01, 1, Probe{Requests: 400, Judged: 400}, false, true},
+		"none, of few judged":      {0.01, 10, Probe{Requests: 400, Judged: 40}, false, false},
+		"all but one, all allowed": {1, 1, Probe{Requests: 400, Judged: 400, Failed: 399}, false, true},
+	} {
+		s := Search{Goal: Goal{Percentile: 99, Limit: time.Second, Errors: test.allowed}, Workload: workload()}
+		s.Workload.JudgeEvery = test.every
+		if failing, good := s.failing(test.probe, 0); failing != test.failing || good != test.good {
+			t.Errorf("%s: failing %t, good %t", name, failing, good)
+		}
+	}
+	for want, goal := range map[int]Goal{400: {Percentile: 99}, 3688: {Percentile: 99.9}, 36887: {Percentile: 50, Errors: 0.0001}, 401: {Percentile: 99, Errors: 0.00916}} {
+		if got := int(math.Ceil(goal.enough())); got != want {
+			t.Errorf("%s: %d requests are enough, want %d", goal, got, want)
+		}
 	}
 }
 

@@ -189,6 +189,27 @@ func TestDiffLeavesOut(t *testing.T) {
 	}
 }
 
+// TestDiffSaysWhatItLeavesOut says of each list how many of it are not shown.
+func TestDiffSaysWhatItLeavesOut(t *testing.T) {
+	t.Parallel()
+	some := func(n int) []difference.Difference {
+		return slices.Repeat([]difference.Difference{{What: difference.Field}}, shownMost+n)
+	}
+	r := difference.Result{Differences: some(1), Chance: some(2), Redaction: some(3), Failures: slices.Repeat([]difference.Failure{{}}, shownMost+4)}
+	var b strings.Builder
+	(&differ{urls: []string{"A", "B"}}).text(&b, r)
+	for _, want := range []string{"\nand 1 more; ", "not counted: and 2 more; ", "not counted: and 3 more; ", "failed on both sides: and 4 more; "} {
+		if !strings.Contains(b.String(), want+"--output json shows them all\n") {
+			t.Errorf("%q is missing: %s", want, b.String())
+		}
+	}
+	b.Reset()
+	(&differ{urls: []string{"A", "B"}}).text(&b, difference.Result{Differences: some(0), Chance: some(0), Redaction: some(0), Failures: r.Failures[:shownMost]})
+	if strings.Contains(b.String(), "more") {
+		t.Errorf("more than all: %s", b.String())
+	}
+}
+
 func TestDiffInterrupted(t *testing.T) {
 	t.Parallel()
 	handler, hangs := hanging(10)

@@ -10,28 +10,16 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// shownMost is how many differences are shown as text.
+// shownMost is how many differences of each list are shown as text.
 const shownMost = 30
 
 func (d *differ) text(w io.Writer, r difference.Result) {
 	a, b := d.sides()
 	fmt.Fprintf(w, "A: %s\nB: %s\n\n", a, b)
-	for _, one := range r.Differences[:min(len(r.Differences), shownMost)] {
-		fmt.Fprintln(w, d.paint(red, reports.Visible(headline(one))))
-		d.example(w, one.First)
-	}
-	if more := len(r.Differences) - shownMost; more > 0 {
-		fmt.Fprintf(w, "... and %d more; --output json shows them all\n", more)
-	}
-	for _, one := range r.Chance[:min(len(r.Chance), shownMost)] {
-		fmt.Fprintln(w, d.paint(yellow, "changes by chance, not counted: "+reports.Visible(headline(one))))
-		d.example(w, one.First)
-	}
-	for _, one := range r.Redaction[:min(len(r.Redaction), shownMost)] {
-		fmt.Fprintln(w, d.paint(yellow, "may come of the redaction, not counted: "+reports.Visible(headline(one))))
-		d.example(w, one.First)
-	}
-	for _, one := range r.Failures {
+	d.list(w, red, "", r.Differences)
+	d.list(w, yellow, "changes by chance, not counted: ", r.Chance)
+	d.list(w, yellow, "may come of the redaction, not counted: ", r.Redaction)
+	for _, one := range r.Failures[:min(len(r.Failures), shownMost)] {
 		text := count(one.Count, "request") + " failed on both sides"
 		if one.Redacted > 0 {
 			text += fmt.Sprintf(", %d of them redacted, which may be why", one.Redacted)
@@ -39,6 +27,7 @@ func (d *differ) text(w io.Writer, r difference.Result) {
 		fmt.Fprintln(w, d.paint(yellow, text))
 		d.example(w, one.First)
 	}
+	d.rest(w, yellow, "failed on both sides: ", len(r.Failures))
 	if paths := d.redaction.Paths(); len(paths) > 0 {
 		so := "both were asked with other values"
 		if len(d.urls) == 1 {
@@ -55,6 +44,22 @@ func (d *differ) text(w io.Writer, r difference.Result) {
 	}
 	fmt.Fprintf(w, "%s in %s, of which %d are answered alike; %s compared%s\n",
 		count(len(r.Differences), "difference"), count(r.Compared, "request"), r.Alike, count(r.Objects, "converted object"), failed)
+}
+
+// list shows the first differences of a list, and says how many more there are.
+func (d *differ) list(w io.Writer, colour, heading string, differences []difference.Difference) {
+	for _, one := range differences[:min(len(differences), shownMost)] {
+		fmt.Fprintln(w, d.paint(colour, heading+reports.Visible(headline(one))))
+		d.example(w, one.First)
+	}
+	d.rest(w, colour, heading, len(differences))
+}
+
+// rest says how many of a list are not shown.
+func (d *differ) rest(w io.Writer, colour, heading string, all int) {
+	if more := all - shownMost; more > 0 {
+		fmt.Fprintln(w, d.paint(colour, fmt.Sprintf("%sand %d more; --output json shows them all", heading, more)))
+	}
 }
 
 // headline says what differs, and how often.

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/url"
 	"strings"
@@ -88,6 +89,8 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 		return fmt.Errorf("webhook %s: no whole answer within %s", at, limit)
 	case isRefusal(err) || c.asked.Load() && isHangUp(err):
 		return fmt.Errorf("webhook %s: %s (%w)", at, c.refusal(err), err)
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("webhook %s: it closed the connection without an answer (%w)", at, err)
 	}
 	return fmt.Errorf("webhook %s: %w", at, err)
 }

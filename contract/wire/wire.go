@@ -15,7 +15,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -61,7 +60,6 @@ type Client struct {
 	patience  time.Duration // of Reach
 	config    *tls.Config   // of every handshake, but for its ServerName
 	asked     atomic.Bool   // whether the webhook ever asked for a certificate of the client
-	opened    chan net.Conn // by Open, and not yet used
 	transport *http.Transport
 	http      *http.Client
 }
@@ -100,7 +98,7 @@ func Connect(e Endpoint) (*Client, error) {
 	if e.HTTP2 {
 		c.config.NextProtos = []string{"h2", "http/1.1"}
 	}
-	c.service, c.opened = net.JoinHostPort(u.Hostname(), port), make(chan net.Conn, maxOpened)
+	c.service = net.JoinHostPort(u.Hostname(), port)
 	c.transport = &http.Transport{
 		DialTLSContext:      c.connect,
 		TLSClientConfig:     c.config.Clone(),
@@ -127,36 +125,63 @@ func (c *Client) identify(*tls.CertificateRequestInfo) (*tls.Certificate, error)
 	return c.endpoint.ClientCertificate, nil
 }
 
-// Open opens connections for requests to come, so many at once and 16 at most, and returns when each is open or could not be: the
-// requests try again then, and tell why.
+// Open closes the idle connections and opens as many others as it is told to, all at once, for requests to come. It returns when each
+// is open or could not be: the requests try again then, and tell why. When the context ends before that, those under way go on until
+// Close. A trace in the context is told of their handshakes. No request may be under way meanwhile.
+//
+// Each is opened by a request that gives up then, before it is sent. Net/http keeps the connection among the idle ones, and notices
+// when the webhook closes it.
 func (c *Client) Open(ctx context.Context, connections int) {
-	var group sync.WaitGroup
-	for range min(connections, maxOpened) {
-		group.Go(func() {
-			connection, err := c.dial(ctx, c.service)
-			if err != nil {
-				return
-			}
-			select {
-			case c.opened <- connection:
-			default:
-				_ = connection.Close()
-			}
-		})
-	}
-	group.Wait()
-}
-
-// connect returns a connection that was opened before, or opens one.
-func (c *Client) connect(ctx context.Context, _, address string) (net.Conn, error) {
-	if address == c.service {
-		select {
-		case connection := <-c.opened:
-			return connection, nil
-		default:
+	c.Close() // or it would be one of those that the requests get
+	alone := make(chan struct{})
+	var under []opening
+	for range connections {
+		within, giveUp := context.WithCancelCause(ctx)
+		o := opening{giveUp: giveUp, alone: alone, done: make(chan struct{})}
+		request := c.request(context.WithValue(within, openingKey{}, o), http.MethodPost, c.header, nil)
+		response, err := c.transport.RoundTrip(request)
+		giveUp(nil)
+		if err == nil {
+			_ = response.Body.Close()
+		}
+		if errors.Is(context.Cause(within), errOpening) {
+			under = append(under, o)
 		}
 	}
-	return c.dial(ctx, address)
+	close(alone)
+	for _, o := range under {
+		select {
+		case <-o.done:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// opening is a connection that is opened for requests to come.
+type opening struct {
+	giveUp context.CancelCauseFunc // of the request that opens it
+	alone  <-chan struct{}         // closed when all such requests have given up: they would take each other's connections
+	done   chan struct{}           // closed when it is open, or could not be opened
+}
+
+// openingKey is that of an opening in a context.
+type openingKey struct{}
+
+var errOpening = errors.New("a connection is opened for other requests")
+
+// connect opens a connection for a request, or for those to come.
+func (c *Client) connect(ctx context.Context, _, address string) (net.Conn, error) {
+	if o, ok := ctx.Value(openingKey{}).(opening); ok {
+		defer close(o.done)
+		o.giveUp(errOpening)
+		<-o.alone
+	}
+	connection, err := c.dial(ctx, address)
+	if err != nil {
+		return nil, err
+	}
+	return connection, nil
 }
 
 // dial connects to the webhook when the service is asked for, and to any other address that a redirect leads to.
@@ -233,18 +258,8 @@ func (c *Client) Endpoint() Endpoint { return c.endpoint }
 // HTTP returns the HTTP client that requests are sent by, for tests that want to come in between.
 func (c *Client) HTTP() *http.Client { return c.http }
 
-// Close closes the idle connections.
-func (c *Client) Close() {
-	c.transport.CloseIdleConnections()
-	for {
-		select {
-		case connection := <-c.opened:
-			_ = connection.Close()
-		default:
-			return
-		}
-	}
-}
+// Close closes the idle connections, and opens none any more that no request waits for.
+func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 // Header returns the headers that API servers send with a conversion request.
 func Header() http.Header {
@@ -259,9 +274,6 @@ func Header() http.Header {
 const handshakeTimeout = 10 * time.Second
 
 var errHandshakeTimeout = fmt.Errorf("the TLS handshake took longer than %s", handshakeTimeout)
-
-// maxOpened is how many connections can be open for requests to come.
-const maxOpened = 16
 
 // timeoutQuery is what API servers add to the URL of a webhook.
 const timeoutQuery = "timeout=30s"
