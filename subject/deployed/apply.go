@@ -146,7 +146,7 @@ func (a *applier) prepare(ctx context.Context, namespace string, d document, def
 // errNotOurs says that something is there which the run did not create.
 var errNotOurs = errors.New("there is one already that this run did not create, so it is left alone: delete it, or use another namespace or cluster")
 
-// apply creates an object by server-side apply, and waits for definitions until they are served.
+// apply creates an object, and waits for definitions until they are served.
 func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) error {
 	if err := a.ensureNamespace(ctx, object.GetNamespace()); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) 
 	if err != nil {
 		return err
 	}
-	created, err := a.at(mapping, object.GetNamespace()).Apply(ctx, object.GetName(), object, metav1.ApplyOptions{FieldManager: fieldManager})
+	created, err := a.create(ctx, a.at(mapping, object.GetNamespace()), object)
 	if err != nil {
 		return err
 	}
@@ -165,6 +165,25 @@ func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) 
 	}
 	a.mapper.Reset()
 	return a.established(ctx, mapping, object.GetName())
+}
+
+// create creates an object. One of the run that is there already becomes like it; somebody else's does not, even one that came
+// since it was looked for.
+func (a *applier) create(ctx context.Context, at dynamic.ResourceInterface, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	created, err := at.Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager, FieldValidation: metav1.FieldValidationStrict})
+	if !apierrors.IsAlreadyExists(err) {
+		return created, err
+	}
+	there, err := at.Get(ctx, object.GetName(), metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return nil, err
+	case there.GetLabels()[cluster.RunLabel] != a.run:
+		return nil, errNotOurs
+	}
+	ours := object.DeepCopy()
+	ours.SetUID(there.GetUID()) // another one by now is a conflict
+	return at.Apply(ctx, object.GetName(), ours, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
 }
 
 func (a *applier) remember(m made) {

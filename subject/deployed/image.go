@@ -111,6 +111,14 @@ func OpenArchive(file, reference string) (*Archive, error) {
 	return &Archive{Reference: tag.String(), Architecture: config.Architecture, file: file}, nil
 }
 
+// CheckImage says what is wrong with the name of an image, by itself.
+func CheckImage(reference string) error {
+	if _, err := name.ParseReference(reference); err != nil {
+		return fmt.Errorf("%q is no name of an image: %w", reference, err)
+	}
+	return nil
+}
+
 // tagOf returns the name of the image that is wanted of those in an archive.
 func tagOf(manifest tarball.Manifest, reference string) (name.Tag, error) {
 	var there []string

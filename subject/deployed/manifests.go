@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 )
 
 // Manifests are what the user deploys the webhook with.
@@ -30,7 +32,7 @@ type Manifests struct {
 	// or else the only one there is.
 	Service string
 
-	Port int32  // of the service; 0 for what the definitions say, or 443
+	Port int32  // of the service; 0 for what the definitions say, or its only one
 	Path string // of the URL; empty for what the definitions say, or /convert
 
 	Certificate Certificate
@@ -90,14 +92,32 @@ func (m Manifests) Check() error {
 	if err != nil {
 		return err
 	}
-	const namespace = "the namespace of the run"
-	service, err := findService(m, documents, references, namespace)
-	if err != nil {
-		return err
-	}
-	_, err = replicas(service, documents, namespace)
+	_, _, err = m.find(documents, references, "the namespace of the run")
 	return err
 }
+
+// find finds out which service the webhook is, and how many pods are behind it. It fails when it cannot come to anything.
+func (m Manifests) find(documents []document, references []reference, namespace string) (Service, int, error) {
+	found, err := findService(m, documents, references, namespace)
+	if err != nil {
+		return Service{}, 0, err
+	}
+	pods, err := replicas(found, documents, namespace)
+	if err != nil {
+		return Service{}, 0, err
+	}
+	service, err := serviceOf(m, found, references, namespace)
+	if err != nil {
+		return Service{}, 0, err
+	}
+	if m.Certificate == (Certificate{}) && !slices.ContainsFunc(references, func(r reference) bool { return r.matches(service) }) {
+		return Service{}, 0, errors.New("nothing says by which authority the webhook's certificate is to be verified, since no definition among them converts by its service: " + authorityWanted)
+	}
+	return service, pods, nil
+}
+
+// authorityWanted is what to do when nothing says how to verify the webhook.
+const authorityWanted = "name a Secret that its pods mount, to put a certificate into, or one that has the ca.crt of theirs"
 
 // plan finds out which service the webhook is, and returns what is to be applied, and how the authority becomes known.
 func (w *Webhook) plan(m Manifests, documents []document) ([]document, func(context.Context) ([]byte, error), error) {
@@ -111,12 +131,7 @@ func (w *Webhook) plan(m Manifests, documents []document) ([]document, func(cont
 	if err != nil {
 		return nil, nil, err
 	}
-	service, err := findService(m, documents, references, w.options.namespace())
-	if err != nil {
-		return nil, nil, err
-	}
-	w.Service = serviceOf(m, service, references, w.options.namespace())
-	if w.Replicas, err = replicas(service, documents, w.options.namespace()); err != nil {
+	if w.Service, w.Replicas, err = m.find(documents, references, w.options.namespace()); err != nil {
 		return nil, nil, err
 	}
 	authority := func(ctx context.Context) ([]byte, error) { return w.awaitAuthority(ctx, m, references) }
@@ -210,25 +225,53 @@ func findService(m Manifests, documents []document, references []reference, name
 	return services[0], nil
 }
 
-// serviceOf is where the webhook is to be found.
-func serviceOf(m Manifests, service document, references []reference, namespace string) Service {
+// serviceOf is where the webhook is to be found. Its port is the one that is asked for, or what a definition says, or the only one
+// that the service has.
+func serviceOf(m Manifests, service document, references []reference, namespace string) (Service, error) {
 	s := Service{Namespace: cmp.Or(service.GetNamespace(), namespace), Name: service.GetName(), Port: m.Port, Path: m.Path}
 	for _, r := range references {
 		if !r.matches(s) {
 			continue
 		}
-		if s.Port == 0 && r.service.Port != nil {
-			s.Port = *r.service.Port
+		if s.Port == 0 {
+			s.Port = ptr.Deref(r.service.Port, defaultServicePort)
 		}
 		if s.Path == "" && r.service.Path != nil {
 			s.Path = *r.service.Path
 		}
 	}
+	ports := portsOf(service)
+	if s.Port == 0 && len(ports) == 1 {
+		s.Port = ports[0]
+	}
 	s.Port, s.Path = cmp.Or(s.Port, defaultServicePort), cmp.Or(s.Path, defaultPath)
+	if !slices.Contains(ports, s.Port) {
+		var there []string
+		for _, port := range ports {
+			there = append(there, strconv.Itoa(int(port)))
+		}
+		if len(there) == 0 {
+			return s, fmt.Errorf("%s (%s) has no ports", title(service.Unstructured), service.from)
+		}
+		return s, fmt.Errorf("%s (%s) has no port %d; it has %s; choose one as the port", title(service.Unstructured), service.from, s.Port, strings.Join(there, ", "))
+	}
 	if !strings.HasPrefix(s.Path, "/") {
 		s.Path = "/" + s.Path
 	}
-	return s
+	return s, nil
+}
+
+// portsOf returns the numbers of a service's ports.
+func portsOf(service document) []int32 {
+	all, _, _ := unstructured.NestedSlice(service.Object, "spec", "ports")
+	var ports []int32
+	for _, one := range all {
+		fields, _ := one.(map[string]any)
+		if number, is := fields["port"].(int64); is {
+			ports = append(ports, int32(number)) //nolint:gosec // API servers refuse what is no port
+		}
+	}
+	return ports
 }
 
 // replicas returns how many pods of the manifests are behind the service, and fails when there are none.
@@ -331,7 +374,7 @@ func (w *Webhook) awaitAuthority(ctx context.Context, m Manifests, references []
 		where = fmt.Sprintf("the caBundle of the definition %s has no certificate; something in the cluster has to put it there, or crdconform a certificate into a Secret that the pods mount", definition)
 		look = func() ([]byte, error) { return w.authorityInDefinition(ctx, definition) }
 	default:
-		return nil, errors.New("nothing says by which authority the webhook's certificate is to be verified: no definition among the manifests converts by its service; name a Secret that has its ca.crt, or one for crdconform to put a certificate into")
+		return nil, errors.New("nothing says by which authority the webhook's certificate is to be verified: " + authorityWanted)
 	}
 	w.options.note("waiting for the certificate of the authority")
 	var authority []byte

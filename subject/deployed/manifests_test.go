@@ -36,12 +36,12 @@ spec:
 apiVersion: v1
 kind: Service
 metadata: {name: metrics, namespace: system}
-spec: {selector: {app: manager}}
+spec: {selector: {app: manager}, ports: [{port: 1}]}
 ---
 apiVersion: v1
 kind: Service
 metadata: {name: webhook-service, namespace: system}
-spec: {selector: {app: manager}}
+spec: {selector: {app: manager}, ports: [{port: 8443}, {port: 9443}]}
 ---
 apiVersion: cert-manager.io/v1
 kind: Certificate
@@ -91,7 +91,7 @@ func TestPlan(t *testing.T) {
 	if len(documents) != 6 {
 		t.Errorf("what is applied is %q", titles(documents))
 	}
-	if w, _, err = planned(t, Manifests{Service: "system/metrics", Port: 1, Path: "/x"}, stack); err != nil || w.Service != (Service{"system", "metrics", 1, "/x"}) {
+	if w, _, err = planned(t, Manifests{Service: "system/metrics", Path: "/x", Certificate: Certificate{Secret: "a"}}, stack); err != nil || w.Service != (Service{"system", "metrics", 1, "/x"}) {
 		t.Errorf("named: %+v, %v", w.Service, err)
 	}
 	if w, documents, err = planned(t, Manifests{WithoutDefinitions: true}, stack); err != nil || w.Service.Port != 8443 || find(documents, "CustomResourceDefinition widgets.example.com") != nil {
@@ -131,7 +131,7 @@ func TestPlansWithAnInjectedCertificate(t *testing.T) {
 
 func TestPlansThatMakeNoSense(t *testing.T) {
 	t.Parallel()
-	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: one}\nspec: {selector: {app: a}}\n---\n"
+	const service = "apiVersion: v1\nkind: Service\nmetadata: {name: one}\nspec: {selector: {app: a}, ports: [{port: 8443}]}\n---\n"
 	const pods = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {template: {metadata: {labels: {app: a}}}}\n---\n"
 	for name, test := range map[string]struct {
 		manifests  Manifests
@@ -145,12 +145,17 @@ func TestPlansThatMakeNoSense(t *testing.T) {
 		"nothing behind it": {Manifests{}, strings.ReplaceAll(pods, "app: a", "app: b") + service, "selects pods with app=a, and nothing among the manifests makes such pods"},
 		"another namespace": {Manifests{}, strings.ReplaceAll(pods, "{name: d}", "{name: d, namespace: far}") + service, "nothing among the manifests makes such pods"},
 		"two certificates":  {Manifests{Certificate: Certificate{Secret: "a", Authority: "b"}}, pods + service, "give one of the two"},
+		"no such port":      {Manifests{Port: 9, Certificate: Certificate{Secret: "a"}}, pods + service, "Service one (stack.yaml, document 2) has no port 9; it has 8443"},
+		"which port":        {Manifests{Certificate: Certificate{Secret: "a"}}, pods + strings.ReplaceAll(service, "[{port: 8443}]", "[{port: 8443}, {port: 9}]"), "has no port 443; it has 8443, 9"},
+		"no port":           {Manifests{Certificate: Certificate{Secret: "a"}}, pods + strings.ReplaceAll(service, "[{port: 8443}]", "[]"), "has no ports"},
+		"the usual port":    {Manifests{}, strings.ReplaceAll(stack, "port: 8443, path", "path"), "has no port 443; it has 8443, 9443"},
+		"no authority":      {Manifests{}, pods + service, "no definition among them converts by its service: name a Secret"},
 	} {
 		if _, _, err := planned(t, test.manifests, test.text); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
-	if w, _, err := planned(t, Manifests{}, pods+service); err != nil || w.Service != (Service{"crdconform-r1", "one", 443, "/convert"}) || w.Replicas != 1 {
+	if w, _, err := planned(t, Manifests{Certificate: Certificate{Authority: "a"}}, pods+service); err != nil || w.Service != (Service{"crdconform-r1", "one", 8443, "/convert"}) || w.Replicas != 1 {
 		t.Errorf("one that does: %+v, %v", w, err)
 	}
 }

@@ -320,7 +320,7 @@ func (w *Webhook) blame(ctx context.Context, now seen, sentence string) error {
 		}
 		f.pod = &pods[i]
 		for _, status := range slices.Concat(pods[i].Status.ContainerStatuses, pods[i].Status.InitContainerStatuses) {
-			if !status.Ready {
+			if !status.Ready && (status.State.Waiting == nil || status.RestartCount > 0) { // one that never ran has no log
 				f.container = status.Name
 				f.previous = status.State.Running == nil && status.RestartCount > 0
 			}
