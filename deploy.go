@@ -29,6 +29,11 @@ func Deployable(c config.Config) error {
 			return fmt.Errorf("webhook.inCluster.archive: %w", err)
 		}
 	}
+	if in.Image != "" {
+		if err := deployed.CheckImage(in.Image); err != nil {
+			return fmt.Errorf("webhook.inCluster.image: %w", err)
+		}
+	}
 	if len(in.Manifests) == 0 {
 		return nil
 	}
@@ -120,7 +125,7 @@ const aliveTimeout = 10 * time.Second
 // serveDeployed deploys the webhook in the cluster.
 func (p *Plan) serveDeployed(ctx context.Context, progress Progress, api cluster.Cluster) (*served, error) {
 	if api == nil {
-		return nil, errors.New("webhook.inCluster: there is no cluster to deploy it in; \"crdconform check\" makes one, and load is sent to a webhook that is there, by its url")
+		return nil, errors.New("webhook.inCluster: load is sent to a webhook that is there: give its URL (kubectl port-forward leads to one in a cluster, and --workers with --worker-image load it from inside), or let \"crdconform check\" deploy and judge it")
 	}
 	w, err := Deploy(ctx, p.check.Config, api, deployed.Options{Config: api.Config(), Run: p.run, Progress: progress.Note})
 	if err != nil {

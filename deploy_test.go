@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,7 +34,7 @@ func TestDeployable(t *testing.T) {
 		"an archive":   {config.Existing, config.InCluster{Archive: text}, "webhook.inCluster.archive: images can be loaded into nodes of kind only"},
 		"text":         {config.KindCluster, config.InCluster{Archive: text}, "webhook.inCluster.archive: image archive " + text + ": it is none"},
 		"no manifests": {config.KindCluster, config.InCluster{Manifests: []string{text}}, "webhook.inCluster.manifests: " + text + ", document 1: "},
-		"an image":     {config.KindCluster, config.InCluster{Image: "a"}, ""},
+		"an image":     {config.KindCluster, config.InCluster{Image: "example.com/webhook:1"}, ""},
 	} {
 		err := Deployable(config.Config{Cluster: test.cluster, Webhook: config.Webhook{InCluster: &test.given}})
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
@@ -61,19 +62,23 @@ func TestStart(t *testing.T) {
 			return write(explained)
 		},
 	}
-	for name, fault := range map[string]string{"right": "", "wrong": "swaps-host-and-port"} {
-		c.Handler = webhook.Handler()
-		want := requirement.Passed
-		if fault != "" {
-			c.Handler, want = faulty(t, fault), requirement.Failed
-		}
+	for name, test := range map[string]struct {
+		handler http.Handler
+		want    requirement.Verdict
+		reason  string
+	}{
+		"right":   {webhook.Handler(), requirement.Passed, ""},
+		"wrong":   {faulty(t, "swaps-host-and-port"), requirement.Failed, ""},
+		"nowhere": {http.NotFoundHandler(), requirement.Errored, "the webhook converts none of the objects that were generated at v1alpha1: webhook.response.http-status to v1beta1 fails"},
+	} {
+		c.Handler = test.handler
 		plan, err := c.Prepare()
 		if err != nil {
 			t.Fatal(err)
 		}
 		report := plan.Run(t.Context(), quiet{}, nil)
-		if len(report.With(want)) != 1 || report.Cluster == nil || report.Error != "" {
-			t.Errorf("%s: %s with %v: %s", name, report.Outcome, report.Counts, report.Error)
+		if got := report.With(test.want); len(got) != 1 || !strings.Contains(got[0].Reason, test.reason) || report.Cluster == nil || report.Error != "" {
+			t.Errorf("%s: %s with %v: %v, %s", name, report.Outcome, report.Counts, report.Results, report.Error)
 		}
 	}
 	if _, err := os.Stat(explained); err != nil || explained == "" {

@@ -94,6 +94,17 @@ func completed(c config.Config) config.Config {
 // Seed is the seed of all random choices. A check without one got one of its own.
 func (p *Plan) Seed() int64 { return p.check.Generate.Seed }
 
+// CRDs returns the definitions that are checked. There are none when only samples are known.
+func (p *Plan) CRDs() []*apiextensionsv1.CustomResourceDefinition {
+	var all []*apiextensionsv1.CustomResourceDefinition
+	for _, kind := range p.kinds {
+		if kind.Definition != nil {
+			all = append(all, kind.Definition.CRD)
+		}
+	}
+	return all
+}
+
 // ReportDir is the folder that the reports belong to.
 func (p *Plan) ReportDir() string { return p.check.Path(p.check.ReportDir) }
 

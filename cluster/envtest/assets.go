@@ -88,7 +88,7 @@ func isProgram(path, origin string) error {
 	folder, name := filepath.Split(path)
 	folder = filepath.Clean(folder)
 	if origin != "" {
-		folder += ", " + origin + ","
+		folder += " (" + origin + ")"
 	}
 	info, err := os.Stat(path)
 	switch {

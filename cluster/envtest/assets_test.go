@@ -59,7 +59,7 @@ func TestUnusableAssets(t *testing.T) {
 		"broken":        {both(script(`echo "no such library" >&2; exit 127`), fakeEtcd), []string{"kube-apiserver --version: exit status 127: no such library"}},
 		"old etcd":      {both(fakeServer, script(`echo "  --listen-client-urls"`)), []string{"etcd is no etcd, or one that is too old: it has no flag --listen-client-http-urls"}},
 		"etcd ends":     {both(fakeServer, fakeEtcd), []string{"etcd ended while it was starting: it wrote: ", "--advertise-client-urls=http://127.0.0.1:"}},
-		"etcd is mute":  {both(fakeServer, script(`case "$1" in --help) echo "--listen-client-http-urls";; esac`)), []string{"etcd ended while it was starting: it wrote nothing"}},
+		"etcd is mute":  {both(fakeServer, script(`case "$1" in --help) echo "--listen-client-http-urls";; esac`)), []string{"etcd ended while it was starting: it wrote nothing; see whether there is room for its files in "}},
 		"etcd is slow":  {both(fakeServer, script(`case "$1" in --help) echo "--listen-client-http-urls"; exit;; esac; echo "thinking"; exec sleep 60`)), []string{"etcd was not ready within 1s, which KUBEBUILDER_CONTROLPLANE_START_TIMEOUT can change: it wrote: thinking"}},
 		"ports in use":  {both(fakeServer, script(`case "$1" in --help) echo "--listen-client-http-urls"; exit;; esac; echo "listen tcp: bind: address already in use"; exit 1`)), []string{"of 3 ports that were free somebody else took each before it could"}},
 		"not permitted": {both(fakeServer, fakeEtcd), []string{"may not be run by anybody: chmod +x "}},
@@ -125,7 +125,7 @@ func TestVariables(t *testing.T) {
 		"KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=-1s":   "has to be a duration such as 30s",
 		"USE_EXISTING_CLUSTER=true":                   "asks for a cluster that is there already",
 		"USE_EXISTING_CLUSTER=false":                  "there is no kube-apiserver",
-		"KUBEBUILDER_ASSETS=/nowhere":                 "there is no kube-apiserver in /nowhere, which KUBEBUILDER_ASSETS names,",
+		"KUBEBUILDER_ASSETS=/nowhere":                 "there is no kube-apiserver in /nowhere (which KUBEBUILDER_ASSETS names): name a folder",
 	} {
 		t.Run(name, func(t *testing.T) {
 			variable, value, _ := strings.Cut(name, "=")

@@ -59,7 +59,7 @@ func (l *logs) lastWords(program string) string {
 	written := strings.TrimSpace(string(text))
 	last := shortened(written[strings.LastIndexByte(written, '\n')+1:])
 	if last == "" {
-		return "it wrote nothing"
+		return "it wrote nothing; see whether there is room for its files in " + os.TempDir()
 	}
 	return "it wrote: " + last
 }

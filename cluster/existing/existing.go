@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/dynamic"
@@ -62,6 +63,10 @@ type Options struct {
 	// port.
 	WebhookListen string
 
+	// Definitions are those that are checked, if that are the user's: the rights for their objects are needed then, rather than
+	// those for the CronTabs of the documents.
+	Definitions []*apiextensionsv1.CustomResourceDefinition
+
 	// ReadOnly makes every request fail that might change something in the cluster.
 	ReadOnly bool
 }
@@ -101,6 +106,12 @@ func (o Options) Validate() error {
 	}
 	if _, port, err := net.SplitHostPort(cmp.Or(o.WebhookListen, ":0")); err != nil || port == "" {
 		return misused("--webhook-listen %s: write it as host:port, such as 0.0.0.0:9443", o.WebhookListen)
+	}
+	if _, port, err := net.SplitHostPort(o.WebhookHost); err == nil && !strings.Contains(port, "/") {
+		return misused("--webhook-host %s: give the address alone; --webhook-listen is for the port", o.WebhookHost)
+	}
+	if o.WebhookHost != "" && net.ParseIP(o.WebhookHost) == nil && len(validation.IsDNS1123Subdomain(strings.ToLower(o.WebhookHost))) > 0 {
+		return misused("--webhook-host %s: it is neither an IP address nor the name of a host", o.WebhookHost)
 	}
 	_, _, err := load(o)
 	return err
@@ -152,7 +163,7 @@ func (c *Cluster) connect(ctx context.Context) error {
 	c.client = everything
 	c.probe = newProbe(definitions.ApiextensionsV1().CustomResourceDefinitions(), objects, c.options.Run, c.Domain())
 	if reason := unroutable(c.options.WebhookHost); reason == "" {
-		c.router = services.NewRouter(everything, c.options.Run, func(context.Context, string, int32) error { return nil })
+		c.router = services.NewRouter(everything, c.options.Run, func(context.Context, string, int32) error { return nil }, nil)
 	}
 	return nil
 }

@@ -48,8 +48,8 @@ func (r Right) review() *authorizationv1.SelfSubjectAccessReview {
 // definitions is the plural of CustomResourceDefinitions.
 const definitions = "customresourcedefinitions"
 
-// Rights returns what a run with the options needs to be allowed to do. Custom resources are those of all groups of the
-// run, of which one stands for the others.
+// Rights returns what a run with the options needs to be allowed to do. Custom resources are those of the definitions that are
+// checked, or those of all groups of the run, of which one stands for the others.
 func Rights(options Options) []Right {
 	verbs := func(group, resource string, verbs ...string) []Right {
 		rights := make([]Right, 0, len(verbs))
@@ -67,10 +67,32 @@ func Rights(options Options) []Right {
 	rights = slices.Concat(rights,
 		verbs(apiextensionsv1.GroupName, definitions, "create", "get", "list", "update", "patch", "delete"),
 		verbs(apiextensionsv1.GroupName, definitions+"/status", "get", "update", "patch"),
-		verbs(group, plural, "create", "get", "list", "watch", "update", "patch", "delete", "deletecollection"),
-		verbs(group, plural+"/status", "get", "update", "patch"),
-		verbs(group, plural+"/scale", "get", "update", "patch"),
 	)
+	custom := func(group, plural string, status, scale bool) {
+		rights = append(rights, verbs(group, plural, "create", "get", "list", "watch", "update", "patch", "delete", "deletecollection")...)
+		if status {
+			rights = append(rights, verbs(group, plural+"/status", "get", "update", "patch")...)
+		}
+		if scale {
+			rights = append(rights, verbs(group, plural+"/scale", "get", "update", "patch")...)
+		}
+	}
+	for _, crd := range options.Definitions {
+		has := func(which func(*apiextensionsv1.CustomResourceSubresources) bool) bool {
+			return slices.ContainsFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+				return v.Subresources != nil && which(v.Subresources)
+			})
+		}
+		custom(crd.Spec.Group, crd.Spec.Names.Plural,
+			has(func(s *apiextensionsv1.CustomResourceSubresources) bool { return s.Status != nil }),
+			has(func(s *apiextensionsv1.CustomResourceSubresources) bool { return s.Scale != nil }))
+	}
+	switch {
+	case len(options.Definitions) == 0:
+		custom(group, plural, true, true)
+	case options.WebhookHost != "": // the object of the probe
+		rights = append(rights, verbs(group, plural, "create", "get", "patch")...)
+	}
 	if unroutable(options.WebhookHost) == "" {
 		rights = slices.Concat(rights,
 			verbs("", "namespaces", "create", "get", "delete"),
@@ -82,14 +104,27 @@ func Rights(options Options) []Right {
 }
 
 // MissingError lists the rights that the user does not have.
-type MissingError struct{ Missing []Right }
+type MissingError struct {
+	Missing []Right
+
+	custom bool // whether the definitions are the user's
+}
 
 func (e *MissingError) Error() string {
-	all := make([]string, 0, len(e.Missing))
-	for _, right := range e.Missing {
+	var all []string
+	for i := 0; i < len(e.Missing); {
+		right, verbs := e.Missing[i], []string(nil)
+		for ; i < len(e.Missing) && e.Missing[i].Path == right.Path && e.Missing[i].Group == right.Group && e.Missing[i].Resource == right.Resource; i++ {
+			verbs = append(verbs, e.Missing[i].Verb)
+		}
+		right.Verb = strings.Join(verbs, ", ")
 		all = append(all, right.String())
 	}
-	return fmt.Sprintf("the user may not %s; deploy/rbac.yaml of crdconform has what is needed", strings.Join(all, ", "))
+	but := ""
+	if e.custom {
+		but = ", but for resources of your own"
+	}
+	return fmt.Sprintf("the user may not %s; deploy/rbac.yaml of crdconform has what is needed%s", strings.Join(all, "; "), but)
 }
 
 // preflight asks the API server whether the user has rights. The error is a MissingError when the user lacks any.
@@ -108,7 +143,7 @@ func (c *Cluster) preflight(ctx context.Context, rights []Right) error {
 		}
 	}
 	if len(missing) > 0 {
-		return &MissingError{missing}
+		return &MissingError{missing, len(c.options.Definitions) > 0}
 	}
 	return nil
 }

@@ -59,8 +59,8 @@ func TestWhatRunsContainersIsAway(t *testing.T) {
 		want    string
 	}{
 		"the daemon is away": {
-			map[string]string{"info": says("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?")},
-			"kind: docker is installed and does not answer (Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?): start it",
+			map[string]string{"info": "printf 'Client:\\n Version: 28.2.2\\n\\nServer:\\n'; " + says("Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?")},
+			"kind: docker is installed and does not answer (Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?): start it, or see to it that it is asked where it runs (DOCKER_HOST, or `docker context ls`)",
 		},
 		"the user has no rights": {
 			map[string]string{"info": says("permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock: dial unix /var/run/docker.sock: connect: permission denied")},
@@ -173,6 +173,7 @@ func TestOthersAreLeftAlone(t *testing.T) {
 		"ps": fmt.Sprintf("echo kind; echo %sb; echo %sa; echo other-%s", Prefix, Prefix, Prefix),
 		"rm": "echo \"$@\" >> " + removed,
 	})
+	t.Setenv("TMPDIR", t.TempDir())
 	left, err := Left(t.Context())
 	if err != nil || strings.Join(left, " ") != Prefix+"a "+Prefix+"b" {
 		t.Errorf("left: %v, %v", left, err)
@@ -185,7 +186,6 @@ func TestOthersAreLeftAlone(t *testing.T) {
 	}
 	home := t.TempDir()
 	t.Setenv("HOME", home)
-	t.Setenv("TMPDIR", t.TempDir())
 	its, another := filepath.Join(os.TempDir(), Prefix+"a"+dirSuffix+"1"), filepath.Join(os.TempDir(), Prefix+"ab"+dirSuffix+"1")
 	for _, dir := range []string{its, another} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
@@ -205,6 +205,16 @@ func TestOthersAreLeftAlone(t *testing.T) {
 		t.Errorf("in the home directory is %v, %v", files, err)
 	}
 	fakeProgram(t, "docker", nil)
+	// Of the other one there is a kubeconfig, and no cluster any more.
+	if left, err := Left(t.Context()); err != nil || strings.Join(left, " ") != Prefix+"ab" {
+		t.Errorf("left of a cluster that has gone: %v, %v", left, err)
+	}
+	if err := Delete(t.Context(), Prefix+"ab"); err != nil {
+		t.Error(err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("of the kubeconfigs there are %v, %v", left, err)
+	}
 	if err := Delete(t.Context(), Prefix+"a"); err == nil || err.Error() != "kind: there is no cluster crdconform-a" {
 		t.Errorf("deleting what is not there: %v", err)
 	}

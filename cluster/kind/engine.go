@@ -71,14 +71,14 @@ const killDelay = 5 * time.Second
 func (e engine) run(ctx context.Context, arguments ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, e.name, arguments...)
 	cmd.WaitDelay = killDelay
-	var out, all bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &all
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return "", context.Cause(ctx)
 		}
-		all.Write(out.Bytes())
-		return "", &kindexec.RunError{Command: cmd.Args, Output: all.Bytes(), Inner: err}
+		out.Write(said.Bytes()) // what went wrong is told last
+		return "", &kindexec.RunError{Command: cmd.Args, Output: out.Bytes(), Inner: err}
 	}
 	return strings.TrimSpace(out.String()), nil
 }

@@ -31,7 +31,7 @@ func explain(err error) error {
 	case has("permission denied") && has(".sock", "Docker daemon socket", "docker API"):
 		return fmt.Errorf("this user may not use %s (%s): add it to the group %s, or set up a rootless one", program, last(said), program)
 	case has("Cannot connect to", "Is the docker daemon running", "cannot access containerd socket", "failed to connect to the docker API"):
-		return fmt.Errorf("%s is installed and does not answer (%s): start it", program, last(said))
+		return fmt.Errorf("%s is installed and does not answer (%s): start it, or see to it that it is asked where it runs (DOCKER_HOST, or `%s context ls`)", program, last(said), program)
 	case has("no space left on device"):
 		return fmt.Errorf("the disk is full (%s): make room; `%s system df` shows what containers and images take", last(said), program)
 	case has("port is already allocated", "address already in use"):

@@ -126,6 +126,12 @@ var (
 	_ cluster.Witness     = (*Cluster)(nil)
 )
 
+// Validate tells what is wrong with the options by themselves, and with the file that they name.
+func (o Options) Validate() error {
+	_, err := configuration(o)
+	return err
+}
+
 // Start creates a cluster and returns when it is ready: the nodes are, and services lead somewhere. When it fails, or the
 // context ends before, nothing is left behind but the network that all clusters of kind share.
 func Start(ctx context.Context, options Options) (*Cluster, error) {
@@ -221,7 +227,7 @@ func (c *Cluster) up(ctx context.Context) error {
 	}
 	c.etcd = c.openEtcd(ctx)
 	c.Etcd = storage.New(c.etcd.get)
-	c.router = services.NewRouter(c.client, c.options.Run, c.answers)
+	c.router = services.NewRouter(c.client, c.options.Run, c.answers, c.refuses)
 	return nil
 }
 
@@ -419,8 +425,8 @@ func (r *untilDone) Read(p []byte) (int, error) {
 	return r.Reader.Read(p)
 }
 
-// Left returns the names of the clusters that runs have made and not deleted, in order. Those of runs that still go on are
-// among them.
+// Left returns the names of the clusters that runs have made and not deleted, in order, and of those of which a kubeconfig is left.
+// Those of runs that still go on are among them.
 func Left(ctx context.Context) ([]string, error) {
 	provider, err := anyProvider(ctx)
 	if err != nil {
@@ -431,8 +437,13 @@ func Left(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("kind: %w", explain(err))
 	}
 	left := slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, Prefix) })
+	dirs, err := kubeconfigDirs(Prefix + "*")
+	for _, dir := range dirs {
+		name, _, _ := strings.Cut(filepath.Base(dir), dirSuffix)
+		left = append(left, name)
+	}
 	slices.Sort(left)
-	return left, nil
+	return slices.Compact(left), err
 }
 
 // Delete deletes a cluster that a run made, and the kubeconfig that the run has left. One whose name does not begin with Prefix
@@ -450,7 +461,10 @@ func Delete(ctx context.Context, name string) error {
 		return fmt.Errorf("kind: %w", explain(err))
 	}
 	if len(there) == 0 {
-		return fmt.Errorf("kind: there is no cluster %s", name)
+		if dirs, problem := kubeconfigDirs(name); problem == nil && len(dirs) == 0 {
+			return fmt.Errorf("kind: there is no cluster %s", name)
+		}
+		return removeKubeconfigs(name)
 	}
 	// kind takes the cluster out of a kubeconfig file too. That must be none of the user's.
 	dir, err := os.MkdirTemp("", Prefix)
@@ -466,11 +480,16 @@ func Delete(ctx context.Context, name string) error {
 
 // removeKubeconfigs removes what a run has left of its files.
 func removeKubeconfigs(name string) error {
-	dirs, err := filepath.Glob(filepath.Join(os.TempDir(), name+dirSuffix+"*"))
+	dirs, err := kubeconfigDirs(name)
 	for _, dir := range dirs {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}
 	return err
+}
+
+// kubeconfigDirs returns the temporary directories with kubeconfigs of clusters, which runs have that go on or were killed.
+func kubeconfigDirs(name string) ([]string, error) {
+	return filepath.Glob(filepath.Join(os.TempDir(), name+dirSuffix+"*"))
 }
 
 func anyProvider(ctx context.Context) (*kindcluster.Provider, error) {

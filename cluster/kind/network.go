@@ -148,32 +148,48 @@ func (c *Cluster) Route(ctx context.Context, namespace, name string, port int32,
 	return c.router.Route(ctx, namespace, name, port, address)
 }
 
-// answering is a script that waits until connections to the address of a service are accepted.
+// connecting is a script that waits until connections to the address of a service are accepted, or until none is any more.
 //
 // Until the proxy knows of a service, packets to its address leave the node, and some networks have something that accepts
 // whatever connection comes by. So they are refused meanwhile. Those to a service that leads somewhere have got another address
 // when they come to the filter.
-const answering = `%[1]s -w -A %[2]s && trap '%[1]s -w -D %[2]s' EXIT
-until timeout 1 bash -c '</dev/tcp/%[3]s/%[4]d'; do
+const connecting = `%[1]s -w -A %[2]s && trap '%[1]s -w -D %[2]s' EXIT
+%[6]s timeout 1 bash -c '</dev/tcp/%[3]s/%[4]d'; do
   [ $SECONDS -lt %[5]d ] || exit 1
   sleep 0.05
 done 2>/dev/null`
 
 // answers waits until a connection from inside the node to the address of a service is accepted.
 func (c *Cluster) answers(ctx context.Context, clusterIP string, port int32) error {
-	tables := "iptables"
-	if strings.Contains(clusterIP, ":") {
-		tables = "ip6tables"
-	}
-	rule := fmt.Sprintf("OUTPUT -d %s -p tcp --dport %d -j REJECT --reject-with tcp-reset", clusterIP, port)
-	script := fmt.Sprintf(answering, tables, rule, clusterIP, port, int(routeTimeout.Seconds()))
-	if _, err := c.inNode(ctx, "bash", "-c", script); err != nil {
+	if err := c.connects(ctx, "until", clusterIP, port); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 		return fmt.Errorf("nothing answers at %s:%d inside the node %s within %s: is kube-proxy running, and may the node reach that address?", clusterIP, port, c.control, routeTimeout)
 	}
 	return nil
+}
+
+// refuses waits until no connection from inside the node to the address of a service is accepted any more.
+func (c *Cluster) refuses(ctx context.Context, clusterIP string, port int32) error {
+	if err := c.connects(ctx, "while", clusterIP, port); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return fmt.Errorf("something answers at %s:%d inside the node %s still after %s: is kube-proxy running?", clusterIP, port, c.control, routeTimeout)
+	}
+	return nil
+}
+
+// connects waits until, or while, connections are accepted.
+func (c *Cluster) connects(ctx context.Context, loop, clusterIP string, port int32) error {
+	tables := "iptables"
+	if strings.Contains(clusterIP, ":") {
+		tables = "ip6tables"
+	}
+	rule := fmt.Sprintf("OUTPUT -d %s -p tcp --dport %d -j REJECT --reject-with tcp-reset", clusterIP, port)
+	_, err := c.inNode(ctx, "bash", "-c", fmt.Sprintf(connecting, tables, rule, clusterIP, port, int(routeTimeout.Seconds()), loop))
+	return err
 }
 
 // inNode runs a command in the node of the API server and returns what it writes.

@@ -38,7 +38,7 @@ func pretended(t *testing.T, options Options, answers map[string]string) *Cluste
 		engine:   engine,
 		provider: kindcluster.NewProvider(engine.option()),
 		dir:      dir,
-		router:   services.NewRouter(fake.NewClientset(), "test", nil),
+		router:   services.NewRouter(fake.NewClientset(), "test", nil, nil),
 		stopped:  make(chan struct{}),
 	}
 }

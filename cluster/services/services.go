@@ -24,21 +24,23 @@ import (
 type Router struct {
 	client kubernetes.Interface
 	run    string
-	await  Await
+	arrive Await
+	refuse Await // nil where nobody can tell
 
 	mu         sync.Mutex
 	made       map[key]*corev1.Service
 	namespaces map[string]bool // made by the router
 }
 
-// Await returns when calls to a port of the address of a service arrive.
+// Await returns when calls to a port of the address of a service arrive, or when they are refused.
 type Await func(ctx context.Context, clusterIP string, port int32) error
 
 type key struct{ namespace, name string }
 
-// NewRouter returns a router that labels whatever it makes with the ID of a run.
-func NewRouter(client kubernetes.Interface, run string, await Await) *Router {
-	return &Router{client: client, run: run, await: await, made: map[key]*corev1.Service{}, namespaces: map[string]bool{}}
+// NewRouter returns a router that labels whatever it makes with the ID of a run. It waits until calls arrive where it leads them
+// and, unless refuse is nil, until they are refused when it has taken their endpoint away: some time they go where they went before.
+func NewRouter(client kubernetes.Interface, run string, arrive, refuse Await) *Router {
+	return &Router{client: client, run: run, arrive: arrive, refuse: refuse, made: map[key]*corev1.Service{}, namespaces: map[string]bool{}}
 }
 
 // Route makes calls to a port of a service go to an address, <host>:<port> with an IP address as host, in place of where they
@@ -49,7 +51,7 @@ func (r *Router) Route(ctx context.Context, namespace, name string, port int32, 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := key{namespace, name}
-	if err := r.unlead(ctx, k); err != nil || address == "" {
+	if err := r.close(ctx, k); err != nil || address == "" {
 		return err
 	}
 	to, err := parse(address)
@@ -63,8 +65,20 @@ func (r *Router) Route(ctx context.Context, namespace, name string, port int32, 
 	if err := r.lead(ctx, service, to); err != nil {
 		return fmt.Errorf("service %s/%s: %w", namespace, name, err)
 	}
-	if err := r.await(ctx, service.Spec.ClusterIP, port); err != nil {
+	if err := r.arrive(ctx, service.Spec.ClusterIP, port); err != nil {
 		return fmt.Errorf("service %s/%s, which leads to %s: %w", namespace, name, address, err)
+	}
+	return nil
+}
+
+// close takes the endpoint of a service away and waits until nothing goes there any more.
+func (r *Router) close(ctx context.Context, k key) error {
+	if err := r.unlead(ctx, k); err != nil || r.made[k] == nil || r.refuse == nil {
+		return err
+	}
+	spec := r.made[k].Spec
+	if err := r.refuse(ctx, spec.ClusterIP, spec.Ports[0].Port); err != nil {
+		return fmt.Errorf("service %s/%s, whose endpoint was taken away: %w", k.namespace, k.name, err)
 	}
 	return nil
 }

@@ -66,6 +66,12 @@ func TestRouteAndBack(t *testing.T) {
 	r := NewRouter(client, "one", func(_ context.Context, ip string, port int32) error {
 		awaited = append(awaited, fmt.Sprintf("%q:%d", ip, port))
 		return nil
+	}, func(ctx context.Context, _ string, port int32) error {
+		if _, err := client.DiscoveryV1().EndpointSlices("ns").Get(ctx, "hook", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("waiting for calls to be refused while there is an endpoint: %v", err)
+		}
+		awaited = append(awaited, fmt.Sprintf("none:%d", port))
+		return nil
 	})
 	if err := r.Route(t.Context(), "ns", "hook", 1234, "192.0.2.7:4711"); err != nil {
 		t.Fatal(err)
@@ -110,6 +116,9 @@ func TestRouteAndBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, client, "namespace /ns", "service ns/hook") // its address stays, or others would get it
+	if len(awaited) != 4 || awaited[1] != "none:1234" || !strings.HasSuffix(awaited[2], ":443") || awaited[3] != "none:443" {
+		t.Errorf("awaited %v", awaited)
+	}
 	if err := r.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +127,7 @@ func TestRouteAndBack(t *testing.T) {
 
 func TestCloseRemovesWhatIsLeft(t *testing.T) {
 	client := fake.NewClientset()
-	r := NewRouter(client, "one", arrives)
+	r := NewRouter(client, "one", arrives, nil)
 	for _, name := range []string{"hook", "other"} {
 		if err := r.Route(t.Context(), "ns", name, 443, "192.0.2.7:1"); err != nil {
 			t.Fatal(err)
@@ -138,7 +147,7 @@ func TestWhatOthersMadeIsLeftAlone(t *testing.T) {
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", Labels: theirs}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "hook", Labels: theirs}},
 	)
-	r := NewRouter(client, "one", arrives)
+	r := NewRouter(client, "one", arrives, nil)
 	err := r.Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1")
 	if err == nil || !strings.Contains(err.Error(), "service ns/hook: there is one that is not this run's") {
 		t.Errorf("got %v", err)
@@ -168,7 +177,7 @@ func TestWhatOthersMadeIsLeftAlone(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	client := fake.NewClientset()
-	r := NewRouter(client, "one", arrives)
+	r := NewRouter(client, "one", arrives, nil)
 	for address, want := range map[string]string{
 		"192.0.2.7":           "missing port",
 		"example.com:443":     "services lead to IP addresses, and example.com is none",
@@ -187,7 +196,7 @@ func TestAddresses(t *testing.T) {
 
 func TestCallsThatDoNotArrive(t *testing.T) {
 	client := fake.NewClientset()
-	r := NewRouter(client, "one", func(context.Context, string, int32) error { return errors.New("nothing came") })
+	r := NewRouter(client, "one", func(context.Context, string, int32) error { return errors.New("nothing came") }, nil)
 	err := r.Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1")
 	if err == nil || err.Error() != "service ns/hook, which leads to 192.0.2.7:1: nothing came" {
 		t.Errorf("got %v", err)
@@ -215,14 +224,14 @@ func TestNamespaceOfAnEarlierRun(t *testing.T) {
 		}
 		return true, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns")
 	})
-	if err := NewRouter(client, "one", arrives).Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1"); err != nil {
+	if err := NewRouter(client, "one", arrives, nil).Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1"); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, client, "namespace /ns", "service ns/hook", "slice ns/hook")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err := NewRouter(fake.NewClientset(going()), "one", arrives).Route(ctx, "ns", "hook", 443, "192.0.2.7:1")
+	err := NewRouter(fake.NewClientset(going()), "one", arrives, nil).Route(ctx, "ns", "hook", 443, "192.0.2.7:1")
 	if err == nil || !strings.Contains(err.Error(), "namespace ns: it is being deleted") {
 		t.Errorf("got %v", err)
 	}
@@ -235,7 +244,7 @@ func TestRefusals(t *testing.T) {
 			client.PrependReactor("create", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
 				return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "x", errors.New("no"))
 			})
-			r := NewRouter(client, "one", arrives)
+			r := NewRouter(client, "one", arrives, nil)
 			if err := r.Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1"); !apierrors.IsForbidden(err) {
 				t.Errorf("got %v", err)
 			}
@@ -247,7 +256,7 @@ func TestRefusals(t *testing.T) {
 	}
 	t.Run("delete", func(t *testing.T) {
 		client := fake.NewClientset()
-		r := NewRouter(client, "one", arrives)
+		r := NewRouter(client, "one", arrives, nil)
 		if err := r.Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1"); err != nil {
 			t.Fatal(err)
 		}

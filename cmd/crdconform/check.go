@@ -372,7 +372,7 @@ func (c *checker) run(ctx context.Context) error {
 	if err != nil {
 		return c.byFlags(err)
 	}
-	c.given.seed, c.dir = plan.Seed(), plan.ReportDir()
+	c.given.seed, c.dir, c.api.definitions = plan.Seed(), plan.ReportDir(), plan.CRDs()
 	if err = c.begin(); err != nil {
 		return err
 	}
@@ -394,11 +394,10 @@ func (c *checker) run(ctx context.Context) error {
 // starting returns what brings the API server up that the flags say.
 func (c *checker) starting(p *progress) func(context.Context, string, io.Writer) (cluster.Cluster, error) {
 	return func(ctx context.Context, run string, log io.Writer) (cluster.Cluster, error) {
-		p.show(c.api.title())
 		if err := embedded.LogTo(log); err != nil {
 			return nil, err
 		}
-		return c.api.start(ctx, run, log)
+		return c.api.bringUp(ctx, p, run, log)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
@@ -112,12 +113,20 @@ func (c *cleaner) cleanCluster(ctx context.Context) error {
 		return err
 	}
 	var errs []error
+	var others []string
 	for _, u := range unseen {
 		if u.Ours() {
 			errs = append(errs, fmt.Errorf("%s could not be looked for: %w", u.Resource, u.Err))
 			continue
 		}
-		fmt.Fprintf(c.err, "crdconform: %s could not be looked for: %v\n", u.Resource, oneLine(u.Err.Error()))
+		if apierrors.IsForbidden(u.Err) {
+			others = append(others, u.Resource.String())
+			continue
+		}
+		fmt.Fprintf(c.err, "crdconform: %s could not be looked for: %s\n", u.Resource, oneLine(u.Err.Error()))
+	}
+	if len(others) > 0 {
+		fmt.Fprintf(c.err, "crdconform: the user may not list %s; what manifests of yours made of them is to be removed by hand\n", strings.Join(others, ", "))
 	}
 	old, young := c.split(found)
 	if len(found) == 0 && len(errs) == 0 {

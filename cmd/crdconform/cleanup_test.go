@@ -134,7 +134,7 @@ func TestCleanup(t *testing.T) {
 			if code != test.code || !strings.HasPrefix(out, test.out) || !strings.Contains(errs, test.err) || strings.Contains(out+errs, "secret-token") {
 				t.Errorf("code %d\n%s%s", code, out, errs)
 			}
-			if !strings.Contains(errs, "crdconform: secrets could not be looked for: ") {
+			if !strings.Contains(errs, "crdconform: the user may not list secrets; what manifests of yours made of them is to be removed by hand\n") {
 				t.Errorf("that secrets may not be listed is not told:\n%s", errs)
 			}
 			var want []string

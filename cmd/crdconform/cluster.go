@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/cluster"
@@ -50,6 +51,8 @@ type clusterFlags struct {
 	listen     string
 	readOnly   bool
 	none       bool // whether there may be none
+
+	definitions []*apiextensionsv1.CustomResourceDefinition // that are checked; nil for those of the documents
 }
 
 // bind binds the flags to a command.
@@ -123,6 +126,11 @@ func (f *clusterFlags) validate() error {
 			errs = append(errs, fmt.Errorf("--kubernetes: %w", err))
 		}
 	}
+	if f.sort == kindCluster && f.config != "" && len(errs) == 0 {
+		if err := (kind.Options{Kubernetes: f.minor, ConfigFile: f.config}).Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("--kind-config: %w", err))
+		}
+	}
 	if len(errs) == 0 {
 		_, _, err := f.older()
 		errs = append(errs, err)
@@ -175,6 +183,17 @@ func (f *clusterFlags) title() string {
 	return "starting " + f.what()
 }
 
+// bringUp brings the cluster up, or connects to it, and says where to find one that stays.
+func (f *clusterFlags) bringUp(ctx context.Context, p *progress, run string, log io.Writer) (cluster.Cluster, error) {
+	p.show(f.title())
+	c, err := f.start(ctx, run, log)
+	p.wipe()
+	if made, is := c.(*kind.Cluster); is && f.keep {
+		p.say("The kind cluster %s stays: see kubectl --kubeconfig %s; crdconform cleanup --kind --run %s removes it", made.ClusterName(), crdconform.Quoted(made.Kubeconfig()), run)
+	}
+	return c, err
+}
+
 // start brings the cluster up, or connects to it.
 func (f *clusterFlags) start(ctx context.Context, run string, log io.Writer) (cluster.Cluster, error) {
 	switch f.sort {
@@ -221,7 +240,7 @@ func started[C cluster.Cluster](c C, err error) (cluster.Cluster, error) {
 func (f *clusterFlags) existing(run string) existing.Options {
 	return existing.Options{
 		Run: run, Kubeconfig: kubeconfigs(f.kubeconfig), Context: f.context,
-		WebhookHost: f.host, WebhookListen: f.listen, ReadOnly: f.readOnly,
+		WebhookHost: f.host, WebhookListen: f.listen, ReadOnly: f.readOnly, Definitions: f.definitions,
 	}
 }
 

@@ -109,7 +109,13 @@ func (f *inClusterFlags) byFlags(err error) error {
 	}
 	key, what, _ := strings.Cut(strings.TrimPrefix(rest, "."), ": ")
 	key, _, _ = strings.Cut(key, "[")
-	what = strings.NewReplacer("write cluster: kind, or existing", "give --cluster kind, or existing", "webhook.inCluster.secret", "--webhook-secret").Replace(what)
+	what = strings.NewReplacer(
+		"write cluster: kind, or existing", "give --cluster kind, or existing",
+		"webhook.inCluster.secret", "--webhook-secret",
+		"name a Secret that its pods mount", "give --webhook-secret, a Secret that its pods mount",
+		"or one that has the ca.crt", "or --webhook-ca-secret, one that has the ca.crt",
+		"choose one as the port", "choose one by --webhook-port",
+	).Replace(what)
 	name, known := f.keys()[key]
 	switch {
 	case key == "" && f.any():

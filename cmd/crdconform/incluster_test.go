@@ -25,6 +25,7 @@ func TestWebhookToDeploy(t *testing.T) {
 	text := write("text.tar", "hello")
 	pod := write("pod.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n")
 	service := write("service.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selector: {app: a}}\n")
+	pods := write("pods.yaml", "apiVersion: v1\nkind: Service\nmetadata: {name: a}\nspec: {selector: {app: a}, ports: [{port: 1}, {port: 2}]}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {app: a}}\n")
 	deployment := write("crdconform.yaml", "apiVersion: crdconform.dev/v1alpha1\nkind: Config\nwebhook: {inCluster: {image: a, replicas: 2}}\n")
 	const url = "https://localhost:1/convert"
 	for name, test := range map[string]struct {
@@ -49,6 +50,11 @@ func TestWebhookToDeploy(t *testing.T) {
 		"archive elsewhere":  {[]string{"run", "--cluster=existing", "--context=a", "--webhook-image-archive=" + text}, "--webhook-image-archive is for --cluster kind, and this is existing"},
 		"no manifests":       {[]string{"run", "--cluster=kind", "--webhook-manifests=none"}, "--webhook-manifests: none: there is no such file or folder"},
 		"no service":         {[]string{"check", "--cluster=kind", "--webhook-manifests=" + pod}, "--webhook-manifests: there is no Service among them"},
+		"no port of it":      {[]string{"run", "--cluster=kind", "--webhook-manifests=" + pods, "--webhook-secret=b"}, "--webhook-manifests: Service a (" + pods + ", document 1) has no port 443; it has 1, 2; choose one by --webhook-port"},
+		"no authority":       {[]string{"run", "--cluster=kind", "--webhook-manifests=" + pods, "--webhook-port=2"}, "give --webhook-secret, a Secret that its pods mount, to put a certificate into, or --webhook-ca-secret, one that has the ca.crt of theirs"},
+		"odd image":          {[]string{"run", "--cluster=kind", "--webhook-image=Bad Image"}, `--webhook-image: "Bad Image" is no name of an image`},
+		"no kind config":     {[]string{"run", "--cluster=kind", "--kind-config=none.yaml"}, "--kind-config: there is no kind configuration none.yaml"},
+		"two hosts":          {[]string{"run", "--cluster=existing", "--context=a", "--webhook-host=10.0.0.1:99"}, "--webhook-host 10.0.0.1:99: give the address alone; --webhook-listen is for the port"},
 		"no pods for it":     {[]string{"run", "--cluster=kind", "--webhook-manifests=" + service}, "and nothing among the manifests makes such pods"},
 		"CA":                 {[]string{"check", "--cluster=kind", "--webhook-image=a", "--ca-file=" + text}, "--ca-file: it goes with url and fromCRD"},
 		"file, no cluster":   {[]string{"check", "--config=" + deployment}, "webhook.inCluster: there are no pods in a cluster of the sort embedded; write cluster: kind, or existing"},

@@ -32,7 +32,7 @@ func main() {
 		for first := time.Now(); time.Since(first) < atOnce; {
 			<-signals
 		}
-		fmt.Fprintln(os.Stderr, "crdconform: told to stop twice, so it stops without a report and without cleaning up")
+		fmt.Fprintln(os.Stderr, "crdconform: told to stop twice, so it stops without a report and without cleaning up; \"crdconform cleanup\" removes what is left in a cluster")
 		os.Exit(exitInterrupted)
 	}()
 	width, _, err := term.GetSize(int(os.Stdout.Fd()))

@@ -89,7 +89,7 @@ func TestInterruptedTwice(t *testing.T) {
 	impatient(t, p)
 	r := p.end()
 	r.exits(t, exitInterrupted)
-	if want := "crdconform: told to stop twice, so it stops without a report and without cleaning up\n"; r.err != want {
+	if want := "crdconform: told to stop twice, so it stops without a report and without cleaning up; \"crdconform cleanup\" removes what is left in a cluster\n"; r.err != want {
 		t.Errorf("it says %q, want %q", r.err, want)
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "crdconform-report", "report.json")); !os.IsNotExist(err) {
