@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
@@ -94,7 +95,9 @@ func (r *Resource) Definition(ctx context.Context) *apiextensionsv1.CustomResour
 
 // Update changes the definition and returns what the API server says of it, without waiting for the change to show.
 func (r *Resource) Update(ctx context.Context, options ...fixtures.Option) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	// Meanwhile the API server writes the status, some of it over and over.
+	about4s := wait.Backoff{Duration: 10 * time.Millisecond, Factor: 2, Jitter: 0.1, Steps: 9}
+	return retry.RetryOnConflict(about4s, func() error {
 		crd, err := r.env.CRDs.Get(ctx, r.Name(), metav1.GetOptions{})
 		if err != nil {
 			return err
