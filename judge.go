@@ -118,7 +118,7 @@ const explainTimeout = time.Minute
 
 // explain keeps what a cluster tells when something failed.
 func (p *Plan) explain(ctx context.Context, api cluster.Cluster, hook *served, report *reports.Report) {
-	if p.check.Explain == nil || p.check.Cluster == config.Embedded || len(report.With(requirement.Failed, requirement.Errored)) == 0 {
+	if p.check.Explain == nil || api == nil || p.check.Cluster == config.Embedded || len(report.With(requirement.Failed, requirement.Errored)) == 0 {
 		return
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout)

@@ -376,10 +376,7 @@ func (c *checker) run(ctx context.Context) error {
 	if err = c.begin(); err != nil {
 		return err
 	}
-	log, err := openLog(filepath.Join(string(c.folder), "apiserver.log"))
-	if err != nil {
-		return unjudged(err)
-	}
+	log := &lateLog{path: filepath.Join(string(c.folder), "apiserver.log")}
 	p.seed, p.revise = plan.Seed(), plan.Revise
 	report := plan.Run(ctx, p, log)
 	switch {
@@ -388,7 +385,7 @@ func (c *checker) run(ctx context.Context) error {
 	case held.Error != "" && ended == nil: // something could not be stopped
 		ended = unjudged(errors.New(held.Error))
 	}
-	return c.beside(ended, log.Close())
+	return c.beside(ended, log.close())
 }
 
 // starting returns what brings the API server up that the flags say.

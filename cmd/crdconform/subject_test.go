@@ -260,6 +260,11 @@ func TestFromCRD(t *testing.T) {
 	if len(failed) != 1 || failed[0].ID != requirement.WebhookTransportCertificate || !strings.Contains(failed[0].Reason, "gadgets.system.svc") {
 		t.Errorf("got %+v", failed)
 	}
+	for _, name := range []string{"apiserver.log", "cluster"} {
+		if _, err := os.Stat(filepath.Join(r.dir, "crdconform-report", name)); !os.IsNotExist(err) {
+			t.Errorf("there is no API server, and its %s is there: %v", name, err)
+		}
+	}
 	startIn(t, dir, append(args, "--address", address, "--server-name", "localhost")...).end().exits(t, exitConforms)
 	r = startIn(t, dir, args...).end()
 	r.exits(t, exitUnjudged)
