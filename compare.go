@@ -6,16 +6,21 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/loadgen/compare"
 	"github.com/crdconform/crdconform/reports"
 )
 
-// ReadBaseline reads the load test of a report.json, or a latency.json, of an earlier run.
+// ReadBaseline reads the load test of a report.json, or a latency.json, of an earlier run, or of the report.json in its folder.
 func ReadBaseline(file string) (*reports.Load, error) {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = filepath.Join(file, "report.json")
+	}
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -124,10 +129,28 @@ func otherwise(x, y reports.Stage) string {
 		{"workers", x.Workers, y.Workers},
 	} {
 		if !reflect.DeepEqual(each.x, each.y) {
-			return fmt.Sprintf("%s: %v and %v", each.what, each.x, each.y)
+			return fmt.Sprintf("%s: %s and %s", each.what, words(each.x), words(each.y))
 		}
 	}
 	return ""
+}
+
+// words says what one stage has where another has something else.
+func words(v any) string {
+	var all []string
+	switch v := v.(type) {
+	case []reports.Phase:
+		for _, phase := range v {
+			all = append(all, phase.String())
+		}
+	case []reports.Pair:
+		for _, pair := range v {
+			all = append(all, pair.String())
+		}
+	default:
+		return fmt.Sprint(v)
+	}
+	return strings.Join(all, ", ")
 }
 
 // seriesOf has what was measured in the repeats of each stage, and of the control.

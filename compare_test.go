@@ -41,21 +41,21 @@ func TestOtherLoad(t *testing.T) {
 	}
 	for want, change := range map[string]func(*reports.Stage){
 		// The mean, the number and the length of the phases are the same.
-		"rates: [{1.5 33.333333333333336 200} {1.5 200 33.333333333333336}] and [": func(s *reports.Stage) {
+		"rates: 33.33 to 200 requests a second for 1.5 s, 200 to 33.33 requests a second for 1.5 s and 200 to": func(s *reports.Stage) {
 			s.Phases = slices.Clone(s.Phases)
 			slices.Reverse(s.Phases)
 		},
-		"requests that clients make at most: 0 and 20000":               func(s *reports.Stage) { s.Most = 20_000 },
-		"requests in flight: 0 and 10":                                  func(s *reports.Stage) { s.InFlight = 10 },
-		"responses of which one is judged: 0 and 100":                   func(s *reports.Stage) { s.JudgeEvery = 100 },
-		"workers: 0 and 4":                                              func(s *reports.Stage) { s.Workers = 4 },
-		"clients: 0 and 10":                                             func(s *reports.Stage) { s.Clients = 10 },
-		"seconds: 3 and 3.001":                                          func(s *reports.Stage) { s.Duration = 3.001 },
-		"objects in a request: 2 and 3":                                 func(s *reports.Stage) { s.Batch = 3 },
-		"bytes of an object: 1024 and 0":                                func(s *reports.Stage) { s.Bytes = 0 },
-		"version of ConversionReview: v1 and v1beta1":                   func(s *reports.Stage) { s.ReviewVersion = "v1beta1" },
-		"protocol: HTTP/1.1 and HTTP/2":                                 func(s *reports.Stage) { s.HTTP = "HTTP/2" },
-		"versions: [{v1 v2}] and [{v2 v1}]); measure the baseline anew": func(s *reports.Stage) { s.Pairs = []reports.Pair{{From: "v2", To: "v1"}} },
+		"requests that clients make at most: 0 and 20000":             func(s *reports.Stage) { s.Most = 20_000 },
+		"requests in flight: 0 and 10":                                func(s *reports.Stage) { s.InFlight = 10 },
+		"responses of which one is judged: 0 and 100":                 func(s *reports.Stage) { s.JudgeEvery = 100 },
+		"workers: 0 and 4":                                            func(s *reports.Stage) { s.Workers = 4 },
+		"clients: 0 and 10":                                           func(s *reports.Stage) { s.Clients = 10 },
+		"seconds: 3 and 3.001":                                        func(s *reports.Stage) { s.Duration = 3.001 },
+		"objects in a request: 2 and 3":                               func(s *reports.Stage) { s.Batch = 3 },
+		"bytes of an object: 1024 and 0":                              func(s *reports.Stage) { s.Bytes = 0 },
+		"version of ConversionReview: v1 and v1beta1":                 func(s *reports.Stage) { s.ReviewVersion = "v1beta1" },
+		"protocol: HTTP/1.1 and HTTP/2":                               func(s *reports.Stage) { s.HTTP = "HTTP/2" },
+		"versions: v1 to v2 and v2 to v1); measure the baseline anew": func(s *reports.Stage) { s.Pairs = []reports.Pair{{From: "v2", To: "v1"}} },
 	} {
 		other := base
 		change(&other)
@@ -102,11 +102,11 @@ func TestBaselineThatDoesNotFit(t *testing.T) {
 		repeat int
 		limits []compare.Limit
 	}{
-		"":                                       {[]loadgen.Workload{w}, 5, limits},
-		"no limits":                              {[]loadgen.Workload{w}, 1, nil},
-		"a search":                               {nil, 5, limits},
-		"5 or more by load.repeat":               {[]loadgen.Workload{w}, 4, limits},
-		"rates: [{1 100 100}] and [{1 200 200}]": {[]loadgen.Workload{other}, 5, limits},
+		"":                         {[]loadgen.Workload{w}, 5, limits},
+		"no limits":                {[]loadgen.Workload{w}, 1, nil},
+		"a search":                 {nil, 5, limits},
+		"5 or more by load.repeat": {[]loadgen.Workload{w}, 4, limits},
+		"rates: 100 requests a second for 1 s and 200 requests a second for 1 s": {[]loadgen.Workload{other}, 5, limits},
 	} {
 		err := (&Baseline{File: "report.json", Load: &reports.Load{Stages: []reports.Stage{then}}, Limits: test.limits}).fits(test.now, test.repeat)
 		if fails := strings.ContainsAny(want, "0123456789"); fails != (err != nil) || fails && !strings.Contains(err.Error(), want) {

@@ -90,11 +90,28 @@ type Phase struct {
 	To      float64 `json:"to"`      // requests a second at its end
 }
 
+// String says a phase as "30 requests a second for 10 s".
+func (p Phase) String() string {
+	requests := given(p.Rate)
+	switch {
+	case p.Rate != p.To:
+		requests += " to " + given(p.To) + " requests"
+	case p.Rate == 1:
+		requests += " request"
+	default:
+		requests += " requests"
+	}
+	return fmt.Sprintf("%s a second for %s s", requests, given(p.Seconds))
+}
+
 // Pair is a version to convert from and one to convert to.
 type Pair struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
+
+// String says a pair as "v1beta1 to v1".
+func (p Pair) String() string { return p.From + " to " + p.To }
 
 // Second is what came back in one second of a stage. Its times are response times in milliseconds, 0 when there was none.
 type Second struct {

@@ -135,22 +135,14 @@ func (s Stage) When() string {
 	case len(s.Phases) != 1:
 		return fmt.Sprintf("%s requests a second in the mean of %d phases, for %s s", given(s.Rate), len(s.Phases), given(s.Duration))
 	}
-	p := s.Phases[0]
-	if p.Rate != p.To {
-		return fmt.Sprintf("%s to %s requests a second for %s s", given(p.Rate), given(p.To), given(p.Seconds))
-	}
-	requests := "requests"
-	if p.Rate == 1 {
-		requests = "request"
-	}
-	return fmt.Sprintf("%s %s a second for %s s", given(p.Rate), requests, given(p.Seconds))
+	return s.Phases[0].String()
 }
 
 // What says what was sent, such as "10 objects a request, v1beta1 to v1, ConversionReview v1 over HTTP/1.1".
 func (s Stage) What() string {
 	var pairs []string
 	for _, p := range s.Pairs {
-		pairs = append(pairs, p.From+" to "+p.To)
+		pairs = append(pairs, p.String())
 	}
 	size := ""
 	if s.Bytes > 0 {

@@ -36,8 +36,9 @@ func newCompare(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare BASELINE REPORT",
 		Short: "Compare two load tests",
-		Long: `compare tells whether a load test was slower than an earlier one. Both are given as their report.json, and both have to be
-of "crdconform load" with --repeat, since a single measurement proves nothing: 5 repeats or more are needed, 10 see more.
+		Long: `compare tells whether a load test was slower than an earlier one. Both are given as the folder of their report, or the
+report.json in it, and both have to be of "crdconform load" with --repeat, since a single measurement proves nothing: 5 repeats
+or more are needed, 10 see more.
 
 What --max-regress limits has Regressed only if that is proved: by a test of the values as they were measured, and by one with
 the machine taken out, which load measures by a webhook of its own after each repeat. Where only one of both shows it, the
@@ -46,10 +47,10 @@ runs are Incomparable, and nothing is proved.
 ` + exitCodes,
 		Example: `  crdconform load URL --ca-file ca.crt --repeat 10 --report-dir last-night
   crdconform load URL --ca-file ca.crt --repeat 10 --report-dir tonight
-  crdconform compare last-night/report.json tonight/report.json --max-regress p99=10% --max-regress objects/s=5%`,
+  crdconform compare last-night tonight --max-regress p99=10% --max-regress objects/s=5%`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return fmt.Errorf("compare wants two files, the report.json of the baseline and that of the run, and got %d arguments", len(args))
+				return fmt.Errorf("compare wants two reports, that of the baseline and that of the run, each as its folder or its report.json, and got %d arguments", len(args))
 			}
 			return nil
 		},

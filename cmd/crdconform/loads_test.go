@@ -65,10 +65,11 @@ func TestCompare(t *testing.T) {
 		want string
 	}{
 		"the same":      {base, []string{"--max-regress", "p99=10%", "--max-regress", "objects/s=5%"}, exitConforms, "no difference proved, limit 10%"},
+		"its folder":    {filepath.Dir(base), []string{"--max-regress", "p99=10%"}, exitConforms, "100.0/s"},
 		"slower":        {measured(t, 100, 30, 31, 32, 30, 31, 32), []string{"--max-regress", "p99=10%"}, exitViolates, "regressed, limit 10%"},
 		"no limit":      {measured(t, 100, 30, 31, 32, 30, 31, 32), nil, exitConforms, "slower"},
 		"too few":       {measured(t, 100, 30), []string{"--max-regress", "p99=10%"}, exitUnjudged, "too few repeats"},
-		"another load":  {measured(t, 50, 10, 11, 12, 10, 11, 12), nil, exitUnjudged, "measure the baseline anew"},
+		"another load":  {measured(t, 50, 10, 11, 12, 10, 11, 12), nil, exitUnjudged, "(rates: 100 requests a second for 1 s and 50 requests a second for 1 s); measure the baseline anew"},
 		"as JSON":       {base, []string{"--output", "json"}, exitConforms, `"verdict": "NoDifference"`},
 		"no such form":  {base, []string{"--output", "yaml"}, exitUsage, "there is text and json"},
 		"no such limit": {base, []string{"--max-regress", "p98=10%"}, exitUsage, `there is no statistic "p98"`},

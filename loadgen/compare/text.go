@@ -37,7 +37,12 @@ func quantity(e *Estimate, unit string) string {
 	if e == nil {
 		return "-"
 	}
-	text := strings.TrimSpace(number(e.Value) + " " + unit)
+	text := number(e.Value)
+	if per, rate := strings.CutPrefix(unit, "1/"); rate {
+		text += "/" + per
+	} else if unit != "" {
+		text += " " + unit
+	}
 	if e.Value == 0 {
 		return text
 	}
