@@ -8,14 +8,15 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 )
 
 // fakeProgram puts a program in the place of the real ones. It answers as Docker does, and its first argument leads to one of the
-// answers, which are lines of sh.
-func fakeProgram(t *testing.T, name string, answers map[string]string) {
+// answers, which are lines of sh. It returns the folder that it is in.
+func fakeProgram(t *testing.T, name string, answers map[string]string) (dir string) {
 	t.Helper()
 	var script strings.Builder
 	script.WriteString("#!/bin/sh\nwhat=$1\n[ \"$1\" = image ] && what=inspect\ncase \"$what\" in\n")
@@ -30,11 +31,12 @@ func fakeProgram(t *testing.T, name string, answers map[string]string) {
 		fmt.Fprintf(&script, "%s) %s ;;\n", what, answer)
 	}
 	script.WriteString("esac\n")
-	dir := t.TempDir()
+	dir = t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(script.String()), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir)
+	return dir
 }
 
 // says makes an answer that fails.
@@ -116,10 +118,10 @@ func TestNothingRunsContainers(t *testing.T) {
 	if _, err := Start(t.Context(), Options{}); err == nil || err.Error() != none {
 		t.Errorf("Start: %v", err)
 	}
-	if _, err := Left(t.Context()); err == nil || err.Error() != none {
+	if _, err := Left(t.Context(), ""); err == nil || err.Error() != none {
 		t.Errorf("Left: %v", err)
 	}
-	if err := Delete(t.Context(), Prefix+"x"); err == nil || err.Error() != none {
+	if err := Delete(t.Context(), "", Prefix+"x"); err == nil || err.Error() != none {
 		t.Errorf("Delete: %v", err)
 	}
 	if _, err := Start(t.Context(), Options{Provider: "podman"}); err == nil || err.Error() != "kind: there is no podman on PATH to run nodes with; install it" {
@@ -165,18 +167,24 @@ func TestNames(t *testing.T) {
 }
 
 func TestOthersAreLeftAlone(t *testing.T) {
-	if err := Delete(t.Context(), "kind"); err == nil || !strings.Contains(err.Error(), "the cluster kind is left alone") {
+	if err := Delete(t.Context(), "", "kind"); err == nil || !strings.Contains(err.Error(), "the cluster kind is left alone") {
 		t.Errorf("deleting a cluster that is not a run's: %v", err)
 	}
 	removed := filepath.Join(t.TempDir(), "removed")
 	fakeProgram(t, "docker", map[string]string{
-		"ps": fmt.Sprintf("echo kind; echo %sb; echo %sa; echo other-%s", Prefix, Prefix, Prefix),
-		"rm": "echo \"$@\" >> " + removed,
+		// Somebody made the cluster dev himself.
+		"ps":        `case "$*" in *cluster=*) echo "${4##*=}-control-plane" ;; *) echo kind; for c in b a dev; do echo crdconform-$c; done; echo other-crdconform- ;; esac`,
+		"container": `case "$*" in *-a-*) echo '"2026-11-22T08:32:09.046807603Z"' ;; *) echo '"2026-11-21T08:00:00Z"' ;; esac`,
+		"cp":        `case "$2" in *-dev-*:/kind/kubeadm.conf) echo '    node-labels: ""' ;; *:/kind/kubeadm.conf) echo '    node-labels: "crdconform.dev/run=x"' ;; esac`,
+		"rm":        "echo \"$@\" >> " + removed,
 	})
 	t.Setenv("TMPDIR", t.TempDir())
-	left, err := Left(t.Context())
-	if err != nil || strings.Join(left, " ") != Prefix+"a "+Prefix+"b" {
-		t.Errorf("left: %v, %v", left, err)
+	left, err := Left(t.Context(), "")
+	if err != nil || names(left) != Prefix+"a "+Prefix+"b" {
+		t.Fatalf("left: %v, %v", left, err)
+	}
+	if a, b := left[0], left[1]; a.Created.Format(time.RFC3339) != "2026-11-22T08:32:09Z" || b.Created.Format(time.RFC3339) != "2026-11-21T08:00:00Z" || a.Gone || a.Engine != "docker" {
+		t.Errorf("left: %+v", left)
 	}
 	if _, err := Start(t.Context(), Options{Name: "a"}); err == nil || !strings.Contains(err.Error(), "there is a cluster of the name crdconform-a already, and it is left alone") {
 		t.Errorf("a name in use: %v", err)
@@ -192,7 +200,7 @@ func TestOthersAreLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := Delete(t.Context(), Prefix+"a"); err != nil {
+	if err := Delete(t.Context(), "", Prefix+"a"); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(removed); err != nil {
@@ -206,17 +214,104 @@ func TestOthersAreLeftAlone(t *testing.T) {
 	}
 	fakeProgram(t, "docker", nil)
 	// Of the other one there is a kubeconfig, and no cluster any more.
-	if left, err := Left(t.Context()); err != nil || strings.Join(left, " ") != Prefix+"ab" {
+	if left, err := Left(t.Context(), ""); err != nil || names(left) != Prefix+"ab" || !left[0].Gone || left[0].Created.IsZero() {
 		t.Errorf("left of a cluster that has gone: %v, %v", left, err)
 	}
-	if err := Delete(t.Context(), Prefix+"ab"); err != nil {
+	if err := Delete(t.Context(), "", Prefix+"ab"); err != nil {
 		t.Error(err)
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("of the kubeconfigs there are %v, %v", left, err)
 	}
-	if err := Delete(t.Context(), Prefix+"a"); err == nil || err.Error() != "kind: there is no cluster crdconform-a" {
+	if err := Delete(t.Context(), "", Prefix+"a"); err == nil || err.Error() != "kind: there is no cluster crdconform-a" {
 		t.Errorf("deleting what is not there: %v", err)
+	}
+}
+
+// names are those of the clusters that runs left.
+func names(left []Leftover) string {
+	var all []string
+	for _, l := range left {
+		all = append(all, l.Name)
+	}
+	return strings.Join(all, " ")
+}
+
+// clusters are those that there are, whoever made them.
+func clusters(ctx context.Context) ([]string, error) {
+	_, all, err := asked(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	return all.List()
+}
+
+// TestOfAnotherProgram has two programs run nodes, of which the user has chosen the one that is not looked for first.
+func TestOfAnotherProgram(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	removed := filepath.Join(t.TempDir(), "removed")
+	answers := func(cluster string) map[string]string {
+		return map[string]string{
+			"ps":        `case "$*" in *cluster=*) echo node ;; *) echo ` + cluster + ` ;; esac`,
+			"container": `echo '"2026-11-22T08:32:09Z"'`,
+			"cp":        `echo '    node-labels: "crdconform.dev/run=x"'`,
+			"rm":        "echo $0 >> " + removed,
+		}
+	}
+	docker := fakeProgram(t, "docker", answers(Prefix+"of-docker"))
+	others := answers(Prefix + "of-finch")
+	others["-v"] = "echo finch version 1.0.0"
+	t.Setenv("PATH", docker+string(filepath.ListSeparator)+fakeProgram(t, "finch", others))
+	for provider, want := range map[string]string{"": "of-docker", "docker": "of-docker", "finch": "of-finch"} {
+		if left, err := Left(t.Context(), provider); err != nil || names(left) != Prefix+want {
+			t.Errorf("%q: left are %v, %v", provider, left, err)
+		}
+	}
+	if err := Delete(t.Context(), "finch", Prefix+"of-finch"); err != nil {
+		t.Error(err)
+	}
+	if by, err := os.ReadFile(removed); err != nil || filepath.Base(strings.TrimSpace(string(by))) != "finch" {
+		t.Errorf("removed by %q, %v", by, err)
+	}
+}
+
+// TestUnlabelledNodes has a cluster whose node was killed before it was told its label, of which the run has left a kubeconfig; one of
+// which nothing is known; and one that cannot be looked at.
+func TestUnlabelledNodes(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	if err := os.Mkdir(filepath.Join(os.TempDir(), Prefix+"early"+dirSuffix+"1"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	answers := map[string]string{
+		"ps":        `case "$*" in *cluster=*) echo "${4##*=}-control-plane" ;; *) echo crdconform-early; echo crdconform-unknown ;; esac`,
+		"container": `echo '"2026-11-22T08:32:09Z"'`,
+		"cp":        says("Error response from daemon: Could not find the file /kind/kubeadm.conf in container x"),
+	}
+	fakeProgram(t, "docker", answers)
+	if left, err := Left(t.Context(), ""); err != nil || names(left) != Prefix+"early" || left[0].Gone {
+		t.Errorf("left are %+v, %v", left, err)
+	}
+	answers["rm"] = says("Error response from daemon: it will not go")
+	fakeProgram(t, "docker", answers)
+	if err := Delete(t.Context(), "", Prefix+"early"); err == nil || !strings.Contains(err.Error(), "it will not go") {
+		t.Errorf("got %v", err)
+	}
+	// It is still known that it is a run's.
+	if left, err := Left(t.Context(), ""); err != nil || names(left) != Prefix+"early" {
+		t.Errorf("left are %+v, %v", left, err)
+	}
+	answers["container"] = says("Error response from daemon: it is broken")
+	fakeProgram(t, "docker", answers)
+	if _, err := Left(t.Context(), ""); err == nil || !strings.HasPrefix(err.Error(), "kind: the cluster crdconform-") || !strings.Contains(err.Error(), "it is broken") {
+		t.Errorf("got %v", err)
+	}
+	// Its run has deleted it between two looks.
+	once := filepath.Join(t.TempDir(), "once")
+	answers["ps"] = `case "$*" in *cluster=*) [ -e ` + once + ` ] || { echo node; : > ` + once + `; } ;; *) echo crdconform-ending ;; esac`
+	answers["container"] = says("Error response from daemon: No such container: node")
+	fakeProgram(t, "docker", answers)
+	if left, err := Left(t.Context(), ""); err != nil || names(left) != Prefix+"early" {
+		t.Errorf("left are %+v, %v", left, err)
 	}
 }
 
@@ -346,6 +441,22 @@ func TestBases(t *testing.T) {
 	}
 }
 
+// TestImageOfAnotherMinor gives an image and a minor that contradict each other, and some that do not.
+func TestImageOfAnotherMinor(t *testing.T) {
+	for image, refused := range map[string]bool{
+		"kindest/node:v1.36.4": true,
+		"kindest/node:v1.36.4@sha256:" + strings.Repeat("a", 64): true,
+		"kindest/node:v1.34.0":    false,
+		"example.com/mine:latest": false,
+		"":                        false,
+	} {
+		err := Options{Kubernetes: "1.34", Image: image}.Validate()
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "is of Kubernetes 1.36 by its tag, and the configuration is to be that of 1.34") {
+			t.Errorf("%q: %v", image, err)
+		}
+	}
+}
+
 func TestLogger(t *testing.T) {
 	var out strings.Builder
 	l := newLogger(&out)
@@ -375,8 +486,8 @@ func TestInterruptedCreation(t *testing.T) {
 	if took := time.Since(begun); took > 25*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	left, err := Left(context.WithoutCancel(ctx))
-	if err != nil || strings.Contains(strings.Join(left, " "), "test-interrupted") {
+	left, err := clusters(context.WithoutCancel(ctx))
+	if err != nil || slices.Contains(left, Prefix+"test-interrupted") {
 		t.Errorf("left are %v, %v", left, err)
 	}
 }
@@ -401,8 +512,8 @@ func TestPortInUse(t *testing.T) {
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("got %v, want %s", err, want)
 	}
-	left, err := Left(t.Context())
-	if err != nil || strings.Contains(strings.Join(left, " "), "test-port") {
+	left, err := clusters(t.Context())
+	if err != nil || slices.Contains(left, Prefix+"test-port") {
 		t.Errorf("left are %v, %v", left, err)
 	}
 }

@@ -94,7 +94,13 @@ var tagged = regexp.MustCompile(`:v(1\.\d+)\.[^:/]*$`)
 func baseFor(options Options, user v1alpha4.Cluster) (v1alpha4.Cluster, error) {
 	if options.Kubernetes != "" {
 		config, err := kindconfig.For(options.Kubernetes)
-		return config.Cluster, err
+		if err != nil {
+			return v1alpha4.Cluster{}, err
+		}
+		if of := tagged.FindStringSubmatch(withoutDigest(options.Image)); of != nil && of[1] != config.Minor {
+			return v1alpha4.Cluster{}, fmt.Errorf("the image %s is of Kubernetes %s by its tag, and the configuration is to be that of %s: leave one of them out", options.Image, of[1], config.Minor)
+		}
+		return config.Cluster, nil
 	}
 	image := options.Image
 	for _, node := range user.Nodes {

@@ -1,8 +1,8 @@
 // Package kind runs Kubernetes clusters in containers by kind, which is used as a library: no other program is needed than
 // Docker, Podman or nerdctl.
 //
-// A cluster is the run's own, and is deleted with all that is in it. Its name begins with Prefix, so that one whose run was
-// killed can be found again. kubeconfig files of the user are neither read nor changed.
+// A cluster is the run's own, and is deleted with all that is in it. Its name begins with Prefix and its nodes have the label of the
+// run, so that one whose run was killed can be found again. kubeconfig files of the user are neither read nor changed.
 package kind
 
 import (
@@ -15,7 +15,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -423,79 +422,4 @@ func (r *untilDone) Read(p []byte) (int, error) {
 		return 0, context.Cause(r.ctx)
 	}
 	return r.Reader.Read(p)
-}
-
-// Left returns the names of the clusters that runs have made and not deleted, in order, and of those of which a kubeconfig is left.
-// Those of runs that still go on are among them.
-func Left(ctx context.Context) ([]string, error) {
-	provider, err := anyProvider(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("kind: %w", err)
-	}
-	all, err := provider.List()
-	if err != nil {
-		return nil, fmt.Errorf("kind: %w", explain(err))
-	}
-	left := slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, Prefix) })
-	dirs, err := kubeconfigDirs(Prefix + "*")
-	for _, dir := range dirs {
-		name, _, _ := strings.Cut(filepath.Base(dir), dirSuffix)
-		left = append(left, name)
-	}
-	slices.Sort(left)
-	return slices.Compact(left), err
-}
-
-// Delete deletes a cluster that a run made, and the kubeconfig that the run has left. One whose name does not begin with Prefix
-// is not a run's, and one that is not there cannot be deleted: both are errors.
-func Delete(ctx context.Context, name string) error {
-	if !strings.HasPrefix(name, Prefix) {
-		return fmt.Errorf("kind: the cluster %s is left alone: names of clusters that were made by a run begin with %s", name, Prefix)
-	}
-	provider, err := anyProvider(ctx)
-	if err != nil {
-		return fmt.Errorf("kind: %w", err)
-	}
-	there, err := provider.ListNodes(name)
-	if err != nil {
-		return fmt.Errorf("kind: %w", explain(err))
-	}
-	if len(there) == 0 {
-		if dirs, problem := kubeconfigDirs(name); problem == nil && len(dirs) == 0 {
-			return fmt.Errorf("kind: there is no cluster %s", name)
-		}
-		return removeKubeconfigs(name)
-	}
-	// kind takes the cluster out of a kubeconfig file too. That must be none of the user's.
-	dir, err := os.MkdirTemp("", Prefix)
-	if err != nil {
-		return fmt.Errorf("kind: %w", err)
-	}
-	err = provider.Delete(name, filepath.Join(dir, "kubeconfig"))
-	if err != nil {
-		err = fmt.Errorf("kind: deleting the cluster %s: %w", name, explain(err))
-	}
-	return errors.Join(err, os.RemoveAll(dir), removeKubeconfigs(name))
-}
-
-// removeKubeconfigs removes what a run has left of its files.
-func removeKubeconfigs(name string) error {
-	dirs, err := kubeconfigDirs(name)
-	for _, dir := range dirs {
-		err = errors.Join(err, os.RemoveAll(dir))
-	}
-	return err
-}
-
-// kubeconfigDirs returns the temporary directories with kubeconfigs of clusters, which runs have that go on or were killed.
-func kubeconfigDirs(name string) ([]string, error) {
-	return filepath.Glob(filepath.Join(os.TempDir(), name+dirSuffix+"*"))
-}
-
-func anyProvider(ctx context.Context) (*kindcluster.Provider, error) {
-	engine, err := engineNamed(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	return kindcluster.NewProvider(engine.option()), nil
 }

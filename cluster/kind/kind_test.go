@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -105,8 +106,8 @@ func stopped(c *Cluster) error {
 	if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
 		errs = append(errs, fmt.Errorf("%s is still there: %w", c.dir, err))
 	}
-	left, err := Left(ctx)
-	if err != nil || strings.Contains(strings.Join(left, " "), c.ClusterName()) {
+	left, err := clusters(ctx)
+	if err != nil || slices.Contains(left, c.ClusterName()) {
 		errs = append(errs, fmt.Errorf("after Stop there are %v, %w", left, err))
 	}
 	if out, err := exec.CommandContext(ctx, c.engine.name, "volume", "ls", "-q", "--filter", "label=io.x-k8s.kind.cluster="+c.ClusterName()).Output(); err != nil || len(out) > 0 {
@@ -131,8 +132,10 @@ func TestCluster(t *testing.T) {
 	if err != nil || len(nodes.Items) != 1 {
 		t.Errorf("nodes with the label of the run: %d, %v", len(nodes.Items), err)
 	}
-	left, err := Left(t.Context())
-	if err != nil || !strings.Contains(strings.Join(left, " "), c.ClusterName()) {
+	left, err := Left(t.Context(), "")
+	if err != nil || !slices.ContainsFunc(left, func(l Leftover) bool {
+		return l.Name == c.ClusterName() && !l.Gone && time.Since(l.Created) < time.Hour
+	}) {
 		t.Errorf("it is not among %v, %v", left, err)
 	}
 	again := c.options

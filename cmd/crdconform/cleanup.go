@@ -30,8 +30,8 @@ type cleaner struct {
 	kind       bool
 
 	// What is done with kind clusters: kind.Left and kind.Delete.
-	kinds  func(context.Context) ([]string, error)
-	delete func(context.Context, string) error
+	kinds  func(ctx context.Context, provider string) ([]kind.Leftover, error)
+	delete func(ctx context.Context, provider, name string) error
 }
 
 func newCleanup(s streams) *cobra.Command {
@@ -45,8 +45,9 @@ such definitions have gone with the run, so their conversion is switched off fir
 
 Without --run, what is younger than an hour is left alone: it may be of a run that goes on.
 
-With --kind it removes the kind clusters that crdconform made and that are still there, whatever their age: those of runs
-that were killed, or had --keep, or go on. With --run it is the one of that run only.
+With --kind it removes the kind clusters that runs made and that are still there, since the run was killed, had --keep, or
+goes on; and kubeconfigs that such runs left. Whatever else is called crdconform-... is left alone. Clusters are those of the
+program that runs nodes for run too: the first that is found, or that of $KIND_EXPERIMENTAL_PROVIDER.
 
 Exit codes:
   0    all that was found is removed, or nothing was found
@@ -126,15 +127,13 @@ func (c *cleaner) cleanCluster(ctx context.Context) error {
 		fmt.Fprintf(c.err, "crdconform: %s could not be looked for: %s\n", u.Resource, oneLine(u.Err.Error()))
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(c.err, "crdconform: the user may not list %s; what manifests of yours made of them is to be removed by hand\n", strings.Join(others, ", "))
+		fmt.Fprintf(c.err, "crdconform: the user may not list %s; what --webhook-image or --webhook-manifests made of them is to be removed by hand\n", strings.Join(others, ", "))
 	}
 	old, young := c.split(found)
 	if len(found) == 0 && len(errs) == 0 {
 		fmt.Fprintf(c.out, "Nothing is left of %s in the cluster of the context %s.\n", c.runs(), c.context)
 	}
-	if young > 0 {
-		fmt.Fprintf(c.out, "Left alone since a run may still need what is younger than %s: %d; --older-than 0s takes that too.\n", c.olderThan, young)
-	}
+	c.spare(young)
 	if c.dryRun {
 		for _, l := range old {
 			fmt.Fprintf(c.out, "%s: would be removed\n", aged(l))
@@ -161,6 +160,13 @@ func (c *cleaner) runs() string {
 	return "the run " + c.run
 }
 
+// spare tells how much is too young to be removed.
+func (c *cleaner) spare(young int) {
+	if young > 0 {
+		fmt.Fprintf(c.out, "Left alone since a run may still need what is younger than %s: %d; --older-than 0s takes that too.\n", c.olderThan, young)
+	}
+}
+
 // split returns what is old enough to be removed, and how much is not.
 func (c *cleaner) split(found []existing.Left) ([]existing.Left, int) {
 	var old []existing.Left
@@ -179,30 +185,43 @@ func aged(l existing.Left) string {
 
 // cleanKind removes the kind clusters of runs.
 func (c *cleaner) cleanKind(ctx context.Context) error {
-	names, err := c.kinds(ctx)
+	provider := kindProvider(c.variable)
+	left, err := c.kinds(ctx, provider)
 	if err != nil {
 		return err
 	}
 	if c.run != "" {
-		names = slices.DeleteFunc(names, func(name string) bool { return name != kind.Prefix+strings.ToLower(c.run) })
+		left = slices.DeleteFunc(left, func(l kind.Leftover) bool { return l.Name != kind.Prefix+strings.ToLower(c.run) })
 	}
-	if len(names) == 0 {
+	if len(left) == 0 {
 		fmt.Fprintf(c.out, "No kind cluster of %s is there.\n", c.runs())
 	}
+	all := len(left)
+	left = slices.DeleteFunc(left, func(l kind.Leftover) bool { return time.Since(l.Created) < c.olderThan })
+	c.spare(all - len(left))
 	var errs []error
-	for _, name := range names {
+	for _, l := range left {
 		if c.dryRun {
-			fmt.Fprintf(c.out, "kind cluster %s: would be removed\n", name)
+			fmt.Fprintf(c.out, "%s: would be removed\n", agedKind(l))
 			continue
 		}
-		if err := c.delete(ctx, name); err != nil {
-			fmt.Fprintf(c.out, "kind cluster %s: NOT removed\n", name)
+		if err := c.delete(ctx, provider, l.Name); err != nil {
+			fmt.Fprintf(c.out, "%s: NOT removed\n", agedKind(l))
 			errs = append(errs, err)
 			continue
 		}
-		fmt.Fprintf(c.out, "kind cluster %s: removed\n", name)
+		fmt.Fprintf(c.out, "%s: removed\n", agedKind(l))
 	}
 	return errors.Join(errs...)
+}
+
+// agedKind names what is left of a kind cluster, with its age.
+func agedKind(l kind.Leftover) string {
+	age := duration.HumanDuration(max(0, time.Since(l.Created)))
+	if l.Gone {
+		return fmt.Sprintf("kubeconfig of the kind cluster %s, which %s does not have, %s old", l.Name, l.Engine, age)
+	}
+	return fmt.Sprintf("kind cluster %s, %s old", l.Name, age)
 }
 
 // kubeconfigs returns the files that say how to reach clusters: the one of the flag, or those that kubectl reads.

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/cluster/existing"
+	"github.com/crdconform/crdconform/cluster/kind"
 )
 
 // cleaned runs the command with its flags, and returns its output, the error if there is one, and the exit code.
@@ -134,7 +135,7 @@ func TestCleanup(t *testing.T) {
 			if code != test.code || !strings.HasPrefix(out, test.out) || !strings.Contains(errs, test.err) || strings.Contains(out+errs, "secret-token") {
 				t.Errorf("code %d\n%s%s", code, out, errs)
 			}
-			if !strings.Contains(errs, "crdconform: the user may not list secrets; what manifests of yours made of them is to be removed by hand\n") {
+			if !strings.Contains(errs, "crdconform: the user may not list secrets; what --webhook-image or --webhook-manifests made of them is to be removed by hand\n") {
 				t.Errorf("that secrets may not be listed is not told:\n%s", errs)
 			}
 			var want []string
@@ -190,21 +191,47 @@ func TestCleanupUsage(t *testing.T) {
 func TestCleanupOfKind(t *testing.T) {
 	t.Parallel()
 	away := errors.New("kind: there is no Docker")
+	old := func(names ...string) []kind.Leftover {
+		var all []kind.Leftover
+		for _, name := range names {
+			all = append(all, kind.Leftover{Name: name, Created: time.Now().Add(-25 * time.Hour), Engine: "podman"})
+		}
+		return all
+	}
+	young := []kind.Leftover{{Name: "crdconform-young", Created: time.Now().Add(-10*time.Hour - 30*time.Minute)}}
+	gone := old("crdconform-gone")
+	gone[0].Gone = true
+	const spared = "Left alone since a run may still need what is younger than 24h0m0s: 1; --older-than 0s takes that too.\n"
 	for name, test := range map[string]struct {
 		cleaner cleaner
-		there   []string
+		there   []kind.Leftover
 		err     error
 		want    string
 		deleted []string
 		code    int
 	}{
-		"none":     {want: "No kind cluster of any run is there.\n"},
-		"two":      {there: []string{"crdconform-a", "crdconform-b"}, want: "kind cluster crdconform-a: removed\nkind cluster crdconform-b: removed\n", deleted: []string{"crdconform-a", "crdconform-b"}},
-		"of a run": {cleaner: cleaner{run: "B"}, there: []string{"crdconform-a", "crdconform-b"}, want: "kind cluster crdconform-b: removed\n", deleted: []string{"crdconform-b"}},
-		"no such":  {cleaner: cleaner{run: "c"}, there: []string{"crdconform-a"}, want: "No kind cluster of the run c is there.\n"},
-		"shown":    {cleaner: cleaner{dryRun: true}, there: []string{"crdconform-a"}, want: "kind cluster crdconform-a: would be removed\n"},
-		"away":     {err: away, code: exitUnjudged},
-		"stuck":    {there: []string{"crdconform-stuck", "crdconform-b"}, want: "kind cluster crdconform-stuck: NOT removed\nkind cluster crdconform-b: removed\n", deleted: []string{"crdconform-b"}, code: exitUnjudged},
+		"none": {want: "No kind cluster of any run is there.\n"},
+		"two": {
+			there: old("crdconform-a", "crdconform-b"), deleted: []string{"crdconform-a", "crdconform-b"},
+			want: "kind cluster crdconform-a, 25h old: removed\nkind cluster crdconform-b, 25h old: removed\n",
+		},
+		"of a run": {cleaner: cleaner{run: "B"}, there: old("crdconform-a", "crdconform-b"), want: "kind cluster crdconform-b, 25h old: removed\n", deleted: []string{"crdconform-b"}},
+		"no such":  {cleaner: cleaner{run: "c"}, there: old("crdconform-a"), want: "No kind cluster of the run c is there.\n"},
+		"shown":    {cleaner: cleaner{dryRun: true}, there: old("crdconform-a"), want: "kind cluster crdconform-a, 25h old: would be removed\n"},
+		"young": {
+			cleaner: cleaner{olderThan: 24 * time.Hour}, there: append(young, old("crdconform-a")...), deleted: []string{"crdconform-a"},
+			want: spared + "kind cluster crdconform-a, 25h old: removed\n",
+		},
+		"of any age": {there: young, want: "kind cluster crdconform-young, 10h old: removed\n", deleted: []string{"crdconform-young"}},
+		"a kubeconfig alone": {
+			there: gone, deleted: []string{"crdconform-gone"},
+			want: "kubeconfig of the kind cluster crdconform-gone, which podman does not have, 25h old: removed\n",
+		},
+		"away": {err: away, code: exitUnjudged},
+		"stuck": {
+			there: old("crdconform-stuck", "crdconform-b"), deleted: []string{"crdconform-b"}, code: exitUnjudged,
+			want: "kind cluster crdconform-stuck, 25h old: NOT removed\nkind cluster crdconform-b, 25h old: removed\n",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,10 +239,19 @@ func TestCleanupOfKind(t *testing.T) {
 			var deleted []string
 			c := test.cleaner
 			c.kind, c.out = true, &out
-			c.kinds = func(context.Context) ([]string, error) { return slices.Clone(test.there), test.err }
-			c.delete = func(_ context.Context, name string) error {
+			c.variable = func(name string) (string, bool) { return "podman", name == "KIND_EXPERIMENTAL_PROVIDER" }
+			c.kinds = func(_ context.Context, provider string) ([]kind.Leftover, error) {
+				if provider != "podman" {
+					t.Errorf("%q is asked", provider)
+				}
+				return slices.Clone(test.there), test.err
+			}
+			c.delete = func(_ context.Context, provider, name string) error {
 				if strings.HasSuffix(name, "-stuck") {
 					return errors.New("it is stuck")
+				}
+				if provider != "podman" {
+					t.Errorf("%q deletes", provider)
 				}
 				deleted = append(deleted, name)
 				return nil
@@ -236,7 +272,7 @@ func TestCleanupOfKind(t *testing.T) {
 func TestInterruptedCleanup(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	c := cleaner{kind: true, streams: streams{out: io.Discard}, kinds: func(ctx context.Context) ([]string, error) {
+	c := cleaner{kind: true, streams: streams{out: io.Discard}, kinds: func(ctx context.Context, _ string) ([]kind.Leftover, error) {
 		cancel()
 		return nil, ctx.Err()
 	}}

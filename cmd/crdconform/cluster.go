@@ -63,7 +63,7 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet) {
 	}
 	flags.StringVar(&f.sort, "cluster", embeddedCluster, "API server to check: embedded, one that runs in this process; kind, a cluster made for the run; envtest, kube-apiserver and etcd as programs; or existing")
 	flags.BoolVar(&f.watchCache, "watch-cache", false, "let the API server that is started serve reads from a watch cache, as real ones do; what counts calls or looks at failures is not applicable then")
-	flags.BoolVar(&f.keep, "keep", false, "kind: leave the cluster for a look at it; \"crdconform cleanup --kind\" removes it")
+	flags.BoolVar(&f.keep, "keep", false, "kind: leave the cluster for a look at it; \"crdconform cleanup --kind --run ID\" removes it")
 	flags.StringVar(&f.minor, "kubernetes", "", "embedded, kind: minor version, such as 1.36; docs/matrix.md and docs/kind.md say which there are; the newest when missing")
 	flags.StringVar(&f.image, "kind-image", "", "kind: node image of your own, such as kindest/node:v1.36.3")
 	flags.StringVar(&f.config, "kind-config", "", "kind: file with a configuration of kind's")
@@ -124,6 +124,11 @@ func (f *clusterFlags) validate() error {
 	if f.sort == kindCluster && f.minor != "" {
 		if _, err := kindconfig.For(f.minor); err != nil {
 			errs = append(errs, fmt.Errorf("--kubernetes: %w", err))
+		}
+	}
+	if f.sort == kindCluster && f.image != "" && len(errs) == 0 {
+		if err := (kind.Options{Kubernetes: f.minor, Image: f.image}).Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("--kind-image: %w", err))
 		}
 	}
 	if f.sort == kindCluster && f.config != "" && len(errs) == 0 {
@@ -198,9 +203,8 @@ func (f *clusterFlags) bringUp(ctx context.Context, p *progress, run string, log
 func (f *clusterFlags) start(ctx context.Context, run string, log io.Writer) (cluster.Cluster, error) {
 	switch f.sort {
 	case kindCluster:
-		provider, _ := f.variable("KIND_EXPERIMENTAL_PROVIDER") // as kind's own command does
 		return started(kind.Start(ctx, kind.Options{
-			Run: run, Provider: provider, Kubernetes: f.minor, Image: f.image, ConfigFile: f.config, WatchCache: f.watchCache, Keep: f.keep, Log: log,
+			Run: run, Provider: kindProvider(f.variable), Kubernetes: f.minor, Image: f.image, ConfigFile: f.config, WatchCache: f.watchCache, Keep: f.keep, Log: log,
 		}))
 	case envtestCluster:
 		return started(envtest.Start(ctx, envtest.Options{Run: run, Assets: f.assets, Variable: f.variable, WatchCache: f.watchCache, Log: log}))
@@ -215,6 +219,15 @@ func (f *clusterFlags) start(ctx context.Context, run string, log io.Writer) (cl
 	}
 	// This cannot be broken off: upstream's API server ends the process when it is stopped before it is up.
 	return started(embedded.Start(context.WithoutCancel(ctx), embedded.Options{WatchCache: f.watchCache}))
+}
+
+// kindProvider is what runs the nodes of kind, if the environment says so, as to kind's own command; empty otherwise.
+func kindProvider(variable func(string) (string, bool)) string {
+	if variable == nil {
+		return ""
+	}
+	provider, _ := variable("KIND_EXPERIMENTAL_PROVIDER")
+	return provider
 }
 
 // older returns the minor of an embedded API server that is a program of its own, and whether it is one.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,8 +85,8 @@ func gone(provider *Provider, logs string) error {
 	if provider.Cluster() != nil {
 		return errors.New("the provider still has a cluster")
 	}
-	left, err := kind.Left(context.Background())
-	if err != nil || strings.Contains(strings.Join(left, " "), clusterName) {
+	left, err := kind.Left(context.Background(), "")
+	if err != nil || slices.ContainsFunc(left, func(l kind.Leftover) bool { return strings.HasSuffix(l.Name, clusterName) }) {
 		return fmt.Errorf("left are %v, %w", left, err)
 	}
 	if _, err := os.Stat(filepath.Join(logs, "kube-apiserver.log")); err != nil {
