@@ -2,9 +2,11 @@ package existing
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
@@ -33,7 +35,7 @@ func (c *Cleaner) defuse(ctx context.Context, l Left) error {
 			return err
 		}
 		if crd.UID != l.UID || crd.Labels[cluster.RunLabel] != l.Run {
-			return errors.New("it is not what was found any more, so it is left alone")
+			return errChanged
 		}
 		harmless(crd)
 		defused, err = c.definitions.Update(ctx, crd, metav1.UpdateOptions{})
@@ -52,6 +54,39 @@ func (c *Cleaner) defuse(ctx context.Context, l Left) error {
 		return fmt.Errorf("taking the finalizers of its objects away: %w", err)
 	}
 	return nil
+}
+
+// errChanged says that something is another thing by now, or of another run or none.
+var errChanged = errors.New("it is not what was found any more, so it is left alone")
+
+// isOurs tells whether a finalizer is one that specs set. Nobody but the run would have taken it off.
+func isOurs(finalizer string) bool { return strings.HasPrefix(finalizer, "crdconform.dev/") }
+
+// release takes the finalizers of a run off something that is no definition. Those of others stay.
+func (c *Cleaner) release(ctx context.Context, l Left) error {
+	resource := c.metadata.Resource(l.Resource).Namespace(l.Namespace)
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		now, err := resource.Get(ctx, l.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if now.UID != l.UID || now.Labels[cluster.RunLabel] != l.Run {
+			return errChanged
+		}
+		// What it was when it was read is a condition of the change, and so what it is.
+		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+			"uid": now.UID, "resourceVersion": now.ResourceVersion, "finalizers": slices.DeleteFunc(now.Finalizers, isOurs),
+		}})
+		if err != nil {
+			return err
+		}
+		_, err = resource.Patch(ctx, l.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+		return err
+	})
+	if err == nil || apierrors.IsNotFound(err) {
+		return nil
+	}
+	return fmt.Errorf("taking its finalizers away: %w", err)
 }
 
 // harmless takes out of a definition what it or its objects could be stuck with.
@@ -91,6 +126,9 @@ func (c *Cleaner) unbind(ctx context.Context, crd *apiextensionsv1.CustomResourc
 	err := wait.PollUntilContextCancel(within, probePoll, true, func(ctx context.Context) (bool, error) {
 		list, err := objects.List(ctx, metav1.ListOptions{})
 		if last = err; err != nil {
+			if apierrors.IsForbidden(err) {
+				last = nil // those without finalizers go all the same, and the definition tells of others
+			}
 			return apierrors.IsForbidden(err), nil
 		}
 		bound := false

@@ -2,7 +2,7 @@
 // label of the run, in API groups that no other run has; nothing else is changed or deleted.
 //
 // A kubeconfig and a context say which cluster that is. Before anything is created, the API server is asked whether the user
-// may do all that the run does; what is missing is told at once.
+// may do what the run cannot do without; what is missing is told at once.
 package existing
 
 import (

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
@@ -36,6 +35,8 @@ type Left struct {
 	UID        types.UID
 	Run        string // ID of the run
 	Created    time.Time
+
+	held bool // whether it has a finalizer that only the run would have taken off
 }
 
 // String names it, with its run.
@@ -67,9 +68,19 @@ type Unseen struct {
 	Err      error
 }
 
-// Ours tells whether runs create such things by themselves, rather than with manifests of the user.
-func (u Unseen) Ours() bool {
-	return slices.Contains([]string{definitions + "." + apiextensionsv1.GroupName, "namespaces", "services", "endpointslices." + discoveryv1.GroupName}, u.Resource.String())
+// Ours tells whether runs create such things by themselves, for specs, rather than to deploy a webhook.
+func (u Unseen) Ours() bool { return slices.Contains(created(), u.Resource.String()) }
+
+// created are the resources of which runs create something for specs.
+func created() []string {
+	return []string{
+		definitions + "." + apiextensionsv1.GroupName,
+		"namespaces", "services", "endpointslices.discovery.k8s.io", "configmaps", "pods",
+		"poddisruptionbudgets.policy", "horizontalpodautoscalers.autoscaling", "storageversionmigrations.storagemigration.k8s.io",
+		"roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io",
+		"validatingadmissionpolicies.admissionregistration.k8s.io", "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+		"mutatingwebhookconfigurations.admissionregistration.k8s.io",
+	}
 }
 
 // Cleaner finds and removes what runs left in a cluster. It goes by the label of runs alone.
@@ -190,7 +201,7 @@ func (c *Cleaner) list(ctx context.Context, at schema.GroupVersionResource, reso
 		}
 		found = append(found, Left{
 			Resource: at, Kind: resource.Kind, Namespaced: resource.Namespaced, Namespace: item.Namespace, Name: item.Name,
-			UID: item.UID, Run: item.Labels[cluster.RunLabel], Created: item.CreationTimestamp.Time,
+			UID: item.UID, Run: item.Labels[cluster.RunLabel], Created: item.CreationTimestamp.Time, held: slices.ContainsFunc(item.Finalizers, isOurs),
 		})
 	}
 	return found, nil
@@ -207,7 +218,7 @@ func sorted(all []Left) []Left {
 	all = slices.DeleteFunc(all, func(l Left) bool {
 		again := seen[l.UID]
 		seen[l.UID] = true
-		return again || l.Namespaced && namespaces[l.Namespace]
+		return again || l.Namespaced && namespaces[l.Namespace] && !l.held
 	})
 	slices.SortStableFunc(all, func(a, b Left) int {
 		if a.order() != b.order() {
@@ -266,6 +277,11 @@ func inTurn(all []Left) [][]Left {
 func (c *Cleaner) remove(ctx context.Context, l Left) error {
 	if l.order() == 1 {
 		if err := c.defuse(ctx, l); err != nil {
+			return err
+		}
+	}
+	if l.held {
+		if err := c.release(ctx, l); err != nil {
 			return err
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	k8sschema "k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
@@ -125,6 +126,29 @@ func TestManifestAndRightsAgree(t *testing.T) {
 				t.Errorf("the manifest allows\n%s\nand needed is\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
 		})
+	}
+}
+
+// TestManifestAndCleanupAgree holds the role for cleaning up to what runs create.
+func TestManifestAndCleanupAgree(t *testing.T) {
+	t.Parallel()
+	var want []string
+	for _, text := range created() {
+		resource := k8sschema.ParseGroupResource(text)
+		if resource.Resource == definitions {
+			continue // which the role for the suites is for
+		}
+		verbs := []string{"get", "list", "delete"}
+		if text == "namespaces" || text == "configmaps" { // which have finalizers
+			verbs = append(verbs, "patch")
+		}
+		for _, verb := range verbs {
+			want = append(want, Right{Verb: verb, Group: resource.Group, Resource: resource.Resource}.String())
+		}
+	}
+	slices.Sort(want)
+	if got := granted(t, "*", "crdconform-cleanup"); !slices.Equal(got, want) {
+		t.Errorf("the manifest allows\n%s\nand needed is\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
