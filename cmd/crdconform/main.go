@@ -20,6 +20,9 @@ func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // nohup lets a run go on when the terminal is closed
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	// The report is what counts: whoever reads the output may go before it ends, as head does.
 	signal.Ignore(syscall.SIGPIPE)
 	go func() {
@@ -28,11 +31,16 @@ func main() {
 		if term.IsTerminal(int(os.Stderr.Fd())) {
 			fmt.Fprintln(os.Stderr, "crdconform: stopping; interrupt it again to stop at once, without a report and without cleaning up")
 		}
-		// Some send the same signal to the process and to its group.
-		for first := time.Now(); time.Since(first) < atOnce; {
-			<-signals
+		// Some send the same signal to the process and to its group. The shell and the system both say that a terminal is closed,
+		// and nobody is there then who would be out of patience.
+		first := time.Now()
+		for again := range signals {
+			if again != syscall.SIGHUP && time.Since(first) >= atOnce {
+				break
+			}
 		}
-		fmt.Fprintln(os.Stderr, "crdconform: told to stop twice, so it stops without a report and without cleaning up; \"crdconform cleanup\" removes what is left in a cluster")
+		fmt.Fprintln(os.Stderr, "crdconform: told to stop twice, so it stops without a report and without cleaning up; what is left on kind is removed by "+
+			`"crdconform cleanup --kind", and in a cluster of yours by "crdconform cleanup --context NAME", with --older-than 0s within the next hour`)
 		os.Exit(exitInterrupted)
 	}()
 	width, _, err := term.GetSize(int(os.Stdout.Fd()))

@@ -80,6 +80,13 @@ func start(t *testing.T, args ...string) *process {
 func startIn(t *testing.T, dir string, args ...string) *process {
 	t.Helper()
 	p := prepare(t, dir, args...)
+	p.begin(t)
+	return p
+}
+
+// begin starts a process that was prepared.
+func (p *process) begin(t *testing.T) {
+	t.Helper()
 	pipe, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +95,6 @@ func startIn(t *testing.T, dir string, args ...string) *process {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	return p
 }
 
 // prepare prepares a process, for others to start.

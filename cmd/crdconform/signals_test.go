@@ -25,10 +25,11 @@ func TestInterruptedRun(t *testing.T) {
 		judged int // at least; the last one that was shown may have been cut off all the same
 		load   bool
 	}{
-		"while starting": {[]string{"--filter", "storage"}, starting, os.Interrupt, 0, false},
-		"in specs":       {[]string{"--filter", "storage"}, said("[ 2/"), os.Interrupt, 1, false},
-		"terminated":     {[]string{"--filter", "lifecycle"}, said("[ 2/"), syscall.SIGTERM, 1, false},
-		"under load":     {[]string{"--filter", "versions.scope.cluster", "--load-duration", "10m"}, said("load: "), os.Interrupt, 1, true},
+		"while starting":  {[]string{"--filter", "storage"}, starting, os.Interrupt, 0, false},
+		"in specs":        {[]string{"--filter", "storage"}, said("[ 2/"), os.Interrupt, 1, false},
+		"terminated":      {[]string{"--filter", "lifecycle"}, said("[ 2/"), syscall.SIGTERM, 1, false},
+		"terminal closed": {[]string{"--filter", "storage"}, said("[ 2/"), syscall.SIGHUP, 1, false},
+		"under load":      {[]string{"--filter", "versions.scope.cluster", "--load-duration", "10m"}, said("load: "), os.Interrupt, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +90,9 @@ func TestInterruptedTwice(t *testing.T) {
 	impatient(t, p)
 	r := p.end()
 	r.exits(t, exitInterrupted)
-	if want := "crdconform: told to stop twice, so it stops without a report and without cleaning up; \"crdconform cleanup\" removes what is left in a cluster\n"; r.err != want {
+	const want = "crdconform: told to stop twice, so it stops without a report and without cleaning up; what is left on kind is removed by " +
+		"\"crdconform cleanup --kind\", and in a cluster of yours by \"crdconform cleanup --context NAME\", with --older-than 0s within the next hour\n"
+	if r.err != want {
 		t.Errorf("it says %q, want %q", r.err, want)
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "crdconform-report", "report.json")); !os.IsNotExist(err) {
@@ -108,18 +111,48 @@ func impatient(t *testing.T, p *process) {
 			t.Error(err)
 		}
 	})
+	insist(p, os.Interrupt)
+}
+
+// insist sends a signal to a process until it is over.
+func insist(p *process, signal os.Signal) {
 	ended := make(chan result)
 	go func() { ended <- p.end() }()
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
-		p.cmd.Process.Signal(os.Interrupt)
+		p.cmd.Process.Signal(signal)
 		select {
 		case <-ended:
 			return
 		case <-again.C:
 		}
 	}
+}
+
+// TestTerminalClosedTwice has the shell and the system say that the terminal is closed, which is no lack of patience.
+func TestTerminalClosedTwice(t *testing.T) {
+	t.Parallel()
+	p := start(t, "run", "--filter", "storage")
+	p.await(t, "[ 1/")
+	insist(p, syscall.SIGHUP)
+	r := p.end()
+	r.exits(t, exitInterrupted)
+	if report := r.report(t); !report.Interrupted || r.err != "" {
+		t.Errorf("%s, and it says %q", report.Outcome, r.err)
+	}
+}
+
+// TestWithoutATerminal has a run go on that was started by nohup.
+func TestWithoutATerminal(t *testing.T) {
+	t.Parallel()
+	p := prepare(t, t.TempDir(), "run", "--filter", "versions.scope", "--load-duration", "0")
+	p.cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, p.cmd.Path}, p.cmd.Args[1:]...)
+	p.cmd.Path = "/bin/sh"
+	p.begin(t)
+	p.await(t, "[1/")
+	p.signal(t, syscall.SIGHUP)
+	p.end().exits(t, exitConforms)
 }
 
 // hanging returns a webhook that is good for a number of requests, and then does not answer any more. The channel is closed
