@@ -85,20 +85,33 @@ func boundOf(r Result, minor requirement.Minor) string {
 }
 
 // changed returns the versions at which a requirement came to something else than at the version before that was judged. What
-// differs between two API servers of the same version is not because of the version.
+// differs between two API servers of the same version is not because of the version, and neither is what one sort of cluster can
+// check and another cannot.
 func (m *Matrix) changed(row MatrixRow) []string {
 	var at []string
-	before := -1
 	for i, cell := range row.Cells {
-		if cell.Verdict == requirement.Unknown {
-			continue
+		before := i - 1
+		for before >= 0 && !m.comparable(row, before, i) {
+			before--
 		}
 		if before >= 0 && cell.word() != row.Cells[before].word() && m.Columns[i].Version != m.Columns[before].Version {
 			at = append(at, m.Columns[i].Version)
 		}
-		before = i
 	}
 	return at
+}
+
+// comparable tells whether two cells of a row differ because of the version, if they do: both were judged, and neither is without
+// a verdict for want of something that its sort of cluster lacks, which that of the other may have and other minors do not want.
+func (m *Matrix) comparable(row MatrixRow, a, b int) bool {
+	x, y := row.Cells[a], row.Cells[b]
+	if x.Verdict == requirement.Unknown || y.Verdict == requirement.Unknown {
+		return false
+	}
+	if x.lacking() || y.lacking() {
+		return m.Columns[a].Cluster == m.Columns[b].Cluster && x.Bound == "" && y.Bound == ""
+	}
+	return true
 }
 
 // note says what speaks against the minors that the catalogue gives for a requirement on API servers: it fails up to a version and
@@ -211,7 +224,7 @@ func (m *Matrix) Text() string {
 		if !row.Differs() {
 			continue
 		}
-		fmt.Fprint(w, row.ID)
+		fmt.Fprint(w, Visible(string(row.ID)))
 		for _, cell := range row.Cells {
 			fmt.Fprint(w, "\t", cell.word())
 		}
@@ -224,7 +237,7 @@ func (m *Matrix) Text() string {
 	fmt.Fprintln(w, "\t")
 	_ = w.Flush() // it goes to memory
 	for _, note := range m.notes() {
-		fmt.Fprintf(&text, "%s %s\n", note.ID, Visible(note.Note))
+		fmt.Fprintf(&text, "%s %s\n", Visible(string(note.ID)), Visible(note.Note))
 	}
 	fmt.Fprintf(&text, "%s\n", Visible(m.Headline()))
 	return text.String()
@@ -274,6 +287,9 @@ func (c MatrixCell) word() string {
 	}
 	return c.Verdict.String()
 }
+
+// lacking tells whether a requirement could not be judged for another reason than the minor.
+func (c MatrixCell) lacking() bool { return c.Verdict == requirement.NotApplicable && c.Bound == "" }
 
 // text is the verdict with the reason, where it is worth one.
 func (c MatrixCell) text() string {

@@ -122,3 +122,33 @@ func TestMatrixOfOneVersion(t *testing.T) {
 		t.Errorf("got %+v", row)
 	}
 }
+
+// TestMatrixOfSeveralSorts has sorts of clusters of which one lacks what a requirement needs. That is no change of a version.
+func TestMatrixOfSeveralSorts(t *testing.T) {
+	t.Parallel()
+	const na, passed, failed = requirement.NotApplicable, requirement.Passed, requirement.Failed
+	bounded := requirement.Requirement{ID: "bounded", Since: requirement.Minor{Major: 1, Minor: 35}}
+	free := requirement.Requirement{ID: "free"}
+	for name, test := range map[string]struct {
+		one      requirement.Requirement
+		verdicts []requirement.Verdict // on embedded 1.34, kind 1.35, embedded 1.36, kind 1.37
+		want     []string
+	}{
+		"only kind has it":    {free, []requirement.Verdict{na, passed, na, passed}, nil},
+		"it breaks on kind":   {free, []requirement.Verdict{na, passed, na, failed}, []string{"v1.37.0"}},
+		"it breaks on both":   {free, []requirement.Verdict{passed, passed, failed, failed}, []string{"v1.36.0"}},
+		"a bound":             {bounded, []requirement.Verdict{na, passed, passed, passed}, []string{"v1.35.0"}},
+		"a bound, and a lack": {bounded, []requirement.Verdict{na, passed, na, passed}, []string{"v1.35.0"}},
+	} {
+		var all []*Report
+		for i, verdict := range test.verdicts {
+			r := &Report{Cluster: &Cluster{Name: []string{"embedded", "kind"}[i%2], Version: fmt.Sprintf("v1.%d.0", 34+i)}}
+			r.Results = []Result{{Requirement: test.one, Verdict: verdict, Reason: "a reason"}}
+			r.Conclude()
+			all = append(all, r)
+		}
+		if got := NewMatrix([]string{"a", "b", "c", "d"}, all).Rows[0].Changed; !slices.Equal(got, test.want) {
+			t.Errorf("%s: it changed in %v, want %v", name, got, test.want)
+		}
+	}
+}

@@ -63,8 +63,23 @@ func look(folder string, variable func(string) (string, bool)) (found assets, or
 	return found, origin
 }
 
+// Validate tells whether the programs are there. Whether they can be used is for Start to tell.
+func (o Options) Validate() error {
+	_, err := locate(o)
+	return err
+}
+
 // find returns the programs of a control plane, or why there are none that can be used.
 func find(ctx context.Context, options Options) (assets, error) {
+	found, err := locate(options)
+	if err != nil {
+		return found, err
+	}
+	return found, found.ask(ctx)
+}
+
+// locate returns the programs of a control plane, or which of them is not there.
+func locate(options Options) (assets, error) {
 	variable := options.Variable
 	if variable == nil {
 		variable = func(string) (string, bool) { return "", false }
@@ -80,7 +95,7 @@ func find(ctx context.Context, options Options) (assets, error) {
 			return found, err
 		}
 	}
-	return found, found.ask(ctx)
+	return found, nil
 }
 
 // isProgram returns an error unless there is a file that can be run. The origin says who named it.

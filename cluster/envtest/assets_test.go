@@ -141,3 +141,16 @@ func TestVariables(t *testing.T) {
 		})
 	}
 }
+
+// TestValidate looks for programs, and asks none of them.
+func TestValidate(t *testing.T) {
+	t.Parallel()
+	whole := fakes(t, map[string][]byte{apiServerName: script("exit 1"), etcdName: script("exit 1")})
+	if err := (Options{Assets: whole}).Validate(); err != nil {
+		t.Error(err)
+	}
+	half := fakes(t, map[string][]byte{apiServerName: script("exit 1")})
+	if err := (Options{Assets: half}).Validate(); err == nil || !strings.HasPrefix(err.Error(), "there is no etcd in "+half+": ") {
+		t.Errorf("without etcd: %v", err)
+	}
+}

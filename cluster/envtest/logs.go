@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/crdconform/crdconform/cluster/redact"
 )
 
 // logs are the logs of the programs: a file for each, and a copy to whoever wants one.
@@ -64,7 +66,7 @@ func (l *logs) lastWords(program string) string {
 	return "it wrote: " + last
 }
 
-// copyTo copies all logs into a directory.
+// copyTo copies all logs into a directory, without what looks like a secret.
 func (l *logs) copyTo(dir string) error {
 	var errs []error
 	for _, program := range []string{apiServerName, etcdName} {
@@ -73,19 +75,12 @@ func (l *logs) copyTo(dir string) error {
 	return errors.Join(errs...)
 }
 
-func copyFile(from, to string) (err error) {
-	source, err := os.Open(from)
+func copyFile(from, to string) error {
+	text, err := os.ReadFile(from)
 	if err != nil {
 		return fmt.Errorf("the log is not there: %w", err)
 	}
-	defer source.Close() //nolint:errcheck // closing what was only read from can't lose anything
-	target, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, target.Close()) }()
-	_, err = io.Copy(target, source)
-	return err
+	return os.WriteFile(to, []byte(redact.Text(string(text))), 0o644)
 }
 
 func (l *logs) close() error {

@@ -27,6 +27,21 @@ const (
 	asCut      = "as-cut"      // one that ends while it writes its report
 )
 
+// assetsCalled returns a folder of a name, of which a matrix finds the programs that it looks for. They end at once, so that an API
+// server of them does not come up.
+func assetsCalled(t *testing.T, name string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), name)
+	err := os.Mkdir(dir, 0o700)
+	for _, program := range []string{"kube-apiserver", "etcd"} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, program), []byte("#!/bin/sh\nexit 1\n"), 0o700))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // isColumn tells whether this executable is to be a column of a matrix, which a test runs inside of this process.
 func isColumn(args []string) bool { return len(args) > 1 && args[1] == "column" }
 
@@ -103,8 +118,9 @@ func TestColumnsSideBySide(t *testing.T) {
 	t.Parallel()
 	var said, wrong bytes.Buffer
 	dir := t.TempDir()
+	last, other := assetsCalled(t, asLast), assetsCalled(t, asEmbedded)
 	code, m := inProcess(t.Context(), t, dir, streams{out: &said, err: &wrong},
-		"--parallel", "2", "--embedded", "none", "--assets", asLast+","+asEmbedded, "--filter", "versions.scope.cluster", "--seed", "42", "--strict")
+		"--parallel", "2", "--embedded", "none", "--assets", last+","+other, "--filter", "versions.scope.cluster", "--seed", "42", "--strict")
 	if code != exitConforms || wrong.Len() > 0 {
 		t.Errorf("the exit code is %d, and it complains: %s", code, &wrong)
 	}
@@ -112,7 +128,7 @@ func TestColumnsSideBySide(t *testing.T) {
 		t.Errorf("the columns are %+v", m.Columns)
 	}
 	for _, want := range []string{
-		"== 1 of 2: 1-envtest --cluster=envtest --assets=" + asLast + "\n\n== 2 of 2: 2-envtest --cluster=envtest --assets=" + asEmbedded + "\n",
+		"== 1 of 2: 1-envtest --cluster=envtest --assets=" + last + "\n\n== 2 of 2: 2-envtest --cluster=envtest --assets=" + other + "\n",
 		"\n2-envtest: [1/1] Passed        versions.scope.cluster (", "\n1-envtest: [1/1] Passed        versions.scope.cluster (",
 		"\n\n== 2 of 2 is over: 2-envtest\n\nversions ", "\n\n== 1 of 2 is over: 1-envtest\n\nversions ", "\nReport: " + dir + "/1-envtest/report.html\n",
 	} {
@@ -140,8 +156,9 @@ func TestColumnsAreInterrupted(t *testing.T) {
 			cancel()
 		}
 	}}
+	assets := []string{assetsCalled(t, asEmbedded), assetsCalled(t, asEmbedded), assetsCalled(t, "broken")}
 	code, m := inProcess(ctx, t, t.TempDir(), streams{out: out, err: &wrong},
-		"--parallel", "2", "--embedded", "none", "--assets", asEmbedded+",./"+asEmbedded+",nowhere", "--filter", "storage")
+		"--parallel", "2", "--embedded", "none", "--assets", strings.Join(assets, ","), "--filter", "storage")
 	if code != exitInterrupted || wrong.Len() > 0 {
 		t.Errorf("the exit code is %d, and it complains: %s", code, &wrong)
 	}
@@ -169,7 +186,7 @@ func TestColumnWithoutReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		code, m := inProcess(t.Context(), t, dir, streams{out: &said, err: &wrong},
-			"--parallel", parallel, "--assets", asCrash+","+asCut, "--filter", "versions.scope.cluster")
+			"--parallel", parallel, "--assets", assetsCalled(t, asCrash)+","+assetsCalled(t, asCut), "--filter", "versions.scope.cluster")
 		if code != exitUnjudged || len(m.Columns) != 3 || m.Missing != nil || m.Partial() {
 			t.Fatalf("the exit code is %d, and the matrix is %+v", code, m)
 		}
@@ -205,7 +222,7 @@ func TestMatrixIsStopped(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"interrupted": os.Interrupt, "killed": os.Kill} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := start(t, "matrix", "--assets", "nowhere", "--filter", "storage", "--parallel", "2")
+			p := start(t, "matrix", "--assets", assetsCalled(t, "broken"), "--filter", "storage", "--parallel", "2")
 			p.await(t, "1-embedded-1.37: [ 2/")
 			p.signal(t, signal)
 			r := p.end()

@@ -15,6 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/cluster/envtest"
+	"github.com/crdconform/crdconform/cluster/kind"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -142,10 +144,30 @@ func (m *matrix) validate() error {
 	if _, err := m.resolve(areas()); err != nil {
 		return err
 	}
+	if err := m.unusable(); err != nil {
+		return err
+	}
 	if err := errors.Join(missing...); err != nil {
 		return unjudged(err)
 	}
 	return nil
+}
+
+// unusable tells of folders without programs and of a configuration of kind's that cannot be read. That is better known before
+// the first API server is checked than after the last.
+func (m *matrix) unusable() error {
+	var errs []error
+	for _, assets := range m.assets {
+		if err := (envtest.Options{Assets: assets}).Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("--assets %s: %w", assets, err))
+		}
+	}
+	for _, image := range m.images {
+		if err := (kind.Options{Image: image, ConfigFile: m.config}).Validate(); err != nil {
+			return errors.Join(append(errs, fmt.Errorf("--kind-config: %w", err))...) // and it is the same for the others
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // described says what the columns are.

@@ -19,7 +19,8 @@ import (
 // TestMatrix puts an API server beside one that does not come up, which must not be taken for one that agrees.
 func TestMatrix(t *testing.T) {
 	t.Parallel()
-	r := invoke(t, "matrix", "--assets", "nowhere", "--filter", "versions.scope", "--seed", "42")
+	broken := assetsCalled(t, "broken")
+	r := invoke(t, "matrix", "--assets", broken, "--filter", "versions.scope", "--seed", "42")
 	r.exits(t, exitUnjudged)
 	var m reports.Matrix
 	if err := json.Unmarshal(read(t, filepath.Join(r.dir, "crdconform-matrix", "matrix.json")), &m); err != nil {
@@ -28,8 +29,8 @@ func TestMatrix(t *testing.T) {
 	if len(m.Columns) != 2 || len(m.Rows) == 0 {
 		t.Fatalf("got %+v", m)
 	}
-	broken, whole := m.Columns[0], m.Columns[1]
-	if broken.Outcome != reports.Unjudged || !strings.Contains(broken.Error, "nowhere") || whole.Version != embedded.Release() || whole.Outcome != reports.Conformant {
+	none, whole := m.Columns[0], m.Columns[1]
+	if none.Outcome != reports.Unjudged || !strings.Contains(none.Error, broken) || whole.Version != embedded.Release() || whole.Outcome != reports.Conformant {
 		t.Errorf("the columns are %+v", m.Columns)
 	}
 	for _, row := range m.Rows {
@@ -62,7 +63,7 @@ func TestMatrixIsInterrupted(t *testing.T) {
 		}
 	}}
 	dir := t.TempDir()
-	args := []string{"matrix", "--parallel", "1", "--assets", "nowhere", "--filter", "versions.scope.cluster", "--report-dir", dir}
+	args := []string{"matrix", "--parallel", "1", "--assets", assetsCalled(t, "broken"), "--filter", "versions.scope.cluster", "--report-dir", dir}
 	if code := execute(ctx, args, streams{out: out, err: t.Output()}); code != exitInterrupted {
 		t.Errorf("the exit code is %d", code)
 	}
@@ -120,7 +121,7 @@ func TestMatrixKnowsFailures(t *testing.T) {
 	if err := os.WriteFile(list, []byte("versions.scope.cluster: a reason\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r := invoke(t, "matrix", "--assets", "nowhere", "--filter", "versions.scope.cluster", "--known-failing", list)
+	r := invoke(t, "matrix", "--assets", assetsCalled(t, "broken"), "--filter", "versions.scope.cluster", "--known-failing", list)
 	r.exits(t, exitUnjudged)
 	if !strings.Contains(r.out, "Passed        versions.scope.cluster") || !strings.Contains(r.err, "versions.scope.cluster passes wherever it was judged, but "+list+" says that it fails; take it off the list") {
 		t.Errorf("it says:\n%s%s", r.out, r.err)
@@ -171,6 +172,8 @@ func TestClusterFlags(t *testing.T) {
 		"run --cluster envtest --kubernetes 1.36":           "--kubernetes is for --cluster embedded or kind, and this is envtest",
 		"matrix --assets a --filter no.such":                "no.such",
 		"matrix --assets a --parallel -1":                   "--parallel -1: it has to be 1 or more, or 0",
+		"matrix --assets nowhere":                           "--assets nowhere: there is no kube-apiserver in ",
+		"matrix --kind-image a:v1.36.3 --kind-config none":  "--kind-config: there is no kind configuration none",
 		"run --cluster nope":                                "there is no such sort of cluster; there are embedded, kind, envtest, existing",
 		"run --kind-image a":                                "--kind-image is for --cluster kind, and this is embedded",
 		"run --cluster kind --assets a":                     "--assets is for --cluster envtest, and this is kind",
@@ -182,14 +185,18 @@ func TestClusterFlags(t *testing.T) {
 		"run --cluster kind --read-only":                    "--read-only is for --cluster existing",
 		"run --cluster existing --context a --kubeconfig b": "the kubeconfig",
 		"run --cluster envtest --context production":        "--context is for --cluster existing",
+
+		"run --cluster kind --kubernetes 1.34 --kind-image a:v1.36.4": "--kind-image: the image a:v1.36.4 is of Kubernetes 1.36 by its tag",
 	} {
 		r := invoke(t, strings.Fields(args)...)
 		r.exits(t, exitUsage)
 		if !strings.Contains(r.err, want) {
 			t.Errorf("%q says %q, want something with %q", args, r.err, want)
 		}
-		if _, err := os.Stat(filepath.Join(r.dir, "crdconform-report")); err == nil {
-			t.Errorf("%q began a report, and an earlier one would be gone", args)
+		for _, folder := range []string{"crdconform-report", "crdconform-matrix"} {
+			if _, err := os.Stat(filepath.Join(r.dir, folder)); err == nil {
+				t.Errorf("%q began a report, and an earlier one would be gone", args)
+			}
 		}
 	}
 }
