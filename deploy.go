@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/subject/deployed"
 )
 
@@ -123,12 +125,18 @@ func loaded(ctx context.Context, c config.Config, api cluster.Cluster) (image, e
 const aliveTimeout = 10 * time.Second
 
 // serveDeployed deploys the webhook in the cluster.
-func (p *Plan) serveDeployed(ctx context.Context, progress Progress, api cluster.Cluster) (*served, error) {
+func (p *Plan) serveDeployed(ctx context.Context, progress Progress, api cluster.Cluster, report *reports.Report) (*served, error) {
 	if api == nil {
 		return nil, errors.New("webhook.inCluster: load is sent to a webhook that is there: give its URL (kubectl port-forward leads to one in a cluster, and --workers with --worker-image load it from inside), or let \"crdconform check\" deploy and judge it")
 	}
-	w, err := Deploy(ctx, p.check.Config, api, deployed.Options{Config: api.Config(), Run: p.run, Progress: progress.Note})
+	said, err := os.MkdirTemp("", "crdconform-webhook-")
 	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(said) }() // that it stays must not cost the webhook
+	w, err := Deploy(ctx, p.check.Config, api, deployed.Options{Config: api.Config(), Run: p.run, Artifacts: filepath.Join(said, "webhook"), Progress: progress.Note})
+	if err != nil {
+		p.explain(ctx, api, nil, said, report)
 		return nil, err
 	}
 	client := w.ClientConfig()
@@ -151,9 +159,13 @@ func (p *Plan) serveDeployed(ctx context.Context, progress Progress, api cluster
 }
 
 // Explains writes what explains failures into a folder that is there: what the cluster knows, and the webhook that was deployed in
-// it, which may be nil. What could not be had is in the error.
-func Explains(ctx context.Context, api cluster.Cluster, hook *deployed.Webhook, dir string) error {
+// it, which may be nil. Another folder, said, has what was kept of one that did not come up, and is copied; it may be empty. What
+// could not be had is in the error.
+func Explains(ctx context.Context, api cluster.Cluster, hook *deployed.Webhook, said, dir string) error {
 	var errs []error
+	if said != "" {
+		errs = append(errs, os.CopyFS(dir, os.DirFS(said)))
+	}
 	if hook != nil {
 		errs = append(errs, hook.Artifacts(ctx, filepath.Join(dir, "webhook")))
 	}

@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
@@ -144,5 +146,49 @@ func TestDefinitionsForAProgram(t *testing.T) {
 	}
 	if err := own.remove(t.Context()); err != nil {
 		t.Errorf("what is gone: %v", err)
+	}
+}
+
+// mute is a cluster that tells what went on in it, and whose API server does not answer.
+type mute struct{ cluster.Cluster }
+
+func (mute) Name() string               { return "mute" }
+func (mute) Config() *rest.Config       { return &rest.Config{Host: "https://127.0.0.1:1"} }
+func (mute) Stop(context.Context) error { return nil }
+
+func (mute) Artifacts(_ context.Context, dir string) error {
+	return os.WriteFile(filepath.Join(dir, "server.log"), nil, 0o600)
+}
+
+// TestWhatKeepsSpecsFromRunningIsExplained has a webhook not be deployed, and an environment for specs not be made. What explains
+// that is kept while the cluster is there.
+func TestWhatKeepsSpecsFromRunningIsExplained(t *testing.T) {
+	t.Parallel()
+	pods := config.Webhook{InCluster: &config.InCluster{Image: "example.com/webhook:1", ReadyTimeout: config.Duration{Duration: time.Second}}}
+	for name, test := range map[string]struct {
+		check Check
+		want  []string
+	}{
+		"deployment":  {Check{Config: config.Config{Webhook: pods}}, []string{"server.log", "webhook/events.txt"}},
+		"environment": {Check{Handler: webhook.Handler()}, []string{"server.log"}},
+	} {
+		dir := t.TempDir()
+		c := test.check
+		c.CRDs, c.Cluster, c.Filter = []string{crontabs}, config.Existing, []string{"resource.read.every-version"}
+		c.Start = func(context.Context, string, io.Writer) (cluster.Cluster, error) { return mute{}, nil }
+		c.Explain = func(_ *reports.Report, write func(string) error) error { return write(dir) }
+		plan, err := c.Prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		report := plan.Run(t.Context(), quiet{}, nil)
+		if report.Outcome != reports.Unjudged || !strings.Contains(report.Error, "127.0.0.1:1") {
+			t.Errorf("%s: %s: %s", name, report.Outcome, report.Error)
+		}
+		for _, file := range test.want {
+			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(file))); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/subject/deployed"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/resource"
 )
@@ -54,17 +55,20 @@ func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Write
 		report.Notes = append(report.Notes, "The program was stopped, so the curl lines reach nothing; with --hold it goes on, and they work.")
 	}
 	held := false
-	err := p.withWebhook(ctx, progress, apiServerLog, p.wantsCluster(), func(api cluster.Cluster, hook *served) error {
+	err := p.withWebhook(ctx, progress, apiServerLog, p.wantsCluster(), report, func(api cluster.Cluster, hook *served) error {
 		for _, kind := range p.kinds {
 			if ctx.Err() != nil {
 				return nil //nolint:nilerr // whoever stopped it knows
 			}
 			if err := p.judge(ctx, progress, api, hook, kind, report); err != nil {
+				p.explain(ctx, api, hook.deployed, "", report)
 				return err
 			}
 		}
 		p.reviseAll(report)
-		p.explain(ctx, api, hook, report)
+		if len(report.With(requirement.Failed, requirement.Errored)) > 0 {
+			p.explain(context.WithoutCancel(ctx), api, hook.deployed, "", report)
+		}
 		if p.check.Hold != nil && ctx.Err() == nil {
 			held = true
 			conclude(report)
@@ -97,7 +101,7 @@ func conclude(report *reports.Report) {
 }
 
 // withWebhook brings an API server up, if one is wanted, and the webhook, has them used, and takes them down.
-func (p *Plan) withWebhook(ctx context.Context, progress Progress, log io.Writer, wantsCluster bool, use func(cluster.Cluster, *served) error) (err error) {
+func (p *Plan) withWebhook(ctx context.Context, progress Progress, log io.Writer, wantsCluster bool, report *reports.Report, use func(cluster.Cluster, *served) error) (err error) {
 	var api cluster.Cluster
 	if wantsCluster {
 		if api, err = p.start(ctx, progress, log); err != nil {
@@ -105,7 +109,7 @@ func (p *Plan) withWebhook(ctx context.Context, progress Progress, log io.Writer
 		}
 		defer func() { err = errors.Join(err, stopped(ctx, progress, api)) }()
 	}
-	hook, err := p.serve(ctx, progress, api)
+	hook, err := p.serve(ctx, progress, api, report)
 	if err != nil {
 		return err
 	}
@@ -116,14 +120,14 @@ func (p *Plan) withWebhook(ctx context.Context, progress Progress, log io.Writer
 // explainTimeout is how long a cluster may take to tell what went on in it.
 const explainTimeout = time.Minute
 
-// explain keeps what a cluster tells when something failed.
-func (p *Plan) explain(ctx context.Context, api cluster.Cluster, hook *served, report *reports.Report) {
-	if p.check.Explain == nil || api == nil || p.check.Cluster == config.Embedded || len(report.With(requirement.Failed, requirement.Errored)) == 0 {
+// explain keeps what a cluster tells, unless the run was stopped: when specs failed, or there could be none. See Explains.
+func (p *Plan) explain(ctx context.Context, api cluster.Cluster, hook *deployed.Webhook, said string, report *reports.Report) {
+	if p.check.Explain == nil || api == nil || p.check.Cluster == config.Embedded || ctx.Err() != nil {
 		return
 	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), explainTimeout)
+	within, cancel := context.WithTimeout(ctx, explainTimeout)
 	defer cancel()
-	if err := p.check.Explain(report, func(dir string) error { return Explains(within, api, hook.deployed, dir) }); err != nil {
+	if err := p.check.Explain(report, func(dir string) error { return Explains(within, api, hook, said, dir) }); err != nil {
 		report.Notes = append(report.Notes, "not all that the cluster knows is in the report: "+err.Error())
 	}
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/subject"
 	"github.com/crdconform/crdconform/subject/deployed"
 )
@@ -42,7 +43,7 @@ type served struct {
 }
 
 // serve brings the webhook under test up.
-func (p *Plan) serve(ctx context.Context, progress Progress, api cluster.Cluster) (*served, error) {
+func (p *Plan) serve(ctx context.Context, progress Progress, api cluster.Cluster, report *reports.Report) (*served, error) {
 	w := p.check.Webhook
 	switch {
 	case p.check.Handler != nil:
@@ -53,7 +54,7 @@ func (p *Plan) serve(ctx context.Context, progress Progress, api cluster.Cluster
 		progress.Note(fmt.Sprintf("starting %s and waiting until it answers", w.Command.Args[0]))
 		return p.serveCommand(ctx, api)
 	case w.InCluster != nil:
-		return p.serveDeployed(ctx, progress, api)
+		return p.serveDeployed(ctx, progress, api, report)
 	case w.FromCRD != nil:
 		return p.existing(func(kind corpus.Corpus) (wire.Endpoint, error) {
 			return subject.FromDefinition(kind.Definition.CRD, subject.FromOptions{Address: w.FromCRD.Address, CA: p.ca})

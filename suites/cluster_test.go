@@ -370,3 +370,31 @@ func TestNobodyElsesDefinitionIsAdopted(t *testing.T) {
 		t.Errorf("it was touched: %v, %+v", err, after.ObjectMeta)
 	}
 }
+
+// TestNobodyElsesDefinitionIsRemoved has somebody put a definition of his own in the place of one of the run.
+func TestNobodyElsesDefinitionIsRemoved(t *testing.T) {
+	env, err := suites.NewEnv(t.Context(), suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var theirs *apiextensionsv1.CustomResourceDefinition
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{{Name: "test", Register: func(env *suites.Env) {
+		env.With(fixtures.None).It(requirement.LifecycleDeletionEndpoint, "loses it", func(ctx SpecContext, crd *suites.Resource) {
+			Expect(env.CRDs.Delete(ctx, crd.Name(), metav1.DeleteOptions{})).To(Succeed())
+			Eventually(ctx, func() bool { return crd.Gone(ctx) }).Should(BeTrue())
+			var err error
+			theirs, err = env.CRDs.Create(ctx, fixtures.None.New(fixtures.InGroup(crd.Group())), metav1.CreateOptions{})
+			Expect(err).NotTo(HaveOccurred())
+		})
+	}}}, suitetest.Quiet{})
+	if err := errors.Join(err, env.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got := verdicts(outcome)[requirement.LifecycleDeletionEndpoint]; got != "Passed" || theirs == nil {
+		t.Fatalf("it is %s", got)
+	}
+	after, err := env.CRDs.Get(t.Context(), theirs.Name, metav1.GetOptions{})
+	if err != nil || after.UID != theirs.UID || after.DeletionTimestamp != nil {
+		t.Errorf("it was removed: %v, %+v", err, after.ObjectMeta)
+	}
+}

@@ -58,16 +58,22 @@ func (r *Resource) finalVersion(ctx context.Context, definition *apiextensionsv1
 
 // writable returns a version to write objects at, the storage version if that is served.
 func (r *Resource) writable(definition *apiextensionsv1.CustomResourceDefinition) string {
-	written := ""
-	for _, version := range definition.Spec.Versions {
-		if version.Served && (written == "" || version.Storage) {
-			written = version.Name
-		}
-	}
+	written := servedVersion(definition)
 	if written == "" {
 		ginkgo.Skip(fmt.Sprintf("needs a look into storage, which a cluster of the sort %s does not grant, and no version is served to find out otherwise", r.env.Cluster.Name()))
 	}
 	return written
+}
+
+// servedVersion returns the storage version if it is served, else another one that is, or none.
+func servedVersion(definition *apiextensionsv1.CustomResourceDefinition) string {
+	served := ""
+	for _, version := range definition.Spec.Versions {
+		if version.Served && (served == "" || version.Storage) {
+			served = version.Name
+		}
+	}
+	return served
 }
 
 func storageVersion(definition *apiextensionsv1.CustomResourceDefinition) string {

@@ -15,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/crdconform/crdconform/cluster"
@@ -53,7 +54,7 @@ type installer struct {
 	cancel    context.CancelFunc
 	running   sync.WaitGroup
 	removals  sync.WaitGroup
-	installed map[string]bool // names of definitions to remove
+	installed map[string]types.UID // definitions to remove, by their names
 
 	wantsOwn bool                        // a spec was declared that needs the subject's own definition
 	own      *pending                    // the subject's own definition, see Env.Own; nil until it is wanted
@@ -77,7 +78,7 @@ type pending struct {
 type shared struct{ pending *pending }
 
 func newInstaller(e *Env) *installer {
-	i := &installer{env: e, installed: map[string]bool{}}
+	i := &installer{env: e, installed: map[string]types.UID{}}
 	i.asked = sync.NewCond(&i.mu)
 	return i
 }
@@ -182,6 +183,7 @@ func (p *pending) take(ctx ginkgo.SpecContext) *Resource {
 	ginkgo.GinkgoHelper()
 	r := p.wait(ctx)
 	ginkgo.DeferCleanup(func() {
+		r.show()
 		if p.users.Add(-1) == 0 {
 			p.installer.remove(r)
 		}
@@ -268,7 +270,7 @@ func (i *installer) create(ctx context.Context, definition *apiextensionsv1.Cust
 	if run := i.env.run; run != "" {
 		metav1.SetMetaDataLabel(&definition.ObjectMeta, cluster.RunLabel, run)
 	}
-	_, err := i.env.CRDs.Create(ctx, definition, metav1.CreateOptions{})
+	created, err := i.env.CRDs.Create(ctx, definition, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("%w; it is not this run's, so it is left alone: delete it, or use another cluster", err)
 	}
@@ -277,7 +279,7 @@ func (i *installer) create(ctx context.Context, definition *apiextensionsv1.Cust
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	i.installed[definition.Name] = true
+	i.installed[definition.Name] = created.UID
 	return nil
 }
 
@@ -327,22 +329,31 @@ func (i *installer) remove(r *Resource) {
 	})
 }
 
+// delete deletes a definition that was installed. One that somebody else has put in its place is left alone.
 func (i *installer) delete(ctx context.Context, name string) error {
-	err := i.env.CRDs.Delete(ctx, name, metav1.DeleteOptions{})
-	if err != nil && !apierrors.IsNotFound(err) {
+	i.mu.Lock()
+	uid, there := i.installed[name]
+	i.mu.Unlock()
+	if !there {
+		return nil
+	}
+	err := i.env.CRDs.Delete(ctx, name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("removing %s: %w", name, err)
 	}
 	// Its objects go first, for which the API server may want its webhook.
 	gone := func(ctx context.Context) (bool, error) {
-		_, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err), nil
+		now, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err) || err == nil && now.UID != uid, nil
 	}
 	if err := wait.PollUntilContextCancel(ctx, 10*poll, true, gone); err != nil {
 		return fmt.Errorf("waiting for %s to be removed: %w", name, err)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	delete(i.installed, name)
+	if i.installed[name] == uid { // it may have been installed again
+		delete(i.installed, name)
+	}
 	return nil
 }
 
@@ -396,7 +407,10 @@ func (e *Env) Install(ctx ginkgo.SpecContext, id requirement.ID, number int, def
 	r, err := e.installer.install(ctx, fmt.Sprintf("n%d-%s", number, e.groupOf(id)), e.With(definition, options...))
 	skipUnreached(err)
 	e.Require(err, "installing the definition")
-	ginkgo.DeferCleanup(func() { e.installer.remove(r) })
+	ginkgo.DeferCleanup(func() {
+		r.show()
+		e.installer.remove(r)
+	})
 	return r
 }
 
@@ -407,6 +421,9 @@ func (s Setup) Add(ctx ginkgo.SpecContext, id requirement.ID, options ...fixture
 	r, _, err := s.env.installer.add(ctx, s.env.groupOf(id), s, options...)
 	skipUnreached(err)
 	s.env.Require(err, "creating the definition")
-	ginkgo.DeferCleanup(func() { s.env.installer.remove(r) })
+	ginkgo.DeferCleanup(func() {
+		r.show()
+		s.env.installer.remove(r)
+	})
 	return r
 }

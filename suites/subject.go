@@ -45,7 +45,13 @@ func (o Own) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext
 		if reason := o.env.withoutOwn(); reason != "" {
 			ginkgo.Skip(reason)
 		}
-		body(ctx, o.env.installer.own.wait(ctx))
+		crd := o.env.installer.own.wait(ctx)
+		defer func() {
+			if ctx.Err() == nil { // otherwise the run was stopped, and Ginkgo may be at something else
+				ginkgo.DeferCleanup(crd.show) // the last, so that it is done before the body's objects are removed
+			}
+		}()
+		body(ctx, crd)
 	})
 }
 
@@ -222,7 +228,7 @@ func (i *installer) adopt(ctx context.Context, definition *apiextensionsv1.Custo
 			return fmt.Errorf("%s is there already; it is not this run's, so it is left alone: delete it, or use another cluster", definition.Name)
 		}
 		i.mu.Lock()
-		i.installed[definition.Name] = true
+		i.installed[definition.Name] = there.UID
 		i.mu.Unlock()
 		there.Spec.Conversion = definition.Spec.Conversion
 		_, err = i.env.CRDs.Update(ctx, there, metav1.UpdateOptions{})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -196,9 +197,10 @@ const (
 	referenceDrain = 5 * time.Second
 )
 
-// deploy deploys the webhook of the flags, or the reference webhook. When the latter fails, that is for its specs to tell.
-func (w *inCluster) deploy(ctx context.Context, c cluster.Cluster, run string, note func(string)) (err error) {
-	o := deployed.Options{Config: c.Config(), Run: run, Progress: note}
+// deploy deploys the webhook of the flags, or the reference webhook. When the latter fails, that is for its specs to tell. What one
+// says that does not come up gets into a folder.
+func (w *inCluster) deploy(ctx context.Context, c cluster.Cluster, run, said string, note func(string)) (err error) {
+	o := deployed.Options{Config: c.Config(), Run: run, Artifacts: filepath.Join(said, "webhook"), Progress: note}
 	if w.users() {
 		w.hook, err = crdconform.Deploy(ctx, w.checked, c, o)
 		return err

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,6 +20,7 @@ import (
 	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/cluster/redact"
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/corpus"
@@ -224,6 +226,11 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 	if ctx.Err() != nil {
 		return nil
 	}
+	return r.specs(ctx, p, c, id, subject, report)
+}
+
+// specs runs the specs on a cluster that is up.
+func (r *runner) specs(ctx context.Context, p *progress, c cluster.Cluster, id string, subject *suites.Subject, report *reports.Report) (err error) {
 	stop, err := r.deploy(ctx, p, c, id, subject, report)
 	if err != nil {
 		return err
@@ -231,6 +238,7 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
 	env, err := suites.NewEnv(ctx, r.api.options(suites.Options{Subject: subject, Seed: r.seed, Select: r.selects}, c, id))
 	if err != nil {
+		r.explain(ctx, c, "", report)
 		return err
 	}
 	defer func() { err = errors.Join(err, env.Close(context.WithoutCancel(ctx))) }()
@@ -240,11 +248,14 @@ func (r *runner) conformance(ctx context.Context, report *reports.Report, subjec
 	outcome, err := suites.Run(ctx, env, r.areas(), p) //nolint:contextcheck // specs are declared without waiting for anything
 	p.wipe()
 	report.Results = crdconform.Results(outcome.Results, crdconform.Translation{
-		Dir: "exchanges", Revise: revise, Client: subject.Client,
+		Dir: "exchanges", Revise: p.revise, Client: subject.Client,
 		Again: func(id requirement.ID) string { return r.rerun("", id) },
 	})
 	report.Interrupted = outcome.Interrupted
-	if err = errors.Join(err, r.artifacts(ctx, c, report)); err == nil && ctx.Err() == nil && r.wantsLoad() && r.webhook.users() {
+	if len(report.With(requirement.Failed, requirement.Errored)) > 0 {
+		r.explain(context.WithoutCancel(ctx), c, "", report)
+	}
+	if err == nil && ctx.Err() == nil && r.wantsLoad() && r.webhook.users() {
 		err = r.loadTest(ctx, report, subject)
 	}
 	return err
@@ -265,8 +276,16 @@ func (r *runner) deploy(ctx context.Context, p *progress, c cluster.Cluster, id 
 	if !r.webhook.users() && (!wanted || r.api.readOnly) {
 		return r.webhook.stop, nil
 	}
-	err := r.webhook.deploy(ctx, c, id, p.show)
+	said, err := os.MkdirTemp("", "crdconform-webhook-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(said) }() // that it stays must not cost the webhook
+	err = r.webhook.deploy(ctx, c, id, said, p.show)
 	p.wipe()
+	if err != nil || r.webhook.failed != nil {
+		r.explain(ctx, c, said, report)
+	}
 	if err != nil || !r.webhook.users() {
 		return r.webhook.stop, err
 	}
@@ -288,21 +307,18 @@ func (r *runner) deploy(ctx context.Context, p *progress, c cluster.Cluster, id 
 // artifactsTimeout is how long a cluster may take to tell what went on in it.
 const artifactsTimeout = time.Minute
 
-// artifacts keeps what the cluster tells when something failed.
-func (r *runner) artifacts(ctx context.Context, c cluster.Cluster, report *reports.Report) error {
+// explain keeps what the cluster tells, unless the run was stopped: when specs failed, or there could be none. The folder said has
+// what a webhook said that did not come up; it may be empty.
+func (r *runner) explain(ctx context.Context, c cluster.Cluster, said string, report *reports.Report) {
 	_, able := c.(cluster.Witness)
-	failed := slices.ContainsFunc(report.Results, func(one reports.Result) bool {
-		return one.Verdict == requirement.Failed || one.Verdict == requirement.Errored
-	})
-	if !able && r.webhook.hook == nil || !failed {
-		return nil
+	if !able && r.webhook.hook == nil && said == "" || ctx.Err() != nil {
+		return
 	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), artifactsTimeout)
+	within, cancel := context.WithTimeout(ctx, artifactsTimeout)
 	defer cancel()
-	if err := r.folder.Gather(report, func(dir string) error { return crdconform.Explains(within, c, r.webhook.hook, dir) }); err != nil {
+	if err := r.folder.Gather(report, func(dir string) error { return crdconform.Explains(within, c, r.webhook.hook, said, dir) }); err != nil {
 		report.Notes = append(report.Notes, "not all that the cluster knows is in the folder cluster: "+err.Error())
 	}
-	return nil
 }
 
 // rerun is the command that runs one spec again in the same way.
@@ -353,7 +369,7 @@ func logTo(path string) (io.Writer, func() error, error) {
 }
 
 // openLog makes a new file for the log of the API server.
-func openLog(path string) (*os.File, error) {
+func openLog(path string) (*serverLog, error) {
 	// What has the name goes, rather than what it may point to.
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("the log of the API server: %w", err)
@@ -362,7 +378,34 @@ func openLog(path string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the log of the API server: %w", err)
 	}
-	return file, nil
+	l := &serverLog{file: file}
+	l.text.tell = func(line string) {
+		_, _ = fmt.Fprintln(file, redact.Text(line)) // a log that cannot be written must not stop what is logged
+	}
+	return l, nil
+}
+
+// serverLog is the log of an API server. It gets into a file line by line, without what looks like a secret: API servers quote what
+// clients ask and webhooks answer.
+type serverLog struct {
+	file *os.File
+
+	mu   sync.Mutex
+	text lines
+}
+
+func (l *serverLog) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+// Close closes the file, when no more is written.
+func (l *serverLog) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text.flush()
+	return l.file.Close()
 }
 
 // givenFlags returns the flags that were given, as they would be given again.

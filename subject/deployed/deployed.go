@@ -29,6 +29,9 @@ const (
 	// defaultCerts is where webhooks made with controller-runtime look for their certificate.
 	defaultCerts = "/tmp/k8s-webhook-server/serving-certs"
 
+	// artifactsTimeout is how long it may take to find out what explains a failure.
+	artifactsTimeout = 30 * time.Second
+
 	// stopTimeout is how long it may take until all is gone, with pods that take their time to stop.
 	stopTimeout = time.Minute
 )
@@ -39,7 +42,7 @@ type Options struct {
 	Run       string            // ID of the run, which labels whatever is created, under cluster.RunLabel
 	Namespace string            // for what says none; empty for crdconform-<run>; created unless it is there
 	Timeout   time.Duration     // until the webhook is ready; 0 for 2 min
-	Artifacts string            // folder for logs and events of a webhook that does not get ready; empty for none
+	Artifacts string            // folder for logs and events of a webhook that does not get ready, unless it was broken off; empty for none
 	Progress  func(note string) // is told what is done, and what is waited for whenever that changes; nil for nobody
 }
 
@@ -126,8 +129,10 @@ func (w *Webhook) bringUp(ctx context.Context, documents []document, authority f
 		}
 		// What went wrong is to be seen before it is gone, and it has to go even if the run was broken off.
 		after := context.WithoutCancel(ctx)
-		if w.options.Artifacts != "" {
-			err = errors.Join(err, w.Artifacts(after, w.options.Artifacts))
+		if w.options.Artifacts != "" && ctx.Err() == nil {
+			within, cancel := context.WithTimeout(after, artifactsTimeout)
+			err = errors.Join(err, w.Artifacts(within, w.options.Artifacts))
+			cancel()
 		}
 		err = fmt.Errorf("webhook in the cluster: %w", errors.Join(err, w.Stop(after)))
 	}()

@@ -34,6 +34,7 @@ func legacy(env *suites.Env) {
 				answer := env.Do(ctx, http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All", literal.Body(),
 					http.Header{"Content-Type": {"application/yaml"}})
 				Expect(answer.Status).To(Equal(http.StatusBadRequest), string(answer.Body))
+				Expect(string(answer.Body)).To(ContainSubstring("apiextensions.k8s.io/v1beta1"), "it must be refused for its version")
 				return
 			}
 			Fail("there is no v1beta1 definition among the fixtures")

@@ -44,6 +44,11 @@ func v1beta1(env *suites.Env) {
 				continue
 			}
 			tabs++
+			if literal.Gap != "" {
+				answer := env.Do(ctx, http.MethodPost, v1beta1Definitions+"?dryRun=All", literal.Body(), http.Header{"Content-Type": {"application/yaml"}})
+				Expect(answer.Status).To(Equal(http.StatusBadRequest), "%s, as it is printed: %s", literal.Name, answer.Body)
+				Expect(string(answer.Body)).To(ContainSubstring(literal.Gap), "%s, as it is printed", literal.Name)
+			}
 			var definition map[string]any
 			env.Require(yaml.Unmarshal(literal.Body(), &definition), "reading %s", literal.Name)
 			complete(env, definition)

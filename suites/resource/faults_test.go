@@ -106,7 +106,13 @@ func evidence(t *testing.T, result suites.Result) {
 	for _, attachment := range result.Attachments {
 		names[attachment.Name] = string(attachment.Data)
 	}
-	if names["object.yaml"] == "" || !strings.Contains(names["reproduce.sh"], "kubectl ") {
+	definition := ""
+	for name, text := range names {
+		if strings.HasSuffix(name, ".example.com.yaml") && strings.Contains(text, "kind: CustomResourceDefinition\n") {
+			definition = name
+		}
+	}
+	if names["object.yaml"] == "" || !strings.Contains(names["reproduce.sh"], "kubectl ") || definition == "" {
 		t.Errorf("%s: the evidence is not complete: %v", result.Requirement, slices.Sorted(maps.Keys(names)))
 	}
 }

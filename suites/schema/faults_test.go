@@ -35,7 +35,8 @@ func TestIgnoranceIsCaught(t *testing.T) {
 				r.URL.RawQuery = query.Encode()
 			}
 			return next.RoundTrip(r.Request)
-		}, requirement.SchemaPruningStrict, requirement.SchemaPruningWarn, requirement.SchemaPruningIgnore, requirement.SchemaWebhookStrict)
+		}, requirement.SchemaPruningStrict, requirement.SchemaPruningStrictMetadata, requirement.SchemaPruningStrictDuplicates, requirement.SchemaPruningWarn,
+			requirement.SchemaPruningIgnore, requirement.SchemaWebhookStrict)
 	})
 	t.Run("of x-kubernetes-preserve-unknown-fields", func(t *testing.T) {
 		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-preserve-unknown-fields"),
@@ -112,6 +113,8 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SchemaPruningSpecifiedProperties:           showing("specified", "json", `{spec: {foo: abc, bar: def, something: x}, status: {something: x}}`),
 		requirement.SchemaPruningSpecifiedAdditionalProperties: showing("additional", "additional", `{spec: {foo: abc, bar: def, something: x}, status: {}}`),
 		requirement.SchemaPruningStrict:                        posted("refused", suitetest.Accepting(`unknown field "spec\.someRandomField"`)),
+		requirement.SchemaPruningStrictMetadata:                posted("refused-metadata", suitetest.Accepting(`unknown field "metadata\.unknown"`)),
+		requirement.SchemaPruningStrictDuplicates:              suitetest.Accepting(`duplicate field`),
 		requirement.SchemaPruningWarn:                          silent(func(r suitetest.Request) bool { return r.Objects && r.URL.Query().Get("fieldValidation") == "" }),
 		requirement.SchemaPruningIgnore:                        noisy,
 

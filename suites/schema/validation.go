@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -17,6 +18,11 @@ import (
 func post(ctx SpecContext, env *suites.Env, crd *suites.Resource, version, validation string, object *unstructured.Unstructured) suites.Answer {
 	body, err := crd.Object(version, object).MarshalJSON()
 	env.Require(err, "encoding an object")
+	return send(ctx, env, crd, version, validation, body)
+}
+
+// send posts what may be no object at all.
+func send(ctx SpecContext, env *suites.Env, crd *suites.Resource, version, validation string, body []byte) suites.Answer {
 	query := ""
 	if validation != "" {
 		query = "?fieldValidation=" + validation
@@ -41,6 +47,28 @@ func fieldValidation(env *suites.Env) {
 				Expect(post(ctx, env, crd, "v1", "Strict", unknown("refused"))).To(And(
 					HaveField("Status", http.StatusBadRequest), HaveField("Body", ContainSubstring("spec.someRandomField"))))
 				Expect(crd.At("v1").Get(ctx, "refused")).Error().To(HaveOccurred(), "it must not be there")
+			})
+
+		stable.It(requirement.SchemaPruningStrictMetadata,
+			"creates objects with and without an unknown field in their metadata, strictly", func(ctx SpecContext, crd *suites.Resource) {
+				object := fixtures.CronTab("strict-metadata", `spec: {replicas: 1}`)
+				Expect(post(ctx, env, crd, "v1", "Strict", object)).To(created)
+				object.SetName("refused-metadata")
+				env.Require(unstructured.SetNestedField(object.Object, "x", "metadata", "unknown"), "setting a field of the metadata")
+				Expect(post(ctx, env, crd, "v1", "Strict", object)).To(And(
+					HaveField("Status", http.StatusBadRequest), HaveField("Body", ContainSubstring("metadata.unknown"))))
+			})
+
+		stable.It(requirement.SchemaPruningStrictDuplicates,
+			"creates an object with a field that is there twice, strictly and not", func(ctx SpecContext, crd *suites.Resource) {
+				once, err := crd.Object("v1", fixtures.CronTab("twice", `spec: {image: first}`)).MarshalJSON()
+				env.Require(err, "encoding an object")
+				twice := bytes.Replace(once, []byte(`"image":"first"`), []byte(`"image":"first","image":"second"`), 1)
+				Expect(twice).NotTo(Equal(once), "the field must be there twice")
+				Expect(send(ctx, env, crd, "v1", "Strict", twice)).To(And(
+					HaveField("Status", http.StatusBadRequest), HaveField("Body", ContainSubstring("spec.image"))))
+				Expect(send(ctx, env, crd, "v1", "Ignore", twice)).To(created)
+				Expect(crd.At("v1").Get(ctx, "twice")).To(HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("image", "second"))))
 			})
 
 		stable.It(requirement.SchemaPruningWarn,

@@ -107,6 +107,8 @@ func objectFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ValidationFieldsTightened:                   ofGroup("fields-tightened", read("old", "spec", `{replicas: 3}`)),
 		requirement.ValidationFieldsRatcheting:                  suitetest.Refusing(`{"spec": {"image": "other"}}`),
 		requirement.ValidationFieldsRatchetingChanged:           suitetest.Accepting(`"old" is invalid`),
+		requirement.ValidationFieldsRatchetingLists:             suitetest.Accepting(`"lists" is invalid: atomic`),
+		requirement.ValidationRulesRatcheting:                   suitetest.Refusing(`{"spec": {"image": "ratcheted"}}`),
 
 		requirement.ValidationRulesDocumented:         suitetest.Accepting(`"out-of-range" is invalid`),
 		requirement.ValidationRulesMessage:            suitetest.Accepting(`"message" is invalid`),
@@ -132,6 +134,7 @@ func transitionFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ValidationTransitionCounter:         refused("counter"),
 		requirement.ValidationTransitionSetRefused:      suitetest.Accepting(`transition-set-refused`),
 		requirement.ValidationTransitionOptionalOldSelf: refused("optional-second"),
+		requirement.ValidationTransitionNotRatcheted:    refused("restless"),
 		requirement.ValidationListsMapEquality:          refused("equal"),
 		requirement.ValidationListsMapConcatenation:     refused("concatenated"),
 	}

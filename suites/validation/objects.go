@@ -27,6 +27,16 @@ func atMost(replicas float64) func(crd *definition) {
 	}
 }
 
+// listed gives a definition a set and an atomic list of strings.
+func listed(item properties) func(crd *definition) {
+	set := "set"
+	return func(crd *definition) {
+		all := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+		all["set"] = properties{Type: "array", XListType: &set, Items: items(item)}
+		all["atomic"] = properties{Type: "array", Items: items(item)}
+	}
+}
+
 func objects(env *suites.Env) {
 	Describe("objects", func() {
 		documented := env.With(fixtures.StableValidation).Together()
@@ -96,6 +106,25 @@ func objects(env *suites.Env) {
 			"updates the invalid part of an object after its schema came to allow less", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").MergePatch(ctx, "old", `{"spec": {"replicas": 4}}`)).Error().To(suites.BeInvalidAt("spec.replicas"))
 				Expect(crd.At("v1").MergePatch(ctx, "old", `{"spec": {"replicas": 3}}`)).To(haveSpec(`{replicas: 3}`))
+			})
+
+		env.With(fixtures.Stable, listed(text())).It(requirement.ValidationFieldsRatchetingLists,
+			"adds a valid item to lists with one that the schema came to forbid, and takes that away", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1", fixtures.CronTab("lists", `{set: [old], atomic: [old]}`))
+				crd.Change(ctx, listed(properties{Type: "string", Pattern: "^new"}))
+				for _, list := range []string{"set", "atomic"} {
+					Expect(crd.At("v1").MergePatch(ctx, "lists", `{"`+list+`": ["old", "newer"]}`)).Error().To(suites.BeInvalidAt(list + "[0]"))
+				}
+				Expect(crd.At("v1").MergePatch(ctx, "lists", `{"set": ["newer"], "atomic": ["newer"]}`)).Error().NotTo(HaveOccurred())
+			})
+
+		env.With(fixtures.Stable, with(text())).It(requirement.ValidationRulesRatcheting,
+			"updates an object with a field that a rule came to forbid", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1", fixtures.CronTab("ratcheted", `foo: old`))
+				crd.Change(ctx, with(ruled(text(), "self == 'new'")))
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("forbidden", `foo: old`))).Error().To(suites.BeInvalidAt("foo"), "the rule forbids it now")
+				Expect(crd.At("v1").MergePatch(ctx, "ratcheted", `{"spec": {"image": "ratcheted"}}`)).To(haveSpec(`{image: ratcheted}`))
+				Expect(crd.At("v1").MergePatch(ctx, "ratcheted", `{"foo": "older"}`)).Error().To(suites.BeInvalidAt("foo"))
 			})
 	})
 }

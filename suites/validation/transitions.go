@@ -82,6 +82,13 @@ func transitions(env *suites.Env) {
 				Expect(submit(properties{Items: items(ruled(integer(), "self >= oldSelf"))})).To(refused, "a list without a type")
 			})
 
+		env.With(fixtures.Stable, with(ruled(text(), "self != oldSelf"))).It(requirement.ValidationTransitionNotRatcheted,
+			"updates an object with and without the field that has to change each time", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1", fixtures.CronTab("restless", `foo: a`))
+				Expect(crd.At("v1").MergePatch(ctx, "restless", `{"spec": {"image": "restless"}}`)).Error().To(suites.BeInvalidAt("foo"))
+				Expect(crd.At("v1").MergePatch(ctx, "restless", `{"spec": {"image": "restless"}, "foo": "b"}`)).To(haveSpec(`{image: restless}`))
+			})
+
 		env.With(fixtures.Stable, func(crd *definition) {
 			optional := true
 			foo := ruled(text(), "oldSelf.hasValue() ? self != 'first' : self == 'first'")
