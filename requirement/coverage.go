@@ -1,9 +1,6 @@
 package requirement
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Coverage is what became of the statements under one heading of a document.
 type Coverage struct {
@@ -14,47 +11,32 @@ type Coverage struct {
 	Linted   int `json:"linted"`   // by a rule of lint: those that bind authors
 	Untested int `json:"untested"` // with a reason
 	Obsolete int `json:"obsolete"` // with what holds today
+
+	As string `json:"as,omitempty"` // ID of the document that states the same under this heading and counts it; nothing is counted here then
 }
 
 // Statements is how many there are.
 func (c *Coverage) Statements() int { return c.Checked + c.Linted + c.Untested + c.Obsolete }
 
-// Cover tells for every heading that requirements come from what became of them. The documents are in their order, and the
-// headings in that of the document. What several headings state counts under each of them, and once under each.
-func Cover(requirements []Requirement) []Coverage {
-	type heading struct{ document, section string }
-	found := map[heading]*Coverage{}
-	first := map[heading]int{} // line
-	for _, r := range requirements {
-		seen := map[heading]bool{}
-		for _, source := range r.Source {
-			h := heading{source.Document, source.Section}
-			if line, known := first[h]; !known || source.Line < line {
-				first[h] = source.Line
-			}
-			if found[h] == nil {
-				found[h] = &Coverage{Document: h.document, Section: h.section}
-			}
-			if !seen[h] {
-				found[h].add(r)
-			}
-			seen[h] = true
+// Cover tells for every heading of the documents what became of the statements under it, in the order of the documents and their
+// headings. What several headings state counts under each of them, and once under each. A heading that states nothing counts
+// nothing.
+func Cover(documents []Document, requirements []Requirement) []Coverage {
+	var coverage []Coverage
+	for _, document := range documents {
+		headings := document.Headings
+		if len(headings) == 0 {
+			headings = []Heading{{}}
 		}
-	}
-	documents := Documents()
-	order := func(h heading) int {
-		return slices.IndexFunc(documents, func(d Document) bool { return d.ID == h.document })
-	}
-	all := make([]heading, 0, len(found))
-	for h := range found {
-		all = append(all, h)
-	}
-	slices.SortFunc(all, func(a, b heading) int {
-		return cmp.Or(cmp.Compare(order(a), order(b)), cmp.Compare(first[a], first[b]), cmp.Compare(a.section, b.section))
-	})
-	coverage := make([]Coverage, 0, len(all))
-	for _, h := range all {
-		coverage = append(coverage, *found[h])
+		for _, heading := range headings {
+			c := Coverage{Document: document.ID, Section: heading.Title, As: heading.As}
+			for _, r := range requirements {
+				if slices.ContainsFunc(r.Source, func(s Source) bool { return s.Document == document.ID && s.Section == heading.Title }) {
+					c.add(r)
+				}
+			}
+			coverage = append(coverage, c)
+		}
 	}
 	return coverage
 }

@@ -502,6 +502,10 @@ const (
 	SchemaPruningSpecifiedAdditionalProperties ID = "schema.pruning.specified-additional-properties"
 	// SchemaPruningStrict: With fieldValidation Strict an object with unknown fields is refused, and the error names them.
 	SchemaPruningStrict ID = "schema.pruning.strict"
+	// SchemaPruningStrictMetadata: With fieldValidation Strict an object with an unknown field in its metadata is refused, and the error names the field.
+	SchemaPruningStrictMetadata ID = "schema.pruning.strict-metadata"
+	// SchemaPruningStrictDuplicates: With fieldValidation Strict an object with a field that is there twice is refused, and the error names it; otherwise the last one counts.
+	SchemaPruningStrictDuplicates ID = "schema.pruning.strict-duplicates"
 	// SchemaPruningWarn: With fieldValidation Warn, and without any, an object with unknown fields is accepted and a warning names them.
 	SchemaPruningWarn ID = "schema.pruning.warn"
 	// SchemaPruningIgnore: With fieldValidation Ignore an object with unknown fields is accepted without a word.
@@ -602,6 +606,8 @@ const (
 	ValidationFieldsRatcheting ID = "validation.fields.ratcheting"
 	// ValidationFieldsRatchetingChanged: An update that changes an invalid field to another invalid value is refused.
 	ValidationFieldsRatchetingChanged ID = "validation.fields.ratcheting-changed"
+	// ValidationFieldsRatchetingLists: An update of a list that is a set or atomic is refused while an item is invalid, be it one that was there before.
+	ValidationFieldsRatchetingLists ID = "validation.fields.ratcheting-lists"
 	// ValidationRulesGate: The feature gate CustomResourceValidationExpressions switches rules off.
 	ValidationRulesGate ID = "validation.rules.gate"
 	// ValidationRulesOutsideJunctors: Rules are part of the structure of a schema; within allOf, anyOf, oneOf and not they are refused.
@@ -618,6 +624,8 @@ const (
 	ValidationRulesDefaultMessage ID = "validation.rules.default-message"
 	// ValidationRulesSeveral: Of several rules at one place, each is evaluated and told on its own.
 	ValidationRulesSeveral ID = "validation.rules.several"
+	// ValidationRulesRatcheting: An update that leaves a field as it was is accepted although a rule that came since forbids its value; one that changes it to another such value is refused.
+	ValidationRulesRatcheting ID = "validation.rules.ratcheting"
 	// ValidationRulesCompiledOnCreate: A definition with a rule that does not compile cannot be created.
 	ValidationRulesCompiledOnCreate ID = "validation.rules.compiled-on-create"
 	// ValidationRulesCompiledOnUpdate: A definition cannot be changed to have a rule that does not compile.
@@ -768,6 +776,8 @@ const (
 	ValidationTransitionNext ID = "validation.transition.next"
 	// ValidationTransitionCounter: The example of a counter that never goes down is kept.
 	ValidationTransitionCounter ID = "validation.transition.counter"
+	// ValidationTransitionNotRatcheted: A rule that uses oldSelf applies to updates that leave its field as it was too.
+	ValidationTransitionNotRatcheted ID = "validation.transition.not-ratcheted"
 	// ValidationTransitionOptionalOldSelf: With optionalOldSelf a rule applies to creations too, where oldSelf has no value.
 	ValidationTransitionOptionalOldSelf ID = "validation.transition.optional-old-self"
 	// ValidationCostUnbounded: The documents' rule on a list without limits is refused for its cost, and the error says that limits would help.

@@ -86,8 +86,16 @@ func (r Requirement) HoldsFor(m Minor) bool {
 
 // Document is one of the texts that requirements come from.
 type Document struct {
-	ID    string `json:"id"`
+	ID       string    `json:"id"`
+	Title    string    `json:"title"`
+	Headings []Heading `json:"headings,omitempty"` // all of them, in their order; the document "server" has none
+}
+
+// Heading is one of a document.
+type Heading struct {
+	Line  int    `json:"line"` // from 1
 	Title string `json:"title"`
+	As    string `json:"as,omitempty"` // ID of the document that states the same under this heading, where no entry names this document for it
 }
 
 // Source is a place in a document. In YAML it reads "document:line heading", or "server" for what is in no document.

@@ -21,7 +21,8 @@ func newList(s streams) *cobra.Command {
 		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that nothing checks are marked: as
 untested, or as obsolete where the documents do not hold any more.
 
-With --coverage it prints for every heading of the documents how many statements there are, and what became of them.`,
+With --coverage it prints for every heading of the documents how many statements there are, and what became of them. Where a
+document repeats another, "as in" leads to the one that is counted.`,
 		Example: `  crdconform list
   crdconform list --filter webhook
   crdconform list --coverage
@@ -40,7 +41,7 @@ With --coverage it prints for every heading of the documents how many statements
 			case output == "json":
 				var text string
 				if coverage {
-					text, err = listJSON(requirement.Cover(all))
+					text, err = listJSON(covered(all))
 				} else {
 					text, err = listJSON(all)
 				}
