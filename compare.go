@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/crdconform/crdconform/loadgen"
@@ -25,25 +24,36 @@ func ReadBaseline(file string) (*reports.Load, error) {
 	if err != nil {
 		return nil, err
 	}
-	var report reports.Report
-	err = json.Unmarshal(data, &report)
-	load := report.Load
-	if err == nil && report.Kind == "" { // latency.json
-		load = new(reports.Load)
-		err = json.Unmarshal(data, load)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w; give the report.json of an earlier run", file, err)
-	}
-	switch {
+	load, err := loadIn(data)
+	switch why := load.Unfit(); {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", file, err)
 	case load == nil || len(load.Stages) == 0:
-		return nil, fmt.Errorf("%s: there is no load test in it; give the report.json of a run of \"crdconform load\"", file)
-	case load.Void() != "":
-		return nil, fmt.Errorf("%s: its load test is void: %s; measure it anew", file, load.Void())
-	case slices.ContainsFunc(load.Stages, func(s reports.Stage) bool { return s.Partial }):
-		return nil, fmt.Errorf("%s: its load test was stopped before its end; measure it anew", file)
+		return nil, fmt.Errorf("%s: %s; give the report.json of a run of \"crdconform load\"", file, why)
+	case why != "":
+		return nil, fmt.Errorf("%s: %s; measure it anew", file, why)
 	}
 	return load, nil
+}
+
+// loadIn is the load test of a report.json, nil if it has none; or a latency.json, which is nothing else.
+func loadIn(data []byte) (*reports.Load, error) {
+	var of struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := json.Unmarshal(data, &of); err == nil && of.APIVersion == "" && of.Kind == "" {
+		load := new(reports.Load)
+		if err := json.Unmarshal(data, load); err != nil {
+			return nil, fmt.Errorf("%w; give the report.json of an earlier run", err)
+		}
+		return load, nil
+	}
+	report, err := reports.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	return report.Load, nil
 }
 
 // fits fails when a load that is about to be sent could not be compared with the baseline, rather than after all repeats of it.
@@ -62,7 +72,7 @@ func (b *Baseline) fits(stages []loadgen.Workload, repeat int) error {
 		}
 		now.Stages = append(now.Stages, *stage)
 	}
-	if len(stages) == 0 { // a search finds out what to send
+	if len(stages) == 0 { // what is sent is not known yet
 		return nil
 	}
 	if err := sameLoad(b.Load, now); err != nil {

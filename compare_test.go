@@ -104,13 +104,26 @@ func TestBaselineThatDoesNotFit(t *testing.T) {
 	}{
 		"":                         {[]loadgen.Workload{w}, 5, limits},
 		"no limits":                {[]loadgen.Workload{w}, 1, nil},
-		"a search":                 {nil, 5, limits},
+		"not known yet":            {nil, 5, limits},
 		"5 or more by load.repeat": {[]loadgen.Workload{w}, 4, limits},
 		"rates: 100 requests a second for 1 s and 200 requests a second for 1 s": {[]loadgen.Workload{other}, 5, limits},
 	} {
 		err := (&Baseline{File: "report.json", Load: &reports.Load{Stages: []reports.Stage{then}}, Limits: test.limits}).fits(test.now, test.repeat)
 		if fails := strings.ContainsAny(want, "0123456789"); fails != (err != nil) || fails && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v", want, err)
+		}
+	}
+}
+
+// TestBaselineOfASearch is refused before anything is sent, with limits and without.
+func TestBaselineOfASearch(t *testing.T) {
+	for _, limits := range [][]compare.Limit{nil, {{}}} {
+		p := &Plan{kinds: []corpus.Corpus{corpus.CronTabs("v1beta1", "v1")}, check: Check{
+			Config:   config.Config{Load: config.Load{Profile: loadgen.SearchProfile}},
+			Baseline: &Baseline{File: "report.json", Load: &reports.Load{Stages: []reports.Stage{{}}}, Limits: limits},
+		}}
+		if err := p.loads(); err == nil || !strings.HasPrefix(err.Error(), "load.baseline: report.json: a search finds out by itself what to send") {
+			t.Errorf("with %d limits: got %v", len(limits), err)
 		}
 	}
 }

@@ -3,6 +3,8 @@ package crdconform
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/crdconform/crdconform/config"
@@ -173,6 +175,46 @@ func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Load
 		return failed
 	}
 	return add(&l.Stages, found.At, 1)
+}
+
+// limited fails when an objective limits none of the stages, as far as that is known before they are sent.
+func (t LoadTest) limited() error {
+	stages := t.Profile.Stages
+	if t.Profile.Search != nil {
+		stages = append(slices.Clone(stages), t.Profile.Search.Workload)
+	}
+	if !slices.Contains(t.Objectives.Presets, config.KEPPreset) || len(stages) == 0 ||
+		slices.ContainsFunc(stages, func(w loadgen.Workload) bool { return kepLimit(w.Batch, float64(w.Bytes)) > 0 }) {
+		return nil
+	}
+	what := fmt.Sprintf("%d objects", stages[0].Batch)
+	if stages[0].Bytes > 0 {
+		what += fmt.Sprintf(" of %d bytes", stages[0].Bytes)
+	}
+	return fmt.Errorf("objectives.presets: %s says nothing of %s in a request; give smaller batches or objects, or limits of your own", config.KEPPreset, what)
+}
+
+// unlimited says of which stages that were sent a preset says nothing. It fails when that is all of them.
+func unlimited(o config.Objectives, l *reports.Load) ([]string, error) {
+	if !slices.Contains(o.Presets, config.KEPPreset) || len(l.Stages) == 0 {
+		return nil, nil
+	}
+	var notes []string
+	limited := false
+	for _, s := range l.Stages {
+		if kepLimit(s.Batch, sizeOf(s)) > 0 {
+			limited = true
+			continue
+		}
+		note := fmt.Sprintf("the objective %s says nothing of %d objects of %.0f bytes in a request, so it does not judge the stage %q", config.KEPPreset, s.Batch, sizeOf(s), s.Name)
+		if !slices.Contains(notes, note) {
+			notes = append(notes, note)
+		}
+	}
+	if !limited {
+		return notes, fmt.Errorf("the objective %s says nothing of so many or so large objects in a request; send smaller batches or objects, or give limits of your own", config.KEPPreset)
+	}
+	return notes, nil
 }
 
 // concluded judges the stages by the objectives. It returns nil where there is nothing to judge.

@@ -44,6 +44,14 @@ func (p *Plan) loadWith(ctx context.Context, progress Progress, client *wire.Cli
 	if err == nil && report.Load == nil && ctx.Err() == nil {
 		err = errors.New("the load test ended before its first request was answered")
 	}
+	if err != nil || report.Load == nil {
+		return err
+	}
+	notes, err := unlimited(test.Objectives, report.Load)
+	report.Notes = append(report.Notes, notes...)
+	if ctx.Err() != nil { // the stages that it limits may have been to come
+		return nil
+	}
 	return err
 }
 
@@ -100,7 +108,7 @@ func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writ
 		progress = quiet{}
 	}
 	report := p.newReport()
-	err := p.withWebhook(ctx, progress, apiServerLog, p.usesKubeconfig(), func(_ cluster.Cluster, hook *served) error {
+	err := p.withWebhook(ctx, progress, apiServerLog, p.usesKubeconfig(), report, func(_ cluster.Cluster, hook *served) error {
 		kind := p.kinds[0]
 		endpoint, err := hook.endpoint(kind)
 		if err != nil {

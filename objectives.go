@@ -78,7 +78,7 @@ func judged(o config.Objectives, s reports.Stage) []reports.Objective {
 // failedShare is the share of the requests of a stage whose response API servers reject, estimated where not all were judged.
 func failedShare(s reports.Stage) float64 {
 	seen := uint64(0)
-	for _, kind := range []loadgen.Kind{loadgen.Transport, loadgen.Timeout, loadgen.HTTP} {
+	for _, kind := range []loadgen.Kind{loadgen.Transport, loadgen.Timeout, loadgen.Overdue, loadgen.HTTP} {
 		seen += s.Errors[string(kind)]
 	}
 	return loadgen.FailedShare(s.Requests, s.Judged, s.Failed, seen)
@@ -91,7 +91,7 @@ func presets(names []string, s reports.Stage) []reports.Objective {
 		limit, source := 0.0, ""
 		switch name {
 		case config.KEPPreset:
-			limit, source = kepLimit(s), `KEP "CRDs to GA"`
+			limit, source = kepLimit(s.Batch, sizeOf(s)), `KEP "CRDs to GA"`
 		case config.TracePreset:
 			// API servers log a trace of a conversion that takes longer.
 			limit, source = 50+8*float64(s.Batch), "trace limit of API servers"
@@ -105,19 +105,21 @@ func presets(names []string, s reports.Stage) []reports.Objective {
 	return all
 }
 
-// kepLimit is what the enhancement proposal "CRDs to GA" (KEP-95) allows for the conversion of so many objects of that size, at
+// sizeOf is how many bytes of a stage's requests there were for each object.
+func sizeOf(s reports.Stage) float64 { return float64(s.BytesSent) / float64(max(s.Objects, 1)) }
+
+// kepLimit is what the enhancement proposal "CRDs to GA" (KEP-95) allows for the conversion of so many objects of so many bytes, at
 // the 99th percentile, in milliseconds; 0 where it says nothing.
-func kepLimit(s reports.Stage) float64 {
-	if s.Batch == 1 {
+func kepLimit(batch int, size float64) float64 {
+	if batch == 1 {
 		return 50
 	}
-	size := float64(s.BytesSent) / float64(max(s.Objects, 1))
 	for _, limit := range []struct {
 		milliseconds float64
 		objects      [3]int // of up to 10, 25 and 50 kB
 	}{{1000, [3]int{1500, 600, 300}}, {6000, [3]int{10_000, 4000, 2000}}} {
 		for i, most := range []float64{10e3, 25e3, 50e3} {
-			if size <= most && s.Batch <= limit.objects[i] {
+			if size <= most && batch <= limit.objects[i] {
 				return limit.milliseconds
 			}
 		}

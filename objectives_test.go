@@ -2,6 +2,7 @@ package crdconform
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,78 @@ func TestObjectsOfSamples(t *testing.T) {
 	// A fifth of what was judged failed: of 500 objects a second 400 are good.
 	if math.Abs(l.ObjectsPerSecond-400) > 1e-6 || l.RequestsPerSecond != 100 || l.Failed != 20 {
 		t.Errorf("got %g objects/s, %g requests/s, %d failed", l.ObjectsPerSecond, l.RequestsPerSecond, l.Failed)
+	}
+}
+
+// TestObjectivesOfOverload has requests that were never sent miss an objective on errors, and be failures in the report.
+func TestObjectivesOfOverload(t *testing.T) {
+	empty := hdrhistogram.New(1, 1000, 3)
+	s := loadgen.Summary{
+		Workload: loadgen.Workload{Phases: loadgen.Constant(1000, time.Minute), Batch: 1, ReviewVersion: "v1"}, Elapsed: 90 * time.Second, LastAnswer: 90 * time.Second,
+		Requests: 60_000, Objects: 2700, Good: 2700, Accepted: 2700, Judged: 60_000,
+		Errors: map[loadgen.Kind]uint64{loadgen.Overdue: 57_300}, Response: empty, Service: empty, Lag: empty,
+	}
+	l, err := stageOf(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "57300 of 60000 requests were never sent, since those before them waited for the webhook (600 at once, at most), which answered 30 a second"
+	if l.Failed != 57_300 || l.Partial || l.Behind != want || l.RequestsPerSecond != 30 || l.ObjectsPerSecond != 30 {
+		t.Errorf("got %+v", l)
+	}
+	none := 0.0
+	if all := judged(config.Objectives{Errors: &none}, *l); len(all) != 1 || all[0].Met || all[0].Measured != 0.955 {
+		t.Errorf("got %+v", all)
+	}
+	sampled := reports.Stage{Requests: 1000, Judged: 910, Failed: 900, Errors: map[string]uint64{"overdue": 900}}
+	if got := failedShare(sampled); math.Abs(got-0.9) > 1e-9 {
+		t.Errorf("%g of the requests failed, want 0.9", got)
+	}
+	s.Workload, s.Errors = loadgen.Workload{Clients: 10, Duration: time.Minute, Requests: 70_000, Whole: true, Batch: 1, ReviewVersion: "v1"}, nil
+	s.Good = s.Requests
+	if l, err = stageOf(s); err != nil || !l.Partial || l.Behind == "" {
+		t.Errorf("partial %t, %q, %v", l.Partial, l.Behind, err)
+	}
+}
+
+// TestPresetsThatLimitNothing has kep, which says nothing of large requests, not pass where it judges nothing.
+func TestPresetsThatLimitNothing(t *testing.T) {
+	kep := config.Objectives{Presets: []string{config.KEPPreset}}
+	stage := func(batch, size int) loadgen.Workload { return loadgen.Workload{Name: "s", Batch: batch, Bytes: size} }
+	for name, test := range map[string]struct {
+		test  LoadTest
+		fails bool
+	}{
+		"too many":         {LoadTest{Objectives: kep, Profile: loadgen.Profile{Stages: []loadgen.Workload{stage(20_000, 0)}}}, true},
+		"too large":        {LoadTest{Objectives: kep, Profile: loadgen.Profile{Stages: []loadgen.Workload{stage(500, 100_000)}}}, true},
+		"one of them not":  {LoadTest{Objectives: kep, Profile: loadgen.Profile{Stages: []loadgen.Workload{stage(20_000, 0), stage(1, 100_000)}}}, false},
+		"a search":         {LoadTest{Objectives: kep, Profile: loadgen.Profile{Search: &loadgen.Search{Workload: stage(20_000, 0)}}}, true},
+		"no such preset":   {LoadTest{Profile: loadgen.Profile{Stages: []loadgen.Workload{stage(20_000, 0)}}}, false},
+		"size is not said": {LoadTest{Objectives: kep, Profile: loadgen.Profile{Stages: []loadgen.Workload{stage(500, 0)}}}, false},
+	} {
+		if err := test.test.limited(); (err != nil) != test.fails || err != nil && !strings.HasPrefix(err.Error(), "objectives.presets: kep says nothing") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	small := reports.Stage{Name: "small", Batch: 500, Objects: 1000, BytesSent: 1_000_000}
+	large := reports.Stage{Name: "large", Batch: 500, Objects: 1000, BytesSent: 100_000_000}
+	for name, test := range map[string]struct {
+		o      config.Objectives
+		stages []reports.Stage
+		notes  int
+		fails  bool
+	}{
+		"all":         {kep, []reports.Stage{small}, 0, false},
+		"some":        {kep, []reports.Stage{small, large, large}, 1, false},
+		"none":        {kep, []reports.Stage{large, large}, 1, true},
+		"not asked":   {config.Objectives{}, []reports.Stage{large}, 0, false},
+		"no stage":    {kep, nil, 0, false},
+		"none at all": {kep, []reports.Stage{{Batch: 20_000}}, 1, true},
+	} {
+		notes, err := unlimited(test.o, &reports.Load{Stages: test.stages})
+		if len(notes) != test.notes || (err != nil) != test.fails {
+			t.Errorf("%s: got %q, %v", name, notes, err)
+		}
 	}
 }
 

@@ -18,10 +18,20 @@ import (
 	"github.com/crdconform/crdconform/loadgen/recording"
 )
 
-// loads prepares the load test that the configuration asks for, and sees to it that it can be compared with its baseline.
+// loads prepares the load test that the configuration asks for, and sees to it that it can be judged, and compared with its
+// baseline.
 func (p *Plan) loads() error {
-	if err := p.loadTest(); err != nil || p.load == nil || p.load.Baseline == nil {
+	if err := p.loadTest(); err != nil || p.load == nil {
 		return err
+	}
+	if err := p.load.limited(); err != nil {
+		return err
+	}
+	switch {
+	case p.load.Baseline == nil:
+		return nil
+	case p.load.Profile.Search != nil:
+		return fmt.Errorf("load.baseline: %s: a search finds out by itself what to send, so it cannot be compared; compare a profile that has a rate", p.load.Baseline.File)
 	}
 	stages := p.load.Profile.Stages
 	if p.recorded != nil && len(p.recorded.Redacted) > 0 { // which of it is sent, leaveOutRefused finds out

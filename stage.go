@@ -64,7 +64,8 @@ func stageOf(s loadgen.Summary) (*reports.Stage, error) {
 	l.BytesSent, l.BytesReceived = s.BytesOut, s.BytesIn
 	l.Response, l.Service, l.Lag = response, service, lag
 	l.Late, l.LateAfter, l.Unsent, l.Unanswered = s.Late, milliseconds(s.LateAfter()), s.Unsent, s.Unanswered
-	l.VoidReason, l.Partial = s.VoidReason(), s.Partial
+	l.VoidReason, l.Behind = s.VoidReason(), s.Behind()
+	l.Partial = s.Partial || l.Behind != "" && s.Requests < s.Workload.Requests // clients did not send all
 	l.Errors, l.Violations = map[string]uint64{}, s.Violations
 	l.Generator = reports.Generator{
 		ProcessorSeconds: g.Processor.Seconds(), Cores: g.Cores, Collections: g.Collections,

@@ -43,9 +43,9 @@ type run struct {
 	mu    sync.Mutex
 	freed map[uint64]time.Time // when the slot of a request became free; only until the request is sent
 
-	// Where the attack was stopped. Written by the pacer, read when vegeta has ended.
+	// Where the attack was stopped, or the pacer gave up. Written by the pacer, read when vegeta has ended.
 	cut     uint64    // first request that was not sent
-	stopped time.Time // zero if the attack was not stopped
+	stopped time.Time // zero if all were sent
 }
 
 func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body, watch Watch) *run {
@@ -105,8 +105,9 @@ func (r *run) attack() Summary {
 	}
 }
 
-// end adds the requests that were due but still waited when the attack was stopped, and sums up. The connections are
-// closed: whoever writes reports may need the file descriptors.
+// end adds the requests that were due but still waited when the attack was stopped, and sums up. When nobody stopped it, those were
+// given up for lost since the webhook was behind, and they failed. The connections are closed: whoever writes reports may need the
+// file descriptors.
 func (r *run) end() Summary {
 	r.clock.close()
 	r.client.Close()
@@ -119,7 +120,10 @@ func (r *run) end() Summary {
 			r.tally.waiting(waited, r.stopped)
 		}
 	}
-	s := r.tally.summary(r.workload, r.began, !r.stopped.IsZero() || r.ctx.Err() != nil)
+	s := r.tally.summary(r.workload, r.began, r.ctx.Err() != nil)
+	if !s.Partial {
+		s = s.givenUp()
+	}
 	s.Generator = r.self.found()
 	if n := len(s.Seconds); n > r.told && r.watch.Second != nil { // the last one may be short
 		r.watch.Second(Snapshot{Elapsed: s.Elapsed, Requests: s.Requests, Failed: s.Failed(), P99: microseconds(s.Response.ValueAtPercentile(99)), Last: s.Seconds[n-1]})
@@ -229,6 +233,9 @@ func (r *run) ask() {
 	}
 }
 
+// pooled is how much memory is kept for another response, in bytes. More is for the garbage collector: there may be hundreds of them.
+const pooled = 4 << 20
+
 // send sends the n-th request of this part, takes its times and judges what came back. It returns when that came.
 func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 	n := r.workload.Part.number(nth)
@@ -241,7 +248,7 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 	response := r.client.SendInto(r.ctx, *memory, sending.before, []byte(id), sending.after)
 	done := time.Now()
 	defer func() {
-		if cap(response.Body) > 0 {
+		if cap(response.Body) > 0 && cap(response.Body) <= pooled {
 			*memory = response.Body
 		}
 		r.memory.Put(memory)

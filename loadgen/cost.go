@@ -20,13 +20,13 @@ type Cost struct {
 // CostOf finds the line through the median service times of runs with different batches, each weighted by its own size:
 // being off by a tenth counts the same for small batches and large ones. It returns nil when there are less than three
 // batches, when the runs differ in more than their batches, as in the size of objects, or when one of them says nothing, since
-// it is void, or was stopped, or lost a part.
+// it is void, or was stopped, or lost a part, or since the webhook was behind.
 func CostOf(summaries []Summary) *Cost {
 	var x, y, weights []float64
 	c := &Cost{}
 	for _, s := range summaries {
 		first := summaries[0].Workload
-		if s.Workload.Bytes != first.Bytes || s.Workload.Clients != first.Clients || s.Workload.Rate() != first.Rate() || s.Good == 0 || s.Void() || s.Partial {
+		if s.Workload.Bytes != first.Bytes || s.Workload.Clients != first.Clients || s.Workload.Rate() != first.Rate() || s.Good == 0 || s.Void() || s.Partial || s.Behind() != "" {
 			return nil
 		}
 		median := float64(s.Service.ValueAtPercentile(50))

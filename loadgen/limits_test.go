@@ -242,6 +242,68 @@ func TestStandstill(t *testing.T) {
 	}
 }
 
+// TestBehind sends more than the webhook can answer, and nobody stops it. What was never sent has failed, and it is said why.
+func TestBehind(t *testing.T) {
+	t.Parallel()
+	client, err := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-time.After(50 * time.Millisecond)
+		webhook.Handler().ServeHTTP(w, r)
+	})).With(func(e *wire.Endpoint) { e.Timeout = 500 * time.Millisecond })
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := workload() // 100 requests in 500 ms; 2 at once make 40 until half a second later
+	w.InFlight = 2
+	s, err := attack(t.Context(), client, w, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overdue, inSeconds := s.Errors[Overdue], uint64(0)
+	for _, second := range s.Seconds {
+		inSeconds += second.Requests
+	}
+	if s.Partial || s.Unanswered != 0 || s.Requests != 100 || s.Judged != 100 || overdue < 56 || s.Failed() < overdue || s.Good+s.Failed() != 100 || inSeconds+overdue != 100 {
+		t.Errorf("partial %t, %d requests, %d good, %v, %d unanswered, %d in seconds", s.Partial, s.Requests, s.Good, s.Errors, s.Unanswered, inSeconds)
+	}
+	if s.Response.TotalCount() != 100 || s.Service.TotalCount() != int64(inSeconds) || s.RequestRate() > 44 {
+		t.Errorf("%d response times, %d service times, %g answered a second", s.Response.TotalCount(), s.Service.TotalCount(), s.RequestRate())
+	}
+	if want := fmt.Sprintf("%d of 100 requests were never sent, since those before them waited for the webhook (2 at once, at most), which answered ", overdue); !strings.HasPrefix(s.Behind(), want) {
+		t.Errorf("got %q, want %q", s.Behind(), want)
+	}
+}
+
+// TestClientsWithoutTime has clients that are to send all of their requests, and cannot. Others may end when their time is over.
+func TestClientsWithoutTime(t *testing.T) {
+	t.Parallel()
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		<-time.After(20 * time.Millisecond)
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	w := workload()
+	w.Phases, w.Clients, w.Duration, w.Requests = nil, 2, 500*time.Millisecond, 1000
+	for _, whole := range []bool{true, false} {
+		w.Whole = whole
+		s, err := attack(t.Context(), client, w, Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := ""
+		if whole {
+			want = fmt.Sprintf("%d of 1000 requests were sent in the 500ms that they had", s.Requests)
+		}
+		if got := s.Behind(); s.Partial || s.Requests == 0 || s.Failed() != 0 || !strings.HasPrefix(got, want) || (got == "") == whole {
+			t.Errorf("whole %t: got %q with %d requests, want %q", whole, got, s.Requests, want)
+		}
+	}
+	for name, whole := range map[string]bool{RelistProfile: true, APIServerProfile: false} {
+		p, err := Settings{Pairs: w.Pairs}.Profile(name)
+		if err != nil || p.Stages[0].Whole != whole {
+			t.Errorf("%s: whole %t, %v", name, p.Stages[0].Whole, err)
+		}
+	}
+}
+
 func TestInFlight(t *testing.T) {
 	const most = 3
 	var now, highest atomic.Int64

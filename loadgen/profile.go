@@ -252,6 +252,7 @@ func (s Settings) clients() []Workload {
 				w := s.workload(nil, batch, size)
 				w.Clients, w.Duration = clients, s.Duration
 				w.Requests = uint64((s.Objects + batch - 1) / max(batch, 1))
+				w.Whole = s.Objects > 0
 				stages = append(stages, w)
 			}
 		}

@@ -244,7 +244,7 @@ func (s Search) probe(ctx context.Context, client *wire.Client, requests []contr
 		p.Requests += summary.Requests + summary.Unanswered
 		p.Judged += summary.Judged + summary.Unanswered
 		p.Failed += summary.Failed()
-		seen += summary.Errors[Transport] + summary.Errors[Timeout] + summary.Errors[HTTP]
+		seen += summary.Errors[Transport] + summary.Errors[Timeout] + summary.Errors[Overdue] + summary.Errors[HTTP]
 		failing, good := s.failing(p, seen)
 		if p.Void = summary.VoidReason(); p.Void != "" && !failing {
 			p.Requests, p.Judged, p.Failed, p.Over, seen = 0, 0, 0, 0, 0

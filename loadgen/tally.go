@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -41,6 +42,7 @@ type Kind string
 const (
 	Transport Kind = "transport" // no response, or half of one
 	Timeout   Kind = "timeout"   // no response in time
+	Overdue   Kind = "overdue"   // never sent: too many of those before it were not answered, until its response would have been too late
 	HTTP      Kind = "http"      // a status that API servers take for a failure
 	Failure   Kind = "failed"    // the webhook says that the conversion failed
 	Contract  Kind = "contract"  // a response that API servers reject
@@ -91,7 +93,7 @@ type Summary struct {
 	Workload Workload
 	Began    time.Time
 	Elapsed  time.Duration // from the first due request to the last response, or to where it was stopped
-	Partial  bool          // stopped before its end, or without the parts in Lost
+	Partial  bool          // stopped before its end by whoever asked for it, or without the parts in Lost
 	Lost     []Lost        // parts of a shared workload that are in no figure
 	Workers  int           // generators that shared the workload, those in Lost among them; 0 when none did
 	Protocol string        // of the first response, such as HTTP/1.1
@@ -99,8 +101,8 @@ type Summary struct {
 	LastSent   time.Duration // from the first due request to when the last one was sent
 	LastAnswer time.Duration // from the first due request to the last whole response
 
-	Requests uint64 // sent, and answered or given up for lost
-	Objects  uint64 // in them
+	Requests uint64 // due, and answered or given up for lost
+	Objects  uint64 // in those that were sent
 	Good     uint64 // requests whose response API servers accept; one that was not judged counts as accepted
 	Accepted uint64 // objects in them
 	BytesIn  uint64 // of response bodies
@@ -137,7 +139,7 @@ func (s Summary) Void() bool { return s.VoidReason() != "" }
 
 // VoidReason says why the run is void. It is empty when the run is not.
 func (s Summary) VoidReason() string {
-	sent := s.Requests + s.Unanswered
+	sent := s.Requests + s.Unanswered - s.Errors[Overdue]
 	if unsent := s.NotSent(); unsent > 0 {
 		var reasons []string
 		for _, lacking := range slices.Sorted(maps.Keys(s.Unsent)) {
@@ -190,6 +192,33 @@ func (s Summary) NotSent() uint64 {
 	return n
 }
 
+// givenUp makes failures of the requests that were due and not sent, though nobody stopped the run.
+func (s Summary) givenUp() Summary {
+	if n := s.Unanswered; n > 0 {
+		s.Unanswered, s.Requests, s.Judged = 0, s.Requests+n, s.Judged+n
+		s.Errors[Overdue] = n
+	}
+	return s
+}
+
+// Behind says how much of the workload was not sent since the webhook could not follow. It is empty when all was sent, and when
+// somebody stopped the run.
+func (s Summary) Behind() string {
+	w, overdue, answered := s.Workload, s.Errors[Overdue], plain(s.RequestRate())
+	if rate := s.RequestRate(); rate >= 10 {
+		answered = plain(math.Round(rate))
+	}
+	switch {
+	case overdue > 0:
+		return fmt.Sprintf("%d of %d requests were never sent, since those before them waited for the webhook (%d at once, at most), which answered %s a second",
+			overdue, s.Requests, w.inFlight(), answered)
+	case w.Whole && s.Requests < w.Requests && s.Elapsed >= w.Duration:
+		return fmt.Sprintf("%d of %d requests were sent in the %s that they had, since the webhook answered %s a second",
+			s.Requests, w.Requests, w.Duration, answered)
+	}
+	return ""
+}
+
 // LateAfter is how long after it is due a request counts as late.
 func (s Summary) LateAfter() time.Duration { return lateAfter }
 
@@ -197,8 +226,8 @@ func (s Summary) LateAfter() time.Duration { return lateAfter }
 func (s Summary) Failed() uint64 { return s.Requests - s.Good }
 
 // FailedShare is the share of requests whose response API servers reject. Where not all responses were judged it is estimated: the
-// failed by transport, timeout and HTTP status, which seen counts, are all known, and of the others as many failed as of those
-// that were judged; all of them if none was, since nothing speaks for them.
+// failed by transport, timeout and HTTP status, and those that were never sent, are all known, and seen counts them; of the others as
+// many failed as of those that were judged, and all of them if none was, since nothing speaks for them.
 func FailedShare(requests, judged, failed, seen uint64) float64 {
 	switch {
 	case requests == 0:
@@ -220,7 +249,7 @@ func (s Summary) SentRate() float64 {
 // RequestRate is the number of requests a second that got a whole response, whatever it says, until the last one came or, if that
 // is later, until no more were due. So it is above the rate of the workload for none, however short that is.
 func (s Summary) RequestRate() float64 {
-	return perSecond(s.Requests-s.Errors[Transport]-s.Errors[Timeout], s.atLeast(s.LastAnswer))
+	return perSecond(s.Requests-s.Errors[Transport]-s.Errors[Timeout]-s.Errors[Overdue], s.atLeast(s.LastAnswer))
 }
 
 // ObjectRate is the number of objects a second that were converted as API servers accept it, in the same time as RequestRate.
@@ -366,7 +395,7 @@ func (t *tally) unanswered(m measurement) {
 	t.times(m)
 }
 
-// waiting adds a request that was due, but not sent when the run was stopped.
+// waiting adds a request that was due, but not sent when the run was stopped or given up.
 func (t *tally) waiting(waited time.Duration, stopped time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -30,6 +30,9 @@ type Workload struct {
 	Duration time.Duration
 	Requests uint64
 
+	// Whole tells that the clients are there to send all Requests: a run in which Duration was too short for that is not whole.
+	Whole bool
+
 	Batch         int           // objects in a request, at least 1
 	Bytes         int           // that an object is to have as JSON, at least; 0 to leave it as it is. See Bodies.
 	ReviewVersion string        // of ConversionReview: v1 or v1beta1
@@ -71,7 +74,7 @@ const (
 
 // DefaultInFlight is how many requests by the clock wait for their responses at once, at most. It is what an API server has in
 // flight altogether by default: 400 that read and 200 that write. What could not be sent until the webhook's timeout after the
-// end is not sent any more and counts as unanswered.
+// end is not sent any more and has failed, as Overdue.
 const DefaultInFlight = 600
 
 // Length is how long requests become due. Of Due it is until the last one, and a mean interval more, as with a rate.

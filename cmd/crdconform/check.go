@@ -335,7 +335,7 @@ func (c *checker) byFlags(err error) error {
 		"webhook.command.path": "path", "webhook.command.args": "",
 		"load.profile": "profile", "load.rates": "rate", "load.batches": "batch", "load.bytes": "bytes", "load.clients": "clients",
 		"load.duration": "duration", "load.objects": "relist-objects", "load.pairs": "from", "load.reviewVersion": "review-version",
-		"load.inFlight": "in-flight", "load.judgeEvery": "judge-every", "load.repeat": "repeat", "load.baseline": "baseline", "load.recording": "recording", "load.throughAPIServer": "through-api-server", "load.warmUp": "warm-up",
+		"load.inFlight": "in-flight", "load.judgeEvery": "judge-every", "load.repeat": "repeat", "load.baseline": "baseline", "objectives.presets": "objective", "load.recording": "recording", "load.throughAPIServer": "through-api-server", "load.warmUp": "warm-up",
 	}[key]
 	switch {
 	case !found || flag != "" && !c.flags.Changed(flag):

@@ -1,15 +1,14 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/loadgen/compare"
+	"github.com/crdconform/crdconform/reports"
 )
 
 // bindRegress binds the flag for limits on how much worse a load test may be than its baseline.
@@ -70,17 +69,13 @@ runs are Incomparable, and nothing is proved.
 	return cmd
 }
 
-// printed is a comparison for people or for programs.
-func printed(c compare.Comparison, output string) (string, error) {
-	var b strings.Builder
-	if output != "json" {
-		err := c.WriteText(&b)
-		return b.String(), err
+// printed is a comparison with a baseline for people or for programs. Nothing in it is obeyed by a terminal.
+func printed(baseline string, c compare.Comparison, output string) (string, error) {
+	if output == "json" {
+		return written((&reports.Comparison{Baseline: baseline, Comparison: c}).JSON)
 	}
-	encoder := json.NewEncoder(&b)
-	encoder.SetIndent("", "  ")
-	err := encoder.Encode(c)
-	return b.String(), err
+	text, err := written(c.WriteText)
+	return reports.Visible(text), err
 }
 
 func compared(s streams, baseline, report string, limits []compare.Limit, output string) error {
@@ -93,7 +88,7 @@ func compared(s streams, baseline, report string, limits []compare.Limit, output
 	if err != nil {
 		return unjudged(err)
 	}
-	text, err := printed(c, output)
+	text, err := printed(baseline, c, output)
 	if err != nil {
 		return unjudged(err)
 	}

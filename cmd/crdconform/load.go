@@ -159,7 +159,7 @@ type lateLog struct {
 	path string
 
 	mu     sync.Mutex
-	file   *os.File
+	file   *serverLog
 	closed bool
 }
 

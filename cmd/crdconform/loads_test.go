@@ -75,7 +75,7 @@ func TestCompare(t *testing.T) {
 		"no such limit": {base, []string{"--max-regress", "p98=10%"}, exitUsage, `there is no statistic "p98"`},
 		"not measured":  {base, []string{"--max-regress", "p75=10%"}, exitUsage, `there is no statistic "p75"`},
 		"no report":     {file(t, "a.json", "{}"), nil, exitUsage, "there is no load test in it"},
-		"no JSON":       {file(t, "b.json", "x"), nil, exitUsage, "give the report.json of an earlier run"},
+		"no JSON":       {file(t, "b.json", "hello"), nil, exitUsage, "line 1 is no JSON: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,6 +28,11 @@ const (
 	// maxResponse bounds what is read of a response, in bytes, after decompression.
 	maxResponse = 256 << 20
 
+	// maxGrowth and maxAdded bound that of a program that sends a lot, which may have hundreds of responses in memory at once: so many
+	// times the size of the request and so many bytes more, as etcd stores no object of more than 1.5 MiB by default.
+	maxGrowth = 8
+	maxAdded  = 2 << 20
+
 	// maxRetries is how often API servers ask again a webhook that wants them to.
 	maxRetries = 10
 )
@@ -286,19 +291,25 @@ func (c *Client) URL() string { return c.target }
 // error, for the judge. Only when the context ended before the response was there, there is nothing to judge: then the
 // response is marked as Interrupted.
 func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
-	return c.SendInto(ctx, nil, body)
+	return c.send(ctx, nil, newPayload([][]byte{body}), c.limit)
 }
 
 // SendInto does as Send does, for programs that send a lot. The body of the request is made of parts, as of what is before the
 // uid, the uid, and what is after it. They may be part of any number of requests, but must not be changed: now and then one is
 // still being read when the response is there. The body of the response is read into the memory of into, or into larger memory
-// if that is too small, so it has gone when the caller uses that again.
+// if that is too small, so it has gone when the caller uses that again. A response that is longer than 8 times the request and 2 MiB
+// is cut short there, with an error.
 func (c *Client) SendInto(ctx context.Context, into []byte, parts ...[]byte) contract.Response {
+	body := newPayload(parts)
+	return c.send(ctx, into, body, min(c.limit, maxGrowth*int64(body.size())+maxAdded))
+}
+
+// send does as Send does, with a limit on the size of the response.
+func (c *Client) send(ctx context.Context, into []byte, body payload, limit int64) contract.Response {
 	within, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
 	defer cancel()
-	body := newPayload(parts)
 	for attempt := 1; ; attempt++ {
-		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, attempt <= maxRetries)
+		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, limit, attempt <= maxRetries)
 		if again {
 			if answer.Err = wait(within, pause); answer.Err == nil {
 				continue
@@ -318,7 +329,7 @@ func (c *Client) SendRaw(ctx context.Context, method string, header http.Header,
 	if header == nil {
 		header = c.header
 	}
-	answer, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), nil, false)
+	answer, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), nil, c.limit, false)
 	answer.Attempts = 1
 	return c.outcome(ctx, answer)
 }
@@ -335,9 +346,9 @@ func (c *Client) outcome(ctx context.Context, answer contract.Response) contract
 	return answer
 }
 
-// exchange sends one request, and reads the body of the response into the memory of into. When the webhook wants to be asked
-// again, and may be, it returns true and the time to wait before that.
-func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, into []byte, again bool) (contract.Response, time.Duration, bool) {
+// exchange sends one request, and reads the body of the response, up to a limit, into the memory of into. When the webhook wants to
+// be asked again, and may be, it returns true and the time to wait before that.
+func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, into []byte, limit int64, again bool) (contract.Response, time.Duration, bool) {
 	response, err := c.http.Do(c.request(ctx, method, header, body))
 	if response == nil {
 		return contract.Response{Err: err, RedirectedTo: c.elsewhere(err)}, 0, false
@@ -356,7 +367,7 @@ func (c *Client) exchange(ctx context.Context, method string, header http.Header
 		io.CopyN(io.Discard, response.Body, 2<<10) //nolint:errcheck // it only keeps the connection for the next attempt
 		return answer, pause, true
 	}
-	answer.Body, answer.Err = readAll(response, into, c.limit)
+	answer.Body, answer.Err = readAll(response, into, limit)
 	return answer, 0, false
 }
 

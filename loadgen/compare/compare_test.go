@@ -346,6 +346,19 @@ func report(t *testing.T) Comparison {
 	return c
 }
 
+// TestTextOfOddStages has a name that users chose stay in its line and its column.
+func TestTextOfOddStages(t *testing.T) {
+	t.Parallel()
+	var got bytes.Buffer
+	if err := (Comparison{Rows: []Row{{Stage: "a\tb\nc", Statistic: "p99", Verdict: Missing, Why: "a\nb is missing"}}}).WriteText(&got); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(got.String(), "\n")
+	if len(lines) != 4 || !strings.HasPrefix(lines[1], "a b c p99   -") || lines[2] != "a b is missing" {
+		t.Errorf("got\n%s", got.String())
+	}
+}
+
 func TestText(t *testing.T) {
 	t.Parallel()
 	var got bytes.Buffer

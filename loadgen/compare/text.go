@@ -15,7 +15,7 @@ func (c Comparison) WriteText(w io.Writer) error {
 	fmt.Fprintln(table, "\tbaseline\tnow\tchange\tp\tverdict")
 	for _, row := range c.Rows {
 		fmt.Fprintln(table, strings.Join([]string{
-			row.Name(), quantity(row.Base, row.Unit), quantity(row.Now, row.Unit), change(row.Ratio), row.chance(), row.verdict(),
+			line(row.Name()), quantity(row.Base, row.Unit), quantity(row.Now, row.Unit), change(row.Ratio), row.chance(), row.verdict(),
 		}, "\t"))
 	}
 	if err := table.Flush(); err != nil {
@@ -25,12 +25,15 @@ func (c Comparison) WriteText(w io.Writer) error {
 		if row.Why == "" {
 			continue
 		}
-		if _, err := fmt.Fprintln(w, row.Why); err != nil {
+		if _, err := fmt.Fprintln(w, line(row.Why)); err != nil {
 			return fmt.Errorf("writing the comparison: %w", err)
 		}
 	}
 	return nil
 }
+
+// line has text be in one line and one column. Names of stages are what users choose.
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // quantity writes a median with how far its interval reaches.
 func quantity(e *Estimate, unit string) string {

@@ -166,6 +166,7 @@ func (r result) summary(w loadgen.Workload, seconds []loadgen.Second) (loadgen.S
 	for _, second := range seconds {
 		inSeconds += second.Requests
 	}
+	inSeconds += r.Errors[loadgen.Overdue] // those were in none
 	if len(seconds) != r.Seconds || inSeconds != r.Requests || uint64(response.TotalCount()) != r.Requests+r.Unanswered {
 		return loadgen.Summary{}, fmt.Errorf("its figures do not agree: %d of %d seconds with %d of %d requests, %d response times of %d",
 			len(seconds), r.Seconds, inSeconds, r.Requests, response.TotalCount(), r.Requests+r.Unanswered)

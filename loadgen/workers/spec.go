@@ -44,6 +44,7 @@ type workload struct {
 	Clients       int           `json:"clients,omitempty"`
 	Duration      time.Duration `json:"durationNanoseconds,omitempty"`
 	Requests      uint64        `json:"requests,omitempty"`
+	Whole         bool          `json:"whole,omitempty"`
 	Batch         int           `json:"batch"`
 	Bytes         int           `json:"bytes,omitempty"`
 	ReviewVersion string        `json:"reviewVersion"`
@@ -78,7 +79,7 @@ func newSpec(l Load) spec {
 		Protocol: protocol, Of: l.Workers, Patience: l.patience(),
 		Endpoint: endpoint{e.URL, e.CA, e.ServerName, e.HTTP2, e.Timeout},
 		Workload: workload{
-			Name: w.Name, Clients: w.Clients, Duration: w.Duration, Requests: w.Requests, Batch: w.Batch, Bytes: w.Bytes,
+			Name: w.Name, Clients: w.Clients, Duration: w.Duration, Requests: w.Requests, Whole: w.Whole, Batch: w.Batch, Bytes: w.Bytes,
 			ReviewVersion: w.ReviewVersion, InFlight: w.InFlight, JudgeEvery: w.JudgeEvery, Due: w.Due,
 		},
 	}
@@ -100,7 +101,7 @@ func (s spec) load() Load {
 	l := Load{
 		Endpoint: wire.Endpoint{URL: e.URL, CA: e.CA, ServerName: e.ServerName, HTTP2: e.HTTP2, Timeout: e.Timeout},
 		Workload: loadgen.Workload{
-			Name: w.Name, Clients: w.Clients, Duration: w.Duration, Requests: w.Requests, Batch: w.Batch, Bytes: w.Bytes,
+			Name: w.Name, Clients: w.Clients, Duration: w.Duration, Requests: w.Requests, Whole: w.Whole, Batch: w.Batch, Bytes: w.Bytes,
 			ReviewVersion: w.ReviewVersion, InFlight: w.InFlight, JudgeEvery: w.JudgeEvery, Due: w.Due,
 		},
 		Workers: s.Of, Patience: s.Patience,

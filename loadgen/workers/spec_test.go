@@ -58,7 +58,7 @@ func TestSpecHasAll(t *testing.T) {
 		Endpoint: wire.Endpoint{URL: "https://localhost/", CA: []byte("ca"), ServerName: "name", HTTP2: true, Timeout: time.Second},
 		Requests: []contract.Request{{ReviewVersion: "v1", DesiredAPIVersion: "example.com/v1", Objects: []json.RawMessage{[]byte(`{"a":1.50,"b":"\u003c"}`)}}},
 		Workload: loadgen.Workload{
-			Name: "name", Phases: []loadgen.Phase{{Duration: time.Minute, Rate: 1. / 3, To: 1e-7}}, Clients: 2, Duration: 3, Requests: 4, Batch: 5, Bytes: 6,
+			Name: "name", Phases: []loadgen.Phase{{Duration: time.Minute, Rate: 1. / 3, To: 1e-7}}, Clients: 2, Duration: 3, Requests: 4, Whole: true, Batch: 5, Bytes: 6,
 			ReviewVersion: "v1beta1", Pairs: []corpus.Pair{{From: "v1", To: "v2"}}, InFlight: 7, JudgeEvery: 8, Due: []time.Duration{11, 12},
 		},
 		Workers: 9, Patience: 10,
@@ -251,7 +251,7 @@ func TestResultHasAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for n, h := range []interface{ RecordValue(int64) error }{s.Response, s.Response, s.Response, s.Service, s.Lag} {
+	for n, h := range []interface{ RecordValue(int64) error }{s.Response, s.Response, s.Response, s.Response, s.Service, s.Lag} {
 		if err := h.RecordValue(int64(n) + 1); err != nil {
 			t.Fatal(err)
 		}
@@ -259,8 +259,8 @@ func TestResultHasAll(t *testing.T) {
 	s.Workload = loadgen.Split(loadgen.Workload{Name: "name"}, 1, 2)
 	s.LastSent, s.LastAnswer = time.Second, time.Minute
 	s.Began, s.Elapsed, s.Partial, s.Protocol = time.Unix(1, 2).UTC(), time.Hour, true, "HTTP/2.0"
-	s.Requests, s.Objects, s.Good, s.Accepted, s.BytesIn, s.BytesOut, s.Unanswered, s.Late, s.Judged = 2, 3, 4, 5, 6, 7, 1, 9, 10
-	s.Unsent, s.Errors, s.Violations = map[string]uint64{"a": 1}, map[loadgen.Kind]uint64{loadgen.HTTP: 2}, map[requirement.ID]uint64{requirement.WebhookResponseUID: 3}
+	s.Requests, s.Objects, s.Good, s.Accepted, s.BytesIn, s.BytesOut, s.Unanswered, s.Late, s.Judged = 3, 3, 4, 5, 6, 7, 1, 9, 10
+	s.Unsent, s.Errors, s.Violations = map[string]uint64{"a": 1}, map[loadgen.Kind]uint64{loadgen.HTTP: 2, loadgen.Overdue: 1}, map[requirement.ID]uint64{requirement.WebhookResponseUID: 3}
 	s.Findings = []loadgen.Finding{{
 		Request: 1, Sent: []byte{1, 0, 255}, Received: []byte("<"),
 		Violation: contract.Violation{Requirement: requirement.WebhookResponseUID, Severity: contract.Rejected, Object: 1, Path: "a", Expected: "b", Actual: "c"},
