@@ -18,6 +18,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // visit opens a page in a real browser. The test fails in its end if the page loaded anything beside itself, or had anything to
@@ -121,7 +123,11 @@ func pageOf(t *testing.T, r *Report) string {
 // rows are the IDs that are to be seen in the tables of the chapters.
 const rows = `[...document.querySelectorAll(".results tr[data-verdict]")].filter(e => e.checkVisibility()).map(e => e.id)`
 
-// TestPageFilters has somebody look for requirements as people do.
+// problems are the elements that are to be seen above the chapters.
+const problems = `[...document.querySelectorAll(".problem")].filter(e => e.checkVisibility()).map(e => e.id)`
+
+// TestPageFilters has somebody look for requirements as people do. What is told in full above the chapters is there whenever it is in
+// its chapter.
 func TestPageFilters(t *testing.T) {
 	r := sample(t)
 	ctx := visit(t, pageOf(t, r))
@@ -136,16 +142,30 @@ func TestPageFilters(t *testing.T) {
 	}{
 		{"a word", typed("VERSIONS.served"), func(r Result) bool { return strings.HasPrefix(string(r.ID), "versions.served") }},
 		{"words", typed("storage never"), func(r Result) bool { return r.ID == "storage.rewrite.all" }},
+		{"a later line of a reason", typed("want the uid"), func(r Result) bool { return r.ID == "conversion.answer.uid" }},
+		{"a source", typed("versions-1:412"), func(r Result) bool { return r.Subject == "" }},
 		{"nothing", typed("no such words"), func(Result) bool { return false }},
 		{"a verdict", []action{chromedp.Click(chromedp.CSS(`[name=verdict][value=passed]`))}, func(r Result) bool { return r.Verdict.String() != "Passed" }},
 		{"a level", []action{chromedp.SendKeys(chromedp.CSS("#level"), "SHOULD")}, func(r Result) bool { return r.Level == "SHOULD" }},
+		{"a definition", []action{chromedp.Click(chromedp.CSS("#only1"))}, func(r Result) bool { return r.Subject == "widgets.example.com" }},
+		{"a word about a definition", append(typed("trip.back"), chromedp.Click(chromedp.CSS("#only2"))), func(r Result) bool {
+			return r.ID == "conversion.trip.back" && r.Subject == "gadgets.example.com"
+		}},
 	} {
 		do(ctx, t, test.actions...)
-		var want []string
+		var want, above []string
 		for _, result := range r.Results {
 			if test.want(result) {
 				want = append(want, anchor(result.ID, result.Subject))
 			}
+		}
+		for _, result := range r.problems() {
+			if test.want(result) {
+				above = append(above, "problem-"+anchor(result.ID, result.Subject))
+			}
+		}
+		if got := evaluated[[]string](ctx, t, problems); !slices.Equal(got, above) {
+			t.Errorf("%s: there are the problems %q, want %q", test.name, got, above)
 		}
 		if got := evaluated[[]string](ctx, t, rows); !slices.Equal(got, want) {
 			t.Errorf("%s: there are %q, want %q", test.name, got, want)
@@ -170,6 +190,12 @@ func TestPageFollowsLinks(t *testing.T) {
 	do(ctx, t, typed("versions.served.read")...)
 	evaluated[string](ctx, t, `document.getElementById("problem-conversion.answer.uid").open = false; location.hash = "#problem-conversion.answer.uid"`)
 	until(ctx, t, `(e => e.checkVisibility() && e.open)(document.getElementById("problem-conversion.answer.uid"))`)
+	// So it does from what has changed about one definition to what has about another.
+	do(ctx, t, chromedp.Click(chromedp.CSS("#only2")))
+	for _, to := range []string{"conversion.answer.uid", anchor("conversion.trip.back", "widgets.example.com"), anchor("conversion", "widgets.example.com")} {
+		evaluated[string](ctx, t, `document.getElementById("only2").click(); location.hash = "#`+to+`"`)
+		until(ctx, t, `document.getElementById("`+to+`").checkVisibility() && document.querySelector("[name=only]:checked").id === ""`)
+	}
 	// The form stays in view, above what a link leads to; on a phone it does not.
 	for _, width := range []int64{1200, 800, 390} {
 		do(ctx, t, chromedp.EmulateViewport(width, 400))
@@ -177,6 +203,44 @@ func TestPageFollowsLinks(t *testing.T) {
 			evaluated[string](ctx, t, `location.hash = "#`+id+`"`)
 			until(ctx, t, `(top => top >= -1 && top < 200 && (getComputedStyle(filter).position !== "sticky" || top >= filter.getBoundingClientRect().bottom - 1))(document.getElementById("`+id+`").getBoundingClientRect().top)`)
 		}
+	}
+}
+
+// TestPagesOfSeveralReports has a browser open what is made of several reports, of which nothing loads or complains of anything.
+func TestPagesOfSeveralReports(t *testing.T) {
+	compared := changed(t)
+	ctx := visit(t, pageOf(t, compared))
+	for _, change := range compared.Changes.Requirements {
+		if change.Now == "" {
+			continue
+		}
+		to := anchor(change.ID, change.Subject)
+		evaluated[chromedp.Void](ctx, t, `document.getElementById("only2").click()`)
+		evaluated[chromedp.Void](ctx, t, `[...document.querySelectorAll("h2#changes ~ .wide a")].find(e => decodeURIComponent(e.hash) === "#`+to+`").click()`)
+		until(ctx, t, `document.getElementById("`+to+`").checkVisibility()`)
+	}
+	without := changed(t)
+	without.Load = nil
+	merged, err := Merge([]string{"job-1", "job-2"}, []*Report{changed(t), without})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := evaluated[string](visit(t, pageOf(t, merged)), t, `document.querySelector("h1").innerText`); got != merged.Headline() {
+		t.Errorf("merged, it says %q, want %q", got, merged.Headline())
+	}
+	name := filepath.Join(t.TempDir(), "matrix.html")
+	m := NewMatrix([]string{"a", "b"}, []*Report{judgedAs(requirement.Passed, requirement.Failed), judgedAs(requirement.Passed, requirement.Passed)})
+	if err := os.WriteFile(name, written(t, m.HTML), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx = visit(t, name)
+	for shown, want := range map[string]int{"details:not([open])": 1, "tbody tr": 4} {
+		if got := evaluated[int](ctx, t, `document.querySelectorAll("`+shown+`").length`); got != want {
+			t.Errorf("the matrix has %d of %s, want %d", got, shown, want)
+		}
+	}
+	if seen := evaluated[string](ctx, t, `[...document.querySelectorAll("tbody tr")].filter(e => e.checkVisibility({contentVisibilityAuto: true})).map(e => e.innerText).join("\n")`); !strings.Contains(seen, "area.topic.b") || strings.Contains(seen, "area.topic.a") {
+		t.Errorf("at first the matrix shows:\n%s", seen)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,15 +16,16 @@ import (
 
 // Changes is what differs from an earlier run.
 type Changes struct {
-	Baseline     string      `json:"baseline"`           // the file or folder that the earlier report was read from
-	Started      time.Time   `json:"started"`            // the earlier run, in UTC
-	Outcome      Outcome     `json:"outcome"`            // of the earlier run
-	Headline     string      `json:"headline"`           // of the earlier run
-	Notes        []string    `json:"notes,omitempty"`    // how the runs differ otherwise, such as in the version of Kubernetes
-	Requirements []Change    `json:"requirements"`       // that came to something else, the worst first
-	Same         int         `json:"same"`               // requirements that came to the same
-	Load         *Comparison `json:"load,omitempty"`     // of the load tests; absent when there are no two, or when they were not compared
-	LoadNote     string      `json:"loadNote,omitempty"` // why load tests were not compared
+	Baseline     string       `json:"baseline"`              // the file or folder that the earlier report was read from
+	Started      time.Time    `json:"started"`               // the earlier run, in UTC
+	Outcome      Outcome      `json:"outcome"`               // of the earlier run
+	Headline     string       `json:"headline"`              // of the earlier run
+	Notes        []string     `json:"notes,omitempty"`       // how the runs differ otherwise, such as in the version of Kubernetes
+	Requirements []Change     `json:"requirements"`          // that came to something else, the worst first
+	Same         int          `json:"same"`                  // requirements that came to the same
+	LoadChanges  []LoadChange `json:"loadChanges,omitempty"` // what of the load tests came to something else, the worst first
+	Load         *Comparison  `json:"load,omitempty"`        // of the load tests; absent when there are no two, or when they were not compared
+	LoadNote     string       `json:"loadNote,omitempty"`    // why load tests were not compared
 }
 
 // ChangeSort is what a change amounts to.
@@ -54,7 +56,7 @@ type Change struct {
 }
 
 // Since compares a report with an earlier one, whose name is for people. It fails when they have no requirement and no load test
-// in common.
+// in common, unless all that the earlier one has is missing.
 func (r *Report) Since(name string, before *Report) (*Changes, error) {
 	c := &Changes{Baseline: name, Started: before.Started, Outcome: before.Outcome, Headline: before.Headline(), Requirements: []Change{}}
 	then := map[[2]string]Result{}
@@ -85,14 +87,29 @@ func (r *Report) Since(name string, before *Report) (*Changes, error) {
 			})
 		}
 	}
-	if common == 0 && (r.Load == nil || before.Load == nil) {
+	if common == 0 && (r.Load == nil || before.Load == nil) && (!r.nothing() || before.nothing()) {
 		return nil, errors.New("the reports have no requirement in common; give two runs of the same")
 	}
 	slices.SortStableFunc(c.Requirements, func(a, b Change) int {
 		return cmp.Compare(slices.Index(changeSorts(), a.Sort), slices.Index(changeSorts(), b.Sort))
 	})
+	c.LoadChanges = loadChanges(before.Load, r.Load)
 	c.Notes = r.otherwise(before)
+	if r.Load != nil || before.Load != nil {
+		c.LoadNote = cmp.Or(noted(name, before.Load.Unfit()), noted("this run", r.Load.Unfit()))
+	}
 	return c, nil
+}
+
+// nothing tells whether there is neither a result nor a load test.
+func (r *Report) nothing() bool { return len(r.Results) == 0 && r.Load.nothing() }
+
+// noted says of which run something is true.
+func noted(run, what string) string {
+	if what == "" {
+		return ""
+	}
+	return run + ": " + what
 }
 
 func (c *Changes) add(before string, now *Result, sort ChangeSort) {
@@ -141,10 +158,35 @@ func (r *Report) otherwise(before *Report) []string {
 	add("crdconform", before.Tool, r.Tool)
 	add("Kubernetes", cluster(before), cluster(r))
 	add("strict", strconv.FormatBool(before.Strict), strconv.FormatBool(r.Strict))
+	add("webhook", before.Webhook.place(), r.Webhook.place())
+	then, now := before.Webhook.kinds(), r.Webhook.kinds()
+	for _, name := range slices.Sorted(maps.Keys(then)) {
+		add(name, then[name], now[name])
+	}
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if _, known := then[name]; !known {
+			add(name, "", now[name])
+		}
+	}
 	return notes
 }
 
-// Compared adds what became of the load tests: what a comparison of both proves, or why there is none.
+// kinds says what a webhook was judged with, by definition.
+func (w *Webhook) kinds() map[string]string {
+	if w == nil {
+		return nil
+	}
+	all := map[string]string{}
+	for _, kind := range w.Kinds {
+		name := cmp.Or(kind.Definition, "definition")
+		kind.Definition = ""
+		all[name] = kind.String()
+	}
+	return all
+}
+
+// Compared adds what a comparison of the load tests proves, or why there is none. Tests that LoadNote has something against are
+// not to be compared.
 func (c *Changes) Compared(load compare.Comparison, err error) {
 	if err != nil {
 		c.LoadNote = err.Error()
@@ -156,6 +198,11 @@ func (c *Changes) Compared(load compare.Comparison, err error) {
 // Of returns the changes of one sort.
 func (c *Changes) Of(sort ChangeSort) []Change {
 	return slices.DeleteFunc(slices.Clone(c.Requirements), func(one Change) bool { return one.Sort != sort })
+}
+
+// ofLoad returns the changes of the load test of one sort.
+func (c *Changes) ofLoad(sort ChangeSort) []LoadChange {
+	return slices.DeleteFunc(slices.Clone(c.LoadChanges), func(one LoadChange) bool { return one.Sort != sort })
 }
 
 // Slower are the statistics of load tests that are proved to be worse.
@@ -173,15 +220,19 @@ func (c *Changes) proved(verdicts ...compare.Verdict) []compare.Row {
 
 // Worse tells whether something fails that did not, or got slower by more than it may.
 func (c *Changes) Worse() bool {
-	return len(c.Of(NewlyFailing)) > 0 || c.Load != nil && len(c.Load.Regressed()) > 0
+	return len(c.Of(NewlyFailing)) > 0 || len(c.ofLoad(NewlyFailing)) > 0 || c.Load != nil && len(c.Load.Regressed()) > 0
 }
 
 // Open says what keeps the comparison from telling whether the run is worse; nothing when nothing does.
 func (c *Changes) Open() string {
-	lost := c.Of(NoLongerJudged)
+	lost, loads := c.Of(NoLongerJudged), c.ofLoad(NoLongerJudged)
 	switch {
+	case len(lost) == 1:
+		return fmt.Sprintf("1 requirement is no longer judged: %s", lost[0].ID)
 	case len(lost) > 0:
-		return fmt.Sprintf("%s no longer judged, such as %s", counted(len(lost), "requirement")+map[bool]string{true: " is", false: " are"}[len(lost) == 1], lost[0].ID)
+		return fmt.Sprintf("%d requirements are no longer judged, such as %s", len(lost), lost[0].ID)
+	case len(loads) > 0:
+		return "what was judged before is not any more: " + loads[0].String()
 	case c.Load != nil && len(c.Load.Undecided()) > 0:
 		return told(c.Load.Undecided()[0])
 	}
@@ -191,9 +242,15 @@ func (c *Changes) Open() string {
 // Summary says in one sentence what differs.
 func (c *Changes) Summary() string {
 	var parts []string
+	words := func(sort ChangeSort) string { return strings.Replace(string(sort), "other", "changed otherwise", 1) }
 	for _, sort := range changeSorts() {
 		if n := len(c.Of(sort)); n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", n, strings.Replace(string(sort), "other", "changed otherwise", 1)))
+			parts = append(parts, fmt.Sprintf("%d %s", n, words(sort)))
+		}
+	}
+	for _, sort := range changeSorts() {
+		if n := len(c.ofLoad(sort)); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d of the load %s", n, words(sort)))
 		}
 	}
 	if n := len(c.Slower()); n > 0 {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // Lines tells what differs from an earlier run, for a terminal, in lines of so many columns where they are sentences.
@@ -15,13 +17,19 @@ func (c *Changes) Lines(columns int) []string {
 		lines = append(lines, labelled("", note, columns)...)
 	}
 	for _, sort := range changeSorts() {
-		changes := c.Of(sort)
+		var changes []string
+		for _, one := range c.Of(sort) {
+			changes = append(changes, one.String())
+		}
+		for _, one := range c.ofLoad(sort) {
+			changes = append(changes, one.String())
+		}
 		if len(changes) == 0 {
 			continue
 		}
 		lines = append(lines, string(sort)+":")
 		for _, one := range changes[:min(len(changes), most)] {
-			lines = append(lines, "    "+Visible(one.String()))
+			lines = append(lines, "    "+flat(one))
 		}
 		if n := len(changes) - most; n > 0 {
 			lines = append(lines, "    "+more(n))
@@ -60,17 +68,34 @@ func (c *Changes) markdown(b *strings.Builder) {
 		facts = append(facts, Fact{Name: "load", Value: "not compared: " + brief(c.LoadNote)})
 	}
 	markdownFacts(b, facts)
-	if len(c.Requirements) > 0 {
+	if len(c.Requirements)+len(c.LoadChanges) > 0 {
 		b.WriteString("\n| requirement | change | before | now | reason |\n| --- | --- | --- | --- | --- |\n")
 	}
 	for _, one := range c.Requirements[:min(len(c.Requirements), most)] {
 		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", escapeMarkdown(joined(string(one.ID), " of ", one.Subject)), escapeMarkdown(string(one.Sort)),
 			escapeMarkdown(cmp.Or(one.Before, "absent")), escapeMarkdown(cmp.Or(one.Now, "absent")), escapeMarkdown(cut(one.Reason, 150)))
 	}
-	if n := len(c.Requirements) - most; n > 0 {
+	for _, one := range c.LoadChanges[:min(len(c.LoadChanges), most)] {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", escapeMarkdown("load, "+one.What), escapeMarkdown(string(one.Sort)),
+			escapeMarkdown(cmp.Or(one.Before, "absent")), escapeMarkdown(cmp.Or(one.Now, "absent")), escapeMarkdown(cut(one.Reason, 150)))
+	}
+	if n := max(len(c.Requirements)-most, 0) + max(len(c.LoadChanges)-most, 0); n > 0 {
 		fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(n))
 	}
 	if c.Load != nil {
 		fmt.Fprintf(b, "\n%s\n", fence(strings.TrimRight(c.Load.Text(), "\n")))
 	}
+}
+
+// suite has one case: that nothing got worse.
+func (c *Changes) suite() testsuite {
+	lines := strings.Join(c.Lines(Columns), "\n")
+	one := testcase{Name: "nothing got worse", Classname: "changes", Time: seconds(0)}
+	switch {
+	case c.Worse():
+		one.Failure = &problem{Message: brief(c.Summary()), Type: requirement.Failed.String(), Text: lines}
+	case c.Open() != "":
+		one.Error = &problem{Message: brief(c.Open()), Type: requirement.Errored.String(), Text: lines}
+	}
+	return testsuite{Name: "changes", Time: seconds(0), Cases: []testcase{one}, SystemOut: lines}
 }

@@ -61,6 +61,8 @@ func stale(root *os.Root) []string {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
 		Cluster    any    `json:"cluster"`
+		Error      string `json:"error"`
+		Stopped    bool   `json:"interrupted"`
 		Load       *struct {
 			Stages []struct {
 				Name     string `json:"name"`
@@ -94,7 +96,7 @@ func stale(root *os.Root) []string {
 			names = append(names, base+".hgrm", base+".csv")
 		}
 	}
-	if old.Cluster != nil {
+	if old.Cluster != nil || old.Error != "" || old.Stopped { // an API server that did not come up has told why
 		names = append(names, "apiserver.log")
 	}
 	for _, result := range old.Results {

@@ -133,6 +133,22 @@ func TestOpenRemovesWhatIsStale(t *testing.T) {
 	}
 }
 
+// TestOpenRemovesTheLogOfWhatDidNotComeUp has the log of an API server go that no report could be about.
+func TestOpenRemovesTheLogOfWhatDidNotComeUp(t *testing.T) {
+	for name, r := range map[string]*Report{"failed": {Error: "no cluster"}, "stopped": {Interrupted: true}} {
+		dir := t.TempDir()
+		r.Conclude()
+		if err := open(t, dir).Write(r); err != nil {
+			t.Fatal(err)
+		}
+		fill(t, dir, map[string]string{"apiserver.log": "its log"})
+		open(t, dir)
+		if got := names(list(t, dir)); !slices.Equal(got, []string{"./"}) {
+			t.Errorf("%s: left are %q", name, got)
+		}
+	}
+}
+
 // TestOpenKeepsWhatTheRunDidNotWrite has files survive that some runs write, but not the one before.
 func TestOpenKeepsWhatTheRunDidNotWrite(t *testing.T) {
 	dir := t.TempDir()

@@ -44,6 +44,7 @@ type stageView struct {
 	Findings      []LoadFinding // the first of all runs
 	Unlisted      string        // how many others there are
 	Files         []string      // with the times of all runs
+	Apart         bool          // the files are not beside the page
 }
 
 // violation is a requirement and how many requests violated it.
@@ -113,7 +114,7 @@ func (v *loadView) worstFirst() []*stageView {
 
 // stageView prepares the runs of a workload.
 func (l *Load) stageView(g group) stageView {
-	v := stageView{group: g, Run: g.Typical()}
+	v := stageView{group: g, Run: g.Typical(), Apart: l.apart}
 	v.Outcome, v.Label = l.worst(g)
 	if g.Repeated() {
 		for _, s := range g.Runs {

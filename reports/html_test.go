@@ -174,6 +174,23 @@ func TestHTMLLinks(t *testing.T) {
 	}
 }
 
+// TestHTMLWithoutFiles has a page that is written away from its files name them, and lead to none.
+func TestHTMLWithoutFiles(t *testing.T) {
+	r := failingStage(t)
+	r.Detach()
+	page := written(t, r.HTML)
+	for _, a := range named(elements(t, page), "a") {
+		if to := attribute(a, "href"); !strings.HasPrefix(to, "#") {
+			t.Errorf("a link leads to %s", to)
+		}
+	}
+	for _, base := range r.Load.bases() {
+		if !bytes.Contains(page, []byte(base+".hgrm")) {
+			t.Errorf("%s.hgrm is not named", base)
+		}
+	}
+}
+
 func TestHTMLHasResults(t *testing.T) {
 	r := sample(t)
 	all := elements(t, written(t, r.HTML))

@@ -15,6 +15,9 @@ func (r *Report) JSON(w io.Writer) error { return encodeJSON(w, r) }
 // JSON writes the load alone.
 func (l *Load) JSON(w io.Writer) error { return encodeJSON(w, l) }
 
+// JSON writes the comparison alone.
+func (c *Comparison) JSON(w io.Writer) error { return encodeJSON(w, c) }
+
 // encodeJSON writes what is written the same when it was read back: bytes that are no UTF-8 get replaced when they are written
 // first, and their replacement is written in another way than they are.
 func encodeJSON[T any](w io.Writer, v *T) error {

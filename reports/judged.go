@@ -23,22 +23,41 @@ func (l *Load) title(s Stage) string {
 
 // Void says why the load test says nothing about the webhook, or why the first stage does that is void, and how many others
 // are. It is empty when no stage is void.
-func (l *Load) Void() string {
-	void := slices.DeleteFunc(slices.Clone(l.Stages), func(s Stage) bool { return s.VoidReason == "" })
-	if len(void) == 0 {
+func (l *Load) Void() string { return l.first(func(s Stage) string { return s.VoidReason }) }
+
+// behind says how much of a load was not sent since the webhook could not follow; nothing when all was.
+func (l *Load) behind() string { return l.first(func(s Stage) string { return s.Behind }) }
+
+// cut says that clients had no time for all requests that they were to send, which nobody is to blame for; nothing when they had.
+func (l *Load) cut() string {
+	if l == nil {
 		return ""
 	}
-	text := void[0].VoidReason
-	if l.several() {
-		text = l.title(void[0]) + ": " + text
+	return l.first(func(s Stage) string {
+		if !s.Partial || s.Behind == "" {
+			return ""
+		}
+		return s.Behind + "; ask for fewer, or give them longer"
+	})
+}
+
+// first is what is said of the first stage of which something is, and of how many others something is said too.
+func (l *Load) first(said func(Stage) string) string {
+	stages := slices.DeleteFunc(slices.Clone(l.Stages), func(s Stage) bool { return said(s) == "" })
+	if len(stages) == 0 {
+		return ""
 	}
-	if len(void) > 1 {
-		text = fmt.Sprintf("%s (and %s)", text, counted(len(void)-1, "other stage"))
+	text := said(stages[0])
+	if l.several() {
+		text = l.title(stages[0]) + ": " + text
+	}
+	if len(stages) > 1 {
+		text = fmt.Sprintf("%s (and %s)", text, counted(len(stages)-1, "other stage"))
 	}
 	return text
 }
 
-// Requests is how many were sent, in all stages.
+// Requests is how many were sent, or due and never sent, in all stages.
 func (l *Load) Requests() uint64 {
 	return l.sum(func(s Stage) uint64 { return s.Requests })
 }
@@ -246,7 +265,9 @@ func (l *Load) Facts() []Fact {
 		add("sent", l.sent())
 	}
 	add("void", l.Void())
+	add("behind", l.behind())
 	add("stopped", l.stopped())
+	add("relist", l.firstList())
 	add("judged", l.sampled())
 	if l.Cost != nil {
 		add("cost", l.Cost.String())
@@ -259,7 +280,7 @@ func (l *Load) Facts() []Fact {
 
 // stopped says that a load test is not whole, and nothing when it is.
 func (l *Load) stopped() string {
-	if !slices.ContainsFunc(l.Stages, func(s Stage) bool { return s.Partial }) {
+	if !slices.ContainsFunc(l.Stages, func(s Stage) bool { return s.Partial && s.Behind == "" }) {
 		return ""
 	}
 	if waiting := l.sum(func(s Stage) uint64 { return s.Unanswered }); waiting > 0 {

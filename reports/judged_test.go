@@ -72,3 +72,97 @@ func TestStagesAreJudgedApart(t *testing.T) {
 		}
 	}
 }
+
+// behind is a load test of one stage that the webhook could not follow.
+func behind(change func(*Stage)) *Report {
+	s := Stage{
+		Name: "constant", Repeat: 1, Rate: 1000, Duration: 60, Seconds: 90, Phases: []Phase{{60, 1000, 1000}}, Batch: 1, ReviewVersion: "v1", HTTP: "HTTP/1.1",
+		Requests: 60_000, Objects: 2700, Judged: 60_000, Failed: 57_300, Errors: map[string]uint64{"overdue": 57_300}, RequestsPerSecond: 30,
+		Behind: "57300 of 60000 requests were never sent",
+	}
+	change(&s)
+	r := &Report{Load: &Load{Profile: "constant", Stages: []Stage{s}}}
+	return r
+}
+
+// TestBehind has a load that the webhook could not follow not pass for good, in whatever form it is told.
+func TestBehind(t *testing.T) {
+	relist := func(s *Stage) {
+		*s = Stage{
+			Name: "relist", Repeat: 1, Clients: 10, Most: 20_000, Duration: 120, Seconds: 120.5, Batch: 1, Requests: 12_000, Objects: 12_000, Judged: 12_000,
+			Partial: true, Behind: "12000 of 20000 requests were sent in the 2m0s that they had",
+		}
+	}
+	allowed := func(limit float64) []Objective {
+		return []Objective{{Stage: "constant", Repeat: 1, Name: "errors", Unit: "share", Limit: limit, Measured: 0.955, Met: limit > 0.955}}
+	}
+	for name, test := range map[string]struct {
+		change     func(*Stage)
+		objectives []Objective
+		outcome    Outcome
+		headline   string
+		junit      string // what the case of the stage is
+	}{
+		"overloaded": {func(*Stage) {}, nil, NonConformant, "Does not conform: 57300 of 60,000 requests under load failed; 57300 of 60000 requests were never sent", "<failure"},
+		"with an objective": {
+			func(*Stage) {}, allowed(0), NonConformant,
+			"Does not meet its objectives under load: errors 95.5 % (limit 0 %); 57300 of 60000 requests were never sent", "<failure",
+		},
+		"allowed": {
+			func(*Stage) {}, allowed(0.96), Conformant,
+			"Conforms: 57300 of 60,000 responses under load failed, which the objectives allow, and every objective is met", "",
+		},
+		"clients without time": {relist, nil, Unjudged, "Could not judge all of the load: 12000 of 20000 requests were sent in the 2m0s that they had; ask for fewer, or give them longer", "<error"},
+	} {
+		r := behind(test.change)
+		r.Load.Stages[0].Response, r.Load.Stages[0].Service, r.Load.Stages[0].Lag = newTimes(t, histogram(100)), newTimes(t, histogram(100)), newTimes(t, histogram(1))
+		r.Load.Objectives = test.objectives
+		r.Conclude()
+		if r.Outcome != test.outcome || r.Headline() != test.headline {
+			t.Errorf("%s: %s: %s", name, r.Outcome, r.Headline())
+		}
+		said := r.Load.Stages[0].Behind
+		var junit, html, markdown strings.Builder
+		for _, err := range []error{r.JUnit(&junit), r.HTML(&html), r.Markdown(&markdown)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, wrong := range []string{"<failure", "<error"} {
+			if got := strings.Contains(junit.String(), wrong); got != (wrong == test.junit) {
+				t.Errorf("%s: %s in junit.xml is %t:\n%s", name, wrong, got, junit.String())
+			}
+		}
+		for form, text := range map[string]string{"html": html.String(), "markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(Columns), "\n"), "junit": junit.String()} {
+			if !strings.Contains(strings.Join(strings.Fields(text), " "), said) {
+				t.Errorf("%s: %s does not say so:\n%s", name, form, text)
+			}
+			if strings.Contains(text, "stopped before its end") {
+				t.Errorf("%s: %s says that somebody stopped it", name, form)
+			}
+		}
+	}
+}
+
+// TestFirstList has a relist say what it means for an API server, and other loads say nothing.
+func TestFirstList(t *testing.T) {
+	for want, test := range map[string]struct {
+		profile string
+		change  func(*Stage)
+	}{
+		"20,000 objects take 45.2 s, 10 at once as for the first LIST after a restart; API servers have 60 s for that, what they do themselves included": {
+			"relist", func(s *Stage) { s.Requests, s.Seconds = 20_000, 45.2 },
+		},
+		"20,000 objects take 201 s at this pace, 10 at once as for the first LIST after a restart; that is more than the 60 s that API servers have for it": {
+			"relist", func(s *Stage) { s.Requests, s.Seconds = 12_000, 120.5 },
+		},
+		"":  {"relist", func(s *Stage) { s.Clients = 3 }},
+		" ": {"apiserver", func(*Stage) {}},
+	} {
+		s := Stage{Name: "relist", Repeat: 1, Clients: 10, Most: 20_000, Requests: 20_000, Seconds: 1, Batch: 1}
+		test.change(&s)
+		if got := (&Load{Profile: test.profile, Stages: []Stage{s}}).firstList(); got != strings.TrimSpace(want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

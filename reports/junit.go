@@ -53,8 +53,8 @@ type (
 	}
 )
 
-// JUnit writes the report as JUnit XML: a suite for each chapter, a case for each requirement. Readers tell cases apart by
-// their class and name, so the class is the chapter's name.
+// JUnit writes the report as JUnit XML: a suite for each chapter, a case for each requirement; and a suite for what has
+// changed, if that is known. Readers tell cases apart by their class and name, so the class is the chapter's name.
 func (r *Report) JUnit(w io.Writer) error {
 	var all testsuites
 	for _, suite := range r.suites() {
@@ -145,6 +145,9 @@ func (r *Report) suites() []testsuite {
 	}
 	if r.Load != nil {
 		suites = append(suites, r.loadSuite())
+	}
+	if r.Changes != nil {
+		suites = append(suites, r.Changes.suite())
 	}
 	if r.Error != "" || r.Outcome == Interrupted || len(suites) == 0 {
 		suites = append(suites, r.runSuite())

@@ -35,9 +35,11 @@ func (l *Load) responses(name string, s Stage) testcase {
 	c := testcase{Name: name, Classname: "load", Time: seconds(s.Seconds)}
 	switch {
 	case l.against(s) > 0:
-		c.Failure = &problem{Message: s.ofJudged() + " failed", Type: requirement.Failed.String(), Text: s.told()}
+		c.Failure = &problem{Message: joined(s.ofJudged()+" failed", "; ", brief(s.Behind)), Type: requirement.Failed.String(), Text: s.told()}
 	case s.VoidReason != "":
 		c.Error = &problem{Message: brief(s.VoidReason), Type: requirement.Errored.String(), Text: s.told()}
+	case s.Partial && s.Behind != "":
+		c.Error = &problem{Message: brief(s.Behind), Type: requirement.Errored.String(), Text: s.told()}
 	}
 	return c
 }

@@ -28,6 +28,8 @@ type Load struct {
 
 	// Comparison is with an earlier run; absent when there was none to compare with.
 	Comparison *Comparison `json:"comparison,omitempty"`
+
+	apart bool // its files are not beside the form that is written
 }
 
 // Comparison is what an earlier load test and this one say about each other.
@@ -56,8 +58,8 @@ type Stage struct {
 	JudgeEvery    int     `json:"judgeEvery,omitempty"`   // n when every n-th response was judged only; 0 when all were
 
 	Seconds           float64 `json:"seconds"`                 // from the first due request to the last response, or to where it was given up
-	Requests          uint64  `json:"requests"`                // sent
-	Objects           uint64  `json:"objects"`                 // in them
+	Requests          uint64  `json:"requests"`                // sent, or due and never sent since the webhook was behind
+	Objects           uint64  `json:"objects"`                 // in those that were sent
 	Judged            uint64  `json:"judged"`                  // requests whose response was judged
 	Failed            uint64  `json:"failed"`                  // requests whose response API servers reject, of those that were judged
 	SentPerSecond     float64 `json:"sentPerSecond,omitempty"` // requests; 0 in reports of before it was told
@@ -75,8 +77,9 @@ type Stage struct {
 	Unsent     map[string]uint64         `json:"unsent,omitempty"`     // requests that the generator lacked something to send, by what it lacked
 	Unanswered uint64                    `json:"unanswered,omitempty"` // requests that were waiting when the run was stopped; the times count how long they had
 	VoidReason string                    `json:"voidReason,omitempty"` // why this says nothing about the webhook; empty when it does
-	Partial    bool                      `json:"partial,omitempty"`    // stopped before its end
-	Errors     map[string]uint64         `json:"errors,omitempty"`     // failed requests by kind of error: transport, timeout, http, failed, contract
+	Behind     string                    `json:"behind,omitempty"`     // how much was not sent since the webhook could not follow; empty when all was
+	Partial    bool                      `json:"partial,omitempty"`    // stopped before its end, or before clients had sent all that they were to
+	Errors     map[string]uint64         `json:"errors,omitempty"`     // failed requests by kind of error: transport, timeout, overdue (never sent), http, failed, contract
 	Violations map[requirement.ID]uint64 `json:"violations,omitempty"` // requests by violated requirement
 	Findings   []LoadFinding             `json:"findings,omitempty"`   // the first violations
 	Series     []Second                  `json:"series,omitempty"`     // the stage second by second

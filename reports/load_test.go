@@ -107,6 +107,7 @@ func TestFiguresOfLoad(t *testing.T) {
 		"1,002,000 requests a second for 0.2 s":                                           Stage{Phases: []Phase{{0.2, 1.002e6, 1.002e6}}}.When(),
 		"0.33 to 1,234.57 requests a second for 3 s":                                      Stage{Phases: []Phase{{3, 1. / 3, 1234.5678}}}.When(),
 		"10 clients asking in turn for 7,200 s":                                           Stage{Clients: 10, Duration: 7200}.When(),
+		"10 clients asking in turn until 20,000 requests are sent, for 120 s at most":     Stage{Clients: 10, Most: 20_000, Duration: 120}.When(),
 		"1,002 requests a second in the mean of 2 phases, for 3,600 s":                    Stage{Phases: make([]Phase, 2), Rate: 1002, Duration: 3600}.When(),
 		"requests when they came in the recording, 26.67 a second in the mean for 3.04 s": Stage{Recorded: true, Rate: 26.6667, Duration: 3.0375}.When(),
 		"12345679/s":                           Objective{Unit: "1/s"}.Quantity(12345678.9),

@@ -3,6 +3,7 @@ package reports
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"path"
 	"slices"
@@ -114,6 +115,11 @@ func (r *Report) sameTarget(other *Report, name, otherName string) error {
 	if x, y := r.Webhook.place(), other.Webhook.place(); x != y {
 		return fmt.Errorf("%s is about the webhook at %s, and %s about the one at %s: they cannot be merged", name, Visible(x), otherName, Visible(y))
 	}
+	if r.Webhook.local() {
+		if err := r.sameProgram(other, name, otherName); err != nil {
+			return err
+		}
+	}
 	for _, x := range r.Webhook.Kinds {
 		for _, y := range other.Webhook.Kinds {
 			if x.same(y) && !slices.Equal(x.Versions, y.Versions) {
@@ -122,6 +128,39 @@ func (r *Report) sameTarget(other *Report, name, otherName string) error {
 		}
 	}
 	return nil
+}
+
+// sameProgram fails when webhooks on a machine of their own, whose ports say nothing, are told apart by something else: the program
+// that was started, or the definitions.
+func (r *Report) sameProgram(other *Report, name, otherName string) error {
+	if x, y := started(r.Command), started(other.Command); x != "" && y != "" && x != y {
+		return fmt.Errorf("%s is about the program %s, and %s about %s: they cannot be merged", name, Visible(x), otherName, Visible(y))
+	}
+	if x, y := r.Webhook.definitions(), other.Webhook.definitions(); x != "" && y != "" && x != y {
+		return fmt.Errorf("%s is about %s, and %s about %s: they cannot be merged", name, Visible(x), otherName, Visible(y))
+	}
+	return nil
+}
+
+// started is the program that a command started, or empty when it says none.
+func started(command string) string {
+	_, program, _ := strings.Cut(command, " -- ")
+	program, _, _ = strings.Cut(program, " ")
+	return strings.TrimSuffix(program, ";") // of a command that others follow
+}
+
+// definitions says which a webhook was judged with, in no order but that of their names.
+func (w *Webhook) definitions() string {
+	var all []string
+	for _, k := range w.Kinds {
+		text := fmt.Sprintf("%s of %s at %s", k.Kind, k.Group, strings.Join(k.Versions, ", "))
+		if k.Definition != "" {
+			text = k.Definition + ": " + text
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "; ")
 }
 
 // same tells whether two kinds are of the same definition.
@@ -138,12 +177,30 @@ func (c *Cluster) String() string {
 	return Visible(fmt.Sprintf("%s (%s, %s)", c.Version, c.Name, cache))
 }
 
-// place is where the webhook is. Ports are left out, as programs that are started get another one each time.
+// place is where the webhook is; nowhere when there is none. Ports of this machine are left out, as programs that are started get
+// another one each time.
 func (w *Webhook) place() string {
-	if u, err := url.Parse(w.URL); err == nil {
+	if w == nil {
+		return ""
+	}
+	u, err := url.Parse(w.URL)
+	switch {
+	case err != nil:
+		return w.URL
+	case w.local():
 		return u.Hostname() + u.Path
 	}
-	return w.URL
+	return u.Host + u.Path
+}
+
+// local tells whether the webhook is on the machine that judged it.
+func (w *Webhook) local() bool {
+	u, err := url.Parse(w.URL)
+	if err != nil {
+		return false
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && address.IsLoopback()
 }
 
 // and is a webhook that was judged with the kinds of both.
@@ -165,6 +222,9 @@ func (w *Webhook) and(other *Webhook) *Webhook {
 func (r *Report) Detach() {
 	for _, file := range r.files() {
 		file.Missing = true
+	}
+	if r.Load != nil {
+		r.Load.apart = true
 	}
 }
 

@@ -53,6 +53,26 @@ func TestMerge(t *testing.T) {
 	}
 }
 
+// TestMergeElsewhere tells webhooks of other machines apart by their ports, and merges what was judged with other definitions.
+func TestMergeElsewhere(t *testing.T) {
+	at := func(url string, kinds ...Kind) *Report {
+		r := judgedAs(requirement.Passed)
+		r.Webhook = &Webhook{URL: url, Kinds: kinds}
+		return r
+	}
+	widgets, gadgets := Kind{Definition: "widgets.example.com", Versions: []string{"v1"}}, Kind{Definition: "gadgets.example.com", Versions: []string{"v1"}}
+	newer := Kind{Definition: "widgets.example.com", Versions: []string{"v1", "v2"}}
+	const url = "https://widgets.example.com:8443/convert"
+	if merged, err := Merge([]string{"a", "b"}, []*Report{at(url, widgets), at(url, gadgets)}); err != nil || len(merged.Webhook.Kinds) != 2 {
+		t.Errorf("of two definitions: %v", err)
+	}
+	for name, other := range map[string]*Report{"another port": at("https://widgets.example.com:9443/convert", widgets), "other versions": at(url, newer)} {
+		if _, err := Merge([]string{"a", "b"}, []*Report{at(url, widgets), other}); err == nil || !strings.Contains(err.Error(), "they cannot be merged") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // TestMergeKeepsEvidence has files of the same name in two reports be two files.
 func TestMergeKeepsEvidence(t *testing.T) {
 	one := func(text string) *Report {
@@ -99,6 +119,12 @@ func TestMergeRefuses(t *testing.T) {
 	newer.Cluster.Version, cached.Cluster.WatchCache = "v1.38.0", true
 	elsewhere.Webhook = &Webhook{URL: "https://widgets.example.com/convert"}
 	restarted.Webhook = &Webhook{URL: "https://127.0.0.1:5000/convert"}
+	another, rebuilt := judgedAs(requirement.Passed), judgedAs(requirement.Passed)
+	a.Command = "crdconform check -- ./widgets --port={port}"
+	another.Webhook = &Webhook{URL: restarted.Webhook.URL, Kinds: []Kind{{Definition: "gadgets.example.com", Kind: "Gadget", Group: "example.com", Versions: []string{"v1"}}}}
+	rebuilt.Webhook, rebuilt.Command = &Webhook{URL: restarted.Webhook.URL, Kinds: a.Webhook.Kinds}, "crdconform check -- ./widgets-2"
+	same := judgedAs(requirement.Passed)
+	same.Webhook, same.Command = rebuilt.Webhook, "crdconform check --filter x -- ./widgets --port={port}"
 	loaded.Load = one(Stage{Requests: 1})
 	a.Load = loaded.Load
 	for name, test := range map[string]struct {
@@ -108,7 +134,10 @@ func TestMergeRefuses(t *testing.T) {
 		"another version":  {newer, "a is about Kubernetes v1.37.2 (embedded, without a watch cache), and b about v1.38.0 (embedded, without a watch cache): they cannot be merged"},
 		"a watch cache":    {cached, "b about v1.37.2 (embedded, with a watch cache): they cannot be merged; crdconform report --side-by-side puts them beside each other"},
 		"another webhook":  {elsewhere, "a is about the webhook at 127.0.0.1/convert, and b about the one at widgets.example.com/convert: they cannot be merged"},
-		"other versions":   {reversioned, "a is about widgets.example.com: Widget of example.com at v1; 0 samples, and b about widgets.example.com: Widget of example.com at v1, v2; 0 samples: they cannot"},
+		"other versions":   {reversioned, "a is about widgets.example.com: Widget of example.com at v1, and b about widgets.example.com: Widget of example.com at v1, v2: they cannot"},
+		"another program":  {rebuilt, "a is about the program ./widgets, and b about ./widgets-2: they cannot be merged"},
+		"its definitions":  {another, "a is about widgets.example.com: Widget of example.com at v1, and b about gadgets.example.com: Gadget of example.com at v1: they cannot"},
+		"the same program": {same, ""},
 		"two load tests":   {loaded, "a and b both have a load test, which cannot be made into one"},
 		"another port":     {restarted, ""},
 		"without clusters": {&Report{}, ""},

@@ -54,7 +54,7 @@ func (r *Report) outcome() Outcome {
 	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
 		r.Load.failing() || len(r.Load.missed()) > 0 || r.Load.unreached() || len(r.Load.regressed()) > 0
 	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
-		r.Load.void() != "" || len(r.Load.incomparable()) > 0 || r.Load.unmeasured() != "" || len(r.Results) == 0 && r.Load.nothing()
+		r.Load.void() != "" || r.Load.cut() != "" || len(r.Load.incomparable()) > 0 || r.Load.unmeasured() != "" || len(r.Results) == 0 && r.Load.nothing()
 	switch {
 	case r.Interrupted:
 		return Interrupted
@@ -120,17 +120,17 @@ func (r *Report) failures() string {
 	if r.Strict {
 		failed += r.Counts[requirement.Tolerated]
 	}
-	missed := ""
+	missed, behind := "", ""
 	if r.Load != nil {
-		missed = r.Load.misses()
+		missed, behind = r.Load.misses(), r.Load.behind()
 	}
 	switch {
 	case failed > 0 || r.Load == nil:
 		return joined(fmt.Sprintf("Does not conform: %d of %s failed", failed, r.requirements(len(r.Results))), "; under load, ", missed)
 	case r.Load.failing():
-		return joined("Does not conform: "+r.Load.ofJudged("request")+" failed", "; ", missed)
+		return joined(joined("Does not conform: "+r.Load.ofJudged("request")+" failed", "; ", missed), "; ", behind)
 	}
-	return "Does not meet its objectives under load: " + missed
+	return joined("Does not meet its objectives under load: "+missed, "; ", behind)
 }
 
 func (r *Report) unjudged() string {
@@ -142,6 +142,8 @@ func (r *Report) unjudged() string {
 		return fmt.Sprintf("Could not judge %d of %s", unknown, r.requirements(len(r.Results)))
 	case r.Load.void() != "":
 		return "Could not judge the load: " + r.Load.void()
+	case r.Load.cut() != "":
+		return "Could not judge all of the load: " + r.Load.cut()
 	case r.Load.unmeasured() != "":
 		return "Could not judge the load through the API server: " + r.Load.unmeasured()
 	case len(r.Load.incomparable()) > 0:

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -103,6 +104,9 @@ func (r *Report) consistent() error {
 		if result.ID == "" {
 			return errors.New("a result is about no requirement")
 		}
+		if err := identifies(result.ID); err != nil {
+			return err
+		}
 		if known[key] {
 			return fmt.Errorf("there are two results for %s", Visible(joined(key[0], " of ", key[1])))
 		}
@@ -125,7 +129,25 @@ func (r *Report) consistent() error {
 	if !r.credible() {
 		return fmt.Errorf("its outcome is %s, and its results say otherwise", r.Outcome)
 	}
+	if r.Changes != nil {
+		for _, change := range r.Changes.Requirements {
+			if err := identifies(change.ID); err != nil {
+				return err
+			}
+		}
+	}
 	return r.Load.readable()
+}
+
+// idForm is that of the IDs of requirements, of this version and of later ones. Nothing in it is markup or obeyed anywhere.
+var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,199}$`)
+
+// identifies fails when an ID cannot be that of a requirement.
+func identifies(id requirement.ID) error {
+	if !idForm.MatchString(string(id)) {
+		return fmt.Errorf("%q is no ID of a requirement", Visible(cut(string(id), 80)))
+	}
+	return nil
 }
 
 // credible tells whether the outcome is one that the results allow. Which of those it is, the version that wrote the report has
@@ -146,12 +168,22 @@ func (r *Report) credible() bool {
 	return true
 }
 
-// readable fails when histograms are none.
+// readable fails when histograms are none, or IDs.
 func (l *Load) readable() error {
 	if l == nil {
 		return nil
 	}
 	for _, s := range slices.Concat(l.Stages, l.Control) {
+		for id := range s.Violations {
+			if err := identifies(id); err != nil {
+				return err
+			}
+		}
+		for _, finding := range s.Findings {
+			if err := identifies(finding.Requirement); err != nil {
+				return err
+			}
+		}
 		for _, row := range s.Rows() {
 			if _, err := row.decode(); err != nil {
 				return fmt.Errorf("stage %q of the load test: %s: %w", Visible(s.Name), row.Name, err)

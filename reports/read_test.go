@@ -86,6 +86,9 @@ func TestReadRefuses(t *testing.T) {
 	strict := strings.Replace(string(written(t, lenient.JSON)), `"outcome": "Conformant"`, `"strict": true, "outcome": "Conformant"`, 1)
 	empty := &Report{Error: "no cluster"}
 	empty.Conclude()
+	other := changed(t)
+	other.Changes.Requirements[0].ID = "a|b"
+	changes := string(written(t, other.JSON))
 	becomes := func(outcome string) string {
 		return strings.NewReplacer(`"outcome": "Unjudged"`, outcome, `"error": "no cluster",`, "").Replace(string(written(t, empty.JSON)))
 	}
@@ -110,6 +113,11 @@ func TestReadRefuses(t *testing.T) {
 		"strict made of it":        {strict, "its outcome is Conformant, and its results say otherwise; it was changed after the run"},
 		"no outcome":               {change(`"outcome": "NonConformant"`, `"outcome": "Fine\u001b[2J"`), "is no outcome; it was changed"},
 		"a result twice":           {change(`"versions.served.write"`, `"versions.served.read"`), "there are two results for versions.served.read; it was changed"},
+		"an ID that is markup":     {change(`"versions.served.write"`, `"a`+"`"+`<img src=x>\u001b[2J"`), "is no ID of a requirement; it was changed"},
+		"an ID that is a table":    {change(`"versions.served.write"`, `"a | b"`), `"a | b" is no ID of a requirement; it was changed`},
+		"an ID of a finding":       {change(`"requirement": "conversion.answer.uid"`, `"requirement": "a\nb"`), "is no ID of a requirement; it was changed"},
+		"an ID of a violation":     {change(`"conversion.answer.order": 40`, `"<b>": 40`), `"<b>" is no ID of a requirement; it was changed`},
+		"an ID of a change":        {changes, "is no ID of a requirement; it was changed"},
 		"no requirement":           {change(`"versions.served.write"`, `""`), "a result is about no requirement"},
 		"a broken histogram":       {change(load, "SElTVEZBQUFB"), `stage "constant" of the load test: response, from when it was due: decoding a histogram: `},
 		"an evil histogram":        {change(load, evil), `stage "constant" of the load test: response, from when it was due: decoding a histogram: `},

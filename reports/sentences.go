@@ -19,7 +19,7 @@ func (s Stage) Watched() string {
 	parts := []string{
 		fmt.Sprintf("%s, waited %s for a processor at the 99th percentile, and %s stopped for garbage %s at the longest (%s)",
 			s.processors(), short(g.Waited), were, short(g.Paused), counted(int(min(g.Collections, math.MaxInt)), "collection")),
-		fmt.Sprintf("it sent %d of %d requests more than %s ms late", s.Late, s.Requests, given(s.LateAfter)),
+		fmt.Sprintf("it sent %d of %d requests more than %s ms late", s.Late, s.Requests-s.Errors["overdue"], given(s.LateAfter)),
 	}
 	for _, what := range slices.Sorted(maps.Keys(s.Unsent)) {
 		parts = append(parts, fmt.Sprintf("%d more not at all (%s)", s.Unsent[what], what))
@@ -128,6 +128,8 @@ func (o Objective) Quantity(v float64) string {
 // When says when requests were sent, such as "100 requests a second for 10 s".
 func (s Stage) When() string {
 	switch {
+	case s.Clients > 0 && s.Most > 0:
+		return fmt.Sprintf("%s asking in turn until %s are sent, for %s s at most", counted(s.Clients, "client"), many(s.Most, "request"), given(s.Duration))
 	case s.Clients > 0:
 		return fmt.Sprintf("%s asking in turn for %s s", counted(s.Clients, "client"), given(s.Duration))
 	case s.Recorded:
@@ -158,7 +160,10 @@ func (s Stage) Came() string {
 		text += fmt.Sprintf(", %s sent and %s answered a second", figure(s.SentPerSecond), figure(s.RequestsPerSecond))
 	}
 	text += fmt.Sprintf(", %.0f objects a second, %s", s.ObjectsPerSecond, s.failures())
-	if s.Partial {
+	switch {
+	case s.Behind != "":
+		text += "; " + s.Behind
+	case s.Partial:
 		text += "; stopped before its end"
 	}
 	if s.Unanswered > 0 {

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -76,6 +77,38 @@ func gaps(s apiserver.Result) []string {
 	return all
 }
 
+// fills is how many objects API servers were seen to have converted at a time for the first LIST after a restart, and listLimit how
+// many seconds they have for it, by default.
+const (
+	fills     = 10
+	listLimit = 60
+)
+
+// firstList says what a relist tells of the first LIST after a restart; nothing when it asked otherwise than API servers do.
+func (l *Load) firstList() string {
+	var all []string
+	for _, g := range l.groups() {
+		s := g.Typical()
+		if l.Profile != "relist" || s.Clients != fills || s.Batch != 1 || s.Most == 0 || s.Requests == 0 || s.VoidReason != "" {
+			continue
+		}
+		took, pace := s.Seconds, ""
+		if s.Requests < s.Most {
+			took, pace = took*float64(s.Most)/float64(s.Requests), " at this pace"
+		}
+		limit := fmt.Sprintf("API servers have %d s for that, what they do themselves included", listLimit)
+		if took > listLimit {
+			limit = fmt.Sprintf("that is more than the %d s that API servers have for it", listLimit)
+		}
+		text := fmt.Sprintf("%s take %s s%s, %d at once as for the first LIST after a restart; %s", many(s.Most, "object"), figure(took), pace, fills, limit)
+		if len(l.groups()) > 1 {
+			text = g.Name + ": " + text
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, ". ")
+}
+
 // firstOf is the first failure of several, to go behind what failed; nothing when none is known.
 func firstOf(failures []apiserver.Failure) string {
 	if len(failures) == 0 {
@@ -134,6 +167,7 @@ func serverText(s *apiserver.Result) string {
 			one.Times.P50, one.Times.P99, one.Failed, one.CallsPerRequest, percent(one.Share.OfClient))
 	}
 	_ = w.Flush() // a builder takes all that is written
+	b.WriteString(metricsText(s))
 	b.WriteString(callsText(s))
 	for _, one := range s.Watch {
 		fmt.Fprintf(&b, "watch at %s: %d events of %d writes, p99 %.3g ms\n", one.Version, one.Events, one.Writes, one.Times.P99)
@@ -156,11 +190,70 @@ func serverText(s *apiserver.Result) string {
 	if s.Ended != "" {
 		fmt.Fprintln(&b, "ended before all was measured: "+firstLine(s.Ended))
 	}
-	for _, note := range s.Notes {
+	for _, note := range serverNotes(s) {
 		fmt.Fprintln(&b, "note: "+brief(note))
 	}
 	return b.String()
 }
+
+// metricsText is a table of what the API server's own metrics say of each load, beside what clients met; nothing when no metrics could
+// be read.
+func metricsText(s *apiserver.Result) string {
+	if !slices.ContainsFunc(s.Load, func(one apiserver.Load) bool { return one.Share.Requests > 0 }) {
+		return ""
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "by the API server's metrics\tclients\tms/request\tconverting\tms/object\tms/call")
+	for _, one := range s.Load {
+		fmt.Fprintf(w, "%s at %s\t%d\t%s\t%s\t%s\t%s\n", one.Verb, one.Version, one.Concurrency, serverTime(one.Share), serverShare(one.Share),
+			average(one.Share.ConversionSeconds, one.Share.Conversions), average(one.Share.CallSeconds, one.Share.Conversions))
+	}
+	_ = w.Flush() // a builder takes all that is written
+	return b.String()
+}
+
+// serverTime is how long a request took the API server, in milliseconds, by its own metrics.
+func serverTime(s apiserver.Share) string { return average(s.RequestSeconds, s.Requests) }
+
+// average is a mean in milliseconds; a dash when there is nothing to take it of.
+func average(seconds float64, of uint64) string {
+	if of == 0 || seconds == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3g", 1000*seconds/float64(of))
+}
+
+// serverShare is how much of that it had objects converted, by its own metrics; a dash when they do not tell, or count conversions
+// that belong to no request.
+func serverShare(s apiserver.Share) string {
+	if s.Requests == 0 || s.Beside > 0 || s.Conversions > 0 && s.OfServer == 0 {
+		return "-"
+	}
+	return percent(s.OfServer)
+}
+
+// serverNotes are the notes, and which metrics the API server does not have.
+func serverNotes(s *apiserver.Result) []string {
+	notes := slices.Clone(s.Notes)
+	for _, one := range s.Load {
+		for _, missing := range one.Share.Missing {
+			if note := "not told by the API server's metrics: " + missing; !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+	}
+	return notes
+}
+
+// ServerTime is how long a request took the API server.
+func (v *loadView) ServerTime(s apiserver.Share) string { return serverTime(s) }
+
+// ServerShare is how much of that it had objects converted.
+func (v *loadView) ServerShare(s apiserver.Share) string { return serverShare(s) }
+
+// ServerNotes are the notes about the API server.
+func (v *loadView) ServerNotes() []string { return serverNotes(v.Server) }
 
 // callsText is a table of the calls for each verb, at both versions, each beside the most that are known; nothing when none were
 // counted.

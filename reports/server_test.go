@@ -12,6 +12,10 @@ import (
 // TestServer wants what clients of an API server meet in every form. A budget that is exceeded is told, and counts against nobody.
 func TestServer(t *testing.T) {
 	bound := 3.0
+	share := apiserver.Share{
+		Requests: 100, RequestSeconds: 1.25, Conversions: 200, ConversionSeconds: 0.5, CallSeconds: 0.3, OfServer: 0.4, OfClient: 0.35,
+		Missing: []string{"apiserver_conversion_webhook_duration_seconds"},
+	}
 	for _, test := range []struct {
 		calls float64
 		error string
@@ -29,7 +33,7 @@ func TestServer(t *testing.T) {
 				{Verb: apiserver.Get, Version: "v1", Per: "request", Error: test.error},
 				{Verb: apiserver.List, Version: "v1", Per: "request", Calls: 1},
 			},
-			Load:   []apiserver.Load{{Verb: apiserver.List, Version: "v1beta1", Converted: true, Concurrency: 10, Requests: 100, RequestsPerSecond: 123}},
+			Load:   []apiserver.Load{{Verb: apiserver.List, Version: "v1beta1", Converted: true, Concurrency: 10, Requests: 100, RequestsPerSecond: 123, Share: share}},
 			Watch:  []apiserver.Watch{{Version: "v1beta1", Writes: 50, Events: 50}},
 			Cold:   []apiserver.ColdList{{After: apiserver.AfterRestart, Version: "v1beta1", Complete: true, Seconds: 0.389}, {After: apiserver.AfterFlip, Skipped: "no time"}},
 			Relist: &apiserver.Relist{Predictions: []apiserver.Prediction{{Objects: 20_000, Seconds: 99, OverLimit: true}}, Confirmation: &apiserver.Confirmation{Objects: 300, Predicted: 0.4, Measured: 0.389, Apart: "3 % more than measured"}},
@@ -76,11 +80,37 @@ func TestServer(t *testing.T) {
 			}
 		}
 		for form, text := range map[string]string{"html": html.String(), "markdown": markdown.String(), "terminal": strings.Join(r.Load.Lines(Columns), "\n")} {
-			for _, want := range []string{"v1.37.2", "list at v1beta1", "0.389 s", "not measured: no time", "99 s, more than the 60 s", "measured 0.389 s: 3 % more than measured", "status was left out"} {
+			for _, want := range []string{"v1.37.2", "list at v1beta1", "0.389 s", "not measured: no time", "99 s, more than the 60 s", "measured 0.389 s: 3 % more than measured", "status was left out", "35 %", "12.5", "40 %", "metrics: apiserver_conversion_webhook_duration_seconds"} {
 				if !strings.Contains(text, want) {
-					t.Errorf("%s lacks %q", form, want)
+					t.Errorf("%s lacks %q:\n%s", form, want, text)
 				}
 			}
+		}
+	}
+}
+
+// TestServersOwnMetrics has a dash for what an API server's metrics do not tell.
+func TestServersOwnMetrics(t *testing.T) {
+	for name, test := range map[string]struct {
+		share       apiserver.Share
+		time, whole string
+	}{
+		"all told":            {apiserver.Share{Requests: 4, RequestSeconds: 2, Conversions: 4, ConversionSeconds: 1, OfServer: 0.5}, "500", "50 %"},
+		"nothing converted":   {apiserver.Share{Requests: 4, RequestSeconds: 2}, "500", "0 %"},
+		"beside the requests": {apiserver.Share{Requests: 4, RequestSeconds: 2, Conversions: 4, ConversionSeconds: 1, Beside: 2}, "500", "-"},
+		"no metrics":          {apiserver.Share{Missing: []string{"forbidden"}}, "-", "-"},
+	} {
+		if serverTime(test.share) != test.time || serverShare(test.share) != test.whole {
+			t.Errorf("%s: got %s and %s, want %s and %s", name, serverTime(test.share), serverShare(test.share), test.time, test.whole)
+		}
+	}
+	if text := metricsText(&apiserver.Result{Load: []apiserver.Load{{Verb: apiserver.Get}}}); text != "" {
+		t.Errorf("without metrics it says %q", text)
+	}
+	widest := apiserver.Load{Verb: apiserver.Apply, Version: "v1alpha1", Concurrency: 10, Share: apiserver.Share{Requests: 1, RequestSeconds: 1.234, Conversions: 1, ConversionSeconds: 1.1, CallSeconds: 1.1, OfServer: 0.9}}
+	for line := range strings.Lines(metricsText(&apiserver.Result{Load: []apiserver.Load{widest}})) {
+		if n := len(strings.TrimSpace(line)) + 4; n > Columns {
+			t.Errorf("%d columns: %s", n, line)
 		}
 	}
 }

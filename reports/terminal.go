@@ -49,8 +49,9 @@ func (l *Load) Lines(columns int) []string {
 		add("met", fmt.Sprintf("%d of %s", len(met), counted(len(targets), "objective")))
 	}
 	add("void", void...)
-	add("stopped", nonempty(l.stopped())...)
-	add("judged", nonempty(l.sampled())...)
+	for _, fact := range []Fact{{Name: "behind", Value: l.behind()}, {Name: "stopped", Value: l.stopped()}, {Name: "relist", Value: l.firstList()}, {Name: "judged", Value: l.sampled()}} {
+		add(fact.Name, nonempty(fact.Value)...)
+	}
 	if l.Cost != nil {
 		add("cost", l.Cost.String())
 	}

@@ -39,12 +39,13 @@ Several reports on the same API server and webhook are merged into one, as for j
 judged the same requirement, the worse verdict holds. With --side-by-side they are shown beside each other, whatever they are
 about.
 
-With --baseline the report says what has changed since an earlier one: what newly fails and passes, what is no longer judged,
-and which statistics of the load test are proved to be slower or faster, as by "crdconform compare".
+With --baseline the report says what has changed since an earlier one: what newly fails and passes, of the requirements, the load
+and its objectives; what is no longer judged; and which statistics of the load test are proved to be slower or faster, as by
+"crdconform compare".
 
 Exit codes:
   0    the report was made; with --baseline, nothing got worse
-  1    with --baseline: a requirement newly fails, or the load regressed by more than --max-regress
+  1    with --baseline: a requirement, the load or an objective newly fails, or the load regressed by more than --max-regress
   2    usage: bad flags, or files that are no reports or do not go together
   3    it could not be written; with --baseline: something is no longer judged, or a limit could not be`,
 		Example: `  crdconform report crdconform-report
@@ -131,9 +132,9 @@ func (r *reporter) run(args []string) error {
 		if report, err = reports.Merge(args, all); err != nil {
 			return err
 		}
-		if r.dir == "" {
-			report.Detach()
-		}
+	}
+	if r.dir == "" && (len(all) > 1 || r.elsewhere(args[0])) {
+		report.Detach()
 	}
 	if r.baseline != "" {
 		if err := r.compare(report, limits); err != nil {
@@ -143,7 +144,7 @@ func (r *reporter) run(args []string) error {
 	if err := r.writeAs(report, implementation, args); err != nil {
 		return err
 	}
-	return worsened(report.Changes)
+	return worsened(report.Changes, len(limits) > 0)
 }
 
 // compare has the report say what changed since the baseline.
@@ -156,26 +157,26 @@ func (r *reporter) compare(report *reports.Report, limits []compare.Limit) error
 		return err
 	}
 	switch {
-	case report.Load != nil && before.Load != nil:
+	case report.Load == nil && before.Load == nil && len(limits) > 0:
+		return errors.New("--max-regress: neither of the reports has a load test")
+	case report.Load != nil && report.Changes.LoadNote == "":
 		report.Changes.Compared(crdconform.Compared(before.Load, report.Load, limits))
-	case len(limits) > 0:
-		return errors.New("--max-regress: one of the reports has no load test")
-	}
-	if len(limits) > 0 && report.Changes.Load == nil {
-		return fmt.Errorf("--max-regress: %s", report.Changes.LoadNote)
 	}
 	return nil
 }
 
-// worsened tells by the exit code whether a run is worse than an earlier one.
-func worsened(c *reports.Changes) error {
+// worsened tells by the exit code whether a run is worse than an earlier one, and whether there were limits that nothing could be
+// compared by. Forms that do not say it themselves are no reason for nobody to say it.
+func worsened(c *reports.Changes, limited bool) error {
 	switch {
 	case c == nil:
 		return nil
 	case c.Worse():
-		return &exitError{code: exitViolates}
+		return &exitError{exitViolates, fmt.Errorf("worse than %s: %s", c.Baseline, c.Summary())}
 	case c.Open() != "":
 		return unjudged(errors.New(c.Open()))
+	case limited && c.Load == nil:
+		return unjudged(fmt.Errorf("--max-regress: the load was not compared: %s", c.LoadNote))
 	}
 	return nil
 }
@@ -203,6 +204,11 @@ func (r *reporter) writeAs(report *reports.Report, implementation *reports.Imple
 		return unjudged(err)
 	}
 	return r.put(b.String())
+}
+
+// elsewhere tells whether the form is written to another folder than that of the report, and so away from its evidence.
+func (r *reporter) elsewhere(report string) bool {
+	return r.output != "" && !same(filepath.Dir(r.output), folderOf(report))
 }
 
 // put writes to the file that was asked for, or else to the standard output.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/HdrHistogram/hdrhistogram-go"
+
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -56,8 +58,15 @@ func TestReportForms(t *testing.T) {
 			t.Errorf("%s: it is not %s", form, file)
 		}
 		target := filepath.Join(t.TempDir(), "out")
-		if code, nothing, errs := reportWith(t, filepath.Join(dir, "report.json"), "--format", form, "--output", target); code != exitConforms || nothing != "" || errs != "" || string(read(t, target)) != out {
+		if code, nothing, errs := reportWith(t, filepath.Join(dir, "report.json"), "--format", form, "--output", target); code != exitConforms || nothing != "" || errs != "" || form != "html" && string(read(t, target)) != out {
 			t.Errorf("%s, to a file: exit code %d, %q, %s", form, code, nothing, errs)
+		}
+		if page := string(read(t, target)); form == "html" && (strings.Contains(page, `href="exchanges/`) || !strings.Contains(page, "exchanges/webhook.response.lean/request.json") || !strings.Contains(out, `href="exchanges/`)) {
+			t.Error("a page in another folder leads to evidence that is not beside it, or does not name it")
+		}
+		beside := filepath.Join(dir, "again") // the report
+		if code, _, errs := reportWith(t, dir, "--format", form, "--output", beside); code != exitConforms || errs != "" || string(read(t, beside)) != out {
+			t.Errorf("%s, to a file beside the report: exit code %d, %s", form, code, errs)
 		}
 	}
 	if _, out, _ := reportWith(t, dir, "--format", "conformance", "--implementation", "project=widgets,version=v1"); !strings.Contains(out, "implementation:\n  project: widgets\n  version: v1\n") {
@@ -129,7 +138,7 @@ func TestReportCompares(t *testing.T) {
 		"gone":             {stored(t, func(r *reports.Report) { r.Results = r.Results[1:] }), exitUnjudged, "now absent: it was not selected, or the run did not get to it"},
 	} {
 		code, out, errs := reportWith(t, test.now, "--baseline", before)
-		if code != test.code || !strings.Contains(out, test.want) || (errs == "") != (code != exitUnjudged) {
+		if code != test.code || !strings.Contains(out, test.want) || (errs == "") != (code == exitConforms) {
 			t.Errorf("%s: exit code %d, %s\n%s", name, code, errs, out)
 		}
 	}
@@ -143,6 +152,67 @@ func TestReportCompares(t *testing.T) {
 		if _, out, _ := reportWith(t, now, "--baseline", before, "--format", form); !strings.Contains(out, "newly failing") {
 			t.Errorf("%s does not say what changed", form)
 		}
+	}
+}
+
+// TestReportComparesLoads has nobody be told that nothing got worse when the load did, or is not known any more.
+func TestReportComparesLoads(t *testing.T) {
+	t.Parallel()
+	stage := reports.Stage{Name: "batch 10", Repeat: 1, Requests: 1000, Judged: 1000, Batch: 10}
+	with := func(changes ...func(*reports.Load)) string {
+		l := &reports.Load{Profile: "batch", Stages: []reports.Stage{stage}, Objectives: []reports.Objective{{Stage: stage.Name, Name: "p99", Limit: 10, Measured: 5, Unit: "ms", Met: true}}}
+		for _, change := range changes {
+			change(l)
+		}
+		for i, s := range l.Stages {
+			none, err := reports.NewTimes(hdrhistogram.New(1, 1e9, 3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.Response, s.Service, s.Lag = none, none, none
+			l.Stages[i] = s
+		}
+		return stored(t, func(r *reports.Report) { r.Load = l })
+	}
+	good := with()
+	void := with(func(l *reports.Load) { l.Stages[0].VoidReason = "the generator was too busy" })
+	stopped := with(func(l *reports.Load) { l.Stages[0].Partial = true })
+	rejected := with(func(l *reports.Load) {
+		l.Stages[0].Failed, l.Stages[0].Errors = 200, map[string]uint64{"failed": 200}
+	})
+	missed := with(func(l *reports.Load) { l.Objectives[0].Measured, l.Objectives[0].Met = 12, false })
+	other := with(func(l *reports.Load) { l.Stages[0].Batch = 20 })
+	limit := []string{"--max-regress", "p99=10%"}
+	for name, test := range map[string]struct {
+		before, now string
+		args        []string
+		code        int
+		want, err   string
+	}{
+		"the same":               {good, good, nil, exitConforms, "Changes: no difference of the load proved, 7 the same\n", ""},
+		"20 % rejected":          {good, rejected, nil, exitViolates, "newly failing:\n    load, batch 10: responses: good, now failed: 200 failed (200 failed)", "1 of the load newly failing"},
+		"rejected no more":       {rejected, good, nil, exitConforms, "newly passing:\n    load, batch 10: responses: failed, now good", ""},
+		"an objective is missed": {good, missed, nil, exitViolates, "newly failing:\n    load, batch 10: p99: met, now missed: p99 12 ms (limit 10 ms)", "worse than "},
+		"gone":                   {good, stored(t, asItIs), nil, exitUnjudged, "this run: there is no load test in it", "load, batch 10: responses: good, now absent"},
+		"gone, with a limit":     {good, stored(t, asItIs), limit, exitUnjudged, "this run: there is no load test in it", "load, batch 10: responses: good, now absent"},
+		"was void":               {void, good, nil, exitConforms, ": its load test is void: the generator was too", ""},
+		"was void, with a limit": {void, good, limit, exitUnjudged, "not compared", "--max-regress: the load was not compared: " + void + ": its load test is void"},
+		"is void":                {good, void, nil, exitUnjudged, "this run: its load test is void: the generator", "good, now void"},
+		"was stopped":            {stopped, good, nil, exitConforms, ": its load test was stopped before its end", ""},
+		"other load, limited":    {good, other, limit, exitUnjudged, "not compared: the baseline sent", "--max-regress: the load was not compared: the baseline sent"},
+		"other load":             {good, other, nil, exitConforms, "not compared: the baseline sent", ""},
+	} {
+		code, out, errs := reportWith(t, append([]string{test.now, "--baseline", test.before}, test.args...)...)
+		if flat := strings.Join(strings.Fields(out), " "); code != test.code || !strings.Contains(out, test.want) && !strings.Contains(flat, test.want) || !strings.Contains(errs, test.err) || (errs == "") != (code == exitConforms) {
+			t.Errorf("%s: exit code %d, %s\n%s", name, code, errs, out)
+		}
+	}
+	code, out, errs := reportWith(t, rejected, "--baseline", good, "--format", "junit")
+	if code != exitViolates || !strings.Contains(out, `<testcase name="nothing got worse" classname="changes"`) || !strings.Contains(out, `<failure message="1 of the load newly failing`) || !strings.Contains(errs, "worse than "+good+": 1 of the load newly failing") {
+		t.Errorf("as JUnit: exit code %d, %s\n%s", code, errs, out)
+	}
+	if code, out, errs = reportWith(t, good, "--baseline", good, "--format", "junit"); code != exitConforms || errs != "" || !strings.Contains(out, `classname="changes"`) {
+		t.Errorf("as JUnit of the same: exit code %d, %s\n%s", code, errs, out)
 	}
 }
 
@@ -170,7 +240,7 @@ func TestReportRefuses(t *testing.T) {
 		{[]string{dir, dir, "--side-by-side", "--baseline", dir}, "leave out --baseline, or it"},
 		{[]string{dir, "--baseline", broken}, "--baseline: " + broken + ": it ends in the middle"},
 		{[]string{dir, "--max-regress", "p99=10%"}, "--max-regress goes with --baseline"},
-		{[]string{dir, "--baseline", dir, "--max-regress", "p99=10%"}, "--max-regress: one of the reports has no load test"},
+		{[]string{dir, "--baseline", dir, "--max-regress", "p99=10%"}, "--max-regress: neither of the reports has a load test"},
 		{[]string{dir, "--implementation", "project=x"}, "--implementation goes with --format conformance"},
 		{[]string{dir, "--format", "conformance", "--implementation", "name=x"}, `--implementation: "name" is not known of an implementation`},
 	} {

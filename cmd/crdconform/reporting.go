@@ -61,6 +61,7 @@ func (r *reporting) end(s streams, report *reports.Report) error {
 const (
 	mostChapters = 12
 	mostNotes    = 6
+	mostChanges  = 12 // lines
 	mostProblems = 10
 )
 
@@ -75,9 +76,7 @@ func summarize(s streams, report *reports.Report) {
 		}
 	}
 	if c := report.Changes; c != nil {
-		for _, line := range c.Lines(s.columns()) {
-			s.line("", "", line)
-		}
+		s.changes(c)
 	}
 	s.problems(report)
 	color := map[reports.Outcome]string{reports.Conformant: green, reports.Partial: green, reports.NonConformant: red}[report.Outcome]
@@ -172,6 +171,18 @@ func (s streams) notes(report *reports.Report) {
 	}
 	if n := len(order) - mostNotes; n > 0 {
 		s.line("", "", fmt.Sprintf("and %d notes more, in report.html", n))
+	}
+}
+
+// changes shows what differs from an earlier run, the worst first, and what it comes to. A terminal has no room for all of it.
+func (s streams) changes(c *reports.Changes) {
+	lines := c.Lines(s.columns())
+	if last := len(lines) - 1; s.terminal && len(lines) > mostChanges {
+		more := fmt.Sprintf("and %d lines more, by --format markdown", last-(mostChanges-2))
+		lines = append(slices.Clone(lines[:mostChanges-2]), more, lines[last])
+	}
+	for _, line := range lines {
+		s.line("", "", line)
 	}
 }
 

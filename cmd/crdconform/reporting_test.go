@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -68,18 +69,37 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 		})
 	}
 	report.Conclude()
-	var out strings.Builder
+	var out, all strings.Builder
 	summarize(streams{out: &out, terminal: true, width: 80}, report)
+	if n := strings.Count(out.String(), "\n"); n > 40 {
+		t.Errorf("there are %d lines", n)
+	}
+	before := *report
+	before.Results = slices.Clone(report.Results)
+	for i := range before.Results { // so that each comes to something else
+		before.Results[i].Verdict = []requirement.Verdict{requirement.Passed, requirement.Passed, requirement.Failed}[i%3]
+	}
+	before.Conclude()
+	var err error
+	if report.Changes, err = report.Since("last-night", &before); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	summarize(streams{out: &out, terminal: true, width: 80}, report)
+	summarize(streams{out: &all}, report)
 	lines := strings.Split(out.String(), "\n")
-	if len(lines) > 40 {
-		t.Errorf("there are %d lines", len(lines))
+	if len(lines) > 50 {
+		t.Errorf("with changes there are %d lines", len(lines))
+	}
+	if got, want := strings.Count(all.String(), "\n    "), 3*15; got < want || strings.Contains(all.String(), "lines more") {
+		t.Errorf("to a file it writes %d lines of changes, want %d or more", got, want)
 	}
 	for _, line := range lines[:len(lines)-2] { // the headline may wrap
 		if n := utf8.RuneCountInString(line); n > 80 {
 			t.Errorf("a line has %d characters: %s", n, line)
 		}
 	}
-	for _, want := range []string{"and 2988 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 990 more, in report.html\n"} {
+	for _, want := range []string{"and 2988 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 990 more, in report.html\n", " lines more, by --format markdown\n", "Changes: " + report.Changes.Summary()} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, out.String())
 		}
