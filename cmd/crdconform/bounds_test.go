@@ -60,10 +60,7 @@ var passesBefore = map[requirement.ID]string{
 // TestBounds runs the specs on API servers of minors for which the catalogue says that the requirement does not hold. What passes
 // there, holds there, so that the catalogue is wrong. That it fails nowhere else is what a matrix shows.
 func TestBounds(t *testing.T) {
-	dir := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
-	if dir == "" {
-		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
-	}
+	dir := olderServers(t)
 	if err := embedded.LogTo(io.Discard); err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +116,45 @@ func beyond(t *testing.T, programs minors.Programs, minor, pretended requirement
 			t.Logf("%s: %s: %s", one.ID, result.Verdict, passesBefore[one.ID])
 		default:
 			t.Logf("%s: %s", one.ID, result.Verdict)
+		}
+	}
+}
+
+// olderServers returns the folder with API servers of older minors, or skips the test.
+func olderServers(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
+	if dir == "" {
+		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
+	}
+	return dir
+}
+
+// TestOlderConform has API servers of older minors conform, and what holds for no server of today pass on one for which it does.
+func TestOlderConform(t *testing.T) {
+	dir := olderServers(t)
+	passed := map[requirement.ID]bool{}
+	for _, minor := range minors.All() {
+		t.Run(minor.String(), func(t *testing.T) {
+			p := prepare(t, t.TempDir(), "run", "--kubernetes", minor.String(), "--load-duration", "0")
+			p.cmd.Env = append(p.cmd.Env, "CRDCONFORM_MINORS="+dir)
+			var out bytes.Buffer
+			p.cmd.Stdout = &out
+			if err := p.cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			r := p.end()
+			r.out = out.String()
+			r.exits(t, exitConforms)
+			for _, result := range r.report(t).With(requirement.Passed) {
+				passed[result.ID] = true
+			}
+		})
+	}
+	for _, spec := range suites.Preview(areas()) {
+		one, _ := requirement.Lookup(spec.Requirement)
+		if one.Binds == requirement.Server && !one.HoldsFor(builtInMinor()) && !passed[one.ID] {
+			t.Errorf("%s holds until %s, and passes on no API server of a minor of then", one.ID, one.Until)
 		}
 	}
 }

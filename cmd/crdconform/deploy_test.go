@@ -2,6 +2,10 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -47,7 +51,7 @@ func usableLines(t *testing.T, scripts ...string) int {
 	t.Helper()
 	n := 0
 	for _, script := range scripts {
-		for part := range strings.SplitSeq(strings.NewReplacer("; ", "\n", " && ", "\n", "then ", "\n").Replace(script), "\n") {
+		for part := range strings.SplitSeq(strings.NewReplacer("; ", "\n", " && ", "\n", " || ", "\n", "then ", "\n").Replace(script), "\n") {
 			words := strings.Fields(part)
 			if len(words) == 0 || words[0] != "crdconform" {
 				continue
@@ -60,6 +64,31 @@ func usableLines(t *testing.T, scripts ...string) int {
 		}
 	}
 	return n
+}
+
+// fallsBack has a script tell the new report by itself when the last one is refused, and only then. It never fails the job.
+func fallsBack(t *testing.T, script string) {
+	t.Helper()
+	for code, want := range map[int]string{exitConforms: "compared\n", exitViolates: "compared\n", exitUnjudged: "compared\n", exitUsage: "alone\n"} {
+		dir := t.TempDir()
+		said := "echo compared"
+		if code == exitUsage {
+			said = ":" // it writes to the standard error only
+		}
+		program := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *--baseline*) %s; exit %d;; esac\necho alone\n", said, code)
+		if err := errors.Join(
+			os.WriteFile(filepath.Join(dir, "crdconform"), []byte(program), 0o755), //nolint:gosec // it is run
+			os.Mkdir(filepath.Join(dir, "last"), 0o755), os.WriteFile(filepath.Join(dir, "last", "report.json"), nil, 0o644),
+		); err != nil {
+			t.Fatal(err)
+		}
+		shell := exec.CommandContext(t.Context(), "sh", "-e", "-c", script)
+		shell.Dir, shell.Env = dir, []string{"PATH=" + dir + ":/usr/bin:/bin", "GITHUB_STEP_SUMMARY=" + filepath.Join(dir, "summary")}
+		out, err := shell.CombinedOutput()
+		if summary, _ := os.ReadFile(filepath.Join(dir, "summary")); err != nil || string(out)+string(summary) != want {
+			t.Errorf("exit code %d of the comparison: %v, %q, want %q", code, err, string(out)+string(summary), want)
+		}
+	}
 }
 
 // TestGitHubWorkflow has the keys be those of workflows, and the commands those of this program.
@@ -86,13 +115,16 @@ func TestGitHubWorkflow(t *testing.T) {
 	n := 0
 	for _, job := range workflow.Jobs {
 		for _, step := range job.Steps {
+			if strings.Contains(step.Run, "--baseline") {
+				fallsBack(t, step.Run)
+			}
 			if (step.Uses == "") == (step.Run == "") {
 				t.Errorf("a step uses %q and runs %q", step.Uses, step.Run)
 			}
 			n += usableLines(t, step.Run)
 		}
 	}
-	if n != 3 || len(workflow.On.Schedule) != 1 || workflow.Permissions["contents"] != "read" || len(workflow.Permissions) != 1 {
+	if n != 4 || len(workflow.On.Schedule) != 1 || workflow.Permissions["contents"] != "read" || len(workflow.Permissions) != 1 {
 		t.Errorf("it has %d commands, the schedule %v and the permissions %v", n, workflow.On.Schedule, workflow.Permissions)
 	}
 }
@@ -121,7 +153,12 @@ func TestGitLabPipeline(t *testing.T) {
 	}
 	strict(t, deployedFile(t, "gitlab-ci.yaml"), &pipeline)
 	job := pipeline["crdconform"]
-	if n := usableLines(t, slices.Concat(job.BeforeScript, job.Script, job.AfterScript)...); n != 3 || job.Artifacts.Reports.JUnit != "crdconform-report/junit.xml" || job.Artifacts.When != "always" {
+	for _, line := range job.AfterScript {
+		if strings.Contains(line, "--baseline") {
+			fallsBack(t, line)
+		}
+	}
+	if n := usableLines(t, slices.Concat(job.BeforeScript, job.Script, job.AfterScript)...); n != 4 || job.Artifacts.Reports.JUnit != "crdconform-report/junit.xml" || job.Artifacts.When != "always" {
 		t.Errorf("it has %d commands, and keeps %+v", n, job.Artifacts)
 	}
 }
