@@ -114,7 +114,7 @@ func (v *loadView) worstFirst() []*stageView {
 
 // stageView prepares the runs of a workload.
 func (l *Load) stageView(g group) stageView {
-	v := stageView{group: g, Run: g.Typical(), Apart: l.apart}
+	v := stageView{group: g, Run: g.Typical(), Apart: l.Apart}
 	v.Outcome, v.Label = l.worst(g)
 	if g.Repeated() {
 		for _, s := range g.Runs {

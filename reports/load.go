@@ -29,7 +29,7 @@ type Load struct {
 	// Comparison is with an earlier run; absent when there was none to compare with.
 	Comparison *Comparison `json:"comparison,omitempty"`
 
-	apart bool // its files are not beside the form that is written
+	Apart bool `json:"-"` // whether its files are not beside the form that is written; see Detach
 }
 
 // Comparison is what an earlier load test and this one say about each other.

@@ -224,7 +224,7 @@ func (r *Report) Detach() {
 		file.Missing = true
 	}
 	if r.Load != nil {
-		r.Load.apart = true
+		r.Load.Apart = true
 	}
 }
 
