@@ -4,10 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
@@ -156,6 +160,24 @@ func (p *Plan) serveDeployed(ctx context.Context, progress Progress, api cluster
 		installed: bundled(*p.check.Webhook.InCluster),
 		deployed:  w,
 	}, nil
+}
+
+// nodesReach tells why the nodes of a cluster do not reach a webhook that definitions refer to by its URL, if they do not. One on
+// loopback, or with the certificate of a service, is led to by the run. What is wrong with a certificate is for the specs to tell.
+func nodesReach(ctx context.Context, api cluster.Cluster, run string, endpoint wire.Endpoint) error {
+	u, err := url.Parse(endpoint.URL)
+	if err != nil {
+		return err
+	}
+	ip := net.ParseIP(u.Hostname())
+	if u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() || endpoint.ServerName != "" && endpoint.ServerName != u.Hostname() {
+		return nil
+	}
+	err = deployed.Reachable(ctx, api, run, apiextensionsv1.WebhookClientConfig{URL: &endpoint.URL, CABundle: endpoint.CA})
+	if errors.Is(err, cluster.ErrNotReached) {
+		return err
+	}
+	return nil
 }
 
 // Explains writes what explains failures into a folder that is there: what the cluster knows, and the webhook that was deployed in

@@ -18,6 +18,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/contract/wire"
 	"github.com/crdconform/crdconform/fixtures/webhook"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -99,6 +100,38 @@ func TestStart(t *testing.T) {
 	}
 	if report := plan.Run(t.Context(), quiet{}, nil); report.Outcome != reports.Unjudged || !strings.Contains(report.Error, `cluster: existing is for "crdconform check", and for programs that say by Check.Start how to start it`) {
 		t.Errorf("nobody says which: %s, %s", report.Outcome, report.Error)
+	}
+}
+
+// TestNodesThatDoNotReachTheWebhook has an API server call webhooks that it reaches, and one that it does not.
+func TestNodesThatDoNotReachTheWebhook(t *testing.T) {
+	if err := embedded.LogTo(io.Discard); err != nil {
+		t.Fatal(err)
+	}
+	server, err := webhook.Start(t.Context(), "127.0.0.1:0", webhook.Handler())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	api, err := embedded.Start(t.Context(), embedded.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer api.Stop(context.WithoutCancel(t.Context()))
+	for address, want := range map[string]string{
+		server.URL:                        "",
+		"https://webhook.invalid/convert": "the API server does not reach the webhook at https://webhook.invalid/convert: dial tcp: lookup webhook.invalid",
+		"https://localhost:1/crdconvert":  "", // the run leads there
+		"https://[::1]:1/crdconvert":      "",
+		"https://%zz/":                    "invalid URL escape",
+	} {
+		err := nodesReach(t.Context(), api, "r1", wire.Endpoint{URL: address, CA: server.CA})
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: got %v, want %q", address, err, want)
+		}
+	}
+	if err := nodesReach(t.Context(), api, "r1", wire.Endpoint{URL: "https://webhook.invalid/convert", ServerName: "a.b.svc"}); err != nil {
+		t.Errorf("one that a service leads to: %v", err)
 	}
 }
 

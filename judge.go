@@ -208,6 +208,11 @@ func (p *Plan) judge(ctx context.Context, progress Progress, api cluster.Cluster
 	}
 	subject := p.subjectOf(client, kind, hook)
 	report.Webhook = described(report.Webhook, subject, p.check.Lossy)
+	if api != nil && p.check.Cluster == config.KindCluster && hook.deployed == nil && hook.client == nil {
+		if err = nodesReach(ctx, api, p.run, endpoint); err != nil {
+			return err
+		}
+	}
 	progress.Judging(endpoint.URL, name)
 	options := suites.Options{Cluster: api, Subject: subject, Seed: p.Seed(), Select: p.selects}
 	if p.check.Start != nil && p.check.Cluster != config.Embedded {

@@ -35,28 +35,11 @@ const (
 	probeRemoval = 20 * time.Second
 )
 
-// Inside is a cluster that can try a connection from where its API server is, such as by a command in a node.
-type Inside interface {
-	// Connect opens a TCP connection to an address, <host>:<port>, and closes it.
-	Connect(ctx context.Context, address string) error
-}
-
 // Reachable tells why the API server of a cluster does not reach a webhook, in a sentence with what to do, or nothing when it
 // does. The error wraps cluster.ErrNotReached when there is no connection at all; otherwise the webhook was reached and cannot
-// be used, as for its certificate. Where the cluster is an Inside, a connection is tried from there. Then the API server is
-// made to convert an object: by a definition of a group that nobody else has, which is gone afterwards. The webhook gets one
-// request for an object that it does not know; any answer to that will do.
+// be used, as for its certificate. The API server is made to convert an object: by a definition of a group that nobody else has,
+// which is gone afterwards. The webhook gets one request for an object that it does not know; any answer to that will do.
 func Reachable(ctx context.Context, c cluster.Cluster, run string, webhook apiextensionsv1.WebhookClientConfig) error {
-	if inside, able := c.(Inside); able && webhook.URL != nil {
-		u, err := url.Parse(*webhook.URL)
-		if err != nil {
-			return fmt.Errorf("webhook %s: %w", *webhook.URL, err)
-		}
-		address := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
-		if err := inside.Connect(ctx, address); err != nil {
-			return &unreachable{webhook, err.Error()}
-		}
-	}
 	config := rest.CopyConfig(c.Config())
 	config.WarningHandler = rest.NoWarnings{}
 	return withProbe(ctx, config, run, webhook, func(ctx context.Context, ask func(context.Context) error) error { return ask(ctx) })

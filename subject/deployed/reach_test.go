@@ -1,7 +1,6 @@
 package deployed
 
 import (
-	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -49,28 +48,5 @@ func TestClassify(t *testing.T) {
 	service := &unreachable{apiextensionsv1.WebhookClientConfig{Service: &apiextensionsv1.ServiceReference{Namespace: "a", Name: "b"}}, "refused"}
 	if got := service.Error(); got != "the API server does not reach the service a/b at port 443: refused" {
 		t.Error(got)
-	}
-}
-
-// inside is a cluster from which nothing can be reached.
-type inside struct {
-	cluster.Cluster
-
-	asked string
-}
-
-func (i *inside) Connect(_ context.Context, address string) error {
-	i.asked = address
-	return errors.New("no route to host")
-}
-
-func TestReachableFromInside(t *testing.T) {
-	t.Parallel()
-	for address, want := range map[string]string{"https://192.0.2.1/convert": "192.0.2.1:443", "https://[2001:db8::1]:9443/": "[2001:db8::1]:9443"} {
-		c := new(inside)
-		err := Reachable(t.Context(), c, "r1", apiextensionsv1.WebhookClientConfig{URL: &address})
-		if c.asked != want || !errors.Is(err, cluster.ErrNotReached) || !strings.Contains(err.Error(), "no route to host") {
-			t.Errorf("%s: %q was tried, %v", address, c.asked, err)
-		}
 	}
 }
