@@ -51,6 +51,10 @@ type Check struct {
 	// embedded or none.
 	Start func(ctx context.Context, run string, log io.Writer) (cluster.Cluster, error)
 
+	// Through brings up the API server that Load measures clients of where load.throughAPIServer asks for that, and its log goes to
+	// the writer. The built-in one is started, with a watch cache, if it is nil.
+	Through func(ctx context.Context, log io.Writer) (cluster.Cluster, error)
+
 	// Explain is called when something failed on a cluster that can tell more, with the function that writes it to a folder. It
 	// may be nil.
 	Explain func(report *reports.Report, write func(dir string) error) error

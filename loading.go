@@ -67,7 +67,13 @@ func (p *Plan) loadThrough(ctx context.Context, progress Progress, log io.Writer
 	if err != nil {
 		return err
 	}
-	api, err := start(ctx, progress, log, embedded.Options{WatchCache: true})
+	begin := p.check.Through
+	if begin == nil {
+		begin = func(ctx context.Context, log io.Writer) (cluster.Cluster, error) {
+			return start(ctx, progress, log, embedded.Options{WatchCache: true})
+		}
+	}
+	api, err := begin(ctx, log)
 	if err != nil {
 		return err
 	}

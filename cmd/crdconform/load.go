@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -17,6 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/crdconform/crdconform"
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/cluster/minors"
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/loadgen/workers"
@@ -46,6 +49,7 @@ type loadFlags struct {
 	workers                            int
 	workerImage, kubeconfig, namespace string
 	throughAPIServer                   bool
+	kubernetes                         string
 	maxRegress                         []string
 }
 
@@ -103,6 +107,7 @@ p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. One 
 	flags.StringVar(&g.namespace, "namespace", "", "namespace for --worker-image; that of the kubeconfig's context when missing")
 	flags.StringVar(&g.recording, "recording", "", "file that \"crdconform record\" wrote, to send again: the profile replay")
 	flags.BoolVar(&g.throughAPIServer, "through-api-server", false, "measure clients of an API server of crdconform's own as well; needs --crd")
+	flags.StringVar(&g.kubernetes, "kubernetes", "", "minor version of that API server, such as 1.34, of those of \"crdconform minors\"; the newest when missing")
 	flags.StringVar(&g.baseline, "baseline", "", "report.json of an earlier run to compare with; both need --repeat 5 or more")
 	bindRegress(cmd, &g.maxRegress)
 	return cmd
@@ -132,6 +137,10 @@ func (l *loader) run(ctx context.Context) error {
 		return err
 	}
 	check.Workers = l.load.workers
+	p := new(progress)
+	if check.Through, err = l.through(p, check.Load.ThroughAPIServer); err != nil {
+		return err
+	}
 	if check.Fleet != nil && check.Load.Profile == loadgen.SearchProfile {
 		return errors.New("--workers: a search is made by this process; leave --workers out")
 	}
@@ -139,7 +148,7 @@ func (l *loader) run(ctx context.Context) error {
 	if err != nil {
 		return l.byFlags(err)
 	}
-	p := &progress{streams: l.streams, seed: plan.Seed()}
+	p.streams, p.seed = l.streams, plan.Seed()
 	stop, forget, err := l.observed(ctx, p, cmp.Or(check.Load.Profile, "stages"))
 	if err != nil {
 		return err
@@ -152,6 +161,31 @@ func (l *loader) run(ctx context.Context) error {
 	report := plan.Load(ctx, p, log)
 	wrong := errors.Join(stop(), log.close())
 	return l.beside(l.finish(p, report), wrong)
+}
+
+// through returns what brings up the API server whose clients are measured; nil for the built-in one.
+func (l *loader) through(p *progress, wanted bool) (func(context.Context, io.Writer) (cluster.Cluster, error), error) {
+	if !l.flags.Changed("kubernetes") {
+		return nil, nil //nolint:nilnil // that is the built-in one
+	}
+	minor, older, err := olderMinor("--kubernetes", l.load.kubernetes)
+	if err != nil {
+		return nil, err
+	}
+	if !wanted {
+		return nil, errors.New("--kubernetes: it is for the API server of --through-api-server; give that too, or leave it out")
+	}
+	if !older {
+		return nil, nil //nolint:nilnil // that is the built-in one
+	}
+	programs := programsOf(l.variable)
+	if _, err := programs.Find(minor); err != nil {
+		return nil, fmt.Errorf("--kubernetes %s: %w", minor, err)
+	}
+	return func(ctx context.Context, log io.Writer) (cluster.Cluster, error) {
+		p.Note("starting an API server of Kubernetes " + minor.String())
+		return started(minors.Start(ctx, minors.Options{Minor: minor, Programs: programs, WatchCache: true, Log: log}))
+	}, nil
 }
 
 // lateLog is the log of an API server, which there is when that writes to it.

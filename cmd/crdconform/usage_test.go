@@ -142,6 +142,8 @@ func TestUsage(t *testing.T) {
 		"a rate beside stages":   {"load --config stages.yml --rate 5", []string{"--rate: load.stages in the configuration file say all that is sent; leave the flag out"}},
 		"results of before":      {"load " + url + " --vegeta-results one.yml", []string{"--vegeta-results one.yml: the file is there already"}},
 		"objects of no relist":   {"load " + url + " --relist-objects 5", []string{"--relist-objects: ", "--batch has those in a request"}},
+		"a minor of no server":   {"load " + url + " --kubernetes 1.34", []string{"--kubernetes: it is for the API server of --through-api-server"}},
+		"a minor without one":    {"load " + url + " --through-api-server --kubernetes 1.24", []string{"--kubernetes 1.24: there is no embedded API server of that; there are 1.21, 1.28"}},
 		"from without to":        {"load " + url + " --from v1", []string{"--from and --to go together"}},
 		"no objective":           {"load " + url + " --objective p98=1ms", []string{"--objective p98=1ms: ", "p99"}},
 		"no address for metrics": {"load " + url + " --metrics-address nowhere", []string{"--metrics-address nowhere: "}},

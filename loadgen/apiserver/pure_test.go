@@ -28,18 +28,18 @@ func TestDefaultBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, b := range all {
-		want := verbs()
-		if !b.WatchCache {
-			want = slices.DeleteFunc(want, func(v Verb) bool { return v == DeleteCollection })
-		}
-		slices.Sort(want)
-		for _, table := range []map[Verb]Bound{b.Storage, b.Other} {
+		for i, table := range []map[Verb]Bound{b.Storage, b.Other} {
+			want := verbs()
+			if !b.WatchCache || b.Minor == "1.28" && i == 1 { // as many as there are objects
+				want = slices.DeleteFunc(want, func(v Verb) bool { return v == DeleteCollection })
+			}
+			slices.Sort(want)
 			if got := slices.Sorted(maps.Keys(table)); !slices.Equal(got, want) {
 				t.Errorf("%s, watch cache %v: got bounds for %q, want %q", b.Minor, b.WatchCache, got, want)
 			}
 		}
 		for verb, bound := range b.Storage {
-			if other := b.Other[verb]; bound.of(2) > other.of(2) {
+			if other, bounded := b.Other[verb]; bounded && bound.of(2) > other.of(2) {
 				t.Errorf("%s: %s costs more at the storage version, %+v, than at another, %+v", b.Minor, verb, bound, other)
 			}
 		}
