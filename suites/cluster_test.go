@@ -11,10 +11,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -396,5 +398,31 @@ func TestNobodyElsesDefinitionIsRemoved(t *testing.T) {
 	after, err := env.CRDs.Get(t.Context(), theirs.Name, metav1.GetOptions{})
 	if err != nil || after.UID != theirs.UID || after.DeletionTimestamp != nil {
 		t.Errorf("it was removed: %v, %+v", err, after.ObjectMeta)
+	}
+}
+
+// TestFinalizersThatAreLeft has a spec end with an object that its definition cannot go without.
+func TestFinalizersThatAreLeft(t *testing.T) {
+	env, err := suites.NewEnv(t.Context(), suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{}), Effect: 20 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := ""
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{{Name: "test", Register: func(env *suites.Env) {
+		env.With(fixtures.Stable).It(requirement.LifecycleFinalizersSupported, "leaves an object", func(ctx SpecContext, crd *suites.Resource) {
+			object := fixtures.Finalizer.At("v1")
+			object.SetFinalizers([]string{"example.com/stays"})
+			crd.Create(ctx, "v1", object)
+			name = crd.Name()
+		})
+	}}}, suitetest.Quiet{})
+	if err := errors.Join(err, env.Close(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if got := verdicts(outcome)[requirement.LifecycleFinalizersSupported]; got != "Passed" {
+		t.Fatalf("it is %s", got)
+	}
+	if _, err := env.CRDs.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the definition is there: %v", err)
 	}
 }

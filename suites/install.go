@@ -15,6 +15,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 
@@ -325,12 +326,13 @@ func (i *installer) remove(r *Resource) {
 		ctx, cancel := context.WithTimeout(context.Background(), i.env.effect)
 		defer cancel()
 		// What is left is removed by close, which reports what it cannot.
-		_ = i.delete(ctx, r.Name())
+		_ = i.delete(ctx, r.Name(), func(context.Context) {})
 	})
 }
 
-// delete deletes a definition that was installed. One that somebody else has put in its place is left alone.
-func (i *installer) delete(ctx context.Context, name string) error {
+// delete deletes a definition that was installed, and does something now and then until it has gone. One that somebody else has put in
+// its place is left alone.
+func (i *installer) delete(ctx context.Context, name string, meanwhile func(context.Context)) error {
 	i.mu.Lock()
 	uid, there := i.installed[name]
 	i.mu.Unlock()
@@ -344,7 +346,11 @@ func (i *installer) delete(ctx context.Context, name string) error {
 	// Its objects go first, for which the API server may want its webhook.
 	gone := func(ctx context.Context) (bool, error) {
 		now, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
-		return apierrors.IsNotFound(err) || err == nil && now.UID != uid, nil
+		if apierrors.IsNotFound(err) || err == nil && now.UID != uid {
+			return true, nil
+		}
+		meanwhile(ctx)
+		return false, nil
 	}
 	if err := wait.PollUntilContextCancel(ctx, 10*poll, true, gone); err != nil {
 		return fmt.Errorf("waiting for %s to be removed: %w", name, err)
@@ -385,7 +391,7 @@ func (i *installer) close(ctx context.Context) error {
 		slots <- struct{}{}
 		removals.Go(func() {
 			defer func() { <-slots }()
-			errs[n] = i.delete(ctx, name)
+			errs[n] = i.delete(ctx, name, func(ctx context.Context) { i.free(ctx, name) })
 		})
 	}
 	removals.Wait()
@@ -393,6 +399,26 @@ func (i *installer) close(ctx context.Context) error {
 		errs[len(left)] = i.unroute(ctx)
 	}
 	return errors.Join(errs...)
+}
+
+// free takes the finalizers off the objects of a definition, which would keep it. Specs take off theirs, but when the run is stopped an
+// object may be created after that. What goes wrong shows in the definition being there still.
+func (i *installer) free(ctx context.Context, name string) {
+	definition, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return
+	}
+	version := servedVersion(definition)
+	objects := i.env.Dynamic.Resource(schema.GroupVersionResource{Group: definition.Spec.Group, Version: version, Resource: definition.Spec.Names.Plural})
+	list, err := objects.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	for _, object := range list.Items {
+		if len(object.GetFinalizers()) > 0 {
+			_, _ = objects.Namespace(object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+		}
+	}
 }
 
 // eventually polls until a condition holds, an error ends it, or the time for an effect to show is over.
