@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -169,8 +168,7 @@ func nodesReach(ctx context.Context, api cluster.Cluster, run string, endpoint w
 	if err != nil {
 		return err
 	}
-	ip := net.ParseIP(u.Hostname())
-	if u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() || endpoint.ServerName != "" && endpoint.ServerName != u.Hostname() {
+	if cluster.IsLoopback(u.Hostname()) || endpoint.ServerName != "" && endpoint.ServerName != u.Hostname() {
 		return nil
 	}
 	err = deployed.Reachable(ctx, api, run, apiextensionsv1.WebhookClientConfig{URL: &endpoint.URL, CABundle: endpoint.CA})

@@ -90,3 +90,9 @@ type Stored struct {
 	Data     []byte // as it is there, in JSON for custom resources
 	Revision int64  // of the storage at which it was last written
 }
+
+// IsLoopback tells whether a host, a name or an IP address, is the machine on which it is looked up.
+func IsLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -79,12 +79,7 @@ func (e *Env) withoutOwn() string {
 }
 
 // isNear tells whether the API server reaches what listens on the loopback of this machine.
-func (e *Env) isNear() bool { return e.host != nil && isLoopback(e.host.names[0]) }
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}
+func (e *Env) isNear() bool { return e.host != nil && cluster.IsLoopback(e.host.names[0]) }
 
 // relayPath is where the webhook under test is reached that listens on loopback.
 const relayPath = "/crdconform-subject"
@@ -134,7 +129,7 @@ func (e *Env) reference() (*apiextensionsv1.WebhookClientConfig, *route, string)
 	if e.Subject.Reference != nil {
 		return e.Subject.Reference.DeepCopy(), nil, ""
 	}
-	if isLoopback(u.Hostname()) && !e.isNear() {
+	if cluster.IsLoopback(u.Hostname()) && !e.isNear() {
 		return e.relay()
 	}
 	if endpoint.ServerName == "" || endpoint.ServerName == u.Hostname() {

@@ -137,7 +137,7 @@ func (l *loader) run(ctx context.Context) error {
 		return err
 	}
 	check.Workers = l.load.workers
-	p := new(progress)
+	p := &progress{streams: l.streams}
 	if check.Through, err = l.through(p, check.Load.ThroughAPIServer); err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (l *loader) run(ctx context.Context) error {
 	if err != nil {
 		return l.byFlags(err)
 	}
-	p.streams, p.seed = l.streams, plan.Seed()
+	p.seed = plan.Seed()
 	stop, forget, err := l.observed(ctx, p, cmp.Or(check.Load.Profile, "stages"))
 	if err != nil {
 		return err

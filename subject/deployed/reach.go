@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/url"
 	"regexp"
 	"strings"
@@ -107,7 +106,7 @@ func (u *unreachable) Error() string {
 	if err != nil {
 		return text
 	}
-	if ip := net.ParseIP(at.Hostname()); at.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
+	if cluster.IsLoopback(at.Hostname()) {
 		return text + "; there " + at.Hostname() + " is the machine or the container of the API server itself: use an address of this machine by which that reaches it, and have the webhook listen on all addresses, or deploy it in the cluster"
 	}
 	return text + "; check that the webhook listens on that address and not on localhost only, that no firewall is between, and that the certificate has that name, or deploy it in the cluster"
