@@ -125,11 +125,16 @@ func (c *Cleaner) unbind(ctx context.Context, crd *apiextensionsv1.CustomResourc
 	var last error
 	err := wait.PollUntilContextCancel(within, probePoll, true, func(ctx context.Context) (bool, error) {
 		list, err := objects.List(ctx, metav1.ListOptions{})
-		if last = err; err != nil {
-			if apierrors.IsForbidden(err) {
-				last = nil // those without finalizers go all the same, and the definition tells of others
-			}
-			return apierrors.IsForbidden(err), nil
+		last = err
+		switch {
+		case apierrors.IsForbidden(err):
+			last = nil // those without finalizers go all the same, and the definition tells of others
+			return true, nil
+		case apierrors.IsNotFound(err) && c.isGone(ctx, crd):
+			last = nil // it was being deleted, and a finalizer of its own was what it waited for
+			return true, nil
+		case err != nil:
+			return false, nil //nolint:nilerr // it is tried again
 		}
 		bound := false
 		for _, object := range list.Items {
@@ -148,4 +153,10 @@ func (c *Cleaner) unbind(ctx context.Context, crd *apiextensionsv1.CustomResourc
 		return last
 	}
 	return err
+}
+
+// isGone tells whether a definition is there no more.
+func (c *Cleaner) isGone(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) bool {
+	now, err := c.definitions.Get(ctx, crd.Name, metav1.GetOptions{})
+	return apierrors.IsNotFound(err) || err == nil && now.UID != crd.UID
 }

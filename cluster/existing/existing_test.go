@@ -137,9 +137,9 @@ func TestRoute(t *testing.T) {
 	_, err = s.client.DiscoveryV1().EndpointSlices("route-ns").Get(t.Context(), "hook", metav1.GetOptions{})
 	gone(t, "the endpoint of the service", err)
 	// Once it is known, nothing is tried any more.
-	began = time.Now()
-	if err := c.Route(t.Context(), "route-ns", "other", 1234, address); !errors.Is(err, cluster.ErrNotReached) || time.Since(began) > time.Second {
-		t.Errorf("after %s: %v", time.Since(began), err)
+	c.probe.within = time.Hour
+	if err := c.Route(t.Context(), "route-ns", "other", 1234, address); !errors.Is(err, cluster.ErrNotReached) {
+		t.Errorf("got %v", err)
 	}
 	if err := c.Stop(t.Context()); err != nil {
 		t.Error(err)

@@ -64,19 +64,24 @@ func TestKilledRun(t *testing.T) {
 		}
 		return len(list.Items)
 	}
-	for end := time.Now().Add(2 * time.Minute); installed() < 100 && time.Now().Before(end); {
-		<-time.After(100 * time.Millisecond)
+	// After some seconds specs are at work. How many definitions there are at a time rises and falls.
+	for began := time.Now(); time.Since(began) < 5*time.Second || installed() < 20; {
+		if time.Since(began) > 2*time.Minute {
+			t.Fatalf("the run has %d definitions", installed())
+		}
+		<-time.After(50 * time.Millisecond)
 	}
-	// Some specs are at work by now, and more definitions come.
-	<-time.After(5 * time.Second)
 	if err := process.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	process.Wait()
 
+	// What it asked for last is done a moment later.
+	<-time.After(time.Second)
+
 	cleaner := s.cleaner(t, path)
 	found, unseen, err := cleaner.Find(t.Context(), "slain")
-	if err != nil || len(unseen) > 0 || len(found) < 50 {
+	if err != nil || len(unseen) > 0 || len(found) == 0 {
 		t.Fatalf("found %d, not seen %v, %v", len(found), unseen, err)
 	}
 	began := time.Now()

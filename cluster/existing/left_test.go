@@ -134,6 +134,21 @@ func (s server) killed(t *testing.T, run string) []string {
 		t.Fatal(err)
 	}
 
+	// It goes as soon as its finalizer is off, before anybody could look at its objects.
+	going := install(fixtures.Stable, in("going"), func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Finalizers = []string{"example.com/held"}
+	})
+	if err := s.definitions.Delete(t.Context(), going.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() error {
+		now, err := s.definitions.Get(t.Context(), going.Name, metav1.GetOptions{})
+		if err == nil && len(now.Finalizers) > 1 {
+			err = fmt.Errorf("it has the finalizers %q", now.Finalizers)
+		}
+		return err
+	})
+
 	// No version is served, and the object has a finalizer.
 	unserved := install(fixtures.None, in("unserved"))
 	kept := fixtures.LocalCronTab.At("v1")
