@@ -236,7 +236,7 @@ func (c *Cluster) Route(ctx context.Context, namespace, name string, port int32,
 	if err := c.router.Route(ctx, namespace, name, port, address); err != nil {
 		return err
 	}
-	message, err := c.probe.arrives(ctx, namespace, name, port)
+	message, err := c.probe.arrives(ctx, namespace, name, port, address)
 	if err == nil {
 		return nil
 	}

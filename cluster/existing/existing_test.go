@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -123,13 +124,19 @@ func TestRoute(t *testing.T) {
 	if _, err := s.client.CoreV1().Services("route-ns").Get(t.Context(), "hook", metav1.GetOptions{}); err != nil {
 		t.Error(err)
 	}
+	// What answers there is not everything that talks TLS.
+	stranger := httptest.NewTLSServer(http.NotFoundHandler())
+	t.Cleanup(stranger.Close)
+	c.probe.within = 2 * time.Second
+	if said, err := c.probe.arrives(t.Context(), "route-ns", "hook", 1234, stranger.Listener.Addr().String()); err == nil || !strings.Contains(said, "x509: ") {
+		t.Errorf("a call for %s arrived, it seems: %q, %v", stranger.URL, said, err)
+	}
 	if err := c.Route(t.Context(), "route-ns", "hook", 1234, ""); err != nil {
 		t.Error(err)
 	}
 	_, err = s.client.DiscoveryV1().EndpointSlices("route-ns").Get(t.Context(), "hook", metav1.GetOptions{})
 	gone(t, "the endpoint of the service", err)
 
-	c.probe.within = 2 * time.Second
 	err = c.Route(t.Context(), "route-ns", "hook", 1234, net.JoinHostPort(host, "1"))
 	if !errors.Is(err, cluster.ErrNotReached) || !strings.Contains(err.Error(), "calls to route-ns/hook, which leads to "+host+":1, did not arrive within 2s") || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("got %v", err)

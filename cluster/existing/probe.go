@@ -3,6 +3,7 @@ package existing
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -225,9 +226,10 @@ type borrowed struct{ *net.TCPListener }
 // Close ends Accept, and leaves the listener open.
 func (b borrowed) Close() error { return b.SetDeadline(time.Unix(1, 0)) }
 
-// arrives returns when the API server's calls to a service arrive at something that talks TLS. What that says of itself it
-// need not believe: a certificate that it refuses has come from there. It returns what the API server said last.
-func (p *probe) arrives(ctx context.Context, namespace, name string, port int32) (string, error) {
+// arrives returns when the API server's calls to a service arrive at an address, where something talks TLS: the API server then
+// refuses it, since it is of no authority that it was told, in the words in which this machine does. Others may answer before the
+// service leads anywhere, a proxy between networks for one. It returns what the API server said last.
+func (p *probe) arrives(ctx context.Context, namespace, name string, port int32, address string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := p.prepare(); err != nil {
@@ -243,9 +245,29 @@ func (p *probe) arrives(ctx context.Context, namespace, name string, port int32)
 	if err != nil {
 		return "", fmt.Errorf("making the API server call the service: %w", err)
 	}
+	refusal := p.refusal(within, address, name+"."+namespace+".svc")
 	return p.read(within, func(message string) bool {
-		return strings.Contains(message, path) && (strings.Contains(message, "x509: ") || strings.Contains(message, "tls: "))
+		return strings.Contains(message, path) && (strings.Contains(message, "x509: ") || strings.Contains(message, "tls: ")) &&
+			strings.Contains(message, refusal)
 	})
+}
+
+// refusal calls an address by a name, and returns why what answers is not trusted, but for the time; empty if it shows no certificate.
+func (p *probe) refusal(ctx context.Context, address, name string) string {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(p.authority.PEM())
+	dialer := tls.Dialer{Config: &tls.Config{ServerName: name, RootCAs: roots, MinVersion: tls.VersionTLS12}}
+	connection, err := dialer.DialContext(ctx, "tcp", address)
+	if err == nil {
+		connection.Close()
+		return ""
+	}
+	untrusted, ok := errors.AsType[*tls.CertificateVerificationError](err)
+	if !ok {
+		return ""
+	}
+	why, _, _ := strings.Cut(untrusted.Err.Error(), ": current time")
+	return why
 }
 
 // remove removes the definition of the probe. Its object is at the version it is stored at, for which no webhook is needed.
