@@ -90,7 +90,7 @@ func (r *Report) HTML(w io.Writer) error {
 	if err = t.Execute(&b, r); err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, Visible(b.String()))
+	_, err = io.WriteString(w, visible(b.String()))
 	return err
 }
 

@@ -37,6 +37,6 @@ func (m *Matrix) HTML(w io.Writer) error {
 	if err = t.Execute(&b, m); err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, Visible(b.String()))
+	_, err = io.WriteString(w, visible(b.String()))
 	return err
 }

@@ -1,13 +1,27 @@
 package reports
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 )
 
 // Visible returns text with U+FFFD in the place of what is not to be seen: controls that a terminal obeys, marks that turn
-// the direction of reading, bytes that are no UTF-8. Much of what is quoted was sent by the webhook that is judged.
+// the direction of reading, bytes that are no UTF-8. So it does with the first character of what the logs of a CI obey, as in
+// ::error::. Much of what is quoted was sent by the webhook that is judged.
 func Visible(s string) string {
+	s = visible(s)
+	if !strings.Contains(s, "::") && !strings.Contains(s, "##") {
+		return s
+	}
+	// GitHub takes a command at the beginning of a line, where wrapped text may have it, and the older ##[ anywhere, as
+	// Azure and TeamCity do with theirs.
+	s = regexp.MustCompile(`(^|\s):(:[A-Za-z-]+(?:[ \t][^\n]*?)?::)`).ReplaceAllString(s, "${1}\uFFFD${2}")
+	return regexp.MustCompile(`#(#(?:vso|teamcity)?\[)`).ReplaceAllString(s, "\uFFFD${1}")
+}
+
+// visible does so for what no log has.
+func visible(s string) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	return strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {

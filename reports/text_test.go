@@ -30,6 +30,23 @@ func TestLinesOfReasons(t *testing.T) {
 	}
 }
 
+// TestLogsObeyNothing has the log of a CI not take for a command what a webhook says.
+func TestLogsObeyNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"::error::no":                      "\uFFFD:error::no",
+		"no:\n  ::add-mask::a ::group::b":  "no:\n  \uFFFD:add-mask::a \uFFFD:group::b",
+		"\t::error file=a.go,line=1::no":   "\t\uFFFD:error file=a.go,line=1::no",
+		"a ##[error]b ##vso[task.a]c":      "a \uFFFD#[error]b \uFFFD#vso[task.a]c",
+		"##teamcity[testFailed]":           "\uFFFD#teamcity[testFailed]",
+		"std::string, ::1 and ::ffff:10.0": "std::string, ::1 and ::ffff:10.0",
+		"## heading, #[1]":                 "## heading, #[1]",
+	} {
+		if got := Visible(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestJSONIsVisible has a terminal that a report is shown on obey nothing of it, and nothing of it be lost.
 func TestJSONIsVisible(t *testing.T) {
 	const evil = "a\x00\x1b[31m\x7f\u0085\u009b2J\u202eb\u2066c\u200d\U000e0041 \U0001f600\tä\n"
