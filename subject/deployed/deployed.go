@@ -164,7 +164,14 @@ func (w *Webhook) awaitCalls(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	handshake, err := client.Handshake(ctx, wire.HandshakeOptions{})
+	var handshake wire.Handshake
+	within, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// A pod that is ready may be not ready for a moment, on a node that is busy.
+	_ = poll(within, func() (bool, error) {
+		handshake, err = client.Handshake(within, wire.HandshakeOptions{})
+		return err == nil, nil
+	})
 	if err != nil {
 		if cause := w.tunnel.lastError(); cause != nil {
 			err = fmt.Errorf("%w; the last connection to a pod: %w", err, cause)
