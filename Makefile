@@ -14,7 +14,7 @@ RACE     := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## Check the embedded API server and load the reference webhook; reports go to crdconform-report
@@ -25,6 +25,12 @@ run: build ## Check the embedded API server and load the reference webhook; repo
 test: ## Run the project's own tests, with the race detector where there is a C compiler
 	@$(if $(RACE),,echo "the tests run without the race detector (it wants a C compiler)")
 	$(GO) test $(RACE) -shuffle=on -timeout 30m ./suites/webhook ./test/agreement ./...
+
+# Clusters are mostly waited for, one after another. What is left out takes as long again, and differs in nothing but a cache.
+.PHONY: test-kind
+test-kind: ## Run the tests that want kind, with the node image in CRDCONFORM_TEST_KIND_IMAGE
+	KUBEBUILDER_ASSETS= CRDCONFORM_REQUIRE_KIND=1 $(GO) test -p 1 -shuffle=on -timeout 40m -skip 'TestClustersAgree/with_watch_cache' \
+		./cluster/kind/... ./cluster/existing ./subject/deployed ./suites/control ./test/agreement
 
 # Without cgo the program runs in an image that has nothing else in it.
 build lint: export CGO_ENABLED = 0

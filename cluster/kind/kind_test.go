@@ -32,16 +32,6 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
-	"github.com/crdconform/crdconform/suites/conversion"
-	"github.com/crdconform/crdconform/suites/lifecycle"
-	"github.com/crdconform/crdconform/suites/objects"
-	"github.com/crdconform/crdconform/suites/publishing"
-	"github.com/crdconform/crdconform/suites/storage"
-	"github.com/crdconform/crdconform/suites/subresources"
-	"github.com/crdconform/crdconform/suites/suitetest"
-	"github.com/crdconform/crdconform/suites/versions"
 )
 
 // settings returns the options for tests on real nodes, which are skipped where there is no image of one.
@@ -574,40 +564,5 @@ func TestArtifacts(t *testing.T) {
 	}
 	if !strings.Contains(one.log.String(), "kubeadm") {
 		t.Error("the log of the creation says nothing of kubeadm")
-	}
-}
-
-// TestChapters runs the chapters that bind API servers.
-func TestChapters(t *testing.T) {
-	c := shared(t)
-	begun := time.Now()
-	env, err := suites.NewEnv(t.Context(), suites.Options{Cluster: c, Seed: 1, Run: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := env.Close(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	}()
-	areas := []suites.Area{versions.Area, conversion.Area, storage.Area, lifecycle.Area, publishing.Area, subresources.Area, objects.Area}
-	outcome, err := suites.Run(t.Context(), env, areas, suitetest.Quiet{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	counts := map[requirement.Verdict]int{}
-	for _, result := range outcome.Results {
-		counts[result.Verdict]++
-		switch result.Verdict {
-		case requirement.Passed, requirement.Tolerated:
-		case requirement.NotApplicable:
-			t.Logf("%s: not applicable: %s", result.Requirement, result.Reason)
-		default:
-			t.Errorf("%s: %s: %s", result.Requirement, result.Verdict, result.Reason)
-		}
-	}
-	t.Logf("Kubernetes %s: %v in %s", env.Version(), counts, time.Since(begun).Round(time.Millisecond))
-	if len(outcome.Results) < 150 || counts[requirement.Passed] < 150 {
-		t.Errorf("of %d specs %d passed", len(outcome.Results), counts[requirement.Passed])
 	}
 }
