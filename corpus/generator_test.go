@@ -194,7 +194,7 @@ func TestTheSameSeedMakesTheSameObjects(t *testing.T) {
 		first[style] = together(g.Objects(style, 30))
 		hash.Write([]byte(first[style]))
 	}
-	const golden = "3dfdffc455b8a5eb69c1c9442a96fc50c85f1c616a75b3adda02f2fb4f196b5d"
+	const golden = "cfb5cb0d72fa42ff8dc45a83127d2d00ae0327d1fbecc44ba70d407b197abd79"
 	if got := hex.EncodeToString(hash.Sum(nil)); got != golden {
 		t.Errorf("got %s, want %s: the same seed must make the same objects, or a failure can't be seen again; when that is meant, change the hash", got, golden)
 	}
@@ -402,5 +402,41 @@ func TestMetadata(t *testing.T) {
 		if object.GetNamespace() != "" || !regexp.MustCompile(`^x[0-9]{3}$`).MatchString(object.GetName()) {
 			t.Errorf("got %v", object.Object["metadata"])
 		}
+	}
+}
+
+// TestBusyMetadata has some of the plain objects have the metadata that clients and controllers leave, and others little.
+func TestBusyMetadata(t *testing.T) {
+	objects := services(t).Generator("v1", 1, nil).Objects(Plain, 8)
+	busy := 0
+	for _, object := range objects {
+		annotations := object.GetAnnotations()
+		empty, found := object.GetLabels()["example.com/pinned"]
+		if len(object.GetFinalizers()) == 0 {
+			if found || len(annotations) > 1 {
+				t.Errorf("%s has the labels %v and annotations %v", object.GetName(), object.GetLabels(), annotations)
+			}
+			continue
+		}
+		busy++
+		if !found || empty != "" || annotations["kubectl.kubernetes.io/last-applied-configuration"] == "" || len(object.GetOwnerReferences()) != 1 || len(object.GetManagedFields()) != 1 {
+			t.Errorf("%s has the metadata %v", object.GetName(), object.Object["metadata"])
+		}
+	}
+	if busy != 2 {
+		t.Errorf("%d of %d are busy", busy, len(objects))
+	}
+}
+
+// TestEmptyMetadataCounts has a label and an annotation that are empty be lost, other than an empty field.
+func TestEmptyMetadataCounts(t *testing.T) {
+	before := map[string]any{"metadata": map[string]any{"labels": map[string]any{"a": ""}, "annotations": map[string]any{"b": ""}}, "c": ""}
+	for _, lost := range (*Schema)(nil).Losses(before, map[string]any{"metadata": map[string]any{}}) {
+		if lost.Empty != (lost.Path == "c") {
+			t.Errorf("%s is empty: %t", lost.Path, lost.Empty)
+		}
+	}
+	if n := len((*Schema)(nil).Losses(before, map[string]any{"metadata": map[string]any{}})); n != 3 {
+		t.Errorf("%d are lost", n)
 	}
 }

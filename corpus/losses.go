@@ -66,7 +66,12 @@ func (s *Schema) Losses(before, after map[string]any) []Loss {
 	if s != nil {
 		n = s.root
 	}
-	return compareFields(n, "", visible(before), visible(after))
+	lost := compareFields(n, "", visible(before), visible(after))
+	for i := range lost {
+		// Selectors and controllers ask whether there is a label or an annotation, whatever its value.
+		lost[i].Empty = lost[i].Empty && !strings.HasPrefix(lost[i].Path, "metadata.")
+	}
+	return lost
 }
 
 // visible is what conversions must keep of an object.

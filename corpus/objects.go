@@ -1,11 +1,13 @@
 package corpus
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -101,7 +103,31 @@ func (g *Generator) around(m *maker, number int, fields map[string]any) *unstruc
 	}
 	object.SetLabels(map[string]string{"app": strings.ToLower(spec.Names.Kind)})
 	object.SetAnnotations(map[string]string{"example.com/note": note})
+	if style == Plain && number%4 == 1 {
+		busy(object)
+	}
 	return complete(object, number)
+}
+
+// busy gives an object the metadata that objects have which people, clients and controllers work with.
+func busy(object *unstructured.Unstructured) {
+	labels, annotations := object.GetLabels(), object.GetAnnotations()
+	labels["example.com/pinned"] = "" // selectors ask for the key
+	labels["app.kubernetes.io/part-of"] = "Team_A.Billing"
+	annotations["example.com/empty"] = ""
+	annotations["owner"] = "Ada Lovelace <ada@example.com>"
+	annotations["example.com/runbook"] = strings.Repeat("Look at the logs first. ", 50)
+	annotations["kubectl.kubernetes.io/last-applied-configuration"] = fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"annotations":{},"name":%q}}`+"\n",
+		object.GetAPIVersion(), object.GetKind(), object.GetName())
+	object.SetLabels(labels)
+	object.SetAnnotations(annotations)
+	object.SetFinalizers([]string{"example.com/held"})
+	object.SetGeneration(3)
+	object.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "5b1f9c0e-5f0c-4b64-9a52-9d1a3a1f0c11"}})
+	object.SetManagedFields([]metav1.ManagedFieldsEntry{{
+		Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: object.GetAPIVersion(),
+		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:owner":{}}}}`),
+	}})
 }
 
 // mended makes an object of its fields, and changes it until it is valid.

@@ -100,7 +100,8 @@ func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstr
 }
 
 // added is the property of objects to have nothing after the way there and back that they did not have before, but for
-// what is empty, and defaults where API servers set them: not in the partial objects of server-side apply.
+// what is empty, annotations, where webhooks keep what a version has no field for, and defaults where API servers set them: not in
+// the partial objects of server-side apply.
 func (p *prober) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, defaulted bool) property {
 	return property{objects, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.schemaOf(pair.From)
@@ -118,7 +119,7 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 			}
 			p.came++
 			for _, l := range schema.Losses(t.back.object, before) {
-				if l.After == nil && !l.Empty && !strings.HasPrefix(l.Path, "metadata.") && !p.wrong(schema, t.back.object, l.Path) {
+				if l.After == nil && !l.Empty && !strings.HasPrefix(l.Path, "metadata.annotations") && !p.wrong(schema, t.back.object, l.Path) {
 					message := corpus.Loss{Path: l.Path, After: l.Before, Added: true}.String()
 					findings = append(findings, finding{i, there(pair), schema.Place(l.Path), message, true, t.back.x})
 				}
