@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/fixtures/webhook"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites"
@@ -77,21 +78,30 @@ func TestNoFaultNoFinding(t *testing.T) {
 	}
 }
 
+// judge runs all specs against the reference webhook with faults.
 func judge(t *testing.T, faults ...webhook.Fault) []suites.Result {
 	t.Helper()
 	subject := suitetest.Subject(t, faults...)
-	endpoint := subject.Client.Endpoint()
-	endpoint.Timeout = 3 * time.Second
-	client, err := wire.Connect(endpoint)
+	subject.Objects = 6
+	for _, fault := range faults {
+		switch {
+		case slices.Contains(fault.Breaks, requirement.WebhookResponseInTime):
+			subject.Client = patient(t, subject.Client, 3*time.Second)
+		case slices.Contains(fault.Breaks, requirement.WebhookConversionHuge):
+			// Big objects are made smaller for seconds at each pair of versions, and the third version has its specs with all other faults.
+			subject.Corpus = corpus.CronTabs("v1beta1", "v1")
+		}
+	}
+	return judgeSubject(t, subject)
+}
+
+// patient is a client that waits for so long.
+func patient(t *testing.T, client *wire.Client, limit time.Duration) *wire.Client {
+	t.Helper()
+	other, err := client.With(func(e *wire.Endpoint) { e.Timeout = limit })
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer client.Close()
-	subject.Client, subject.Objects = client, 6
-	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: 1})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return outcome.Results
+	t.Cleanup(other.Close)
+	return other
 }

@@ -16,7 +16,7 @@ import (
 
 // property is something that conversions do for each object, such as to lose nothing.
 type property struct {
-	// objects returns the objects of a version to try.
+	// objects returns the objects of a version to try, which check leaves as they are.
 	objects func(ctx context.Context, version string) []*unstructured.Unstructured
 
 	// check converts objects that are at the first version of a pair, and returns what is wrong.
@@ -58,8 +58,13 @@ func (p *prober) hold(ctx context.Context, what property) int {
 func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 	var all []found
 	tried := 0
+	made := map[string][]*unstructured.Unstructured{} // by version; big ones take long to make
 	for _, pair := range p.env.Subject.Corpus.Pairs() {
-		objects := what.objects(ctx, pair.From)
+		objects, known := made[pair.From]
+		if !known {
+			objects = what.objects(ctx, pair.From)
+			made[pair.From] = objects
+		}
 		tried += len(objects)
 		for _, f := range what.check(ctx, pair, objects) {
 			all = append(all, found{f, pair, objects[f.object]})

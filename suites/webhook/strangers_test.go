@@ -148,10 +148,10 @@ func TestLawfulStrangers(t *testing.T) {
 		"knows v1 only":         {webhook: stranger{refuses: reviews("v1beta1", http.StatusBadRequest)}},
 		"knows v1beta1 only":    {webhook: stranger{refuses: reviews("v1", http.StatusUnprocessableEntity)}},
 		"in pieces": {webhook: stranger{writes: func(w http.ResponseWriter, body []byte) {
-			for _, b := range body {
-				w.Write([]byte{b})
+			for piece := range slices.Chunk(body, 1000) {
+				w.Write(piece)
+				http.NewResponseController(w).Flush()
 			}
-			http.NewResponseController(w).Flush()
 		}}},
 		"closes connections": {webhook: stranger{writes: func(w http.ResponseWriter, body []byte) {
 			w.Header().Set("Connection", "close")
@@ -229,18 +229,21 @@ func TestUnlawfulStrangers(t *testing.T) {
 	}
 }
 
-func judgeStranger(t *testing.T, handler http.Handler, seed int64) []suites.Result {
+func judgeStranger(t *testing.T, s stranger, seed int64) []suites.Result {
 	t.Helper()
-	server, err := webhook.Start(t.Context(), "127.0.0.1:0", handler)
+	server, err := webhook.Start(t.Context(), "127.0.0.1:0", s)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { server.Close() })
-	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: 5 * time.Second})
+	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
+	if s.hangs != nil {
+		client = patient(t, client, 5*time.Second)
+	}
 	samples, err := corpus.Read(strings.NewReader(widgets))
 	if err != nil {
 		t.Fatal(err)
