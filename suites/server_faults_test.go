@@ -54,7 +54,7 @@ func TestServerFaultsAreCaught(t *testing.T) {
 				Seed:    1,
 				Select:  func(id requirement.ID) bool { return slices.Contains(fault.breaks, id) },
 				Domain:  fmt.Sprintf("fault%d.example.com", n),
-				Effect:  2 * time.Second,
+				Effect:  2*time.Second + time.Duration(len(fault.breaks))*100*time.Millisecond, // each definition takes its time
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -267,7 +267,7 @@ func hidingFaults() []serverFault {
 				status["conditions"] = []any{map[string]any{"type": "Established", "status": "True", "lastTransitionTime": "2019-09-04T14:03:02Z", "reason": "InitialNamesAccepted"}}
 			}
 		})},
-		{"shows deleted definitions", []requirement.ID{requirement.LifecycleDeletionRecovers, requirement.LifecycleDeletionWithoutWebhook}, remembered(
+		{"shows deleted definitions", []requirement.ID{requirement.LifecycleDeletionWithoutWebhook}, remembered(
 			func(r suitetest.Request) bool { return r.Definition && r.Name != "" && r.Method == http.MethodGet })},
 		{"is an old release", []requirement.ID{requirement.VersionsServingMinimumVersion}, edited(
 			func(r suitetest.Request) bool { return r.URL.Path == "/version" },
@@ -478,6 +478,12 @@ func storageFaults() []serverFault {
 					last = all
 				}
 				return last
+			}
+		}},
+		// That the definition goes at all, which it is given 45 seconds for, is asked in the same way as for "shows deleted definitions".
+		{"shows objects of deleted definitions", []requirement.ID{requirement.LifecycleDeletionRecovers}, func(_ *testing.T, t *suitetest.Tampered) {
+			t.LookAll = func(all []cluster.Stored) []cluster.Stored {
+				return append(all, cluster.Stored{Data: []byte(`{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "made-up"}}`)})
 			}
 		}},
 	}
