@@ -67,6 +67,8 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 		dns       *net.DNSError
 	)
 	switch {
+	case errors.As(err, &dns) && errors.Is(dns, context.DeadlineExceeded):
+		return fmt.Errorf("webhook %s: the host %s was not resolved %s", at, dns.Name, c.within(limit))
 	case errors.As(err, &dns):
 		return fmt.Errorf("webhook %s: the host %s cannot be resolved; check the URL (%w)", at, dns.Name, dns)
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -83,16 +85,22 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 		return fmt.Errorf("webhook %s: it redirects to something that is no URL", at)
 	case errors.Is(err, errHandshakeTimeout):
 		return fmt.Errorf("webhook %s: %w", at, errHandshakeTimeout)
-	case timedOut(err) && limit == c.endpoint.Timeout && limit < APIServerTimeout:
-		return fmt.Errorf("webhook %s: no whole answer within %s, the timeout that was set; API servers wait for %s", at, limit, APIServerTimeout)
 	case timedOut(err):
-		return fmt.Errorf("webhook %s: no whole answer within %s", at, limit)
+		return fmt.Errorf("webhook %s: no whole answer %s", at, c.within(limit))
 	case isRefusal(err) || c.asked.Load() && isHangUp(err):
 		return fmt.Errorf("webhook %s: %s (%w)", at, c.refusal(err), err)
 	case errors.Is(err, io.EOF):
 		return fmt.Errorf("webhook %s: it closed the connection without an answer (%w)", at, err)
 	}
 	return fmt.Errorf("webhook %s: %w", at, err)
+}
+
+// within says how long something had, and whose idea that was if it was the user's.
+func (c *Client) within(limit time.Duration) string {
+	if limit == c.endpoint.Timeout && limit < APIServerTimeout {
+		return fmt.Sprintf("within %s, the timeout that was set; API servers wait for %s", limit, APIServerTimeout)
+	}
+	return fmt.Sprintf("within %s", limit)
 }
 
 // isRefusal recognises that the webhook refused a TLS connection. crypto/tls does not export the type of its alerts, nor that

@@ -162,6 +162,15 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
+// TestNoTimeToResolve blames the timeout for a host that was not looked up, and not the URL.
+func TestNoTimeToResolve(t *testing.T) {
+	client := connect(t, Endpoint{URL: "https://localhost:1/", Timeout: time.Nanosecond})
+	const want = "webhook https://localhost:1/: the host localhost was not resolved within 1ns, the timeout that was set; API servers wait for 30s"
+	if err := client.Reach(t.Context()); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
 func TestHalfABody(t *testing.T) {
 	authority := newAuthority(t)
 	url := serve(t, authority, func(w http.ResponseWriter, _ *http.Request) {
