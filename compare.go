@@ -31,10 +31,18 @@ func ReadBaseline(file string) (*reports.Load, error) {
 	case load == nil || len(load.Stages) == 0:
 		return nil, fmt.Errorf("%s: %s; give the report.json of a run of \"crdconform load\"", file, why)
 	case why != "":
-		return nil, fmt.Errorf("%s: %s; measure it anew", file, why)
+		return nil, &UnfitError{File: file, Why: why}
 	}
 	return load, nil
 }
+
+// UnfitError tells that a load test was measured in a way that proves nothing, so that none can be compared with it.
+type UnfitError struct {
+	File string // that has the load test
+	Why  string // such as that the generator was too busy
+}
+
+func (e *UnfitError) Error() string { return fmt.Sprintf("%s: %s; measure it anew", e.File, e.Why) }
 
 // loadIn is the load test of a report.json, nil if it has none; or a latency.json, which is nothing else.
 func loadIn(data []byte) (*reports.Load, error) {

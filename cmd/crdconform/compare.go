@@ -82,6 +82,9 @@ func compared(s streams, baseline, report string, limits []compare.Limit, output
 	before, err1 := crdconform.ReadBaseline(baseline)
 	now, err2 := crdconform.ReadBaseline(report)
 	if err := errors.Join(err1, err2); err != nil {
+		if unfit := (*crdconform.UnfitError)(nil); errors.As(err, &unfit) {
+			return unjudged(err) // the files are what was asked for, and say nothing
+		}
 		return err
 	}
 	c, err := crdconform.Compared(before, now, limits)

@@ -46,7 +46,12 @@ func measured(t *testing.T, rate float64, milliseconds ...int64) string {
 		s.Response = times(5 + int64(i%2))
 		l.Control = append(l.Control, s)
 	}
-	report := &reports.Report{Load: l}
+	return concluded(t, &reports.Report{Load: l})
+}
+
+// concluded is a report.json.
+func concluded(t *testing.T, report *reports.Report) string {
+	t.Helper()
 	report.Conclude()
 	data, err := json.Marshal(report)
 	if err != nil {
@@ -59,6 +64,14 @@ func measured(t *testing.T, rate float64, milliseconds ...int64) string {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	base := measured(t, 100, 10, 11, 12, 10, 11, 12)
+	unfit := func(how func(*reports.Stage)) string {
+		report, err := reports.ReadFile(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		how(&report.Load.Stages[0])
+		return concluded(t, report)
+	}
 	for name, test := range map[string]struct {
 		now  string
 		args []string
@@ -75,6 +88,8 @@ func TestCompare(t *testing.T) {
 		"no such form":  {base, []string{"--output", "yaml"}, exitUsage, "there is text and json"},
 		"no such limit": {base, []string{"--max-regress", "p98=10%"}, exitUsage, `there is no statistic "p98"`},
 		"not measured":  {base, []string{"--max-regress", "p75=10%"}, exitUsage, `there is no statistic "p75"`},
+		"void":          {unfit(func(s *reports.Stage) { s.VoidReason = "the generator was too busy" }), nil, exitUnjudged, "report.json: its load test is void: constant: the generator was too busy; measure it anew\n"},
+		"stopped":       {unfit(func(s *reports.Stage) { s.Partial = true }), nil, exitUnjudged, "report.json: its load test was stopped before its end; measure it anew\n"},
 		"no report":     {file(t, "a.json", "{}"), nil, exitUsage, "there is no load test in it"},
 		"no JSON":       {file(t, "b.json", "hello"), nil, exitUsage, "line 1 is no JSON: "},
 	} {

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +11,7 @@ import (
 // Limit is how much worse a statistic may be than at baseline.
 type Limit struct {
 	Statistic string  // one of Statistics, or Every
-	Share     float64 // of the baseline: by 0.1 a time may grow, or a rate fall, by ten per cent. At least LeastShare, less than 1.
+	Share     float64 // of the baseline: by 0.1 a time may grow, or a rate fall, by ten per cent. At least LeastShare; less than 1 where rates have it.
 }
 
 // Every stands for all statistics that have no limit of their own.
@@ -48,9 +49,15 @@ func ParseLimit(text string) (Limit, error) {
 // validate says what is wrong with a limit.
 func (l Limit) validate() error {
 	switch {
-	case !(l.Share >= LeastShare):
+	case !(l.Share >= 0):
+		return fmt.Errorf("the limit %s: it is how much worse a statistic may be, which is no less than nothing; give at least %g%%", l, 100*LeastShare)
+	case l.Share < LeastShare:
 		return fmt.Errorf("the limit %s: that is how much two starts of the same build differ; give at least %g%%", l, 100*LeastShare)
-	case l.Share >= 1:
+	case math.IsInf(l.Share, 1):
+		return fmt.Errorf("the limit %s: nothing can exceed it; leave it out", l)
+	case l.Share >= 1 && l.Statistic == Every:
+		return fmt.Errorf("the limit %s: rates have it too, and none can fall by so much; give less than 100%%, or each time a limit of its own", l)
+	case l.Share >= 1 && strings.HasSuffix(l.Statistic, "/s"):
 		return fmt.Errorf("the limit %s: no rate can fall by so much; give less than 100%%", l)
 	}
 	return nil
