@@ -114,7 +114,7 @@ func (d *differ) run(ctx context.Context) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	if err := d.read(); err != nil { //nolint:contextcheck // definitions are validated without waiting for anything
+	if err := d.read(ctx); err != nil {
 		return err
 	}
 	var clients []*wire.Client
@@ -126,9 +126,9 @@ func (d *differ) run(ctx context.Context) error {
 		defer client.Close()
 		clients = append(clients, client)
 	}
-	for _, client := range clients {
+	for i, client := range clients {
 		if err := client.Reach(ctx); err != nil {
-			return unjudged(err)
+			return unjudged(d.sided(i, err))
 		}
 	}
 	options := difference.Options{B: clients[len(clients)-1], Schema: d.schema, Redaction: d.redaction}
@@ -141,6 +141,9 @@ func (d *differ) run(ctx context.Context) error {
 	}
 	return d.finish(result)
 }
+
+// mostObjects is how many objects are generated for each version, at most: as many as by check.
+const mostObjects = 100_000
 
 // check says what is wrong with the flags by themselves.
 func (d *differ) check() error {
@@ -157,8 +160,8 @@ func (d *differ) check() error {
 		return fmt.Errorf("--output %s: there is no such form; use text or json", d.output)
 	case d.timeout <= 0:
 		return fmt.Errorf("--timeout %s: it has to be more than 0", d.timeout)
-	case d.objects < 0:
-		return fmt.Errorf("--objects %d: it has to be 0 or more", d.objects)
+	case d.objects < 0 || d.objects > mostObjects:
+		return fmt.Errorf("--objects %d: it has to be 0 to %d", d.objects, mostObjects)
 	case d.reviewVersion != "v1" && d.reviewVersion != "v1beta1":
 		return fmt.Errorf("--review-version %s: API servers know v1 and v1beta1", d.reviewVersion)
 	}
@@ -191,9 +194,22 @@ func (d *differ) connect(i int) (*wire.Client, error) {
 	return wire.Connect(endpoint)
 }
 
-// read reads what to ask. All of its errors are about usage.
-func (d *differ) read() error {
-	if err := eachFile("crd", d.crds, func(file io.Reader) error {
+// sided gives what is said of one of two webhooks the flags that are for it alone.
+func (d *differ) sided(i int, err error) error {
+	if len(d.urls) < 2 {
+		return err
+	}
+	for _, flag := range []string{"--server-name", "--ca-file"} {
+		if text, found := strings.CutSuffix(err.Error(), " by "+flag); found {
+			return fmt.Errorf("%s by %s%s", text, flag, []string{"-a", "-b"}[i])
+		}
+	}
+	return err
+}
+
+// read reads what to ask. All of its errors are about usage, but for that it was interrupted.
+func (d *differ) read(ctx context.Context) error {
+	if err := eachFile("crd", d.crds, func(file io.Reader) error { //nolint:contextcheck // definitions are validated without waiting for anything
 		definitions, err := corpus.ReadDefinitions(file)
 		d.definitions = append(d.definitions, definitions...)
 		return err
@@ -219,7 +235,10 @@ func (d *differ) read() error {
 		return err
 	}
 	for _, kind := range kinds {
-		questions, err := difference.About(kind, d.reviewVersion, d.objects, d.seed)
+		questions, err := difference.About(ctx, kind, d.reviewVersion, d.objects, d.seed)
+		if ctx.Err() != nil {
+			return &exitError{code: exitInterrupted}
+		}
 		if err != nil {
 			return err
 		}

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -225,6 +227,40 @@ func TestDiffInterrupted(t *testing.T) {
 	}
 }
 
+// TestDiffInterruptedInGenerating has the interruption come before anything is asked.
+func TestDiffInterruptedInGenerating(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	d := &differ{crds: []string{definitionFile}, objects: 6, reviewVersion: "v1"}
+	exit := (*exitError)(nil)
+	if err := d.read(ctx); !errors.As(err, &exit) || exit.code != exitInterrupted || len(d.questions) > 0 {
+		t.Errorf("got %v and %d questions", err, len(d.questions))
+	}
+}
+
+// TestDiffAdvisesFlagsOfASide has a flag for both sides advised only where it is for both.
+func TestDiffAdvisesFlagsOfASide(t *testing.T) {
+	t.Parallel()
+	urlA, caA := serve(t, webhook.Handler(), nil)
+	urlB, caB := serve(t, webhook.Handler(), nil)
+	crontabs := []string{"--samples", there(t, "testdata/crontabs.yaml")}
+	for _, test := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{urlA, urlB, "--ca-file-a", caA, "--ca-file-b", caB, "--server-name-b", "nope"}, "give the name in its certificate by --server-name-b\n"},
+		{[]string{urlA, urlB, "--ca-file", caA}, "give the authority's certificate by --ca-file-b\n"},
+		{[]string{urlA, urlB, "--ca-file-b", caB}, "give the authority's certificate by --ca-file-a\n"},
+	} {
+		r := invoke(t, slices.Concat([]string{"diff"}, test.args, crontabs)...)
+		r.exits(t, exitUnjudged)
+		if !strings.HasSuffix(r.err, test.want) {
+			t.Errorf("%q: it says %q, want something with %q", test.args, r.err, test.want)
+		}
+	}
+}
+
 // TestDiffUsage gives diff what it cannot work with.
 func TestDiffUsage(t *testing.T) {
 	t.Parallel()
@@ -251,7 +287,8 @@ func TestDiffUsage(t *testing.T) {
 		"a broken CRD":     {a + " " + b + " --crd broken.yml", exitUsage, "--crd broken.yml: document 1: "},
 		"one version":      {a + " " + b + " --samples one.yml", exitUsage, "--samples: all objects are at v1, and a conversion needs two versions"},
 		"no objects":       {a + " " + b + " --objects 0 --crd " + there(t, definitionFile), exitUsage, "there are no objects to convert; give --samples, or --objects"},
-		"fewer than none":  {a + " " + b + " --objects -1" + crontabs, exitUsage, "--objects -1: it has to be 0 or more"},
+		"fewer than none":  {a + " " + b + " --objects -1" + crontabs, exitUsage, "--objects -1: it has to be 0 to 100000"},
+		"a slip":           {a + " " + b + " --objects 100001" + crontabs, exitUsage, "--objects 100001: it has to be 0 to 100000"},
 		"no time":          {a + " " + b + " --timeout 0s" + crontabs, exitUsage, "--timeout 0s: it has to be more than 0"},
 		"unknown review":   {a + " " + b + " --review-version v2" + crontabs, exitUsage, "--review-version v2: API servers know v1 and v1beta1"},
 		"unknown output":   {a + " " + b + " --output yaml" + crontabs, exitUsage, "--output yaml: there is no such form; use text or json"},

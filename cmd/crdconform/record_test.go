@@ -106,7 +106,7 @@ func recorded(t *testing.T, path string) *recording.Recording {
 // crontabs are questions about CronTabs.
 func crontabs(t *testing.T) []difference.Question {
 	t.Helper()
-	questions, err := difference.About(corpus.CronTabs("v1beta1", "v1"), "v1", 10, 1)
+	questions, err := difference.About(t.Context(), corpus.CronTabs("v1beta1", "v1"), "v1", 10, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func schemaOf(c corpus.Corpus) func(group, kind, version string) *corpus.Schema 
 
 func about(t *testing.T, objects int) []difference.Question {
 	t.Helper()
-	questions, err := difference.About(crontabs(), "v1", objects, 1)
+	questions, err := difference.About(t.Context(), crontabs(), "v1", objects, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

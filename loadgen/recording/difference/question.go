@@ -1,6 +1,7 @@
 package difference
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/crdconform/crdconform/contract"
@@ -35,8 +36,8 @@ func styles() []corpus.Style {
 
 // About returns questions about the samples of a corpus and about n generated objects of each version, if it has a definition:
 // one request for each object and each version that it can be converted to, as API servers ask. The version is that of
-// ConversionReview. The same seed makes the same questions.
-func About(c corpus.Corpus, reviewVersion string, n int, seed int64) ([]Question, error) {
+// ConversionReview. The same seed makes the same questions. It fails when the context ends before all are made.
+func About(ctx context.Context, c corpus.Corpus, reviewVersion string, n int, seed int64) ([]Question, error) {
 	var questions []Question
 	for _, from := range c.Versions {
 		objects := c.Objects(from)
@@ -46,6 +47,9 @@ func About(c corpus.Corpus, reviewVersion string, n int, seed int64) ([]Question
 				// The first styles get what is left over.
 				share := (n + len(styles()) - 1 - i) / len(styles())
 				objects = append(objects, generator.Objects(style, share)...)
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
 			}
 		}
 		raw := corpus.JSON(objects...)
@@ -54,6 +58,9 @@ func About(c corpus.Corpus, reviewVersion string, n int, seed int64) ([]Question
 				continue
 			}
 			for i := range raw {
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
 				request := contract.Request{
 					ReviewVersion:     reviewVersion,
 					UID:               fmt.Sprintf("d1ff0000-0000-4000-8000-%012x", len(questions)),
