@@ -1,6 +1,7 @@
 package crdconform
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -208,6 +209,11 @@ func (p *Plan) judge(ctx context.Context, progress Progress, api cluster.Cluster
 	}
 	subject := p.subjectOf(client, kind, hook)
 	report.Webhook = described(report.Webhook, subject, p.check.Lossy)
+	subject.Fewer = func(objects int, why string) {
+		kinds := report.Webhook.Kinds
+		kinds[len(kinds)-1].Generated = objects
+		report.Notes = append(report.Notes, cmp.Or(name, kinds[len(kinds)-1].Kind)+": "+why)
+	}
 	if api != nil && p.check.Cluster == config.KindCluster && hook.deployed == nil && hook.client == nil {
 		if err = nodesReach(ctx, api, p.run, endpoint); err != nil {
 			return err

@@ -69,6 +69,9 @@ type Subject struct {
 	// Objects is how many objects are generated for each version, where the schemas are known: 50 if 0, none if less.
 	Objects int
 
+	// Fewer is told how many objects are generated for each version when those are fewer than Objects, with the reason. It may be nil.
+	Fewer func(objects int, why string)
+
 	// Lossy tells whether what is at a path of an object at a version may be lost on the way through another version, and
 	// the reason for that. Nil means that nothing may.
 	Lossy func(from, through, path string) (reason string, declared bool)

@@ -142,6 +142,9 @@ func (r *runner) validate() error {
 	if r.known, err = r.readKnownFailing(); err != nil {
 		return err
 	}
+	if err = r.looks(); err != nil {
+		return err
+	}
 	if r.load.duration < 0 {
 		return fmt.Errorf("--load-duration %s: it has to be 0 or more", r.load.duration)
 	}
@@ -153,7 +156,24 @@ func (r *runner) validate() error {
 
 func (r *runner) wantsLoad() bool {
 	chosen := len(r.filter) > 0 || len(r.skip) > 0
-	return r.load.duration > 0 && (!chosen || r.load.given)
+	return r.load.duration > 0 && (!chosen || r.load.given) && !r.looksOn()
+}
+
+// looksOn tells whether the cluster is only looked at, and there is no webhook in it to judge. The reference webhook, in this process, is
+// nothing of the cluster's.
+func (r *runner) looksOn() bool { return r.api.readOnly && !r.webhook.users() }
+
+// looks tells whether there is something to look at, where the cluster is only looked at.
+func (r *runner) looks() error {
+	switch {
+	case !r.looksOn():
+		return nil
+	case r.load.given && r.load.duration > 0:
+		return errors.New("--read-only: no load is sent; leave --load-rate, --load-duration and --load-batch out")
+	case !slices.ContainsFunc(suites.Preview(r.chapters()), func(spec suites.Spec) bool { return r.selects(spec.Requirement) }):
+		return errors.New("--read-only: what is selected is about webhooks, and the cluster is only looked at; select something else, or leave --read-only out")
+	}
+	return nil
 }
 
 // profile is the load test that is a part of the run.
@@ -187,7 +207,7 @@ func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) 
 	}
 	defer client.Close()
 	subject := &suites.Subject{Client: client, Corpus: corpus.CronTabs("v1alpha1", "v1beta1", "v1"), Objects: objectsOfRun} //nolint:contextcheck // definitions are validated without waiting for anything
-	if r.wantsLoad() || r.selectsChapter("webhook") {
+	if r.wantsLoad() || r.selectsChapter("webhook") && !r.looksOn() {
 		report.Webhook = describe(subject)
 	}
 
@@ -236,6 +256,7 @@ func (r *runner) specs(ctx context.Context, p *progress, c cluster.Cluster, id s
 		return err
 	}
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
+	subject.Fewer = func(_ int, why string) { report.Notes = append(report.Notes, why) }
 	env, err := suites.NewEnv(ctx, r.api.options(suites.Options{Subject: subject, Seed: r.seed, Select: r.selects}, c, id))
 	if err != nil {
 		r.explain(ctx, c, "", report)
@@ -263,10 +284,15 @@ func (r *runner) specs(ctx context.Context, p *progress, c cluster.Cluster, id s
 
 // areas are the chapters, of which one gets to know the webhook in the cluster.
 func (r *runner) areas() []suites.Area {
-	all := areas()
+	all := r.chapters()
 	i := slices.IndexFunc(all, func(a suites.Area) bool { return a.Name == control.Area.Name })
 	all[i] = control.New(control.Options{Webhook: r.webhook.hook, NoWebhook: r.webhook.reason, Undeployed: r.webhook.failed})
 	return all
+}
+
+// chapters are those that there is something to judge for: not that about webhooks where the cluster is only looked at.
+func (r *runner) chapters() []suites.Area {
+	return slices.DeleteFunc(areas(), func(a suites.Area) bool { return a.Name == "webhook" && r.looksOn() })
 }
 
 // deploy deploys a webhook in the cluster, if one is wanted, and returns what takes it away. One of the user's is then the one

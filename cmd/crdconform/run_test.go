@@ -3,12 +3,15 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crdconform/crdconform/cluster/embedded"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites"
 )
 
 // TestRunOfOneRequirement checks a single requirement, and then once more by the commands that the report has for that.
@@ -128,5 +131,40 @@ func TestReaderThatGoes(t *testing.T) {
 				t.Error("the report has no results")
 			}
 		})
+	}
+}
+
+// TestReadOnlyIsAboutTheCluster has the reference webhook, which runs in this process, neither judged nor loaded where a cluster is
+// only looked at.
+func TestReadOnlyIsAboutTheCluster(t *testing.T) {
+	t.Parallel()
+	all := func(requirement.ID) bool { return true }
+	of := func(area string) func(requirement.ID) bool {
+		return func(id requirement.ID) bool { return id.Area() == area }
+	}
+	for name, test := range map[string]struct {
+		readOnly bool
+		selects  func(requirement.ID) bool
+		load     workloadFlags
+		webhook  bool
+		loads    bool
+		want     string // error
+	}{
+		"not":                    {false, all, workloadFlags{duration: time.Second}, true, true, ""},
+		"everything":             {true, all, workloadFlags{duration: time.Second}, false, false, ""},
+		"a chapter":              {true, of("versions"), workloadFlags{duration: time.Second}, false, false, ""},
+		"no load, as it is told": {true, all, workloadFlags{given: true}, false, false, ""},
+		"a load":                 {true, all, workloadFlags{duration: time.Second, given: true}, false, false, "--read-only: no load is sent; leave --load-rate"},
+		"webhooks":               {true, of("webhook"), workloadFlags{duration: time.Second}, false, false, "--read-only: what is selected is about webhooks"},
+	} {
+		r := &runner{selects: test.selects, load: test.load}
+		r.api.readOnly = test.readOnly
+		chapter := slices.ContainsFunc(r.areas(), func(a suites.Area) bool { return a.Name == "webhook" })
+		if chapter != test.webhook || r.wantsLoad() != test.loads {
+			t.Errorf("%s: the chapter webhook is there: %t, and a load: %t", name, chapter, r.wantsLoad())
+		}
+		if err := r.looks(); test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
 	}
 }

@@ -33,6 +33,7 @@ type prober struct {
 	plain  []exchange             // see standard
 	hands  *handshake             // see shake
 	pools  map[string]*pool       // by version, see pool
+	size   int                    // of pools, see affordable; 0 while it is not known
 	losing map[string]bool        // see usual
 	trips  map[corpus.Pair][]trip // of all objects, see roundTrip
 
