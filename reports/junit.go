@@ -149,7 +149,7 @@ func (r *Report) suites() []testsuite {
 	if r.Changes != nil {
 		suites = append(suites, r.Changes.suite())
 	}
-	if r.Error != "" || r.Outcome == Interrupted || len(suites) == 0 {
+	if r.Error != "" || r.Outcome == Interrupted || len(suites) == 0 || r.idle() {
 		suites = append(suites, r.runSuite())
 	}
 	return suites

@@ -127,6 +127,9 @@ func TestJUnitCases(t *testing.T) {
 			r.Results[0].Reason = "a\nb"
 			r.Conclude()
 			suites := suitesOf(t, &r)
+			if v == requirement.NotApplicable { // which is all that there is, so that the run did not judge anything
+				suites = slices.DeleteFunc(suites, func(s testsuite) bool { return s.Name == "run" })
+			}
 			if len(suites) != 1 || len(suites[0].Cases) != 1 || suites[0].Cases[0].kind() != want {
 				t.Errorf("%s, strict %t: got %+v, want a case with %q", v, strict, suites, want)
 				continue
@@ -187,6 +190,7 @@ func TestJUnitOfTroubles(t *testing.T) {
 		content string
 	}{
 		"nothing":           {Report{}, "run could judge: error Errored, Could not judge: there was nothing to judge", "Could not judge: there was nothing to judge"},
+		"not applicable":    {Report{Results: because("why")}, "run could judge: error Errored, Could not judge: the only requirement is not applicable: why", "Could not judge: the only requirement is not applicable: why"},
 		"an error":          {Report{Error: "no cluster\nbecause", Results: must(requirement.Passed)}, "run could judge: error Errored, no cluster", "no cluster\nbecause"},
 		"an error and load": {Report{Error: "late", Load: one(Stage{Requests: 9})}, "run could judge: error Errored, late", "late"},
 		"interrupted":       {Report{Interrupted: true, Results: must(requirement.Passed)}, "run could judge: error Errored, Interrupted with 1 requirement judged", "Interrupted with 1 requirement judged"},

@@ -131,7 +131,7 @@ func (r *Report) sameTarget(other *Report, name, otherName string) error {
 }
 
 // sameProgram fails when webhooks on a machine of their own, whose ports say nothing, are told apart by something else: the program
-// that was started, or the definitions.
+// that was started with its arguments, or the definitions.
 func (r *Report) sameProgram(other *Report, name, otherName string) error {
 	if x, y := started(r.Command), started(other.Command); x != "" && y != "" && x != y {
 		return fmt.Errorf("%s is about the program %s, and %s about %s: they cannot be merged", name, Visible(x), otherName, Visible(y))
@@ -142,11 +142,12 @@ func (r *Report) sameProgram(other *Report, name, otherName string) error {
 	return nil
 }
 
-// started is the program that a command started, or empty when it says none.
+// started is the program that a command started, with its arguments, or empty when it says none. What differs from start to start
+// has names there: {port}, {certs}.
 func started(command string) string {
 	_, program, _ := strings.Cut(command, " -- ")
-	program, _, _ = strings.Cut(program, " ")
-	return strings.TrimSuffix(program, ";") // of a command that others follow
+	program, _, _ = strings.Cut(program, "; crdconform ") // which others follow
+	return program
 }
 
 // definitions says which a webhook was judged with, in no order but that of their names.

@@ -125,6 +125,9 @@ func TestMergeRefuses(t *testing.T) {
 	rebuilt.Webhook, rebuilt.Command = &Webhook{URL: restarted.Webhook.URL, Kinds: a.Webhook.Kinds}, "crdconform check -- ./widgets-2"
 	same := judgedAs(requirement.Passed)
 	same.Webhook, same.Command = rebuilt.Webhook, "crdconform check --filter x -- ./widgets --port={port}"
+	argued, several := judgedAs(requirement.Passed), judgedAs(requirement.Passed)
+	argued.Webhook, argued.Command = rebuilt.Webhook, "crdconform check -- ./widgets --port={port} --strict"
+	several.Webhook, several.Command = rebuilt.Webhook, same.Command+"; "+a.Command
 	loaded.Load = one(Stage{Requests: 1})
 	a.Load = loaded.Load
 	for name, test := range map[string]struct {
@@ -135,7 +138,9 @@ func TestMergeRefuses(t *testing.T) {
 		"a watch cache":    {cached, "b about v1.37.2 (embedded, with a watch cache): they cannot be merged; crdconform report --side-by-side puts them beside each other"},
 		"another webhook":  {elsewhere, "a is about the webhook at 127.0.0.1/convert, and b about the one at widgets.example.com/convert: they cannot be merged"},
 		"other versions":   {reversioned, "a is about widgets.example.com: Widget of example.com at v1, and b about widgets.example.com: Widget of example.com at v1, v2: they cannot"},
-		"another program":  {rebuilt, "a is about the program ./widgets, and b about ./widgets-2: they cannot be merged"},
+		"another program":  {rebuilt, "a is about the program ./widgets --port={port}, and b about ./widgets-2: they cannot be merged"},
+		"other arguments":  {argued, "a is about the program ./widgets --port={port}, and b about ./widgets --port={port} --strict: they cannot be merged"},
+		"of several":       {several, ""},
 		"its definitions":  {another, "a is about widgets.example.com: Widget of example.com at v1, and b about gadgets.example.com: Gadget of example.com at v1: they cannot"},
 		"the same program": {same, ""},
 		"two load tests":   {loaded, "a and b both have a load test, which cannot be made into one"},

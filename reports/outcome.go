@@ -15,9 +15,9 @@ type Outcome string
 // The outcomes.
 const (
 	Conformant    Outcome = "Conformant"    // everything that was to be judged was, and conforms
-	Partial       Outcome = "Partial"       // nothing speaks against it, but a MUST could not be judged, or nothing was found to hold
+	Partial       Outcome = "Partial"       // nothing speaks against it, but a MUST could not be judged, or what was judged is known to fail
 	NonConformant Outcome = "NonConformant" // something failed
-	Unjudged      Outcome = "Unjudged"      // the harness could not judge
+	Unjudged      Outcome = "Unjudged"      // the harness could not judge, or nothing that was to be judged is applicable
 	Interrupted   Outcome = "Interrupted"   // somebody stopped it
 )
 
@@ -54,7 +54,7 @@ func (r *Report) outcome() Outcome {
 	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
 		r.Load.failing() || len(r.Load.missed()) > 0 || r.Load.unreached() || len(r.Load.regressed()) > 0
 	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
-		r.Load.void() != "" || r.Load.cut() != "" || len(r.Load.incomparable()) > 0 || r.Load.unmeasured() != "" || len(r.Results) == 0 && r.Load.nothing()
+		r.Load.void() != "" || r.Load.cut() != "" || len(r.Load.incomparable()) > 0 || r.Load.unmeasured() != "" || len(r.Results) == 0 && r.Load.nothing() || r.idle()
 	switch {
 	case r.Interrupted:
 		return Interrupted
@@ -68,6 +68,37 @@ func (r *Report) outcome() Outcome {
 		return Partial // nothing was found to hold either
 	}
 	return Conformant
+}
+
+// idle tells whether no requirement is applicable and no load was measured, so that nothing was judged. That requirements do not hold
+// for the minor of an API server is an answer, as a matrix of several minors shows it.
+func (r *Report) idle() bool {
+	minor := minorOf(r)
+	judged := func(result Result) bool { return result.Verdict != requirement.NotApplicable }
+	bound := func(result Result) bool { return boundOf(result, minor) != "" }
+	return len(r.Results) > 0 && r.Load.nothing() && !slices.ContainsFunc(r.Results, judged) &&
+		slices.ContainsFunc(r.Results, func(result Result) bool { return !bound(result) })
+}
+
+// idleness says why nothing is applicable: the reason that most requirements have.
+func (r *Report) idleness() string {
+	times, most := map[string]int{}, ""
+	for _, result := range r.Results {
+		times[result.Brief()]++
+	}
+	for _, result := range r.Results { // of several the first
+		if why := result.Brief(); times[why] > times[most] {
+			most = why
+		}
+	}
+	text := fmt.Sprintf("none of %s is applicable", r.requirements(len(r.Results)))
+	if len(r.Results) == 1 {
+		text = "the only requirement is not applicable"
+	}
+	if n := times[most]; n < len(r.Results) {
+		text += fmt.Sprintf(", %d because", n)
+	}
+	return joined(text, ": ", most)
 }
 
 // skipped tells whether a result leaves open what was to be judged.
@@ -148,6 +179,9 @@ func (r *Report) unjudged() string {
 		return "Could not judge the load through the API server: " + r.Load.unmeasured()
 	case len(r.Load.incomparable()) > 0:
 		return "Could not compare with the baseline: " + told(r.Load.incomparable()[0])
+	}
+	if r.idle() {
+		return "Could not judge: " + r.idleness()
 	}
 	return "Could not judge: there was nothing to judge"
 }

@@ -36,6 +36,24 @@ func of(subject string, verdicts ...requirement.Verdict) []Result {
 	return all
 }
 
+// because are results that are not applicable, each with its reason; since is one for a minor of API servers.
+func because(reasons ...string) []Result {
+	var all []Result
+	for _, reason := range reasons {
+		one := must(requirement.NotApplicable)
+		one[0].Reason = reason
+		all = append(all, one...)
+	}
+	return all
+}
+
+func since(minor string) []Result {
+	all := because("holds since " + minor)
+	all[0].Since, _ = requirement.ParseMinor(minor)
+	all[0].Immaterial = true
+	return all
+}
+
 func immaterial(verdicts ...requirement.Verdict) []Result {
 	all := must(verdicts...)
 	for i := range all {
@@ -67,7 +85,14 @@ func TestConclude(t *testing.T) {
 		"passed, strict":           {Report{Strict: true, Results: must(passed)}, Conformant, "Conforms: 1 requirement passed"},
 		"known to fail":            {Report{Results: must(passed, known)}, Conformant, "Conforms: 1 requirement passed, 1 known to fail"},
 		"only known to fail":       {Report{Results: must(known)}, Partial, "Conforms as far as it was judged: 0 requirements passed, 1 known to fail"},
-		"only a SHOULD skipped":    {Report{Results: should(skipped)}, Partial, "Conforms as far as it was judged: 0 requirements passed, 1 not applicable"},
+		"only a SHOULD skipped":    {Report{Results: should(skipped)}, Unjudged, "Could not judge: the only requirement is not applicable"},
+		"all not applicable":       {Report{Results: because("no", "why", "why")}, Unjudged, "Could not judge: none of 3 requirements is applicable, 2 because: why"},
+		"for one reason":           {Report{Results: because("why\nthat is", "why\nthat is")}, Unjudged, "Could not judge: none of 2 requirements is applicable: why"},
+		"one, with a reason":       {Report{Results: because("why")}, Unjudged, "Could not judge: the only requirement is not applicable: why"},
+		"nothing but load":         {Report{Results: because("why"), Load: good}, Partial, "Conforms as far as it was judged: 0 requirements passed, 1 not applicable"},
+		"nothing for the minor":    {Report{Cluster: &Cluster{Version: "v1.28.15"}, Results: since("1.31")}, Partial, "Conforms as far as it was judged: 0 requirements passed, 1 not applicable"},
+		"for the minor and others": {Report{Cluster: &Cluster{Version: "v1.28.15"}, Results: slices.Concat(since("1.31"), because("why"))}, Unjudged, "Could not judge: none of 2 requirements is applicable, 1 because: holds since 1.31"},
+		"no minor is known":        {Report{Results: since("1.31")}, Unjudged, "Could not judge: the only requirement is not applicable: holds since 1.31"},
 		"only tolerated":           {Report{Results: must(tolerated)}, Conformant, "Conforms: 0 requirements passed, 1 tolerated"},
 		"known to fail, strict":    {Report{Strict: true, Results: must(passed, known)}, Conformant, "Conforms: 1 requirement passed, 1 known to fail"},
 		"a SHOULD skipped":         {Report{Results: slices.Concat(must(passed), should(skipped))}, Conformant, "Conforms: 1 requirement passed, 1 not applicable"},
@@ -91,7 +116,7 @@ func TestConclude(t *testing.T) {
 		"errored, void load":       {Report{Results: must(errored), Load: void}, Unjudged, "Could not judge 1 of 1 requirement"},
 		"failed, void load":        {Report{Results: must(failed), Load: void}, NonConformant, "Does not conform: 1 of 1 requirement failed"},
 		"immaterial":               {Report{Results: slices.Concat(must(passed), immaterial(skipped))}, Conformant, "Conforms: 1 requirement passed, 1 not applicable"},
-		"only immaterial":          {Report{Results: immaterial(skipped)}, Partial, "Conforms as far as it was judged: 0 requirements passed, 1 not applicable"},
+		"only immaterial":          {Report{Results: immaterial(skipped)}, Unjudged, "Could not judge: the only requirement is not applicable"},
 		"one of two immaterial":    {Report{Results: slices.Concat(must(passed, skipped), immaterial(skipped))}, Partial, "Conforms as far as it was judged: 1 requirement passed, 2 not applicable"},
 		"immaterial, but failed":   {Report{Results: immaterial(failed)}, NonConformant, "Does not conform: 1 of 1 requirement failed"},
 		"immaterial, but errored":  {Report{Results: immaterial(errored)}, Unjudged, "Could not judge 1 of 1 requirement"},

@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/crdconform/crdconform/fixtures/webhook"
 	"github.com/crdconform/crdconform/reports"
@@ -229,5 +231,37 @@ func TestKnownFailing(t *testing.T) {
 				t.Errorf("what is known to fail is shown as a failure:\n%s", r.out)
 			}
 		})
+	}
+}
+
+// TestSlowWebhook has the report tell how many objects a webhook was asked with that takes long for each.
+func TestSlowWebhook(t *testing.T) {
+	t.Parallel()
+	url, ca := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-time.After(110 * time.Millisecond):
+		case <-r.Context().Done():
+		}
+		webhook.Handler().ServeHTTP(w, r)
+	}), nil)
+	r := invoke(t, "check", url, "--ca-file", ca, "--filter", "webhook.conversion.schema")
+	r.exits(t, exitConforms)
+	report := r.report(t)
+	n := report.Webhook.Kinds[0].Generated
+	want := fmt.Sprintf(" s for a request, so %d objects were generated for each version in place of 50", n)
+	if n != 5 && n != 2 || len(report.Notes) != 1 || !strings.HasPrefix(report.Notes[0], "CronTab: the webhook took ") || !strings.HasSuffix(report.Notes[0], want) {
+		t.Errorf("%d are generated, and the notes are %q", n, report.Notes)
+	}
+}
+
+// TestNothingApplicable has a selection of which nothing can be judged: that is no success.
+func TestNothingApplicable(t *testing.T) {
+	t.Parallel()
+	url, ca := serving(t)
+	r := invoke(t, "check", url, "--ca-file", ca, "--server-name", "other", "--filter", "webhook.conversion,webhook.metadata")
+	r.exits(t, exitUnjudged)
+	report := r.report(t)
+	if n := len(report.Results); report.Outcome != reports.Unjudged || n == 0 || report.Counts[requirement.NotApplicable] != n || !strings.HasPrefix(report.Headline(), fmt.Sprintf("Could not judge: none of %d requirements is applicable: ", n)) {
+		t.Errorf("%s with %v: %s", report.Outcome, report.Counts, report.Headline())
 	}
 }

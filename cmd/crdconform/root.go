@@ -41,7 +41,7 @@ const exitCodes = `Exit codes:
   0    conforms; under load, every response is good
   1    does not
   2    usage: bad flags, files or IDs, or nothing selected
-  3    could not judge: no cluster, no webhook, set-up failed, or the load generator was at its limits
+  3    could not judge: no cluster, no webhook, nothing applicable, set-up failed, or the load generator was at its limits
   130  interrupted; a partial report is written all the same`
 
 // areas returns the chapters that run checks.
