@@ -135,6 +135,9 @@ func (p *Plan) readKinds() error {
 	if err != nil {
 		return err
 	}
+	if err = p.redact(samples); err != nil {
+		return err
+	}
 	if len(p.check.CRDs) > 0 {
 		return p.sort(definitions, samples)
 	}
@@ -222,6 +225,33 @@ func (p *Plan) readSamples() ([]sample, error) {
 		return nil, fmt.Errorf("samples: there are no objects in %s", strings.Join(files, ", "))
 	}
 	return samples, nil
+}
+
+// redact masks what samples have at the paths that are to be redacted, before anything else sees it. A path at which none of
+// them has anything may be misspelt, so that what it was for would be in the reports.
+func (p *Plan) redact(samples []sample) error {
+	if len(p.check.Redact) == 0 {
+		return nil
+	}
+	redaction, err := recording.ParseRedaction(p.check.Redact)
+	if err != nil {
+		return p.check.At("redact", err.Error())
+	}
+	var objects []*unstructured.Unstructured
+	for _, s := range samples {
+		objects = append(objects, s.object)
+	}
+	found, err := redaction.Objects(objects)
+	if err != nil {
+		return fmt.Errorf("redact: %w", err)
+	}
+	for i, path := range redaction.Paths() {
+		if !slices.Contains(found, path) {
+			return p.check.At(fmt.Sprintf("redact[%d]", i), fmt.Sprintf("no sample has anything at %s; write the path as the samples have it, or take it away", path))
+		}
+	}
+	p.notes = append(p.notes, fmt.Sprintf("What samples have at %s was masked before the webhook was asked.", strings.Join(found, ", ")))
+	return nil
 }
 
 // sort makes a kind of each definition whose objects are converted, with the samples that belong to it. Samples of other

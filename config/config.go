@@ -29,6 +29,9 @@ type Config struct {
 	CRDs []string `json:"crds"`
 	// Files with custom resources to convert besides generated ones, written like crds.
 	Samples []string `json:"samples"`
+	// Paths into samples at which letters and digits are masked before anything is done with them, such as spec.password and
+	// spec.users[*].token, with all below them, as each version spells them.
+	Redact []string `json:"redact"`
 	// The webhook to check.
 	Webhook Webhook `json:"webhook"`
 	// Fields that conversions are known to lose.

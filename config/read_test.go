@@ -47,6 +47,7 @@ generate: {objects: 7, seed: -42}
 reportDir: reports
 load: {profile: constant, rates: [12.5, 20], batches: [3, 1], bytes: [0, 1024], duration: 10s, pairs: [{from: v1, to: v2}], reviewVersion: v1beta1, inFlight: 9, judgeEvery: 5, repeat: 4, warmUp: 2s}
 objectives: {presets: [kep, trace], mean: 1ms, p50: 2ms, p90: 3ms, p95: 4ms, p99: 50ms, p99.9: 60ms, p99.99: 70ms, max: 1s, errors: 0.01, requestsPerSecond: 30, objectsPerSecond: 40.5}
+redact: [spec.password, "spec.users[*].token"]
 `
 
 func parse(t *testing.T, text string) Config {
@@ -73,7 +74,7 @@ func TestEverything(t *testing.T) {
 	seconds := func(n float64) Duration { return Duration{time.Duration(n * float64(time.Second))} }
 	want := Config{
 		APIVersion: APIVersion, Kind: Kind,
-		CRDs: []string{"config/crd/bases/*.yaml"}, Samples: []string{"config/samples"},
+		CRDs: []string{"config/crd/bases/*.yaml"}, Samples: []string{"config/samples"}, Redact: []string{"spec.password", "spec.users[*].token"},
 		Webhook: Webhook{
 			Command: &Command{
 				Args: []string{"./bin/manager", "--webhook-port={port}", "--webhook-cert-path={certs}"},
@@ -277,6 +278,7 @@ func otherMistakes() map[string]mistake {
 		"filter: unknown":      beyond("filter: [webhook, nonsense]", `3:19: filter[1]: there is no requirement "nonsense"; "crdconform list" shows them all`),
 		"filter: malformed":    beyond("filter: ['[']", `filter[0]: "[" is not a pattern; use * for any characters`),
 		"filter: empty":        beyond("filter: ['']", `filter[0]: there is no requirement ""`),
+		"redact: no path":      beyond("redact: [spec.a, 'spec.list[].b']", `redact[1]: the path "spec.list[].b" has []; write [*]`),
 		"skip: half an ID":     beyond("skip: [webhook.resp]", "skip[0]: there is no requirement"),
 		"cluster":              at("cluster: minikube", `cluster: "minikube" is not known; write embedded, kind, envtest, existing or none`),
 		"negative objects":     at("generate: {objects: -1}", "generate.objects: -1 objects: want 0 to 100000"),

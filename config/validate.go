@@ -41,6 +41,10 @@ func (c Config) problems() []*ProblemError {
 	k.unless(c.Kind == Kind, "kind", "want %s", Kind)
 	k.names("crds", c.CRDs)
 	k.names("samples", c.Samples)
+	for i, path := range c.Redact {
+		_, err := ParsePattern(path)
+		k.unless(err == nil, item("redact", i), "%v", err)
+	}
 	k.webhook()
 	k.lossy()
 	k.knownFailing()

@@ -41,6 +41,7 @@ type checker struct {
 // checkFlags are what the flags of check say. One that is given takes the place of what the configuration file says.
 type checkFlags struct {
 	crds, samples []string
+	redact        []string
 	fromCRD       bool
 	address       string
 	caFile        string
@@ -75,6 +76,9 @@ arguments {port} and {certs} stand for the port to serve at and for a folder wit
 {kubeconfig} for a file that leads to the API server. In a kind cluster or an existing one it can be deployed as pods, from an
 image (--webhook-image) or by manifests (--webhook-manifests). All that flags say can stand in crdconform.yaml too, which
 "crdconform init" writes; flags win.
+
+What samples have at the paths of --redact is masked when they are read, so neither reports nor the webhook have it. A path at
+which no sample has anything is an error.
 
 A violation that API servers reject fails the check. One that they put up with is Tolerated, and fails it under --strict.
 
@@ -119,6 +123,7 @@ func (c *checker) bindSubject(cmd *cobra.Command) {
 	bindConfig(cmd, &c.file)
 	flags.StringSliceVar(&g.crds, "crd", nil, "files with CustomResourceDefinitions, patterns such as '*.yaml', or folders")
 	flags.StringSliceVar(&g.samples, "samples", nil, "files with custom resources to convert, written like --crd")
+	flags.StringArrayVar(&g.redact, "redact", nil, "path into samples at which letters and digits are masked before anything is done with them, such as spec.password, spec.users[*].token or spec.tokens.*; may be given several times")
 	flags.BoolVar(&g.fromCRD, "from-crd", false, "take the webhook and its certificates from spec.conversion of each definition")
 	flags.StringVar(&g.address, "address", "", "with --from-crd: where the service is reached from here, host:port, as by kubectl port-forward")
 	flags.StringVar(&g.caFile, "ca-file", "", "certificates to verify the webhook by, in PEM; those of the system when missing")
@@ -144,7 +149,7 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	c.bind(flags)
 	c.bindKnownFailing(flags)
 	c.complete(cmd)
-	flags.BoolVar(&g.hold, "hold", false, "when all is judged, leave the webhook running until Ctrl-C, so that the curl lines of the report work")
+	flags.BoolVar(&g.hold, "hold", false, "when all is judged, leave the PROGRAM running until Ctrl-C, so that the curl lines of the report work")
 	flags.BoolVar(&g.strict, "strict", false, "count what API servers tolerate as failed")
 }
 
@@ -217,6 +222,7 @@ func (c *checker) override(read *config.Config) {
 	for name, set := range map[string]func(){
 		"crd":         func() { read.CRDs = here(g.crds...) },
 		"samples":     func() { read.Samples = here(g.samples...) },
+		"redact":      func() { read.Redact = g.redact },
 		"ca-file":     func() { read.Webhook.CAFile = here(g.caFile)[0] },
 		"server-name": func() { read.Webhook.ServerName = g.serverName },
 		"client-cert": func() { read.Webhook.ClientCertificate.CertFile = here(g.clientCert)[0] },
@@ -292,7 +298,7 @@ func detached(c config.Config) config.Config {
 	w.CAFile = c.Path(w.CAFile)
 	w.ClientCertificate.CertFile, w.ClientCertificate.KeyFile = c.Path(w.ClientCertificate.CertFile), c.Path(w.ClientCertificate.KeyFile)
 	return config.Config{
-		APIVersion: c.APIVersion, Kind: c.Kind, CRDs: paths(c.CRDs), Samples: paths(c.Samples), Webhook: w,
+		APIVersion: c.APIVersion, Kind: c.Kind, CRDs: paths(c.CRDs), Samples: paths(c.Samples), Redact: c.Redact, Webhook: w,
 		Lossy: c.Lossy, KnownFailing: c.KnownFailing, Filter: c.Filter, Skip: c.Skip, Strict: c.Strict,
 		Cluster: c.Cluster, Generate: c.Generate, ReportDir: c.Path(c.ReportDir), Load: c.Load, Objectives: c.Objectives,
 	}
@@ -325,11 +331,14 @@ func (c *checker) byFlags(err error) error {
 	text := problemText(err)
 	key, rest, _ := strings.Cut(text, ": ")
 	key, _, _ = strings.Cut(key, "[")
+	if key == "webhook.clientCertificate" && strings.HasPrefix(rest, "it needs") && c.flags.Changed("client-cert") != c.flags.Changed("client-key") {
+		return errors.New("--client-cert and --client-key go together: a certificate and its private key; give both")
+	}
 	if key == "webhook.url" && len(c.args) == 1 {
 		return fmt.Errorf("webhook URL: %s", rest)
 	}
 	flag, found := map[string]string{
-		"crds": "crd", "samples": "samples", "filter": "filter", "skip": "skip", "cluster": "cluster", "reportDir": "report-dir",
+		"crds": "crd", "samples": "samples", "redact": "redact", "filter": "filter", "skip": "skip", "cluster": "cluster", "reportDir": "report-dir",
 		"generate.objects": "objects", "webhook.timeout": "timeout", "webhook.caFile": "ca-file", "webhook.serverName": "server-name",
 		"webhook.clientCertificate": "client-cert", "webhook.fromCRD": "from-crd", "webhook.fromCRD.address": "address",
 		"webhook.command.path": "path", "webhook.command.args": "",
@@ -355,6 +364,9 @@ func (c *checker) run(ctx context.Context) error {
 	check, err := c.check()
 	if err != nil {
 		return err
+	}
+	if w := check.Webhook; c.given.hold && (w.URL != "" || w.FromCRD != nil) {
+		return errors.New("--hold: it goes with a program after --, which ends with the check; what serves at a URL goes on anyway, so leave it out")
 	}
 	p := &progress{streams: c.streams, strict: check.Strict, rerun: c.again}
 	var held *reports.Report

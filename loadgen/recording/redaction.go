@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/corpus"
@@ -96,6 +98,32 @@ func (r Redaction) Response(request, response []byte) ([]byte, error) {
 		err = errors.New(x.Withheld)
 	}
 	return x.Response.Body, err
+}
+
+// Objects redacts custom resources, as they would be in one request, and returns the paths at which one of them has something.
+func (r Redaction) Objects(objects []*unstructured.Unstructured) ([]string, error) {
+	type review struct {
+		Request struct {
+			Objects []*unstructured.Unstructured `json:"objects"`
+		} `json:"request"`
+	}
+	var plain, redacted review
+	plain.Request.Objects = objects
+	body, err := encoded(plain)
+	if err != nil {
+		return nil, err
+	}
+	x, paths, err := r.apply(Exchange{Body: body})
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(x.Body, &redacted); err != nil {
+		return nil, err
+	}
+	for i, object := range redacted.Request.Objects {
+		objects[i].Object = object.Object
+	}
+	return paths, nil
 }
 
 // apply returns a copy of an exchange without what must not be recorded, and which of the paths were found in it. It fails when
