@@ -23,6 +23,7 @@ import (
 	"github.com/crdconform/crdconform/corpus"
 	"github.com/crdconform/crdconform/loadgen/recording"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/subject"
 	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/resource"
 	"github.com/crdconform/crdconform/suites/webhook"
@@ -359,6 +360,15 @@ func (p *Plan) subject() error {
 	}
 	if p.check.Webhook.InCluster != nil && p.check.Handler == nil {
 		if err := Deployable(p.check.Config); err != nil {
+			return err
+		}
+	}
+	if p.check.Webhook.Command != nil && p.check.Handler == nil {
+		options := subject.Options{}
+		if p.usesKubeconfig() {
+			options.Kubeconfig = "there will be one"
+		}
+		if err := p.program().Validate(options); err != nil {
 			return err
 		}
 	}

@@ -130,7 +130,6 @@ func (p *Plan) usesKubeconfig() bool {
 
 // serveCommand starts the user's program. One that talks to the API server finds the definitions there.
 func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served, err error) {
-	c := p.check.Webhook.Command
 	folder, err := os.MkdirTemp("", "crdconform-kubeconfig-")
 	if err != nil {
 		return nil, err
@@ -151,9 +150,7 @@ func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served
 			return nil, err
 		}
 	}
-	process, err := subject.Start(ctx, subject.Command{
-		Args: c.Args, Env: c.Env, Dir: p.check.Path(c.Dir), Path: c.Path, ServerName: c.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
-	}, subject.Options{Kubeconfig: kubeconfig})
+	process, err := subject.Start(ctx, p.program(), subject.Options{Kubeconfig: kubeconfig})
 	if err != nil {
 		return nil, err
 	}
@@ -168,6 +165,14 @@ func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served
 			return errors.Join(process.Stop(ctx), definitions.remove(ctx), os.RemoveAll(folder))
 		},
 	}, nil
+}
+
+// program is the user's program.
+func (p *Plan) program() subject.Command {
+	c := p.check.Webhook.Command
+	return subject.Command{
+		Args: c.Args, Env: c.Env, Dir: p.check.Path(c.Dir), Path: c.Path, ServerName: c.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
+	}
 }
 
 // installed are definitions that were created for a program, in a cluster that stays.

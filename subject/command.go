@@ -42,8 +42,8 @@ type Options struct {
 // name is what errors call the program.
 func (c Command) name() string { return fmt.Sprintf("webhook program %q", c.Args[0]) }
 
-// check says what is wrong with the command before anything is done for it.
-func (c Command) check(o Options) error {
+// Validate says what is wrong with the command before anything is done for it.
+func (c Command) Validate(o Options) error {
 	if len(c.Args) == 0 || c.Args[0] == "" {
 		return errors.New("webhook program: there is none; give the program and its arguments")
 	}

@@ -64,7 +64,7 @@ type Process struct {
 // terminal does not reach it. When another program takes the port before it does, Start tries once more with another port.
 // An error of Start leaves nothing behind.
 func Start(ctx context.Context, c Command, o Options) (*Process, error) {
-	if err := c.check(o); err != nil {
+	if err := c.Validate(o); err != nil {
 		return nil, err
 	}
 	p, err := start(ctx, c, o)
