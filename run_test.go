@@ -154,7 +154,7 @@ func TestPlan(t *testing.T) {
 	if c := plan.check; c.Generate.Objects != d.Generate.Objects || c.Webhook.Timeout != d.Webhook.Timeout || !reflect.DeepEqual(c.Load, d.Load) || c.Cluster != d.Cluster {
 		t.Errorf("the defaults are not in force: %+v", c.Config)
 	}
-	given := &config.Command{Args: []string{"x"}}
+	given := &config.Command{Args: []string{"x", "{port}", "{certs}"}}
 	plan, err = Check{Config: config.Config{Webhook: config.Webhook{Command: given}}}.Prepare()
 	if err != nil {
 		t.Fatal(err)

@@ -112,6 +112,7 @@ func TestUsage(t *testing.T) {
 		"CA of a program":        {"check --ca-file ca.txt -- ./manager {port} {certs}", []string{"--ca-file: it goes with url and fromCRD"}},
 		"half a client":          {"check " + url + " --client-cert ca.txt", []string{"--client-cert and --client-key go together: a certificate and its private key; give both"}},
 		"other half of a client": {"check " + url + " --client-key ca.txt", []string{"--client-cert and --client-key go together: a certificate and its private key; give both"}},
+		"no port to serve at":    {"check --crd " + there(t, definitionFile) + " -- true {certs}", []string{`webhook program "true": neither its arguments nor its environment hold {port}`}},
 		"nothing to hold":        {"check " + url + " --hold", []string{"--hold: it goes with a program after --"}},
 		"nothing of ours":        {"check --from-crd --hold --crd " + there(t, definitionFile), []string{"--hold: it goes with a program after --"}},
 		"no client certificate":  {"check " + url + " --client-cert ca.txt --client-key ca.txt", []string{"--client-cert: tls: failed to find any PEM data"}},

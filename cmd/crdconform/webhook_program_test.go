@@ -28,7 +28,7 @@ func runWebhook(mode, port, certs string) {
 	case "ends":
 		os.Exit(3) //nolint:forbidigo // it is a program of its own
 	case "never":
-		select {}
+		<-time.After(time.Hour)
 	case "daemon":
 		self := exec.CommandContext(context.Background(), os.Args[0], "webhook", "serve", port, certs)
 		self.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
