@@ -57,13 +57,13 @@ func (p program) run(mode string) {
 	case "child":
 		signal.Ignore(syscall.SIGTERM)
 		say("child", os.Getpid())
-		select {}
+		<-time.After(time.Hour)
 	case "daemon":
 		check(p.again("stubborn", &syscall.SysProcAttr{Setsid: true}).Start())
 		return
 	case "hiding":
 		check(p.again("middle", nil).Run())
-		select {}
+		<-time.After(time.Hour)
 	case "middle":
 		child := p.again("fleeting", &syscall.SysProcAttr{Setsid: true})
 		child.Env = []string{"NOTHING="}
@@ -83,7 +83,7 @@ func (p program) run(mode string) {
 		return
 	case "never":
 		say("not today")
-		select {}
+		<-time.After(time.Hour)
 	case "taken":
 		say("listen tcp :" + p.port + ": bind: address already in use")
 		syscall.Exit(1)
@@ -96,7 +96,7 @@ func (p program) run(mode string) {
 		check(err)
 		_, err = listener.Accept()
 		check(err)
-		select {}
+		<-time.After(time.Hour)
 	case "six":
 		p.serve("[::1]:"+p.port, p.certificate())
 	case "own":

@@ -359,7 +359,7 @@ func parent(path string) {
 		panic(err)
 	}
 	fmt.Fprintf(os.Stdout, "%d %s\n", c.program.cmd.Process.Pid, c.dir)
-	select {}
+	<-time.After(time.Hour)
 }
 
 // TestParentIsKilled kills the process that started the API server, which can clean up nothing then.
