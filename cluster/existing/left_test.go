@@ -369,8 +369,9 @@ func TestCleaningWithTheRightsOfTheManifest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.killed(t, "limited")
+	definitions := len(s.killed(t, "limited"))
 	s.routed(t, "limited", theirs)
+	routed := 3 // an EndpointSlice, a Service and a Namespace
 	controlled := s.controlled(t, "limited")
 	cleaner := s.cleaner(t, s.kubeconfig(t, s.as("cleaning")))
 
@@ -399,7 +400,7 @@ func TestCleaningWithTheRightsOfTheManifest(t *testing.T) {
 	var found []Left
 	eventually(t, func() error {
 		found, unseen, err = cleaner.Find(t.Context(), "limited")
-		if slices.ContainsFunc(unseen, Unseen.Ours) || len(found) != 10+controlled {
+		if slices.ContainsFunc(unseen, Unseen.Ours) || len(found) != definitions+routed+controlled {
 			return fmt.Errorf("found %v, not seen %v, %w", found, unseen, err)
 		}
 		return err
