@@ -86,7 +86,7 @@ func TestLoadToleratesWhatServersDo(t *testing.T) {
 func TestVoidLoad(t *testing.T) {
 	url, ca := serve(t, webhook.Handler(), nil)
 	t.Setenv("GOMAXPROCS", "1")
-	r := invoke(t, "load", url, "--ca-file", ca, "--rate", "1000000", "--duration", "1ms")
+	r := invoke(t, "load", url, "--ca-file", ca, "--rate", "1000000", "--duration", "5ms")
 	r.exits(t, exitUnjudged)
 	if report := r.report(t); report.Outcome != reports.Unjudged || report.Load == nil || report.Load.Void() == "" || report.Load.Stages[0].Late == 0 {
 		t.Errorf("got %s with %+v", report.Outcome, report.Load)
