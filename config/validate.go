@@ -15,8 +15,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// maxObjects is how many objects are generated for each version, at most. What is more is a slip of the finger.
-const maxObjects = 100_000
+// MaxObjects is how many objects are generated for each version, at most. What is more is a slip of the finger.
+const MaxObjects = 100_000
 
 // Validate says all that is wrong with the configuration by itself: it looks at no file, and not for the faults that the
 // reference webhook knows. It is part of Read; call it for a configuration that was changed since.
@@ -51,7 +51,7 @@ func (c Config) problems() []*ProblemError {
 	k.patterns("filter", c.Filter)
 	k.patterns("skip", c.Skip)
 	k.unless(slices.Contains(clusters(), c.Cluster), "cluster", "%q is not known; write embedded, kind, envtest, existing or none", c.Cluster)
-	k.unless(c.Generate.Objects >= 0 && c.Generate.Objects <= maxObjects, "generate.objects", "%d objects: want 0 to %d", c.Generate.Objects, maxObjects)
+	k.unless(c.Generate.Objects >= 0 && c.Generate.Objects <= MaxObjects, "generate.objects", "%d objects: want 0 to %d", c.Generate.Objects, MaxObjects)
 	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; write one, or leave the key out")
 	k.load()
 	k.objectives()

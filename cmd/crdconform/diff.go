@@ -142,9 +142,6 @@ func (d *differ) run(ctx context.Context) error {
 	return d.finish(result)
 }
 
-// mostObjects is how many objects are generated for each version, at most: as many as by check.
-const mostObjects = 100_000
-
 // check says what is wrong with the flags by themselves.
 func (d *differ) check() error {
 	switch {
@@ -160,8 +157,8 @@ func (d *differ) check() error {
 		return fmt.Errorf("--output %s: there is no such form; use text or json", d.output)
 	case d.timeout <= 0:
 		return fmt.Errorf("--timeout %s: it has to be more than 0", d.timeout)
-	case d.objects < 0 || d.objects > mostObjects:
-		return fmt.Errorf("--objects %d: it has to be 0 to %d", d.objects, mostObjects)
+	case d.objects < 0 || d.objects > config.MaxObjects:
+		return fmt.Errorf("--objects %d: it has to be 0 to %d", d.objects, config.MaxObjects)
 	case d.reviewVersion != "v1" && d.reviewVersion != "v1beta1":
 		return fmt.Errorf("--review-version %s: API servers know v1 and v1beta1", d.reviewVersion)
 	}
