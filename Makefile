@@ -14,26 +14,43 @@ RACE     := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## Check the embedded API server and load the reference webhook; reports go to crdconform-report
 	$(BIN)/crdconform run $(ARGS)
 
-# The packages that take longest come first, or they would run alone in the end.
+# The packages that take longest come first, or they would run alone in the end. Many wait, so more run at once than there are cores.
+TEST     := $(GO) test -p 3 -shuffle=on -timeout 30m
+SLOWEST  := ./suites/webhook ./internal/suites ./cmd/crdconform ./internal/engine
+
+# Tables of faults judge a chapter again for each fault. They compute for minutes, with the race detector five times as long, and share
+# all their concurrency with the other tests of the same code. So they run without it, and without cgo, for which all is compiled already.
+TABLES   := [A-Za-z]*(Caught|Strangers)|Subjects|ClustersAgree
+
 .PHONY: test
 test: ## Run the project's own tests, with the race detector where there is a C compiler
-	@$(if $(RACE),,echo "the tests run without the race detector (it wants a C compiler)")
-	$(GO) test $(RACE) -shuffle=on -timeout 30m ./suites/webhook ./test/agreement ./...
+ifdef RACE
+	$(TEST) $(RACE) -skip '^Test($(TABLES))$$' $(SLOWEST) ./...
+	CGO_ENABLED=0 $(TEST) -run '^Test($(TABLES))$$' $$(grep -rlE '^func Test($(TABLES))[(]' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
+else
+	@echo "the tests run without the race detector (it wants a C compiler)"
+	$(TEST) $(SLOWEST) ./...
+endif
+
+# Without -shuffle Go remembers what passed and has not changed since. Vetting is for make lint.
+.PHONY: test-short
+test-short: ## Run the quick tests of every package, in two minutes at most
+	$(GO) test -p 3 -short -vet=off $(SLOWEST) ./...
 
 # Clusters are mostly waited for, one after another. What is left out takes as long again, and differs in nothing but a cache.
 .PHONY: test-kind
 test-kind: ## Run the tests that want kind, with the node image in CRDCONFORM_TEST_KIND_IMAGE
 	KUBEBUILDER_ASSETS= CRDCONFORM_REQUIRE_KIND=1 $(GO) test -p 1 -shuffle=on -timeout 40m -skip 'TestClustersAgree/with_watch_cache' \
-		./cluster/kind/... ./cluster/existing ./subject/deployed ./suites/control ./test/agreement
+		./cluster/e2e ./internal/cluster/kind ./internal/cluster/existing ./internal/subject/deployed ./suites/control ./internal/test/agreement
 
-# Without cgo the program runs in an image that has nothing else in it.
-build lint: export CGO_ENABLED = 0
+# Without cgo the program runs in an image that has nothing else in it. What else needs no cgo shares what was compiled.
+build lint test-short: export CGO_ENABLED = 0
 
 .PHONY: build
 build: ## Build bin/crdconform
@@ -52,10 +69,15 @@ $(LINTER):
 	GOBIN=$(abspath $(BIN)) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(subst $(BIN)/golangci-lint-,,$@)
 	mv $(BIN)/golangci-lint $@
 
+# What one part misses, or cannot measure, keeps the other from nothing: the table comes last.
 .PHONY: bench
-bench: ## Measure what the project claims, and fail where a claim does not hold
-	$(GO) test -run '^$$' -bench Claims -benchtime 1x -timeout 30m -v ./cmd/crdconform
-	$(GO) test -run '^$$' -bench Load -benchtime 1x -timeout 60m -v ./test/bench
+bench: export CRDCONFORM_BENCH_FILE = $(abspath $(BIN)/claims.json)
+bench: ## Measure what the project claims, print one table, and fail where a claim does not hold
+	@mkdir -p $(BIN) && rm -f $$CRDCONFORM_BENCH_FILE; status=0; \
+	$(GO) test -run '^$$' -bench Claims -benchtime 1x -timeout 30m -v ./cmd/crdconform || status=1; \
+	$(GO) test -run '^$$' -bench Load -benchtime 1x -timeout 60m -v ./internal/test/bench || status=1; \
+	$(GO) run ./internal/test/figures/table $$CRDCONFORM_BENCH_FILE || status=1; \
+	exit $$status
 
 .PHONY: fuzz
 fuzz: ## Fuzz everything that has a fuzz test, each for FUZZTIME (30s)
@@ -65,10 +87,11 @@ fuzz: ## Fuzz everything that has a fuzz test, each for FUZZTIME (30s)
 	done
 
 .PHONY: generate
-generate: ## Write again what is generated: requirement/ids.go, docs/requirements.md, config/schema.json, docs/report.schema.json
-	$(GO) generate ./requirement ./config ./reports
+generate: ## Write generated files: requirement/ids.go, docs/requirements.md, config/schema.json, docs/report.schema.json, internal/test/api/api.txt, a table of docs/kind.md
+	$(GO) generate ./requirement ./config ./reports ./internal/test/api
 	$(GO) run ./cmd/crdconform list --output markdown > docs/requirements.md.new
 	mv docs/requirements.md.new docs/requirements.md
+	$(GO) test ./kindconfig -run TestDocumentationListsTheImages -update
 
 .PHONY: clean
 clean: ## Remove what was built and reported

@@ -12,13 +12,15 @@
 package crdconform
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"net/http"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/loadgen/workers"
+	"github.com/crdconform/crdconform/internal/cluster/source"
+	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -39,30 +41,40 @@ type Check struct {
 	// HandlerPath is the path at which Handler is called: /convert if empty.
 	HandlerPath string
 
-	// Baseline is an earlier load test to compare with. It may be nil.
-	Baseline *Baseline
-
-	// Workers share the load that Load sends, and Fleet is where they run. This process sends it by itself if Fleet is nil.
-	Workers int
-	Fleet   workers.Fleet
-
 	// Start brings up the API server that the checks need which need one, or connects to it. What it creates there has the ID of
 	// the run as its label, and its log goes to the writer. The built-in one is started if it is nil; then Cluster has to be
 	// embedded or none.
 	Start func(ctx context.Context, run string, log io.Writer) (cluster.Cluster, error)
 
-	// Through brings up the API server that Load measures clients of where load.throughAPIServer asks for that, and its log goes to
-	// the writer. The built-in one is started, with a watch cache, if it is nil.
-	Through func(ctx context.Context, log io.Writer) (cluster.Cluster, error)
+	// RerunCommand returns a command that checks one requirement again, for reports. A definition is named when there are
+	// several. It may be nil.
+	RerunCommand func(definition string, id requirement.ID) string
+}
 
-	// Explain is called when something failed on a cluster that can tell more, with the function that writes it to a folder. It
-	// may be nil.
-	Explain func(report *reports.Report, write func(dir string) error) error
+// Judge brings the webhook up, checks it, and takes everything down that was started. The error is about what the Check says, or
+// the files that it names. What could not be judged, and why, is in the report. When the context ends the report is partial.
+// Nothing is written to disk.
+func (c Check) Judge(ctx context.Context) (*reports.Report, error) {
+	plan, err := c.description().Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
+	if err != nil {
+		return nil, err
+	}
+	report := plan.Run(ctx, nil, nil)
+	report.Tool = tool
+	return report, nil
+}
 
-	// Hold is called when all is judged and the webhook still runs, with the whole report. It may be nil.
-	Hold func(context.Context, *reports.Report)
+// tool is what reports say that they were made by.
+const tool = "library"
 
-	// Again returns a command that checks one requirement again, for reports. A definition is named when there are several. It
-	// may be nil.
-	Again func(definition string, id requirement.ID) string
+// description is what the engine is to do.
+func (c Check) description() engine.Description {
+	d := engine.Description{Config: c.Config, CA: c.CA, Handler: c.Handler, HandlerPath: c.HandlerPath, RerunCommand: c.RerunCommand}
+	if c.Start != nil {
+		d.Source = &source.Source{What: "an API server", Labels: cmp.Or(c.Cluster, config.Embedded) != config.Embedded, Pods: true, Images: true}
+		d.Source.Start = func(ctx context.Context, run source.Run) (cluster.Cluster, error) {
+			return c.Start(ctx, run.ID, run.Log)
+		}
+	}
+	return d
 }

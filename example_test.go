@@ -16,7 +16,8 @@ import (
 
 	"github.com/crdconform/crdconform"
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // A handler of net/http is served over TLS and judged.
@@ -70,20 +71,20 @@ func ExampleRun_configuration() {
 }
 
 // A program does what crdconform check does, and gets the report.
-func ExampleCheck_Prepare() {
-	plan, err := crdconform.Check{
+func ExampleCheck_Judge() {
+	check := crdconform.Check{
 		Config: config.Config{
 			CRDs:    []string{"fixtures/definitions/reference.yaml"},
 			Cluster: config.None,
 			Filter:  []string{"webhook.response"},
 		},
 		Handler: http.HandlerFunc(convert),
-	}.Prepare()
+	}
+	report, err := check.Judge(context.Background())
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	report := plan.Run(context.Background(), nil, nil)
-	fmt.Println(report.Headline())
-	// Output: Conforms: 14 requirements passed
+	fmt.Printf("%s: %d requirements passed\n", report.Outcome, report.Counts[requirement.Passed])
+	// Output: Conformant: 14 requirements passed
 }

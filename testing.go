@@ -1,7 +1,6 @@
 package crdconform
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,10 +11,10 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 	"github.com/onsi/ginkgo/v2/types"
 
-	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // Run checks a webhook as part of a test: each requirement is a subtest of its own. One that is broken fails, or only logs
@@ -31,12 +30,12 @@ func Run(t *testing.T, c Check) {
 	}
 	wanted := c.ReportDir != ""
 	depth := "/"
-	if c.Again == nil {
-		c.Again = func(_ string, id requirement.ID) string {
+	if c.RerunCommand == nil {
+		c.RerunCommand = func(_ string, id requirement.ID) string {
 			return fmt.Sprintf("go test -run '^%s$%s^%s$'", t.Name(), depth, id)
 		}
 	}
-	plan, err := c.Prepare()
+	plan, err := c.description().Prepare()
 	if plan != nil && plan.Definitions()[0] != "" {
 		depth = "//" // any definition
 	}
@@ -44,8 +43,7 @@ func Run(t *testing.T, c Check) {
 		t.Fatal(err)
 	}
 	t.Logf("crdconform: seed %d", plan.Seed())
-	var log bytes.Buffer
-	report := plan.Run(t.Context(), quiet{}, &log)
+	report := plan.Run(t.Context(), nil, nil)
 	if wanted {
 		save(t, plan, report)
 	}
@@ -60,7 +58,7 @@ func Run(t *testing.T, c Check) {
 	}
 }
 
-// foreign tells whether Ginkgo has specs in this process that are not those of a check. It looks once: while a check runs in
+// foreign reports whether Ginkgo has specs in this process that are not those of a check. It looks once: while a check runs in
 // another test, nobody else may look.
 var foreign = sync.OnceValue(func() (found bool) {
 	if ginkgo.CurrentSpecReport().LeafNodeText != "" {
@@ -86,10 +84,10 @@ type refusal struct{}
 func (refusal) Write(text []byte) (int, error) { panic(string(text)) }
 
 // save writes the reports.
-func save(t *testing.T, plan *Plan, report *reports.Report) {
+func save(t *testing.T, plan *engine.Plan, report *reports.Report) {
 	t.Helper()
-	report.Tool, report.Command = "library", "go test -run '"+t.Name()+"'"
-	folder, err := reports.Open(plan.ReportDir())
+	report.Tool, report.Command = tool, "go test -run '"+t.Name()+"'"
+	folder, err := reporter.Open(plan.ReportDir())
 	if err == nil {
 		err = folder.Write(report)
 	}
@@ -117,14 +115,3 @@ func tell(t *testing.T, r reports.Result, strict bool) {
 		t.Errorf("%s\n%s\nwhy it matters: %s", r.Statement, r.Reason, r.Why)
 	}
 }
-
-// quiet is a Progress that nobody watches.
-type quiet struct{}
-
-func (quiet) Started(int)                            {}
-func (quiet) SpecStarted(requirement.ID, string)     {}
-func (quiet) SpecDone(suites.Result)                 {}
-func (quiet) Note(string)                            {}
-func (quiet) Step(string)                            {}
-func (quiet) Judging(string, string)                 {}
-func (quiet) Loading(loadgen.Workload) loadgen.Watch { return loadgen.Watch{} }

@@ -12,13 +12,13 @@ import (
 
 // Cluster is an API server to check, with everything needed to reach it.
 type Cluster interface {
-	// Name says in a word what sort of cluster it is, such as "embedded".
+	// Name is the kind of the cluster in a word, such as "embedded".
 	Name() string
 
 	// Config returns how to reach the API server with all rights. The caller owns the copy. It limits no rates.
 	Config() *rest.Config
 
-	// WatchCache tells whether the API server may serve reads from a watch cache. With one, webhook calls cannot be
+	// WatchCache reports whether the API server may serve reads from a watch cache. With one, webhook calls cannot be
 	// counted, and reads may succeed although the conversion fails.
 	WatchCache() bool
 
@@ -35,8 +35,8 @@ const RunLabel = "crdconform.dev/run"
 
 // Services is a cluster in which a service reference can be pointed to a listener of the run.
 type Services interface {
-	// Route makes calls to a service go to an address, <host>:<port>, and returns when they do. An empty address takes the
-	// route away.
+	// Route makes calls to a service go to an address, <host>:<port>, and returns when they do. An empty address removes the
+	// route.
 	Route(ctx context.Context, namespace, name string, port int32, address string) error
 }
 
@@ -65,11 +65,31 @@ type LocalImages interface {
 	LoadLocalImage(ctx context.Context, image string) error
 }
 
-// Witness is a cluster that can tell what went on in it.
-type Witness interface {
-	// Artifacts writes logs and whatever else explains a failure into a directory that exists. What could not be had is in
-	// the error; the rest is written all the same. Nothing that it writes is secret.
+// ArtifactCollector is a cluster that can write down what went on in it.
+type ArtifactCollector interface {
+	// Artifacts writes logs and whatever else explains a failure into a directory that exists. Whatever is missing is in the
+	// error; the rest is still written. Nothing that it writes is secret.
 	Artifacts(ctx context.Context, dir string) error
+}
+
+// Shared is a cluster that others use as well, and that stays. What a run creates there it has to remove, and the API groups of its
+// definitions end with a domain that no other run has.
+type Shared interface {
+	// Domain is what the API groups of the run end with.
+	Domain() string
+}
+
+// Apart is a cluster whose nodes are not on this machine's network, as those in containers: a URL that is reached from here may be
+// out of their reach.
+type Apart interface {
+	// Apart reports whether that is so.
+	Apart() bool
+}
+
+// Lasting is a cluster that may be left when the run is over.
+type Lasting interface {
+	// Lasts says where the cluster is found after the run, and how to remove it; it is empty when the cluster goes with the run.
+	Lasts() string
 }
 
 // ErrNotStored says that there is nothing in storage under a key.
@@ -91,7 +111,7 @@ type Stored struct {
 	Revision int64  // of the storage at which it was last written
 }
 
-// IsLoopback tells whether a host, a name or an IP address, is the machine on which it is looked up.
+// IsLoopback reports whether a host, a name or an IP address, is the machine on which it is looked up.
 func IsLoopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -5,7 +5,6 @@ package config
 import (
 	"fmt"
 	"path/filepath"
-	"time"
 )
 
 //go:generate go run ./generate
@@ -20,7 +19,7 @@ const (
 )
 
 // Config is a configuration file. File names in it are as they were written; Path says what they mean.
-type Config struct {
+type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	// Version of this file's form: crdconform.dev/v1alpha1.
 	APIVersion string `json:"apiVersion" jsonschema:"required,enum=crdconform.dev/v1alpha1"`
 	// Kind of this file: Config.
@@ -176,7 +175,7 @@ type Lossy struct {
 	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
 }
 
-// Matches tells whether a loss is known: of the field at a path such as spec.legacy[3].mode, of an object of the group and
+// Matches reports whether a loss is known: of the field at a path such as spec.legacy[3].mode, of an object of the group and
 // kind at the version from, on its way to the version through and back.
 func (l Lossy) Matches(group, kind, from, through, path string) bool {
 	for _, pair := range [][2]string{{l.Group, group}, {l.Kind, kind}, {l.From, from}, {l.Through, through}} {
@@ -328,20 +327,16 @@ const (
 
 // Default returns what holds where a file says nothing.
 func Default() Config {
-	return Config{
-		APIVersion: APIVersion,
-		Kind:       Kind,
-		Webhook:    Webhook{Timeout: Duration{30 * time.Second}},
-		Cluster:    Embedded,
-		Generate:   Generate{Objects: 50},
-		ReportDir:  "crdconform-report",
-		Load:       Load{Repeat: 1},
-	}
+	c := Config{APIVersion: APIVersion, Kind: Kind}
+	c.setDefaults("")
+	return c
 }
 
 // defaultCommand returns what holds where the section webhook.command says nothing.
 func defaultCommand() Command {
-	return Command{Dir: ".", Path: "/convert", ReadyTimeout: Duration{60 * time.Second}}
+	c := Config{Webhook: Webhook{Command: &Command{}}}
+	c.setDefaults("webhook.command")
+	return *c.Webhook.Command
 }
 
 // Source returns the key that says where the webhook is: url, fromCRD, command, inCluster or reference; nothing when there is
@@ -376,19 +371,26 @@ func (w Webhook) sources() []string {
 // Path returns what a file name in the configuration means: names are relative to the folder of the file that they are in.
 // A name that is absolute or empty, and every name of a configuration that was not read from a file, stays as it is.
 func (c Config) Path(name string) string {
-	if name == "" || filepath.IsAbs(name) || c.source == nil {
+	if name == "" || filepath.IsAbs(name) || !c.inFile() {
 		return name
 	}
 	return filepath.Join(filepath.Dir(c.source.name), name)
 }
 
-// Origin says where the value of a key such as webhook.url or knownFailing[0].id comes from: "crdconform.yaml:7", or
-// "default" when no file says it.
-func (c Config) Origin(path string) string {
-	if c.source != nil {
-		if p, found := c.source.positions[path]; found {
-			return fmt.Sprintf("%s:%d", c.source.name, p.line)
-		}
+// inFile reports whether the configuration was read from a file.
+func (c Config) inFile() bool { return c.source != nil && c.source.name != "" }
+
+// Origin says where the value of a key such as webhook.url or knownFailing[0].id comes from: "crdconform.yaml:7", "--strict", or
+// "default" when neither a file nor a flag says it.
+func (c Config) Origin(key string) string {
+	if c.source == nil {
+		return "default"
+	}
+	if flag := c.source.flags[key]; flag != "" {
+		return flag
+	}
+	if p, found := c.source.positions[key]; found {
+		return fmt.Sprintf("%s:%d", c.source.name, p.line)
 	}
 	return "default"
 }

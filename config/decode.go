@@ -20,19 +20,15 @@ type decoder struct {
 }
 
 func (d *decoder) complain(node ast.Node, key, format string, args ...any) {
-	message := fmt.Sprintf(format, args...)
-	if key != "" {
-		message = key + ": " + message
-	}
-	d.problems = append(d.problems, d.source.problem(place(node), key, message))
+	d.problems = append(d.problems, d.source.problem(place(node), key, fmt.Sprintf(format, args...)))
 }
 
-// blames tells whether there is a problem with a key, or with what it belongs to, or with what belongs to it.
+// blames reports whether there is a problem with a key, or with what it belongs to, or with what belongs to it.
 func (d *decoder) blames(key string) bool {
 	return slices.ContainsFunc(d.problems, func(p *ProblemError) bool { return within(key, p.Key) || within(p.Key, key) })
 }
 
-// within tells whether a key is the other one, or belongs to it.
+// within reports whether a key is the other one, or belongs to it.
 func within(key, other string) bool {
 	rest, found := strings.CutPrefix(key, other)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
@@ -42,10 +38,10 @@ func within(key, other string) bool {
 func (d *decoder) value(node ast.Node, v reflect.Value, key string) {
 	switch node.(type) {
 	case *ast.NullNode:
-		d.complain(node, key, "there is no value; write one, or leave the key out")
+		d.complain(node, key, "the value is missing; add one, or leave the key out")
 		return
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
-		d.complain(node, key, "anchors, aliases and tags are not known here; write the value out")
+		d.complain(node, key, "anchors, aliases and tags are not supported; write the value out")
 		return
 	}
 	if text, isText := reflect.TypeAssert[encoding.TextUnmarshaler](v.Addr()); isText {
@@ -118,7 +114,7 @@ func (d *decoder) entries(node ast.Node, key string, do func(name, below string,
 	for iter := m.MapRange(); iter.Next(); {
 		name, isText := textOf(iter.Key())
 		if !isText {
-			d.complain(iter.Key(), key, "%s cannot be a key here; write text", described(iter.Key()))
+			d.complain(iter.Key(), key, "%s cannot be a key here; use text", described(iter.Key()))
 			continue
 		}
 		below := name
@@ -160,7 +156,7 @@ func (d *decoder) scalar(node ast.Node, v reflect.Value, key string) {
 	case reflect.String:
 		text, isText := textOf(node)
 		if !isText {
-			d.complain(node, key, "want text, got %s; put quotes around it if it is meant", described(node))
+			d.complain(node, key, "want text, got %s; quote it if that is intended", described(node))
 			return
 		}
 		v.SetString(text)

@@ -24,7 +24,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 		}
 		return fmt.Errorf("%q is not a duration; write it as 500ms, 30s or 1m30s", s)
 	case strings.HasPrefix(s, "-"):
-		return fmt.Errorf("%q is less than nothing; a duration is 0s or more", s)
+		return fmt.Errorf("%q is negative; a duration is 0s or more", s)
 	}
 	d.Duration = parsed
 	return nil

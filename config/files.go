@@ -21,7 +21,7 @@ func (c Config) files(key string, names []string) ([]string, error) {
 	for i, name := range names {
 		files, err := expand(c.Path(name), c.pattern(name))
 		if err != nil {
-			problems = append(problems, c.at(item(key, i), err.Error()))
+			problems = append(problems, c.at(item(key, i), "%w", err))
 		}
 		all = append(all, files...)
 	}
@@ -39,7 +39,7 @@ func Expand(name string) ([]string, error) { return expand(name, name) }
 // pattern returns what is to be looked for in the place of Path: signs of patterns in the folder of the file stand for
 // themselves.
 func (c Config) pattern(name string) string {
-	if c.source == nil || filepath.IsAbs(name) {
+	if !c.inFile() || filepath.IsAbs(name) {
 		return name
 	}
 	folder := strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(filepath.Dir(c.source.name))
@@ -66,7 +66,7 @@ func expand(name, pattern string) ([]string, error) {
 		slices.Sort(files)
 		return slices.Compact(files), nil
 	case len(found) > 0:
-		return nil, fmt.Errorf("there is no .yaml, .yml or .json file in %s", name)
+		return nil, fmt.Errorf("no .yaml, .yml or .json file in %s", name)
 	case strings.ContainsAny(name, `*?[`):
 		return nil, fmt.Errorf("no file matches %s", name)
 	}

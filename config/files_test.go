@@ -84,7 +84,7 @@ func TestFilesThatAreMissing(t *testing.T) {
 	for _, want := range []string{
 		file + ":5:3: crds[1]: there is no file " + dir + "/b.yaml\n  5 | - b.yaml\n        ^",
 		file + ":6:3: crds[2]: no file matches " + dir + "/*.json\n",
-		file + ":7:3: crds[3]: there is no .yaml, .yml or .json file in " + dir + "/empty\n",
+		file + ":7:3: crds[3]: no .yaml, .yml or .json file in " + dir + "/empty\n",
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got\n%v\nwant something with\n%s", err, want)

@@ -28,7 +28,7 @@ type File struct {
 // from spec.conversion. It fails when there is no definition in what an entry names, or one that it cannot read.
 func Init(files []File) ([]byte, error) {
 	if len(files) == 0 {
-		return nil, errors.New("there is no file; give those with your CustomResourceDefinitions")
+		return nil, errors.New("no files; give those with your CustomResourceDefinitions")
 	}
 	var all []definition
 	var entries []string
@@ -47,7 +47,7 @@ func Init(files []File) ([]byte, error) {
 	}
 	for _, entry := range entries {
 		if !filled[entry] {
-			return nil, fmt.Errorf("%s: there is no CustomResourceDefinition in it", entry)
+			return nil, fmt.Errorf("%s: it contains no CustomResourceDefinition", entry)
 		}
 	}
 	return []byte(skeleton(entries, all)), nil
@@ -125,9 +125,9 @@ func definitionsOf(object []byte) ([]definition, error) {
 func (d definition) check() error {
 	switch {
 	case d.APIVersion != "apiextensions.k8s.io/v1":
-		return fmt.Errorf("definition %q has the apiVersion %q; API servers read apiextensions.k8s.io/v1 only since 1.22, convert it to that", d.Name, d.APIVersion)
+		return fmt.Errorf("definition %q has the apiVersion %q; since 1.22, API servers accept only apiextensions.k8s.io/v1; convert it to that", d.Name, d.APIVersion)
 	case d.Name == "" || len(d.Spec.Versions) == 0:
-		return fmt.Errorf("definition %q has no name or no spec.versions; \"crdconform lint\" says what else it lacks", d.Name)
+		return fmt.Errorf("definition %q has no name or no spec.versions; \"crdconform lint\" reports what else is missing", d.Name)
 	}
 	return nil
 }

@@ -168,28 +168,28 @@ func valid(t *testing.T, text, source string, files []File) {
 func TestInitThatFails(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ text, want string }{
-		"no definition":      {"kind: ConfigMap\n", "dir/a.yaml: there is no CustomResourceDefinition in it"},
-		"nothing":            {"", "dir/a.yaml: there is no CustomResourceDefinition in it"},
+		"no definition":      {"kind: ConfigMap\n", "dir/a.yaml: it contains no CustomResourceDefinition"},
+		"nothing":            {"", "dir/a.yaml: it contains no CustomResourceDefinition"},
 		"not YAML":           {"a: [\n", "dir/a.yaml: document 1: it is not a Kubernetes object in YAML: "},
 		"a template":         {crd("w", "", "v1") + "---\nkind: {{ .Values.kind }}\n", "dir/a.yaml: document 2: it is not a Kubernetes object in YAML: "},
 		"text":               {"hello", "document 1: it is not a Kubernetes object"},
-		"old":                {strings.Replace(crd("w", "", "v1"), "io/v1", "io/v1beta1", 1), `document 1: definition "w" has the apiVersion "apiextensions.k8s.io/v1beta1"; API servers read`},
-		"no versions":        {crd("w", ""), `definition "w" has no name or no spec.versions; "crdconform lint" says what else it lacks`},
+		"old":                {strings.Replace(crd("w", "", "v1"), "io/v1", "io/v1beta1", 1), `document 1: definition "w" has the apiVersion "apiextensions.k8s.io/v1beta1"; since 1.22, API servers accept only`},
+		"no versions":        {crd("w", ""), `definition "w" has no name or no spec.versions; "crdconform lint" reports what else is missing`},
 		"odd versions":       {crd("w", "", "v1") + "  versions2: 1\n  conversion: 3\n", "it is not a CustomResourceDefinition that API servers would read: "},
 		"odd caBundle":       {crd("w", viaService("a", "")+"        caBundle: '?'\n", "v1"), "it is not a CustomResourceDefinition that API servers would read: "},
 		"old one in a list":  {"kind: List\nitems:\n- {}\n- kind: CustomResourceDefinition\n", "document 1: item 2: definition"},
 		"list that is wrong": {"kind: List\nitems: 3\n", "it is not a List that API servers would read: "},
-		"list of nothing":    {"kind: List\nitems: [null]\n", "there is no CustomResourceDefinition in it"},
+		"list of nothing":    {"kind: List\nitems: [null]\n", "it contains no CustomResourceDefinition"},
 	} {
 		if text, err := Init([]File{{Name: "dir/a.yaml", Data: []byte(test.text)}}); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v and\n%s\nwant something with %s", name, err, text, test.want)
 		}
 	}
-	if _, err := Init(nil); err == nil || !strings.Contains(err.Error(), "there is no file") {
+	if _, err := Init(nil); err == nil || !strings.Contains(err.Error(), "no files; give those") {
 		t.Errorf("without files: %v", err)
 	}
 	good := File{Name: "b.yaml", Data: []byte(crd("w", "", "v1"))}
-	if _, err := Init([]File{good, {Name: "c/1.yaml", Entry: "c"}, {Name: "c/2.yaml", Entry: "c"}}); err == nil || err.Error() != "c: there is no CustomResourceDefinition in it" {
+	if _, err := Init([]File{good, {Name: "c/1.yaml", Entry: "c"}, {Name: "c/2.yaml", Entry: "c"}}); err == nil || err.Error() != "c: it contains no CustomResourceDefinition" {
 		t.Errorf("with one folder that has none: %v", err)
 	}
 }

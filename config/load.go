@@ -42,7 +42,7 @@ func (k *checker) load() {
 	k.unless(l.JudgeEvery > 0 || l.JudgeEvery == 0 && !k.config.given("load.judgeEvery"), "load.judgeEvery", "every %d-th response judged: want 1 or more; 1 is all of them", l.JudgeEvery)
 	k.unless(l.Repeat >= 1 && l.Repeat <= maxRepeat, "load.repeat", "%d times: want 1 to %d", l.Repeat, maxRepeat)
 	review := l.ReviewVersion == "v1" || l.ReviewVersion == "v1beta1" || l.ReviewVersion == "" && !k.config.given("load.reviewVersion")
-	k.unless(review, "load.reviewVersion", "%q is no version of ConversionReview; API servers know v1 and v1beta1", l.ReviewVersion)
+	k.unless(review, "load.reviewVersion", "unknown version %q of ConversionReview (want v1 or v1beta1)", l.ReviewVersion)
 	k.lasting("load.duration", l.Duration)
 	k.lasting("load.warmUp", l.WarmUp)
 	k.pairs(l.Pairs)
@@ -61,7 +61,7 @@ func (k *checker) load() {
 func each[T comparable](k *checker, key string, values []T, check func(key string, value T) bool) {
 	for i, value := range values {
 		if check(item(key, i), value) {
-			k.unless(!slices.Contains(values[:i], value), item(key, i), "%v is listed twice; take one away", value)
+			k.unless(!slices.Contains(values[:i], value), item(key, i), "%v is listed twice; remove one", value)
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (k *checker) clients(key string, clients int) bool {
 
 // lasting checks that a time is not negative, as only flags and programs can say it.
 func (k *checker) lasting(key string, d Duration) {
-	k.unless(d.Duration >= 0, key, "%s is less than nothing; a duration is 0s or more", d)
+	k.unless(d.Duration >= 0, key, "%s is negative; a duration is 0s or more", d)
 }
 
 func (k *checker) pairs(pairs []Pair) {
@@ -108,13 +108,13 @@ func (k *checker) pairs(pairs []Pair) {
 
 // replay checks what goes with a recording.
 func (k *checker) replay(l Load, replayed bool) {
-	k.unless(replayed || l.Recording == "", "load.recording", "it goes with profile: %s", replayProfile)
+	k.unless(replayed || l.Recording == "", "load.recording", "it is only valid with profile: %s", replayProfile)
 	if !replayed {
 		return
 	}
 	k.unless(l.Recording != "", "load.profile", "%s needs a recording; write recording: FILE, as \"crdconform record\" writes one", replayProfile)
-	k.unless(len(l.Batches)+len(l.Bytes)+len(l.Pairs) == 0 && l.ReviewVersion == "", "load.profile", "%s sends what was recorded; take batches, bytes, pairs and reviewVersion away", replayProfile)
-	k.unless(l.Duration.Duration == 0 || l.ThroughAPIServer, "load.duration", "%s sends each request once; take it away, or say how fast by rates", replayProfile)
+	k.unless(len(l.Batches)+len(l.Bytes)+len(l.Pairs) == 0 && l.ReviewVersion == "", "load.profile", "%s sends the recording; remove batches, bytes, pairs and reviewVersion", replayProfile)
+	k.unless(l.Duration.Duration == 0 || l.ThroughAPIServer, "load.duration", "%s sends each request once; remove it, or set the speed with rates", replayProfile)
 }
 
 // profile checks which profile it is, and that it has a use for all that is said.
@@ -127,10 +127,10 @@ func (k *checker) profile(l Load) {
 	k.replay(l, name == replayProfile)
 	asked, searched := name == apiServerProfile || name == relistProfile, name == searchProfile
 	k.unless(asked || len(l.Clients) == 0, "load.clients", "the profile %s sends by the clock; clients are for %s and %s", name, apiServerProfile, relistProfile)
-	k.unless(!asked || len(l.Rates) == 0, "load.rates", "in the profile %s clients ask as soon as they are answered; there is no rate, take it away", name)
-	k.unless(name == relistProfile || l.ThroughAPIServer || l.Objects == 0, "load.objects", "a number of objects in all is for the profile %s; batches has those in a request", relistProfile)
+	k.unless(!asked || len(l.Rates) == 0, "load.rates", "in the profile %s, clients send the next request when they have a response; remove the rate", name)
+	k.unless(name == relistProfile || l.ThroughAPIServer || l.Objects == 0, "load.objects", "a total number of objects is only for the profile %s; %s sets the number in a request", relistProfile, Key("load.batches"))
 	count := float64(choices(l.Rates)) * float64(choices(l.Batches)) * float64(choices(l.Bytes)) * float64(choices(l.Clients))
-	k.unless(count <= maxStages, "load", "all combinations make %.0f stages: want %d at most; take values away", count, maxStages)
+	k.unless(count <= maxStages, "load", "all combinations make %.0f stages: want %d at most; remove values", count, maxStages)
 	if searched {
 		k.search(l)
 	}
@@ -144,8 +144,8 @@ func (k *checker) search(l Load) {
 	k.unless(len(l.Rates) == 0, "load.rates", "the profile %s finds the rate; leave it out", searchProfile)
 	k.unless(len(l.Batches) <= 1, "load.batches", "the profile %s searches one rate; give one batch", searchProfile)
 	k.unless(len(l.Bytes) <= 1, "load.bytes", "the profile %s searches one rate; give one size", searchProfile)
-	k.unless(l.Repeat <= 1, "load.repeat", "the profile %s repeats its probes as often as it takes; leave it out", searchProfile)
-	k.unless(l.WarmUp.Duration <= 0, "load.warmUp", "the profile %s begins slowly by itself; leave it out", searchProfile)
+	k.unless(l.Repeat <= 1, "load.repeat", "the profile %s repeats its probes as often as necessary; leave it out", searchProfile)
+	k.unless(l.WarmUp.Duration <= 0, "load.warmUp", "the profile %s starts slowly; leave it out", searchProfile)
 	goal := ""
 	for _, t := range k.config.Objectives.times() {
 		switch {
@@ -153,7 +153,7 @@ func (k *checker) search(l Load) {
 		case goal == "":
 			goal = t.name
 		default:
-			k.unless(false, "objectives."+t.name, "the profile %s has one percentile as its goal, and there is objectives.%s too; take one away", searchProfile, goal)
+			k.unless(false, "objectives."+t.name, "the goal of the profile %s is one percentile, but objectives.%s is also set; remove one", searchProfile, goal)
 			return
 		}
 	}
@@ -173,14 +173,14 @@ func (k *checker) stages(l Load) {
 		{"load.duration", l.Duration.Duration != 0},
 		{"load.objects", l.Objects != 0},
 	} {
-		k.unless(!other.given, other.key, "it does not go with load.stages, which say all that is sent; take it away, or the stages")
+		k.unless(!other.given, other.key, "it cannot be combined with load.stages; remove it, or the stages")
 	}
 	k.unless(len(l.Stages) <= maxStages, "load.stages", "%d stages: want %d at most", len(l.Stages), maxStages)
 	named := map[string]bool{}
 	for i, s := range l.Stages {
 		at := item("load.stages", i)
 		k.unless(strings.TrimSpace(s.Name) != "", at, "it has no name; write name: peak")
-		k.unless(!named[s.Name] || s.Name == "", at+".name", "two stages are called %q; reports tell them apart by their names", s.Name)
+		k.unless(!named[s.Name] || s.Name == "", at+".name", "two stages are named %q; reports distinguish stages by name", s.Name)
 		named[s.Name] = true
 		if s.Batch != 0 {
 			k.batch(at+".batch", s.Batch)
@@ -194,30 +194,30 @@ func (k *checker) stages(l Load) {
 func (k *checker) when(at string, s Stage) {
 	switch {
 	case len(s.Phases) > 0 && s.Clients != 0:
-		k.unless(false, at+".clients", "there are phases too; requests are due by the clock or when clients are answered, take one away")
+		k.unless(false, at+".clients", "phases and clients exclude each other; remove one")
 	case len(s.Phases) > 0:
-		k.unless(s.Duration.Duration == 0, at+".duration", "phases have durations of their own; take it away")
-		k.unless(s.Requests == 0, at+".requests", "a number of requests is for clients; phases send what is due, take it away")
+		k.unless(s.Duration.Duration == 0, at+".duration", "phases have their own durations; remove it")
+		k.unless(s.Requests == 0, at+".requests", "a number of requests is only for clients; remove it")
 		for i, p := range s.Phases {
 			k.phase(item(at+".phases", i), p)
 		}
 	case s.Clients != 0:
 		k.clients(at+".clients", s.Clients)
-		k.unless(s.Duration.Duration > 0, at+".duration", "%s is no time at all; write how long the clients ask, such as 30s", s.Duration)
+		k.unless(s.Duration.Duration > 0, at+".duration", "%s must be greater than 0; write how long the clients send, such as 30s", s.Duration)
 		k.unless(s.Requests >= 0, at+".requests", "%d requests: want 1 or more, or 0 for as many as the clients can", s.Requests)
 	default:
-		k.unless(false, at, "nothing is sent; write phases: [{rate: 100, duration: 30s}], or clients and duration")
+		k.unless(false, at, "the stage is empty; write phases: [{rate: 100, duration: 30s}], or clients and duration")
 	}
 }
 
 func (k *checker) phase(at string, p Phase) {
-	k.unless(p.Duration.Duration > 0, at+".duration", "%s is no time at all; write how long the phase takes, such as 30s", p.Duration)
+	k.unless(p.Duration.Duration > 0, at+".duration", "%s must be greater than 0; write how long the phase takes, such as 30s", p.Duration)
 	from, to := p.Rate, p.Rate
 	if p.To != nil {
 		to = *p.To
 	}
 	if from == 0 && to == 0 {
-		k.unless(false, at+".rate", "nothing is due at 0 requests a second; write rate, or to for a rate that rises from 0")
+		k.unless(false, at+".rate", "a rate of 0 sends nothing; set rate, or to for a rate that rises from 0")
 		return
 	}
 	// The end of a phase may be 0, and so may its beginning.
@@ -254,16 +254,16 @@ func (k *checker) objectives() {
 	}
 }
 
-// isShare tells whether a number is a share of requests.
+// isShare reports whether a number is a share of requests.
 func isShare(v float64) bool { return v >= 0 && v <= 1 }
 
-// isLeast tells whether a number can be the least of something in a second.
+// isLeast reports whether a number can be the least of something in a second.
 func isLeast(v float64) bool { return v >= 0 && !math.IsInf(v, 1) }
 
 // unknownName says that nothing of a sort has a name, and what may have been meant.
 func unknownName(sort, name string, known []string) string {
 	if near := nearest(name, known); near != "" {
-		return fmt.Sprintf("there is no %s %q; did you mean %s?", sort, name, near)
+		return fmt.Sprintf("unknown %s %q; did you mean %s?", sort, name, near)
 	}
-	return fmt.Sprintf("there is no %s %q; the %ss are %s", sort, name, sort, strings.Join(known, ", "))
+	return fmt.Sprintf("unknown %s %q (want %s)", sort, name, strings.Join(known, ", "))
 }

@@ -46,7 +46,7 @@ func (o *Objectives) Set(text string) error {
 	name, limit, hasLimit := strings.Cut(text, "=")
 	if slices.Contains(presets(), name) {
 		if hasLimit {
-			return fmt.Errorf("the preset %s has limits of its own; write %s alone", name, name)
+			return fmt.Errorf("the preset %s has its own limits; write only %s", name, name)
 		}
 		if !slices.Contains(o.Presets, name) {
 			o.Presets = append(slices.Clone(o.Presets), name)
@@ -56,7 +56,7 @@ func (o *Objectives) Set(text string) error {
 	set, example := o.setter(name)
 	switch {
 	case set == nil:
-		return fmt.Errorf("there is no objective %q; there are %s", name, strings.Join(o.names(), ", "))
+		return fmt.Errorf("unknown objective %q (want %s)", name, strings.Join(o.names(), ", "))
 	case limit == "":
 		return fmt.Errorf("it has no limit; write %s=%s", name, example)
 	}

@@ -50,25 +50,25 @@ func TestSet(t *testing.T) {
 
 func TestSetThatFails(t *testing.T) {
 	t.Parallel()
-	const known = "; there are mean, p50, p90, p95, p99, p99.9, p99.99, max, errors, requests/s, objects/s, kep, trace"
+	const known = " (want mean, p50, p90, p95, p99, p99.9, p99.99, max, errors, requests/s, objects/s, kep, trace)"
 	for text, want := range map[string]string{
-		"":                     `there is no objective ""` + known,
-		"=":                    `there is no objective ""` + known,
-		"p98=50ms":             `there is no objective "p98"` + known,
-		"P99=50ms":             `there is no objective "P99"` + known,
-		" p99=50ms":            `there is no objective " p99"` + known,
-		"p99 =50ms":            `there is no objective "p99 "` + known,
-		"p99<=50ms":            `there is no objective "p99<"` + known,
-		"p99<50ms":             `there is no objective "p99<50ms"` + known,
-		"p99:50ms":             `there is no objective "p99:50ms"` + known,
-		"objectsPerSecond=5":   `there is no objective "objectsPerSecond"` + known,
+		"":                     `unknown objective ""` + known,
+		"=":                    `unknown objective ""` + known,
+		"p98=50ms":             `unknown objective "p98"` + known,
+		"P99=50ms":             `unknown objective "P99"` + known,
+		" p99=50ms":            `unknown objective " p99"` + known,
+		"p99 =50ms":            `unknown objective "p99 "` + known,
+		"p99<=50ms":            `unknown objective "p99<"` + known,
+		"p99<50ms":             `unknown objective "p99<50ms"` + known,
+		"p99:50ms":             `unknown objective "p99:50ms"` + known,
+		"objectsPerSecond=5":   `unknown objective "objectsPerSecond"` + known,
 		"p99=50ms,max=1s":      `"50ms,max=1s" is not a duration; write it as 500ms, 30s or 1m30s, as in p99=50ms`,
 		"p99":                  "it has no limit; write p99=50ms",
 		"max=":                 "it has no limit; write max=50ms",
 		"p99=50":               `"50" has no unit; write 50s for seconds or 50ms for milliseconds, as in p99=50ms`,
 		"p99= 50ms":            `" 50ms" is not a duration`,
 		"p99=fast":             `"fast" is not a duration`,
-		"p99=-1ms":             `"-1ms" is less than nothing`,
+		"p99=-1ms":             `"-1ms" is negative`,
 		"p99=10%":              `"10%" is not a duration`,
 		"p99=99999999h":        `"99999999h" is not a duration`,
 		"errors":               "it has no limit; write errors=1%",
@@ -89,12 +89,12 @@ func TestSetThatFails(t *testing.T) {
 		"requests/s=inf":       `"inf" is not a number a second`,
 		"requests/s=1e999":     `"1e999" is not a number a second`,
 		"requests/s":           "it has no limit; write requests/s=500",
-		"kep=1s":               "the preset kep has limits of its own; write kep alone",
-		"trace=":               "the preset trace has limits of its own; write trace alone",
-		"Kep":                  `there is no objective "Kep"` + known,
-		"kep,trace":            `there is no objective "kep,trace"` + known,
+		"kep=1s":               "the preset kep has its own limits; write only kep",
+		"trace=":               "the preset trace has its own limits; write only trace",
+		"Kep":                  `unknown objective "Kep"` + known,
+		"kep,trace":            `unknown objective "kep,trace"` + known,
 		"p99=50ms\x00":         `is not a duration`,
-		strings.Repeat("p", 9): `there is no objective "ppppppppp"`,
+		strings.Repeat("p", 9): `unknown objective "ppppppppp"`,
 	} {
 		before := func() Objectives {
 			return Objectives{Presets: []string{"a"}, P99: Duration{1}, Max: Duration{2}, Errors: new(0.5), ObjectsPerSecond: 3, RequestsPerSecond: 4}

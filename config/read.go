@@ -37,7 +37,7 @@ func Read(path string) (Config, error) {
 func contents(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: there is no such file; \"crdconform init CRD...\" writes one: %w", path, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s: no such file; \"crdconform init CRD...\" writes one: %w", path, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
@@ -98,7 +98,7 @@ func (s *source) root(data []byte) (ast.Node, error) {
 	if len(data) > limit {
 		message := fmt.Sprintf("it is larger than %d KiB, so it is not a configuration", limit>>10)
 		if bytes.Contains(data, []byte("CustomResourceDefinition")) {
-			message += "; to make one of definitions, run \"crdconform init " + s.name + "\""
+			message += "; to create one from definitions, run \"crdconform init " + s.name + "\""
 		}
 		return nil, whole(message)
 	}
@@ -116,13 +116,13 @@ func (s *source) root(data []byte) (ast.Node, error) {
 		switch {
 		case document.Body == nil || document.Body.Type() == ast.CommentType:
 		case root != nil:
-			return nil, s.problem(place(document.Body), "", "a second document begins here; a configuration is one document, take the --- away")
+			return nil, s.problem(place(document.Body), "", "a second document begins here; a configuration is one document, remove the ---")
 		default:
 			root = document.Body
 		}
 	}
 	if root == nil {
-		return nil, whole("there is nothing in it; \"crdconform init CRD...\" writes one")
+		return nil, whole("it is empty; \"crdconform init CRD...\" writes one")
 	}
 	return root, nil
 }
@@ -178,11 +178,11 @@ func (s *source) rightFile(root ast.Node) error {
 	kind, version := texts["kind"], texts["apiVersion"]
 	switch {
 	case kind == "CustomResourceDefinition" || kind == "CustomResourceDefinitionList":
-		return s.problem(found["kind"], "kind", "this is a "+kind+", not a configuration; \"crdconform init "+s.name+"\" makes one of it")
+		return s.problem(found["kind"], "", "this is a "+kind+", not a configuration; \"crdconform init "+s.name+"\" creates one from it")
 	case kind != "" && kind != Kind:
-		return s.problem(found["kind"], "kind", fmt.Sprintf("this is a %q, not a configuration, which has kind: %s", kind, Kind))
+		return s.problem(found["kind"], "", fmt.Sprintf("this is a %q, not a configuration, which has kind: %s", kind, Kind))
 	case version != "" && version != APIVersion:
-		return s.problem(found["apiVersion"], "apiVersion", fmt.Sprintf("apiVersion: %q is not known; this crdconform knows %s", version, APIVersion))
+		return s.problem(found["apiVersion"], "apiVersion", fmt.Sprintf("unknown apiVersion %q (want %s)", version, APIVersion))
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
 // head begins every configuration.
@@ -61,7 +63,7 @@ func parse(t *testing.T, text string) Config {
 
 func pattern(t *testing.T, text string) Pattern {
 	t.Helper()
-	p, err := ParsePattern(text)
+	p, err := fieldpath.ParsePattern(text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,23 +186,23 @@ func otherMistakes() map[string]mistake {
 	at := func(text string, want ...string) mistake { return mistake{head + text, want, false} }
 	beyond := func(text string, want ...string) mistake { return mistake{head + text, want, true} }
 	return map[string]mistake{
-		"unknown key":       at("strikt: true", "crdconform.yaml:3:1: strikt: there is no such key; did you mean strict?\n  3 | strikt: true\n      ^"),
+		"unknown key":       at("strikt: true", "crdconform.yaml:3:1: strikt: unknown key; did you mean strict?\n  3 | strikt: true\n      ^"),
 		"case":              at("Strict: true", "did you mean strict?"),
-		"key without like":  at("banana: 1", "banana: there is no such key; there are apiVersion, kind, crds, "),
-		"key elsewhere":     at("timeout: 3s", "3:1: timeout: there is no such key here; did you mean webhook.timeout?"),
-		"key in a section":  at("webhook:\n  ulr: x", "crdconform.yaml:4:3: webhook.ulr: there is no such key; did you mean url?\n  4 |   ulr: x\n        ^"),
-		"key in an item":    at("lossy:\n- path: a\n  reason: b\n- {path: a, reasn: b}", "6:13: lossy[1].reasn: there is no such key; did you mean reason?"),
+		"key without like":  at("banana: 1", "banana: unknown key; there are apiVersion, kind, crds, "),
+		"key elsewhere":     at("timeout: 3s", "3:1: timeout: unknown key here; did you mean webhook.timeout?"),
+		"key in a section":  at("webhook:\n  ulr: x", "crdconform.yaml:4:3: webhook.ulr: unknown key; did you mean url?\n  4 |   ulr: x\n        ^"),
+		"key in an item":    at("lossy:\n- path: a\n  reason: b\n- {path: a, reasn: b}", "6:13: lossy[1].reasn: unknown key; did you mean reason?"),
 		"key twice":         beyond("strict: true\nstrict: false", "crdconform.yaml:4:1: it is not YAML: ", `"strict" already defined`),
 		"merge":             beyond("load: {<<: {repeat: 3}}", "3:8", "cannot be a key here"),
-		"an anchor":         beyond("crds: &a [a]\nsamples: *a", "3:7: crds: anchors, aliases and tags are not known here; write the value out", "4:10: samples: "),
+		"an anchor":         beyond("crds: &a [a]\nsamples: *a", "3:7: crds: anchors, aliases and tags are not supported; write the value out", "4:10: samples: "),
 		"a tag":             beyond("reportDir: !!str a", "anchors, aliases and tags"),
-		"a key of a number": beyond("webhook: {command: {args: [a], env: {1: b}}}", "webhook.command.env: 1 cannot be a key here; write text"),
-		"nothing":           at("webhook:\n  # url: later\nstrict: true", "3:", "webhook: there is no value; write one, or leave the key out"),
-		"tilde":             at("reportDir: ~", "reportDir: there is no value"),
+		"a key of a number": beyond("webhook: {command: {args: [a], env: {1: b}}}", "webhook.command.env: 1 cannot be a key here; use text"),
+		"nothing":           at("webhook:\n  # url: later\nstrict: true", "3:", "webhook: the value is missing; add one, or leave the key out"),
+		"tilde":             at("reportDir: ~", "reportDir: the value is missing"),
 
 		"text for truth":     at("strict: yes", `3:9: strict: want true or false, got the text "yes"`),
-		"truth for text":     at("reportDir: true", "reportDir: want text, got true; put quotes around it"),
-		"number for text":    at("webhook: {command: {args: [a, 1]}}", "3:31: webhook.command.args[1]: want text, got 1; put quotes around it"),
+		"truth for text":     at("reportDir: true", "reportDir: want text, got true; quote it"),
+		"number for text":    at("webhook: {command: {args: [a, 1]}}", "3:31: webhook.command.args[1]: want text, got 1; quote it"),
 		"number in env":      at("webhook: {command: {args: [a], env: {DEBUG: 1}}}", "webhook.command.env.DEBUG: want text, got 1"),
 		"text for number":    at("load: {rates: [fast]}", `load.rates[0]: want a number, got the text "fast"`),
 		"half an object":     at("load: {batches: [10, 1.5]}", "load.batches[1]: want a whole number, got 1.5"),
@@ -218,14 +220,14 @@ func otherMistakes() map[string]mistake {
 		"time without unit":  at("webhook: {timeout: 30}", `webhook.timeout: "30" has no unit; write 30s for seconds or 30ms for milliseconds`),
 		"time as quoted":     at("webhook: {timeout: '30'}", `"30" has no unit`),
 		"no time":            at("load: {duration: soon}", `load.duration: "soon" is not a duration; write it as 500ms, 30s or 1m30s`),
-		"time before":        at("load: {duration: -5s}", `load.duration: "-5s" is less than nothing`),
+		"time before":        at("load: {duration: -5s}", `load.duration: "-5s" is negative`),
 		"days":               at("load: {duration: 1d}", `load.duration: "1d" is not a duration`),
 		"endless time":       beyond("load: {duration: 99999999h}", `"99999999h" is not a duration`),
 		"a truth for a time": at("load: {duration: true}", `load.duration: "true" is not a duration`),
 		"a list for a time":  at("load: {duration: [1s]}", "load.duration: want text, got a list"),
 
-		"two webhooks":          at("webhook: {url: 'https://localhost/', command: {args: [a]}}", "3:38: webhook.command: there is webhook.url too; give one of url, fromCRD, command, inCluster and reference"),
-		"three webhooks":        at("webhook: {fromCRD: {}, reference: {}, command: {args: [a]}}", "there is webhook.fromCRD too"),
+		"two webhooks":          at("webhook: {url: 'https://localhost/', command: {args: [a]}}", "3:38: webhook.command: webhook.url is also set; give only one of url, fromCRD, command, inCluster and reference"),
+		"three webhooks":        at("webhook: {fromCRD: {}, reference: {}, command: {args: [a]}}", "webhook.fromCRD is also set"),
 		"plain http":            at("webhook: {url: 'http://localhost/convert'}", `webhook.url: "http://localhost/convert" is not the URL of a webhook; write it as https://`),
 		"no scheme":             at("webhook: {url: 'localhost:9443'}", "webhook.url: "),
 		"empty URL":             at("webhook: {url: ''}", `webhook.url: "" is not the URL`),
@@ -236,33 +238,33 @@ func otherMistakes() map[string]mistake {
 		"URL with a query":      beyond("webhook: {url: 'https://localhost/?a=b'}", "webhook.url: a ? or a # is not allowed"),
 		"port alone":            beyond("webhook: {fromCRD: {address: '9443'}}", `webhook.fromCRD.address: "9443" is not an address; write host:port`),
 		"port too large":        beyond("webhook: {fromCRD: {address: 'localhost:70000'}}", "is not an address"),
-		"no args":               at("webhook: {command: {dir: .}}", "webhook.command.args: there is no program"),
-		"empty args":            at("webhook: {command: {args: []}}", "webhook.command.args: there is no program"),
-		"empty program":         beyond("webhook: {command: {args: ['']}}", "webhook.command.args: there is no program"),
+		"no args":               at("webhook: {command: {dir: .}}", "webhook.command.args: no program"),
+		"empty args":            at("webhook: {command: {args: []}}", "webhook.command.args: no program"),
+		"empty program":         beyond("webhook: {command: {args: ['']}}", "webhook.command.args: no program"),
 		"path without slash":    at("webhook: {command: {args: [a], path: convert}}", `webhook.command.path: "convert" does not begin with /`),
-		"no time to begin":      beyond("webhook: {command: {args: [a], readyTimeout: 0s}}", "webhook.command.readyTimeout: 0s is no time at all"),
-		"odd variable":          beyond("webhook: {command: {args: [a], env: {'A=B': c}}}", `webhook.command.env: "A=B" cannot be the name of a variable`),
-		"CA for a command":      at("webhook: {caFile: ca.crt, command: {args: [a]}}", "webhook.caFile: it goes with url and fromCRD"),
-		"no CA for a reference": at("webhook: {caFile: '', reference: {}}", "webhook.caFile: it goes with url and fromCRD"),
-		"name for a command":    at("webhook: {serverName: a, command: {args: [a]}}", "webhook.serverName: it goes with url and fromCRD; command has a serverName of its own"),
-		"certificate for ours":  at("webhook: {clientCertificate: {certFile: a, keyFile: b}, reference: {}}", "the reference webhook asks for none"),
-		"CA for pods":           at("webhook: {caFile: a, inCluster: {image: a}}", "webhook.caFile: it goes with url and fromCRD"),
-		"certificate for pods":  at("webhook: {clientCertificate: {certFile: a, keyFile: b}, inCluster: {image: a}}", "so a webhook that is deployed must not ask for one"),
-		"nothing to deploy":     beyond("webhook: {inCluster: {}}", "webhook.inCluster: it is not said what to deploy; write image, archive or manifests"),
+		"no time to begin":      beyond("webhook: {command: {args: [a], readyTimeout: 0s}}", "webhook.command.readyTimeout: 0s must be greater than 0"),
+		"odd variable":          beyond("webhook: {command: {args: [a], env: {'A=B': c}}}", `webhook.command.env: "A=B" is not a valid variable name`),
+		"CA for a command":      at("webhook: {caFile: ca.crt, command: {args: [a]}}", "webhook.caFile: it is only valid with url and fromCRD"),
+		"no CA for a reference": at("webhook: {caFile: '', reference: {}}", "webhook.caFile: it is only valid with url and fromCRD"),
+		"name for a command":    at("webhook: {serverName: a, command: {args: [a]}}", "webhook.serverName: it is only valid with url and fromCRD; command has its own serverName"),
+		"certificate for ours":  at("webhook: {clientCertificate: {certFile: a, keyFile: b}, reference: {}}", "the reference webhook does not request one"),
+		"CA for pods":           at("webhook: {caFile: a, inCluster: {image: a}}", "webhook.caFile: it is only valid with url and fromCRD"),
+		"certificate for pods":  at("webhook: {clientCertificate: {certFile: a, keyFile: b}, inCluster: {image: a}}", "so a deployed webhook must not require one"),
+		"nothing to deploy":     beyond("webhook: {inCluster: {}}", "webhook.inCluster: nothing to deploy; give image, archive or manifests"),
 		"no manifest":           beyond("webhook: {inCluster: {manifests: ['']}}", "webhook.inCluster.manifests[0]: the name is empty"),
 		"odd service":           at("webhook: {inCluster: {image: a, service: a/b/c}}", `webhook.inCluster.service: "a/b/c" is not the name of a service; write name or namespace/name`),
 		"pods: odd path":        at("webhook: {inCluster: {image: a, path: convert}}", `webhook.inCluster.path: "convert" does not begin with /`),
 		"two certificates":      beyond("webhook: {inCluster: {manifests: [a], secret: b, caSecret: c}}", "webhook.inCluster.caSecret: there is webhook.inCluster.secret too"),
-		"service port":          at("webhook: {inCluster: {image: a, port: 70000}}", "webhook.inCluster.port: there is no port 70000"),
-		"port of a pod":         at("webhook: {inCluster: {image: a, targetPort: -1}}", "webhook.inCluster.targetPort: there is no port -1"),
+		"service port":          at("webhook: {inCluster: {image: a, port: 70000}}", "webhook.inCluster.port: 70000 is not a port"),
+		"port of a pod":         at("webhook: {inCluster: {image: a, targetPort: -1}}", "webhook.inCluster.targetPort: -1 is not a port"),
 		"many pods":             at("webhook: {inCluster: {image: a, replicas: 1000}}", "webhook.inCluster.replicas: 1000 pods: want 1 to 100"),
-		"odd folder":            at("webhook: {inCluster: {image: a, certs: certs}}", `webhook.inCluster.certs: "certs" is no folder in a container`),
-		"secret for an image":   beyond("webhook: {inCluster: {image: a, secret: b}}", "webhook.inCluster.secret: it goes with manifests"),
-		"pods of manifests":     beyond("webhook: {inCluster: {manifests: [a], replicas: 2}}", "webhook.inCluster.replicas: it goes with an image alone"),
-		"half a certificate":    at("webhook: {clientCertificate: {certFile: a}}", "webhook.clientCertificate: it needs certFile and keyFile, both"),
+		"odd folder":            at("webhook: {inCluster: {image: a, certs: certs}}", `webhook.inCluster.certs: "certs" is not a folder in a container`),
+		"secret for an image":   beyond("webhook: {inCluster: {image: a, secret: b}}", "webhook.inCluster.secret: it is only valid with manifests"),
+		"pods of manifests":     beyond("webhook: {inCluster: {manifests: [a], replicas: 2}}", "webhook.inCluster.replicas: it is only valid for an image alone"),
+		"half a certificate":    at("webhook: {clientCertificate: {certFile: a}}", "webhook.clientCertificate: it needs both certFile and keyFile"),
 		"other half":            at("webhook: {clientCertificate: {keyFile: a}}", "webhook.clientCertificate: it needs"),
 		"empty certificate":     at("webhook: {clientCertificate: {certFile: '', keyFile: ''}}", "webhook.clientCertificate: it needs"),
-		"no timeout":            beyond("webhook: {timeout: 0s}", "webhook.timeout: 0s is no time at all"),
+		"no timeout":            beyond("webhook: {timeout: 0s}", "webhook.timeout: 0s must be greater than 0"),
 
 		"loss without reason":  at("lossy:\n- path: spec.a", "4:3: lossy[0]: it has no reason; write reason: why the loss is right"),
 		"loss with blank":      at("lossy:\n- path: spec.a\n  reason: ' '", "lossy[0]: it has no reason"),
@@ -273,14 +275,14 @@ func otherMistakes() map[string]mistake {
 		"loss in place":        beyond("lossy: [{path: a, reason: b, from: v1, through: v1}]", "lossy[0]: from and through are both v1"),
 		"failure without ID":   at("knownFailing: [{reason: b}]", "knownFailing[0]: it has no id"),
 		"failure: reason":      at("knownFailing:\n- id: webhook.response.uid", "knownFailing[0]: it has no reason; write reason: why it fails"),
-		"failure: unknown":     beyond("knownFailing:\n- {id: webhook.response.uidd, reason: b}", `4:4: knownFailing[0].id: there is no requirement "webhook.response.uidd"; did you mean webhook.response.uid?`),
+		"failure: unknown":     beyond("knownFailing:\n- {id: webhook.response.uidd, reason: b}", `4:4: knownFailing[0].id: unknown requirement "webhook.response.uidd"; did you mean webhook.response.uid?`),
 		"failure: twice":       beyond("knownFailing:\n- {id: webhook.response.uid, reason: b}\n- {id: webhook.response.uid, reason: c}", "5:4: knownFailing[1].id: webhook.response.uid is listed twice"),
-		"filter: unknown":      beyond("filter: [webhook, nonsense]", `3:19: filter[1]: there is no requirement "nonsense"; "crdconform list" shows them all`),
+		"filter: unknown":      beyond("filter: [webhook, nonsense]", `3:19: filter[1]: unknown requirement "nonsense"; "crdconform list" shows all`),
 		"filter: malformed":    beyond("filter: ['[']", `filter[0]: "[" is not a pattern; use * for any characters`),
-		"filter: empty":        beyond("filter: ['']", `filter[0]: there is no requirement ""`),
+		"filter: empty":        beyond("filter: ['']", `filter[0]: unknown requirement ""`),
 		"redact: no path":      beyond("redact: [spec.a, 'spec.list[].b']", `redact[1]: the path "spec.list[].b" has []; write [*]`),
-		"skip: half an ID":     beyond("skip: [webhook.resp]", "skip[0]: there is no requirement"),
-		"cluster":              at("cluster: minikube", `cluster: "minikube" is not known; write embedded, kind, envtest, existing or none`),
+		"skip: half an ID":     beyond("skip: [webhook.resp]", "skip[0]: unknown requirement"),
+		"cluster":              at("cluster: minikube", `cluster: unknown cluster "minikube" (want embedded, kind, envtest, existing or none)`),
 		"negative objects":     at("generate: {objects: -1}", "generate.objects: -1 objects: want 0 to 100000"),
 		"no folder":            at("reportDir: ''", "reportDir: the name of the folder is empty"),
 		"empty name":           beyond("crds: ['']", "crds[0]: the name is empty"),
@@ -289,12 +291,12 @@ func otherMistakes() map[string]mistake {
 		"no apiVersion":     {"kind: Config\n", []string{"crdconform.yaml: apiVersion: want crdconform.dev/v1alpha1"}, false},
 		"no kind":           {"apiVersion: crdconform.dev/v1alpha1\n", []string{"crdconform.yaml: kind: want Config"}, false},
 		"other kind":        {"apiVersion: v1\nkind: ConfigMap\n", []string{`crdconform.yaml:2:7: this is a "ConfigMap", not a configuration, which has kind: Config`}, false},
-		"other version":     {"apiVersion: crdconform.dev/v2\nkind: Config\n", []string{`1:13: apiVersion: "crdconform.dev/v2" is not known; this crdconform knows crdconform.dev/v1alpha1`}, false},
-		"a definition":      {"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n", []string{`2:7: this is a CustomResourceDefinition, not a configuration; "crdconform init dir/crdconform.yaml" makes one of it`}, false},
+		"other version":     {"apiVersion: crdconform.dev/v2\nkind: Config\n", []string{`1:13: apiVersion: unknown apiVersion "crdconform.dev/v2" (want crdconform.dev/v1alpha1`}, false},
+		"a definition":      {"apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n", []string{`2:7: this is a CustomResourceDefinition, not a configuration; "crdconform init dir/crdconform.yaml" creates one from it`}, false},
 		"only text":         {"hello\n", []string{`crdconform.yaml:1:1: it is the text "hello", not a configuration`}, false},
 		"only a list":       {"- a\n", []string{"it is a list, not a configuration"}, false},
-		"empty":             {"", []string{`dir/crdconform.yaml: there is nothing in it; "crdconform init CRD..." writes one`}, true},
-		"comments only":     {"# nothing\n\n", []string{"there is nothing in it"}, true},
+		"empty":             {"", []string{`dir/crdconform.yaml: it is empty; "crdconform init CRD..." writes one`}, true},
+		"comments only":     {"# nothing\n\n", []string{"it is empty"}, true},
 		"two documents":     {head + "---\n" + head, []string{"crdconform.yaml:4:1: a second document begins here"}, true},
 		"tabs":              {head + "webhook:\n\turl: x\n", []string{"crdconform.yaml:4:1: there is a tab; YAML is indented with spaces"}, true},
 		"not YAML":          {head + "webhook: [a\n", []string{"crdconform.yaml:", "it is not YAML: "}, true},
@@ -305,7 +307,7 @@ func otherMistakes() map[string]mistake {
 		"large other":       {head + strings.Repeat("# a\n", 50000), []string{"it is larger than 64 KiB, so it is not a configuration"}, true},
 		"bare braces":       {head + "webhook: {command: {args: [a, --port={port}]}}\n", []string{"crdconform.yaml:3:", "text with { or } in it needs quotes"}, true},
 		"template":          {head + "reportDir: {{ .Values.dir }}\n", []string{"crdconform.yaml:3:"}, true},
-		"mistakes together": at("strikt: true\nload: {repeat: 0, batches: x}\nlossy:\n- path: a\ncluster: c", "3:1: strikt", "4:28: load.batches", "4:8: load.repeat", "6:3: lossy[0]: it has no reason", `7:1: cluster: "c"`),
+		"mistakes together": at("strikt: true\nload: {repeat: 0, batches: x}\nlossy:\n- path: a\ncluster: c", "3:1: strikt", "4:28: load.batches", "4:8: load.repeat", "6:3: lossy[0]: it has no reason", `7:1: cluster: unknown cluster "c"`),
 	}
 }
 
@@ -412,7 +414,7 @@ func TestValidate(t *testing.T) {
 	c := Default()
 	c.Webhook.URL, c.Webhook.Command, c.Load.Rates = "https://localhost/", &Command{Args: []string{"a"}}, []float64{-1}
 	err := c.Validate()
-	for _, want := range []string{"webhook.command: there is webhook.url too", "load.rates[0]: -1 requests", "webhook.command.path: \"\" does not begin with /", "webhook.command.readyTimeout: 0s"} {
+	for _, want := range []string{"webhook.command: webhook.url is also set", "load.rates[0]: -1 requests", "webhook.command.path: \"\" does not begin with /", "webhook.command.readyTimeout: 0s"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want something with %s", err, want)
 		}
@@ -439,7 +441,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("through a link: %v, and a is %s", err, c.Path("a"))
 	}
 	_, err = Read(filepath.Join(dir, "missing.yaml"))
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), `missing.yaml: there is no such file; "crdconform init CRD..." writes one`) {
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), `missing.yaml: no such file; "crdconform init CRD..." writes one`) {
 		t.Errorf("of a file that is not there it says: %v", err)
 	}
 	if _, err = Read(dir); err == nil || !strings.Contains(err.Error(), dir+" is a folder; give the configuration file in it, such as "+file) {

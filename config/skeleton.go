@@ -11,7 +11,7 @@ import (
 func skeleton(entries []string, all []definition) string {
 	var b strings.Builder
 	b.WriteString("# yaml-language-server: $schema=" + SchemaURL + "\n")
-	b.WriteString("# Configuration of crdconform. \"crdconform config view\" shows what is in force, with all defaults.\n")
+	b.WriteString("# Configuration of crdconform. \"crdconform config view\" shows the settings in force, with all defaults.\n")
 	fmt.Fprintf(&b, "apiVersion: %s\nkind: %s\n\n", APIVersion, Kind)
 	b.WriteString("# Files with definitions, relative to this one: names, patterns such as *.yaml, or folders.\n")
 	for _, d := range all {
@@ -22,7 +22,7 @@ func skeleton(entries []string, all []definition) string {
 		fmt.Fprintf(&b, "  - %s\n", scalar(entry))
 	}
 	b.WriteString(`
-# Custom resources to convert besides generated ones.
+# Custom resources to convert in addition to generated ones.
 # samples:
 #   - config/samples/*.yaml
 
@@ -35,7 +35,7 @@ func skeleton(entries []string, all []definition) string {
 // oneLine keeps text from ending a comment.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-const commandHint = `  # A program to start here instead. {certs} is a folder with tls.crt and tls.key, {port} where it is to serve.
+const commandHint = `  # A program to start here instead. {certs} is a folder with tls.crt and tls.key, {port} the port to serve at.
   # command:
   #   args: [./bin/manager, "--webhook-port={port}", "--webhook-cert-path={certs}"]
   #   path: /convert
@@ -67,7 +67,7 @@ func webhookGuess(all []definition) string {
 	urls, forwards = slices.Compact(urls), slices.Compact(forwards)
 	ca := ""
 	if !trusted {
-		ca = "  # A definition has no caBundle. This is the file with the certificates to verify the webhook by.\n  # caFile: ca.crt\n"
+		ca = "  # A definition has no caBundle. This is the file with the certificates to verify the webhook.\n  # caFile: ca.crt\n"
 	}
 	const head = "# The webhook: one of url, fromCRD, command, inCluster and reference.\n"
 	switch {
@@ -75,7 +75,7 @@ func webhookGuess(all []definition) string {
 		return head + "webhook:\n" + fromService(forwards) + ca + commandHint
 	case len(urls) == 1 && checkURL(urls[0]) == nil:
 		return head + "webhook:\n  url: " + scalar(urls[0]) + "\n" +
-			"  # Certificates to verify it by, in PEM; those of the system when missing.\n  # caFile: ca.crt\n" + commandHint
+			"  # Certificates to verify it, in PEM; default: those of the system.\n  # caFile: ca.crt\n" + commandHint
 	case len(urls) > 0:
 		return head + "webhook:\n  # Where each definition says.\n  fromCRD: {}\n" + ca + commandHint
 	}
@@ -94,7 +94,7 @@ func fromService(forwards []string) string {
 		fmt.Fprintf(&b, "  #   %s\n", oneLine(line))
 	}
 	if len(forwards) > 1 {
-		b.WriteString("  # There are several, so check the definitions of one service at a time, or inside of the cluster without an address.\n")
+		b.WriteString("  # There are several services: check the definitions of one at a time, or run inside of the cluster without an address.\n")
 	}
 	b.WriteString("  fromCRD:\n    address: localhost:9443\n")
 	return b.String()
@@ -102,7 +102,7 @@ func fromService(forwards []string) string {
 
 // remainder is what can be said besides.
 const remainder = `
-# Fields that conversions are known to lose, each with all below it.
+# Fields that conversions are known to lose, each with everything below it.
 # lossy:
 #   - path: spec.legacy[*].mode
 #     kind: Widget
@@ -126,7 +126,7 @@ const remainder = `
 #   rates: [20]
 #   duration: 10s
 
-# What each of its stages has to keep: the limits that Kubernetes expects of conversion webhooks, and your own.
+# Limits for each of its stages: those that Kubernetes expects of conversion webhooks, and your own.
 # objectives:
 #   presets: [kep]
 #   p99.9: 2s

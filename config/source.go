@@ -2,31 +2,40 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
 
-// source is the file that a configuration was read from.
+// source is where the values of a configuration come from: a file, and what took the place of parts of it.
 type source struct {
-	name      string
+	name      string // of the file; nothing when there is none
 	lines     []string
 	positions map[string]position // by key, such as webhook.command.args[0]
+	flags     map[string]string   // what gave the value of a key, such as --crd
 }
 
 // position is a place in a file; both count from 1.
 type position struct{ line, column int }
 
-// ProblemError is something that is wrong in a configuration.
+// ProblemError is something that is wrong in a configuration. Its text names what the user wrote: the flag, or else the key, with
+// the place of that in the file.
 type ProblemError struct {
-	File         string // as it was named; nothing for a configuration that was not read from a file
+	File         string // as it was named; nothing for a value that no file gave
 	Line, Column int    // from 1; 0 when no line is to blame
 	Key          string // such as webhook.timeout; nothing when no key is to blame
+	Flag         string // that gave the value, such as --timeout; nothing for a value that no flag gave
 	Message      string // what is wrong and what to do
 	Excerpt      string // the line with a mark under the column; may be empty
+
+	cause error
 }
 
-// Error renders the problem as "crdconform.yaml:7:3: message", with the excerpt below.
+// Error renders the problem as "--timeout: message" or as "crdconform.yaml:7:3: webhook.timeout: message", with the excerpt below.
 func (e *ProblemError) Error() string {
+	if e.Flag != "" {
+		return e.Flag + ": " + e.Message
+	}
 	var b strings.Builder
 	if e.File != "" {
 		b.WriteString(e.File + ":")
@@ -35,12 +44,18 @@ func (e *ProblemError) Error() string {
 		}
 		b.WriteString(" ")
 	}
+	if e.Key != "" {
+		b.WriteString(e.Key + ": ")
+	}
 	b.WriteString(e.Message)
 	if e.Excerpt != "" {
 		b.WriteString("\n" + e.Excerpt)
 	}
 	return b.String()
 }
+
+// Unwrap returns the error that the problem was made of.
+func (e *ProblemError) Unwrap() error { return e.cause }
 
 // problem makes an error about a place.
 func (s *source) problem(p position, key, message string) *ProblemError {
@@ -63,27 +78,56 @@ func (s *source) excerpt(p position) string {
 	return number + string(line) + "\n" + strings.Repeat(" ", utf8.RuneCountInString(number)+at-cut) + "^"
 }
 
-// At makes an error about the value of a key such as filter[0] or webhook.reference.faults[1]. It tells the line of the key,
-// or of the one that it belongs to, when the configuration was read from a file that has it.
-func (c Config) At(key, message string) error { return c.at(key, message) }
+// Key is the key of an option in a message of At: the text has the flag instead where the message is about a flag too.
+type Key string
 
-func (c Config) at(key, message string) *ProblemError {
-	text := key + ": " + message
-	if c.source == nil {
-		return &ProblemError{Key: key, Message: text}
-	}
-	for above := key; above != ""; above = parent(above) {
-		if p, found := c.source.positions[above]; found {
-			return c.source.problem(p, key, text)
+// At makes an error about the value of a key such as filter[0] or webhook.reference.faults[1], with a message as by fmt.Errorf.
+// It has the flag that gave the value, or else the line of the key in the file, or of the one that it belongs to.
+func (c Config) At(key, format string, args ...any) error { return c.at(key, format, args...) }
+
+func (c Config) at(key, format string, args ...any) *ProblemError {
+	file, flag, place := c.giver(key)
+	for i, arg := range args {
+		if other, isKey := arg.(Key); isKey {
+			args[i] = called(other, flag != "")
 		}
 	}
-	return &ProblemError{File: c.source.name, Key: key, Message: text}
+	cause := fmt.Errorf(format, args...)
+	problem := &ProblemError{File: file, Key: key, Flag: flag, Message: cause.Error(), cause: cause}
+	if place.line > 0 {
+		problem.Line, problem.Column, problem.Excerpt = place.line, place.column, c.source.excerpt(place)
+	}
+	return problem
+}
+
+// giver returns what gave the value of a key, or of the one that it belongs to: a flag, or a file with the place in it.
+func (c Config) giver(key string) (file, flag string, place position) {
+	if c.source == nil {
+		return "", "", position{}
+	}
+	for above := key; above != ""; above = parent(above) {
+		if flag = c.source.flags[above]; flag != "" {
+			return "", flag, position{}
+		}
+		if p, found := c.source.positions[above]; found {
+			return c.source.name, "", p
+		}
+	}
+	return c.source.name, "", position{}
+}
+
+// called returns how a message calls an option: by its flag, if it has one, or by its key.
+func called(key Key, byFlag bool) string {
+	if i := slices.IndexFunc(Options(), func(o Option) bool { return o.Key == string(key) }); byFlag && i >= 0 && Options()[i].Flag != "" {
+		return "--" + Options()[i].Flag
+	}
+	return string(key)
 }
 
 // parent returns the key that a key belongs to: webhook of webhook.url, filter of filter[0].
 func parent(key string) string { return key[:max(0, strings.LastIndexAny(key, ".["))] }
 
-// given tells whether a file has the key.
+// given reports whether a file has the key.
 func (c Config) given(key string) bool {
 	if c.source == nil {
 		return false

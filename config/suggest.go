@@ -24,7 +24,7 @@ func fields(section reflect.Type) []string {
 // unknownKey says that a section of some type has no such key for its value, and what may have been meant: a key of that
 // section, or of one below, or else of another one.
 func unknownKey(name, section string, of reflect.Type, value ast.Node) string {
-	const text = "there is no such key"
+	const text = "unknown key"
 	known := fields(of)
 	below := placeOf(name, of, section)
 	if below != "" && parent(below) == section { // only lists have their names changed
@@ -136,7 +136,7 @@ func noRequirement(pattern string) string {
 		ids = append(ids, string(r.ID))
 	}
 	if near := nearest(pattern, ids); near != "" {
-		return fmt.Sprintf("there is no requirement %q; did you mean %s?", pattern, near)
+		return fmt.Sprintf("unknown requirement %q; did you mean %s?", pattern, near)
 	}
-	return fmt.Sprintf("there is no requirement %q; \"crdconform list\" shows them all", pattern)
+	return fmt.Sprintf("unknown requirement %q; \"crdconform list\" shows all", pattern)
 }

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -31,7 +32,7 @@ type checker struct {
 // unless adds a problem unless all is well.
 func (k *checker) unless(well bool, key, format string, args ...any) {
 	if !well {
-		k.problems = append(k.problems, k.config.at(key, fmt.Sprintf(format, args...)))
+		k.problems = append(k.problems, k.config.at(key, format, args...))
 	}
 }
 
@@ -42,7 +43,7 @@ func (c Config) problems() []*ProblemError {
 	k.names("crds", c.CRDs)
 	k.names("samples", c.Samples)
 	for i, path := range c.Redact {
-		_, err := ParsePattern(path)
+		_, err := fieldpath.ParsePattern(path)
 		k.unless(err == nil, item("redact", i), "%v", err)
 	}
 	k.webhook()
@@ -50,9 +51,9 @@ func (c Config) problems() []*ProblemError {
 	k.knownFailing()
 	k.patterns("filter", c.Filter)
 	k.patterns("skip", c.Skip)
-	k.unless(slices.Contains(clusters(), c.Cluster), "cluster", "%q is not known; write embedded, kind, envtest, existing or none", c.Cluster)
+	k.unless(slices.Contains(clusters(), c.Cluster), "cluster", "unknown cluster %q (want embedded, kind, envtest, existing or none)", c.Cluster)
 	k.unless(c.Generate.Objects >= 0 && c.Generate.Objects <= MaxObjects, "generate.objects", "%d objects: want 0 to %d", c.Generate.Objects, MaxObjects)
-	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; write one, or leave the key out")
+	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; add one, or leave the key out")
 	k.load()
 	k.objectives()
 	return k.problems
@@ -61,7 +62,7 @@ func (c Config) problems() []*ProblemError {
 func (k *checker) names(key string, names []string) {
 	for i, name := range names {
 		at := item(key, i)
-		k.unless(name != "", at, "the name is empty; write the name of a file, or take it away")
+		k.unless(name != "", at, "the name is empty; give the name of a file, or remove the entry")
 		_, err := path.Match(name, "")
 		k.unless(err == nil, at, "%q is not a pattern; a [ needs a ]", name)
 	}
@@ -70,7 +71,7 @@ func (k *checker) names(key string, names []string) {
 func (k *checker) webhook() {
 	w := k.config.Webhook
 	if sources := w.sources(); len(sources) > 1 {
-		k.unless(false, "webhook."+sources[1], "there is webhook.%s too; give one of url, fromCRD, command, inCluster and reference", sources[0])
+		k.unless(false, "webhook."+sources[1], "webhook.%s is also set; give only one of url, fromCRD, command, inCluster and reference", sources[0])
 	}
 	if w.URL != "" || k.config.given("webhook.url") {
 		err := checkURL(w.URL)
@@ -89,15 +90,15 @@ func (k *checker) webhook() {
 		k.inCluster(*w.InCluster)
 	}
 	elsewhere := w.Command == nil && w.InCluster == nil && w.Reference == nil
-	k.unless(elsewhere || w.CAFile == "" && !k.config.given("webhook.caFile"), "webhook.caFile", "it goes with url and fromCRD; for a webhook that is started here, certificates are made")
-	k.unless(elsewhere || w.ServerName == "" && !k.config.given("webhook.serverName"), "webhook.serverName", "it goes with url and fromCRD; command has a serverName of its own")
+	k.unless(elsewhere || w.CAFile == "" && !k.config.given("webhook.caFile"), "webhook.caFile", "it is only valid with url and fromCRD; for a webhook that is started here, certificates are created")
+	k.unless(elsewhere || w.ServerName == "" && !k.config.given("webhook.serverName"), "webhook.serverName", "it is only valid with url and fromCRD; command has its own serverName")
 	certificate := w.ClientCertificate
 	complete := certificate.CertFile != "" && certificate.KeyFile != ""
 	absent := certificate == ClientCertificate{} && !k.config.given("webhook.clientCertificate")
-	k.unless(complete || absent, "webhook.clientCertificate", "it needs certFile and keyFile, both")
-	k.unless(certificate.CertFile == "" || w.Reference == nil, "webhook.clientCertificate", "the reference webhook asks for none; take it away")
-	k.unless(certificate.CertFile == "" || w.InCluster == nil, "webhook.clientCertificate", "API servers of kind have none to show, so a webhook that is deployed must not ask for one; take it away")
-	k.unless(w.Timeout.Duration > 0, "webhook.timeout", "%s is no time at all; API servers wait for 30s", w.Timeout)
+	k.unless(complete || absent, "webhook.clientCertificate", "it needs both certFile and keyFile")
+	k.unless(certificate.CertFile == "" || w.Reference == nil, "webhook.clientCertificate", "the reference webhook does not request one; remove it")
+	k.unless(certificate.CertFile == "" || w.InCluster == nil, "webhook.clientCertificate", "API servers of kind have none, so a deployed webhook must not require one; remove it")
+	k.unless(w.Timeout.Duration > 0, "webhook.timeout", "%s must be greater than 0; API servers wait for 30s", w.Timeout)
 }
 
 // clusters are the sorts of clusters that there are.
@@ -105,22 +106,22 @@ func clusters() []Cluster { return []Cluster{Embedded, KindCluster, Envtest, Exi
 
 func (k *checker) inCluster(c InCluster) {
 	const key = "webhook.inCluster"
-	k.unless(c.Image != "" || c.Archive != "" || len(c.Manifests) > 0, key, "it is not said what to deploy; write image, archive or manifests")
+	k.unless(c.Image != "" || c.Archive != "" || len(c.Manifests) > 0, key, "nothing to deploy; give image, archive or manifests")
 	for i, path := range c.Manifests {
-		k.unless(path != "", item(key+".manifests", i), "the name is empty; write the name of a file or a folder, or take it away")
+		k.unless(path != "", item(key+".manifests", i), "the name is empty; give the name of a file or a folder, or remove the entry")
 	}
 	k.unless(c.Service == "" || isService(c.Service), key+".service", "%q is not the name of a service; write name or namespace/name", c.Service)
 	k.unless(c.Path == "" || strings.HasPrefix(c.Path, "/"), key+".path", "%q does not begin with /; write /convert", c.Path)
-	k.unless(c.Secret == "" || c.CASecret == "", key+".caSecret", "there is %s.secret too, into which a certificate is put with an authority of its own; give one of the two", key)
-	k.unless(isPort(c.Port), key+".port", "there is no port %d", c.Port)
-	k.unless(isPort(c.TargetPort), key+".targetPort", "there is no port %d", c.TargetPort)
+	k.unless(c.Secret == "" || c.CASecret == "", key+".caSecret", "there is %s too, into which a certificate is put with an authority of its own; give one of the two", Key(key+".secret"))
+	k.unless(isPort(c.Port), key+".port", "%d is not a port", c.Port)
+	k.unless(isPort(c.TargetPort), key+".targetPort", "%d is not a port", c.TargetPort)
 	k.unless(c.Replicas >= 0 && c.Replicas <= maxReplicas, key+".replicas", "%d pods: want 1 to %d", c.Replicas, maxReplicas)
-	k.unless(c.Certs == "" || strings.HasPrefix(c.Certs, "/"), key+".certs", "%q is no folder in a container; write one that begins with /", c.Certs)
-	k.unless(c.ReadyTimeout.Duration >= 0, key+".readyTimeout", "%s is no time at all; write 2m", c.ReadyTimeout)
-	k.belongs(len(c.Manifests) > 0, key, "it goes with manifests; for an image alone a certificate is made", map[string]bool{
+	k.unless(c.Certs == "" || strings.HasPrefix(c.Certs, "/"), key+".certs", "%q is not a folder in a container; give one that begins with /", c.Certs)
+	k.unless(c.ReadyTimeout.Duration >= 0, key+".readyTimeout", "%s must be greater than 0; write 2m", c.ReadyTimeout)
+	k.belongs(len(c.Manifests) > 0, key, "it is only valid with manifests; for an image alone a certificate is created", map[string]bool{
 		"secret": c.Secret != "", "caSecret": c.CASecret != "",
 	})
-	k.belongs(len(c.Manifests) == 0, key, "it goes with an image alone; manifests say it themselves", map[string]bool{
+	k.belongs(len(c.Manifests) == 0, key, "it is only valid for an image alone; manifests specify it themselves", map[string]bool{
 		"targetPort": c.TargetPort != 0, "replicas": c.Replicas != 0, "args": len(c.Args) > 0, "env": len(c.Env) > 0, "certs": c.Certs != "",
 	})
 }
@@ -132,24 +133,24 @@ func (k *checker) belongs(well bool, section, problem string, given map[string]b
 	}
 }
 
-// isPort tells whether a number is a port, or 0 for none.
+// isPort reports whether a number is a port, or 0 for none.
 func isPort(n int32) bool { return n >= 0 && n <= 65535 }
 
 // maxReplicas is how many pods a webhook has at most. What is more is a slip of the finger.
 const maxReplicas = 100
 
-// isService tells whether a text is name or namespace/name.
+// isService reports whether a text is name or namespace/name.
 func isService(text string) bool {
 	return regexp.MustCompile(`^([a-z0-9]([-a-z0-9]*[a-z0-9])?/)?[a-z]([-a-z0-9]*[a-z0-9])?$`).MatchString(text)
 }
 
 func (k *checker) command(c Command) {
-	k.unless(len(c.Args) > 0 && c.Args[0] != "", "webhook.command.args", "there is no program; write [./bin/manager, ...]")
+	k.unless(len(c.Args) > 0 && c.Args[0] != "", "webhook.command.args", "no program; write [./bin/manager, ...]")
 	for name := range c.Env {
-		k.unless(name != "" && !strings.ContainsAny(name, "=\x00"), "webhook.command.env", "%q cannot be the name of a variable", name)
+		k.unless(name != "" && !strings.ContainsAny(name, "=\x00"), "webhook.command.env", "%q is not a valid variable name", name)
 	}
 	k.unless(strings.HasPrefix(c.Path, "/"), "webhook.command.path", "%q does not begin with /; write /convert", c.Path)
-	k.unless(c.ReadyTimeout.Duration > 0, "webhook.command.readyTimeout", "%s is no time at all; write 60s", c.ReadyTimeout)
+	k.unless(c.ReadyTimeout.Duration > 0, "webhook.command.readyTimeout", "%s must be greater than 0; write 60s", c.ReadyTimeout)
 }
 
 // checkURL says what is wrong with the URL of a webhook. It does not quote what may have a password in it.
@@ -163,7 +164,7 @@ func checkURL(text string) error {
 	case u.Scheme != "https" || u.Hostname() == "":
 		return fmt.Errorf("%q is not the URL of a webhook; write it as https://localhost:9443/convert", text)
 	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("a ? or a # is not allowed in it; API servers refuse that")
+		return errors.New("a ? or a # is not allowed in it; API servers reject that")
 	}
 	return nil
 }
@@ -188,10 +189,10 @@ func (k *checker) knownFailing() {
 	for i, known := range k.config.KnownFailing {
 		at := item("knownFailing", i)
 		_, found := requirement.Lookup(requirement.ID(known.ID))
-		k.unless(known.ID != "", at, "it has no id; \"crdconform list\" shows them all")
+		k.unless(known.ID != "", at, "it has no id; \"crdconform list\" shows all")
 		k.unless(found || known.ID == "", at+".id", "%s", noRequirement(known.ID))
 		k.unless(strings.TrimSpace(known.Reason) != "", at, "it has no reason; write reason: why it fails")
-		k.unless(!seen[known.ID] || !found, at+".id", "%s is listed twice; take one away", known.ID)
+		k.unless(!seen[known.ID] || !found, at+".id", "%s is listed twice; remove one", known.ID)
 		seen[known.ID] = true
 	}
 }
@@ -205,7 +206,7 @@ func (k *checker) patterns(key string, patterns []string) {
 	}
 }
 
-// selectsAny tells whether a pattern stands for a requirement.
+// selectsAny reports whether a pattern stands for a requirement.
 func selectsAny(pattern string) bool {
 	return slices.ContainsFunc(requirement.All(), func(r requirement.Requirement) bool {
 		like, err := r.ID.Matches(pattern)

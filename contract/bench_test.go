@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
 // wide returns objects of about 1 kB with many short fields, as at a version, no two of the same shape.

@@ -27,8 +27,8 @@ var codec = sync.OnceValues(func() (runtime.Decoder, error) {
 	return serializer.NewCodecFactory(scheme).LegacyCodec(apiextensionsv1.SchemeGroupVersion, apiextensionsv1beta1.SchemeGroupVersion), err
 })
 
-// decode decodes a body as API servers do: by its types, so that nothing in it may be of another type, not even what
-// nobody reads. Both versions have the same fields.
+// decode decodes a body as API servers do: by its types, so that nothing in it may have another type, not even unused fields.
+// Both versions have the same fields.
 func (r Request) decode(body []byte) (*apiextensionsv1.ConversionReview, error) {
 	review := &apiextensionsv1.ConversionReview{}
 	isJSON := yaml.IsJSONBuffer(body)
@@ -36,7 +36,7 @@ func (r Request) decode(body []byte) (*apiextensionsv1.ConversionReview, error) 
 	case isJSON && !oddNames(body):
 		return review, kjson.UnmarshalCaseSensitivePreserveInts(body, review)
 	case !isJSON && len(body) > maxOther:
-		return nil, fmt.Errorf("%d bytes are too many to try anything but JSON", len(body))
+		return nil, fmt.Errorf("not JSON; %d bytes are too many to try other formats", len(body))
 	}
 	decoder, err := codec()
 	if err != nil {
@@ -55,7 +55,7 @@ func (r Request) decode(body []byte) (*apiextensionsv1.ConversionReview, error) 
 	}, err
 }
 
-// oddNames tells whether a JSON object may have kind or apiVersion in another case. API servers look at those before they
+// oddNames reports whether a JSON object may have kind or apiVersion in another case. API servers look at those before they
 // decode the rest.
 func oddNames(body []byte) bool {
 	depth := 0
@@ -98,7 +98,7 @@ func quoteAt(raw []byte, at int) int {
 // review decodes the body of a response. It returns nil when it had to stop.
 func (r Request) review(j *Judgement, body []byte) *apiextensionsv1.ConversionReview {
 	if len(body) == 0 {
-		j.stop(requirement.WebhookResponseBody, Rejected, "HTTP body", "a JSON document", "nothing")
+		j.stop(requirement.WebhookResponseBody, whole, "HTTP body", "a JSON document", "nothing")
 		return nil
 	}
 	review, err := r.decode(body)
@@ -106,13 +106,13 @@ func (r Request) review(j *Judgement, body []byte) *apiextensionsv1.ConversionRe
 	switch {
 	case err == nil:
 		if !yaml.IsJSONBuffer(body) {
-			j.add(requirement.WebhookResponseBody, Tolerated, -1, "HTTP body", "a JSON document", otherThanJSON(body))
+			j.add(requirement.WebhookResponseBody, requirement.PartDecodable, -1, "HTTP body", "a JSON document", otherThanJSON(body))
 		}
 		return review
 	case errors.As(err, &wrongType) || json.Valid(body):
-		j.stop(requirement.WebhookResponseReviewKind, Rejected, "HTTP body", "a ConversionReview", clip(err.Error()))
+		j.stop(requirement.WebhookResponseReviewKind, whole, "HTTP body", "a ConversionReview", clip(err.Error()))
 	default:
-		j.stop(requirement.WebhookResponseBody, Rejected, "HTTP body", "a JSON document", fmt.Sprintf("%s (%s)", quote(body), clip(err.Error())))
+		j.stop(requirement.WebhookResponseBody, whole, "HTTP body", "a JSON document", fmt.Sprintf("%s (%s)", quote(body), clip(err.Error())))
 	}
 	return nil
 }
@@ -122,14 +122,14 @@ func otherThanJSON(body []byte) string {
 	mark := []byte("\uFEFF")
 	switch {
 	case bytes.HasPrefix(body, mark) && json.Valid(body[len(mark):]):
-		return "one with a byte order mark before it"
+		return "a JSON document that begins with a byte order mark"
 	case bytes.HasPrefix(body, []byte("k8s\x00")):
 		return "protobuf"
 	}
 	return "YAML: " + quote(body)
 }
 
-// versionless tells whether an apiVersion leaves the version out, and names no other group.
+// versionless reports whether an apiVersion leaves the version out, and names no other group.
 func versionless(apiVersion string) bool {
 	return apiVersion == "" || apiVersion == "/" || apiVersion == group+"/"
 }

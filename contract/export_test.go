@@ -1,8 +1,11 @@
 package contract
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"reflect"
+)
 
-// Scanned tells whether Judge judges a body by scanning it, and which converted objects it takes to be in it then. It leaves
+// Scanned reports whether Judge judges a body by scanning it, and which converted objects it takes to be in it then. It leaves
 // the sample as it is.
 func (p *Repeated) Scanned(uid string, body []byte) ([]json.RawMessage, bool) {
 	s := scan{p: p, uid: uid, body: body, known: p.known.Load(), record: true}
@@ -16,7 +19,17 @@ func (p *Repeated) Scanned(uid string, body []byte) ([]json.RawMessage, bool) {
 	return objects, true
 }
 
-// Knows tells whether all that is in a body is in the sample.
+// Decoded judges a response without scanning it.
+func (r Request) Decoded(response Response) Judgement { return r.decoded(response) }
+
+// ReadsAlike reports whether an object is read in the same way by scanning it, if that is possible, and by decoding it.
+func ReadsAlike(raw []byte) bool {
+	scanned, ok := scanObject(raw)
+	decoded, err := decodeObject(raw)
+	return !ok || err == nil && decodable(raw) == nil && reflect.DeepEqual(scanned, decoded)
+}
+
+// Knows reports whether all that is in a body is in the sample.
 func (p *Repeated) Knows(uid string, body []byte) bool {
 	s := scan{p: p, uid: uid, body: body, known: p.known.Load()}
 	return s.whole() && s.misses == 0

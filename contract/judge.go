@@ -13,6 +13,15 @@ import (
 // Judge judges the response to a request whose objects can be converted.
 func (r Request) Judge(response Response) Judgement {
 	var j Judgement
+	if arrived(&j, response) && r.scanned(&j, response.Body) {
+		return j
+	}
+	return r.decoded(response)
+}
+
+// decoded judges a response by decoding it as API servers do.
+func (r Request) decoded(response Response) Judgement {
+	var j Judgement
 	answer := r.envelope(&j, response)
 	if answer == nil {
 		return j
@@ -26,9 +35,9 @@ func (r Request) Judge(response Response) Judgement {
 		r.objects(&j, converted)
 	case (status == "Failed" || status == "Failure") && len(converted) < max(len(r.Objects), 1):
 		// Not the status is wrong then, but that there is a failure at all.
-		j.stop(requirement.WebhookFailureAvoided, Rejected, "response.result", "a conversion that succeeds", fmt.Sprintf("%s: %s", status, quote(j.Message)))
+		j.stop(requirement.WebhookFailureAvoided, whole, "response.result", "a conversion that succeeds", fmt.Sprintf("%s: %s", status, quote(j.Message)))
 	default:
-		j.stop(requirement.WebhookResponseStatus, Rejected, "response.result.status", `"Success"`, quote(status))
+		j.stop(requirement.WebhookResponseStatus, whole, "response.result.status", `"Success"`, quote(status))
 	}
 	return j
 }
@@ -41,8 +50,8 @@ func (r Request) JudgeFailure(response Response) (Judgement, bool) {
 	j := Judgement{failure: true}
 	const id, want = requirement.WebhookFailureStatus, `200 and a ConversionReview with result.status "Failed"`
 	if response.Err == nil && (response.Status < 200 || response.Status > 206 || response.Status == 204) {
-		// The client's request fails either way, if with a message that helps nobody.
-		j.stop(id, Tolerated, "HTTP status", want, strconv.Itoa(response.Status)+detours(response))
+		// The client's request fails either way, even if with an unhelpful message.
+		j.stop(id, requirement.PartHTTPStatus, "HTTP status", want, strconv.Itoa(response.Status)+detours(response))
 		return j, true
 	}
 	answer := r.envelope(&j, response)
@@ -56,7 +65,7 @@ func (r Request) JudgeFailure(response Response) (Judgement, bool) {
 	}
 	j.Message = answer.Result.Message
 	if status := answer.Result.Status; status != "Failed" {
-		j.add(id, Tolerated, -1, "response.result.status", `"Failed"`, quote(status))
+		j.add(id, requirement.PartSpelling, -1, "response.result.status", `"Failed"`, quote(status))
 	}
 	r.uid(&j, string(answer.UID), requirement.WebhookFailureUID)
 	return j, true
@@ -72,7 +81,7 @@ func (r Request) envelope(j *Judgement, response Response) *apiextensionsv1.Conv
 		return nil
 	}
 	if review.Response == nil {
-		j.stop(requirement.WebhookResponseStanza, Rejected, "response", "an object", "nothing")
+		j.stop(requirement.WebhookResponseStanza, whole, "response", "an object", "nothing")
 		return nil
 	}
 	if review.Request != nil {
@@ -81,7 +90,7 @@ func (r Request) envelope(j *Judgement, response Response) *apiextensionsv1.Conv
 	return review.Response
 }
 
-// arrived judges all but the body and tells whether an API server reads that.
+// arrived judges all but the body and reports whether an API server reads that.
 func arrived(j *Judgement, response Response) bool {
 	if response.Err != nil {
 		noResponse(j, response)
@@ -92,27 +101,27 @@ func arrived(j *Judgement, response Response) bool {
 
 // lean notes that there is a request in a response.
 func lean(j *Judgement, objects int) {
-	j.add(requirement.WebhookResponseLean, Tolerated, -1, "request", "nothing", fmt.Sprintf("a request again, with %d objects", objects))
+	j.add(requirement.WebhookResponseLean, whole, -1, "request", "nothing", fmt.Sprintf("another request, with %d objects", objects))
 }
 
-// named judges kind and apiVersion of the ConversionReview and tells whether an API server reads on. For v1beta1 it
+// named judges kind and apiVersion of the ConversionReview and reports whether an API server reads on. For v1beta1 it
 // takes their absence for the right thing.
 func (r Request) named(j *Judgement, is, apiVersion string) bool {
 	lenient := r.ReviewVersion == "v1beta1"
 	switch {
 	case is == kind:
 	case is == "" && lenient:
-		j.add(requirement.WebhookResponseReviewKind, Tolerated, -1, "kind", quote(kind), quote(is))
+		j.add(requirement.WebhookResponseReviewKind, requirement.PartMissingInV1beta1, -1, "kind", quote(kind), quote(is))
 	default:
-		j.stop(requirement.WebhookResponseReviewKind, Rejected, "kind", quote(kind), quote(is))
+		j.stop(requirement.WebhookResponseReviewKind, whole, "kind", quote(kind), quote(is))
 		return false
 	}
 	switch want := group + "/" + r.ReviewVersion; {
 	case apiVersion == want:
 	case versionless(apiVersion) && lenient:
-		j.add(requirement.WebhookResponseReviewVersion, Tolerated, -1, "apiVersion", quote(want), quote(apiVersion))
+		j.add(requirement.WebhookResponseReviewVersion, requirement.PartMissingInV1beta1, -1, "apiVersion", quote(want), quote(apiVersion))
 	default:
-		j.stop(requirement.WebhookResponseReviewVersion, Rejected, "apiVersion", quote(want), quote(apiVersion))
+		j.stop(requirement.WebhookResponseReviewVersion, whole, "apiVersion", quote(want), quote(apiVersion))
 		return false
 	}
 	return true
@@ -121,16 +130,16 @@ func (r Request) named(j *Judgement, is, apiVersion string) bool {
 func noResponse(j *Judgement, response Response) {
 	switch {
 	case response.Status == 0 || response.TimedOut:
-		j.stop(requirement.WebhookResponseInTime, Rejected, "HTTP response", "a whole response in time", clip(response.Err.Error()))
+		j.stop(requirement.WebhookResponseInTime, whole, "HTTP response", "a complete response in time", clip(response.Err.Error()))
 	default:
-		j.stop(requirement.WebhookResponseBody, Rejected, "HTTP body", "a whole JSON document",
+		j.stop(requirement.WebhookResponseBody, whole, "HTTP body", "a complete JSON document",
 			fmt.Sprintf("the end after %d bytes: %s", len(response.Body), clip(response.Err.Error())))
 	}
 }
 
-// httpStatus judges the HTTP status and tells whether an API server reads on. Statuses up to 206 pass there; with 204
-// there is nothing to read. A webhook that redirects, or wants to be asked again, has not responded with 200 either, but
-// API servers do what it wants.
+// httpStatus judges the HTTP status and reports whether an API server reads on. Statuses up to 206 pass there; with 204 there
+// is nothing to read. A webhook that redirects, or requests a retry, has not responded with 200 either, but API servers do
+// what it requests.
 func httpStatus(j *Judgement, response Response) bool {
 	const id, path, want = requirement.WebhookResponseHTTPStatus, "HTTP status", "200"
 	status, detours := response.Status, detours(response)
@@ -143,10 +152,10 @@ func httpStatus(j *Judgement, response Response) bool {
 	}
 	switch {
 	case status >= 200 && status <= 206 && status != 204:
-		j.add(id, Tolerated, -1, path, want, actual)
+		j.add(id, requirement.PartFineInTheEnd, -1, path, want, actual)
 		return true
 	default:
-		j.stop(id, Rejected, path, want, actual)
+		j.stop(id, whole, path, want, actual)
 		return false
 	}
 }
@@ -155,7 +164,7 @@ func httpStatus(j *Judgement, response Response) bool {
 func detours(response Response) string {
 	var words string
 	if response.Attempts > 1 {
-		words = fmt.Sprintf(" on attempt %d, which it asked for by Retry-After", response.Attempts)
+		words = fmt.Sprintf(" on attempt %d, which it requested with Retry-After", response.Attempts)
 	}
 	if response.RedirectedTo != "" {
 		words += ", redirected to " + clip(response.RedirectedTo)
@@ -163,7 +172,7 @@ func detours(response Response) string {
 	return words
 }
 
-// contentType judges the content type and tells whether an API server reads on: it does unless it cannot parse it.
+// contentType judges the content type and reports whether an API server reads on: it does unless it cannot parse it.
 func contentType(j *Judgement, value string) bool {
 	const id, path, want = requirement.WebhookResponseContentType, "Content-Type", "application/json"
 	if value == want {
@@ -172,12 +181,12 @@ func contentType(j *Judgement, value string) bool {
 	media, _, err := mime.ParseMediaType(value)
 	switch {
 	case value == "":
-		j.add(id, Tolerated, -1, path, want, "none")
+		j.add(id, whole, -1, path, want, "none")
 	case err != nil:
-		j.stop(id, Rejected, path, want, quote(value)+", which is malformed")
+		j.stop(id, requirement.PartMalformed, path, want, quote(value)+", which is malformed")
 		return false
 	case media != want:
-		j.add(id, Tolerated, -1, path, want, clip(media))
+		j.add(id, whole, -1, path, want, clip(media))
 	}
 	return true
 }
@@ -187,9 +196,9 @@ func (r Request) uid(j *Judgement, uid string, id requirement.ID) {
 	if uid == r.UID {
 		return
 	}
-	severity := Rejected
+	part := whole
 	if r.ReviewVersion == "v1beta1" {
-		severity = Tolerated
+		part = requirement.PartUIDInV1beta1
 	}
-	j.add(id, severity, -1, "response.uid", quote(r.UID), quote(uid))
+	j.add(id, part, -1, "response.uid", quote(r.UID), quote(uid))
 }

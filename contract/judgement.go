@@ -114,7 +114,7 @@ func Order() []requirement.ID {
 	}
 }
 
-// Judged tells whether the judge could look at a requirement.
+// Judged reports whether the judge could look at a requirement.
 func (j *Judgement) Judged(id requirement.ID) bool {
 	order := Order()
 	if j.failure {
@@ -145,13 +145,21 @@ func (j *Judgement) Rejected() *Violation {
 	return nil
 }
 
-func (j *Judgement) add(id requirement.ID, severity Severity, object int, path, expected, actual string) {
+// whole stands for violations that are in no part of a requirement.
+const whole requirement.PartName = ""
+
+// add adds a violation of a requirement, in one of its parts or none. The catalogue says how severe that is.
+func (j *Judgement) add(id requirement.ID, part requirement.PartName, object int, path, expected, actual string) {
+	severity := Rejected
+	if requirement.SeverityOf(id, part) == requirement.Tolerated {
+		severity = Tolerated
+	}
 	j.Violations = append(j.Violations, Violation{id, severity, object, path, expected, actual})
 }
 
 // stop adds a violation beyond which nothing can be judged.
-func (j *Judgement) stop(id requirement.ID, severity Severity, path, expected, actual string) {
-	j.add(id, severity, -1, path, expected, actual)
+func (j *Judgement) stop(id requirement.ID, part requirement.PartName, path, expected, actual string) {
+	j.add(id, part, -1, path, expected, actual)
 	j.Stopped = id
 }
 

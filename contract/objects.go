@@ -29,6 +29,13 @@ type object struct {
 }
 
 func parseObject(raw []byte) (object, error) {
+	if o, ok := scanObject(raw); ok {
+		return o, nil
+	}
+	return decodeObject(raw)
+}
+
+func decodeObject(raw []byte) (object, error) {
 	if trimmed := bytes.TrimSpace(raw); len(trimmed) == 0 || trimmed[0] != '{' {
 		return object{}, fmt.Errorf("not a custom resource: %s", orNothing(trimmed))
 	}
@@ -82,11 +89,19 @@ type parsedRequest struct {
 	objects []object
 }
 
-func parseRequest(raw []json.RawMessage) *parsedRequest {
+// readRequest leaves the metadata as it is.
+func readRequest(raw []json.RawMessage) *parsedRequest {
 	p := &parsedRequest{raw, make([]object, len(raw))}
 	for i := range raw {
 		// What the request holds is ours to get right; an API server never sends anything else.
 		p.objects[i], _ = parseObject(raw[i])
+	}
+	return p
+}
+
+func parseRequest(raw []json.RawMessage) *parsedRequest {
+	p := readRequest(raw)
+	for i := range p.objects {
 		p.objects[i].parseMetadata()
 	}
 	return p
@@ -98,10 +113,16 @@ func (r Request) Prepare() Request {
 	return r
 }
 
+// prepared reports whether the objects were parsed before.
+func (r Request) prepared() bool {
+	p := r.parsed
+	return p != nil && len(p.of) == len(r.Objects) && (len(p.of) == 0 || &p.of[0] == &r.Objects[0])
+}
+
 // before returns the objects of the request, parsed.
 func (r Request) before() []object {
-	if p := r.parsed; p != nil && len(p.of) == len(r.Objects) && (len(p.of) == 0 || &p.of[0] == &r.Objects[0]) {
-		return p.objects
+	if r.prepared() {
+		return r.parsed.objects
 	}
 	return parseRequest(r.Objects).objects
 }
@@ -115,7 +136,7 @@ func (o *object) text(key string) string {
 	return s
 }
 
-// identity tells objects apart: by UID and, without one, by name.
+// identity identifies objects: by UID and, without one, by name.
 func (o *object) identity() string {
 	if uid := o.text("uid"); uid != "" {
 		return uid
@@ -126,7 +147,7 @@ func (o *object) identity() string {
 // objects judges the converted objects one by one against those of the request.
 func (r Request) objects(j *Judgement, converted []runtime.RawExtension) {
 	if len(converted) != len(r.Objects) {
-		j.stop(requirement.WebhookResponseAllObjects, Rejected, "response.convertedObjects", strconv.Itoa(len(r.Objects))+" objects", strconv.Itoa(len(converted)))
+		j.stop(requirement.WebhookResponseAllObjects, whole, "response.convertedObjects", strconv.Itoa(len(r.Objects))+" objects", strconv.Itoa(len(converted)))
 		return
 	}
 	before, after := r.before(), make([]object, len(converted))
@@ -137,7 +158,7 @@ func (r Request) objects(j *Judgement, converted []runtime.RawExtension) {
 			err = decodable(converted[i].Raw)
 		}
 		if err != nil {
-			j.add(requirement.WebhookResponseAllObjects, Rejected, i, "response.convertedObjects", "a custom resource", err.Error())
+			j.add(requirement.WebhookResponseAllObjects, whole, i, "response.convertedObjects", "a custom resource", err.Error())
 			j.Stopped = requirement.WebhookResponseAllObjects
 		}
 		same = same && bytes.Equal(before[i].Metadata, after[i].Metadata)
@@ -158,8 +179,8 @@ func (r Request) objects(j *Judgement, converted []runtime.RawExtension) {
 	j.Objects = make([]json.RawMessage, len(converted))
 	for i, at := range order {
 		if at != i {
-			j.add(requirement.WebhookResponseOrder, Rejected, i, "response.convertedObjects", "the object at this place in the request",
-				fmt.Sprintf("the one of place %d", slices.Index(order, i)))
+			j.add(requirement.WebhookResponseOrder, whole, i, "response.convertedObjects", "the object at this position in the request",
+				fmt.Sprintf("the object of position %d", slices.Index(order, i)))
 		}
 		j.Objects[i] = converted[at].Raw
 		r.object(j, i, &before[i], &after[at])
@@ -191,16 +212,16 @@ func alignment(before, after []object) []int {
 
 func (r Request) object(j *Judgement, i int, before, after *object) {
 	if after.APIVersion != r.DesiredAPIVersion {
-		j.add(requirement.WebhookResponseAPIVersion, Rejected, i, "apiVersion", quote(r.DesiredAPIVersion), quote(after.APIVersion))
+		j.add(requirement.WebhookResponseAPIVersion, whole, i, "apiVersion", quote(r.DesiredAPIVersion), quote(after.APIVersion))
 	}
 	if after.Kind != before.Kind {
-		j.add(requirement.WebhookResponseKind, Rejected, i, "kind", quote(before.Kind), quote(after.Kind))
+		j.add(requirement.WebhookResponseKind, whole, i, "kind", quote(before.Kind), quote(after.Kind))
 	}
 	if bytes.Equal(before.Metadata, after.Metadata) && before.metadata != nil {
 		return
 	}
 	if after.metadata == nil {
-		j.add(requirement.WebhookMetadataPresent, Rejected, i, "metadata", "an object", orNothing(after.Metadata))
+		j.add(requirement.WebhookMetadataPresent, whole, i, "metadata", "an object", orNothing(after.Metadata))
 		return
 	}
 	for _, key := range []string{"name", "namespace", "uid"} {
@@ -210,13 +231,13 @@ func (r Request) object(j *Judgement, i int, before, after *object) {
 				"namespace": requirement.WebhookMetadataNamespace,
 				"uid":       requirement.WebhookMetadataUID,
 			}[key]
-			j.add(id, Rejected, i, "metadata."+key, quote(was), quote(is))
+			j.add(id, whole, i, "metadata."+key, quote(was), quote(is))
 		}
 	}
 	unchanged(j, i, before.metadata, after.metadata)
 	for _, key := range []string{"labels", "annotations"} {
 		if problem := invalidStrings(key, before.metadata[key], after.metadata[key]); problem != "" {
-			j.add(requirement.WebhookMetadataLabelsValid, Rejected, i, "metadata."+key, "valid "+key, problem)
+			j.add(requirement.WebhookMetadataLabelsValid, whole, i, "metadata."+key, "valid "+key, problem)
 		}
 	}
 }
@@ -232,7 +253,7 @@ func unchanged(j *Judgement, i int, before, after map[string]json.RawMessage) {
 			continue
 		}
 		if !sameJSON(before[key], after[key]) {
-			j.add(requirement.WebhookMetadataUnchanged, Tolerated, i, "metadata."+clip(key), orNothing(before[key]), orNothing(after[key]))
+			j.add(requirement.WebhookMetadataUnchanged, whole, i, "metadata."+clip(key), orNothing(before[key]), orNothing(after[key]))
 		}
 	}
 }

@@ -1,6 +1,9 @@
 package contract
 
-import "sync/atomic"
+import (
+	"bytes"
+	"sync/atomic"
+)
 
 // Repeated judges the responses to a request that is sent over and over, each time with another uid. It says what
 // Request.Judge does, many times faster. It is safe for use by many goroutines. It keeps a copy of one response.
@@ -42,12 +45,16 @@ const renewal = 64
 
 // Repeated prepares the request for being sent over and over. Its Objects must not be changed in place.
 func (r Request) Repeated() *Repeated {
-	r = r.Prepare()
+	return r.Prepare().repeated()
+}
+
+// repeated is the same for a request that was prepared, if only without metadata.
+func (r Request) repeated() *Repeated {
 	p := &Repeated{request: r, version: token(group + "/" + r.ReviewVersion), desired: token(r.DesiredAPIVersion)}
 	for i := range r.parsed.objects {
 		before := &r.parsed.objects[i]
 		w := wanted{kind: token(before.Kind)}
-		if before.metadata != nil && valueEnd(before.Metadata, 0) == len(before.Metadata) {
+		if bytes.HasPrefix(before.Metadata, []byte("{")) && valueEnd(before.Metadata, 0) == len(before.Metadata) {
 			w.metadata = string(before.Metadata)
 		}
 		p.wanted = append(p.wanted, w)
@@ -63,7 +70,7 @@ func token(text string) string {
 	return `"` + text + `"`
 }
 
-// plain tells whether a text stands for itself in JSON.
+// plain reports whether a text stands for itself in JSON.
 func plain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -82,7 +89,7 @@ func (p *Repeated) Judge(uid string, response Response) Judgement {
 	}
 	request := p.request
 	request.UID = uid
-	j = request.Judge(response)
+	j = request.decoded(response)
 	j.Objects = nil
 	return j
 }
@@ -94,11 +101,7 @@ func (p *Repeated) scanned(j *Judgement, uid string, body []byte) bool {
 	if !s.whole() {
 		return false
 	}
-	if s.echo {
-		lean(j, s.echoed)
-	}
-	j.Violations = append(j.Violations, s.violations...)
-	j.Message = s.message
+	s.tell(j)
 	switch {
 	case s.misses > 0 && s.record:
 		p.misses.Store(0)
@@ -112,7 +115,10 @@ func (p *Repeated) scanned(j *Judgement, uid string, body []byte) bool {
 // unusual judges a converted object by itself. It returns false when it is not that of the request at its place, or cannot be
 // judged by itself for another reason.
 func (p *Repeated) unusual(i int, raw []byte) ([]Violation, bool) {
-	before := &p.request.parsed.objects[i]
+	before := p.request.parsed.objects[i]
+	if before.metadata == nil {
+		before.parseMetadata()
+	}
 	after, err := parseObject(raw)
 	if err != nil {
 		return nil, false
@@ -122,6 +128,6 @@ func (p *Repeated) unusual(i int, raw []byte) ([]Violation, bool) {
 		return nil, false
 	}
 	var j Judgement
-	p.request.object(&j, i, before, &after)
+	p.request.object(&j, i, &before, &after)
 	return j.Violations, true
 }

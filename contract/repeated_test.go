@@ -16,15 +16,18 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
-// same compares the judgement of a repeated request with that of the request by itself, and tells whether the body was judged
-// by scanning it.
+// same compares the judgements of a repeated request, and of the request by itself, with what decoding the response shows. It
+// reports whether the body was judged by scanning it.
 func same(t *testing.T, p *contract.Repeated, request contract.Request, response contract.Response) bool {
 	t.Helper()
-	want := request.Judge(response)
+	want := request.Decoded(response)
+	if got := request.Judge(response); !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v with %q, by itself:\ngot  %+v\nwant %+v", response, response.Body, got, want)
+	}
 	objects, scanned := p.Scanned(request.UID, response.Body)
 	if scanned && response.Err == nil && want.Stopped == "" && !reflect.DeepEqual(objects, append([]json.RawMessage{}, want.Objects...)) {
 		t.Errorf("%q\nobjects %q\nfor     %q", response.Body, objects, want.Objects)
@@ -464,6 +467,21 @@ func TestRepeatedAgreesOnMutations(t *testing.T) {
 	}
 }
 
+// TestObjectsAreReadAlike changes objects at random: to scan one says the same as to decode it.
+func TestObjectsAreReadAlike(t *testing.T) {
+	bodies := []string{before0, before1, after0, `{"kind":null,"kind":"A","\u006bind":1,"apiVersion":"<\u00e9>","metadata":null} `, `{"metadata":{"a":[1e9]},"Kind":""}`}
+	random := rand.New(rand.NewPCG(4, 2))
+	for range 50_000 {
+		body := []byte(bodies[random.IntN(len(bodies))])
+		for range random.IntN(3) {
+			body = mutated(random, body, bodies)
+		}
+		if !contract.ReadsAlike(body) {
+			t.Fatalf("%q", body)
+		}
+	}
+}
+
 // mutated changes a byte, takes a part out, or puts a part of some body in.
 func mutated(random *rand.Rand, body []byte, bodies []string) []byte {
 	const interesting = "\"\\{}[]:,0-1e. \n\tnutfs\x00\x1f\x80\xff"
@@ -562,7 +580,7 @@ func TestRepeatedAllocatesNothing(t *testing.T) {
 	for i := range uids {
 		uids[i] = fmt.Sprintf("u-%02d", i)
 	}
-	changing := testing.AllocsPerRun(50, func() { // fewer than there have to be for a new sample
+	changing := testing.AllocsPerRun(50, func() { // fewer than there must be for a new sample
 		p.Judge(uids[n], ok(bodies[n]))
 		n++
 	})

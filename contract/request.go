@@ -20,10 +20,10 @@ const (
 
 // Request is what a ConversionReview asks of a webhook. Build one to send its Body, or parse one that was recorded.
 type Request struct {
-	ReviewVersion     string            // of ConversionReview: v1 or v1beta1
-	UID               string            // of this request; a response has to repeat it
-	DesiredAPIVersion string            // <group>/<version> that the objects are to have
-	Objects           []json.RawMessage // the custom resources to convert
+	ReviewVersion     string            `json:"reviewVersion"`     // of ConversionReview: v1 or v1beta1
+	UID               string            `json:"uid,omitempty"`     // of this request; a response has to repeat it
+	DesiredAPIVersion string            `json:"desiredAPIVersion"` // <group>/<version> that the objects are to have
+	Objects           []json.RawMessage `json:"objects"`           // the custom resources to convert
 
 	parsed *parsedRequest // see Prepare
 }
@@ -52,15 +52,57 @@ type responseStub struct {
 
 // Body returns the request as API servers send it. It fails when an object is not JSON.
 func (r Request) Body() ([]byte, error) {
-	body, err := json.Marshal(requestReview{
+	const none = `"objects":[]` // quotes within strings have a backslash before them
+	envelope, err := json.Marshal(requestReview{
 		APIVersion: group + "/" + r.ReviewVersion,
 		Kind:       kind,
-		Request:    &requestBody{r.UID, r.DesiredAPIVersion, r.Objects},
+		Request:    &requestBody{r.UID, r.DesiredAPIVersion, r.Objects[:0]},
 	})
-	if err != nil {
-		return nil, fmt.Errorf("conversion request: %w", err)
+	head, tail, ok := bytes.Cut(envelope, []byte(none))
+	if err != nil || !ok { // there is no list of objects
+		return envelope, err
 	}
-	return body, nil
+	length := len(envelope) + len(r.Objects)
+	for _, object := range r.Objects {
+		length += len(object)
+	}
+	body := append(make([]byte, 0, length), head...)
+	body = append(body, none[:len(none)-1]...)
+	for i, object := range r.Objects {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		if !compact(object) {
+			if object, err = json.Marshal(object); err != nil {
+				return nil, fmt.Errorf("conversion request: %w", err)
+			}
+		}
+		body = append(body, object...)
+	}
+	return append(append(body, ']'), tail...), nil
+}
+
+// compact reports whether JSON is as encoding/json writes it, which costs a fraction of writing it again. It may be false for what
+// is.
+func compact(object []byte) bool {
+	const separator = 0xe2 // begins the separators of lines and paragraphs
+	for _, escaped := range []byte{'<', '>', '&', separator} {
+		if bytes.IndexByte(object, escaped) >= 0 {
+			return false
+		}
+	}
+	if valueEnd(object, 0) != len(object) {
+		return false
+	}
+	for at := 0; at < len(object); at++ {
+		switch object[at] {
+		case '"':
+			at = quoteAt(object, at)
+		case ' ', '\t', '\n', '\r':
+			return false
+		}
+	}
+	return true
 }
 
 // ParseRequest reads the body of a request, such as an API server sent. It fails when that is not a ConversionReview of
@@ -76,7 +118,7 @@ func ParseRequest(body []byte) (Request, error) {
 	version, ok := reviewVersion(review.APIVersion)
 	switch {
 	case review.Kind != kind || !ok:
-		return Request{}, fmt.Errorf("conversion request: want a %s of %s/v1 or /v1beta1, got %q of %q", kind, group, review.Kind, review.APIVersion)
+		return Request{}, fmt.Errorf("conversion request: want a %s of %s/v1 or %[2]s/v1beta1, got %q of %q", kind, group, review.Kind, review.APIVersion)
 	case review.Request == nil:
 		return Request{}, fmt.Errorf("conversion request: the %s has no request", kind)
 	}
@@ -88,7 +130,7 @@ func ParseRequest(body []byte) (Request, error) {
 	}, nil
 }
 
-// maxOpened is how many objects and lists a body may have to be scanned, which goes down into each by a call.
+// maxOpened is how many nested objects and lists a body may have to be scanned, which goes down into each by a call.
 const maxOpened = 1 << 20
 
 // scanRequest finds the members of a request in a body. It gives up, for a decoder to find out what is wrong, wherever the body

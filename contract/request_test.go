@@ -98,3 +98,24 @@ func FuzzScanRequest(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) { agree(t, body) })
 }
+
+// TestBodiesAreWhatTheEncoderWrites has objects in requests that the encoder would write otherwise, and others.
+func TestBodiesAreWhatTheEncoderWrites(t *testing.T) {
+	deep := strings.Repeat("[", maxNesting+1) + strings.Repeat("]", maxNesting+1)
+	for _, objects := range [][]string{
+		nil, {}, {`{}`}, {`{"a": 1}`, `{"a":" \" "}`}, {`{"a":"<&>"}`, `"é"`, "\"\u2028\""}, {"null", "\"\xff\"", "1e3"}, {deep, "\n1"}, {""}, {"{"}, {`{"a":1e400}`},
+	} {
+		r := Request{ReviewVersion: "v1", UID: `"objects":[]`, DesiredAPIVersion: "<é>/v1"}
+		for _, object := range objects {
+			r.Objects = append(r.Objects, json.RawMessage(object))
+		}
+		if len(objects) == 0 && objects != nil {
+			r.Objects = []json.RawMessage{}
+		}
+		want, wantErr := json.Marshal(requestReview{APIVersion: group + "/v1", Kind: kind, Request: &requestBody{r.UID, r.DesiredAPIVersion, r.Objects}})
+		got, err := r.Body()
+		if string(got) != string(want) || (err == nil) != (wantErr == nil) {
+			t.Errorf("%q:\ngot  %s, %v\nwant %s, %v", objects, got, err, want, wantErr)
+		}
+	}
+}

@@ -2,12 +2,13 @@ package contract
 
 import (
 	"bytes"
+	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	kjson "sigs.k8s.io/json"
 )
 
-// scan goes through the body of a response to a repeated request once, and judges what is usual. It has to be certain of what
+// scan goes through the body of a response to a repeated request once, and judges what is usual. It must be certain of what
 // Request.Judge would say, and gives up where it is not. It is certain because:
 //
 //   - All of the body is JSON by the functions of syntax.go, so API servers decode it as JSON.
@@ -80,6 +81,33 @@ type place struct {
 	violations []Violation
 }
 
+// scanned judges the body of a response and returns true, or leaves it if it is unusual.
+func (r Request) scanned(j *Judgement, body []byte) bool {
+	if !r.prepared() {
+		r.parsed = readRequest(r.Objects)
+	}
+	s := scan{p: r.repeated(), uid: r.UID, body: body, record: true}
+	if !s.whole() {
+		return false
+	}
+	s.tell(j)
+	body = bytes.Clone(body)
+	j.Objects = make([]json.RawMessage, len(s.places))
+	for i, o := range s.places {
+		j.Objects[i] = body[o.object.from:o.object.to:o.object.to]
+	}
+	return true
+}
+
+// tell adds what was found in the whole body to a judgement.
+func (s *scan) tell(j *Judgement) {
+	if s.echo {
+		lean(j, s.echoed)
+	}
+	j.Violations = append(j.Violations, s.violations...)
+	j.Message = s.message
+}
+
 // whole goes through the body. It returns false if it gave up.
 func (s *scan) whole() bool {
 	s.at = spaceEnd(s.body, 0)
@@ -142,7 +170,7 @@ func (s *scan) response() bool {
 	return !s.bad
 }
 
-// succeeded goes through the result and tells whether it is that of a conversion that succeeded.
+// succeeded goes through the result and reports whether it is that of a conversion that succeeded.
 func (s *scan) succeeded() bool {
 	s.result.from = s.at
 	if s.known != nil && s.takes(s.known.result) {
@@ -214,7 +242,7 @@ func (s *scan) unknown(o *place) bool {
 	return true
 }
 
-// members goes through the members of an object. It tells whether there is nothing against it, and whether there are escapes in
+// members goes through the members of an object. It reports whether there is nothing against it, and whether there are escapes in
 // a name.
 func (s *scan) members(o *place) (usual, escaped bool) {
 	const all = objectAPIVersion | objectKind | objectMetadata
@@ -243,6 +271,39 @@ func (s *scan) members(o *place) (usual, escaped bool) {
 		seen |= is
 	}
 	return seen == all && other == 0 && !escaped, escaped
+}
+
+// scanObject reads an object that is written in the usual way: no name is escaped, none of those that count is there twice, and
+// the texts stand for themselves. The metadata is a part of the JSON.
+func scanObject(raw []byte) (object, bool) {
+	s := scan{body: raw}
+	var o object
+	for more := s.begins('{', '}'); more; more = s.goesOn('}') {
+		name, from := s.name(), s.at
+		s.value()
+		value := raw[from:s.at]
+		switch string(name) {
+		case "apiVersion":
+			s.once(objectAPIVersion, spelled(&o.APIVersion, value))
+		case "kind":
+			s.once(objectKind, spelled(&o.Kind, value))
+		case "metadata":
+			s.once(objectMetadata, true)
+			o.Metadata = value
+		default:
+			s.bad = s.bad || bytes.IndexByte(name, '\\') >= 0
+		}
+	}
+	return o, !s.bad && s.at == len(raw)
+}
+
+// spelled reads a string that stands for itself, and reports whether it is one.
+func spelled(into *string, value []byte) bool {
+	if len(value) < 2 || value[0] != '"' {
+		return false
+	}
+	*into = string(value[1 : len(value)-1])
+	return plain(*into)
 }
 
 // begins goes to the first element of an object or array. It returns false if there is none.
@@ -305,7 +366,7 @@ func (s *scan) value() {
 	s.bad = true
 }
 
-// takes goes to the end of a token if that comes next, and tells whether it does. The empty token never does.
+// takes goes to the end of a token if that comes next, and reports whether it does. The empty token never does.
 func (s *scan) takes(token string) bool {
 	end := s.at + len(token)
 	if token == "" || s.bad || end > len(s.body) || string(s.body[s.at:end]) != token {
@@ -315,7 +376,7 @@ func (s *scan) takes(token string) bool {
 	return true
 }
 
-// once notes a member, which may be there once and has to be as it should.
+// once notes a member, which may be there once and must be as it should.
 func (s *scan) once(is member, good bool) {
 	if s.seen&is != 0 || !good {
 		s.bad = true

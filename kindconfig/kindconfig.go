@@ -1,5 +1,5 @@
-// Package kindconfig has a configuration of kind for each Kubernetes minor: the ones that are supported upstream, and older
-// ones at which a requirement begins or ends to hold, or of which a document is.
+// Package kindconfig has configurations of kind, one for each Kubernetes minor: those supported upstream, and older ones from
+// which or until which a requirement holds, or which a document describes. The comment at the top of each file says which.
 package kindconfig
 
 import (
@@ -16,10 +16,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// oldestSupported is the oldest minor that is supported upstream.
-const oldestSupported = 34
-
-// Config is how kind is to make a cluster of a minor.
+// Config is the configuration with which kind creates a cluster of a minor.
 type Config struct {
 	// Minor is the Kubernetes minor, such as "1.36".
 	Minor string
@@ -27,18 +24,14 @@ type Config struct {
 	// Image is the node image, with its digest.
 	Image string
 
-	// Supported tells whether the minor is supported upstream. kind v0.33.0 has images of its own for those. The images of
-	// the others are of older releases of kind, and have not been tried.
-	Supported bool
-
-	// YAML is the configuration as a file for kind.
+	// YAML is the configuration as a file for kind. The caller owns it.
 	YAML []byte
 
-	// Cluster is the same, decoded. The caller owns it.
+	// Cluster is the decoded YAML. The caller owns it.
 	Cluster v1alpha4.Cluster
 }
 
-// For returns the configuration for a minor, such as "1.36". The error for one that there is none for lists the others.
+// For returns the configuration for a minor, such as "1.36". The error for an unknown minor lists those that are known.
 func For(minor string) (Config, error) {
 	number, err := parse(minor)
 	if err != nil {
@@ -53,12 +46,12 @@ func For(minor string) (Config, error) {
 		for _, one := range known {
 			names = append(names, name(one))
 		}
-		return Config{}, fmt.Errorf("there is no kind configuration for Kubernetes %s; there is one for %s", minor, strings.Join(names, ", "))
+		return Config{}, fmt.Errorf("no kind configuration for Kubernetes %s (want %s)", minor, strings.Join(names, ", "))
 	}
 	return load(number)
 }
 
-// All returns the configurations, the one of the oldest minor first.
+// All returns all configurations, oldest minor first.
 func All() ([]Config, error) {
 	known, err := minors()
 	if err != nil {
@@ -82,12 +75,12 @@ func parse(minor string) (int, error) {
 	text, found := strings.CutPrefix(minor, "1.")
 	number, err := strconv.Atoi(text)
 	if !found || err != nil || name(number) != minor {
-		return 0, fmt.Errorf("%q is no Kubernetes minor; write it as 1.36", minor)
+		return 0, fmt.Errorf("%q is not a Kubernetes minor (want, for example, 1.36)", minor)
 	}
 	return number, nil
 }
 
-// minors returns the minors that there is a file for, in order.
+// minors returns the minors that have a file, in ascending order.
 func minors() ([]int, error) {
 	entries, err := files.ReadDir(".")
 	if err != nil {
@@ -111,12 +104,12 @@ func load(minor int) (Config, error) {
 	if err != nil {
 		return Config{}, err
 	}
-	config := Config{Minor: name(minor), Supported: minor >= oldestSupported, YAML: raw}
+	config := Config{Minor: name(minor), YAML: raw}
 	if err := yaml.UnmarshalStrict(raw, &config.Cluster); err != nil {
 		return Config{}, fmt.Errorf("%s: %w", file, err)
 	}
 	if len(config.Cluster.Nodes) == 0 || config.Cluster.Nodes[0].Image == "" {
-		return Config{}, fmt.Errorf("%s: it names no image", file)
+		return Config{}, fmt.Errorf("%s: no image", file)
 	}
 	config.Image = config.Cluster.Nodes[0].Image
 	return config, nil

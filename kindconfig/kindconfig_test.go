@@ -1,9 +1,12 @@
 package kindconfig
 
 import (
+	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +15,8 @@ import (
 
 	"github.com/crdconform/crdconform/requirement"
 )
+
+var update = flag.Bool("update", false, "write the table of docs/kind.md")
 
 func all(t *testing.T) []Config {
 	t.Helper()
@@ -43,9 +48,10 @@ func TestEveryConfigurationIsOneOfKind(t *testing.T) {
 			t.Errorf("%s: kind says %v", config.Minor, err)
 		}
 	}
-	for _, minor := range []string{"1.34", "1.35", "1.36", "1.37"} {
-		config, err := For(minor)
-		if err != nil || !config.Supported || config.Minor != minor {
+	for minor := range seen {
+		_, minor, _ = strings.Cut(minor, ":v")
+		minor = strings.Join(strings.Split(minor, ".")[:2], ".")
+		if config, err := For(minor); err != nil || config.Minor != minor {
 			t.Errorf("%s: %v, %v", minor, config.Minor, err)
 		}
 	}
@@ -92,11 +98,11 @@ func TestMinorsOfRequirements(t *testing.T) {
 
 func TestForUnknownMinors(t *testing.T) {
 	for minor, want := range map[string]string{
-		"1.5":    "there is no kind configuration for Kubernetes 1.5; there is one for 1.21, 1.22,",
-		"1.036":  `"1.036" is no Kubernetes minor; write it as 1.36`,
-		"v1.36":  "write it as 1.36",
-		"1.36.4": "write it as 1.36",
-		"":       "write it as 1.36",
+		"1.5":    "no kind configuration for Kubernetes 1.5 (want 1.21, 1.22,",
+		"1.036":  `"1.036" is not a Kubernetes minor (want, for example, 1.36)`,
+		"v1.36":  "want, for example, 1.36",
+		"1.36.4": "want, for example, 1.36",
+		"":       "want, for example, 1.36",
 	} {
 		if _, err := For(minor); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", minor, err)
@@ -122,14 +128,37 @@ func TestCallersOwnWhatTheyGet(t *testing.T) {
 	}
 }
 
+// TestDocumentationListsTheImages holds the table of docs/kind.md to the files. With -update it writes the table.
 func TestDocumentationListsTheImages(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "docs", "kind.md"))
+	head := regexp.MustCompile(`^# Kubernetes (1\.\d+): (.+)\.\n# The image is that of the release notes of kind (v\d+\.\d+\.\d+)\.\n`)
+	var want strings.Builder
+	configs := all(t)
+	slices.Reverse(configs)
+	for _, config := range configs {
+		found := head.FindSubmatch(config.YAML)
+		if found == nil || string(found[1]) != config.Minor {
+			t.Fatalf("%s.yaml does not begin with what the minor is for and the release of kind, as the others do", config.Minor)
+		}
+		tag, _, _ := strings.Cut(config.Image, "@")
+		fmt.Fprintf(&want, "| %s | %s | %s | %s |\n", config.Minor, strings.TrimPrefix(tag, "kindest/node:"), found[3], found[2])
+	}
+	file := filepath.Join("..", "docs", "kind.md")
+	page, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, config := range all(t) {
-		if tag, _, _ := strings.Cut(config.Image, "@"); !strings.Contains(string(page), strings.TrimPrefix(tag, "kindest/node:")) {
-			t.Errorf("docs/kind.md does not have the image %s", tag)
-		}
+	before, rest, found := strings.Cut(string(page), "| --- | --- | --- | --- |\n")
+	end := strings.Index(rest, "\n\n") + 1
+	if !found || end == 0 {
+		t.Fatal("docs/kind.md has no table of minors")
+	}
+	if rest[:end] == want.String() {
+		return
+	}
+	if !*update {
+		t.Fatal("the table of docs/kind.md is not what follows from the files; run make generate")
+	}
+	if err := os.WriteFile(file, []byte(before+"| --- | --- | --- | --- |\n"+want.String()+rest[end:]), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -14,11 +14,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/internal/reporter/layout"
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/requirement"
 )
-
-// reportFile is what the report is called in its folder.
-const reportFile = "report.json"
 
 // Read reads a report as JSON writes it. It refuses what is no report, what is of another format, what is cut off, and what
 // contradicts itself, each in one sentence without the name of the file. Fields that it does not know are ignored: later
@@ -40,11 +41,11 @@ func Read(data []byte) (*Report, error) {
 	}
 	switch {
 	case !strings.HasPrefix(of.APIVersion, "crdconform.dev/"):
-		return nil, errors.New("it is no report of crdconform; give the report.json of a run")
+		return nil, errors.New("not a report of crdconform; give the report.json of a run")
 	case of.Kind != ReportKind:
-		return nil, fmt.Errorf("it is of kind %s; give the report.json of a run, which is of kind %s", Visible(of.Kind), ReportKind)
+		return nil, fmt.Errorf("it is of kind %s; give the report.json of a run, which is of kind %s", visible.Text(of.Kind), ReportKind)
 	case of.APIVersion != APIVersion:
-		return nil, fmt.Errorf("its format is %s, and this crdconform reads %s; read it with the one that wrote it, %s", Visible(of.APIVersion), APIVersion, Visible(of.Tool))
+		return nil, fmt.Errorf("its format is %s, and this crdconform reads %s; read it with the one that wrote it, %s", visible.Text(of.APIVersion), APIVersion, visible.Text(of.Tool))
 	case of.Load != nil && of.Load.Stages == nil:
 		return nil, errors.New("its load test has no stages, as it was before the first release; run it again")
 	}
@@ -53,7 +54,7 @@ func Read(data []byte) (*Report, error) {
 		return nil, err
 	}
 	if err := r.consistent(); err != nil {
-		return nil, fmt.Errorf("%w; it was changed after the run, or comes from elsewhere", err)
+		return nil, fmt.Errorf("%w; it was changed after the run, or was not written by crdconform", err)
 	}
 	return r, nil
 }
@@ -69,15 +70,15 @@ func unmarshal(data []byte, v any) error {
 	var typed *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &syntax) && int(syntax.Offset) >= len(bytes.TrimRight(data, " \t\r\n")):
-		return fmt.Errorf("it ends in the middle, in line %d; the run was killed, or the file was not copied whole", line(syntax.Offset))
+		return fmt.Errorf("it is truncated in line %d; the run was killed, or the file was not copied completely", line(syntax.Offset))
 	case errors.As(err, &syntax):
-		return fmt.Errorf("line %d is no JSON: %w", line(syntax.Offset), syntax)
+		return fmt.Errorf("line %d is not JSON: %w", line(syntax.Offset), syntax)
 	case errors.As(err, &typed) && typed.Field == "":
-		return errors.New("it is no report of crdconform; give the report.json of a run")
+		return errors.New("not a report of crdconform; give the report.json of a run")
 	case errors.As(err, &typed):
-		return fmt.Errorf("line %d: %s: a %s where there has to be a %s", line(typed.Offset), Visible(typed.Field), typed.Value, sort(typed.Type))
+		return fmt.Errorf("line %d: %s: want a %[4]s, got a %[3]s", line(typed.Offset), visible.Text(typed.Field), typed.Value, sort(typed.Type))
 	}
-	return errors.New(Visible(err.Error())) // such as a verdict that there is not
+	return errors.New(visible.Text(err.Error())) // such as a verdict that there is not
 }
 
 // sort is what JSON calls values of a type.
@@ -108,26 +109,26 @@ func (r *Report) consistent() error {
 			return err
 		}
 		if known[key] {
-			return fmt.Errorf("there are two results for %s", Visible(joined(key[0], " of ", key[1])))
+			return fmt.Errorf("there are two results for %s", visible.Text(strings.TrimSuffix(key[0]+" of "+key[1], " of ")))
 		}
 		known[key] = true
 		counts[result.Verdict]++
 	}
 	for v, n := range counts {
 		if r.Counts[v] != n {
-			return fmt.Errorf("it counts %d results as %s, and has %d", r.Counts[v], v, n)
+			return fmt.Errorf("it counts %d results as %s, but has %d", r.Counts[v], v, n)
 		}
 	}
 	for v, n := range r.Counts {
 		if counts[v] != n {
-			return fmt.Errorf("it counts %d results as %s, and has %d", n, v, counts[v])
+			return fmt.Errorf("it counts %d results as %s, but has %d", n, v, counts[v])
 		}
 	}
 	if !slices.Contains([]Outcome{Conformant, Partial, NonConformant, Unjudged, Interrupted}, r.Outcome) {
-		return fmt.Errorf("%q is no outcome", Visible(string(r.Outcome)))
+		return fmt.Errorf("unknown outcome %q", visible.Text(string(r.Outcome)))
 	}
 	if !r.credible() {
-		return fmt.Errorf("its outcome is %s, and its results say otherwise", r.Outcome)
+		return fmt.Errorf("its outcome is %s, but its results contradict that", r.Outcome)
 	}
 	if r.Changes != nil {
 		for _, change := range r.Changes.Requirements {
@@ -136,7 +137,7 @@ func (r *Report) consistent() error {
 			}
 		}
 	}
-	return r.Load.readable()
+	return readable(r.Load)
 }
 
 // idForm is that of the IDs of requirements, of this version and of later ones. Nothing in it is markup or obeyed anywhere.
@@ -145,12 +146,12 @@ var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,199}$`)
 // identifies fails when an ID cannot be that of a requirement.
 func identifies(id requirement.ID) error {
 	if !idForm.MatchString(string(id)) {
-		return fmt.Errorf("%q is no ID of a requirement", Visible(cut(string(id), 80)))
+		return fmt.Errorf("%q is not the ID of a requirement", visible.Text(visible.Cut(string(id), 80)))
 	}
 	return nil
 }
 
-// credible tells whether the outcome is one that the results allow. Which of those it is, the version that wrote the report has
+// credible reports whether the outcome is one that the results allow. Which of those it is, the version that wrote the report has
 // decided.
 func (r *Report) credible() bool {
 	failed := r.Counts[requirement.Failed]
@@ -159,7 +160,7 @@ func (r *Report) credible() bool {
 	}
 	switch r.Outcome {
 	case Conformant, Partial:
-		unsent := r.Load.nothing() || r.Load.Requests() == 0 && r.Load.Search == nil
+		unsent := r.Load == nil || r.Load.Search == nil && !slices.ContainsFunc(r.Load.Stages, func(s loadgen.Stage) bool { return s.Requests > 0 })
 		return failed+r.Counts[requirement.Errored]+r.Counts[requirement.Unknown] == 0 && r.Error == "" && !r.Interrupted && (len(r.Results) > 0 || !unsent)
 	case NonConformant:
 		return failed > 0 || r.Load != nil
@@ -169,7 +170,7 @@ func (r *Report) credible() bool {
 }
 
 // readable fails when histograms are none, or IDs.
-func (l *Load) readable() error {
+func readable(l *loadgen.Load) error {
 	if l == nil {
 		return nil
 	}
@@ -184,9 +185,9 @@ func (l *Load) readable() error {
 				return err
 			}
 		}
-		for _, row := range s.Rows() {
-			if _, err := row.decode(); err != nil {
-				return fmt.Errorf("stage %q of the load test: %s: %w", Visible(s.Name), row.Name, err)
+		for i, times := range []loadgen.Times{s.Response, s.Service, s.Lag} {
+			if _, err := histogram.Decode(times.Histogram); err != nil {
+				return fmt.Errorf("stage %q of the load test: %s: %w", visible.Text(s.Name), []string{"response, from when it was due", "service, from when it was sent", "lag of the generator"}[i], err)
 			}
 		}
 	}
@@ -197,11 +198,11 @@ func (l *Load) readable() error {
 // there any more is known by its name only.
 func ReadFile(name string) (*Report, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
-		name = filepath.Join(name, reportFile)
+		name = filepath.Join(name, layout.Report)
 	}
 	data, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: there is no such file; give the folder of a run, or the report.json in it", name)
+		return nil, fmt.Errorf("%s: no such file; give the folder of a run, or the report.json in it", name)
 	}
 	if err != nil {
 		return nil, err
@@ -214,14 +215,14 @@ func ReadFile(name string) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, file := range r.files() {
-		*file = file.load(root)
+	for _, file := range r.Files() {
+		*file = loaded(*file, root)
 	}
 	return r, root.Close()
 }
 
-// files returns all files that a report names.
-func (r *Report) files() []*File {
+// Files returns all files that the report names: of results, of findings under load, and artifacts.
+func (r *Report) Files() []*File {
 	var all []*File
 	add := func(files []File) {
 		for i := range files {
@@ -245,10 +246,13 @@ func (r *Report) files() []*File {
 // mostOfFile is how many bytes a file of evidence has at most. A request of an API server has 2 MB or less.
 const mostOfFile = 64 << 20
 
-// load has the file with what it has, and Missing where that cannot be read.
-func (f File) load(root *os.Root) File {
+// loaded is a file with what it has, and Missing where that cannot be read.
+func loaded(f File, root *os.Root) File {
 	f.Missing = true
-	if !f.local() || !is(root, f.Path, fs.FileMode.IsRegular) {
+	if !layout.Local(f.Path) {
+		return f
+	}
+	if info, err := root.Lstat(f.Path); err != nil || !info.Mode().IsRegular() {
 		return f
 	}
 	file, err := root.Open(f.Path)

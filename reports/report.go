@@ -4,8 +4,11 @@ package reports
 //go:generate go run ./generate
 
 import (
+	"fmt"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -40,7 +43,7 @@ type Report struct {
 	Outcome Outcome                     `json:"outcome"`          // see Conclude
 	Counts  map[requirement.Verdict]int `json:"counts,omitempty"` // of results by verdict
 	Results []Result                    `json:"results"`          // by subject, each in the order of the catalogue
-	Load    *Load                       `json:"load,omitempty"`   // absent when there was none
+	Load    *loadgen.Load               `json:"load,omitempty"`   // absent when there was none
 
 	Artifacts []File      `json:"artifacts,omitempty"` // what the cluster told when something failed, such as logs
 	Merged    []MergedRun `json:"merged,omitempty"`    // the runs that it was made from, if there were several; see Merge
@@ -52,6 +55,15 @@ type Cluster struct {
 	Name       string `json:"name"`       // sort of cluster, such as embedded
 	Version    string `json:"version"`    // of Kubernetes, such as v1.37.2
 	WatchCache bool   `json:"watchCache"` // whether reads could come from one
+}
+
+// String says which API server it is, such as "v1.37.2 (embedded, without a watch cache)".
+func (c *Cluster) String() string {
+	cache := "without a watch cache"
+	if c.WatchCache {
+		cache = "with a watch cache"
+	}
+	return visible.Text(fmt.Sprintf("%s (%s, %s)", c.Version, c.Name, cache))
 }
 
 // Webhook is the conversion webhook that was judged.
@@ -70,6 +82,17 @@ type Kind struct {
 	Generated  int      `json:"generated"`       // objects for each version that were made from its schema; 0 when none were
 	Lossy      []string `json:"lossy,omitempty"` // paths declared to get lost, each with the reason: "spec.x: reason"
 	Gaps       []string `json:"gaps,omitempty"`  // what cannot be generated, and why
+}
+
+// MergedRun is one of the runs that a report was made from.
+type MergedRun struct {
+	Report  string    `json:"report"`  // its file or folder, as it was given
+	Tool    string    `json:"tool"`    // version of crdconform
+	Command string    `json:"command"` // that was run
+	Started time.Time `json:"started"` // in UTC
+	Seconds float64   `json:"seconds"` // that the run took
+	Seed    int64     `json:"seed"`    // of random choices
+	Outcome Outcome   `json:"outcome"` //
 }
 
 // Result is what one requirement came to.
@@ -97,9 +120,4 @@ type Result struct {
 }
 
 // File is a file in the report folder.
-type File struct {
-	Path string `json:"path"` // relative to the folder, with slashes
-	Data []byte `json:"-"`
-
-	Missing bool `json:"-"` // the report was read from a file, and this one was not there any more
-}
+type File = loadgen.File

@@ -18,9 +18,9 @@ type Coverage struct {
 // Statements is how many there are.
 func (c *Coverage) Statements() int { return c.Checked + c.Linted + c.Untested + c.Obsolete }
 
-// Cover tells for every heading of the documents what became of the statements under it, in the order of the documents and their
-// headings. What several headings state counts under each of them, and once under each. A heading that states nothing counts
-// nothing.
+// Cover returns, for every heading of the documents, what became of the statements under it, in the order of the documents and
+// their headings. What several headings state counts under each of them, and once under each. A heading that states nothing
+// counts nothing.
 func Cover(documents []Document, requirements []Requirement) []Coverage {
 	var coverage []Coverage
 	for _, document := range documents {

@@ -18,7 +18,7 @@ const (
 	VersionsServingNamespacedEndpoint ID = "versions.serving.namespaced-endpoint"
 	// VersionsServingKind: Objects of the resource have the kind of spec.names.kind; another kind is refused.
 	VersionsServingKind ID = "versions.serving.kind"
-	// VersionsServingEstablished: The Established condition of a new definition becomes true, and the endpoint answers soon after.
+	// VersionsServingEstablished: The Established condition of a new definition becomes true, and the endpoint responds soon after.
 	VersionsServingEstablished ID = "versions.serving.established"
 	// VersionsServingMinimumVersion: The server is Kubernetes 1.16 or later.
 	VersionsServingMinimumVersion ID = "versions.serving.minimum-version"
@@ -56,7 +56,7 @@ const (
 	VersionsNamesSingularDefault ID = "versions.names.singular-default"
 	// VersionsNamesListKindDefault: A definition without a list kind gets the kind followed by List, and lists have that kind.
 	VersionsNamesListKindDefault ID = "versions.names.list-kind-default"
-	// VersionsNamesKubectlAliases: kubectl takes the resource by its plural, singular or short name in any case.
+	// VersionsNamesKubectlAliases: kubectl accepts the resource by its plural, singular or short name in any case.
 	VersionsNamesKubectlAliases ID = "versions.names.kubectl-aliases"
 	// VersionsNamesArbitraryJSON: Custom fields can contain arbitrary JSON.
 	VersionsNamesArbitraryJSON ID = "versions.names.arbitrary-json"
@@ -66,15 +66,15 @@ const (
 	VersionsPriorityOrderIrrelevant ID = "versions.priority.order-irrelevant"
 	// VersionsPriorityPreferredVersion: The version of the highest priority is the preferred one, which clients use when they name none; of v1beta1 and v1 that is v1.
 	VersionsPriorityPreferredVersion ID = "versions.priority.preferred-version"
-	// VersionsPriorityKubernetesFirst: Versions named by the Kubernetes pattern come before all others.
+	// VersionsPriorityKubernetesFirst: Versions whose names follow the Kubernetes pattern come before all others.
 	VersionsPriorityKubernetesFirst ID = "versions.priority.kubernetes-first"
 	// VersionsPriorityNumbersDescending: Versions that follow the Kubernetes pattern are sorted by their number, the largest first.
 	VersionsPriorityNumbersDescending ID = "versions.priority.numbers-descending"
 	// VersionsPriorityStability: Stable versions come before beta versions and beta versions before alpha versions, whatever their numbers.
 	VersionsPriorityStability ID = "versions.priority.stability"
-	// VersionsPrioritySecondNumber: A number after beta or alpha is sorted from the largest to the smallest as well.
+	// VersionsPrioritySecondNumber: A number after beta or alpha is also sorted from the largest to the smallest.
 	VersionsPrioritySecondNumber ID = "versions.priority.second-number"
-	// VersionsPriorityOthersAlphabetical: Versions of any other form are sorted alphabetically without regard to numbers in them, so that foo1 comes before foo10.
+	// VersionsPriorityOthersAlphabetical: Versions of any other form are sorted alphabetically, without regard to numbers in them, so foo1 comes before foo10.
 	VersionsPriorityOthersAlphabetical ID = "versions.priority.others-alphabetical"
 	// VersionsPriorityDocumentedList: The ten versions of the documents' example come out in the order that the documents print.
 	VersionsPriorityDocumentedList ID = "versions.priority.documented-list"
@@ -128,13 +128,13 @@ const (
 	ConversionNoneOnlyAPIVersion ID = "conversion.none.only-api-version"
 	// ConversionNoneDefault: A definition that names no conversion strategy gets None.
 	ConversionNoneDefault ID = "conversion.none.default"
-	// ConversionNonePrunesToSchema: With the None strategy and schemas that differ, fields that the version in hand does not know are pruned.
+	// ConversionNonePrunesToSchema: With the None strategy and schemas that differ, fields that the version does not know are pruned.
 	ConversionNonePrunesToSchema ID = "conversion.none.prunes-to-schema"
 	// ConversionNoneMovesNothing: The None strategy moves no value between fields, which is why it must not be used where versions keep the same data in different fields.
 	ConversionNoneMovesNothing ID = "conversion.none.moves-nothing"
 	// ConversionNoneSameSchema: The None strategy is for versions that share one schema.
 	ConversionNoneSameSchema ID = "conversion.none.same-schema"
-	// ConversionNoneWebhookStanzaRejected: A webhook stanza beside the None strategy is refused.
+	// ConversionNoneWebhookStanzaRejected: A webhook stanza together with the None strategy is refused.
 	ConversionNoneWebhookStanzaRejected ID = "conversion.none.webhook-stanza-rejected"
 	// ConversionStrategyUnknownRejected: A strategy other than None and Webhook is refused.
 	ConversionStrategyUnknownRejected ID = "conversion.strategy.unknown-rejected"
@@ -186,13 +186,13 @@ const (
 	ConversionClientServerName ID = "conversion.client.server-name"
 	// ConversionClientCABundleOptional: A definition may leave the caBundle out.
 	ConversionClientCABundleOptional ID = "conversion.client.ca-bundle-optional"
-	// ConversionClientSystemRoots: Without a caBundle the certificate is verified against the roots of the system; one that they do not vouch for fails the call.
+	// ConversionClientSystemRoots: Without a caBundle the certificate is verified against the roots of the system; one that they do not cover fails the call.
 	ConversionClientSystemRoots ID = "conversion.client.system-roots"
 	// ConversionClientWebhookUpFirst: The webhook is up before the definition that names it is applied.
 	ConversionClientWebhookUpFirst ID = "conversion.client.webhook-up-first"
-	// ConversionClientCABundleInvalidCreate: A new definition whose caBundle holds no certificate does not become Established; the reason is InvalidCABundle.
+	// ConversionClientCABundleInvalidCreate: A new definition whose caBundle contains no certificate does not become Established; the reason is InvalidCABundle.
 	ConversionClientCABundleInvalidCreate ID = "conversion.client.ca-bundle-invalid-create"
-	// ConversionClientCABundleInvalidUpdate: An established definition cannot be updated to a caBundle that holds no certificate.
+	// ConversionClientCABundleInvalidUpdate: An established definition cannot be updated to a caBundle that contains no certificate.
 	ConversionClientCABundleInvalidUpdate ID = "conversion.client.ca-bundle-invalid-update"
 	// ConversionClientCABundleWrong: With the certificate of another authority as its caBundle, every conversion fails on the certificate.
 	ConversionClientCABundleWrong ID = "conversion.client.ca-bundle-wrong"
@@ -208,13 +208,13 @@ const (
 	ConversionRequestContentType ID = "conversion.request.content-type"
 	// ConversionRequestReview: The body of the request is a ConversionReview of the group apiextensions.k8s.io with its request filled in.
 	ConversionRequestReview ID = "conversion.request.review"
-	// ConversionRequestTimeout: The request tells the webhook by a query parameter that it has 30 seconds.
+	// ConversionRequestTimeout: A query parameter of the request tells the webhook that it has 30 seconds.
 	ConversionRequestTimeout ID = "conversion.request.timeout"
 	// ConversionRequestFirstSupportedVersion: The API server sends the first version of conversionReviewVersions that it supports.
 	ConversionRequestFirstSupportedVersion ID = "conversion.request.first-supported-version"
 	// ConversionRequestVersionsRequired: The Webhook strategy needs conversionReviewVersions.
 	ConversionRequestVersionsRequired ID = "conversion.request.versions-required"
-	// ConversionRequestVersionsUnique: A version that stands twice in conversionReviewVersions is refused.
+	// ConversionRequestVersionsUnique: A version that is listed twice in conversionReviewVersions is refused.
 	ConversionRequestVersionsUnique ID = "conversion.request.versions-unique"
 	// ConversionRequestVersionsNoneSupported: A definition whose conversionReviewVersions holds no version that the server supports is refused.
 	ConversionRequestVersionsNoneSupported ID = "conversion.request.versions-none-supported"
@@ -224,7 +224,7 @@ const (
 	ConversionRequestUIDUnique ID = "conversion.request.uid-unique"
 	// ConversionRequestDesiredAPIVersion: request.desiredAPIVersion is the group and version that the objects are to have.
 	ConversionRequestDesiredAPIVersion ID = "conversion.request.desired-api-version"
-	// ConversionRequestObjectsPresent: Every request carries one object or more.
+	// ConversionRequestObjectsPresent: Every request contains at least one object.
 	ConversionRequestObjectsPresent ID = "conversion.request.objects-present"
 	// ConversionRequestOnRead: The webhook is called when an object is requested at another version than it is stored at.
 	ConversionRequestOnRead ID = "conversion.request.on-read"
@@ -234,9 +234,9 @@ const (
 	ConversionRequestOnUpdate ID = "conversion.request.on-update"
 	// ConversionRequestBatched: A request may contain several objects to save calls.
 	ConversionRequestBatched ID = "conversion.request.batched"
-	// ConversionRequestOnlyOtherVersions: Objects that are at the desired version already are not sent.
+	// ConversionRequestOnlyOtherVersions: Objects that already have the desired version are not sent.
 	ConversionRequestOnlyOtherVersions ID = "conversion.request.only-other-versions"
-	// ConversionRequestNoEmptyObjects: Objects with nothing in them besides apiVersion and kind are not sent.
+	// ConversionRequestNoEmptyObjects: Objects that contain only apiVersion and kind are not sent.
 	ConversionRequestNoEmptyObjects ID = "conversion.request.no-empty-objects"
 	// ConversionRequestNoUnusedVersions: While every object and every client uses the storage version, the webhook is not called for the other versions of the definition.
 	ConversionRequestNoUnusedVersions ID = "conversion.request.no-unused-versions"
@@ -246,13 +246,13 @@ const (
 	ConversionRequestNoResourceVersion ID = "conversion.request.no-resource-version"
 	// ConversionRequestManagedFields: Objects sent for a read have their managedFields with them.
 	ConversionRequestManagedFields ID = "conversion.request.managed-fields"
-	// ConversionRequestPartialObjects: For server-side apply the server sends objects cut down to the fields of one manager, some without any field of their own.
+	// ConversionRequestPartialObjects: For server-side apply the server sends objects that contain only the fields of one manager, some without any field of their own.
 	ConversionRequestPartialObjects ID = "conversion.request.partial-objects"
 	// ConversionResponseControlsRead: With the Webhook strategy, what the webhook returns decides what the reader gets.
 	ConversionResponseControlsRead ID = "conversion.response.controls-read"
 	// ConversionResponseHTTPStatus: A response with an HTTP status above 206 fails the conversion, unless it is a redirect that leads to one that does not.
 	ConversionResponseHTTPStatus ID = "conversion.response.http-status"
-	// ConversionResponseContentTypeLenient: A response of another content type, or of none, is taken for JSON.
+	// ConversionResponseContentTypeLenient: A response with another content type, or without one, is treated as JSON.
 	ConversionResponseContentTypeLenient ID = "conversion.response.content-type-lenient"
 	// ConversionResponseReviewVersion: A response in another version of ConversionReview than the request fails the conversion.
 	ConversionResponseReviewVersion ID = "conversion.response.review-version"
@@ -288,7 +288,7 @@ const (
 	ConversionMetadataLabelsMayChange ID = "conversion.metadata.labels-may-change"
 	// ConversionMetadataAnnotationsMayChange: A webhook may change annotations, and the reader sees the change.
 	ConversionMetadataAnnotationsMayChange ID = "conversion.metadata.annotations-may-change"
-	// ConversionMetadataRemovalHonoured: Labels and annotations that the webhook removes are gone for the reader.
+	// ConversionMetadataRemovalHonoured: Labels and annotations that the webhook removes are removed for the reader.
 	ConversionMetadataRemovalHonoured ID = "conversion.metadata.removal-honoured"
 	// ConversionMetadataLabelsValidated: Labels that the webhook changed to something invalid fail the request.
 	ConversionMetadataLabelsValidated ID = "conversion.metadata.labels-validated"
@@ -320,13 +320,13 @@ const (
 	ConversionFailureClientDeadline ID = "conversion.failure.client-deadline"
 	// WebhookRequestReviewVersions: The webhook supports at least one version of ConversionReview that the current and the previous API server understand.
 	WebhookRequestReviewVersions ID = "webhook.request.review-versions"
-	// WebhookRequestResponseStub: The webhook copes with the empty response that API servers put beside the request.
+	// WebhookRequestResponseStub: The webhook accepts the empty response that API servers send with the request.
 	WebhookRequestResponseStub ID = "webhook.request.response-stub"
 	// WebhookRequestWithoutResourceVersion: The webhook converts objects that have no resourceVersion.
 	WebhookRequestWithoutResourceVersion ID = "webhook.request.without-resource-version"
-	// WebhookRequestPartialObjects: The webhook answers properly for the partial objects of server-side apply, which may lack every field besides metadata.
+	// WebhookRequestPartialObjects: The webhook converts the partial objects of server-side apply, which may lack every field except metadata, or reports a failure properly.
 	WebhookRequestPartialObjects ID = "webhook.request.partial-objects"
-	// WebhookRequestClientCertificate: A webhook may leave its clients unauthenticated.
+	// WebhookRequestClientCertificate: A webhook need not authenticate its clients.
 	WebhookRequestClientCertificate ID = "webhook.request.client-certificate"
 	// WebhookRequestConversionReviewVersions: The webhook converts in every version of ConversionReview that the definition lists and API servers know.
 	WebhookRequestConversionReviewVersions ID = "webhook.request.conversion-review-versions"
@@ -340,13 +340,13 @@ const (
 	WebhookTransportCertificate ID = "webhook.transport.certificate"
 	// WebhookTransportCertificateLifetime: The certificate of the webhook is renewed well before it expires.
 	WebhookTransportCertificateLifetime ID = "webhook.transport.certificate-lifetime"
-	// WebhookTransportTlsVersion: The webhook speaks TLS 1.2 or later.
+	// WebhookTransportTlsVersion: The webhook supports TLS 1.2 or later.
 	WebhookTransportTlsVersion ID = "webhook.transport.tls-version"
 	// WebhookTransportHttp1: The webhook converts over HTTP/1.1.
 	WebhookTransportHttp1 ID = "webhook.transport.http1"
-	// WebhookTransportHttp2: A webhook that agrees to HTTP/2 converts over it.
+	// WebhookTransportHttp2: A webhook that negotiates HTTP/2 converts over it.
 	WebhookTransportHttp2 ID = "webhook.transport.http2"
-	// WebhookResponseInTime: The webhook answers each request, and within the 30 seconds that the API server waits.
+	// WebhookResponseInTime: The webhook answers each request within the 30 seconds that the API server waits.
 	WebhookResponseInTime ID = "webhook.response.in-time"
 	// WebhookResponseHTTPStatus: The webhook responds with HTTP status 200.
 	WebhookResponseHTTPStatus ID = "webhook.response.http-status"
@@ -362,11 +362,11 @@ const (
 	WebhookResponseStanza ID = "webhook.response.stanza"
 	// WebhookResponseUID: response.uid is a copy of request.uid.
 	WebhookResponseUID ID = "webhook.response.uid"
-	// WebhookResponseStatus: After a conversion that succeeded, response.result.status is Success.
+	// WebhookResponseStatus: After a successful conversion, response.result.status is Success.
 	WebhookResponseStatus ID = "webhook.response.status"
 	// WebhookResponseAllObjects: response.convertedObjects has as many objects as the request.
 	WebhookResponseAllObjects ID = "webhook.response.all-objects"
-	// WebhookResponseOrder: The converted objects stand in the order of the request.
+	// WebhookResponseOrder: The converted objects are in the order of the request.
 	WebhookResponseOrder ID = "webhook.response.order"
 	// WebhookResponseAPIVersion: Each converted object has the desired apiVersion.
 	WebhookResponseAPIVersion ID = "webhook.response.api-version"
@@ -384,11 +384,11 @@ const (
 	WebhookMetadataUID ID = "webhook.metadata.uid"
 	// WebhookMetadataUnchanged: The webhook changes nothing else in metadata except for labels and annotations.
 	WebhookMetadataUnchanged ID = "webhook.metadata.unchanged"
-	// WebhookMetadataLabelsValid: Labels and annotations that the webhook changes are valid ones.
+	// WebhookMetadataLabelsValid: Labels and annotations that the webhook changes are valid.
 	WebhookMetadataLabelsValid ID = "webhook.metadata.labels-valid"
 	// WebhookBatchIndependent: The webhook converts the objects of a request independently of each other.
 	WebhookBatchIndependent ID = "webhook.batch.independent"
-	// WebhookBatchMixedVersions: The webhook converts a request whose objects are at several versions.
+	// WebhookBatchMixedVersions: The webhook converts a request whose objects have several versions.
 	WebhookBatchMixedVersions ID = "webhook.batch.mixed-versions"
 	// WebhookBatchSizes: The webhook converts requests of 1, 2, 500 and 1500 objects.
 	WebhookBatchSizes ID = "webhook.batch.sizes"
@@ -398,45 +398,45 @@ const (
 	WebhookBatchBadObject ID = "webhook.batch.bad-object"
 	// WebhookConversionDocumentedExample: The documents' request is converted to the objects of the documents' response, hostPort becoming host and port.
 	WebhookConversionDocumentedExample ID = "webhook.conversion.documented-example"
-	// WebhookConversionRoundTrip: An object that is converted to another version and back is the object that it was, but for what is declared lossy.
+	// WebhookConversionRoundTrip: An object that is converted to another version and back equals the original, except for fields declared lossy.
 	WebhookConversionRoundTrip ID = "webhook.conversion.round-trip"
 	// WebhookConversionSchema: Converted objects satisfy the schema of the version that they were converted to.
 	WebhookConversionSchema ID = "webhook.conversion.schema"
-	// WebhookConversionIntegers: Integers keep their value, up to the largest that 64 bits hold.
+	// WebhookConversionIntegers: Integers keep their value, up to the 64-bit maximum.
 	WebhookConversionIntegers ID = "webhook.conversion.integers"
-	// WebhookConversionAdditions: The way to another version and back adds no values to an object, besides defaults of the schema.
+	// WebhookConversionAdditions: A round trip to another version adds no values to an object, except defaults of the schema.
 	WebhookConversionAdditions ID = "webhook.conversion.additions"
-	// WebhookConversionPath: Converting to a third version by way of a second gives what converting directly gives.
+	// WebhookConversionPath: Converting to a third version through a second gives the same result as converting directly.
 	WebhookConversionPath ID = "webhook.conversion.path"
-	// WebhookConversionIdentity: An object that is at the desired version already comes back as it is.
+	// WebhookConversionIdentity: An object that already has the desired version is returned unchanged.
 	WebhookConversionIdentity ID = "webhook.conversion.identity"
-	// WebhookConversionPure: The same object converts to the same object each time, and however many are asked for at a time.
+	// WebhookConversionPure: The same object always converts to the same object, regardless of how many are requested at once.
 	WebhookConversionPure ID = "webhook.conversion.pure"
-	// WebhookConversionGrowth: Objects do not grow when they are converted there and back many times.
+	// WebhookConversionGrowth: Objects do not grow when they are converted back and forth many times.
 	WebhookConversionGrowth ID = "webhook.conversion.growth"
-	// WebhookConversionEdits: What a client of the other version has changed is still changed after the way back and forth.
+	// WebhookConversionEdits: A change by a client of the other version survives a round trip.
 	WebhookConversionEdits ID = "webhook.conversion.edits"
 	// WebhookConversionValidation: Converted objects satisfy the limits, patterns, required fields and rules of the version that they were converted to.
 	WebhookConversionValidation ID = "webhook.conversion.validation"
 	// WebhookConversionStrings: Text keeps every character.
 	WebhookConversionStrings ID = "webhook.conversion.strings"
-	// WebhookConversionZeroValues: false, 0 and the empty string stay what they are where their absence would mean something else.
+	// WebhookConversionZeroValues: false, 0 and the empty string are kept where their absence would have another meaning.
 	WebhookConversionZeroValues ID = "webhook.conversion.zero-values"
 	// WebhookConversionNulls: Objects with null in fields that allow it are converted.
 	WebhookConversionNulls ID = "webhook.conversion.nulls"
-	// WebhookConversionHuge: Objects as big as API servers store them are converted.
+	// WebhookConversionHuge: Objects as large as API servers can store are converted.
 	WebhookConversionHuge ID = "webhook.conversion.huge"
 	// WebhookFailureStatus: A conversion that cannot be done is answered with a ConversionReview whose response.result.status is Failed.
 	WebhookFailureStatus ID = "webhook.failure.status"
-	// WebhookFailureUID: The response to a conversion that failed copies request.uid too.
+	// WebhookFailureUID: The response to a conversion that failed also copies request.uid.
 	WebhookFailureUID ID = "webhook.failure.uid"
 	// WebhookFailureAvoided: The webhook fails no conversion of a valid object.
 	WebhookFailureAvoided ID = "webhook.failure.avoided"
-	// SchemaStructuralMandatory: A schema has to be structural; a definition with another one can neither be created nor be changed to have it.
+	// SchemaStructuralMandatory: A schema must be structural; a definition with another one can neither be created nor be changed to have it.
 	SchemaStructuralMandatory ID = "schema.structural.mandatory"
 	// SchemaStructuralTypeOfRoot: The root of a schema has a type.
 	SchemaStructuralTypeOfRoot ID = "schema.structural.type-of-root"
-	// SchemaStructuralTypeOfFields: Every field of an object that a schema specifies has a type, be it by properties or by additionalProperties.
+	// SchemaStructuralTypeOfFields: Every field of an object that a schema specifies has a type, whether specified by properties or by additionalProperties.
 	SchemaStructuralTypeOfFields ID = "schema.structural.type-of-fields"
 	// SchemaStructuralTypeOfItems: The items of a list have a type.
 	SchemaStructuralTypeOfItems ID = "schema.structural.type-of-items"
@@ -456,9 +456,9 @@ const (
 	SchemaStructuralExampleViolations ID = "schema.structural.example-violations"
 	// SchemaStructuralExampleCounterpart: The structural schema that corresponds to the documents' third example is accepted.
 	SchemaStructuralExampleCounterpart ID = "schema.structural.example-counterpart"
-	// SchemaStructuralSetOfObjects: Objects that are items of a list of type set are compared as a whole, so their x-kubernetes-map-type has to be atomic.
+	// SchemaStructuralSetOfObjects: Objects that are items of a list of type set are compared as a whole, so their x-kubernetes-map-type must be atomic.
 	SchemaStructuralSetOfObjects ID = "schema.structural.set-of-objects"
-	// SchemaStructuralCondition: The condition NonStructural of a definition tells how its schema is not structural.
+	// SchemaStructuralCondition: The condition NonStructural of a definition says why its schema is not structural.
 	SchemaStructuralCondition ID = "schema.structural.condition"
 	// SchemaStructuralNoCondition: A definition with a structural schema has no condition NonStructural.
 	SchemaStructuralNoCondition ID = "schema.structural.no-condition"
@@ -476,13 +476,13 @@ const (
 	SchemaPruningDocumented ID = "schema.pruning.documented"
 	// SchemaPruningPersisted: An unknown field is removed before an object is stored, so that it does not come back once a schema knows it.
 	SchemaPruningPersisted ID = "schema.pruning.persisted"
-	// SchemaPruningWrites: Unknown fields are removed whatever writes them, be it put, a merge patch, a JSON patch or an applied object.
+	// SchemaPruningWrites: Unknown fields are removed whether written by put, a merge patch, a JSON patch or an applied object.
 	SchemaPruningWrites ID = "schema.pruning.writes"
 	// SchemaPruningStatus: Unknown fields of the status are removed when it is written by its subresource.
 	SchemaPruningStatus ID = "schema.pruning.status"
-	// SchemaPruningRead: A field that a schema knows no longer is not shown of objects that have it in storage.
+	// SchemaPruningRead: A field that the schema no longer contains is not shown for objects that have it in storage.
 	SchemaPruningRead ID = "schema.pruning.read"
-	// SchemaPruningReadKeepsStorage: What is removed on reading alone stays in storage, and is shown again once a schema knows it again.
+	// SchemaPruningReadKeepsStorage: A field that is removed only on reading stays in storage, and is shown again once the schema contains it again.
 	SchemaPruningReadKeepsStorage ID = "schema.pruning.read-keeps-storage"
 	// SchemaPruningFlagRejected: A definition with spec.preserveUnknownFields is refused.
 	SchemaPruningFlagRejected ID = "schema.pruning.flag-rejected"
@@ -492,9 +492,9 @@ const (
 	SchemaPruningLegacyUpdate ID = "schema.pruning.legacy-update"
 	// SchemaPruningOptedOut: Below x-kubernetes-preserve-unknown-fields nothing is pruned, and any JSON value is kept.
 	SchemaPruningOptedOut ID = "schema.pruning.opted-out"
-	// SchemaPruningOptedOutSiblings: Where one field is marked with x-kubernetes-preserve-unknown-fields, unknown fields beside it are pruned all the same.
+	// SchemaPruningOptedOutSiblings: Where one field is marked with x-kubernetes-preserve-unknown-fields, unknown fields next to it are still pruned.
 	SchemaPruningOptedOutSiblings ID = "schema.pruning.opted-out-siblings"
-	// SchemaPruningOptedOutObjects: With type object beside x-kubernetes-preserve-unknown-fields, only objects are allowed.
+	// SchemaPruningOptedOutObjects: With type object and x-kubernetes-preserve-unknown-fields, only objects are allowed.
 	SchemaPruningOptedOutObjects ID = "schema.pruning.opted-out-objects"
 	// SchemaPruningSpecifiedProperties: Below x-kubernetes-preserve-unknown-fields, each property that is specified is pruned again; the documents' example comes out as they print it.
 	SchemaPruningSpecifiedProperties ID = "schema.pruning.specified-properties"
@@ -504,13 +504,13 @@ const (
 	SchemaPruningStrict ID = "schema.pruning.strict"
 	// SchemaPruningStrictMetadata: With fieldValidation Strict an object with an unknown field in its metadata is refused, and the error names the field.
 	SchemaPruningStrictMetadata ID = "schema.pruning.strict-metadata"
-	// SchemaPruningStrictDuplicates: With fieldValidation Strict an object with a field that is there twice is refused, and the error names it; otherwise the last one counts.
+	// SchemaPruningStrictDuplicates: With fieldValidation Strict an object with a duplicate field is refused, and the error names it; otherwise the last one counts.
 	SchemaPruningStrictDuplicates ID = "schema.pruning.strict-duplicates"
 	// SchemaPruningWarn: With fieldValidation Warn, and without any, an object with unknown fields is accepted and a warning names them.
 	SchemaPruningWarn ID = "schema.pruning.warn"
-	// SchemaPruningIgnore: With fieldValidation Ignore an object with unknown fields is accepted without a word.
+	// SchemaPruningIgnore: With fieldValidation Ignore an object with unknown fields is accepted without a warning.
 	SchemaPruningIgnore ID = "schema.pruning.ignore"
-	// SchemaIntOrStringValues: Where x-kubernetes-int-or-string is true, integers and strings are allowed and kept as what they are.
+	// SchemaIntOrStringValues: Where x-kubernetes-int-or-string is true, integers and strings are allowed and keep their type.
 	SchemaIntOrStringValues ID = "schema.int-or-string.values"
 	// SchemaIntOrStringOtherValues: Where x-kubernetes-int-or-string is true, anything but integers and strings is refused.
 	SchemaIntOrStringOtherValues ID = "schema.int-or-string.other-values"
@@ -534,23 +534,23 @@ const (
 	SchemaEmbeddedNothingSpecified ID = "schema.embedded.nothing-specified"
 	// SchemaEmbeddedTypeMeta: The apiVersion and the kind of an embedded object are required and validated.
 	SchemaEmbeddedTypeMeta ID = "schema.embedded.type-meta"
-	// SchemaEmbeddedMetadata: The metadata of an embedded object are validated, and pruned to what metadata can have.
+	// SchemaEmbeddedMetadata: The metadata of an embedded object is validated, and unknown metadata fields are pruned.
 	SchemaEmbeddedMetadata ID = "schema.embedded.metadata"
-	// SchemaNoneEveryVersion: The schemas of all versions have to be structural, whether a version is served and stored or not.
+	// SchemaNoneEveryVersion: The schemas of all versions must be structural, whether a version is served and stored or not.
 	SchemaNoneEveryVersion ID = "schema.none.every-version"
 	// SchemaNonePrunedAtRequest: With the None strategy an object is pruned by the schema of the version that it is written at, even of fields that the storage version knows.
 	SchemaNonePrunedAtRequest ID = "schema.none.pruned-at-request"
-	// SchemaNonePrunedForStorage: With the None strategy a field that the storage version does not know is lost, though the version that it is written at knows it.
+	// SchemaNonePrunedForStorage: With the None strategy a field that the storage version does not know is lost, although the version that it is written at knows it.
 	SchemaNonePrunedForStorage ID = "schema.none.pruned-for-storage"
 	// SchemaNonePreservedAtOne: With the None strategy a field that is preserved at one version only is shown whole there, and pruned at the other without being lost.
 	SchemaNonePreservedAtOne ID = "schema.none.preserved-at-one"
-	// SchemaNonePreservedLostByUpdate: With the None strategy an update at the version that prunes takes from storage what the other version preserves.
+	// SchemaNonePreservedLostByUpdate: With the None strategy an update at the version that prunes removes from storage what the other version preserves.
 	SchemaNonePreservedLostByUpdate ID = "schema.none.preserved-lost-by-update"
 	// SchemaNoneIntOrString: With the None strategy an integer stays an integer and a string a string at every version.
 	SchemaNoneIntOrString ID = "schema.none.int-or-string"
 	// SchemaNoneEmbedded: With the None strategy the apiVersion of an object changes with the version, and that of an object embedded in it does not.
 	SchemaNoneEmbedded ID = "schema.none.embedded"
-	// SchemaNoneStorageChanged: With the None strategy, once another version is the storage version, fields that it does not know are still shown at the version that objects were stored at before, until an update takes them away.
+	// SchemaNoneStorageChanged: With the None strategy, once another version is the storage version, fields that it does not know are still shown at the version that objects were stored at before, until an update removes them.
 	SchemaNoneStorageChanged ID = "schema.none.storage-changed"
 	// SchemaWebhookPrunedBeforeConversion: An object is pruned by the schema of the version that it is written at before a webhook converts it.
 	SchemaWebhookPrunedBeforeConversion ID = "schema.webhook.pruned-before-conversion"
@@ -560,11 +560,11 @@ const (
 	SchemaWebhookResultPrunedForStorage ID = "schema.webhook.result-pruned-for-storage"
 	// SchemaWebhookPreserved: What is preserved at both versions goes to a webhook whole, and comes back whole.
 	SchemaWebhookPreserved ID = "schema.webhook.preserved"
-	// SchemaWebhookIntOrString: Integers and strings go to a webhook as what they are, and are shown at the other version as the webhook returns them.
+	// SchemaWebhookIntOrString: Integers and strings are sent to a webhook with their type, and are shown at the other version as the webhook returns them.
 	SchemaWebhookIntOrString ID = "schema.webhook.int-or-string"
 	// SchemaWebhookEmbedded: An object that is embedded in one that a webhook converts keeps its apiVersion, and the webhook is not asked to convert it.
 	SchemaWebhookEmbedded ID = "schema.webhook.embedded"
-	// SchemaWebhookStrict: Field validation goes by the version that is written, so that a field of the other version is unknown.
+	// SchemaWebhookStrict: Field validation uses the version that is written, so a field of the other version is unknown.
 	SchemaWebhookStrict ID = "schema.webhook.strict"
 	// ValidationRestrictionsDefinitions: A schema with definitions is refused.
 	ValidationRestrictionsDefinitions ID = "validation.restrictions.definitions"
@@ -600,13 +600,13 @@ const (
 	ValidationFieldsUpdate ID = "validation.fields.update"
 	// ValidationFieldsRefusedUpdateChangesNothing: An update that is refused leaves the object as it was.
 	ValidationFieldsRefusedUpdateChangesNothing ID = "validation.fields.refused-update-changes-nothing"
-	// ValidationFieldsTightened: Once a schema allows less, objects that it does not allow any more can still be read.
+	// ValidationFieldsTightened: Once a schema becomes stricter, objects that it no longer allows can still be read.
 	ValidationFieldsTightened ID = "validation.fields.tightened"
-	// ValidationFieldsRatcheting: An update that leaves an invalid field as it was is accepted, so that objects which a schema allowed once can be changed elsewhere.
+	// ValidationFieldsRatcheting: An update that leaves an invalid field as it was is accepted, so that other fields of objects that a schema once allowed can be changed.
 	ValidationFieldsRatcheting ID = "validation.fields.ratcheting"
 	// ValidationFieldsRatchetingChanged: An update that changes an invalid field to another invalid value is refused.
 	ValidationFieldsRatchetingChanged ID = "validation.fields.ratcheting-changed"
-	// ValidationFieldsRatchetingLists: An update of a list that is a set or atomic is refused while an item is invalid, be it one that was there before.
+	// ValidationFieldsRatchetingLists: An update of a list that is a set or atomic is refused while an item is invalid, even if it was there before.
 	ValidationFieldsRatchetingLists ID = "validation.fields.ratcheting-lists"
 	// ValidationRulesGate: The feature gate CustomResourceValidationExpressions switches rules off.
 	ValidationRulesGate ID = "validation.rules.gate"
@@ -614,17 +614,17 @@ const (
 	ValidationRulesOutsideJunctors ID = "validation.rules.outside-junctors"
 	// ValidationRulesScope: In a rule, self is the value at the place of the rule, and what is around it cannot be reached.
 	ValidationRulesScope ID = "validation.rules.scope"
-	// ValidationRulesCurrentObject: A rule can refer to the object in hand alone; any other name does not compile.
+	// ValidationRulesCurrentObject: A rule can refer only to the object itself; any other name does not compile.
 	ValidationRulesCurrentObject ID = "validation.rules.current-object"
 	// ValidationRulesDocumented: The documents' object whose replicas are not between minReplicas and maxReplicas is refused at the place of the rule.
 	ValidationRulesDocumented ID = "validation.rules.documented"
-	// ValidationRulesMessage: The error has the message of the rule.
+	// ValidationRulesMessage: The error contains the message of the rule.
 	ValidationRulesMessage ID = "validation.rules.message"
-	// ValidationRulesDefaultMessage: The error of a rule without a message has the rule itself.
+	// ValidationRulesDefaultMessage: The error of a rule without a message contains the rule itself.
 	ValidationRulesDefaultMessage ID = "validation.rules.default-message"
-	// ValidationRulesSeveral: Of several rules at one place, each is evaluated and told on its own.
+	// ValidationRulesSeveral: Several rules at one place are evaluated and reported separately.
 	ValidationRulesSeveral ID = "validation.rules.several"
-	// ValidationRulesRatcheting: An update that leaves a field as it was is accepted although a rule that came since forbids its value; one that changes it to another such value is refused.
+	// ValidationRulesRatcheting: An update that leaves a field as it was is accepted although a rule that was added since forbids its value; one that changes it to another such value is refused.
 	ValidationRulesRatcheting ID = "validation.rules.ratcheting"
 	// ValidationRulesCompiledOnCreate: A definition with a rule that does not compile cannot be created.
 	ValidationRulesCompiledOnCreate ID = "validation.rules.compiled-on-create"
@@ -642,43 +642,43 @@ const (
 	ValidationRulesOtherMetadata ID = "validation.rules.other-metadata"
 	// ValidationRulesNullAbsent: A field that is null is absent to rules.
 	ValidationRulesNullAbsent ID = "validation.rules.null-absent"
-	// ValidationRulesPreservedUnknown: What is preserved without being specified cannot be used in rules.
+	// ValidationRulesPreservedUnknown: Fields that are preserved without being specified cannot be used in rules.
 	ValidationRulesPreservedUnknown ID = "validation.rules.preserved-unknown"
 	// ValidationRulesUnknownTypes: Fields of an unknown type cannot be used in rules, nor can lists and maps of such values.
 	ValidationRulesUnknownTypes ID = "validation.rules.unknown-types"
-	// ValidationRulesUnrepresentableNames: Fields whose names are not made of letters, digits, underscores, dots, dashes and slashes cannot be used in rules.
+	// ValidationRulesUnrepresentableNames: Fields whose names do not consist of letters, digits, underscores, dots, dashes and slashes cannot be used in rules.
 	ValidationRulesUnrepresentableNames ID = "validation.rules.unrepresentable-names"
-	// ValidationExamplesOrdered: The example rule that three fields are ordered tells objects that keep it from those that do not.
+	// ValidationExamplesOrdered: The example rule that three fields are ordered distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesOrdered ID = "validation.examples.ordered"
-	// ValidationExamplesEntry: The example rule that a map has an entry of a key tells objects that keep it from those that do not.
+	// ValidationExamplesEntry: The example rule that a map has an entry of a key distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesEntry ID = "validation.examples.entry"
-	// ValidationExamplesOneOfTwo: The example rule that one of two lists is empty and the other is not tells objects that keep it from those that do not.
+	// ValidationExamplesOneOfTwo: The example rule that one of two lists is empty and the other is not distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesOneOfTwo ID = "validation.examples.one-of-two"
-	// ValidationExamplesKey: The example rule on the value of one key of a map tells objects that keep it from those that do not.
+	// ValidationExamplesKey: The example rule on the value of one key of a map distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesKey ID = "validation.examples.key"
 	// ValidationExamplesKeyMisprinted: The example rule on the value of one key of a map does not compile as it is printed, where self is the object that has the map.
 	ValidationExamplesKeyMisprinted ID = "validation.examples.key-misprinted"
-	// ValidationExamplesListMapEntry: The example rule on the value of one entry of a list of type map tells objects that keep it from those that do not.
+	// ValidationExamplesListMapEntry: The example rule on the value of one entry of a list of type map distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesListMapEntry ID = "validation.examples.list-map-entry"
-	// ValidationExamplesDates: The example rule on two dates and a duration tells objects that keep it from those that do not.
+	// ValidationExamplesDates: The example rule on two dates and a duration distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesDates ID = "validation.examples.dates"
-	// ValidationExamplesPrefix: The example rule that a string has a prefix tells objects that keep it from those that do not.
+	// ValidationExamplesPrefix: The example rule that a string has a prefix distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesPrefix ID = "validation.examples.prefix"
-	// ValidationExamplesExists: The example rule that a list of type map has an item with a small value tells objects that keep it from those that do not.
+	// ValidationExamplesExists: The example rule that a list of type map has an item with a small value distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesExists ID = "validation.examples.exists"
-	// ValidationExamplesIntOrString: The example rule on a field that is an integer or a string tells objects that keep it from those that do not, in both cases.
+	// ValidationExamplesIntOrString: The example rule on a field that is an integer or a string distinguishes objects that satisfy it from those that do not, in both cases.
 	ValidationExamplesIntOrString ID = "validation.examples.int-or-string"
-	// ValidationExamplesNamePrefix: The example rule that an object's name begins with the value of a field tells objects that keep it from those that do not.
+	// ValidationExamplesNamePrefix: The example rule that an object's name begins with the value of a field distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesNamePrefix ID = "validation.examples.name-prefix"
-	// ValidationExamplesDisjoint: The example rule that two sets are disjoint tells objects that keep it from those that do not.
+	// ValidationExamplesDisjoint: The example rule that two sets are disjoint distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesDisjoint ID = "validation.examples.disjoint"
-	// ValidationExamplesKeyed: The example rule that the keys of a map are the items of a set tells objects that keep it from those that do not.
+	// ValidationExamplesKeyed: The example rule that the keys of a map are the items of a set distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesKeyed ID = "validation.examples.keyed"
-	// ValidationExamplesOccurrence: The example rule that one value occurs once in a list of type map tells objects that keep it from those that do not.
+	// ValidationExamplesOccurrence: The example rule that one value occurs once in a list of type map distinguishes objects that satisfy it from those that do not.
 	ValidationExamplesOccurrence ID = "validation.examples.occurrence"
 	// ValidationScopesRoot: A rule at the root can use fields of spec and of status in one expression.
 	ValidationScopesRoot ID = "validation.scopes.root"
-	// ValidationScopesObject: A rule at an object can select its fields, and ask by has() whether they are there.
+	// ValidationScopesObject: A rule at an object can select its fields, and test with has() whether they exist.
 	ValidationScopesObject ID = "validation.scopes.object"
 	// ValidationScopesMap: A rule at a map can select values by their keys.
 	ValidationScopesMap ID = "validation.scopes.map"
@@ -686,13 +686,13 @@ const (
 	ValidationScopesArray ID = "validation.scopes.array"
 	// ValidationScopesScalar: A rule at a scalar has the value as self.
 	ValidationScopesScalar ID = "validation.scopes.scalar"
-	// ValidationScopesRootObject: The example of a rule at the root object tells objects that keep it from those that do not.
+	// ValidationScopesRootObject: The example of a rule at the root object distinguishes objects that satisfy it from those that do not.
 	ValidationScopesRootObject ID = "validation.scopes.root-object"
-	// ValidationScopesMapOfObjects: The example of a rule on a map of objects tells objects that keep it from those that do not.
+	// ValidationScopesMapOfObjects: The example of a rule on a map of objects distinguishes objects that satisfy it from those that do not.
 	ValidationScopesMapOfObjects ID = "validation.scopes.map-of-objects"
-	// ValidationScopesListOfIntegers: The example of a rule on a list of integers tells objects that keep it from those that do not.
+	// ValidationScopesListOfIntegers: The example of a rule on a list of integers distinguishes objects that satisfy it from those that do not.
 	ValidationScopesListOfIntegers ID = "validation.scopes.list-of-integers"
-	// ValidationScopesString: The example of a rule at a string tells objects that keep it from those that do not.
+	// ValidationScopesString: The example of a rule at a string distinguishes objects that satisfy it from those that do not.
 	ValidationScopesString ID = "validation.scopes.string"
 	// ValidationNamesKeyword: A field that is named by a reserved word of CEL, such as namespace, is reached with two underscores before and after the name.
 	ValidationNamesKeyword ID = "validation.names.keyword"
@@ -706,17 +706,17 @@ const (
 	ValidationNamesDot ID = "validation.names.dot"
 	// ValidationNamesSlash: A slash in the name of a field is written __slash__ in rules.
 	ValidationNamesSlash ID = "validation.names.slash"
-	// ValidationNamesWholeKeyword: A name is escaped where it is a reserved word as a whole, and not where it has one in it.
+	// ValidationNamesWholeKeyword: A name is escaped only if it is a reserved word as a whole, not if it contains one.
 	ValidationNamesWholeKeyword ID = "validation.names.whole-keyword"
-	// ValidationListsSetEquality: Two lists of type set are equal in whatever order their items are.
+	// ValidationListsSetEquality: Two lists of type set are equal regardless of the order of their items.
 	ValidationListsSetEquality ID = "validation.lists.set-equality"
-	// ValidationListsMapEquality: Two lists of type map are equal in whatever order their items are.
+	// ValidationListsMapEquality: Two lists of type map are equal regardless of the order of their items.
 	ValidationListsMapEquality ID = "validation.lists.map-equality"
 	// ValidationListsAtomicEquality: Two lists without a type are equal when their items are in the same order.
 	ValidationListsAtomicEquality ID = "validation.lists.atomic-equality"
-	// ValidationListsSetConcatenation: The sum of two sets has the items of the first in their places, and after them those of the second that the first does not have.
+	// ValidationListsSetConcatenation: The sum of two sets has the items of the first in their order, followed by those of the second that the first lacks.
 	ValidationListsSetConcatenation ID = "validation.lists.set-concatenation"
-	// ValidationListsMapConcatenation: The sum of two lists of type map has the keys of the first in their places with the values of the second, and after them the items whose keys the first does not have.
+	// ValidationListsMapConcatenation: The sum of two lists of type map has the keys of the first in their order, with the values of the second, followed by the items whose keys the first lacks.
 	ValidationListsMapConcatenation ID = "validation.lists.map-concatenation"
 	// ValidationTypesObject: An object with properties is an object with fields in rules.
 	ValidationTypesObject ID = "validation.types.object"
@@ -752,7 +752,7 @@ const (
 	ValidationTypesDateTime ID = "validation.types.date-time"
 	// ValidationTypesDuration: A string of format duration is a duration in rules.
 	ValidationTypesDuration ID = "validation.types.duration"
-	// ValidationTransitionOldSelf: A rule that uses oldSelf is told the value before an update, and an update that breaks it is refused with its message.
+	// ValidationTransitionOldSelf: In a rule, oldSelf is the value before an update, and an update that breaks the rule is refused with its message.
 	ValidationTransitionOldSelf ID = "validation.transition.old-self"
 	// ValidationTransitionNeverOnCreate: A rule that uses oldSelf does not apply to the creation of an object.
 	ValidationTransitionNeverOnCreate ID = "validation.transition.never-on-create"
@@ -760,25 +760,25 @@ const (
 	ValidationTransitionSetOrUnset ID = "validation.transition.set-or-unset"
 	// ValidationTransitionParent: A rule at the parent sees what is added to it or removed from it.
 	ValidationTransitionParent ID = "validation.transition.parent"
-	// ValidationTransitionListMap: Below a list of type map, each item is compared with the one that had its key before, in whatever order they are.
+	// ValidationTransitionListMap: Below a list of type map, each item is compared with the one that had its key before, regardless of their order.
 	ValidationTransitionListMap ID = "validation.transition.list-map"
 	// ValidationTransitionSetRefused: A rule that uses oldSelf is refused below lists of type set and below atomic ones.
 	ValidationTransitionSetRefused ID = "validation.transition.set-refused"
-	// ValidationTransitionImmutable: The example of a field that cannot be changed is kept.
+	// ValidationTransitionImmutable: The example of a field that cannot be changed is enforced.
 	ValidationTransitionImmutable ID = "validation.transition.immutable"
-	// ValidationTransitionAssigned: The example of a value that cannot be changed once it is assigned is kept.
+	// ValidationTransitionAssigned: The example of a value that cannot be changed once it is assigned is enforced.
 	ValidationTransitionAssigned ID = "validation.transition.assigned"
-	// ValidationTransitionAssignedField: The example of a field that cannot be removed once it is there is kept.
+	// ValidationTransitionAssignedField: The example of a field that cannot be removed once it exists is enforced.
 	ValidationTransitionAssignedField ID = "validation.transition.assigned-field"
 	// ValidationTransitionSet: The example rule on a set allows no item that was not there before.
 	ValidationTransitionSet ID = "validation.transition.set"
-	// ValidationTransitionNext: The example of a value after which only some others can follow is kept.
+	// ValidationTransitionNext: The example of a value that only certain others can follow is enforced.
 	ValidationTransitionNext ID = "validation.transition.next"
-	// ValidationTransitionCounter: The example of a counter that never goes down is kept.
+	// ValidationTransitionCounter: The example of a counter that never decreases is enforced.
 	ValidationTransitionCounter ID = "validation.transition.counter"
-	// ValidationTransitionNotRatcheted: A rule that uses oldSelf applies to updates that leave its field as it was too.
+	// ValidationTransitionNotRatcheted: A rule that uses oldSelf also applies to updates that leave its field unchanged.
 	ValidationTransitionNotRatcheted ID = "validation.transition.not-ratcheted"
-	// ValidationTransitionOptionalOldSelf: With optionalOldSelf a rule applies to creations too, where oldSelf has no value.
+	// ValidationTransitionOptionalOldSelf: With optionalOldSelf a rule also applies to creations, where oldSelf has no value.
 	ValidationTransitionOptionalOldSelf ID = "validation.transition.optional-old-self"
 	// ValidationCostUnbounded: The documents' rule on a list without limits is refused for its cost, and the error says that limits would help.
 	ValidationCostUnbounded ID = "validation.cost.unbounded"
@@ -790,7 +790,7 @@ const (
 	ValidationCostFlatList ID = "validation.cost.flat-list"
 	// ValidationCostNestedList: The same rule on lists in a list is refused without limits.
 	ValidationCostNestedList ID = "validation.cost.nested-list"
-	// ValidationCostTotal: Rules that are accepted one by one are refused where they cost too much together.
+	// ValidationCostTotal: Rules that are accepted individually are refused if they cost too much together.
 	ValidationCostTotal ID = "validation.cost.total"
 	// ValidationCostRunTime: A rule that costs too much for an object is halted, and the object is refused.
 	ValidationCostRunTime ID = "validation.cost.run-time"
@@ -800,11 +800,11 @@ const (
 	ValidationNoneOtherVersions ID = "validation.none.other-versions"
 	// ValidationNoneUpdate: With the None strategy an update is validated by the schema of the version that it is made at, whatever version the object was written at.
 	ValidationNoneUpdate ID = "validation.none.update"
-	// ValidationNoneRatcheting: With the None strategy an update at a version that forbids a field is accepted where the field stays as it was.
+	// ValidationNoneRatcheting: With the None strategy an update at a version that forbids a field is accepted if the field is unchanged.
 	ValidationNoneRatcheting ID = "validation.none.ratcheting"
-	// ValidationNoneRules: With the None strategy a rule of one version applies to what is written at that version alone.
+	// ValidationNoneRules: With the None strategy a rule of one version applies only to what is written at that version.
 	ValidationNoneRules ID = "validation.none.rules"
-	// ValidationNoneTransition: With the None strategy a transition rule of one version applies to updates at that version alone.
+	// ValidationNoneTransition: With the None strategy a transition rule of one version applies only to updates at that version.
 	ValidationNoneTransition ID = "validation.none.transition"
 	// ValidationNoneCompiled: Rules of all versions are compiled, whether a version is served and stored or not.
 	ValidationNoneCompiled ID = "validation.none.compiled"
@@ -816,19 +816,19 @@ const (
 	ValidationWebhookUpdate ID = "validation.webhook.update"
 	// ValidationWebhookRatcheting: An update at a version that forbids a field is accepted where the field stays as the webhook converts it.
 	ValidationWebhookRatcheting ID = "validation.webhook.ratcheting"
-	// ValidationWebhookRules: A rule sees objects as they are at its own version, and applies to what is written at that version alone.
+	// ValidationWebhookRules: A rule sees objects as they are at its own version, and applies only to what is written at that version.
 	ValidationWebhookRules ID = "validation.webhook.rules"
 	// ValidationWebhookOldSelf: In a transition rule oldSelf is the object in storage, converted to the version of the rule.
 	ValidationWebhookOldSelf ID = "validation.webhook.old-self"
 	// ValidationWebhookTransition: A transition rule of one version does not apply to updates at another.
 	ValidationWebhookTransition ID = "validation.webhook.transition"
-	// DefaultingRequestDocumented: The documents' object with an image alone gets the defaults of cronSpec and replicas.
+	// DefaultingRequestDocumented: The documents' object with only an image gets the defaults of cronSpec and replicas.
 	DefaultingRequestDocumented ID = "defaulting.request.documented"
-	// DefaultingRequestWrites: Defaults are filled in whatever writes an object, be it put, a patch or an applied object.
+	// DefaultingRequestWrites: Defaults are filled in whether an object is written by put, a patch or an applied object.
 	DefaultingRequestWrites ID = "defaulting.request.writes"
 	// DefaultingRequestKept: A value that is given is kept, even if it is false, 0, or empty.
 	DefaultingRequestKept ID = "defaulting.request.kept"
-	// DefaultingRequestParents: A default is filled in only where the object that has the field is there, be it by a default of its own.
+	// DefaultingRequestParents: A default is filled in only if the object that has the field exists, possibly through a default of its own.
 	DefaultingRequestParents ID = "defaulting.request.parents"
 	// DefaultingRequestItems: Defaults are filled in in each item of a list and in each value of a map.
 	DefaultingRequestItems ID = "defaulting.request.items"
@@ -836,7 +836,7 @@ const (
 	DefaultingRequestBeforeValidation ID = "defaulting.request.before-validation"
 	// DefaultingRequestNotChanged: An object that was stored with a default keeps that value when the default changes.
 	DefaultingRequestNotChanged ID = "defaulting.request.not-changed"
-	// DefaultingReadFilledIn: An object that was stored before a default was there is shown with it by get, list and watch.
+	// DefaultingReadFilledIn: An object that was stored before a default existed is shown with it by get, list and watch.
 	DefaultingReadFilledIn ID = "defaulting.read.filled-in"
 	// DefaultingReadNotWritten: A default that is filled in on reading is not written; without the default the object is shown without the value again.
 	DefaultingReadNotWritten ID = "defaulting.read.not-written"
@@ -850,13 +850,13 @@ const (
 	DefaultingValuesRules ID = "defaulting.values.rules"
 	// DefaultingValuesMetadata: A default for the metadata of an embedded object may have fields that metadata do not have; they are pruned when it is filled in.
 	DefaultingValuesMetadata ID = "defaulting.values.metadata"
-	// DefaultingNullableDefaulted: A null for a field that is not nullable is removed, and the default takes its place, whatever writes it.
+	// DefaultingNullableDefaulted: A null for a field that is not nullable is removed, and replaced by the default, however it is written.
 	DefaultingNullableDefaulted ID = "defaulting.nullable.defaulted"
 	// DefaultingNullableRemoved: A null for a field that is not nullable and has no default is removed.
 	DefaultingNullableRemoved ID = "defaulting.nullable.removed"
 	// DefaultingNullableKept: A null for a field that is nullable is kept, even if there is a default.
 	DefaultingNullableKept ID = "defaulting.nullable.kept"
-	// DefaultingNullableDocumented: The documents' object with foo, bar and baz of null comes out as they print it.
+	// DefaultingNullableDocumented: The documents' object with null for foo, bar and baz is stored as they print it.
 	DefaultingNullableDocumented ID = "defaulting.nullable.documented"
 	// DefaultingNoneRequestVersion: With the None strategy an object gets the defaults of the version that it is written at, and is shown with them at every version.
 	DefaultingNoneRequestVersion ID = "defaulting.none.request-version"
@@ -864,11 +864,11 @@ const (
 	DefaultingNoneUnknownToStorage ID = "defaulting.none.unknown-to-storage"
 	// DefaultingNoneStorageVersionOnRead: With the None strategy an object that is read gets the defaults of the version that it is stored at, whatever version it is read at.
 	DefaultingNoneStorageVersionOnRead ID = "defaulting.none.storage-version-on-read"
-	// DefaultingNoneOtherVersionsOnRead: With the None strategy an object that is read does not get defaults that only the version has that it is read at.
+	// DefaultingNoneOtherVersionsOnRead: With the None strategy an object that is read does not get defaults that only the version it is read at has.
 	DefaultingNoneOtherVersionsOnRead ID = "defaulting.none.other-versions-on-read"
-	// DefaultingNoneStoredBefore: With the None strategy, once another version is the storage version, objects that were stored before get the defaults of the version that they are in storage at.
+	// DefaultingNoneStoredBefore: With the None strategy, once another version is the storage version, objects that were stored before get the defaults of the version at which they are stored.
 	DefaultingNoneStoredBefore ID = "defaulting.none.stored-before"
-	// DefaultingNoneUpdateOtherVersion: With the None strategy an update at another version writes the defaults of that version beside those that were filled in on reading.
+	// DefaultingNoneUpdateOtherVersion: With the None strategy an update at another version writes the defaults of that version in addition to those that were filled in on reading.
 	DefaultingNoneUpdateOtherVersion ID = "defaulting.none.update-other-version"
 	// DefaultingWebhookBeforeConversion: An object gets the defaults of the version that it is written at before a webhook converts it.
 	DefaultingWebhookBeforeConversion ID = "defaulting.webhook.before-conversion"
@@ -878,7 +878,7 @@ const (
 	DefaultingWebhookStorageVersionOnRead ID = "defaulting.webhook.storage-version-on-read"
 	// DefaultingWebhookResult: What a webhook returns on reading gets no defaults of the version that it was asked for.
 	DefaultingWebhookResult ID = "defaulting.webhook.result"
-	// DefaultingWebhookNull: A null goes to a webhook where it is kept at the version that the object is written at, and does not where it is removed.
+	// DefaultingWebhookNull: A null is sent to a webhook if it is kept at the version that the object is written at, but not if it is removed there.
 	DefaultingWebhookNull ID = "defaulting.webhook.null"
 	// StorageWriteInitialVersion: All objects of a definition with one version are stored at that version.
 	StorageWriteInitialVersion ID = "storage.write.initial-version"
@@ -898,7 +898,7 @@ const (
 	StorageReadUnchangedOnDisk ID = "storage.read.unchanged-on-disk"
 	// StorageReadAnyServed: An object can be read at every version that is served.
 	StorageReadAnyServed ID = "storage.read.any-served"
-	// StorageReadNotConverted: A read converts an object in no way other than by its apiVersion.
+	// StorageReadNotConverted: A read changes nothing of an object except its apiVersion.
 	StorageReadNotConverted ID = "storage.read.not-converted"
 	// StorageUpdateRewrites: Updating an object, even with the content that it has, rewrites it at the current storage version.
 	StorageUpdateRewrites ID = "storage.update.rewrites"
@@ -936,7 +936,7 @@ const (
 	LifecycleUpgradeTrimStatus ID = "lifecycle.upgrade.trim-status"
 	// LifecycleUpgradeIdempotent: A second upgrade writes nothing.
 	LifecycleUpgradeIdempotent ID = "lifecycle.upgrade.idempotent"
-	// LifecycleUpgradeWebhookNotNeeded: With every object at the storage version and every client on it, nothing needs the webhook any more.
+	// LifecycleUpgradeWebhookNotNeeded: With every object at the storage version and every client on it, nothing needs the webhook.
 	LifecycleUpgradeWebhookNotNeeded ID = "lifecycle.upgrade.webhook-not-needed"
 	// LifecycleUpgradeMigrator: The Storage Version Migrator upgrades the stored objects.
 	LifecycleUpgradeMigrator ID = "lifecycle.upgrade.migrator"
@@ -952,11 +952,11 @@ const (
 	LifecycleRemovalStatusSubresource ID = "lifecycle.removal.status-subresource"
 	// LifecycleRemovalMainResourceIgnored: An update of the definition itself leaves status.storedVersions as it is.
 	LifecycleRemovalMainResourceIgnored ID = "lifecycle.removal.main-resource-ignored"
-	// LifecycleRemovalServedReversible: A version that clients turn out to need can be served again, and their objects are there as before.
+	// LifecycleRemovalServedReversible: A version that clients turn out to need can be served again, with all objects as before.
 	LifecycleRemovalServedReversible ID = "lifecycle.removal.served-reversible"
 	// LifecycleRemovalProcedure: The documented procedure, taken step by step, removes an old version and loses no object.
 	LifecycleRemovalProcedure ID = "lifecycle.removal.procedure"
-	// LifecycleRemovalTooEarly: An object left at a version that was removed all the same cannot be read or deleted any more.
+	// LifecycleRemovalTooEarly: An object left at a version that was nevertheless removed can no longer be read or deleted.
 	LifecycleRemovalTooEarly ID = "lifecycle.removal.too-early"
 	// LifecycleRemovalStorageOnNew: The new served version is the storage version.
 	LifecycleRemovalStorageOnNew ID = "lifecycle.removal.storage-on-new"
@@ -974,11 +974,11 @@ const (
 	LifecycleFinalizersOnlyRemoved ID = "lifecycle.finalizers.only-removed"
 	// LifecycleFinalizersNoForce: While a finalizer remains, no delete request removes the object.
 	LifecycleFinalizersNoForce ID = "lifecycle.finalizers.no-force"
-	// LifecycleFinalizersEmptiedDeletes: When the last finalizer goes, the object goes.
+	// LifecycleFinalizersEmptiedDeletes: When the last finalizer is removed, the object is deleted.
 	LifecycleFinalizersEmptiedDeletes ID = "lifecycle.finalizers.emptied-deletes"
 	// LifecycleFinalizersGracePeriod: metadata.deletionGracePeriodSeconds controls how often an object is polled for the end of its finalizers.
 	LifecycleFinalizersGracePeriod ID = "lifecycle.finalizers.grace-period"
-	// LifecycleDeletionEndpoint: Deleting a definition takes its resource off the API and out of discovery.
+	// LifecycleDeletionEndpoint: Deleting a definition removes its resource from the API and from discovery.
 	LifecycleDeletionEndpoint ID = "lifecycle.deletion.endpoint"
 	// LifecycleDeletionObjects: Deleting a definition deletes all of its objects from storage.
 	LifecycleDeletionObjects ID = "lifecycle.deletion.objects"
@@ -988,17 +988,17 @@ const (
 	LifecycleDeletionRecreatedEmpty ID = "lifecycle.deletion.recreated-empty"
 	// LifecycleDeletionBlockedByWebhook: While objects are in storage at several versions and the webhook fails, the definition stays, Terminating, with the reason InstanceDeletionFailed.
 	LifecycleDeletionBlockedByWebhook ID = "lifecycle.deletion.blocked-by-webhook"
-	// LifecycleDeletionRecovers: A deletion that a failing webhook held up completes when the webhook is back.
+	// LifecycleDeletionRecovers: A deletion that a failing webhook blocked completes when the webhook works again.
 	LifecycleDeletionRecovers ID = "lifecycle.deletion.recovers"
 	// LifecycleDeletionWithoutWebhook: With all objects at the storage version, a definition can be deleted although the webhook fails.
 	LifecycleDeletionWithoutWebhook ID = "lifecycle.deletion.without-webhook"
-	// LifecycleLegacyV1beta1Endpoint: apiextensions.k8s.io/v1beta1 is not served any more.
+	// LifecycleLegacyV1beta1Endpoint: apiextensions.k8s.io/v1beta1 is no longer served.
 	LifecycleLegacyV1beta1Endpoint ID = "lifecycle.legacy.v1beta1-endpoint"
 	// LifecycleLegacyV1beta1Manifest: A definition of apiextensions.k8s.io/v1beta1 sent to the v1 endpoint is refused.
 	LifecycleLegacyV1beta1Manifest ID = "lifecycle.legacy.v1beta1-manifest"
 	// LifecycleLegacyOneSchema: All versions of a definition use the same schema and nothing is converted.
 	LifecycleLegacyOneSchema ID = "lifecycle.legacy.one-schema"
-	// LifecycleLegacyVersionField: spec.version, where it is set, has to be the first of spec.versions.
+	// LifecycleLegacyVersionField: spec.version, if set, must be the first of spec.versions.
 	LifecycleLegacyVersionField ID = "lifecycle.legacy.version-field"
 	// LifecycleLegacyVersionPrepopulates: spec.version fills spec.versions where that is missing.
 	LifecycleLegacyVersionPrepopulates ID = "lifecycle.legacy.version-prepopulates"
@@ -1008,7 +1008,7 @@ const (
 	LifecycleLegacyOptionalSchema ID = "lifecycle.legacy.optional-schema"
 	// LifecycleLegacyScopeDefault: A definition without a scope is namespaced.
 	LifecycleLegacyScopeDefault ID = "lifecycle.legacy.scope-default"
-	// LifecycleLegacyV1beta1Tabs: The documents' definitions of apiextensions.k8s.io/v1beta1 are installed, once a name, a schema in the place of dots and a bundle are filled in.
+	// LifecycleLegacyV1beta1Tabs: The documents' definitions of apiextensions.k8s.io/v1beta1 are installed, once a name, a schema in place of dots, and a bundle are filled in.
 	LifecycleLegacyV1beta1Tabs ID = "lifecycle.legacy.v1beta1-tabs"
 	// LifecycleLegacyStoredDefinition: A definition that an older API server left in storage at apiextensions.k8s.io/v1beta1, without a schema and with preserveUnknownFields, is shown at v1, and its objects are served and keep unknown fields.
 	LifecycleLegacyStoredDefinition ID = "lifecycle.legacy.stored-definition"
@@ -1044,7 +1044,7 @@ const (
 	PublishingColumnsTable ID = "publishing.columns.table"
 	// PublishingColumnsDefault: Without columns in the definition, a table has the name and the age.
 	PublishingColumnsDefault ID = "publishing.columns.default"
-	// PublishingColumnsDescription: A column of a table has the description that the definition gives it, and one that names its path where there is none.
+	// PublishingColumnsDescription: A column of a table has the description of the definition, or one that names its path if there is none.
 	PublishingColumnsDescription ID = "publishing.columns.description"
 	// PublishingColumnsNameRequired: A column without a name is refused.
 	PublishingColumnsNameRequired ID = "publishing.columns.name-required"
@@ -1052,9 +1052,9 @@ const (
 	PublishingColumnsPathRequired ID = "publishing.columns.path-required"
 	// PublishingColumnsPathForm: A column whose JSONPath does not begin with a dot is refused.
 	PublishingColumnsPathForm ID = "publishing.columns.path-form"
-	// PublishingColumnsChanged: Columns that are added to a definition or taken out of it are added to tables or taken out of them, for the objects that are there already too.
+	// PublishingColumnsChanged: Columns that are added to or removed from a definition are added to or removed from tables, also for existing objects.
 	PublishingColumnsChanged ID = "publishing.columns.changed"
-	// PublishingColumnsPriority: A column of a table has the priority of the definition, 0 where that has none, so that clients show those of priority 0 always and those above in the wide view only.
+	// PublishingColumnsPriority: A column of a table has the priority of the definition, 0 by default, so that clients always show those of priority 0 and show others only in the wide view.
 	PublishingColumnsPriority ID = "publishing.columns.priority"
 	// PublishingColumnsInteger: A column of type integer shows whole numbers.
 	PublishingColumnsInteger ID = "publishing.columns.integer"
@@ -1070,7 +1070,7 @@ const (
 	PublishingColumnsTypeRequired ID = "publishing.columns.type-required"
 	// PublishingColumnsTypeUnknown: A column of another type than integer, number, string, boolean and date is refused.
 	PublishingColumnsTypeUnknown ID = "publishing.columns.type-unknown"
-	// PublishingColumnsMismatch: Where the value is not of the type of the column, the cell is empty and the object is shown all the same.
+	// PublishingColumnsMismatch: If the value does not have the type of the column, the cell is empty and the object is still shown.
 	PublishingColumnsMismatch ID = "publishing.columns.mismatch"
 	// PublishingColumnsMissing: Where the object has no value at the path of a column, the cell is empty.
 	PublishingColumnsMissing ID = "publishing.columns.missing"
@@ -1084,51 +1084,51 @@ const (
 	PublishingColumnsFormatStyle ID = "publishing.columns.format-style"
 	// PublishingCategoriesDiscovery: Discovery shows the categories of a definition at every served version, by which clients find the resources of a category.
 	PublishingCategoriesDiscovery ID = "publishing.categories.discovery"
-	// PublishingCategoriesForm: A category that is no DNS label is refused.
+	// PublishingCategoriesForm: A category that is not a DNS label is refused.
 	PublishingCategoriesForm ID = "publishing.categories.form"
-	// PublishingVersionsSchemas: The OpenAPI v2 document has a schema for each served version, which is that version's own, and none for others.
+	// PublishingVersionsSchemas: The OpenAPI v2 document has a schema for each served version, that version's own, and for no others.
 	PublishingVersionsSchemas ID = "publishing.versions.schemas"
 	// PublishingVersionsSchemasV3: Each served version has an OpenAPI v3 document of its own, with its own schema.
 	PublishingVersionsSchemasV3 ID = "publishing.versions.schemas-v3"
-	// PublishingVersionsRenamed: When a version gets another name, the OpenAPI v2 document has its schema by the new name and no longer by the old one, and that of other versions as before.
+	// PublishingVersionsRenamed: When a version is renamed, the OpenAPI v2 document has its schema under the new name instead of the old one, and those of other versions as before.
 	PublishingVersionsRenamed ID = "publishing.versions.renamed"
 	// PublishingVersionsUnserved: A version that is no longer served leaves the OpenAPI v2 document, and returns when it is served again.
 	PublishingVersionsUnserved ID = "publishing.versions.unserved"
 	// PublishingVersionsColumns: Each version has printer columns of its own, which show the object as the webhook converts it to that version.
 	PublishingVersionsColumns ID = "publishing.versions.columns"
-	// PublishingVersionsColumnsNone: With the strategy None, too, each version has printer columns of its own, and a version without any shows the age.
+	// PublishingVersionsColumnsNone: With the strategy None, each version also has printer columns of its own, and a version without any shows the age.
 	PublishingVersionsColumnsNone ID = "publishing.versions.columns-none"
 	// PublishingVersionsMixedStorage: A list of objects that are stored at different versions is one table at each version, with the columns and the values of that version in every row.
 	PublishingVersionsMixedStorage ID = "publishing.versions.mixed-storage"
-	// PublishingVersionsFailure: A table of objects that the webhook fails to convert is an error, not a table with empty cells; at the version that they are stored at there is one.
+	// PublishingVersionsFailure: A table of objects that the webhook fails to convert is an error, not a table with empty cells; at the version that they are stored at there is a table.
 	PublishingVersionsFailure ID = "publishing.versions.failure"
 	// SubresourcesStatusExposed: With the status subresource, an object can be read at the path of the object followed by /status.
 	SubresourcesStatusExposed ID = "subresources.status.exposed"
-	// SubresourcesStatusOptional: Without the status subresource in the definition there is none in discovery, and requests for it get a not found error.
+	// SubresourcesStatusOptional: Without the status subresource in the definition discovery does not show it, and requests for it get a not found error.
 	SubresourcesStatusOptional ID = "subresources.status.optional"
 	// SubresourcesStatusDiscovery: Discovery shows the status subresource with the kind of the resource and with the verbs get, patch and update.
 	SubresourcesStatusDiscovery ID = "subresources.status.discovery"
 	// SubresourcesStatusPath: The status subresource comes after the name of the object; without one, /status is the path of an object with that name.
 	SubresourcesStatusPath ID = "subresources.status.path"
-	// SubresourcesStatusPutStores: A PUT of an object to /status stores its status, or that it has none, and both paths show it.
+	// SubresourcesStatusPutStores: A PUT of an object to /status stores its status or its absence, and both paths show it.
 	SubresourcesStatusPutStores ID = "subresources.status.put-stores"
-	// SubresourcesStatusPutIgnoresSpec: A PUT to /status leaves the spec as it is, and every other field beside the status.
+	// SubresourcesStatusPutIgnoresSpec: A PUT to /status leaves the spec and all other fields except the status as they are.
 	SubresourcesStatusPutIgnoresSpec ID = "subresources.status.put-ignores-spec"
 	// SubresourcesStatusPutIgnoresMetadata: A PUT to /status leaves labels, annotations and finalizers as they are.
 	SubresourcesStatusPutIgnoresMetadata ID = "subresources.status.put-ignores-metadata"
 	// SubresourcesStatusPutValidated: A PUT to /status with a status that violates the schema is refused.
 	SubresourcesStatusPutValidated ID = "subresources.status.put-validated"
-	// SubresourcesStatusPutSpecUnvalidated: A PUT to /status is accepted although the spec that it has violates the schema.
+	// SubresourcesStatusPutSpecUnvalidated: A PUT to /status is accepted even if the spec that it contains violates the schema.
 	SubresourcesStatusPutSpecUnvalidated ID = "subresources.status.put-spec-unvalidated"
-	// SubresourcesStatusStoredSpecUnvalidated: The status of an object whose spec violates the schema that the definition has by now can be changed.
+	// SubresourcesStatusStoredSpecUnvalidated: The status of an object can be changed even if its spec violates the current schema of the definition.
 	SubresourcesStatusStoredSpecUnvalidated ID = "subresources.status.stored-spec-unvalidated"
-	// SubresourcesStatusRules: Rules of x-kubernetes-validations on the whole object hold for a PUT to /status too.
+	// SubresourcesStatusRules: Rules of x-kubernetes-validations on the whole object also apply to a PUT to /status.
 	SubresourcesStatusRules ID = "subresources.status.rules"
 	// SubresourcesStatusCreateIgnores: With the status subresource, an object is created without the status that it is sent with.
 	SubresourcesStatusCreateIgnores ID = "subresources.status.create-ignores"
-	// SubresourcesStatusUpdateIgnores: With the status subresource, a PUT of an object leaves the status as it is, whether it has another one or none.
+	// SubresourcesStatusUpdateIgnores: With the status subresource, a PUT of an object leaves the status as it is, whether it contains another one or none.
 	SubresourcesStatusUpdateIgnores ID = "subresources.status.update-ignores"
-	// SubresourcesStatusPatchIgnores: With the status subresource, patches of an object leave the status as it is, be they merge patches, JSON patches or applied.
+	// SubresourcesStatusPatchIgnores: With the status subresource, merge patches, JSON patches and applied objects leave the status as it is.
 	SubresourcesStatusPatchIgnores ID = "subresources.status.patch-ignores"
 	// SubresourcesStatusGenerationSpec: metadata.generation is 1 at first and counts every change of the spec, and of other fields beside metadata and status.
 	SubresourcesStatusGenerationSpec ID = "subresources.status.generation-spec"
@@ -1156,7 +1156,7 @@ const (
 	SubresourcesStatusYaml ID = "subresources.status.yaml"
 	// SubresourcesScaleExposed: With the scale subresource, the path of an object followed by /scale has a Scale of autoscaling/v1, with the name and the namespace of the object, its replicas and its selector.
 	SubresourcesScaleExposed ID = "subresources.scale.exposed"
-	// SubresourcesScaleOptional: Without the scale subresource in the definition there is none in discovery, and requests for it get a not found error.
+	// SubresourcesScaleOptional: Without the scale subresource in the definition discovery does not show it, and requests for it get a not found error.
 	SubresourcesScaleOptional ID = "subresources.scale.optional"
 	// SubresourcesScaleWithoutStatus: A definition may have the scale subresource without the status subresource.
 	SubresourcesScaleWithoutStatus ID = "subresources.scale.without-status"
@@ -1198,7 +1198,7 @@ const (
 	SubresourcesScaleSelectorForAutoscalers ID = "subresources.scale.selector-for-autoscalers"
 	// SubresourcesScaleWritten: A PUT or a patch of /scale sets the replicas at specReplicasPath.
 	SubresourcesScaleWritten ID = "subresources.scale.written"
-	// SubresourcesScaleWrittenAlone: A PUT to /scale leaves everything else of the object as it is, be there other labels or another status in the Scale.
+	// SubresourcesScaleWrittenAlone: A PUT to /scale leaves everything else of the object as it is, even if the Scale has other labels or another status.
 	SubresourcesScaleWrittenAlone ID = "subresources.scale.written-alone"
 	// SubresourcesScaleCreated: A PUT to /scale gives replicas to an object that has none.
 	SubresourcesScaleCreated ID = "subresources.scale.created"
@@ -1206,15 +1206,15 @@ const (
 	SubresourcesScaleValidated ID = "subresources.scale.validated"
 	// SubresourcesScaleNegative: A PUT to /scale with negative replicas is refused, whatever the schema says.
 	SubresourcesScaleNegative ID = "subresources.scale.negative"
-	// SubresourcesScaleGeneration: Scaling counts metadata.generation up, as a change of the spec.
+	// SubresourcesScaleGeneration: Scaling increments metadata.generation, like a change of the spec.
 	SubresourcesScaleGeneration ID = "subresources.scale.generation"
 	// SubresourcesScaleConflict: A PUT to /scale with a resource version that is not the last one is a conflict.
 	SubresourcesScaleConflict ID = "subresources.scale.conflict"
-	// SubresourcesScaleApplied: Who sets the replicas by /scale is recorded as their manager, so that applying other replicas to the object is a conflict.
+	// SubresourcesScaleApplied: A client that sets the replicas by /scale is recorded as their manager, so that applying other replicas to the object is a conflict.
 	SubresourcesScaleApplied ID = "subresources.scale.applied"
-	// SubresourcesVersionsStatusOfOne: Each version has the status subresource or not, by itself; at a version without it, writes of the object change the status.
+	// SubresourcesVersionsStatusOfOne: Each version independently has the status subresource or not; at a version without it, writes of the object change the status.
 	SubresourcesVersionsStatusOfOne ID = "subresources.versions.status-of-one"
-	// SubresourcesVersionsScaleOfOne: Each version has the scale subresource or not, by itself.
+	// SubresourcesVersionsScaleOfOne: Each version independently has the scale subresource or not.
 	SubresourcesVersionsScaleOfOne ID = "subresources.versions.scale-of-one"
 	// SubresourcesVersionsStatusNone: With the strategy None, a status that is written at one version is the status at the other, and the spec stays.
 	SubresourcesVersionsStatusNone ID = "subresources.versions.status-none"
@@ -1246,31 +1246,31 @@ const (
 	ObjectsWriteSize ID = "objects.write.size"
 	// ObjectsWriteNull: Null can be applied to an object that may be null, and is refused for one that may not.
 	ObjectsWriteNull ID = "objects.write.null"
-	// ObjectsWriteYaml: Objects, lists, errors and discovery can be had as YAML, and objects be created and updated so.
+	// ObjectsWriteYaml: Objects, lists, errors and discovery can be requested as YAML, and objects can be created and updated as YAML.
 	ObjectsWriteYaml ID = "objects.write.yaml"
 	// ObjectsWriteNoOp: A patch that changes nothing leaves the resource version as it is.
 	ObjectsWriteNoOp ID = "objects.write.no-op"
 	// ObjectsWriteConflict: A patch with a resource version that is not the last one is a conflict.
 	ObjectsWriteConflict ID = "objects.write.conflict"
-	// ObjectsWriteOwners: Applying a field that somebody else has changed since is a conflict, unless it is forced.
+	// ObjectsWriteOwners: Applying a field that another manager has changed since is a conflict, unless it is forced.
 	ObjectsWriteOwners ID = "objects.write.owners"
 	// ObjectsMetadataRefused: An object whose metadata has values of the wrong types is a bad request.
 	ObjectsMetadataRefused ID = "objects.metadata.refused"
-	// ObjectsMetadataUnknown: Fields that metadata does not have are dropped.
+	// ObjectsMetadataUnknown: Unknown metadata fields are dropped.
 	ObjectsMetadataUnknown ID = "objects.metadata.unknown"
 	// ObjectsMetadataStored: An object whose metadata has values of the wrong types in storage is read and listed without them.
 	ObjectsMetadataStored ID = "objects.metadata.stored"
-	// ObjectsReadNamespaces: A list and a watch of all namespaces have the objects of each, while those of a namespace have its own only.
+	// ObjectsReadNamespaces: A list and a watch of all namespaces have the objects of each, while those of a namespace have only its own.
 	ObjectsReadNamespaces ID = "objects.read.namespaces"
-	// ObjectsReadWatch: A watch tells the creation, the change and the deletion of an object, in this order.
+	// ObjectsReadWatch: A watch reports the creation, the change and the deletion of an object, in this order.
 	ObjectsReadWatch ID = "objects.read.watch"
 	// ObjectsSelectorsList: Objects can be listed by the selectable fields of the definition, several at a time.
 	ObjectsSelectorsList ID = "objects.selectors.list"
-	// ObjectsSelectorsWatch: A watch by a selectable field tells of an object that no longer has the value as of one that was deleted.
+	// ObjectsSelectorsWatch: A watch by a selectable field reports an object that no longer has the value as deleted.
 	ObjectsSelectorsWatch ID = "objects.selectors.watch"
-	// ObjectsSelectorsDelete: Objects can be deleted by a selectable field, and no others are.
+	// ObjectsSelectorsDelete: Objects can be deleted by a selectable field, without affecting others.
 	ObjectsSelectorsDelete ID = "objects.selectors.delete"
-	// ObjectsSelectorsUnknown: A selector by a field that is not selectable is a bad request.
+	// ObjectsSelectorsUnknown: A selector with a field that is not selectable is a bad request.
 	ObjectsSelectorsUnknown ID = "objects.selectors.unknown"
 	// ObjectsSelectorsVersions: Each version has selectable fields of its own, which select by the object as the webhook converts it.
 	ObjectsSelectorsVersions ID = "objects.selectors.versions"
@@ -1278,39 +1278,39 @@ const (
 	ObjectsSelectorsPublished ID = "objects.selectors.published"
 	// ObjectsListsUnique: Equal items in a list of type set, and items with equal keys in one of type map, are refused at creation and at update.
 	ObjectsListsUnique ID = "objects.lists.unique"
-	// ObjectsDefinitionsNamesTaken: A definition whose names another one in the group has does not have its names accepted and is not served.
+	// ObjectsDefinitionsNamesTaken: A definition whose names belong to another one in the group does not have its names accepted and is not served.
 	ObjectsDefinitionsNamesTaken ID = "objects.definitions.names-taken"
 	// ObjectsDefinitionsNamesFree: When the definition that had the names is deleted, the other one has its names accepted.
 	ObjectsDefinitionsNamesFree ID = "objects.definitions.names-free"
-	// ObjectsDefinitionsCollection: Definitions can be listed and deleted by a label, and no others are.
+	// ObjectsDefinitionsCollection: Definitions can be listed and deleted by a label, without affecting others.
 	ObjectsDefinitionsCollection ID = "objects.definitions.collection"
 	// ObjectsDefinitionsStatus: The status of a definition can be read, put and patched by its subresource.
 	ObjectsDefinitionsStatus ID = "objects.definitions.status"
-	// ObjectsDefinitionsWatchesEnd: When a definition changes, watches of its objects end without an error, and reads go on.
+	// ObjectsDefinitionsWatchesEnd: When a definition changes, watches of its objects end without an error, and reads still work.
 	ObjectsDefinitionsWatchesEnd ID = "objects.definitions.watches-end"
-	// ObjectsDefinitionsTerminating: While a definition is being deleted nothing can be created in its resource by a POST; what is there can be read.
+	// ObjectsDefinitionsTerminating: While a definition is being deleted nothing can be created in its resource by a POST; existing objects can be read.
 	ObjectsDefinitionsTerminating ID = "objects.definitions.terminating"
-	// ObjectsDefinitionsTerminatingApplied: While a definition is being deleted nothing can be created in its resource by applying either; what is there can be changed so.
+	// ObjectsDefinitionsTerminatingApplied: While a definition is being deleted nothing can be created in its resource by applying either; existing objects can be changed that way.
 	ObjectsDefinitionsTerminatingApplied ID = "objects.definitions.terminating-applied"
 	// ResourceCreateEveryVersion: Objects can be created at every served version, and the response has what was sent.
 	ResourceCreateEveryVersion ID = "resource.create.every-version"
 	// ResourceReadEveryVersion: An object can be read at every served version, and at the one that it was written at it has what was written.
 	ResourceReadEveryVersion ID = "resource.read.every-version"
-	// ResourceUpdateEveryVersion: An update at any version has its effect at all of them and takes nothing else away.
+	// ResourceUpdateEveryVersion: An update at any version takes effect at all of them and removes nothing else.
 	ResourceUpdateEveryVersion ID = "resource.update.every-version"
-	// ResourcePatchJSON: A JSON patch at any version has its effect at all of them and takes nothing else away.
+	// ResourcePatchJSON: A JSON patch at any version takes effect at all of them and removes nothing else.
 	ResourcePatchJSON ID = "resource.patch.json"
-	// ResourcePatchMerge: A merge patch at any version has its effect at all of them and takes nothing else away.
+	// ResourcePatchMerge: A merge patch at any version takes effect at all of them and removes nothing else.
 	ResourcePatchMerge ID = "resource.patch.merge"
-	// ResourceApplyTwoManagers: Two managers that apply different fields at different versions do not disturb each other, applying the same again changes nothing, and what one gives up is gone while the other's stays.
+	// ResourceApplyTwoManagers: Two managers that apply different fields at different versions do not disturb each other, applying the same again changes nothing, and fields that one gives up are removed while the other's stay.
 	ResourceApplyTwoManagers ID = "resource.apply.two-managers"
 	// ResourceApplyManagedFields: The record of who manages which fields survives writes at other versions, and a manager that moves to another version has one entry, at that one.
 	ResourceApplyManagedFields ID = "resource.apply.managed-fields"
-	// ResourceStatusEveryVersion: A status that is written at any version is read there as it was written, and no write of the spec at another version takes it away.
+	// ResourceStatusEveryVersion: A status that is written at any version is read there as it was written, and no write of the spec at another version removes it.
 	ResourceStatusEveryVersion ID = "resource.status.every-version"
 	// ResourceScaleEveryVersion: Replicas that are set by the scale subresource of one version are read by that of every other.
 	ResourceScaleEveryVersion ID = "resource.scale.every-version"
-	// ResourceWatchEveryVersion: A watch at any version sees each creation, change and deletion, with the object as a read at that version has it.
+	// ResourceWatchEveryVersion: A watch at any version reports each creation, change and deletion, with the object as a read at that version has it.
 	ResourceWatchEveryVersion ID = "resource.watch.every-version"
 	// ResourceListMixedStorage: Objects that are stored at different versions are listed together at every version, each with what was written.
 	ResourceListMixedStorage ID = "resource.list.mixed-storage"
@@ -1320,7 +1320,7 @@ const (
 	ResourceDeleteCollection ID = "resource.delete.collection"
 	// ResourceWriteNoOp: Writing back what was read, at any version, changes nothing that is stored.
 	ResourceWriteNoOp ID = "resource.write.no-op"
-	// ResourceWriteValidatedRead: An object that was read at any version can be written back as it is, and created anew.
+	// ResourceWriteValidatedRead: An object that was read at any version can be written back as it is, and created again.
 	ResourceWriteValidatedRead ID = "resource.write.validated-read"
 	// ControlNamespacesMissing: An object cannot be created in a namespace that does not exist; the request gets a not found error.
 	ControlNamespacesMissing ID = "control.namespaces.missing"
@@ -1328,35 +1328,35 @@ const (
 	ControlNamespacesTerminating ID = "control.namespaces.terminating"
 	// ControlNamespacesObjects: Deleting a namespace deletes the objects in it, whichever version they are stored at, and no others.
 	ControlNamespacesObjects ID = "control.namespaces.objects"
-	// ControlNamespacesFinalizers: An object with a finalizer holds up the deletion of its namespace, which says so in the condition NamespaceFinalizersRemaining and ends when the finalizer is gone.
+	// ControlNamespacesFinalizers: An object with a finalizer blocks the deletion of its namespace, which says so in the condition NamespaceFinalizersRemaining and completes when the finalizer is removed.
 	ControlNamespacesFinalizers ID = "control.namespaces.finalizers"
-	// ControlNamespacesBlockedByWebhook: When objects in a namespace have to be converted and the webhook fails, the deletion of the namespace hangs, the objects stay, and the condition NamespaceDeletionContentFailure says why.
+	// ControlNamespacesBlockedByWebhook: When objects in a namespace must be converted and the webhook fails, the deletion of the namespace stalls, the objects stay, and the condition NamespaceDeletionContentFailure says why.
 	ControlNamespacesBlockedByWebhook ID = "control.namespaces.blocked-by-webhook"
-	// ControlNamespacesRecover: The deletion of a namespace that a webhook held up goes through once the webhook is mended.
+	// ControlNamespacesRecover: The deletion of a namespace that a webhook blocked completes once the webhook works again.
 	ControlNamespacesRecover ID = "control.namespaces.recover"
 	// ControlNamespacesPreferredVersion: Deleting a namespace needs no webhook for objects that are stored at the version that discovery prefers.
 	ControlNamespacesPreferredVersion ID = "control.namespaces.preferred-version"
-	// ControlGarbageOwners: What a custom object owns is deleted after it, whichever served version the owner reference names.
+	// ControlGarbageOwners: The dependents of a custom object are deleted after it, whichever served version the owner reference names.
 	ControlGarbageOwners ID = "control.garbage.owners"
-	// ControlGarbageDependents: A custom object whose owner is gone is deleted, whichever version it was created at, and one without an owner stays.
+	// ControlGarbageDependents: A custom object whose owner no longer exists is deleted, whichever version it was created at, and one without an owner stays.
 	ControlGarbageDependents ID = "control.garbage.dependents"
-	// ControlGarbageForeground: A custom object that is deleted in the foreground is marked at every version and stays until what it owns is gone.
+	// ControlGarbageForeground: A custom object that is deleted in the foreground is marked at every version and stays until its dependents are deleted.
 	ControlGarbageForeground ID = "control.garbage.foreground"
-	// ControlGarbageOrphan: A custom object that is deleted with the propagation Orphan leaves what it owned, without the owner reference.
+	// ControlGarbageOrphan: A custom object that is deleted with the propagation Orphan leaves its dependents, without the owner reference.
 	ControlGarbageOrphan ID = "control.garbage.orphan"
 	// ControlKubectlCreate: kubectl create creates an object from a manifest at any served version.
 	ControlKubectlCreate ID = "control.kubectl.create"
 	// ControlKubectlValidation: kubectl refuses a manifest with a field that the schema does not have, names the field, and creates nothing.
 	ControlKubectlValidation ID = "control.kubectl.validation"
-	// ControlKubectlApply: kubectl apply creates an object, brings over what changed in the manifest, writes nothing when nothing did, and takes the next manifest at another version.
+	// ControlKubectlApply: kubectl apply creates an object, applies changes of the manifest, writes nothing if nothing changed, and accepts the next manifest at another version.
 	ControlKubectlApply ID = "control.kubectl.apply"
 	// ControlKubectlServerSideApply: kubectl apply --server-side does the same.
 	ControlKubectlServerSideApply ID = "control.kubectl.server-side-apply"
-	// ControlKubectlNames: kubectl takes a resource by its plural or singular name, in any case, with and without the group and a version, and by its short names.
+	// ControlKubectlNames: kubectl accepts a resource by its plural or singular name, in any case, with and without the group and a version, and by its short names.
 	ControlKubectlNames ID = "control.kubectl.names"
 	// ControlKubectlCategory: kubectl get with the name of a category lists the objects of the resources in it.
 	ControlKubectlCategory ID = "control.kubectl.category"
-	// ControlKubectlPreferredVersion: kubectl get prints an object at the version of the highest priority, whatever the storage version is, unless it is asked for another.
+	// ControlKubectlPreferredVersion: kubectl get prints an object at the version of the highest priority, whatever the storage version is, unless another is requested.
 	ControlKubectlPreferredVersion ID = "control.kubectl.preferred-version"
 	// ControlKubectlManifestVersion: kubectl uses the version that a manifest names.
 	ControlKubectlManifestVersion ID = "control.kubectl.manifest-version"
@@ -1386,20 +1386,233 @@ const (
 	ControlAccessGroup ID = "control.access.group"
 	// ControlAccessNoVersions: Rules of RBAC cannot be limited to a version; one that names a version in its group or its resource allows nothing.
 	ControlAccessNoVersions ID = "control.access.no-versions"
-	// ControlAccessSubresources: A right to objects is none to their status and scale, which have rights of their own, the same at every version.
+	// ControlAccessSubresources: A right to objects does not cover their status and scale, which have rights of their own, the same at every version.
 	ControlAccessSubresources ID = "control.access.subresources"
 	// ControlScalingDisruptionBudget: A PodDisruptionBudget counts the replicas that the scale of a pod's controlling custom object asks for, whichever served version the owner reference names.
 	ControlScalingDisruptionBudget ID = "control.scaling.disruption-budget"
-	// ControlScalingAutoscaler: A HorizontalPodAutoscaler reads and sets the replicas of a custom object by its scale, and every version has them.
+	// ControlScalingAutoscaler: A HorizontalPodAutoscaler reads and sets the replicas of a custom object through its scale, at every version.
 	ControlScalingAutoscaler ID = "control.scaling.autoscaler"
 	// ControlMigrationRewrites: When a StorageVersionMigration has succeeded, every object is stored at the storage version.
 	ControlMigrationRewrites ID = "control.migration.rewrites"
-	// ControlMigrationStoredVersions: After a StorageVersionMigration that succeeded, status.storedVersions has the storage version only, and neither the older version nor the webhook is needed any more.
+	// ControlMigrationStoredVersions: After a StorageVersionMigration that succeeded, status.storedVersions has the storage version only, and neither the older version nor the webhook is needed.
 	ControlMigrationStoredVersions ID = "control.migration.stored-versions"
 	// ControlMigrationFailure: A StorageVersionMigration that failed leaves status.storedVersions as it was, since objects may still be stored at any version in it.
 	ControlMigrationFailure ID = "control.migration.failure"
-	// ControlWebhookService: A webhook that runs as pods converts by its service, at the port of the service, which need not be 443, and by a certificate for <service>.<namespace>.svc that the caBundle verifies. With the caBundle of another authority the request fails.
+	// ControlWebhookService: A webhook that runs as pods converts through its service, at the port of the service, which need not be 443, with a certificate for <service>.<namespace>.svc that the caBundle verifies. With the caBundle of another authority the request fails.
 	ControlWebhookService ID = "control.webhook.service"
 	// ControlWebhookReplacedPod: When one of several pods of a webhook is deleted under load, no conversion fails that begins after that.
 	ControlWebhookReplacedPod ID = "control.webhook.replaced-pod"
 )
+
+// Every name of a part in the catalogue.
+const (
+	PartAdditions        PartName = "additions"
+	PartCrash            PartName = "crash"
+	PartDecodable        PartName = "decodable"
+	PartEmpty            PartName = "empty"
+	PartFineInTheEnd     PartName = "fine-in-the-end"
+	PartGenerated        PartName = "generated"
+	PartHTTPStatus       PartName = "http-status"
+	PartMalformed        PartName = "malformed"
+	PartMissingInV1beta1 PartName = "missing-in-v1beta1"
+	PartRefusedValue     PartName = "refused-value"
+	PartSameValues       PartName = "same-values"
+	PartSpelling         PartName = "spelling"
+	PartUIDInV1beta1     PartName = "uid-in-v1beta1"
+)
+
+// SeverityOf returns what a violation of a requirement amounts to: Failed or Tolerated. A part that the requirement does
+// not have is as severe as the requirement.
+func SeverityOf(id ID, part PartName) Verdict {
+	switch id {
+	case WebhookRequestUnknownReviewVersion:
+		return Tolerated
+	case WebhookRequestMalformed:
+		return Tolerated
+	case WebhookTransportCertificateLifetime:
+		return Tolerated
+	case WebhookResponseHTTPStatus:
+		switch part {
+		case PartFineInTheEnd:
+			return Tolerated
+		}
+		return Failed
+	case WebhookResponseContentType:
+		switch part {
+		case PartMalformed:
+			return Failed
+		}
+		return Tolerated
+	case WebhookResponseBody:
+		switch part {
+		case PartDecodable:
+			return Tolerated
+		}
+		return Failed
+	case WebhookResponseReviewKind:
+		switch part {
+		case PartMissingInV1beta1:
+			return Tolerated
+		}
+		return Failed
+	case WebhookResponseReviewVersion:
+		switch part {
+		case PartMissingInV1beta1:
+			return Tolerated
+		}
+		return Failed
+	case WebhookResponseUID:
+		switch part {
+		case PartUIDInV1beta1:
+			return Tolerated
+		}
+		return Failed
+	case WebhookResponseLean:
+		return Tolerated
+	case WebhookMetadataUnchanged:
+		return Tolerated
+	case WebhookBatchEmpty:
+		return Tolerated
+	case WebhookConversionRoundTrip:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		}
+		return Failed
+	case WebhookConversionAdditions:
+		return Tolerated
+	case WebhookConversionPath:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		}
+		return Failed
+	case WebhookConversionIdentity:
+		return Tolerated
+	case WebhookConversionEdits:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		}
+		return Failed
+	case WebhookConversionValidation:
+		return Tolerated
+	case WebhookConversionZeroValues:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		}
+		return Failed
+	case WebhookConversionHuge:
+		switch part {
+		case PartCrash:
+			return Failed
+		}
+		return Tolerated
+	case WebhookFailureStatus:
+		switch part {
+		case PartHTTPStatus:
+			return Tolerated
+		case PartSpelling:
+			return Tolerated
+		}
+		return Failed
+	case WebhookFailureUID:
+		switch part {
+		case PartUIDInV1beta1:
+			return Tolerated
+		}
+		return Failed
+	case WebhookFailureAvoided:
+		switch part {
+		case PartRefusedValue:
+			return Tolerated
+		}
+		return Failed
+	case ResourceCreateEveryVersion:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		}
+		return Failed
+	case ResourceReadEveryVersion:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		}
+		return Failed
+	case ResourceUpdateEveryVersion:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		case PartGenerated:
+			return Tolerated
+		}
+		return Failed
+	case ResourcePatchJSON:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		case PartGenerated:
+			return Tolerated
+		}
+		return Failed
+	case ResourcePatchMerge:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		case PartGenerated:
+			return Tolerated
+		}
+		return Failed
+	case ResourceApplyTwoManagers:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		case PartSameValues:
+			return Tolerated
+		case PartGenerated:
+			return Tolerated
+		}
+		return Failed
+	case ResourceStatusEveryVersion:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		case PartGenerated:
+			return Tolerated
+		}
+		return Failed
+	case ResourceScaleEveryVersion:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		case PartGenerated:
+			return Tolerated
+		}
+		return Failed
+	case ResourceListMixedStorage:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		}
+		return Failed
+	case ResourceWriteNoOp:
+		switch part {
+		case PartEmpty:
+			return Tolerated
+		case PartAdditions:
+			return Tolerated
+		case PartGenerated:
+			return Tolerated
+		}
+		return Failed
+	case ResourceWriteValidatedRead:
+		switch part {
+		case PartGenerated:
+			return Tolerated
+		}
+		return Failed
+	}
+	return Failed
+}

@@ -20,7 +20,7 @@ import (
 //go:embed catalogue.yaml
 var catalogueYAML []byte
 
-// ID names a requirement: area.topic.rule, in lower case with dashes. An ID keeps its meaning for ever.
+// ID names a requirement: area.topic.rule, in lower case with dashes. The meaning of an ID never changes.
 type ID string
 
 // Area is the first part of the ID: the chapter that the requirement belongs to.
@@ -29,13 +29,13 @@ func (id ID) Area() string {
 	return area
 }
 
-// Matches tells whether a pattern stands for the ID: the ID itself, a beginning of it that ends before a dot, or a pattern
+// Matches reports whether a pattern stands for the ID: the ID itself, a beginning of it that ends before a dot, or a pattern
 // with asterisks, of which each stands for any characters. It fails when the pattern is malformed.
 func (id ID) Matches(pattern string) (bool, error) {
 	if strings.ContainsAny(pattern, `*?[\`) {
 		like, err := path.Match(pattern, string(id))
 		if err != nil {
-			return false, errors.New("the pattern is malformed; use * for any characters")
+			return false, errors.New("malformed pattern; use * for any characters")
 		}
 		return like, nil
 	}
@@ -71,6 +71,9 @@ type Requirement struct {
 	Binds     Party    `json:"binds"`              // server, webhook or author
 	Statement string   `json:"statement"`          // what has to hold
 	Why       string   `json:"why,omitempty"`      // what happens to users of the API server otherwise; for what binds webhooks
+	Severity  Verdict  `json:"severity,omitzero"`  // Failed, which it is when absent, or Tolerated
+	Because   string   `json:"because,omitempty"`  // why it is Tolerated
+	Parts     []Part   `json:"parts,omitempty"`    // violations with another severity
 	Source    []Source `json:"source"`             // where it is stated, at least one place
 	Since     Minor    `json:"since,omitzero"`     // first Kubernetes minor that it holds for, 1.16 when absent
 	Until     Minor    `json:"until,omitzero"`     // last Kubernetes minor that it holds for, open when absent
@@ -79,10 +82,21 @@ type Requirement struct {
 	Note      string   `json:"note,omitempty"`     // where documents contradict each other or servers
 }
 
-// HoldsFor tells whether the requirement holds for a Kubernetes minor.
+// HoldsFor reports whether the requirement holds for a Kubernetes minor.
 func (r Requirement) HoldsFor(m Minor) bool {
 	return !m.Less(r.Since) && (r.Until == Minor{} || !r.Until.Less(m))
 }
+
+// Part is a way to violate a requirement that has another severity than the others.
+type Part struct {
+	Name     PartName `json:"name"`
+	Severity Verdict  `json:"severity"` // Failed or Tolerated
+	Because  string   `json:"because"`  // why it differs
+}
+
+// PartName names a part, in lower case with dashes. Requirements may share one. The empty name stands for violations that are in
+// no part.
+type PartName string
 
 // Document is one of the texts that requirements come from.
 type Document struct {
@@ -154,7 +168,7 @@ func ParseMinor(s string) (Minor, error) {
 	return m, nil
 }
 
-// Less tells whether m comes before other.
+// Less reports whether m comes before other.
 func (m Minor) Less(other Minor) bool {
 	return m.Major < other.Major || m.Major == other.Major && m.Minor < other.Minor
 }
@@ -192,6 +206,9 @@ var load = sync.OnceValue(func() catalogue {
 	for i := range c.Requirements {
 		if c.Requirements[i].Since == (Minor{}) {
 			c.Requirements[i].Since = Minor{Major: 1, Minor: 16}
+		}
+		if c.Requirements[i].Severity == Unknown {
+			c.Requirements[i].Severity = Failed
 		}
 	}
 	return c

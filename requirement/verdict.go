@@ -29,7 +29,7 @@ func (v Verdict) String() string {
 	return names()[v]
 }
 
-// MarshalText returns the name of the verdict; a number that is none is an error.
+// MarshalText returns the name of the verdict; an invalid number is an error.
 func (v Verdict) MarshalText() ([]byte, error) {
 	if v < 0 || int(v) >= len(names()) {
 		return nil, fmt.Errorf("%d is not a verdict", int(v))

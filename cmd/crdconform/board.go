@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -75,7 +77,7 @@ func (l *lane) say(line string) {
 	if b.several {
 		prefix = l.name + ": "
 	}
-	b.progress.say("%s", prefix+reports.Visible(line))
+	b.progress.say("%s", prefix+visible.Text(line))
 }
 
 // complain shows what a column writes about something that is wrong.
@@ -84,7 +86,7 @@ func (l *lane) complain(text string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer b.show()
-	text = strings.TrimPrefix(reports.Visible(text), "crdconform: ")
+	text = strings.TrimPrefix(visible.Text(text), "crdconform: ")
 	if l.complaint == "" {
 		l.complaint = text
 	}
@@ -93,7 +95,7 @@ func (l *lane) complain(text string) {
 }
 
 // end shows what a column came to.
-func (l *lane) end(folder reports.Folder, report *reports.Report) {
+func (l *lane) end(folder reporter.Folder, report *reports.Report) {
 	b := l.board
 	b.mu.Lock()
 	defer b.mu.Unlock()

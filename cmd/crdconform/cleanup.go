@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,10 +12,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/crdconform/crdconform/cluster/existing"
-	"github.com/crdconform/crdconform/cluster/kind"
+	"github.com/crdconform/crdconform/internal/cluster/existing"
+	"github.com/crdconform/crdconform/internal/cluster/kind"
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
 )
 
 // cleaner is the command cleanup.
@@ -39,21 +38,21 @@ func newCleanup(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cleanup",
 		Short: "Remove what killed runs left in a cluster",
-		Long: `cleanup removes what runs left that were killed before they could do so themselves: definitions with their objects,
-services, namespaces, and what else has the label crdconform.dev/run. Nothing without that label is touched. Webhooks of
-such definitions have gone with the run, so their conversion is switched off first.
+		Long: `cleanup removes what killed runs left: definitions with their objects, services, namespaces, and everything else with the
+label crdconform.dev/run. Nothing without that label is touched. The webhooks of such definitions no longer exist, so their
+conversion is switched off first.
 
-Without --run, what is younger than an hour is left alone: it may be of a run that goes on.
+Without --run, objects younger than an hour are kept, because they may belong to a run in progress.
 
-With --kind it removes the kind clusters that runs made and that are still there, since the run was killed, had --keep, or
-goes on; and kubeconfigs that such runs left. Whatever else is called crdconform-... is left alone. Clusters are those of the
-program that runs nodes for run too: the first that is found, or that of $KIND_EXPERIMENTAL_PROVIDER.
+With --kind it removes the kind clusters of runs that were killed, used --keep, or are in progress, and kubeconfigs that such
+runs left. Other clusters named crdconform-... are not touched. The clusters are those of the program that run also uses: the
+first one found, or that of $KIND_EXPERIMENTAL_PROVIDER.
 
 Exit codes:
-  0    all that was found is removed, or nothing was found
-  2    usage: bad flags, or no such context
-  3    something could not be removed, or not be looked for
-  130  interrupted; what is left can be removed by the same command`,
+  0    everything found was removed, or nothing was found
+  2    usage: bad flags, or unknown context
+  3    something could not be removed or listed
+  130  interrupted; run the same command again to remove the rest`,
 		Example: `  crdconform cleanup --context staging --dry-run
   crdconform cleanup --context staging --run k3n5x2abcd
   crdconform cleanup --kind`,
@@ -66,10 +65,10 @@ Exit codes:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig; $KUBECONFIG or ~/.kube/config when missing")
-	flags.StringVar(&c.context, "context", "", "context of the kubeconfig; never the current one by itself")
-	flags.StringVar(&c.run, "run", "", "ID of the run whose remains to remove; those of all runs when missing")
-	flags.DurationVar(&c.olderThan, "older-than", time.Hour, "remove only what is older; 0s when --run is given")
+	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig; default: $KUBECONFIG or ~/.kube/config")
+	flags.StringVar(&c.context, "context", "", "context of the kubeconfig; the current one is never used by default")
+	flags.StringVar(&c.run, "run", "", "ID of the run to clean up after; default: all runs")
+	flags.DurationVar(&c.olderThan, "older-than", time.Hour, "remove only what is older; default with --run: 0s")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would be removed, and remove nothing")
 	flags.BoolVar(&c.kind, "kind", false, "remove kind clusters that crdconform made")
 	return cmd
@@ -77,13 +76,13 @@ Exit codes:
 
 func (c *cleaner) clean(ctx context.Context) error {
 	if c.context == "" && !c.kind {
-		return errors.New("it is not said what to clean up; give --context NAME for a cluster, or --kind for kind clusters")
+		return errors.New("nothing to clean up specified; give --context NAME for a cluster, or --kind for kind clusters")
 	}
 	if c.olderThan < 0 {
-		return fmt.Errorf("--older-than %s: it has to be 0s or more", c.olderThan)
+		return fmt.Errorf("--older-than %s: must be at least 0s", c.olderThan)
 	}
 	if c.run != "" && len(validation.IsDNS1123Label(strings.ToLower(c.run))) > 0 {
-		return fmt.Errorf("--run %q: no run has such an ID; they are words such as k3n5x2abcd", c.run)
+		return fmt.Errorf("--run %q: not the ID of a run, such as k3n5x2abcd", c.run)
 	}
 	var errs []error
 	if c.context != "" {
@@ -105,29 +104,29 @@ func (c *cleaner) clean(ctx context.Context) error {
 
 // cleanCluster removes what runs left in the cluster of the context.
 func (c *cleaner) cleanCluster(ctx context.Context) error {
-	remover, err := existing.NewCleaner(ctx, existing.Options{Kubeconfig: kubeconfigs(c.kubeconfig), Context: c.context})
+	remover, err := existing.NewCleaner(ctx, existing.Options{Kubeconfig: kinds.Kubeconfigs(c.kubeconfig), Context: c.context})
 	if err != nil {
 		return err
 	}
-	found, unseen, err := remover.Find(ctx, c.run)
+	found, unlisted, err := remover.Find(ctx, c.run)
 	if err != nil {
 		return err
 	}
 	var errs []error
 	var others []string
-	for _, u := range unseen {
+	for _, u := range unlisted {
 		if u.Ours() {
-			errs = append(errs, fmt.Errorf("%s could not be looked for: %w", u.Resource, u.Err))
+			errs = append(errs, fmt.Errorf("%s could not be listed: %w", u.Resource, u.Err))
 			continue
 		}
 		if apierrors.IsForbidden(u.Err) {
 			others = append(others, u.Resource.String())
 			continue
 		}
-		fmt.Fprintf(c.err, "crdconform: %s could not be looked for: %s\n", u.Resource, oneLine(u.Err.Error()))
+		fmt.Fprintf(c.err, "crdconform: %s could not be listed: %s\n", u.Resource, oneLine(u.Err.Error()))
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(c.err, "crdconform: the user may not list %s; what --webhook-image or --webhook-manifests made of them is to be removed by hand\n", strings.Join(others, ", "))
+		fmt.Fprintf(c.err, "crdconform: the user may not list %s; objects of these that --webhook-image or --webhook-manifests created must be removed by hand\n", strings.Join(others, ", "))
 	}
 	old, young := c.split(found)
 	if len(found) == 0 && len(errs) == 0 {
@@ -140,7 +139,7 @@ func (c *cleaner) cleanCluster(ctx context.Context) error {
 		}
 		return errors.Join(errs...)
 	}
-	left := remover.Remove(ctx, old, func(l existing.Left, err error) {
+	left := remover.Remove(ctx, old, func(l existing.Leftover, err error) {
 		if err != nil {
 			fmt.Fprintf(c.out, "%s: NOT removed: %s\n", aged(l), oneLine(err.Error()))
 			return
@@ -163,13 +162,13 @@ func (c *cleaner) runs() string {
 // spare tells how much is too young to be removed.
 func (c *cleaner) spare(young int) {
 	if young > 0 {
-		fmt.Fprintf(c.out, "Left alone since a run may still need what is younger than %s: %d; --older-than 0s takes that too.\n", c.olderThan, young)
+		fmt.Fprintf(c.out, "Not removed because a run may still need what is younger than %s: %d; --older-than 0s removes these too.\n", c.olderThan, young)
 	}
 }
 
 // split returns what is old enough to be removed, and how much is not.
-func (c *cleaner) split(found []existing.Left) ([]existing.Left, int) {
-	var old []existing.Left
+func (c *cleaner) split(found []existing.Leftover) ([]existing.Leftover, int) {
+	var old []existing.Leftover
 	for _, l := range found {
 		if time.Since(l.Created) >= c.olderThan {
 			old = append(old, l)
@@ -179,13 +178,13 @@ func (c *cleaner) split(found []existing.Left) ([]existing.Left, int) {
 }
 
 // aged names what is left, with its age.
-func aged(l existing.Left) string {
+func aged(l existing.Leftover) string {
 	return fmt.Sprintf("%s, %s old", l, duration.HumanDuration(max(0, time.Since(l.Created))))
 }
 
 // cleanKind removes the kind clusters of runs.
 func (c *cleaner) cleanKind(ctx context.Context) error {
-	provider := kindProvider(c.variable)
+	provider := kinds.KindProvider(kinds.Options{Variable: c.variable})
 	left, err := c.kinds(ctx, provider)
 	if err != nil {
 		return err
@@ -194,7 +193,7 @@ func (c *cleaner) cleanKind(ctx context.Context) error {
 		left = slices.DeleteFunc(left, func(l kind.Leftover) bool { return l.Name != kind.Prefix+strings.ToLower(c.run) })
 	}
 	if len(left) == 0 {
-		fmt.Fprintf(c.out, "No kind cluster of %s is there.\n", c.runs())
+		fmt.Fprintf(c.out, "There is no kind cluster of %s.\n", c.runs())
 	}
 	all := len(left)
 	left = slices.DeleteFunc(left, func(l kind.Leftover) bool { return time.Since(l.Created) < c.olderThan })
@@ -222,12 +221,4 @@ func agedKind(l kind.Leftover) string {
 		return fmt.Sprintf("kubeconfig of the kind cluster %s, which %s does not have, %s old", l.Name, l.Engine, age)
 	}
 	return fmt.Sprintf("kind cluster %s, %s old", l.Name, age)
-}
-
-// kubeconfigs returns the files that say how to reach clusters: the one of the flag, or those that kubectl reads.
-func kubeconfigs(flag string) string {
-	if flag != "" {
-		return flag
-	}
-	return strings.Join(clientcmd.NewDefaultClientConfigLoadingRules().GetLoadingPrecedence(), string(os.PathListSeparator))
 }

@@ -18,8 +18,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/crdconform/crdconform/cluster/existing"
-	"github.com/crdconform/crdconform/cluster/kind"
+	"github.com/crdconform/crdconform/internal/cluster/existing"
+	"github.com/crdconform/crdconform/internal/cluster/kind"
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
 )
 
 // cleaned runs the command with its flags, and returns its output, the error if there is one, and the exit code.
@@ -124,9 +125,9 @@ func TestCleanup(t *testing.T) {
 		"removed":        {code: exitConforms, out: service + ": removed\n", deletes: true},
 		"of the run":     {args: []string{"--run", "killed"}, code: exitConforms, out: service + ": removed\n", deletes: true},
 		"shown":          {args: []string{"--dry-run"}, code: exitConforms, out: service + ": would be removed\n"},
-		"younger":        {args: []string{"--older-than", "3h"}, code: exitConforms, out: "Left alone since a run may still need what is younger than 3h0m0s: 1; "},
+		"younger":        {args: []string{"--older-than", "3h"}, code: exitConforms, out: "Not removed because a run may still need what is younger than 3h0m0s: 1; "},
 		"not removable":  {left: leftovers{stuck: true}, code: exitUnjudged, out: service + ": NOT removed: ", err: "crdconform: 1 of 1 could not be removed\n", deletes: true},
-		"not looked for": {left: leftovers{forbidden: "namespaces"}, code: exitUnjudged, out: service + ": removed\n", err: "crdconform: namespaces could not be looked for: ", deletes: true},
+		"not looked for": {left: leftovers{forbidden: "namespaces"}, code: exitUnjudged, out: service + ": removed\n", err: "crdconform: namespaces could not be listed: ", deletes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +136,7 @@ func TestCleanup(t *testing.T) {
 			if code != test.code || !strings.HasPrefix(out, test.out) || !strings.Contains(errs, test.err) || strings.Contains(out+errs, "secret-token") {
 				t.Errorf("code %d\n%s%s", code, out, errs)
 			}
-			if !strings.Contains(errs, "crdconform: the user may not list secrets; what --webhook-image or --webhook-manifests made of them is to be removed by hand\n") {
+			if !strings.Contains(errs, "crdconform: the user may not list secrets; objects of these that --webhook-image or --webhook-manifests created must be removed by hand\n") {
 				t.Errorf("that secrets may not be listed is not told:\n%s", errs)
 			}
 			var want []string
@@ -153,9 +154,9 @@ func TestCleanup(t *testing.T) {
 func TestAgeOfARun(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"":                             "Left alone since a run may still need what is younger than 1h0m0s: 1; ",
+		"":                             "Not removed because a run may still need what is younger than 1h0m0s: 1; ",
 		"--run killed":                 "Service theirs/hook of the run killed, ",
-		"--run killed --older-than 1h": "Left alone since a run may still need what is younger than 1h0m0s: 1; ",
+		"--run killed --older-than 1h": "Not removed because a run may still need what is younger than 1h0m0s: 1; ",
 		"--older-than 0s":              "Service theirs/hook of the run killed, ",
 	} {
 		l := &leftovers{created: time.Now()}
@@ -171,12 +172,12 @@ func TestCleanupUsage(t *testing.T) {
 	l := &leftovers{}
 	there := l.at(t)
 	for args, want := range map[string]string{
-		"":                                  "it is not said what to clean up; give --context NAME for a cluster, or --kind for kind clusters",
-		"--older-than -1h --context a":      "--older-than -1h0m0s: it has to be 0s or more",
-		"--kind --run BAD!":                 `--run "BAD!": no run has such an ID; they are words such as k3n5x2abcd`,
-		"one":                               "cleanup takes no arguments, and got one",
+		"":                                  "nothing to clean up specified; give --context NAME for a cluster, or --kind for kind clusters",
+		"--older-than -1h --context a":      "--older-than -1h0m0s: must be at least 0s",
+		"--kind --run BAD!":                 `--run "BAD!": not the ID of a run, such as k3n5x2abcd`,
+		"one":                               "cleanup takes no arguments, but got one",
 		"--context a --kubeconfig /no/such": "the kubeconfig /no/such does not exist; give another by --kubeconfig",
-		there[0] + " " + there[1] + " --context production": "there is no context production; there are staging",
+		there[0] + " " + there[1] + " --context production": "unknown context production; there are staging",
 	} {
 		if _, errs, code := cleaned(t, strings.Fields(args)...); code != exitUsage || !strings.HasPrefix(errs, "crdconform: "+want+"\n") {
 			t.Errorf("%s: code %d\n%s", args, code, errs)
@@ -201,7 +202,7 @@ func TestCleanupOfKind(t *testing.T) {
 	young := []kind.Leftover{{Name: "crdconform-young", Created: time.Now().Add(-10*time.Hour - 30*time.Minute)}}
 	gone := old("crdconform-gone")
 	gone[0].Gone = true
-	const spared = "Left alone since a run may still need what is younger than 24h0m0s: 1; --older-than 0s takes that too.\n"
+	const spared = "Not removed because a run may still need what is younger than 24h0m0s: 1; --older-than 0s removes these too.\n"
 	for name, test := range map[string]struct {
 		cleaner cleaner
 		there   []kind.Leftover
@@ -210,13 +211,13 @@ func TestCleanupOfKind(t *testing.T) {
 		deleted []string
 		code    int
 	}{
-		"none": {want: "No kind cluster of any run is there.\n"},
+		"none": {want: "There is no kind cluster of any run.\n"},
 		"two": {
 			there: old("crdconform-a", "crdconform-b"), deleted: []string{"crdconform-a", "crdconform-b"},
 			want: "kind cluster crdconform-a, 25h old: removed\nkind cluster crdconform-b, 25h old: removed\n",
 		},
 		"of a run": {cleaner: cleaner{run: "B"}, there: old("crdconform-a", "crdconform-b"), want: "kind cluster crdconform-b, 25h old: removed\n", deleted: []string{"crdconform-b"}},
-		"no such":  {cleaner: cleaner{run: "c"}, there: old("crdconform-a"), want: "No kind cluster of the run c is there.\n"},
+		"no such":  {cleaner: cleaner{run: "c"}, there: old("crdconform-a"), want: "There is no kind cluster of the run c.\n"},
 		"shown":    {cleaner: cleaner{dryRun: true}, there: old("crdconform-a"), want: "kind cluster crdconform-a, 25h old: would be removed\n"},
 		"young": {
 			cleaner: cleaner{olderThan: 24 * time.Hour}, there: append(young, old("crdconform-a")...), deleted: []string{"crdconform-a"},
@@ -285,14 +286,14 @@ func TestInterruptedCleanup(t *testing.T) {
 // TestKubeconfigs takes the flag, or the files of kubectl.
 func TestKubeconfigs(t *testing.T) {
 	t.Setenv("KUBECONFIG", "/a"+string(filepath.ListSeparator)+"/b")
-	if got := kubeconfigs("/c"); got != "/c" {
+	if got := kinds.Kubeconfigs("/c"); got != "/c" {
 		t.Errorf("with a flag: %s", got)
 	}
-	if got := kubeconfigs(""); got != "/a"+string(filepath.ListSeparator)+"/b" {
+	if got := kinds.Kubeconfigs(""); got != "/a"+string(filepath.ListSeparator)+"/b" {
 		t.Errorf("with $KUBECONFIG: %s", got)
 	}
 	t.Setenv("KUBECONFIG", "")
-	if got := kubeconfigs(""); !strings.HasSuffix(got, filepath.Join(".kube", "config")) {
+	if got := kinds.Kubeconfigs(""); !strings.HasSuffix(got, filepath.Join(".kube", "config")) {
 		t.Errorf("without either: %s", got)
 	}
 }
@@ -300,7 +301,7 @@ func TestKubeconfigs(t *testing.T) {
 // TestAged shows the age so that people can read it.
 func TestAged(t *testing.T) {
 	t.Parallel()
-	l := existing.Left{Kind: "Namespace", Name: "n", Run: "r", Created: time.Now().Add(-3 * time.Hour)}
+	l := existing.Leftover{Kind: "Namespace", Name: "n", Run: "r", Created: time.Now().Add(-3 * time.Hour)}
 	if got := aged(l); got != "Namespace n of the run r, 3h0m old" && got != "Namespace n of the run r, 3h old" {
 		t.Errorf("got %q", got)
 	}

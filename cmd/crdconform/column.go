@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -23,11 +24,11 @@ func newColumn(s streams, in io.Reader) *cobra.Command {
 	r := &runner{streams: s, lenient: true}
 	cmd := &cobra.Command{
 		Use:    "column",
-		Short:  "Check the API server that is one column of a matrix",
+		Short:  "Check the API server of one column of a matrix",
 		Hidden: true, // "matrix" starts it
-		Long: `column is what "crdconform matrix" starts for each API server, as specs cannot run side by side in one process. It does what
-"crdconform run --load-duration 0" does, but what is known to fail may pass, and it leaves the summary to matrix, which has
-it from report.json. When its standard input ends it stops as if interrupted: so it does not outlive a matrix that was killed.
+		Long: `column is started by "crdconform matrix" for each API server, because specs cannot run side by side in one process. It does
+what "crdconform run --load-duration 0" does, except that requirements known to fail may pass, and that matrix prints the
+summary, from report.json. When its standard input ends it stops as if interrupted, so it does not outlive a killed matrix.
 
 ` + exitCodes,
 		Example: `  crdconform column --cluster embedded --kubernetes 1.36 --seed 42 --report-dir crdconform-matrix/1-embedded-1.36`,
@@ -41,9 +42,9 @@ it from report.json. When its standard input ends it stops as if interrupted: so
 	r.api.bind(s, flags)
 	r.bind(flags)
 	r.bindKnownFailing(flags)
-	flags.BoolVar(&r.strict, "strict", false, "count what API servers tolerate as failed")
-	flags.Int64Var(&r.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
-	flags.StringVar(&r.dir, "report-dir", "crdconform-report", "folder to write the reports to")
+	flags.BoolVar(&r.strict, "strict", false, "treat Tolerated as Failed")
+	flags.Int64Var(&r.seed, "seed", 0, "seed of all random choices, to repeat a run; 0 picks a new one")
+	flags.StringVar(&r.dir, "report-dir", "crdconform-report", "folder for the reports")
 	return cmd
 }
 
@@ -73,7 +74,7 @@ type column struct {
 // gets one that says so.
 func (m *matrix) column(ctx context.Context, c column, l *lane) (*reports.Report, error) {
 	r := &reporting{dir: filepath.Join(m.dir, c.folder), began: time.Now(), command: append([]string{"run"}, c.flags...)}
-	r.folder = reports.Folder(r.dir)
+	r.folder = reporter.Folder(r.dir)
 	ended := m.process(ctx, c, l)
 	data, err := os.ReadFile(filepath.Join(r.dir, "report.json"))
 	var report *reports.Report
@@ -86,7 +87,7 @@ func (m *matrix) column(ctx context.Context, c column, l *lane) (*reports.Report
 		report.Seed, report.Strict = m.seed, m.strict
 		report.Error, report.Interrupted = l.why(ended, err), ctx.Err() != nil
 		report.Seconds = time.Since(r.began).Seconds()
-		report.Conclude()
+		reporter.Conclude(report)
 		outcome = unjudged(errors.Join(errors.New(report.Error), r.folder.Write(report)))
 	}
 	l.end(r.folder, report)
@@ -154,14 +155,14 @@ func outcomeOf(ended error) error {
 	case errors.As(ended, &exit) && slices.Contains([]int{exitViolates, exitUnjudged, exitInterrupted}, exit.ExitCode()):
 		return &exitError{code: exit.ExitCode()}
 	}
-	return unjudged(fmt.Errorf("its process ended before it should: %w", ended))
+	return unjudged(fmt.Errorf("its process ended early: %w", ended))
 }
 
 // why says why there is no report of a process that has ended.
 func (l *lane) why(ended, unread error) string {
 	text := "its process ended without a report"
 	if !errors.Is(unread, fs.ErrNotExist) {
-		text = "its process ended without a report that can be read: report.json: " + unread.Error()
+		text = "its process ended without a readable report: report.json: " + unread.Error()
 	}
 	if ended != nil {
 		text += fmt.Sprintf(" (%v)", ended)

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -42,7 +43,7 @@ func assetsCalled(t *testing.T, name string) string {
 	return dir
 }
 
-// isColumn tells whether this executable is to be a column of a matrix, which a test runs inside of this process.
+// isColumn reports whether this executable is to be a column of a matrix, which a test runs inside of this process.
 func isColumn(args []string) bool { return len(args) > 1 && args[1] == "column" }
 
 // runColumn is the process of a column.
@@ -75,7 +76,7 @@ func runColumn() {
 		os.Exit(7) //nolint:forbidigo // it is a program of its own
 	}
 	if as != "" {
-		kept = slices.DeleteFunc(kept, func(arg string) bool { return arg == "--cluster="+envtestCluster })
+		kept = slices.DeleteFunc(kept, func(arg string) bool { return arg == "--cluster=envtest" })
 	}
 	os.Args = kept
 	main()
@@ -83,13 +84,13 @@ func runColumn() {
 
 // inProcess runs a matrix inside of this process until its context ends, and returns its exit code and the matrix. No column may run
 // when it is over.
-func inProcess(ctx context.Context, t *testing.T, dir string, s streams, args ...string) (int, *reports.Matrix) {
+func inProcess(ctx context.Context, t *testing.T, dir string, s streams, args ...string) (int, *reporter.Matrix) {
 	t.Helper()
 	code := execute(ctx, append([]string{"matrix", "--report-dir", dir}, args...), s)
 	for _, of := range columnsIn(t, dir) {
 		t.Errorf("the process %s of a column still runs", of)
 	}
-	m := new(reports.Matrix)
+	m := new(reporter.Matrix)
 	if err := json.Unmarshal(read(t, filepath.Join(dir, "matrix.json")), m); err != nil {
 		t.Fatal(err)
 	}
@@ -116,6 +117,9 @@ func columnsIn(t *testing.T, dir string) []string {
 // TestColumnsSideBySide has the first of two columns end after the second, which it could not if they were not checked at the same time.
 func TestColumnsSideBySide(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: two columns are two runs")
+	}
 	var said, wrong bytes.Buffer
 	dir := t.TempDir()
 	last, other := assetsCalled(t, asLast), assetsCalled(t, asEmbedded)
@@ -176,12 +180,15 @@ func TestColumnsAreInterrupted(t *testing.T) {
 // columns nothing, and nobody takes a report of an earlier matrix for that of this one.
 func TestColumnWithoutReport(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a column is a run")
+	}
 	for _, parallel := range []string{"1", "2"} {
 		var said, wrong bytes.Buffer
 		dir := t.TempDir()
 		earlier := &reports.Report{Tool: "an earlier one"}
-		earlier.Conclude()
-		folder, err := reports.Open(filepath.Join(dir, "2-envtest"))
+		reporter.Conclude(earlier)
+		folder, err := reporter.Open(filepath.Join(dir, "2-envtest"))
 		if err := errors.Join(err, folder.Write(earlier)); err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +199,7 @@ func TestColumnWithoutReport(t *testing.T) {
 		}
 		for i, want := range []string{
 			"its process ended without a report (exit status 7): out of cheese",
-			"its process ended without a report that can be read: report.json: it ends in the middle",
+			"its process ended without a readable report: report.json: it is truncated in line",
 		} {
 			if c := m.Columns[i]; c.Outcome != reports.Unjudged || !strings.HasPrefix(c.Error, want) || m.Rows[0].Cells[i].Verdict != requirement.Unknown {
 				t.Errorf("it came to %+v, want the error %q", c, want)
@@ -202,7 +209,7 @@ func TestColumnWithoutReport(t *testing.T) {
 				t.Errorf("the report is %+v: %v", report, err)
 			}
 		}
-		if last := m.Columns[2]; last.Outcome != reports.Conformant || last.Report != "1-embedded-1.37" || m.Rows[0].Cells[2].Verdict != requirement.Passed {
+		if last := m.Columns[2]; last.Outcome != reports.Conformant || last.Report != "1-embedded-"+newest || m.Rows[0].Cells[2].Verdict != requirement.Passed {
 			t.Errorf("what was judged is lost: %+v", last)
 		}
 		for _, want := range []string{"crdconform: 2-envtest: out of cheese\n", "crdconform: 2-envtest: redo from start\n", "crdconform: 3-envtest: out of cheese\n"} {
@@ -223,14 +230,14 @@ func TestMatrixIsStopped(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := start(t, "matrix", "--assets", assetsCalled(t, "broken"), "--filter", "storage", "--parallel", "2")
-			p.await(t, "1-embedded-1.37: [ 2/")
+			p.await(t, "1-embedded-"+newest+": [ 2/")
 			p.signal(t, signal)
 			r := p.end()
 			if signal == os.Interrupt {
 				r.exits(t, exitInterrupted)
 				gone(t, p.temporary)
 			}
-			path := filepath.Join(p.dir, "crdconform-matrix", "1-embedded-1.37")
+			path := filepath.Join(p.dir, "crdconform-matrix", "1-embedded-"+newest)
 			deadline := time.After(time.Minute)
 			for report, err := reports.ReadFile(path); ; report, err = reports.ReadFile(path) {
 				if err == nil && len(ofTemporary(t, p.temporary)) == 0 {
@@ -263,7 +270,7 @@ func TestBoard(t *testing.T) {
 	second.complain("crdconform: it is bad")
 	second.complain("it is worse")
 	report := &reports.Report{}
-	report.Conclude()
+	reporter.Conclude(report)
 	first.end("dir/1-a", report)
 	shows := func(text string) string { return erase + text }
 	want := "== 1 of 3: 1-a --cluster=a\n" + shows("1-a starting, 2 to come") +
@@ -272,7 +279,7 @@ func TestBoard(t *testing.T) {
 		shows("1-a starting, 2-b [7/99], 1 to come") +
 		erase + "2-b: FAILED a.b.c: \uFFFD[2Jit does\n" + shows("1-a starting, 2-b [7/99], 1 to come") +
 		strings.Repeat(erase+shows("1-a starting, 2-b [7/99], 1 to come"), 2) +
-		erase + "\n== 1 of 3 is over: 1-a\n\n" + report.Headline() + ", in 0.0 s\nReport: dir/1-a/report.html\n" + shows("2-b [7/99], 1 to come")
+		erase + "\n== 1 of 3 is over: 1-a\n\n" + reporter.Headline(report) + ", in 0.0 s\nReport: dir/1-a/report.html\n" + shows("2-b [7/99], 1 to come")
 	if said.String() != want {
 		t.Errorf("it shows:\n%q, want:\n%q", &said, want)
 	}

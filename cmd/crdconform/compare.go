@@ -3,18 +3,22 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform"
-	"github.com/crdconform/crdconform/loadgen/compare"
-	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/load/compare"
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/visible"
+
+	"github.com/crdconform/crdconform/loadgen"
 )
 
 // bindRegress binds the flag for limits on how much worse a load test may be than its baseline.
 func bindRegress(cmd *cobra.Command, r *[]string) {
 	cmd.Flags().StringArrayVar(r, "max-regress", nil,
-		"how much worse a statistic may be than at baseline, such as p99=10% or objects/s=5%; *=10% for all; can be repeated")
+		"how much worse a statistic may be than in the baseline, such as p99=10% or objects/s=5%; *=10% for all; can be repeated")
 }
 
 func parseRegress(r []string) ([]compare.Limit, error) {
@@ -35,13 +39,13 @@ func newCompare(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare BASELINE REPORT",
 		Short: "Compare two load tests",
-		Long: `compare tells whether a load test was slower than an earlier one. Both are given as the folder of their report, or the
-report.json in it, and both have to be of "crdconform load" with --repeat, since a single measurement proves nothing: 5 repeats
-or more are needed, 10 see more.
+		Long: `compare reports whether a load test was slower than an earlier one. Both are given as the folder of their report, or the
+report.json in it. Both must be from "crdconform load" with --repeat, because a single measurement proves nothing: at least 5
+repeats are required, and 10 detect more.
 
-What --max-regress limits has Regressed only if that is proved: by a test of the values as they were measured, and by one with
-the machine taken out, which load measures by a webhook of its own after each repeat. Where only one of both shows it, the
-runs are Incomparable, and nothing is proved.
+A statistic with a limit of --max-regress is Regressed only if that is proved: by a test of the measured values, and by one
+that removes the influence of the machine, which load measures with a webhook of its own after each repeat. If only one of
+them shows it, the runs are Incomparable, and nothing is proved.
 
 ` + exitCodes,
 		Example: `  crdconform load URL --ca-file ca.crt --repeat 10 --report-dir last-night
@@ -49,7 +53,7 @@ runs are Incomparable, and nothing is proved.
   crdconform compare last-night tonight --max-regress p99=10% --max-regress objects/s=5%`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return fmt.Errorf("compare wants two reports, that of the baseline and that of the run, each as its folder or its report.json, and got %d arguments", len(args))
+				return fmt.Errorf("compare requires two reports, the baseline and the run, each as a folder or report.json, but got %d arguments", len(args))
 			}
 			return nil
 		},
@@ -59,7 +63,7 @@ runs are Incomparable, and nothing is proved.
 				return err
 			}
 			if output != "text" && output != "json" {
-				return fmt.Errorf("--output %s: there is text and json", output)
+				return fmt.Errorf("--output %s: unknown format (want text or json)", output)
 			}
 			return compared(s, args[0], args[1], parsed, output)
 		},
@@ -70,24 +74,27 @@ runs are Incomparable, and nothing is proved.
 }
 
 // printed is a comparison with a baseline for people or for programs. Nothing in it is obeyed by a terminal.
-func printed(baseline string, c compare.Comparison, output string) (string, error) {
+func printed(baseline string, c loadgen.Comparison, output string) (string, error) {
 	if output == "json" {
-		return written((&reports.Comparison{Baseline: baseline, Comparison: c}).JSON)
+		return written(func(w io.Writer) error {
+			c.Baseline = baseline
+			return reporter.JSON(&c, w)
+		})
 	}
-	text, err := written(c.WriteText)
-	return reports.Visible(text), err
+	text, err := written(func(w io.Writer) error { return compare.WriteText(w, c) })
+	return visible.Text(text), err
 }
 
 func compared(s streams, baseline, report string, limits []compare.Limit, output string) error {
-	before, err1 := crdconform.ReadBaseline(baseline)
-	now, err2 := crdconform.ReadBaseline(report)
+	before, err1 := engine.ReadBaseline(baseline)
+	now, err2 := engine.ReadBaseline(report)
 	if err := errors.Join(err1, err2); err != nil {
-		if unfit := (*crdconform.UnfitError)(nil); errors.As(err, &unfit) {
+		if unfit := (*engine.UnfitError)(nil); errors.As(err, &unfit) {
 			return unjudged(err) // the files are what was asked for, and say nothing
 		}
 		return err
 	}
-	c, err := crdconform.Compared(before, now, limits)
+	c, err := engine.Compared(before, now, limits)
 	if err != nil {
 		return unjudged(err)
 	}
@@ -99,9 +106,9 @@ func compared(s streams, baseline, report string, limits []compare.Limit, output
 		return err
 	}
 	switch {
-	case len(c.Regressed()) > 0:
+	case len(compare.RegressedRows(c)) > 0:
 		return &exitError{code: exitViolates}
-	case len(c.Undecided()) > 0:
+	case len(compare.UndecidedRows(c)) > 0:
 		return unjudged(errors.New("not everything that has a limit could be compared; see above"))
 	}
 	return nil

@@ -34,12 +34,12 @@ func TestCompareReadsReportsOnly(t *testing.T) {
 		want string
 	}{
 		"a later format":          {changed(`"crdconform.dev/v1alpha1"`, `"crdconform.dev/v9"`), exitUsage, "its format is crdconform.dev/v9, and this crdconform reads crdconform.dev/v1alpha1"},
-		"another program":         {changed(`"crdconform.dev/v1alpha1"`, `"example.com/v1"`), exitUsage, "it is no report of crdconform"},
+		"another program":         {changed(`"crdconform.dev/v1alpha1"`, `"example.com/v1"`), exitUsage, "not a report of crdconform"},
 		"another kind":            {changed(`"kind":"Report"`, `"kind":"Matrix"`), exitUsage, "it is of kind Matrix"},
 		"what contradicts itself": {changed(`"outcome":"Conformant"`, `"outcome":"Conformant","error":"no cluster"`), exitUsage, "it was changed after the run"},
-		"half of it":              {text[:len(text)/2], exitUsage, "it ends in the middle, in line "},
+		"half of it":              {text[:len(text)/2], exitUsage, "it is truncated in line "},
 		"latency.json":            {string(latency), exitConforms, "no difference proved"},
-		"half a latency.json":     {string(latency[:len(latency)/2]), exitUsage, "it ends in the middle, in line "},
+		"half a latency.json":     {string(latency[:len(latency)/2]), exitUsage, "it is truncated in line "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,9 +14,9 @@ import (
 func newConfig(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show the configuration that is in force, or the schema of its file",
-		Long: `config shows what crdconform.yaml amounts to. The file says what to check; "crdconform init" writes one from your definitions.
-What it does not say is as by default.`,
+		Short: "Show the configuration in force, or the schema of its file",
+		Long: `config shows the effect of crdconform.yaml. The file says what to check; "crdconform init" writes one from your definitions.
+Settings that are not in the file have their defaults.`,
 		Example: `  crdconform config view
   crdconform config schema`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -40,9 +40,9 @@ func newConfigView(s streams) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "view",
-		Short: "Show the configuration that is in force, and where each value comes from",
+		Short: "Show the configuration in force, and where each value comes from",
 		Long: `view prints the whole configuration as YAML. A comment on each line says where the value comes from: a line of the file, or
-the defaults. What it prints is a configuration itself. A file with mistakes is not shown; all of them are told, with lines.`,
+the defaults. The output is itself a configuration. For a file with errors, all errors are shown instead, with lines.`,
 		Example: `  crdconform config view
   crdconform config view --config deploy/crdconform.yaml`,
 		Args: noArguments,
@@ -66,8 +66,8 @@ func newConfigSchema(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON schema of the configuration file",
-		Long: `schema prints the JSON schema of crdconform.yaml, draft 2020-12, for editors that complete keys and mark mistakes. Files that
-"crdconform init" writes name it in their first line.`,
+		Long: `schema prints the JSON schema of crdconform.yaml, draft 2020-12, for editors that complete keys and mark errors. Files that
+"crdconform init" writes refer to it in their first line.`,
 		Example: `  crdconform config schema > crdconform.schema.json`,
 		Args:    noArguments,
 		RunE:    func(*cobra.Command, []string) error { return write(s.out, string(config.Schema())) },
@@ -76,7 +76,7 @@ func newConfigSchema(s streams) *cobra.Command {
 
 // bindConfig adds the flag --config to a command.
 func bindConfig(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "config", "", "configuration file; "+config.FileName+" of this folder when missing, if there is one")
+	cmd.Flags().StringVar(file, "config", "", "configuration file; "+config.FileName+" of this folder by default, if it exists")
 	// It fails for flags that do not exist only.
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
 }

@@ -56,11 +56,11 @@ func TestConfigUsage(t *testing.T) {
 	for args, want := range map[string]string{
 		"config vieww":                      `unknown command "vieww" for "crdconform config"; did you mean view?`,
 		"config nonsense":                   `unknown command "nonsense" for "crdconform config"`,
-		"config view x":                     "view takes no arguments, and got x",
-		"config schema x":                   "schema takes no arguments, and got x",
-		"config view --config missing.yaml": `missing.yaml: there is no such file; "crdconform init CRD..." writes one`,
+		"config view x":                     "view takes no arguments, but got x",
+		"config schema x":                   "schema takes no arguments, but got x",
+		"config view --config missing.yaml": `missing.yaml: no such file; "crdconform init CRD..." writes one`,
 		"config view --config .":            ". is a folder; give the configuration file in it, such as ./crdconform.yaml",
-		"config view":                       "crdconform.yaml:3:1: strikt: there is no such key; did you mean strict?\n  3 | strikt: true\n      ^\ncrdconform.yaml:4:7: crds: want a list",
+		"config view":                       "crdconform.yaml:3:1: strikt: unknown key; did you mean strict?\n  3 | strikt: true\n      ^\ncrdconform.yaml:4:7: crds: want a list",
 		"config view --conf x":              "unknown flag: --conf",
 	} {
 		dir := t.TempDir()

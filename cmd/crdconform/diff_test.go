@@ -14,8 +14,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdconform/crdconform/fixtures/webhook"
-	"github.com/crdconform/crdconform/loadgen/recording/difference"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/load/recording/difference"
 )
 
 // definitionFile is the definition of what the reference webhook converts.
@@ -112,7 +112,7 @@ func TestDiff(t *testing.T) {
 			if got, chance := short(d.Differences), short(d.Chance); !slices.Equal(got, test.want) || !slices.Equal(chance, test.chance) || d.A != urlA || d.B != urlB || d.Requests == 0 {
 				t.Errorf("got %q, by chance %q, %+v", got, chance, d)
 			}
-			if wrong := "crdconform: no request was converted by both, so nothing was compared but failures; see above what the webhooks say, and check what is asked for\n"; name == "nobody" && r.err != wrong {
+			if wrong := "crdconform: no request was converted by both, so only failures were compared; see the messages of the webhooks above, and check the requests\n"; name == "nobody" && r.err != wrong {
 				t.Errorf("it says %q, want %q", r.err, wrong)
 			}
 			r = invoke(t, args...)
@@ -175,7 +175,7 @@ func TestDiffOfARecording(t *testing.T) {
 	}
 	r = invoke(t, "diff", oldURL, "--ca-file", oldCA, "--recording", cut)
 	r.exits(t, exitConforms)
-	if want := fmt.Sprintf("crdconform: --recording %s: its end is cut off; there are %d whole exchanges before that\n", cut, n-1); r.err != want {
+	if want := fmt.Sprintf("crdconform: --recording %s: it is truncated after %d whole exchanges\n", cut, n-1); r.err != want {
 		t.Errorf("it says %q, want %q", r.err, want)
 	}
 }
@@ -201,7 +201,7 @@ func TestDiffSaysWhatItLeavesOut(t *testing.T) {
 	var b strings.Builder
 	(&differ{urls: []string{"A", "B"}}).text(&b, r)
 	for _, want := range []string{"\nand 1 more; ", "not counted: and 2 more; ", "not counted: and 3 more; ", "failed on both sides: and 4 more; "} {
-		if !strings.Contains(b.String(), want+"--output json shows them all\n") {
+		if !strings.Contains(b.String(), want+"--output json shows all\n") {
 			t.Errorf("%q is missing: %s", want, b.String())
 		}
 	}
@@ -271,30 +271,30 @@ func TestDiffUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		"no URL":           {"--recording x", exitUsage, "diff wants the URLs of two webhooks, or of one and --recording, and got 0 arguments"},
-		"three URLs":       {a + " " + b + " " + b, exitUsage, "and got 3 arguments"},
-		"one URL":          {a + crontabs, exitUsage, "diff wants a second URL, or --recording"},
-		"nothing to ask":   {a + " " + b, exitUsage, "give --recording, --crd or --samples"},
+		"no URL":           {"--recording x", exitUsage, "diff requires the URLs of two webhooks, or of one and --recording, but got 0 arguments"},
+		"three URLs":       {a + " " + b + " " + b, exitUsage, "but got 3 arguments"},
+		"one URL":          {a + crontabs, exitUsage, "diff requires a second URL, or --recording"},
+		"no requests":      {a + " " + b, exitUsage, "give --recording, --crd or --samples"},
 		"both":             {a + " " + b + " --recording x" + crontabs, exitUsage, "--samples: a recording has the objects to convert"},
 		"objects":          {a + " --recording x --objects 3", exitUsage, "--objects and --seed: nothing is generated where a recording has the objects"},
 		"seed":             {a + " --recording x --seed 3", exitUsage, "--objects and --seed: nothing is generated where a recording has the objects"},
 		"no recording":     {a + " --recording missing", exitUsage, "--recording: open missing: no such file"},
 		"another file":     {a + " --recording nothing.yml", exitUsage, "--recording nothing.yml: recording: line 1: it has to say kind Recording"},
-		"empty recording":  {a + " --recording empty.jsonl", exitUsage, "--recording empty.jsonl: there is no exchange in it"},
+		"empty recording":  {a + " --recording empty.jsonl", exitUsage, "--recording empty.jsonl: no exchange in it"},
 		"odd redaction":    {a + " --recording odd.jsonl", exitUsage, `--recording odd.jsonl: line 1: the path "." begins with a dot`},
 		"no CRD":           {a + " " + b + " --crd missing", exitUsage, "--crd: there is no file missing"},
-		"no CRD in it":     {a + " " + b + " --crd nothing.yml", exitUsage, "--crd: there is no CustomResourceDefinition in nothing.yml"},
+		"no CRD in it":     {a + " " + b + " --crd nothing.yml", exitUsage, "--crd: no CustomResourceDefinition in nothing.yml"},
 		"a broken CRD":     {a + " " + b + " --crd broken.yml", exitUsage, "--crd broken.yml: document 1: "},
 		"one version":      {a + " " + b + " --samples one.yml", exitUsage, "--samples: all objects are at v1, and a conversion needs two versions"},
-		"no objects":       {a + " " + b + " --objects 0 --crd " + there(t, definitionFile), exitUsage, "there are no objects to convert; give --samples, or --objects"},
-		"fewer than none":  {a + " " + b + " --objects -1" + crontabs, exitUsage, "--objects -1: it has to be 0 to 100000"},
-		"a slip":           {a + " " + b + " --objects 100001" + crontabs, exitUsage, "--objects 100001: it has to be 0 to 100000"},
-		"no time":          {a + " " + b + " --timeout 0s" + crontabs, exitUsage, "--timeout 0s: it has to be more than 0"},
-		"unknown review":   {a + " " + b + " --review-version v2" + crontabs, exitUsage, "--review-version v2: API servers know v1 and v1beta1"},
-		"unknown output":   {a + " " + b + " --output yaml" + crontabs, exitUsage, "--output yaml: there is no such form; use text or json"},
+		"no objects":       {a + " " + b + " --objects 0 --crd " + there(t, definitionFile), exitUsage, "no objects to convert; give --samples, or --objects"},
+		"fewer than none":  {a + " " + b + " --objects -1" + crontabs, exitUsage, "--objects -1: must be between 0 and 100000"},
+		"a slip":           {a + " " + b + " --objects 100001" + crontabs, exitUsage, "--objects 100001: must be between 0 and 100000"},
+		"no time":          {a + " " + b + " --timeout 0s" + crontabs, exitUsage, "--timeout 0s: must be greater than 0"},
+		"unknown review":   {a + " " + b + " --review-version v2" + crontabs, exitUsage, "--review-version v2: unknown version (want v1 or v1beta1)"},
+		"unknown output":   {a + " " + b + " --output yaml" + crontabs, exitUsage, "--output yaml: unknown format (want text or json)"},
 		"plain http":       {a + " http://127.0.0.1:1/" + crontabs, exitUsage, "give a URL that begins with https://"},
 		"no CA":            {a + " " + b + " --ca-file-b missing" + crontabs, exitUsage, "--ca-file-b: open missing: no such file"},
-		"no certificate":   {a + " " + b + " --ca-file nothing.yml" + crontabs, exitUsage, "--ca-file nothing.yml: there is no certificate in it; give PEM"},
+		"no certificate":   {a + " " + b + " --ca-file nothing.yml" + crontabs, exitUsage, "--ca-file nothing.yml: no certificate in it; give PEM"},
 		"CA of the second": {a + " --recording x --ca-file-b x", exitUsage, "--ca-file-b: there is one URL only; give --ca-file"},
 		"not there":        {a + " " + b + crontabs, exitUnjudged, "webhook " + a + ": connection refused; check that the webhook is running"},
 	} {

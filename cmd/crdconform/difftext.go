@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/crdconform/crdconform/loadgen/recording/difference"
-	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/internal/load/recording/difference"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // shownMost is how many differences of each list are shown as text.
@@ -18,7 +18,7 @@ func (d *differ) text(w io.Writer, r difference.Result) {
 	fmt.Fprintf(w, "A: %s\nB: %s\n\n", a, b)
 	d.list(w, red, "", r.Differences)
 	d.list(w, yellow, "changes by chance, not counted: ", r.Chance)
-	d.list(w, yellow, "may come of the redaction, not counted: ", r.Redaction)
+	d.list(w, yellow, "possibly due to redaction, not counted: ", r.Redaction)
 	for _, one := range r.Failures[:min(len(r.Failures), shownMost)] {
 		text := count(one.Count, "request") + " failed on both sides"
 		if one.Redacted > 0 {
@@ -29,27 +29,27 @@ func (d *differ) text(w io.Writer, r difference.Result) {
 	}
 	d.rest(w, yellow, "failed on both sides: ", len(r.Failures))
 	if paths := d.redaction.Paths(); len(paths) > 0 {
-		so := "both were asked with other values"
+		so := "both received redacted values"
 		if len(d.urls) == 1 {
 			so = "compared by form only"
 		}
-		fmt.Fprintf(w, "redacted in the recording, so %s: %s\n", so, reports.Visible(strings.Join(paths, ", ")))
+		fmt.Fprintf(w, "redacted in the recording, so %s: %s\n", so, visible.Text(strings.Join(paths, ", ")))
 	}
 	if r.Uncompared != "" {
-		fmt.Fprintf(w, "%s not compared, the first one because: %s\n", count(r.Requests-r.Compared, "request"), reports.Visible(r.Uncompared))
+		fmt.Fprintf(w, "%s not compared, the first one because: %s\n", count(r.Requests-r.Compared, "request"), visible.Text(r.Uncompared))
 	}
 	failed := ""
 	if r.Failed > 0 {
 		failed = fmt.Sprintf("; %s failed on both sides", count(r.Failed, "request"))
 	}
-	fmt.Fprintf(w, "%s in %s, of which %d are answered alike; %s compared%s\n",
+	fmt.Fprintf(w, "%s in %s, of which %d have the same answers; %s compared%s\n",
 		count(len(r.Differences), "difference"), count(r.Compared, "request"), r.Alike, count(r.Objects, "converted object"), failed)
 }
 
 // list shows the first differences of a list, and says how many more there are.
 func (d *differ) list(w io.Writer, colour, heading string, differences []difference.Difference) {
 	for _, one := range differences[:min(len(differences), shownMost)] {
-		fmt.Fprintln(w, d.paint(colour, heading+reports.Visible(headline(one))))
+		fmt.Fprintln(w, d.paint(colour, heading+visible.Text(headline(one))))
 		d.example(w, one.First)
 	}
 	d.rest(w, colour, heading, len(differences))
@@ -58,7 +58,7 @@ func (d *differ) list(w io.Writer, colour, heading string, differences []differe
 // rest says how many of a list are not shown.
 func (d *differ) rest(w io.Writer, colour, heading string, all int) {
 	if more := all - shownMost; more > 0 {
-		fmt.Fprintln(w, d.paint(colour, fmt.Sprintf("%sand %d more; --output json shows them all", heading, more)))
+		fmt.Fprintln(w, d.paint(colour, fmt.Sprintf("%sand %d more; --output json shows all", heading, more)))
 	}
 }
 
@@ -83,7 +83,7 @@ func (d *differ) example(w io.Writer, e difference.Example) {
 	if e.Path != "" {
 		what += ", " + e.Path
 	}
-	fmt.Fprintf(w, "    %s\n      A: %s\n      B: %s\n", reports.Visible(what), shownValue(e.A), shownValue(e.B))
+	fmt.Fprintf(w, "    %s\n      A: %s\n      B: %s\n", visible.Text(what), shownValue(e.A), shownValue(e.B))
 }
 
 // shownValue is a value of at most 300 bytes.
@@ -93,7 +93,7 @@ func shownValue(raw json.RawMessage) string {
 	case raw == nil:
 		return "nothing"
 	case len(raw) > most:
-		return fmt.Sprintf("%s... (%d bytes)", reports.Visible(strings.ToValidUTF8(string(raw[:most]), "")), len(raw))
+		return fmt.Sprintf("%s... (%d bytes)", visible.Text(strings.ToValidUTF8(string(raw[:most]), "")), len(raw))
 	}
-	return reports.Visible(string(raw))
+	return visible.Text(string(raw))
 }

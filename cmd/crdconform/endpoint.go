@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform"
-	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/shell"
+	"github.com/crdconform/crdconform/internal/wire"
 )
 
 // target is the webhook of the user, as the flags say.
@@ -29,7 +29,7 @@ type target struct {
 func (t *target) connect() (*wire.Client, corpus.Corpus, error) {
 	c := corpus.CronTabs("v1beta1", "v1")
 	if t.timeout <= 0 {
-		return nil, c, fmt.Errorf("--timeout %s: it has to be more than 0", t.timeout)
+		return nil, c, fmt.Errorf("--timeout %s: must be greater than 0", t.timeout)
 	}
 	if t.samples != "" {
 		samples, err := os.ReadFile(t.samples)
@@ -47,7 +47,7 @@ func (t *target) connect() (*wire.Client, corpus.Corpus, error) {
 			return nil, c, fmt.Errorf("--ca-file: %w", err)
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(ca) {
-			return nil, c, fmt.Errorf("--ca-file %s: there is no certificate in it; give PEM, beginning with -----BEGIN CERTIFICATE-----", t.caFile)
+			return nil, c, fmt.Errorf("--ca-file %s: no certificate in it; give PEM, beginning with -----BEGIN CERTIFICATE-----", t.caFile)
 		}
 	}
 	client, err := wire.Connect(wire.Endpoint{URL: t.url, CA: ca, ServerName: t.serverName, HTTP2: t.http2, Timeout: t.timeout})
@@ -62,7 +62,7 @@ func (t *target) again() string {
 	var b strings.Builder
 	add := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, " --%s %s", name, crdconform.Quoted(value))
+			fmt.Fprintf(&b, " --%s %s", name, shell.Quote(value))
 		}
 	}
 	add("ca-file", t.caFile)
@@ -80,7 +80,7 @@ func (t *target) again() string {
 // oneURL wants exactly one argument and says which.
 func oneURL(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("%s wants the URL of a webhook, such as https://localhost:9443/convert, and got %d arguments", cmd.Name(), len(args))
+		return fmt.Errorf("%s requires the URL of a webhook, such as https://localhost:9443/convert, but got %d arguments", cmd.Name(), len(args))
 	}
 	return nil
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -40,8 +40,8 @@ func TestWebhooksOutOfReach(t *testing.T) {
 		"no CA":            {good, nil, "give the authority's certificate by --ca-file"},
 		"wrong CA":         {good, []string{"--ca-file", otherCA}, "give the authority's certificate by --ca-file"},
 		"wrong name":       {good, []string{"--ca-file", ca, "--server-name", "service.namespace.svc"}, "give the name in its certificate by --server-name"},
-		"plain HTTP there": {"https" + strings.TrimPrefix(plain.URL, "http"), nil, "does not speak TLS there; API servers call webhooks by https only, so give it a certificate"},
-		"silent":           {"https://" + silent.Addr().String(), []string{"--timeout", "200ms"}, "no whole answer within 200ms"},
+		"plain HTTP there": {"https" + strings.TrimPrefix(plain.URL, "http"), nil, "does not use TLS on that port; API servers call webhooks only over https, so give it a certificate"},
+		"silent":           {"https://" + silent.Addr().String(), []string{"--timeout", "200ms"}, "no complete response within 200ms"},
 	} {
 		for _, command := range []string{"check", "load"} {
 			if command == "check" && strings.HasPrefix(name, "wrong ") {
@@ -205,7 +205,7 @@ func TestEndpointIsChecked(t *testing.T) {
 	for name, text := range map[string]string{"nothing": "", "no PEM": "nonsense", "a key": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
 		path := file(t, "ca.crt", text)
 		_, _, err := (&target{url: "https://localhost/", caFile: path, timeout: time.Second}).connect()
-		if err == nil || err.Error() != "--ca-file "+path+": there is no certificate in it; give PEM, beginning with -----BEGIN CERTIFICATE-----" {
+		if err == nil || err.Error() != "--ca-file "+path+": no certificate in it; give PEM, beginning with -----BEGIN CERTIFICATE-----" {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}

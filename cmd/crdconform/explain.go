@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform/fixtures/webhook"
-	"github.com/crdconform/crdconform/lint"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/lint"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/resource"
 )
 
@@ -18,13 +18,13 @@ func newExplain(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain a requirement",
-		Long: `explain prints all that the catalogue has about a requirement: what it says, where the documents say so, how it is checked,
-and which faults of the reference webhook break it.`,
+		Long: `explain prints everything in the catalogue about a requirement: its statement, its source in the documents, how it is
+checked, and which faults of the reference webhook break it.`,
 		Example:           `  crdconform explain storage.update.rewrites`,
 		ValidArgsFunction: completeID,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return fmt.Errorf("explain wants the ID of one requirement, and got %d arguments; \"crdconform list\" shows them", len(args))
+				return fmt.Errorf("explain requires the ID of one requirement, but got %d arguments; \"crdconform list\" shows them", len(args))
 			}
 			return nil
 		},

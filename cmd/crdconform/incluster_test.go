@@ -3,9 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform/config"
@@ -32,37 +34,37 @@ func TestWebhookToDeploy(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no such minor":      {[]string{"run", "--cluster=kind", "--kubernetes=1.99"}, "--kubernetes: there is no kind configuration for Kubernetes 1.99; there is one for 1."},
-		"no minor":           {[]string{"check", url, "--cluster=kind", "--kubernetes=9.99"}, `--kubernetes: "9.99" is no Kubernetes minor`},
-		"no pods":            {[]string{"run", "--webhook-image=a"}, "--webhook-image is for --cluster kind or existing, and this is embedded"},
-		"no pods here":       {[]string{"check", "--cluster=envtest", "--webhook-image=a"}, "--webhook-image is for --cluster kind or existing, and this is envtest"},
-		"nothing":            {[]string{"run", "--cluster=kind", "--webhook-port=1"}, "--webhook-port: it is not said which webhook to deploy; give --webhook-image"},
-		"nothing to check":   {[]string{"check", "--cluster=kind", "--webhook-replicas=2"}, "--webhook-replicas: it is not said which webhook to deploy"},
-		"two":                {[]string{"check", url, "--cluster=kind", "--webhook-image=a"}, "--webhook-image deploys a webhook, and there is a URL, a program or --from-crd too"},
-		"port 0":             {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-port=0"}, "--webhook-port 0: it has to be 1 or more"},
-		"no port":            {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-target-port=70000"}, "--webhook-target-port: there is no port 70000"},
+		"no such minor":      {[]string{"run", "--cluster=kind", "--kubernetes=1.99"}, "--kubernetes: no kind configuration for Kubernetes 1.99 (want 1."},
+		"no minor":           {[]string{"check", url, "--cluster=kind", "--kubernetes=9.99"}, `--kubernetes: "9.99" is not a Kubernetes minor`},
+		"no pods":            {[]string{"run", "--webhook-image=a"}, "--webhook-image is only valid with --cluster kind or existing, not embedded"},
+		"no pods here":       {[]string{"check", "--cluster=envtest", "--webhook-image=a"}, "--webhook-image is only valid with --cluster kind or existing, not envtest"},
+		"nothing":            {[]string{"run", "--cluster=kind", "--webhook-port=1"}, "--webhook-port: no webhook to deploy specified; give --webhook-image"},
+		"nothing to check":   {[]string{"check", "--cluster=kind", "--webhook-replicas=2"}, "--webhook-replicas: no webhook to deploy specified"},
+		"two":                {[]string{"check", url, "--cluster=kind", "--webhook-image=a"}, "--webhook-image deploys a webhook, but a URL, a program or --from-crd is also given"},
+		"port 0":             {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-port=0"}, "--webhook-port 0: must be greater than 0"},
+		"no port":            {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-target-port=70000"}, "--webhook-target-port: 70000 is not a port"},
 		"many pods":          {[]string{"check", "--cluster=kind", "--webhook-image=a", "--webhook-replicas=1000"}, "--webhook-replicas: 1000 pods: want 1 to 100"},
 		"odd service":        {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-service=a/b/c"}, `--webhook-service: "a/b/c" is not the name of a service`},
-		"secret for nobody":  {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-secret=b"}, "--webhook-secret: it goes with manifests"},
+		"secret for nobody":  {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-secret=b"}, "--webhook-secret: it is only valid with manifests"},
 		"two certificates":   {[]string{"run", "--cluster=kind", "--webhook-manifests=" + service, "--webhook-secret=b", "--webhook-ca-secret=c"}, "--webhook-ca-secret: there is --webhook-secret too"},
 		"no archive":         {[]string{"run", "--cluster=kind", "--webhook-image-archive=none.tar"}, "--webhook-image-archive: image archive: stat none.tar"},
-		"text":               {[]string{"check", "--cluster=kind", "--webhook-image-archive=" + text}, "it is none as docker save writes it"},
-		"archive elsewhere":  {[]string{"run", "--cluster=existing", "--context=a", "--webhook-image-archive=" + text}, "--webhook-image-archive is for --cluster kind, and this is existing"},
-		"no manifests":       {[]string{"run", "--cluster=kind", "--webhook-manifests=none"}, "--webhook-manifests: none: there is no such file or folder"},
+		"text":               {[]string{"check", "--cluster=kind", "--webhook-image-archive=" + text}, "not an archive written by docker save"},
+		"archive elsewhere":  {[]string{"run", "--cluster=existing", "--context=a", "--webhook-image-archive=" + text}, "--webhook-image-archive is only valid with --cluster kind, not existing"},
+		"no manifests":       {[]string{"run", "--cluster=kind", "--webhook-manifests=none"}, "--webhook-manifests: none: no such file or folder"},
 		"no service":         {[]string{"check", "--cluster=kind", "--webhook-manifests=" + pod}, "--webhook-manifests: there is no Service among them"},
-		"no port of it":      {[]string{"run", "--cluster=kind", "--webhook-manifests=" + pods, "--webhook-secret=b"}, "--webhook-manifests: Service a (" + pods + ", document 1) has no port 443; it has 1, 2; choose one by --webhook-port"},
-		"no authority":       {[]string{"run", "--cluster=kind", "--webhook-manifests=" + pods, "--webhook-port=2"}, "give --webhook-secret, a Secret that its pods mount, to put a certificate into, or --webhook-ca-secret, one that has the ca.crt of theirs"},
-		"odd image":          {[]string{"run", "--cluster=kind", "--webhook-image=Bad Image"}, `--webhook-image: "Bad Image" is no name of an image`},
-		"no kind config":     {[]string{"run", "--cluster=kind", "--kind-config=none.yaml"}, "--kind-config: there is no kind configuration none.yaml"},
+		"no port of it":      {[]string{"run", "--cluster=kind", "--webhook-manifests=" + pods, "--webhook-secret=b"}, "--webhook-manifests: Service a (" + pods + ", document 1) has no port 443; it has 1, 2; choose one as the port (--webhook-port)"},
+		"no authority":       {[]string{"run", "--cluster=kind", "--webhook-manifests=" + pods, "--webhook-port=2"}, "name a Secret that its pods mount, to store a certificate in, or one that has the ca.crt of their certificate (--webhook-secret or --webhook-ca-secret)"},
+		"odd image":          {[]string{"run", "--cluster=kind", "--webhook-image=Bad Image"}, `--webhook-image: "Bad Image" is not an image name`},
+		"no kind config":     {[]string{"run", "--cluster=kind", "--kind-config=none.yaml"}, "--kind-config: kind configuration none.yaml does not exist"},
 		"two hosts":          {[]string{"run", "--cluster=existing", "--context=a", "--webhook-host=10.0.0.1:99"}, "--webhook-host 10.0.0.1:99: give the address alone; --webhook-listen is for the port"},
 		"no pods for it":     {[]string{"run", "--cluster=kind", "--webhook-manifests=" + service}, "and nothing among the manifests makes such pods"},
-		"CA":                 {[]string{"check", "--cluster=kind", "--webhook-image=a", "--ca-file=" + text}, "--ca-file: it goes with url and fromCRD"},
-		"file, no cluster":   {[]string{"check", "--config=" + deployment}, "webhook.inCluster: there are no pods in a cluster of the sort embedded; write cluster: kind, or existing"},
-		"no context":         {[]string{"check", "--config=" + deployment, "--cluster=existing"}, "--cluster existing wants --context NAME"},
-		"flags of a kind":    {[]string{"check", "--config=" + deployment, "--cluster=none", "--kind-image=a"}, "--kind-image is for --cluster kind, and this is none"},
-		"none for run":       {[]string{"run", "--cluster=none"}, "--cluster none: there is no such sort of cluster"},
-		"certificates twice": {[]string{"serve", "--cert-dir=a", "--ca-out=b"}, "--ca-out: it goes with a certificate that is made on the spot"},
-		"time before":        {[]string{"serve", "--drain=-1s"}, "--drain -1s: it has to be 0 or more"},
+		"CA":                 {[]string{"check", "--cluster=kind", "--webhook-image=a", "--ca-file=" + text}, "--ca-file: it is only valid with url and fromCRD"},
+		"file, no cluster":   {[]string{"check", "--config=" + deployment}, "webhook.inCluster: there are no pods in a cluster of the sort embedded; set cluster to kind or existing"},
+		"no context":         {[]string{"check", "--config=" + deployment, "--cluster=existing"}, "--cluster existing requires --context NAME"},
+		"flags of a kind":    {[]string{"check", "--config=" + deployment, "--cluster=none", "--kind-image=a"}, "--kind-image is only valid with --cluster kind, not none"},
+		"none for run":       {[]string{"run", "--cluster=none"}, "--cluster none: unknown cluster"},
+		"certificates twice": {[]string{"serve", "--cert-dir=a", "--ca-out=b"}, "--ca-out: cannot be combined with --cert-dir"},
+		"time before":        {[]string{"serve", "--drain=-1s"}, "--drain -1s: must be at least 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -78,30 +80,38 @@ func TestWebhookToDeploy(t *testing.T) {
 // TestFlagsOverAFile has flags change the webhook of a file, and take its place.
 func TestFlagsOverAFile(t *testing.T) {
 	t.Parallel()
+	file := filepath.Join(t.TempDir(), "crdconform.yaml")
+	text := "apiVersion: crdconform.dev/v1alpha1\nkind: Config\ncluster: kind\nwebhook: {inCluster: {image: a, replicas: 2}}\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	archive, err := filepath.Abs("b.tar")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		args []string
 		want config.InCluster
 	}{
 		"nothing":   {nil, config.InCluster{Image: "a", Replicas: 2}},
 		"a setting": {[]string{"--webhook-replicas=3", "--webhook-path=/b"}, config.InCluster{Image: "a", Replicas: 3, Path: "/b"}},
-		"another":   {[]string{"--webhook-image-archive=b.tar"}, config.InCluster{Archive: "b.tar", Replicas: 2}},
+		"another":   {[]string{"--webhook-image-archive=b.tar"}, config.InCluster{Archive: archive}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cmd := newCheck(streams{})
-			if err := cmd.ParseFlags(test.args); err != nil {
+			c, cmd := &checker{name: "check"}, &cobra.Command{Use: "check"}
+			c.bindOptions(cmd)
+			c.bindSpecs(cmd)
+			if err := cmd.ParseFlags(append(test.args, "--config="+file)); err != nil {
 				t.Fatal(err)
 			}
-			f := inClusterFlags{flags: cmd.Flags()}
-			f.given.Archive, _ = cmd.Flags().GetString("webhook-image-archive")
-			f.given.Path, _ = cmd.Flags().GetString("webhook-path")
-			f.given.Replicas, _ = cmd.Flags().GetInt32("webhook-replicas")
-			got, err := f.over(config.InCluster{Image: "a", Replicas: 2}, func(names ...string) []string { return names })
+			c.take(cmd, nil)
+			check, err := c.check()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Image != test.want.Image || got.Archive != test.want.Archive || got.Replicas != test.want.Replicas || got.Path != test.want.Path {
-				t.Errorf("got %+v, want %+v", *got, test.want)
+			if got := *check.Webhook.InCluster; !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got %+v, want %+v", got, test.want)
 			}
 		})
 	}
@@ -113,7 +123,7 @@ func TestAgainWithAWebhook(t *testing.T) {
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	var api clusterFlags
 	api.bind(streams{}, flags)
-	new(inClusterFlags).bind(flags)
+	new(inCluster).bind(flags)
 	if err := flags.Parse([]string{"--cluster=kind", "--keep", "--webhook-manifests=a", "--webhook-manifests=b c", "--webhook-port=8443"}); err != nil {
 		t.Fatal(err)
 	}

@@ -24,21 +24,21 @@ func newInit(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init CRD...",
 		Short: "Write a configuration file for your definitions",
-		Long: `init writes crdconform.yaml for the CustomResourceDefinitions in files, folders or patterns. It guesses where the webhook is
-from spec.conversion, and says in comments what else can be written. It leaves a file alone that is there already.`,
+		Long: `init writes crdconform.yaml for the CustomResourceDefinitions in files, folders or patterns. It derives the location of the
+webhook from spec.conversion, and shows other settings in comments. It does not overwrite an existing file.`,
 		Example: `  crdconform init config/crd/bases
   crdconform init widgets.yaml gadgets.yaml --output deploy/crdconform.yaml
   crdconform init 'crds/*.yaml' --output -`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("init wants the files or folders with your CustomResourceDefinitions, such as config/crd/bases, and got none")
+				return errors.New("init requires the files or folders with your CustomResourceDefinitions, such as config/crd/bases")
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error { return i.run(args) },
 	}
-	cmd.Flags().StringVarP(&i.output, "output", "o", config.FileName, "file to write; - for the standard output")
-	cmd.Flags().BoolVar(&i.force, "force", false, "write over a file that is there already")
+	cmd.Flags().StringVarP(&i.output, "output", "o", config.FileName, "file to write; - for standard output")
+	cmd.Flags().BoolVar(&i.force, "force", false, "overwrite an existing file")
 	return cmd
 }
 
@@ -113,10 +113,10 @@ func (i *initializer) save(text []byte) error {
 	}
 	file, err := os.OpenFile(i.output, how, 0o644)
 	if info, statErr := os.Stat(i.output); err != nil && statErr == nil && info.IsDir() {
-		return fmt.Errorf("--output %s: it is a folder; give a file, such as %s", i.output, filepath.Join(i.output, config.FileName))
+		return fmt.Errorf("--output %s: a folder; give a file, such as %s", i.output, filepath.Join(i.output, config.FileName))
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already; give --force to write over it, or --output to write elsewhere", i.output)
+		return fmt.Errorf("%s already exists; give --force to overwrite it, or --output to write elsewhere", i.output)
 	}
 	if err != nil {
 		return fmt.Errorf("--output: %w", err)

@@ -69,7 +69,7 @@ func TestInitLeavesFilesAlone(t *testing.T) {
 	put(t, mine, "mine")
 	r := startIn(t, dir, "init", "crds").end()
 	r.exits(t, exitUsage)
-	if want := "crdconform: crdconform.yaml is there already; give --force to write over it, or --output to write elsewhere\n"; !strings.HasPrefix(r.err, want) {
+	if want := "crdconform: crdconform.yaml already exists; give --force to overwrite it, or --output to write elsewhere\n"; !strings.HasPrefix(r.err, want) {
 		t.Errorf("it says %q", r.err)
 	}
 	if got := string(read(t, mine)); got != "mine" {
@@ -113,18 +113,18 @@ func TestInitElsewhere(t *testing.T) {
 func TestInitUsage(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"init":                          "init wants the files or folders with your CustomResourceDefinitions, such as config/crd/bases, and got none",
+		"init":                          "init requires the files or folders with your CustomResourceDefinitions, such as config/crd/bases",
 		"init missing":                  "there is no file missing",
 		"init *.json":                   "no file matches *.json",
-		"init empty":                    "there is no .yaml, .yml or .json file in empty",
+		"init empty":                    "no .yaml, .yml or .json file in empty",
 		"init crds [":                   `"[" is not a pattern; a [ needs a ]`,
 		"init crds broken.yaml":         "broken.yaml: document 1: it is not a Kubernetes object in YAML: ",
-		"init crds other.yaml":          "other.yaml: there is no CustomResourceDefinition in it",
+		"init crds other.yaml":          "other.yaml: it contains no CustomResourceDefinition",
 		"init crds --output nowhere/c":  "--output: open nowhere/c: no such file or directory",
-		"init crds --output empty":      "--output empty: it is a folder; give a file, such as empty/crdconform.yaml",
+		"init crds --output empty":      "--output empty: a folder; give a file, such as empty/crdconform.yaml",
 		"init crds -f":                  "unknown shorthand flag: 'f'",
-		"init crds -o empty --force":    "--output empty: it is a folder",
-		"init crds -o other.yaml":       "other.yaml is there already",
+		"init crds -o empty --force":    "--output empty: a folder",
+		"init crds -o other.yaml":       "other.yaml already exists",
 		"init crds/widgets.yaml -o -  ": "the name of a file is empty; give one",
 	} {
 		dir := project(t)

@@ -14,8 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform/lint"
-	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/internal/lint"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // standardInput is what stands for it among files.
@@ -32,16 +32,16 @@ func newLint(s streams) *cobra.Command {
 	var l linting
 	cmd := &cobra.Command{
 		Use:   "lint FILE...",
-		Short: "Find what is wrong with definitions, by their files alone",
-		Long: `lint reads CustomResourceDefinitions from files and says what API servers will refuse, what loses data, and what will hurt
-later; it needs no cluster and no webhook. A FILE is YAML or JSON, a pattern such as crds/*.yaml, a directory, or - for the
-standard input. Of a directory, the .yaml, .yml and .json files are read that have definitions, in those below it too.
+		Short: "Find problems in definitions from their files alone",
+		Long: `lint reads CustomResourceDefinitions from files and reports what API servers will reject, what loses data, and what will
+cause trouble later; it needs no cluster and no webhook. A FILE is YAML or JSON, a pattern such as crds/*.yaml, a directory,
+or - for standard input. In a directory and those below it, all .yaml, .yml and .json files with definitions are read.
 
-With --old, the definitions are also compared with the ones that they are to replace. Give the output of "kubectl get crd
-NAME -o yaml" there: its status says at which versions there may be objects.
+With --old, the definitions are also compared with those that they replace. Give the output of "kubectl get crd NAME -o yaml"
+there: its status says at which versions objects may be stored.
 
-The exit code is 0 when there is no error, 1 when there is one, or a warning with --strict, and 2 when a file cannot be
-read or no definition is in any.`,
+The exit code is 0 if there is no error, 1 if there is one, or a warning with --strict, and 2 if a file cannot be read or no
+file contains a definition.`,
 		Example: `  crdconform lint config/crd
   crdconform lint --old installed.yaml new.yaml
   crdconform lint --format sarif --output lint.sarif crds/*.yaml
@@ -49,7 +49,7 @@ read or no definition is in any.`,
   crdconform lint --rules`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if l.rules != (len(args) == 0) {
-				return fmt.Errorf("lint wants files with definitions, or --rules alone, and got %d files; write - for the standard input", len(args))
+				return fmt.Errorf("lint requires files with definitions, or only --rules, but got %d files; write - for standard input", len(args))
 			}
 			return nil
 		},
@@ -61,11 +61,11 @@ read or no definition is in any.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&l.old, "old", nil, "files with the definitions that are to be replaced, to compare with")
-	flags.StringSliceVar(&l.disabled, "disable", nil, "leave out the findings of these rules")
-	flags.StringVar(&l.format, "format", "text", "form: text, json or sarif")
-	flags.StringVarP(&l.output, "output", "o", "", "file to write to, instead of the standard output")
-	flags.BoolVar(&l.strict, "strict", false, "let warnings count as errors do")
+	flags.StringSliceVar(&l.old, "old", nil, "files with the definitions to be replaced, to compare with")
+	flags.StringSliceVar(&l.disabled, "disable", nil, "ignore the findings of these rules")
+	flags.StringVar(&l.format, "format", "text", "format: text, json or sarif")
+	flags.StringVarP(&l.output, "output", "o", "", "file to write to, instead of standard output")
+	flags.BoolVar(&l.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&l.rules, "rules", false, "list the rules, as text or JSON, and check nothing")
 	// It fails for flags that do not exist only.
 	_ = cmd.RegisterFlagCompletionFunc("disable", completeRule)
@@ -84,7 +84,7 @@ func completeRule(_ *cobra.Command, _ []string, begun string) ([]cobra.Completio
 
 func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
 	if !slices.Contains([]string{"text", "json", "sarif"}, l.format) {
-		return fmt.Errorf("--format %s: there is no such form; use text, json or sarif", l.format)
+		return fmt.Errorf("--format %s: unknown format (want text, json or sarif)", l.format)
 	}
 	options := lint.Options{}
 	for _, id := range l.disabled {
@@ -140,7 +140,7 @@ func (l *linting) render(w io.Writer, s streams, report *lint.Report, files int)
 	}
 	colors := map[lint.Level]string{lint.Error: red, lint.Warning: yellow, lint.Note: dim}
 	for _, f := range report.Findings {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", reports.Visible(f.File), f.Line, f.Column, s.paint(colors[f.Level], string(f.Level)), reports.Visible(f.Message), f.Rule)
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", visible.Text(f.File), f.Line, f.Column, s.paint(colors[f.Level], string(f.Level)), visible.Text(f.Message), f.Rule)
 	}
 	summary := fmt.Sprintf("%s in %s: %s, %s, %s", count(report.Definitions, "definition"), count(files, "file"),
 		count(report.Count(lint.Error), "error"), count(report.Count(lint.Warning), "warning"), count(report.Count(lint.Note), "note"))
@@ -219,7 +219,7 @@ func expandPattern(arg string) ([]string, error) {
 	}
 	names, err := filepath.Glob(arg)
 	if err != nil {
-		return nil, fmt.Errorf("%s: the pattern is malformed; use * for any characters", arg)
+		return nil, fmt.Errorf("%s: malformed pattern; use * for any characters", arg)
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s: no file matches the pattern", arg)
@@ -230,7 +230,7 @@ func expandPattern(arg string) ([]string, error) {
 func readPath(name string) ([]lint.File, error) {
 	info, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: there is no such file", name)
+		return nil, fmt.Errorf("%s: no such file", name)
 	}
 	if err != nil {
 		return nil, err

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdconform/crdconform/lint"
+	"github.com/crdconform/crdconform/internal/lint"
 )
 
 // widgets is a definition in which nothing is wrong.
@@ -69,25 +69,25 @@ func TestLint(t *testing.T) {
 		"a warning":               {"warn.yaml", 0, "warn.yaml:9:3: warning: ", ""},
 		"a warning that counts":   {"--strict warn.yaml", 1, "1 definition in 1 file: 0 errors, 1 warning, 0 notes\n", ""},
 		"a warning left out":      {"--strict --disable no-version-served warn.yaml", 0, "0 warnings", ""},
-		"an error":                {"bad.yaml good.yaml", 1, "bad.yaml:9:3: error: no version is the storage version; set storage: true at one of them [storage-version-count]\n2 definitions in 2 files: 1 error", ""},
+		"an error":                {"bad.yaml good.yaml", 1, "bad.yaml:9:3: error: no version is the storage version; set storage: true for one of them [storage-version-count]\n2 definitions in 2 files: 1 error", ""},
 		"an absolute name":        {absolute, 1, "\nbad.yaml:9:3: error: ", ""},
 		"a name twice":            {"good.yaml ./good.yaml", 0, "1 definition in 1 file", ""},
 		"a directory":             {"tree", 0, "1 definition in 1 file", ""},
 		"a pattern":               {"[gb]?o?.yaml tree/a/*.yml", 0, "2 definitions in 2 files", ""},
-		"an upgrade":              {"--old good.yaml gone.yaml", 1, "gone.yaml:9:3: error: v1 is gone", ""},
+		"an upgrade":              {"--old good.yaml gone.yaml", 1, "gone.yaml:9:3: error: the old definition stored objects at v1, which is missing", ""},
 		"rules":                   {"--rules", 0, "\nnone-loses-fields ", ""},
-		"no file":                 {"", 2, "", "lint wants files with definitions"},
-		"rules and a file":        {"--rules good.yaml", 2, "", "--rules alone"},
-		"a missing file":          {"none.yaml", 2, "", "none.yaml: there is no such file"},
-		"a missing old file":      {"--old none.yaml good.yaml", 2, "", "--old: none.yaml: there is no such file"},
+		"no file":                 {"", 2, "", "lint requires files with definitions"},
+		"rules and a file":        {"--rules good.yaml", 2, "", "only --rules"},
+		"a missing file":          {"none.yaml", 2, "", "none.yaml: no such file"},
+		"a missing old file":      {"--old none.yaml good.yaml", 2, "", "--old: none.yaml: no such file"},
 		"a pattern for nothing":   {"x*.yaml", 2, "", "no file matches"},
-		"a broken pattern":        {"[a", 2, "", "the pattern is malformed"},
+		"a broken pattern":        {"[a", 2, "", "malformed pattern"},
 		"a directory of nothing":  {"empty", 2, "", "empty: no .yaml, .yml or .json file below it has a CustomResourceDefinition"},
-		"no definition":           {"empty/a.yaml", 2, "", "empty/a.yaml: there is no CustomResourceDefinition in it"},
+		"no definition":           {"empty/a.yaml", 2, "", "empty/a.yaml: it contains no CustomResourceDefinition"},
 		"not YAML":                {"tree/broken.yaml", 2, "", "tree/broken.yaml:"},
 		"a template":              {"helm.yaml", 2, "", "render it first"},
-		"an unknown rule":         {"--disable storage-versions good.yaml", 2, "", "--disable storage-versions: there is no such rule; did you mean storage-version-count"},
-		"an unknown form":         {"--format xml good.yaml", 2, "", "--format xml: there is no such form; use text, json or sarif"},
+		"an unknown rule":         {"--disable storage-versions good.yaml", 2, "", "--disable storage-versions: unknown rule; did you mean storage-version-count"},
+		"an unknown form":         {"--format xml good.yaml", 2, "", "--format xml: unknown format (want text, json or sarif)"},
 		"rules in a form unknown": {"--rules --format sarif", 2, "", "rules are listed as text or json"},
 		"nowhere to write":        {"--output none/out good.yaml", 2, "", "--output: "},
 	} {

@@ -18,11 +18,11 @@ func newList(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the requirements",
-		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that nothing checks are marked: as
-untested, or as obsolete where the documents do not hold any more.
+		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that are not checked are marked: as
+untested, or as obsolete if the documents no longer apply.
 
-With --coverage it prints for every heading of the documents how many statements there are, and what became of them. Where a
-document repeats another, "as in" leads to the one that is counted.`,
+With --coverage it prints, for every heading of the documents, the number of statements and what became of them. Where a
+document repeats another, "as in" names the one that is counted.`,
 		Example: `  crdconform list
   crdconform list --filter webhook
   crdconform list --coverage
@@ -54,11 +54,11 @@ document repeats another, "as in" leads to the one that is counted.`,
 			case output == "markdown":
 				return write(s.out, listMarkdown(all))
 			}
-			return fmt.Errorf("--output %s: there is no such form; use text, json or markdown", output)
+			return fmt.Errorf("--output %s: unknown format (want text, json or markdown)", output)
 		},
 	}
-	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, beginnings of IDs, or patterns such as *.uid")
-	cmd.Flags().StringVarP(&output, "output", "o", "text", "form: text, json or markdown")
+	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, prefixes of IDs, or patterns such as *.uid")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "format: text, json or markdown")
 	cmd.Flags().BoolVar(&coverage, "coverage", false, "count the statements under each heading of the documents, by what became of them")
 	_ = cmd.RegisterFlagCompletionFunc("filter", completeID)
 	return cmd
@@ -136,6 +136,7 @@ func listMarkdown(all []requirement.Requirement) string {
 		fmt.Fprintf(&b, "| %s | %s |\n", d.ID, d.Title)
 	}
 	b.WriteString("\n## Coverage\n\n" + coverageMarkdown(all))
+	b.WriteString("\n## Failed or Tolerated\n\n" + severityMarkdown(all))
 	area := ""
 	for _, r := range all {
 		if r.ID.Area() != area {
@@ -154,6 +155,21 @@ func listMarkdown(all []requirement.Requirement) string {
 			sources = append(sources, s.String())
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", r.ID, r.Level, r.Binds, statement, cell(strings.Join(sources, "; ")))
+	}
+	return b.String()
+}
+
+// severityMarkdown lists the requirements and the parts of requirements that are Tolerated, and what fails of the former.
+func severityMarkdown(all []requirement.Requirement) string {
+	var b strings.Builder
+	b.WriteString("What violates a requirement is Failed, but for these:\n\n| requirement | part | severity | because |\n| --- | --- | --- | --- |\n")
+	for _, r := range all {
+		if r.Severity == requirement.Tolerated {
+			fmt.Fprintf(&b, "| `%s` | | %s | %s |\n", r.ID, r.Severity, cell(r.Because))
+		}
+		for _, part := range r.Parts {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.ID, part.Name, part.Severity, cell(part.Because))
+		}
 	}
 	return b.String()
 }

@@ -5,25 +5,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/crdconform/crdconform"
-	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/cluster/minors"
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/loadgen"
-	"github.com/crdconform/crdconform/loadgen/workers"
-	"github.com/crdconform/crdconform/loadgen/workers/job"
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/cluster/source"
+	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/load/workers"
+	"github.com/crdconform/crdconform/internal/load/workers/job"
+	"github.com/crdconform/crdconform/internal/shell"
 )
 
 // loader is the command load.
@@ -32,23 +31,12 @@ type loader struct {
 	load loadFlags
 }
 
-// loadFlags are what the flags of load say. One that is given takes the place of what the configuration file says.
+// loadFlags are what the flags of load say that the configuration file cannot say.
 type loadFlags struct {
-	profile                            string
-	rates                              []float64
-	batches, bytes, clients            []int
-	duration, warmUp                   time.Duration
-	objects                            int
-	from, to, reviewVersion            string
-	inFlight, judgeEvery               int
-	repeat                             int
-	objectives                         []string
 	metricsAddress, results            string
 	baseline                           string
-	recording                          string
 	workers                            int
 	workerImage, kubeconfig, namespace string
-	throughAPIServer                   bool
 	kubernetes                         string
 	maxRegress                         []string
 }
@@ -59,15 +47,15 @@ func newLoad(s streams) *cobra.Command {
 		Use:   "load [URL] [-- PROGRAM ARGUMENT...]",
 		Short: "Load a conversion webhook and judge every response",
 		Long: `load sends conversion requests to a webhook and judges every response: one that an API server would reject counts as
-failed, whatever its HTTP status. Times are taken from when a request was due as well as from when it was sent. When the
-load generator itself was too busy to send in time, or ran out of files or ports, the run is void.
+failed, whatever its HTTP status. Times are measured from when a request was due and from when it was sent. If the load
+generator was too busy to send in time, or ran out of files or ports, the run is void.
 
-The webhook and the objects are given as to "crdconform check". What is sent is a profile; flags change it, and several
+The webhook and the objects are given as for "crdconform check". A profile says what is sent; flags change it, and several
 values of --rate, --batch and --bytes make a stage for each combination:
 
 ` + profileList() + `
-Stages of your own stand in crdconform.yaml under load.stages. An objective is a limit on a statistic of each stage, as in
-p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. One that is missed fails the run.
+Custom stages can be defined in crdconform.yaml under load.stages. An objective is a limit on a statistic of each stage, as
+in p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A missed objective fails the run.
 
 ` + exitCodes,
 		Example: `  crdconform load https://localhost:9443/convert --ca-file ca.crt --crd widgets.yaml
@@ -82,32 +70,15 @@ p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. One 
 			return l.run(cmd.Context())
 		},
 	}
-	l.bindSubject(cmd)
+	l.bindOptions(cmd)
 	flags, g := cmd.Flags(), &l.load
-	flags.StringVar(&g.profile, "profile", loadgen.ConstantProfile, "what to send; see above")
-	flags.Float64SliceVar(&g.rates, "rate", nil, "requests a second")
-	flags.IntSliceVar(&g.batches, "batch", nil, "objects in a request; API servers were seen to send one")
-	flags.IntSliceVar(&g.bytes, "bytes", nil, "bytes that an object is to have, at least; smaller ones get an annotation")
-	flags.IntSliceVar(&g.clients, "clients", nil, "clients that ask as soon as they are answered, in the profiles apiserver and relist")
-	flags.DurationVar(&g.duration, "duration", 0, "how long each stage sends")
-	flags.IntVar(&g.objects, "relist-objects", 0, "objects of the profile relist, and those that the API server is to have with --through-api-server")
-	flags.StringVar(&g.from, "from", "", "version of the objects to send, with --to; a version that there are objects of when missing")
-	flags.StringVar(&g.to, "to", "", "version to ask for, with --from")
-	flags.StringVar(&g.reviewVersion, "review-version", "v1", "version of ConversionReview: v1 or v1beta1")
-	flags.IntVar(&g.inFlight, "in-flight", 0, fmt.Sprintf("requests that may wait at once; those beyond wait for others, which is response time; %d when 0", loadgen.DefaultInFlight))
-	flags.IntVar(&g.judgeEvery, "judge-every", 1, "judge every n-th response only")
-	flags.IntVar(&g.repeat, "repeat", 1, "how many times all stages run")
-	flags.DurationVar(&g.warmUp, "warm-up", 0, "how long to send before, unmeasured")
-	flags.StringArrayVar(&g.objectives, "objective", nil, "limit that every stage has to keep, such as p99=50ms, or a preset: kep, trace; can be repeated")
-	flags.StringVar(&g.metricsAddress, "metrics-address", "", "host:port at which Prometheus finds the figures at /metrics while the load test runs; no password is asked for")
-	flags.StringVar(&g.results, "vegeta-results", "", "file to write every request to, in the form that vegeta report, plot and encode read")
-	flags.IntVar(&g.workers, "workers", 0, "processes that share the load; with --worker-image, pods of a Job in a cluster; none but this one when 0")
-	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform as its entry point, of this release, for workers in a cluster; --vegeta-results and --client-cert do not go with them")
-	flags.StringVar(&g.kubeconfig, "kubeconfig", "", "cluster for --worker-image; $KUBECONFIG or ~/.kube/config when missing")
-	flags.StringVar(&g.namespace, "namespace", "", "namespace for --worker-image; that of the kubeconfig's context when missing")
-	flags.StringVar(&g.recording, "recording", "", "file that \"crdconform record\" wrote, to send again: the profile replay")
-	flags.BoolVar(&g.throughAPIServer, "through-api-server", false, "measure clients of an API server of crdconform's own as well; needs --crd")
-	flags.StringVar(&g.kubernetes, "kubernetes", "", "minor version of that API server, such as 1.34, of those of \"crdconform minors\"; the newest when missing")
+	flags.StringVar(&g.metricsAddress, "metrics-address", "", "host:port that serves /metrics for Prometheus during the load test, without authentication")
+	flags.StringVar(&g.results, "vegeta-results", "", "file to write every request to, in the format of vegeta report, plot and encode")
+	flags.IntVar(&g.workers, "workers", 0, "processes that share the load; with --worker-image, pods of a Job in a cluster; 0 uses only this process")
+	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform of this release as its entry point, for workers in a cluster; cannot be combined with --vegeta-results and --client-cert")
+	flags.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig for --worker-image; default: $KUBECONFIG or ~/.kube/config")
+	flags.StringVar(&g.namespace, "namespace", "", "namespace for --worker-image; default: that of the kubeconfig's context")
+	flags.StringVar(&g.kubernetes, "kubernetes", "", "minor version of that API server, such as 1.34, as listed by \"crdconform minors\"; default: the newest")
 	flags.StringVar(&g.baseline, "baseline", "", "report.json of an earlier run to compare with; both need --repeat 5 or more")
 	bindRegress(cmd, &g.maxRegress)
 	return cmd
@@ -116,7 +87,7 @@ p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. One 
 // profileList describes the built-in profiles.
 func profileList() string {
 	var b strings.Builder
-	for _, profile := range loadgen.Profiles() {
+	for _, profile := range load.Profiles() {
 		fmt.Fprintf(&b, "  %-10s %s\n", profile[0], profile[1])
 	}
 	return b.String()
@@ -127,7 +98,7 @@ func (l *loader) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err = l.overrideLoad(&check.Config); err != nil {
+	if err = l.setLoad(&check.Config); err != nil {
 		return err
 	}
 	if check.Baseline, err = l.baseline(); err != nil {
@@ -138,22 +109,22 @@ func (l *loader) run(ctx context.Context) error {
 	}
 	check.Workers = l.load.workers
 	p := &progress{streams: l.streams}
-	if check.Through, err = l.through(p, check.Load.ThroughAPIServer); err != nil {
+	if check.LoadSource, err = l.through(check.Load.ThroughAPIServer); err != nil {
 		return err
 	}
-	if check.Fleet != nil && check.Load.Profile == loadgen.SearchProfile {
-		return errors.New("--workers: a search is made by this process; leave --workers out")
+	if check.Fleet != nil && check.Load.Profile == load.SearchProfile {
+		return errors.New("--workers: a search runs only in this process; leave --workers out")
 	}
 	plan, err := check.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
-		return l.byFlags(err)
+		return err
 	}
 	p.seed = plan.Seed()
 	stop, forget, err := l.observed(ctx, p, cmp.Or(check.Load.Profile, "stages"))
 	if err != nil {
 		return err
 	}
-	l.given.seed, l.dir = plan.Seed(), plan.ReportDir()
+	l.seed, l.dir = plan.Seed(), plan.ReportDir()
 	if err = l.begin(); err != nil {
 		return errors.Join(err, stop(), forget())
 	}
@@ -163,29 +134,25 @@ func (l *loader) run(ctx context.Context) error {
 	return l.beside(l.finish(p, report), wrong)
 }
 
-// through returns what brings up the API server whose clients are measured; nil for the built-in one.
-func (l *loader) through(p *progress, wanted bool) (func(context.Context, io.Writer) (cluster.Cluster, error), error) {
+// through returns where the API server comes from whose clients are measured; nil for the built-in one.
+func (l *loader) through(wanted bool) (*source.Source, error) {
 	if !l.flags.Changed("kubernetes") {
 		return nil, nil //nolint:nilnil // that is the built-in one
 	}
-	minor, older, err := olderMinor("--kubernetes", l.load.kubernetes)
+	o := kinds.Options{Variable: l.variable, Kubernetes: l.load.kubernetes, WatchCache: true}
+	minor, older, err := kinds.EmbeddedMinor(o.Kubernetes)
 	if err != nil {
-		return nil, err
+		return nil, asFlag(err)
 	}
 	if !wanted {
-		return nil, errors.New("--kubernetes: it is for the API server of --through-api-server; give that too, or leave it out")
+		return nil, errors.New("--kubernetes: only valid with --through-api-server")
 	}
-	if !older {
-		return nil, nil //nolint:nilnil // that is the built-in one
+	if older {
+		if _, err := kinds.Programs(o).Find(minor); err != nil {
+			return nil, fmt.Errorf("--kubernetes %s: %w", minor, err)
+		}
 	}
-	programs := programsOf(l.variable)
-	if _, err := programs.Find(minor); err != nil {
-		return nil, fmt.Errorf("--kubernetes %s: %w", minor, err)
-	}
-	return func(ctx context.Context, log io.Writer) (cluster.Cluster, error) {
-		p.Note("starting an API server of Kubernetes " + minor.String())
-		return started(minors.Start(ctx, minors.Options{Minor: minor, Programs: programs, WatchCache: true, Log: log}))
-	}, nil
+	return kinds.EmbeddedSource(o), nil
 }
 
 // lateLog is the log of an API server, which there is when that writes to it.
@@ -224,24 +191,24 @@ func (l *lateLog) close() error {
 }
 
 // baseline is the earlier run that the flags name; nil when they name none.
-func (l *loader) baseline() (*crdconform.Baseline, error) {
+func (l *loader) baseline() (*engine.Baseline, error) {
 	limits, err := parseRegress(l.load.maxRegress)
 	switch {
 	case err != nil:
 		return nil, err
 	case l.load.baseline == "" && len(limits) > 0:
-		return nil, errors.New("--max-regress: there is nothing to compare with; give the report.json of an earlier run by --baseline")
+		return nil, errors.New("--max-regress: nothing to compare with; give the report.json of an earlier run by --baseline")
 	case l.load.baseline == "":
 		return nil, nil //nolint:nilnil // no file, no baseline
 	}
-	load, err := crdconform.ReadBaseline(l.load.baseline)
+	load, err := engine.ReadBaseline(l.load.baseline)
 	if err != nil {
 		return nil, fmt.Errorf("--baseline: %w", err)
 	}
-	if _, err := crdconform.Compared(load, load, limits); err != nil { // rather now than after all repeats
+	if _, err := engine.Compared(load, load, limits); err != nil { // rather now than after all repeats
 		return nil, fmt.Errorf("--baseline %s: %w", l.load.baseline, err)
 	}
-	return &crdconform.Baseline{File: l.load.baseline, Load: load, Limits: limits}, nil
+	return &engine.Baseline{File: l.load.baseline, Load: load, Limits: limits}, nil
 }
 
 // fleet is where workers run; nil when there are to be none. Its errors are about usage.
@@ -249,20 +216,20 @@ func (l *loader) fleet(c config.Config) (workers.Fleet, error) {
 	g := l.load
 	for _, name := range []string{"kubeconfig", "namespace"} {
 		if l.flags.Changed(name) && g.workerImage == "" {
-			return nil, fmt.Errorf("--%s: it goes with --worker-image; without one, workers are processes on this machine", name)
+			return nil, fmt.Errorf("--%s: only valid with --worker-image; without it, workers are processes on this machine", name)
 		}
 	}
 	switch {
 	case g.workers < 0:
-		return nil, fmt.Errorf("--workers %d: it has to be 1 or more, or 0 for none", g.workers)
+		return nil, fmt.Errorf("--workers %d: must be at least 1, or 0 for none", g.workers)
 	case g.workers == 0 && g.workerImage != "":
-		return nil, errors.New("--worker-image: say how many by --workers")
+		return nil, errors.New("--worker-image: give the number of workers with --workers")
 	case g.workers == 0:
 		return nil, nil
 	case g.results != "":
-		return nil, errors.New("--vegeta-results: workers measure each for itself; leave --workers out to have a list of all requests")
+		return nil, errors.New("--vegeta-results: workers do not produce a list of all requests; leave --workers out")
 	case c.Webhook.ClientCertificate.CertFile != "" || c.Webhook.ClientCertificate.KeyFile != "":
-		return nil, errors.New("--workers: they are given no private key, so they cannot show the certificate of --client-cert or webhook.clientCertificate; leave one of both out")
+		return nil, errors.New("--workers: workers never receive a private key, so they cannot use --client-cert or webhook.clientCertificate; leave one of them out")
 	case g.workerImage == "":
 		path, err := os.Executable()
 		return workers.Processes{Path: path, Args: []string{"worker"}}, err
@@ -314,56 +281,32 @@ func (l *loader) observed(ctx context.Context, p *progress, profile string) (sto
 	return stop, forget, nil
 }
 
-// overrideLoad puts what flags say in the place of what the file says.
-func (l *loader) overrideLoad(c *config.Config) error {
-	g, changed := l.load, l.flags.Changed
+// setLoad adds what flags of load say that is more than one value.
+func (l *loader) setLoad(c *config.Config) error {
+	changed := l.flags.Changed
 	if changed("from") != changed("to") {
-		return errors.New("--from and --to go together: give both versions, or neither")
+		return errors.New("--from and --to must be given together")
 	}
-	if changed("duration") && g.duration <= 0 {
-		return fmt.Errorf("--duration %s: it has to be more than 0", g.duration)
-	}
-	if g.judgeEvery < 1 {
-		return fmt.Errorf("--judge-every %d: it has to be 1 or more; 1 judges all responses", g.judgeEvery)
-	}
-	for name, set := range map[string]func(){
-		"profile":            func() { c.Load.Profile, c.Load.Stages = g.profile, nil },
-		"rate":               func() { c.Load.Rates = g.rates },
-		"batch":              func() { c.Load.Batches = g.batches },
-		"bytes":              func() { c.Load.Bytes = g.bytes },
-		"clients":            func() { c.Load.Clients = g.clients },
-		"duration":           func() { c.Load.Duration.Duration = g.duration },
-		"relist-objects":     func() { c.Load.Objects = g.objects },
-		"from":               func() { c.Load.Pairs = []config.Pair{{From: g.from, To: g.to}} },
-		"review-version":     func() { c.Load.ReviewVersion = g.reviewVersion },
-		"in-flight":          func() { c.Load.InFlight = g.inFlight },
-		"judge-every":        func() { c.Load.JudgeEvery = g.judgeEvery },
-		"repeat":             func() { c.Load.Repeat = g.repeat },
-		"recording":          func() { c.Load.Recording, c.Load.Stages = fromHere(c, []string{g.recording})[0], nil },
-		"through-api-server": func() { c.Load.ThroughAPIServer = g.throughAPIServer },
-		"warm-up":            func() { c.Load.WarmUp.Duration = g.warmUp },
-	} {
-		if changed(name) {
-			set()
-		}
+	if err := l.options.unset("duration", "judge-every"); err != nil {
+		return err
 	}
 	switch {
 	case changed("recording") && !changed("profile"):
-		c.Load.Profile = loadgen.ReplayProfile
+		c.Override("load.profile", config.Config{Load: config.Load{Profile: load.ReplayProfile}}, "--recording")
 	case c.Load.Profile == "" && len(c.Load.Stages) == 0:
-		c.Load.Profile = loadgen.ConstantProfile
+		c.Load.Profile = load.ConstantProfile
+	}
+	if changed("recording") || changed("profile") {
+		c.Override("load.stages", config.Config{}, "")
 	}
 	if err := l.clashing(c.Load); err != nil {
 		return err
-	}
-	if file := c.Webhook.ClientCertificate; (changed("client-cert") || changed("client-key")) && (file.CertFile == "") != (file.KeyFile == "") {
-		return errors.New("--client-cert and --client-key go together: give both, or neither")
 	}
 	return l.setObjectives(c)
 }
 
 // clashing says which flags do not go together.
-func (l *loader) clashing(load config.Load) error {
+func (l *loader) clashing(asked config.Load) error {
 	changed := func(names ...string) string {
 		at := slices.IndexFunc(names, l.flags.Changed)
 		if at < 0 {
@@ -371,24 +314,24 @@ func (l *loader) clashing(load config.Load) error {
 		}
 		return names[at]
 	}
-	replayed, through := load.Profile == loadgen.ReplayProfile, load.ThroughAPIServer
+	replayed, through := asked.Profile == load.ReplayProfile, asked.ThroughAPIServer
 	switch {
-	case len(load.Stages) > 0:
+	case len(asked.Stages) > 0:
 		if flag := changed("rate", "batch", "bytes", "clients", "duration", "relist-objects"); flag != "" {
-			return fmt.Errorf("--%s: load.stages in the configuration file say all that is sent; leave the flag out, or give a --profile in their place", flag)
+			return fmt.Errorf("--%s: it cannot be combined with load.stages in the configuration file; leave the flag out, or give a --profile instead", flag)
 		}
-	case replayed && load.Recording == "" && changed("profile") != "":
-		return errors.New("--profile replay: there is nothing to send; give the file that \"crdconform record\" wrote by --recording")
+	case replayed && asked.Recording == "" && changed("profile") != "":
+		return errors.New("--profile replay: no recording; give the file that \"crdconform record\" wrote with --recording")
 	case !replayed && changed("recording") != "":
-		return fmt.Errorf("--recording: the profile %s does not send it; leave --profile out", load.Profile)
+		return fmt.Errorf("--recording: the profile %s does not use it; leave --profile out", asked.Profile)
 	case replayed && changed("batch", "bytes", "from", "review-version") != "":
-		return fmt.Errorf("--%s: what was recorded is sent as it is; leave the flag out", changed("batch", "bytes", "from", "review-version"))
+		return fmt.Errorf("--%s: the recording is sent unchanged; leave the flag out", changed("batch", "bytes", "from", "review-version"))
 	case replayed && !through && changed("duration") != "":
-		return errors.New("--duration: each request of a recording is sent once; leave the flag out, or say how fast by --rate")
+		return errors.New("--duration: each request of a recording is sent once; leave the flag out, or set the speed with --rate")
 	case replayed && !through && changed("samples") != "":
 		return errors.New("--samples: the objects are those of the recording; leave the flag out")
 	case replayed && !through && changed("crd") != "" && changed("from-crd") == "":
-		return errors.New("--crd: the objects are those of the recording; leave the flag out, or use the definition by --through-api-server or --from-crd")
+		return errors.New("--crd: the objects are those of the recording; leave the flag out, or use the definition with --through-api-server or --from-crd")
 	}
 	return nil
 }
@@ -397,9 +340,13 @@ func (l *loader) clashing(load config.Load) error {
 func (l *loader) setObjectives(c *config.Config) error {
 	given := map[string]string{}
 	percentile := ""
-	for _, text := range l.load.objectives {
+	texts, err := l.flags.GetStringArray("objective")
+	if err != nil {
+		return err
+	}
+	for _, text := range texts {
 		wrong := func(format string, arguments ...any) error {
-			return fmt.Errorf("--objective %s: %w", crdconform.Quoted(text), fmt.Errorf(format, arguments...))
+			return fmt.Errorf("--objective %s: %w", shell.Quote(text), fmt.Errorf(format, arguments...))
 		}
 		alone := config.Objectives{}
 		if err := alone.Set(text); err != nil {
@@ -414,24 +361,18 @@ func (l *loader) setObjectives(c *config.Config) error {
 		}
 		switch {
 		case before != "":
-			return wrong("there is %s already; give each statistic one limit", before)
+			return wrong("%s is already given; give each statistic only one limit", before)
 		case reflect.ValueOf(alone).IsZero():
-			return wrong("a limit of 0 is no objective; give more than 0, or leave it out")
-		case c.Load.Profile == loadgen.SearchProfile && another != "" && percentile == text:
-			return wrong("a search has one percentile as its goal, and there is %s too; leave one out", another)
+			return wrong("a limit of 0 is not an objective; must be greater than 0")
+		case c.Load.Profile == load.SearchProfile && another != "" && percentile == text:
+			return wrong("the goal of a search is one percentile, but %s is also given; leave one out", another)
 		}
 		if err := c.Objectives.Set(text); err != nil {
 			return wrong("%w", err)
 		}
 	}
-	return nil
-}
-
-// byFlags tells errors about flags in the words of flags.
-func (l *loader) byFlags(err error) error {
-	told := l.checker.byFlags(err)
-	if told.Error() == err.Error() {
-		return told
+	if slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(text, "=") }) { // a preset
+		c.Override("objectives.presets", *c, "--objective")
 	}
-	return errors.New(strings.NewReplacer("give crds", "give --crd", "by load.repeat", "by --repeat", "; batches has those in a request", "; --batch has those in a request").Replace(told.Error()))
+	return nil
 }

@@ -15,9 +15,12 @@ import (
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
+
+	"github.com/crdconform/crdconform/loadgen"
 )
 
 // loaded runs crdconform load, again when this machine was too busy for the run to count.
@@ -25,7 +28,7 @@ func loaded(t *testing.T, args func() []string) result {
 	t.Helper()
 	for range 50 {
 		r := invoke(t, append([]string{"load"}, args()...)...)
-		if l := r.report(t).Load; l == nil || l.Void() == "" {
+		if l := r.report(t).Load; l == nil || reporter.Void(l) == "" {
 			return r
 		}
 		if r.code != exitViolates { // what is wrong is wrong however busy the machine is
@@ -57,7 +60,7 @@ func TestLoad(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(r.dir, "crdconform-report", "apiserver.log")); !os.IsNotExist(err) {
 		t.Errorf("there is a log of an API server: %v", err)
 	}
-	if l.Requests != 10 || l.Objects != 30 || l.Failed != 0 || l.Pairs[0] != (reports.Pair{From: "v1", To: "v1beta1"}) || l.ReviewVersion != "v1beta1" || l.HTTP != "HTTP/2" || l.Rate != 50 || l.Duration != 0.2 {
+	if l.Requests != 10 || l.Objects != 30 || l.Failed != 0 || l.Pairs[0] != (loadgen.Pair{From: "v1", To: "v1beta1"}) || l.ReviewVersion != "v1beta1" || l.HTTP != "HTTP/2" || l.Rate != 50 || l.Duration != 0.2 {
 		t.Errorf("got %+v", l)
 	}
 	for _, name := range []string{"latency.json", "latency.hgrm"} {
@@ -65,7 +68,7 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if !strings.Contains(r.out, ": "+url+", seed ") || !strings.Contains(r.out, "\nConforms: all of 10 responses under load are good") {
+	if !strings.Contains(r.out, ": "+url+", seed ") || !strings.Contains(r.out, "\nConforms: all 10 responses under load are correct") {
 		t.Errorf("it says:\n%s", r.out)
 	}
 }
@@ -77,7 +80,7 @@ func TestLoadToleratesWhatServersDo(t *testing.T) {
 		return []string{url, "--ca-file", ca, "--duration", "100ms", "--samples", threeVersions(t)}
 	})
 	r.exits(t, exitConforms)
-	if l := r.report(t).Load.Stages[0]; l.Failed != 0 || l.Violations[requirement.WebhookResponseContentType] != l.Requests || l.Pairs[0] != (reports.Pair{From: "v1alpha1", To: "v1beta1"}) {
+	if l := r.report(t).Load.Stages[0]; l.Failed != 0 || l.Violations[requirement.WebhookResponseContentType] != l.Requests || l.Pairs[0] != (loadgen.Pair{From: "v1alpha1", To: "v1beta1"}) {
 		t.Errorf("got %+v", l)
 	}
 }
@@ -88,7 +91,7 @@ func TestVoidLoad(t *testing.T) {
 	t.Setenv("GOMAXPROCS", "1")
 	r := invoke(t, "load", url, "--ca-file", ca, "--rate", "1000000", "--duration", "5ms")
 	r.exits(t, exitUnjudged)
-	if report := r.report(t); report.Outcome != reports.Unjudged || report.Load == nil || report.Load.Void() == "" || report.Load.Stages[0].Late == 0 {
+	if report := r.report(t); report.Outcome != reports.Unjudged || report.Load == nil || reporter.Void(report.Load) == "" || report.Load.Stages[0].Late == 0 {
 		t.Errorf("got %s with %+v", report.Outcome, report.Load)
 	}
 	if !strings.Contains(r.out, "the generator was too busy") || !strings.Contains(r.out, "send less") {
@@ -104,7 +107,7 @@ func TestLoadOfDefinition(t *testing.T) {
 		"load", "--crd", "crd.yaml", "--profile", "apiserver", "--duration", "300ms", "--objective", "kep", "--objective", "errors=0",
 	}, webhookProgram(t, "serve")...)...).end()
 	l := r.report(t).Load
-	if l == nil || len(l.Stages) != 2 || l.Stages[0].Clients != 1 || l.Stages[1].Clients != 10 || l.Failed() != 0 || l.Requests() < 20 {
+	if l == nil || len(l.Stages) != 2 || l.Stages[0].Clients != 1 || l.Stages[1].Clients != 10 || reporter.FailedRequests(l) != 0 || reporter.Requests(l) < 20 {
 		t.Fatalf("got %+v, and it says\n%s%s", l, r.out, r.err)
 	}
 	if len(l.Objectives) != 4 || l.Objectives[1].Source == "" || l.Objectives[1].Limit != 50 {
@@ -115,6 +118,9 @@ func TestLoadOfDefinition(t *testing.T) {
 // TestObjectivesOfLoad misses some.
 func TestObjectivesOfLoad(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a load for each objective")
+	}
 	url, ca := serve(t, faulty(t, "wrong-uid"), nil)
 	load := func(objectives ...string) result {
 		return loaded(t, func() []string {
@@ -182,8 +188,8 @@ func TestObserved(t *testing.T) {
 		}
 		n++
 	}
-	if n != int(r.report(t).Load.Requests()) || n == 0 {
-		t.Errorf("%d results of %d requests", n, r.report(t).Load.Requests())
+	if n != int(reporter.Requests(r.report(t).Load)) || n == 0 {
+		t.Errorf("%d results of %d requests", n, reporter.Requests(r.report(t).Load))
 	}
 }
 
@@ -237,7 +243,7 @@ func TestResultsOfBefore(t *testing.T) {
 	args := []string{"load", url, "--ca-file", ca, "--duration", "100ms", "--vegeta-results", "results.gob"}
 	r := startIn(t, dir, args...).end()
 	r.exits(t, exitUsage)
-	if got := string(read(t, filepath.Join(dir, "results.gob"))); got != "of before" || !strings.Contains(r.err, "--vegeta-results results.gob: the file is there already; give another name") {
+	if got := string(read(t, filepath.Join(dir, "results.gob"))); got != "of before" || !strings.Contains(r.err, "--vegeta-results results.gob: the file already exists; give another name") {
 		t.Errorf("the file has %q, and it says %s", got, r.err)
 	}
 	if err := os.Remove(filepath.Join(dir, "results.gob")); err != nil {

@@ -10,36 +10,38 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/crdconform/crdconform/cluster/minors"
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/fixtures/webhook"
-	"github.com/crdconform/crdconform/loadgen"
-	"github.com/crdconform/crdconform/loadgen/apiserver"
-	"github.com/crdconform/crdconform/loadgen/recording"
+	"github.com/crdconform/crdconform/internal/cluster/minors"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/load/apiserver"
+	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
+
+	"github.com/crdconform/crdconform/loadgen"
+
+	"github.com/crdconform/crdconform/internal/histogram"
 )
 
 // measured is a report of a load test of which each repeat had response times of so many milliseconds.
 func measured(t *testing.T, rate float64, milliseconds ...int64) string {
 	t.Helper()
-	times := func(ms int64) reports.Times {
+	times := func(ms int64) loadgen.Times {
 		h := hdrhistogram.New(1, 1e9, 3)
 		for i := range int64(100) {
 			if err := h.RecordValue(ms*1000 + i); err != nil {
 				t.Fatal(err)
 			}
 		}
-		of, err := reports.NewTimes(h)
-		if err != nil {
-			t.Fatal(err)
-		}
+		of := histogram.Times(h)
 		return of
 	}
-	l := &reports.Load{Profile: "constant"}
+	l := &loadgen.Load{Profile: "constant"}
 	for i, ms := range milliseconds {
-		s := reports.Stage{
-			Name: "", Repeat: i + 1, Rate: rate, Duration: 1, Phases: []reports.Phase{{Seconds: 1, Rate: rate, To: rate}}, Batch: 1, ReviewVersion: "v1", HTTP: "HTTP/1.1",
+		s := loadgen.Stage{
+			Name: "", Repeat: i + 1, Rate: rate, Duration: 1, Phases: []loadgen.Phase{{Seconds: 1, Rate: rate, To: rate}}, Batch: 1, ReviewVersion: "v1", HTTP: "HTTP/1.1",
 			Requests: 100, Judged: 100, Response: times(ms), Service: times(ms), Lag: times(1), RequestsPerSecond: rate, ObjectsPerSecond: rate,
 		}
 		l.Stages = append(l.Stages, s)
@@ -52,7 +54,7 @@ func measured(t *testing.T, rate float64, milliseconds ...int64) string {
 // concluded is a report.json.
 func concluded(t *testing.T, report *reports.Report) string {
 	t.Helper()
-	report.Conclude()
+	reporter.Conclude(report)
 	data, err := json.Marshal(report)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +66,7 @@ func concluded(t *testing.T, report *reports.Report) string {
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	base := measured(t, 100, 10, 11, 12, 10, 11, 12)
-	unfit := func(how func(*reports.Stage)) string {
+	unfit := func(how func(*loadgen.Stage)) string {
 		report, err := reports.ReadFile(base)
 		if err != nil {
 			t.Fatal(err)
@@ -83,15 +85,15 @@ func TestCompare(t *testing.T) {
 		"slower":        {measured(t, 100, 30, 31, 32, 30, 31, 32), []string{"--max-regress", "p99=10%"}, exitViolates, "regressed, limit 10%"},
 		"no limit":      {measured(t, 100, 30, 31, 32, 30, 31, 32), nil, exitConforms, "slower"},
 		"too few":       {measured(t, 100, 30), []string{"--max-regress", "p99=10%"}, exitUnjudged, "too few repeats"},
-		"another load":  {measured(t, 50, 10, 11, 12, 10, 11, 12), nil, exitUnjudged, "(rates: 100 requests a second for 1 s and 50 requests a second for 1 s); measure the baseline anew"},
+		"another load":  {measured(t, 50, 10, 11, 12, 10, 11, 12), nil, exitUnjudged, "(rates: 100 requests a second for 1 s and 50 requests a second for 1 s); measure the baseline again"},
 		"as JSON":       {base, []string{"--output", "json"}, exitConforms, `"verdict": "NoDifference"`},
-		"no such form":  {base, []string{"--output", "yaml"}, exitUsage, "there is text and json"},
+		"no such form":  {base, []string{"--output", "yaml"}, exitUsage, "unknown format (want text or json)"},
 		"no such limit": {base, []string{"--max-regress", "p98=10%"}, exitUsage, `there is no statistic "p98"`},
 		"not measured":  {base, []string{"--max-regress", "p75=10%"}, exitUsage, `there is no statistic "p75"`},
-		"void":          {unfit(func(s *reports.Stage) { s.VoidReason = "the generator was too busy" }), nil, exitUnjudged, "report.json: its load test is void: constant: the generator was too busy; measure it anew\n"},
-		"stopped":       {unfit(func(s *reports.Stage) { s.Partial = true }), nil, exitUnjudged, "report.json: its load test was stopped before its end; measure it anew\n"},
-		"no report":     {file(t, "a.json", "{}"), nil, exitUsage, "there is no load test in it"},
-		"no JSON":       {file(t, "b.json", "hello"), nil, exitUsage, "line 1 is no JSON: "},
+		"void":          {unfit(func(s *loadgen.Stage) { s.VoidReason = "the generator was too busy" }), nil, exitUnjudged, "report.json: its load test is void: constant: the generator was too busy; measure it again\n"},
+		"stopped":       {unfit(func(s *loadgen.Stage) { s.Partial = true }), nil, exitUnjudged, "report.json: its load test was stopped before its end; measure it again\n"},
+		"no report":     {file(t, "a.json", "{}"), nil, exitUsage, "it has no load test"},
+		"no JSON":       {file(t, "b.json", "hello"), nil, exitUsage, "line 1 is not JSON: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,6 +134,9 @@ func lasting(t *testing.T, url, ca string) string {
 // TestReplay sends what was recorded.
 func TestReplay(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a recording and loads")
+	}
 	url, ca := serve(t, webhook.Handler(), nil)
 	path := filepath.Join(t.TempDir(), "recording.jsonl")
 	out, err := os.Create(path)
@@ -142,8 +147,8 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	requests, err := loadgen.Bodies(corpus.CronTabs("v1beta1", "v1"), loadgen.Workload{
-		Phases: loadgen.Constant(20, time.Second), Batch: 4, ReviewVersion: "v1", Pairs: []corpus.Pair{{From: "v1", To: "v1beta1"}},
+	requests, err := load.Bodies(corpus.CronTabs("v1beta1", "v1"), load.Workload{
+		Phases: load.Constant(20, time.Second), Batch: 4, ReviewVersion: "v1", Pairs: []corpus.Pair{{From: "v1", To: "v1beta1"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +169,7 @@ func TestReplay(t *testing.T) {
 	r := loaded(t, func() []string { return []string{url, "--ca-file", ca, "--recording", path} })
 	r.exits(t, exitConforms)
 	s := r.report(t).Load.Stages[0]
-	if s.Requests != 20 || s.Objects != 80 || s.Failed != 0 || s.Batch != 4 || s.Rate != 20 || !s.Recorded || len(s.Phases) > 0 || len(s.Pairs) != 1 || s.Pairs[0] != (reports.Pair{From: "v1", To: "v1beta1"}) {
+	if s.Requests != 20 || s.Objects != 80 || s.Failed != 0 || s.Batch != 4 || s.Rate != 20 || !s.Recorded || len(s.Phases) > 0 || len(s.Pairs) != 1 || s.Pairs[0] != (loadgen.Pair{From: "v1", To: "v1beta1"}) {
 		t.Errorf("got %+v", s)
 	}
 	r = loaded(t, func() []string { return []string{url, "--ca-file", ca, "--recording", path, "--rate", "70"} })
@@ -183,6 +188,9 @@ func TestReplay(t *testing.T) {
 // TestLoadByWorkers has two processes share a load.
 func TestLoadByWorkers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: loads by several processes")
+	}
 	url, ca := serve(t, webhook.Handler(), nil)
 	r := loaded(t, func() []string {
 		return []string{url, "--ca-file", ca, "--duration", "1s", "--rate", "50", "--workers", "2"}
@@ -192,13 +200,13 @@ func TestLoadByWorkers(t *testing.T) {
 		t.Errorf("got %+v", s)
 	}
 	for args, want := range map[string]string{
-		"--workers -1":                       "--workers -1: it has to be 1 or more",
-		"--worker-image a":                   "say how many by --workers",
+		"--workers -1":                       "--workers -1: must be at least 1",
+		"--worker-image a":                   "give the number of workers with --workers",
 		"--workers 2 --vegeta-results a.gob": "leave --workers out",
 		"--workers 2 --worker-image a --kubeconfig no/such/file": "--kubeconfig: ",
-		"--workers 2 --kubeconfig a":                             "--kubeconfig: it goes with --worker-image",
-		"--namespace a":                                          "--namespace: it goes with --worker-image",
-		"--workers 2 --client-cert a --client-key b":             "--workers: they are given no private key",
+		"--workers 2 --kubeconfig a":                             "--kubeconfig: only valid with --worker-image",
+		"--namespace a":                                          "--namespace: only valid with --worker-image",
+		"--workers 2 --client-cert a --client-key b":             "--workers: workers never receive a private key",
 	} {
 		r := invoke(t, append([]string{"load", url, "--ca-file", ca}, strings.Fields(args)...)...)
 		r.exits(t, exitUsage)
@@ -230,6 +238,9 @@ current-context: it
 // TestLoadThroughAPIServer measures clients of an API server whose objects a program converts.
 func TestLoadThroughAPIServer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it measures a whole API server")
+	}
 	dir := folder(t, map[string]string{"crd.yaml": gadgets, "samples.yaml": gadgetSamples})
 	r := startIn(t, dir, append([]string{
 		"load", "--crd", "crd.yaml", "--samples", "samples.yaml", "--duration", "200ms", "--through-api-server", "--relist-objects", "30",

@@ -29,7 +29,7 @@ func main() {
 		<-signals
 		cancel()
 		if term.IsTerminal(int(os.Stderr.Fd())) {
-			fmt.Fprintln(os.Stderr, "crdconform: stopping; interrupt it again to stop at once, without a report and without cleaning up")
+			fmt.Fprintln(os.Stderr, "crdconform: stopping; interrupt it again to stop at once, without a report and without cleanup")
 		}
 		// Some send the same signal to the process and to its group. The shell and the system both say that a terminal is closed,
 		// and nobody is there then who would be out of patience.
@@ -39,8 +39,8 @@ func main() {
 				break
 			}
 		}
-		fmt.Fprintln(os.Stderr, "crdconform: told to stop twice, so it stops without a report and without cleaning up; what is left on kind is removed by "+
-			`"crdconform cleanup --kind", and in a cluster of yours by "crdconform cleanup --context NAME", with --older-than 0s within the next hour`)
+		fmt.Fprintln(os.Stderr, "crdconform: interrupted twice: no report, no cleanup. Remove leftovers on kind with "+
+			`"crdconform cleanup --kind", and in an existing cluster with "crdconform cleanup --context NAME", within the next hour with --older-than 0s`)
 		os.Exit(exitInterrupted)
 	}()
 	width, _, err := term.GetSize(int(os.Stdout.Fd()))

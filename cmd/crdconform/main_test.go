@@ -19,7 +19,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -47,7 +48,9 @@ func TestMain(m *testing.M) {
 // program builds crdconform for the first test that runs it, and returns its path.
 var program = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(built, "crdconform")
-	if out, err := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-w", "-o", path, ".").CombinedOutput(); err != nil {
+	build := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", path, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
+	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return path, nil
@@ -227,8 +230,8 @@ func (r result) report(t *testing.T) *reports.Report {
 			t.Fatalf("junit.xml: %v, want %s as number %d", junit.Cases, result.ID, i)
 		}
 	}
-	if page := string(read(t, filepath.Join(dir, "report.html"))); !strings.Contains(page, html.EscapeString(report.Headline())) || !strings.Contains(page, "</html>") {
-		t.Errorf("report.html does not say %q, or has no end", report.Headline())
+	if page := string(read(t, filepath.Join(dir, "report.html"))); !strings.Contains(page, html.EscapeString(reporter.Headline(&report))) || !strings.Contains(page, "</html>") {
+		t.Errorf("report.html does not say %q, or has no end", reporter.Headline(&report))
 	}
 	if summary := string(read(t, filepath.Join(dir, "summary.md"))); !strings.HasPrefix(summary, "# crdconform: ") {
 		t.Errorf("summary.md begins with %.50q", summary)

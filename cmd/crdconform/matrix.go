@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,8 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform/cluster/envtest"
-	"github.com/crdconform/crdconform/cluster/kind"
+	"github.com/crdconform/crdconform/internal/cluster/envtest"
+	"github.com/crdconform/crdconform/internal/cluster/kind"
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -41,17 +44,17 @@ func newMatrix(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "matrix",
 		Short: "Check several versions of Kubernetes, and show what differs",
-		Long: `matrix runs the checks of "crdconform run", load tests excluded, on several API servers, two at a time, and shows the requirements
-that did not come to the same on all of them. Each is checked by a process of its own, and has a report of its own in the folder;
-matrix.json and matrix.md are beside them.
+		Long: `matrix runs the checks of "crdconform run", without load tests, on several API servers, two at a time, and shows the
+requirements whose verdicts differ. Each API server is checked in a separate process and has its own report in the folder,
+next to matrix.json and matrix.md.
 
-API servers are embedded ones of several minors, folders with kube-apiserver and etcd, as operators have them for their tests, and
-node images of kind. The embedded one of the newest minor is built in; "crdconform minors" shows the others, and builds them. A
-requirement that does not hold for a minor is shown with the minor since which, or until which, it does. The exit code is that of
-the worst: 130 before 3 before 1. An API server whose process ends without a report is shown as unjudged.
+API servers are embedded ones of several minors, folders with kube-apiserver and etcd, as operators have them for their tests,
+and node images of kind. The embedded one of the newest minor is built in; "crdconform minors" shows the others and builds
+them. If a requirement does not hold for a minor, the table shows since or until which minor it does. The exit code is the
+worst one: 130 before 3 before 1. An API server whose process ends without a report is shown as unjudged.
 
-With --kind-image one is checked at a time unless --parallel is given: a kind cluster wants some 2.5 GiB of memory, and two
-processors for itself.
+With --kind-image, one API server is checked at a time unless --parallel is given: a kind cluster needs about 2.5 GiB of memory
+and two processors.
 
 A requirement that is known to fail may pass on some of the API servers, but not on all.`,
 		Example: `  crdconform matrix --embedded 1.28,1.31,1.34,1.36,1.37
@@ -62,17 +65,17 @@ A requirement that is known to fail may pass on some of the API servers, but not
 		RunE: func(cmd *cobra.Command, _ []string) error { return m.run(cmd.Context()) },
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&m.embedded, "embedded", []string{builtInMinor().String()}, "minors of embedded API servers, or none")
+	flags.StringSliceVar(&m.embedded, "embedded", []string{kinds.BuiltInMinor().String()}, "minors of embedded API servers, or none")
 	flags.StringSliceVar(&m.assets, "assets", nil, "folders with kube-apiserver and etcd")
 	flags.StringSliceVar(&m.images, "kind-image", nil, "node images of kind")
-	flags.StringVar(&m.config, "kind-config", "", "file with a configuration of kind's, for all of the images")
-	flags.IntVar(&m.parallel, "parallel", 0, "API servers to check at a time; 2 when 0, or 1 with one processor or with --kind-image")
+	flags.StringVar(&m.config, "kind-config", "", "file with a kind configuration, for all images")
+	flags.IntVar(&m.parallel, "parallel", 0, "API servers to check at a time; 0 means 2, or 1 with one processor or with --kind-image")
 	m.bind(flags)
 	m.bindKnownFailing(flags)
 	m.complete(cmd)
-	flags.BoolVar(&m.strict, "strict", false, "count what API servers tolerate as failed")
-	flags.Int64Var(&m.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
-	flags.StringVar(&m.dir, "report-dir", "crdconform-matrix", "folder to write the reports to")
+	flags.BoolVar(&m.strict, "strict", false, "treat Tolerated as Failed")
+	flags.Int64Var(&m.seed, "seed", 0, "seed of all random choices, to repeat a run; 0 picks a new one")
+	flags.StringVar(&m.dir, "report-dir", "crdconform-matrix", "folder for the reports")
 	return cmd
 }
 
@@ -82,17 +85,17 @@ func (m *matrix) columns() []column {
 		all = append(all, column{fmt.Sprintf("%d-%s", len(all)+1, name), flags})
 	}
 	for _, minor := range m.minors() {
-		add(embeddedCluster+"-"+minor, "--cluster="+embeddedCluster, "--kubernetes="+minor)
+		add("embedded-"+minor, "--cluster=embedded", "--kubernetes="+minor)
 	}
 	for _, assets := range m.assets {
-		add(envtestCluster, "--cluster="+envtestCluster, "--assets="+assets)
+		add("envtest", "--cluster=envtest", "--assets="+assets)
 	}
 	for _, image := range m.images {
-		flags := []string{"--cluster=" + kindCluster, "--kind-image=" + image}
+		flags := []string{"--cluster=kind", "--kind-image=" + image}
 		if m.config != "" {
 			flags = append(flags, "--kind-config="+m.config)
 		}
-		add(kindCluster, flags...)
+		add("kind", flags...)
 	}
 	return all
 }
@@ -105,41 +108,44 @@ func (m *matrix) minors() []string {
 	return m.embedded
 }
 
-// validate tells whether the flags go together, and whether there is all that they name.
+// validate reports whether the flags go together, and whether there is all that they name.
 func (m *matrix) validate() error {
 	if m.parallel < 0 {
-		return fmt.Errorf("--parallel %d: it has to be 1 or more, or 0 for as many as the machine is good for", m.parallel)
+		return fmt.Errorf("--parallel %d: must be at least 1, or 0 to choose by the machine", m.parallel)
 	}
 	if m.config != "" && len(m.images) == 0 {
-		return fmt.Errorf("--kind-config %s is for --kind-image, and there is none", m.config)
+		return fmt.Errorf("--kind-config %s is only valid with --kind-image", m.config)
 	}
 	var err error
 	if m.known, err = m.readKnownFailing(); err != nil {
 		return err
 	}
-	for flag, values := range map[string][]string{"embedded": m.minors(), "assets": m.assets, "kind-image": m.images} {
-		for i, value := range values {
+	for _, list := range []struct {
+		flag   string
+		values []string
+	}{{"embedded", m.minors()}, {"assets", m.assets}, {"kind-image", m.images}} {
+		for i, value := range list.values {
 			if value == "" {
-				return fmt.Errorf("--%s %q: one of them is empty", flag, strings.Join(values, ","))
+				return fmt.Errorf("--%s %q: one of them is empty", list.flag, strings.Join(list.values, ","))
 			}
-			if slices.Contains(values[:i], value) {
-				return fmt.Errorf("--%s %s: it is given twice", flag, value)
+			if slices.Contains(list.values[:i], value) {
+				return fmt.Errorf("--%s %s: given twice", list.flag, value)
 			}
 		}
 	}
 	var missing []error
 	for _, value := range m.minors() {
-		minor, older, err := olderMinor("--embedded", value)
+		minor, older, err := minorNamed("--embedded", value)
 		if err != nil {
 			return err
 		}
 		if older {
-			_, err := programsOf(m.variable).Find(minor)
+			_, err := programsOf(m.streams).Find(minor)
 			missing = append(missing, err)
 		}
 	}
 	if all := m.columns(); len(all) < 2 {
-		return fmt.Errorf("a matrix wants two API servers or more, and there is %s; give more by --embedded, --assets or --kind-image", described(all))
+		return fmt.Errorf("a matrix requires at least two API servers, but there is %s; give more with --embedded, --assets or --kind-image", described(all))
 	}
 	if _, err := m.resolve(areas()); err != nil {
 		return err
@@ -184,10 +190,10 @@ func (m *matrix) run(ctx context.Context) error {
 	}
 	columns := m.columns()
 	if m.seed == 0 {
-		m.seed = rand.Int64N(1<<31-1) + 1
+		m.seed = engine.NewSeed()
 	}
 	for _, c := range columns {
-		if _, err := reports.Open(filepath.Join(m.dir, c.folder)); err != nil {
+		if _, err := reporter.Open(filepath.Join(m.dir, c.folder)); err != nil {
 			return err
 		}
 	}
@@ -197,7 +203,7 @@ func (m *matrix) run(ctx context.Context) error {
 		missing = append(missing, c.folder)
 		worst = worse(worst, &exitError{code: exitInterrupted})
 	}
-	x := reports.NewMatrix(folders, all)
+	x := reporter.NewMatrix(folders, all)
 	x.Missing = missing
 	if err := m.write(x); err != nil {
 		return err
@@ -217,7 +223,7 @@ func (m *matrix) needless(all []*reports.Report) error {
 	var outcome error
 	for _, id := range slices.Sorted(maps.Keys(m.known)) {
 		if passes[id] && !fails[id] {
-			fmt.Fprintf(m.err, "crdconform: %s passes wherever it was judged, but %s says that it fails; take it off the list\n", id, m.knownFailing)
+			fmt.Fprintf(m.err, "crdconform: %s passes wherever it was judged, but %s says that it fails; remove it from the list\n", id, m.knownFailing)
 			outcome = &exitError{code: exitViolates}
 		}
 	}
@@ -284,18 +290,22 @@ func worse(a, b error) error {
 }
 
 // write writes the matrix to the folder, and shows it.
-func (m *matrix) write(x *reports.Matrix) error {
-	data, err := written(x.JSON)
+func (m *matrix) write(x *reporter.Matrix) error {
+	if err := os.MkdirAll(m.dir, 0o755); err != nil {
+		return unjudged(fmt.Errorf("report folder: %w; give another one with --report-dir", err))
+	}
+	for _, f := range reporter.Filed(reporter.MatrixFormats()) {
+		text, err := written(func(w io.Writer) error { return f.Write(x, w) })
+		if err != nil {
+			return unjudged(err)
+		}
+		if err := os.WriteFile(filepath.Join(m.dir, f.File), []byte(text), 0o644); err != nil {
+			return unjudged(fmt.Errorf("report folder: %w; give another one with --report-dir", err))
+		}
+	}
+	text, err := written(x.Text)
 	if err != nil {
 		return unjudged(err)
 	}
-	if err := os.MkdirAll(m.dir, 0o755); err != nil {
-		return unjudged(fmt.Errorf("report folder: %w; give another one by --report-dir", err))
-	}
-	for name, text := range map[string]string{"matrix.json": data, "matrix.md": x.Markdown()} {
-		if err := os.WriteFile(filepath.Join(m.dir, name), []byte(text), 0o644); err != nil {
-			return unjudged(fmt.Errorf("report folder: %w; give another one by --report-dir", err))
-		}
-	}
-	return write(m.out, "\n"+x.Text()+"Matrix: "+filepath.ToSlash(filepath.Join(m.dir, "matrix.md"))+"\n")
+	return write(m.out, "\n"+text+"Matrix: "+filepath.ToSlash(filepath.Join(m.dir, "matrix.md"))+"\n")
 }

@@ -11,7 +11,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/cluster/minors"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -22,7 +25,7 @@ func TestMatrix(t *testing.T) {
 	broken := assetsCalled(t, "broken")
 	r := invoke(t, "matrix", "--assets", broken, "--filter", "versions.scope", "--seed", "42")
 	r.exits(t, exitUnjudged)
-	var m reports.Matrix
+	var m reporter.Matrix
 	if err := json.Unmarshal(read(t, filepath.Join(r.dir, "crdconform-matrix", "matrix.json")), &m); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +41,7 @@ func TestMatrix(t *testing.T) {
 			t.Errorf("%s came to %v", row.ID, row.Cells)
 		}
 	}
-	for _, want := range []string{"== 1 of 2: 1-embedded-1.37 --cluster=embedded --kubernetes=1.37\n", "\n== 2 of 2: 2-envtest", "\nversions.scope.cluster", "0 of ", "Matrix: crdconform-matrix/matrix.md\n"} {
+	for _, want := range []string{"== 1 of 2: 1-embedded-" + newest + " --cluster=embedded --kubernetes=" + newest + "\n", "\n== 2 of 2: 2-envtest", "\nversions.scope.cluster", "0 of ", "Matrix: crdconform-matrix/matrix.md\n"} {
 		if !strings.Contains(r.out, want) {
 			t.Errorf("it says:\n%swant something with %q", r.out, want)
 		}
@@ -54,6 +57,9 @@ func TestMatrix(t *testing.T) {
 // TestMatrixIsInterrupted interrupts a matrix between two API servers, when the first has a whole report.
 func TestMatrixIsInterrupted(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: whole columns")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var said bytes.Buffer
@@ -67,14 +73,14 @@ func TestMatrixIsInterrupted(t *testing.T) {
 	if code := execute(ctx, args, streams{out: out, err: t.Output()}); code != exitInterrupted {
 		t.Errorf("the exit code is %d", code)
 	}
-	var m reports.Matrix
+	var m reporter.Matrix
 	if err := json.Unmarshal(read(t, filepath.Join(dir, "matrix.json")), &m); err != nil {
 		t.Fatal(err)
 	}
 	if len(m.Columns) != 1 || m.Columns[0].Outcome != reports.Conformant || !slices.Equal(m.Missing, []string{"2-envtest"}) {
 		t.Errorf("got %+v", m)
 	}
-	if !strings.Contains(said.String(), "Interrupted, so this is only a part. 1 of 1 requirements came to the same on 1 API servers. Not checked: 2-envtest.") {
+	if !strings.Contains(said.String(), "Interrupted, so this is incomplete. 1 of 1 requirements gave the same result on all 1 API servers. Not checked: 2-envtest.") {
 		t.Errorf("it says:\n%s", &said)
 	}
 }
@@ -93,6 +99,9 @@ func (w watching) Write(text []byte) (int, error) {
 // TestMatrixKnowsFailures says of what passes that it is known to fail.
 func TestMatrixKnowsFailures(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: whole columns")
+	}
 	one := func(verdict requirement.Verdict) *reports.Report {
 		known, _ := requirement.Lookup(requirement.VersionsScopeCluster)
 		return &reports.Report{Results: []reports.Result{{Requirement: known, Verdict: verdict}}}
@@ -123,24 +132,36 @@ func TestMatrixKnowsFailures(t *testing.T) {
 	}
 	r := invoke(t, "matrix", "--assets", assetsCalled(t, "broken"), "--filter", "versions.scope.cluster", "--known-failing", list)
 	r.exits(t, exitUnjudged)
-	if !strings.Contains(r.out, "Passed        versions.scope.cluster") || !strings.Contains(r.err, "versions.scope.cluster passes wherever it was judged, but "+list+" says that it fails; take it off the list") {
+	if !strings.Contains(r.out, "Passed        versions.scope.cluster") || !strings.Contains(r.err, "versions.scope.cluster passes wherever it was judged, but "+list+" says that it fails; remove it from the list") {
 		t.Errorf("it says:\n%s%s", r.out, r.err)
 	}
+}
+
+// newest is the minor that is built in.
+var newest = kinds.BuiltInMinor().String()
+
+// knownMinors lists the minors of embedded API servers as errors do.
+func knownMinors() string {
+	var names []string
+	for _, minor := range minors.All() {
+		names = append(names, minor.String())
+	}
+	return strings.Join(append(names, newest), ", ")
 }
 
 // TestMinorsAreMissing asks for API servers of older minors that were not built.
 func TestMinorsAreMissing(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	variable := func(name string) (string, bool) { return dir, name == minorsVariable }
+	variable := func(name string) (string, bool) { return dir, name == kinds.MinorsVariable }
 	for _, test := range []struct {
 		args, want string
 		code       int
 	}{
-		{"matrix --embedded 1.31,1.37 --report-dir " + dir, "crdconform minors build 1.31", exitUnjudged},
+		{"matrix --embedded 1.31," + newest + " --report-dir " + dir, "crdconform minors build 1.31", exitUnjudged},
 		{"run --kubernetes 1.28 --load-duration 0 --filter versions.scope.cluster --report-dir " + dir, "crdconform minors build 1.28", exitUnjudged},
 		{"minors", "1.31   v1.31.14  not built yet\n", exitConforms},
-		{"minors", "1.37   v1.37.", exitConforms},
+		{"minors", newest + "   v" + newest + ".", exitConforms},
 	} {
 		var said bytes.Buffer
 		if code := execute(t.Context(), strings.Fields(test.args), streams{out: &said, err: &said, variable: variable}); code != test.code || !strings.Contains(said.String(), test.want) {
@@ -156,37 +177,37 @@ func TestMinorsAreMissing(t *testing.T) {
 func TestClusterFlags(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"matrix":                                            "a matrix wants two API servers or more, and there is only --cluster=embedded --kubernetes=1.37",
-		"matrix --embedded none":                            "a matrix wants two API servers or more, and there is none",
-		"matrix --embedded 1.5,1.37":                        "--embedded 1.5: there is no embedded API server of that; there are 1.21, 1.28, 1.31, 1.34, 1.36, 1.37",
-		"matrix --embedded v1.31,1.37":                      "--embedded v1.31: there is no",
-		"matrix --embedded new,1.37":                        "--embedded: \"new\" is not a Kubernetes version",
-		"matrix --embedded 1.37,1.37":                       "--embedded 1.37: it is given twice",
+		"matrix":                                            "a matrix requires at least two API servers, but there is only --cluster=embedded --kubernetes=" + newest,
+		"matrix --embedded none":                            "a matrix requires at least two API servers, but there is none",
+		"matrix --embedded 1.5," + newest:                   "--embedded 1.5: no such embedded API server (want " + knownMinors(),
+		"matrix --embedded v1.31," + newest:                 "--embedded v1.31: no such embedded API server",
+		"matrix --embedded new," + newest:                   "--embedded: \"new\" is not a Kubernetes version",
+		"matrix --embedded " + newest + "," + newest:        "--embedded " + newest + ": given twice",
 		"matrix --assets a,,b":                              "--assets \"a,,b\": one of them is empty",
-		"matrix --assets a --kind-config b":                 "--kind-config b is for --kind-image, and there is none",
+		"matrix --assets a --kind-config b":                 "--kind-config b is only valid with --kind-image",
 		"matrix --assets a --known-failing no-such-file":    "no-such-file",
-		"minors build 1.5":                                  "minors build 1.5: there is no embedded API server of that",
-		"minors build 1.37":                                 "minors build 1.37: that one is built in",
+		"minors build 1.5":                                  "minors build 1.5: no such embedded API server",
+		"minors build " + newest:                            "minors build " + newest + ": that one is built in",
 		"minors buidl":                                      "buidl",
-		"run --kubernetes 1.5":                              "--kubernetes 1.5: there is no embedded API server of that; there are 1.21, ",
-		"run --cluster envtest --kubernetes 1.36":           "--kubernetes is for --cluster embedded or kind, and this is envtest",
+		"run --kubernetes 1.5":                              "--kubernetes 1.5: no such embedded API server (want 1.21, ",
+		"run --cluster envtest --kubernetes 1.36":           "--kubernetes is only valid with --cluster embedded or kind, not envtest",
 		"matrix --assets a --filter no.such":                "no.such",
-		"matrix --assets a --parallel -1":                   "--parallel -1: it has to be 1 or more, or 0",
+		"matrix --assets a --parallel -1":                   "--parallel -1: must be at least 1, or 0",
 		"matrix --assets nowhere":                           "--assets nowhere: there is no kube-apiserver in ",
-		"matrix --kind-image a:v1.36.3 --kind-config none":  "--kind-config: there is no kind configuration none",
-		"run --cluster nope":                                "there is no such sort of cluster; there are embedded, kind, envtest, existing",
-		"run --kind-image a":                                "--kind-image is for --cluster kind, and this is embedded",
-		"run --cluster kind --assets a":                     "--assets is for --cluster envtest, and this is kind",
-		"run --cluster existing":                            "wants --context NAME",
-		"run --cluster existing --watch-cache":              "--watch-cache is for --cluster embedded or kind or envtest",
-		"run --cluster envtest --keep":                      "--keep is for --cluster kind",
-		"run --cluster envtest --kubeconfig a":              "--kubeconfig is for --cluster existing",
-		"run --cluster embedded --webhook-host a.b":         "--webhook-host is for --cluster existing",
-		"run --cluster kind --read-only":                    "--read-only is for --cluster existing",
+		"matrix --kind-image a:v1.36.3 --kind-config none":  "--kind-config: kind configuration none does not exist",
+		"run --cluster nope":                                "unknown cluster (want embedded, kind, envtest, existing",
+		"run --kind-image a":                                "--kind-image is only valid with --cluster kind, not embedded",
+		"run --cluster kind --assets a":                     "--assets is only valid with --cluster envtest, not kind",
+		"run --cluster existing":                            "requires --context NAME",
+		"run --cluster existing --watch-cache":              "--watch-cache is only valid with --cluster embedded or kind or envtest",
+		"run --cluster envtest --keep":                      "--keep is only valid with --cluster kind",
+		"run --cluster envtest --kubeconfig a":              "--kubeconfig is only valid with --cluster existing",
+		"run --cluster embedded --webhook-host a.b":         "--webhook-host is only valid with --cluster existing",
+		"run --cluster kind --read-only":                    "--read-only is only valid with --cluster existing",
 		"run --cluster existing --context a --kubeconfig b": "the kubeconfig",
-		"run --cluster envtest --context production":        "--context is for --cluster existing",
+		"run --cluster envtest --context production":        "--context is only valid with --cluster existing",
 
-		"run --cluster kind --kubernetes 1.34 --kind-image a:v1.36.4": "--kind-image: the image a:v1.36.4 is of Kubernetes 1.36 by its tag",
+		"run --cluster kind --kubernetes 1.34 --kind-image a:v1.36.4": "--kind-image: the tag of the image a:v1.36.4 says Kubernetes 1.36",
 	} {
 		r := invoke(t, strings.Fields(args)...)
 		r.exits(t, exitUsage)

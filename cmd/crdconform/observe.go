@@ -16,18 +16,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
-	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/internal/load"
 )
 
 // observers are told how a load test goes on, besides whoever looks at the screen.
-type observers []func(loadgen.Workload) loadgen.Watch
+type observers []func(load.Workload) load.Watch
 
 // join has all of them watch what one does.
-func (o observers) join(w loadgen.Workload, one loadgen.Watch) loadgen.Watch {
+func (o observers) join(w load.Workload, one load.Watch) load.Watch {
 	for _, observer := range o {
 		before, another := one, observer(w)
 		if another.Second != nil {
-			one.Second = func(s loadgen.Snapshot) {
+			one.Second = func(s load.Snapshot) {
 				before.Second(s)
 				another.Second(s)
 			}
@@ -65,9 +65,9 @@ func newExporter(ctx context.Context, address, profile string) (*exporter, error
 		address:  listener.Addr().String(),
 		profile:  profile,
 		served:   make(chan error, 1),
-		requests: counter("requests_total", "Conversion requests that were answered, or given up for lost."),
+		requests: counter("requests_total", "Conversion requests that were answered or given up."),
 		failed:   counter("failed_requests_total", "Conversion requests whose response an API server would reject."),
-		objects:  counter("objects_total", "Objects that were converted as API servers accept it."),
+		objects:  counter("objects_total", "Objects that were converted in a way that API servers accept."),
 		response: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Namespace: "crdconform", Subsystem: "load", Name: "response_seconds",
 			Help: "Response time in the last second, from when a request was due, by quantile.",
@@ -83,14 +83,14 @@ func newExporter(ctx context.Context, address, profile string) (*exporter, error
 }
 
 // watch exports a stage.
-func (e *exporter) watch(w loadgen.Workload) loadgen.Watch {
+func (e *exporter) watch(w load.Workload) load.Watch {
 	stage := cmp.Or(w.Name, e.profile)
-	return loadgen.Watch{Second: func(s loadgen.Snapshot) {
+	return load.Watch{Second: func(s load.Snapshot) {
 		e.requests.WithLabelValues(stage).Add(float64(s.Last.Requests))
 		e.failed.WithLabelValues(stage).Add(float64(s.Last.Failed))
 		e.objects.WithLabelValues(stage).Add(float64(s.Last.Objects))
-		for quantile, value := range map[string]time.Duration{"0.5": s.Last.P50, "0.9": s.Last.P90, "0.99": s.Last.P99, "1": s.Last.Max} {
-			e.response.WithLabelValues(stage, quantile).Set(value.Seconds())
+		for quantile, value := range map[string]float64{"0.5": s.Last.P50, "0.9": s.Last.P90, "0.99": s.Last.P99, "1": s.Last.Max} {
+			e.response.WithLabelValues(stage, quantile).Set(value / 1000)
 		}
 	}}
 }
@@ -121,7 +121,7 @@ func newResults(path string) (*results, error) {
 	file, err := os.OpenFile(path, flags, 0o644)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return nil, fmt.Errorf("--vegeta-results %s: the file is there already; give another name, or remove it", path)
+		return nil, fmt.Errorf("--vegeta-results %s: the file already exists; give another name, or remove it", path)
 	case err != nil:
 		return nil, fmt.Errorf("--vegeta-results: %w", err)
 	}
@@ -139,8 +139,8 @@ func (r *results) forget() error {
 }
 
 // watch writes the requests of a stage, under its name.
-func (r *results) watch(w loadgen.Workload) loadgen.Watch {
-	return loadgen.Watch{Result: func(result *vegeta.Result) {
+func (r *results) watch(w load.Workload) load.Watch {
+	return load.Watch{Result: func(result *vegeta.Result) {
 		result.Attack = w.Name
 		if r.err == nil {
 			r.err = r.encoder.Encode(result)

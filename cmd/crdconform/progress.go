@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/crdconform/crdconform/loadgen"
-	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // progress shows how a run goes on: on a terminal one line that changes, elsewhere a line for each spec. What fails is
@@ -75,9 +75,17 @@ func (p *progress) show(text string) {
 // Note shows what goes on between the specs, where lines can change.
 func (p *progress) Note(text string) { p.show(text) }
 
+// Say shows what is good to know later.
+func (p *progress) Say(text string) { p.say("%s", text) }
+
+// Checking says what is judged.
+func (p *progress) Checking(name, version string) {
+	p.say("crdconform %s: Kubernetes %s (%s), seed %d", toolVersion(), version, name, p.seed)
+}
+
 // Step shows what is measured through an API server: where lines cannot change, in a line for each.
 func (p *progress) Step(text string) {
-	text = "through the API server: " + reports.Visible(text)
+	text = "through the API server: " + visible.Text(text)
 	if p.terminal {
 		p.show(text)
 	} else {
@@ -142,7 +150,7 @@ func (p *progress) problem(r suites.Result) {
 		statement, why = known.Statement, known.Why
 	}
 	p.say("%s %s: %s", p.paint(red, strings.ToUpper(r.Verdict.String())), r.Requirement, statement)
-	p.say("    %s", strings.ReplaceAll(strings.TrimSpace(reports.Visible(r.Reason)), "\n", "\n    "))
+	p.say("    %s", strings.ReplaceAll(strings.TrimSpace(visible.Text(r.Reason)), "\n", "\n    "))
 	if why != "" && r.Verdict != requirement.Errored {
 		p.say("    %s", p.paint(dim, "why it matters: "+why))
 	}
@@ -151,13 +159,13 @@ func (p *progress) problem(r suites.Result) {
 
 // Loading shows how a stage of a load test goes on: each second on a terminal, elsewhere after one second and every ten from
 // there.
-func (p *progress) Loading(w loadgen.Workload) loadgen.Watch {
+func (p *progress) Loading(w load.Workload) load.Watch {
 	name := "load"
 	if w.Name != "" {
 		name = w.Name
 	}
 	seconds := 0
-	return p.observers.join(w, loadgen.Watch{Second: func(s loadgen.Snapshot) {
+	return p.observers.join(w, load.Watch{Second: func(s load.Snapshot) {
 		line := fmt.Sprintf("%s: %s of %s, %s, %d/s, %d failed, p99 %.2f ms", name,
 			s.Elapsed.Round(time.Second), w.Length(), count(int(s.Requests), "request"), s.Last.Requests, s.Failed, float64(s.P99.Microseconds())/1000)
 		if p.terminal {

@@ -6,9 +6,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // shown returns a progress, and what it writes to.
@@ -163,10 +164,10 @@ func TestWhatIsShownAsAProblem(t *testing.T) {
 }
 
 func TestProgressOfLoad(t *testing.T) {
-	snapshot := func(seconds int) loadgen.Snapshot {
-		return loadgen.Snapshot{Elapsed: time.Duration(seconds)*time.Second + 3*time.Millisecond, Requests: uint64(100 * seconds), Failed: 2, P99: 1234 * time.Microsecond, Last: loadgen.Second{Requests: 99}}
+	snapshot := func(seconds int) load.Snapshot {
+		return load.Snapshot{Elapsed: time.Duration(seconds)*time.Second + 3*time.Millisecond, Requests: uint64(100 * seconds), Failed: 2, P99: 1234 * time.Microsecond, Last: load.Second{Second: loadgen.Second{Requests: 99}}}
 	}
-	w := loadgen.Workload{Phases: loadgen.Constant(1, time.Minute)}
+	w := load.Workload{Phases: load.Constant(1, time.Minute)}
 	p, out := shown(streams{})
 	report := p.Loading(w).Second
 	for seconds := range 12 {

@@ -19,10 +19,10 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/resource"
 
-	"github.com/crdconform/crdconform/cluster/pki"
-	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/fixtures/webhook"
-	"github.com/crdconform/crdconform/loadgen/recording"
+	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/wire"
 )
 
 // grace is how long requests under way may take when the proxy is to end.
@@ -52,29 +52,29 @@ func newRecord(s streams) *cobra.Command {
 	r := &recorder{streams: s, target: target{timeout: wire.APIServerTimeout}}
 	cmd := &cobra.Command{
 		Use:   "record URL",
-		Short: "Stand between API servers and a webhook, and record what passes",
-		Long: `record serves a TLS proxy until it is interrupted. It passes requests on to the webhook at URL and responses back as they
-are, and writes conversions to a file: one exchange a line, as JSON, with the times. The file is for "crdconform diff", and for
-load tests that repeat what was recorded.
+		Short: "Record what API servers and a webhook exchange",
+		Long: `record serves a TLS proxy until it is interrupted. It forwards requests to the webhook at URL and returns the responses
+unchanged, and writes conversions to a file: one exchange per line, as JSON, with times. The file is for "crdconform diff" and
+for load tests that repeat the recording.
 
-To put it in between, point spec.conversion.webhook.clientConfig of the CustomResourceDefinition to the URL that it prints, and
-set caBundle as printed. Its certificate is made on the spot, for localhost, the host of --listen and every --name, and is valid
-for 90 days. With --tls-cert and --tls-key it uses yours, for API servers that trust another authority.
+To use the proxy, point spec.conversion.webhook.clientConfig of the CustomResourceDefinition to the URL that it prints, and set
+caBundle as printed. Its certificate is created for localhost, the host of --listen and every --name, and is valid for 90 days.
+With --tls-cert and --tls-key it uses yours, for API servers that trust another authority.
 
-What is at the paths of --redact never gets to the disk, in requests and responses, and in annotations that hold copies of
-objects: letters become x or X and digits 1, in strings and numbers, and true becomes false. So length and form are kept, which
-can be seen, and with which webhooks convert as before: localhost:8080 becomes xxxxxxxxx:1111. Times, durations, quantities,
-addresses, UUIDs and URLs stay valid as such; a value that has to be one of a few words does not, so leave those out. Strings of
-6 bytes or more are replaced wherever else they are in the same exchange, such as in a message or in a URL, and in responses
-parts of them as well; shorter ones are not looked for there. Of HTTP headers, only the content type is recorded.
+Values at the paths of --redact are never written to disk, whether in requests, in responses or in annotations that contain
+copies of objects: letters become x or X and digits 1, in strings and numbers, and true becomes false. Length and form are kept,
+and visible, so that webhooks convert as before: localhost:8080 becomes xxxxxxxxx:1111. Times, durations, quantities, addresses,
+UUIDs and URLs stay valid; a value that must be one of a few words does not, so do not redact those. Strings of 6 bytes or more
+are replaced everywhere in the same exchange, such as in a message or a URL, and in responses so are parts of them; shorter ones
+are replaced only at their paths. Of the HTTP headers, only the content type is recorded.
 
-When a bound is reached, or the disk is full, the recording ends and the proxy goes on. The last lines say how many exchanges
-are missing for that.
+When a limit is reached, or the disk is full, the recording ends and the proxy continues. The last lines say how many exchanges
+are missing because of that.
 
 Exit codes:
-  0    interrupted, and all that was to be recorded is in the file, up to the bounds
+  0    interrupted, and the recording is complete up to the limits
   2    usage: bad flags or files
-  3    could not begin, or could not write all of it`,
+  3    could not begin, or could not write everything`,
 		Example: `  crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl.gz
   crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl --redact spec.password --redact 'spec.users[*].token'
   crdconform record https://10.0.0.7:443/convert --ca-file ca.crt --server-name widgets.system.svc --listen 0.0.0.0:9444 --name 10.0.0.5 --out widgets.jsonl`,
@@ -91,17 +91,17 @@ Exit codes:
 func (r *recorder) bindFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.listen, "listen", "localhost:9444", "host and port to listen on; port 0 for a free one")
-	flags.StringSliceVar(&r.names, "name", nil, "another name or address for the certificate, such as the one by which API servers reach this machine; may be given several times")
+	flags.StringSliceVar(&r.names, "name", nil, "another name or address for the certificate, such as the one by which API servers reach this machine; can be repeated")
 	flags.StringVar(&r.caOut, "ca-out", "", "file to write the certificate of the authority to, in PEM")
-	flags.StringVar(&r.certFile, "tls-cert", "", "certificate to serve with, in PEM; one made on the spot when missing")
+	flags.StringVar(&r.certFile, "tls-cert", "", "certificate to serve with, in PEM; default: a new one")
 	flags.StringVar(&r.keyFile, "tls-key", "", "private key of --tls-cert, in PEM")
-	flags.StringVar(&r.file, "out", "", "file to record to, which must not be there yet; compressed if its name ends in .gz")
-	flags.StringArrayVar(&r.redact, "redact", nil, "path into objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; may be given several times")
-	flags.StringVar(&r.maxSize, "max-size", "256Mi", "bound on the size of the file in bytes, such as 64Mi or 1Gi")
-	flags.IntVar(&r.maxExchanges, "max-exchanges", 0, "bound on the number of exchanges; 0 for none")
-	flags.StringVar(&r.caFile, "ca-file", "", "certificates to verify the webhook by, in PEM; those of the system when missing")
-	flags.StringVar(&r.serverName, "server-name", "", "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; the host of the URL when missing")
-	flags.BoolVar(&r.http2, "http2", false, "use HTTP/2 to the webhook, as API servers do for URLs on localhost; HTTP/1.1 otherwise")
+	flags.StringVar(&r.file, "out", "", "file to record to, which must not exist yet; compressed if its name ends in .gz")
+	flags.StringArrayVar(&r.redact, "redact", nil, "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated")
+	flags.StringVar(&r.maxSize, "max-size", "256Mi", "maximum size of the file in bytes, such as 64Mi or 1Gi")
+	flags.IntVar(&r.maxExchanges, "max-exchanges", 0, "maximum number of exchanges; 0 means no limit")
+	flags.StringVar(&r.caFile, "ca-file", "", "certificates to verify the webhook, in PEM; default: those of the system")
+	flags.StringVar(&r.serverName, "server-name", "", "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; default: the host of the URL")
+	flags.BoolVar(&r.http2, "http2", false, "use HTTP/2 to the webhook, as API servers do for URLs on localhost; default: HTTP/1.1")
 }
 
 func (r *recorder) run(ctx context.Context) error {
@@ -122,7 +122,7 @@ func (r *recorder) run(ctx context.Context) error {
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", r.listen)
 	if err != nil {
-		return unjudged(fmt.Errorf("%w; give another host and port by --listen", err))
+		return unjudged(fmt.Errorf("%w; give another host and port with --listen", err))
 	}
 	defer listener.Close() //nolint:errcheck // the server closes it before, unless there is none
 	file, err := r.create()
@@ -130,7 +130,7 @@ func (r *recorder) run(ctx context.Context) error {
 		return err
 	}
 	options.Stopped = func(err error) {
-		fmt.Fprintf(r.err, "crdconform: --out %s: %v; the recording ends here, and the proxy goes on\n", r.file, err)
+		fmt.Fprintf(r.err, "crdconform: --out %s: %v; the recording ends here, and the proxy continues\n", r.file, err)
 	}
 	written, err := recording.NewRecorder(file, options)
 	if err != nil {
@@ -148,18 +148,18 @@ func (r *recorder) options() (recording.Options, error) {
 	size, err := resource.ParseQuantity(r.maxSize)
 	switch {
 	case r.file == "":
-		return o, errors.New("--out: there is no file to record to; give its name")
+		return o, errors.New("--out: no file to record to; give its name")
 	case err != nil || size.Value() < leastSize:
-		return o, fmt.Errorf("--max-size %s: it is no size of %d bytes or more; write it as 64Mi or 1Gi", r.maxSize, leastSize)
+		return o, fmt.Errorf("--max-size %s: not a size of at least %d bytes; write it as 64Mi or 1Gi", r.maxSize, leastSize)
 	case r.maxExchanges < 0:
-		return o, fmt.Errorf("--max-exchanges %d: it has to be 0 or more", r.maxExchanges)
+		return o, fmt.Errorf("--max-exchanges %d: must be at least 0", r.maxExchanges)
 	case (r.certFile == "") != (r.keyFile == ""):
-		return o, errors.New("--tls-cert and --tls-key go together; give both or none")
+		return o, errors.New("--tls-cert and --tls-key must be given together")
 	case r.certFile != "" && (r.caOut != "" || len(r.names) > 0):
-		return o, errors.New("--ca-out and --name are about a certificate that is made on the spot; leave them out, or --tls-cert and --tls-key")
+		return o, errors.New("--ca-out and --name cannot be combined with --tls-cert and --tls-key")
 	}
 	if _, _, err = net.SplitHostPort(r.listen); err != nil {
-		return o, fmt.Errorf("--listen %s: it is not an address; give a host and a port, such as localhost:9444", r.listen)
+		return o, fmt.Errorf("--listen %s: not an address; give a host and a port, such as localhost:9444", r.listen)
 	}
 	o.MaxBytes = size.Value()
 	if o.Redaction, err = recording.ParseRedaction(r.redact); err != nil {
@@ -221,7 +221,7 @@ func (r *recorder) create() (*os.File, error) {
 	// Objects may be confidential whatever is redacted.
 	file, err := os.OpenFile(r.file, flags, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("--out %s: the file is there already; give another name, or remove it", r.file)
+		return nil, fmt.Errorf("--out %s: the file already exists; give another name, or remove it", r.file)
 	}
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("--out: %w", err)
@@ -240,7 +240,7 @@ func (r *recorder) serve(ctx context.Context, client *wire.Client, listener net.
 	}
 	transport, ok := client.HTTP().Transport.(*http.Transport)
 	if !ok {
-		return recording.Traffic{}, unjudged(fmt.Errorf("webhook %s: it is reached by a %T", r.url, client.HTTP().Transport))
+		return recording.Traffic{}, unjudged(fmt.Errorf("webhook %s: it is reached through a %T", r.url, client.HTTP().Transport))
 	}
 	proxy := recording.NewProxy(target, transport, written, began)
 	defer proxy.Close()
@@ -281,7 +281,7 @@ func (r *recorder) announce(listener net.Listener, path string) {
 	fmt.Fprintf(r.out, "Passing on to %s, recording to %s\n", r.url, r.file)
 	switch {
 	case r.authority == nil:
-		fmt.Fprintf(r.out, "The certificate is that of %s; caBundle has to have its authority\n", r.certFile)
+		fmt.Fprintf(r.out, "The certificate is that of %s; caBundle must contain its authority\n", r.certFile)
 	case r.caOut != "":
 		fmt.Fprintf(r.out, "The certificate's authority is in %s\n", r.caOut)
 	}
@@ -298,20 +298,20 @@ func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) erro
 			fmt.Fprintf(r.out, of+"\n", count(n, "request"))
 		}
 	}
-	tell(int(traffic.Failed), "Without a whole response: %s")
+	tell(int(traffic.Failed), "Without a complete response: %s")
 	tell(int(traffic.Other), "Not recorded: %s for something other than a conversion")
 	tell(s.Unread, "Not recorded: %s that could not be decoded")
 	if s.Full {
-		tell(s.Dropped, "Not recorded: %s after a bound was reached; raise --max-size or --max-exchanges")
+		tell(s.Dropped, "Not recorded: %s after a limit was reached; raise --max-size or --max-exchanges")
 	}
 	if s.Exchanges > 0 {
 		for _, path := range s.Unmatched {
-			fmt.Fprintf(r.err, "crdconform: --redact %s: nothing was found there in any exchange; check the path, and what is in %s\n", path, r.file)
+			fmt.Fprintf(r.err, "crdconform: --redact %s: no exchange has a value there; check the path, and the contents of %s\n", path, r.file)
 		}
 	}
 	switch {
 	case s.Err != nil:
-		return unjudged(fmt.Errorf("--out: %w; %s not recorded, and %s can be read up to its last whole line", s.Err, count(s.Dropped, "request"), r.file))
+		return unjudged(fmt.Errorf("--out: %w; %s not recorded; %s can be read up to its last complete line", s.Err, count(s.Dropped, "request"), r.file))
 	case s.Unread > 0:
 		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, count(s.Unread, "request")))
 	case traffic.UnderWay > 0:

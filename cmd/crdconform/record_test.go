@@ -28,16 +28,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
-	"github.com/crdconform/crdconform/cluster/embedded"
-	"github.com/crdconform/crdconform/cluster/pki"
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
-	"github.com/crdconform/crdconform/loadgen/recording"
-	"github.com/crdconform/crdconform/loadgen/recording/difference"
-	"github.com/crdconform/crdconform/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/load/recording/difference"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/wire"
 )
 
 // recordingProxy is crdconform record while it runs.
@@ -186,6 +186,9 @@ func TestRecord(t *testing.T) {
 // TestRecordBehindAnAPIServer puts the proxy between a real API server and the reference webhook.
 func TestRecordBehindAnAPIServer(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it wants an API server")
+	}
 	var mu sync.Mutex
 	var seen []string
 	hook := webhook.Handler()
@@ -303,7 +306,7 @@ func TestRecordKeepsSecrets(t *testing.T) {
 	}
 	r := p.ended(t)
 	r.exits(t, exitConforms)
-	if want := "crdconform: --redact spec.imgae: nothing was found there in any exchange; check the path, and what is in out.jsonl\n"; r.err != want {
+	if want := "crdconform: --redact spec.imgae: no exchange has a value there; check the path, and the contents of out.jsonl\n"; r.err != want {
 		t.Errorf("it says %q, want %q", r.err, want)
 	}
 	file := read(t, filepath.Join(p.dir, "out.jsonl"))
@@ -336,10 +339,10 @@ func TestRecordingThatEnds(t *testing.T) {
 			if n == 0 || n >= 10 || name == "exchanges" && n != 3 || name == "bytes" && len(read(t, filepath.Join(p.dir, "out.jsonl"))) > 4<<10 {
 				t.Errorf("%d exchanges are recorded", n)
 			}
-			if want := fmt.Sprintf("Not recorded: %d requests after a bound was reached; raise --max-size or --max-exchanges\n", 10-n); !strings.HasSuffix(r.out, want) {
+			if want := fmt.Sprintf("Not recorded: %d requests after a limit was reached; raise --max-size or --max-exchanges\n", 10-n); !strings.HasSuffix(r.out, want) {
 				t.Errorf("it says %q, want %q", r.out, want)
 			}
-			if want := "crdconform: --out out.jsonl: the recording is full; the recording ends here, and the proxy goes on\n"; r.err != want {
+			if want := "crdconform: --out out.jsonl: the recording is full; the recording ends here, and the proxy continues\n"; r.err != want {
 				t.Errorf("it says %q, want %q", r.err, want)
 			}
 		})
@@ -374,8 +377,8 @@ func TestRecordingThatEnds(t *testing.T) {
 		ask(t, p, 3)
 		r := p.ended(t)
 		r.exits(t, exitUnjudged)
-		at := "crdconform: --out " + pipe + ": write " + pipe + ": broken pipe; the recording ends here, and the proxy goes on\n"
-		end := "crdconform: --out: write " + pipe + ": broken pipe; 3 requests not recorded, and " + pipe + " can be read up to its last whole line\n"
+		at := "crdconform: --out " + pipe + ": write " + pipe + ": broken pipe; the recording ends here, and the proxy continues\n"
+		end := "crdconform: --out: write " + pipe + ": broken pipe; 3 requests not recorded; " + pipe + " can be read up to its last complete line\n"
 		if r.err != at+end || !strings.Contains(r.out, "\nRecorded 2 exchanges, ") {
 			t.Errorf("it says %q and %q, want %q", r.out, r.err, at+end)
 		}
@@ -436,7 +439,7 @@ func TestRecordWithoutAWebhook(t *testing.T) {
 	}
 	r := p.ended(t)
 	r.exits(t, exitConforms)
-	if !strings.Contains(r.out, "Recorded 1 exchange, ") || !strings.Contains(r.out, "\nWithout a whole response: 1 request\n") {
+	if !strings.Contains(r.out, "Recorded 1 exchange, ") || !strings.Contains(r.out, "\nWithout a complete response: 1 request\n") {
 		t.Errorf("it says %q", r.out)
 	}
 	if x := recorded(t, filepath.Join(p.dir, "out.jsonl")).Exchanges[0]; x.Response.Err == nil || x.Response.Status != 0 {
@@ -520,7 +523,7 @@ func TestRecordToALink(t *testing.T) {
 	url, ca := serve(t, webhook.Handler(), nil)
 	r := startIn(t, dir, "record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", "out.jsonl").end()
 	r.exits(t, exitUsage)
-	if !strings.Contains(r.err, "--out out.jsonl: the file is there already") {
+	if !strings.Contains(r.err, "--out out.jsonl: the file already exists") {
 		t.Errorf("it says %s", r.err)
 	}
 }
@@ -540,23 +543,23 @@ func TestRecordUsage(t *testing.T) {
 		code int
 		want string
 	}{
-		"no URL":            {"--out o", exitUsage, "record wants the URL of a webhook"},
-		"no file":           {url, exitUsage, "--out: there is no file to record to; give its name"},
+		"no URL":            {"--out o", exitUsage, "record requires the URL of a webhook"},
+		"no file":           {url, exitUsage, "--out: no file to record to; give its name"},
 		"plain http":        {"http://127.0.0.1:1/ --out o", exitUsage, "give a URL that begins with https://"},
 		"a password":        {"https://me:secret@localhost/ --out o", exitUsage, "leave them out"},
-		"no size":           {url + " --out o --max-size much", exitUsage, "--max-size much: it is no size of 4096 bytes or more; write it as 64Mi or 1Gi"},
-		"a small size":      {url + " --out o --max-size 1Ki", exitUsage, "--max-size 1Ki: it is no size"},
-		"fewer than none":   {url + " --out o --max-exchanges -1", exitUsage, "--max-exchanges -1: it has to be 0 or more"},
+		"no size":           {url + " --out o --max-size much", exitUsage, "--max-size much: not a size of at least 4096 bytes; write it as 64Mi or 1Gi"},
+		"a small size":      {url + " --out o --max-size 1Ki", exitUsage, "--max-size 1Ki: not a size"},
+		"fewer than none":   {url + " --out o --max-exchanges -1", exitUsage, "--max-exchanges -1: must be at least 0"},
 		"no path":           {url + " --out o --redact spec.", exitUsage, `--redact: the path "spec." has no key after a dot`},
 		"no such metadata":  {url + " --out o --redact metadata.name", exitUsage, "--redact: the path \"metadata.name\" cannot be redacted"},
-		"no address":        {url + " --out o --listen 9444", exitUsage, "--listen 9444: it is not an address; give a host and a port"},
-		"half a key":        {url + " --out o --tls-cert a", exitUsage, "--tls-cert and --tls-key go together"},
-		"key and authority": {url + " --out o --tls-cert a --tls-key b --ca-out c", exitUsage, "leave them out, or --tls-cert and --tls-key"},
+		"no address":        {url + " --out o --listen 9444", exitUsage, "--listen 9444: not an address; give a host and a port"},
+		"half a key":        {url + " --out o --tls-cert a", exitUsage, "--tls-cert and --tls-key must be given together"},
+		"key and authority": {url + " --out o --tls-cert a --tls-key b --ca-out c", exitUsage, "cannot be combined with --tls-cert and --tls-key"},
 		"no key":            {url + " --out o --tls-cert a --tls-key b", exitUsage, "--tls-cert: open a: no such file"},
 		"no CA":             {url + " --out o --ca-file missing", exitUsage, "--ca-file: open missing: no such file"},
 		"not there":         {url + " --out o", exitUnjudged, "connection refused"},
-		"a port in use":     {good + " --ca-file " + ca + " --out o --listen " + taken.Addr().String(), exitUnjudged, "address already in use; give another host and port by --listen"},
-		"a file that is":    {good + " --ca-file " + ca + " --listen 127.0.0.1:0 --out there", exitUsage, "--out there: the file is there already; give another name, or remove it"},
+		"a port in use":     {good + " --ca-file " + ca + " --out o --listen " + taken.Addr().String(), exitUnjudged, "address already in use; give another host and port with --listen"},
+		"a file that is":    {good + " --ca-file " + ca + " --listen 127.0.0.1:0 --out there", exitUsage, "--out there: the file already exists; give another name, or remove it"},
 		"no folder":         {good + " --ca-file " + ca + " --listen 127.0.0.1:0 --out no/o", exitUsage, "--out: open no/o: no such file or directory"},
 		"no folder for CA":  {good + " --ca-file " + ca + " --listen 127.0.0.1:0 --out o --ca-out no/ca", exitUsage, "--ca-out: open no/ca: no such file or directory"},
 	} {
@@ -612,6 +615,9 @@ func TestRecordHost(t *testing.T) {
 // TestLoadOfARedactedRecording sends what was redacted again, but for what the webhook refuses for that.
 func TestLoadOfARedactedRecording(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a recording and a load")
+	}
 	picky := func(refuses string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, err := io.ReadAll(r.Body)

@@ -64,13 +64,13 @@ func TestRedact(t *testing.T) {
 			if test.leaks && found == 0 {
 				t.Error("it is nowhere without redaction either")
 			}
-			if !test.leaks && !strings.Contains(said[filepath.Join(r.dir, "crdconform-report", "summary.md")], "was masked before the webhook was asked") {
+			if !test.leaks && !strings.Contains(said[filepath.Join(r.dir, "crdconform-report", "summary.md")], "were masked before any request was sent") {
 				t.Errorf("the report does not say so:\n%s", r.out)
 			}
 		})
 	}
 	for args, want := range map[string]string{
-		"--redact spec.pasword":  "--redact: no sample has anything at spec.pasword; write the path as the samples have it, or take it away",
+		"--redact spec.pasword":  "--redact: no sample has a value at spec.pasword; write the path as the samples have it, or remove it",
 		"--redact spec.a[]":      `--redact: the path "spec.a[]" has []; write [*]`,
 		"--redact metadata.name": `--redact: the path "metadata.name" cannot be redacted`,
 	} {

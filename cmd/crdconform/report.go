@@ -13,13 +13,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform"
-	"github.com/crdconform/crdconform/loadgen/compare"
+	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/load/compare"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 )
 
-// reporter is the command report.
-type reporter struct {
+// reportCommand is the command report.
+type reportCommand struct {
 	streams
 	format, output, dir, baseline string
 	implementation                map[string]string
@@ -28,25 +29,24 @@ type reporter struct {
 }
 
 func newReport(s streams) *cobra.Command {
-	r := &reporter{streams: s}
+	r := &reportCommand{streams: s}
 	cmd := &cobra.Command{
 		Use:   "report REPORT...",
-		Short: "Show a report again in any form, merge several, or compare two",
-		Long: `report makes a report again from what a run has recorded: REPORT is its folder, or the report.json in it. Nothing is run, and
-the same report gives the same bytes each time.
+		Short: "Show a report in any format, merge several, or compare two",
+		Long: `report writes the report of a run again: REPORT is its folder, or the report.json in it. Nothing is run, and the same report
+always gives the same bytes.
 
-Several reports on the same API server and webhook are merged into one, as for jobs that share the requirements; where two have
-judged the same requirement, the worse verdict holds. With --side-by-side they are shown beside each other, whatever they are
-about.
+Several reports on the same API server and webhook are merged into one, for example those of jobs that share the requirements;
+if two contain the same requirement, the worse verdict is used. With --side-by-side, any reports are shown next to each other.
 
-With --baseline the report says what has changed since an earlier one: what newly fails and passes, of the requirements, the load
-and its objectives; what is no longer judged; and which statistics of the load test are proved to be slower or faster, as by
+With --baseline the report shows what has changed since an earlier one: which requirements, loads and objectives newly fail or
+pass, what is no longer judged, and which statistics of the load test are proved to be slower or faster, as by
 "crdconform compare".
 
 Exit codes:
   0    the report was made; with --baseline, nothing got worse
   1    with --baseline: a requirement, the load or an objective newly fails, or the load regressed by more than --max-regress
-  2    usage: bad flags, or files that are no reports or do not go together
+  2    usage: bad flags, or files that are not reports or do not belong together
   3    it could not be written; with --baseline: something is no longer judged, or a limit could not be`,
 		Example: `  crdconform report crdconform-report
   crdconform report crdconform-report --format badge --output badge.svg
@@ -55,7 +55,7 @@ Exit codes:
   crdconform report tonight --baseline last-night --format markdown --max-regress p99=10%`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return errors.New("report wants the folder of a run, or several")
+				return errors.New("report requires the folder of a run, or several")
 			}
 			return nil
 		},
@@ -63,11 +63,11 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&r.format, "format", "text", "form: "+listOf(forms()))
-	flags.StringVarP(&r.output, "output", "o", "", "file to write to, instead of the standard output")
-	flags.StringVar(&r.dir, "report-dir", "", "folder to write to as a run does, with the evidence, instead of one form")
+	flags.StringVarP(&r.output, "output", "o", "", "file to write to, instead of standard output")
+	flags.StringVar(&r.dir, "report-dir", "", "folder to write to as a run does, with the evidence, instead of a single format")
 	flags.StringVar(&r.baseline, "baseline", "", "report of an earlier run to compare with: its folder, or the report.json in it")
 	bindRegress(cmd, &r.regress)
-	flags.BoolVar(&r.sideBySide, "side-by-side", false, "show the reports beside each other, as text, markdown, html or json")
+	flags.BoolVar(&r.sideBySide, "side-by-side", false, "show the reports next to each other, as "+listOf(sideBySideForms()))
 	flags.StringToStringVar(&r.implementation, "implementation", nil, "for --format conformance: who was judged, as organization, project, url, version and contact")
 	// It fails for flags that do not exist only.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(forms(), cobra.ShellCompDirectiveNoFileComp))
@@ -75,44 +75,45 @@ Exit codes:
 }
 
 // forms are the forms of a report.
-func forms() []string {
-	return []string{"text", "html", "junit", "markdown", "json", "conformance", "prometheus", "badge"}
-}
+func forms() []string { return append([]string{"text"}, reporter.Names(reporter.Formats(nil))...) }
+
+// sideBySideForms are the forms of reports beside each other.
+func sideBySideForms() []string { return reporter.Names(reporter.MatrixFormats()) }
 
 // listOf joins words as in a sentence.
 func listOf(words []string) string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-func (r *reporter) validate(args []string) ([]compare.Limit, error) {
+func (r *reportCommand) validate(args []string) ([]compare.Limit, error) {
 	limits, err := parseRegress(r.regress)
 	switch {
 	case err != nil:
 		return nil, err
 	case !slices.Contains(forms(), r.format):
-		return nil, fmt.Errorf("--format %s: there is no such form; use %s", r.format, listOf(forms()))
+		return nil, fmt.Errorf("--format %s: unknown format (want %s)", r.format, listOf(forms()))
 	case r.dir != "" && (r.format != "text" || r.output != "" || r.sideBySide):
 		return nil, errors.New("--report-dir writes a folder as a run does; leave out --format, --output and --side-by-side")
 	case r.sideBySide && len(args) < 2:
-		return nil, errors.New("--side-by-side wants two reports or more")
-	case r.sideBySide && !slices.Contains([]string{"text", "markdown", "html", "json"}, r.format):
-		return nil, fmt.Errorf("--format %s: reports are side by side as text, markdown, html or json", r.format)
+		return nil, errors.New("--side-by-side requires at least two reports")
+	case r.sideBySide && !slices.Contains(sideBySideForms(), r.format):
+		return nil, fmt.Errorf("--format %s: reports are side by side as %s", r.format, listOf(sideBySideForms()))
 	case r.sideBySide && r.baseline != "":
-		return nil, errors.New("--side-by-side shows the reports beside each other; leave out --baseline, or it")
+		return nil, errors.New("--side-by-side cannot be combined with --baseline")
 	case len(limits) > 0 && r.baseline == "":
-		return nil, errors.New("--max-regress goes with --baseline")
+		return nil, errors.New("--max-regress is only valid with --baseline")
 	case len(r.implementation) > 0 && r.format != "conformance":
-		return nil, errors.New("--implementation goes with --format conformance")
+		return nil, errors.New("--implementation is only valid with --format conformance")
 	}
 	return limits, nil
 }
 
-func (r *reporter) run(args []string) error {
+func (r *reportCommand) run(args []string) error {
 	limits, err := r.validate(args)
 	if err != nil {
 		return err
 	}
-	implementation, err := reports.ParseImplementation(r.implementation)
+	implementation, err := reporter.ParseImplementation(r.implementation)
 	if err != nil {
 		return fmt.Errorf("--implementation: %w", err)
 	}
@@ -129,12 +130,12 @@ func (r *reporter) run(args []string) error {
 	}
 	report := all[0]
 	if len(all) > 1 {
-		if report, err = reports.Merge(args, all); err != nil {
+		if report, err = reporter.Merge(args, all); err != nil {
 			return err
 		}
 	}
 	if r.dir == "" && (len(all) > 1 || r.elsewhere(args[0])) {
-		report.Detach()
+		reporter.Detach(report)
 	}
 	if r.baseline != "" {
 		if err := r.compare(report, limits); err != nil {
@@ -148,19 +149,20 @@ func (r *reporter) run(args []string) error {
 }
 
 // compare has the report say what changed since the baseline.
-func (r *reporter) compare(report *reports.Report, limits []compare.Limit) error {
+func (r *reportCommand) compare(report *reports.Report, limits []compare.Limit) error {
 	before, err := reports.ReadFile(r.baseline)
 	if err != nil {
 		return fmt.Errorf("--baseline: %w", err)
 	}
-	if report.Changes, err = report.Since(r.baseline, before); err != nil {
+	if report.Changes, err = reporter.Since(report, r.baseline, before); err != nil {
 		return err
 	}
 	switch {
 	case report.Load == nil && before.Load == nil && len(limits) > 0:
 		return errors.New("--max-regress: neither of the reports has a load test")
 	case report.Load != nil && report.Changes.LoadNote == "":
-		report.Changes.Compared(crdconform.Compared(before.Load, report.Load, limits))
+		load, err := engine.Compared(before.Load, report.Load, limits)
+		reporter.AddComparison(report.Changes, load, err)
 	}
 	return nil
 }
@@ -171,10 +173,10 @@ func worsened(c *reports.Changes, limited bool) error {
 	switch {
 	case c == nil:
 		return nil
-	case c.Worse():
-		return &exitError{exitViolates, fmt.Errorf("worse than %s: %s", c.Baseline, c.Summary())}
-	case c.Open() != "":
-		return unjudged(errors.New(c.Open()))
+	case reporter.Worse(c):
+		return &exitError{exitViolates, fmt.Errorf("worse than %s: %s", c.Baseline, reporter.Summary(c))}
+	case reporter.Undecided(c) != "":
+		return unjudged(errors.New(reporter.Undecided(c)))
 	case limited && c.Load == nil:
 		return unjudged(fmt.Errorf("--max-regress: the load was not compared: %s", c.LoadNote))
 	}
@@ -182,7 +184,7 @@ func worsened(c *reports.Changes, limited bool) error {
 }
 
 // writeAs writes the report in the form that was asked for.
-func (r *reporter) writeAs(report *reports.Report, implementation *reports.Implementation, args []string) error {
+func (r *reportCommand) writeAs(report *reports.Report, implementation *reporter.Implementation, args []string) error {
 	if r.dir != "" {
 		return r.folder(report, args)
 	}
@@ -196,23 +198,20 @@ func (r *reporter) writeAs(report *reports.Report, implementation *reports.Imple
 		summarize(s, report)
 		return r.put(b.String())
 	}
-	write := map[string]func(io.Writer) error{
-		"html": report.HTML, "junit": report.JUnit, "markdown": report.Markdown, "json": report.JSON,
-		"conformance": report.Conformance(implementation).YAML, "prometheus": report.Prometheus, "badge": report.Badge,
-	}[r.format]
-	if err := write(&b); err != nil {
+	format, _ := reporter.Named(reporter.Formats(implementation), r.format)
+	if err := format.Write(report, &b); err != nil {
 		return unjudged(err)
 	}
 	return r.put(b.String())
 }
 
-// elsewhere tells whether the form is written to another folder than that of the report, and so away from its evidence.
-func (r *reporter) elsewhere(report string) bool {
+// elsewhere reports whether the form is written to another folder than that of the report, and so away from its evidence.
+func (r *reportCommand) elsewhere(report string) bool {
 	return r.output != "" && !same(filepath.Dir(r.output), folderOf(report))
 }
 
 // put writes to the file that was asked for, or else to the standard output.
-func (r *reporter) put(text string) error {
+func (r *reportCommand) put(text string) error {
 	if r.output == "" {
 		return write(r.out, text)
 	}
@@ -223,13 +222,13 @@ func (r *reporter) put(text string) error {
 }
 
 // folder writes what a run does. A folder that is read from would lose what it has.
-func (r *reporter) folder(report *reports.Report, args []string) error {
+func (r *reportCommand) folder(report *reports.Report, args []string) error {
 	for _, name := range append(slices.Clone(args), r.baseline) {
 		if name != "" && same(folderOf(name), r.dir) {
-			return fmt.Errorf("--report-dir %s: the report is read from there; give another folder", r.dir)
+			return fmt.Errorf("--report-dir %s: the report is read from this folder; give another", r.dir)
 		}
 	}
-	folder, err := reports.Open(r.dir)
+	folder, err := reporter.Open(r.dir)
 	if err != nil {
 		return err
 	}
@@ -247,7 +246,7 @@ func folderOf(name string) string {
 	return filepath.Dir(name)
 }
 
-// same tells whether two names are of the same folder.
+// same reports whether two names are of the same folder.
 func same(a, b string) bool {
 	x, err1 := os.Stat(a)
 	y, err2 := os.Stat(b)
@@ -255,20 +254,14 @@ func same(a, b string) bool {
 }
 
 // matrix shows reports beside each other.
-func (r *reporter) matrix(args []string, all []*reports.Report) error {
+func (r *reportCommand) matrix(args []string, all []*reports.Report) error {
 	for i, report := range all {
-		if subjects := report.Subjects(); len(subjects) > 1 {
+		if subjects := reporter.Subjects(report); len(subjects) > 1 {
 			return fmt.Errorf("--side-by-side: %s is about several definitions, such as %s; give reports about one each", args[i], subjects[len(subjects)-1])
 		}
 	}
-	m := reports.NewMatrix(args, all)
-	text := map[string]func() (string, error){
-		"text":     func() (string, error) { return m.Text(), nil },
-		"markdown": func() (string, error) { return m.Markdown(), nil },
-		"html":     func() (string, error) { return written(m.HTML) },
-		"json":     func() (string, error) { return written(m.JSON) },
-	}[r.format]
-	made, err := text()
+	format, _ := reporter.Named(reporter.MatrixFormats(), r.format)
+	made, err := written(func(w io.Writer) error { return format.Write(reporter.NewMatrix(args, all), w) })
 	if err != nil {
 		return unjudged(err)
 	}

@@ -11,6 +11,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -23,9 +26,9 @@ func stored(t *testing.T, change func(*reports.Report)) string {
 	report.Cluster = &reports.Cluster{Name: "embedded", Version: "v1.37.2"}
 	report.Results[6].Files = []reports.File{{Path: "exchanges/webhook.response.lean/request.json", Data: []byte(`{"kind":"ConversionReview"}`)}}
 	change(report)
-	report.Conclude()
+	reporter.Conclude(report)
 	dir := t.TempDir()
-	folder, err := reports.Open(dir)
+	folder, err := reporter.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +108,7 @@ func TestReportMerges(t *testing.T) {
 		t.Errorf("of several definitions side by side: exit code %d, %s", code, errs)
 	}
 	other := stored(t, func(r *reports.Report) { r.Cluster.Version = "v1.36.0" })
-	if code, _, errs := reportWith(t, a, other); code != exitUsage || !strings.Contains(errs, "they cannot be merged; crdconform report --side-by-side puts them beside each other") {
+	if code, _, errs := reportWith(t, a, other); code != exitUsage || !strings.Contains(errs, "they cannot be merged; crdconform report --side-by-side shows them next to each other") {
 		t.Errorf("of two clusters: exit code %d, %s", code, errs)
 	}
 	for form, want := range map[string]string{"text": "REQUIREMENT", "markdown": "| requirement |", "html": "<!DOCTYPE html>", "json": `"kind": "Matrix"`} {
@@ -135,7 +138,7 @@ func TestReportCompares(t *testing.T) {
 		"newly failing":    {stored(t, verdict(passes, requirement.Failed)), exitViolates, "newly failing:\n    versions.scope.cluster: Passed, now Failed"},
 		"newly passing":    {stored(t, verdict(fails, requirement.Passed)), exitConforms, "newly passing:\n    webhook.response.lean: Failed, now Passed"},
 		"no longer judged": {stored(t, verdict(passes, requirement.Errored)), exitUnjudged, "no longer judged:\n    versions.scope.cluster: Passed, now Errored"},
-		"gone":             {stored(t, func(r *reports.Report) { r.Results = r.Results[1:] }), exitUnjudged, "now absent: it was not selected, or the run did not get to it"},
+		"gone":             {stored(t, func(r *reports.Report) { r.Results = r.Results[1:] }), exitUnjudged, "now absent: it was not selected, or the run did not reach it"},
 	} {
 		code, out, errs := reportWith(t, test.now, "--baseline", before)
 		if code != test.code || !strings.Contains(out, test.want) || (errs == "") != (code == exitConforms) {
@@ -158,30 +161,27 @@ func TestReportCompares(t *testing.T) {
 // TestReportComparesLoads has nobody be told that nothing got worse when the load did, or is not known any more.
 func TestReportComparesLoads(t *testing.T) {
 	t.Parallel()
-	stage := reports.Stage{Name: "batch 10", Repeat: 1, Requests: 1000, Judged: 1000, Batch: 10}
-	with := func(changes ...func(*reports.Load)) string {
-		l := &reports.Load{Profile: "batch", Stages: []reports.Stage{stage}, Objectives: []reports.Objective{{Stage: stage.Name, Name: "p99", Limit: 10, Measured: 5, Unit: "ms", Met: true}}}
+	stage := loadgen.Stage{Name: "batch 10", Repeat: 1, Requests: 1000, Judged: 1000, Batch: 10}
+	with := func(changes ...func(*loadgen.Load)) string {
+		l := &loadgen.Load{Profile: "batch", Stages: []loadgen.Stage{stage}, Objectives: []loadgen.Objective{{Stage: stage.Name, Name: "p99", Limit: 10, Measured: 5, Unit: "ms", Met: true}}}
 		for _, change := range changes {
 			change(l)
 		}
 		for i, s := range l.Stages {
-			none, err := reports.NewTimes(hdrhistogram.New(1, 1e9, 3))
-			if err != nil {
-				t.Fatal(err)
-			}
+			none := histogram.Times(hdrhistogram.New(1, 1e9, 3))
 			s.Response, s.Service, s.Lag = none, none, none
 			l.Stages[i] = s
 		}
 		return stored(t, func(r *reports.Report) { r.Load = l })
 	}
 	good := with()
-	void := with(func(l *reports.Load) { l.Stages[0].VoidReason = "the generator was too busy" })
-	stopped := with(func(l *reports.Load) { l.Stages[0].Partial = true })
-	rejected := with(func(l *reports.Load) {
+	void := with(func(l *loadgen.Load) { l.Stages[0].VoidReason = "the generator was too busy" })
+	stopped := with(func(l *loadgen.Load) { l.Stages[0].Partial = true })
+	rejected := with(func(l *loadgen.Load) {
 		l.Stages[0].Failed, l.Stages[0].Errors = 200, map[string]uint64{"failed": 200}
 	})
-	missed := with(func(l *reports.Load) { l.Objectives[0].Measured, l.Objectives[0].Met = 12, false })
-	other := with(func(l *reports.Load) { l.Stages[0].Batch = 20 })
+	missed := with(func(l *loadgen.Load) { l.Objectives[0].Measured, l.Objectives[0].Met = 12, false })
+	other := with(func(l *loadgen.Load) { l.Stages[0].Batch = 20 })
 	limit := []string{"--max-regress", "p99=10%"}
 	for name, test := range map[string]struct {
 		before, now string
@@ -193,8 +193,8 @@ func TestReportComparesLoads(t *testing.T) {
 		"20 % rejected":          {good, rejected, nil, exitViolates, "newly failing:\n    load, batch 10: responses: good, now failed: 200 failed (200 failed)", "1 of the load newly failing"},
 		"rejected no more":       {rejected, good, nil, exitConforms, "newly passing:\n    load, batch 10: responses: failed, now good", ""},
 		"an objective is missed": {good, missed, nil, exitViolates, "newly failing:\n    load, batch 10: p99: met, now missed: p99 12 ms (limit 10 ms)", "worse than "},
-		"gone":                   {good, stored(t, asItIs), nil, exitUnjudged, "this run: there is no load test in it", "load, batch 10: responses: good, now absent"},
-		"gone, with a limit":     {good, stored(t, asItIs), limit, exitUnjudged, "this run: there is no load test in it", "load, batch 10: responses: good, now absent"},
+		"gone":                   {good, stored(t, asItIs), nil, exitUnjudged, "this run: it has no load test", "load, batch 10: responses: good, now absent"},
+		"gone, with a limit":     {good, stored(t, asItIs), limit, exitUnjudged, "this run: it has no load test", "load, batch 10: responses: good, now absent"},
 		"was void":               {void, good, nil, exitConforms, ": its load test is void: the generator was too", ""},
 		"was void, with a limit": {void, good, limit, exitUnjudged, "not compared", "--max-regress: the load was not compared: " + void + ": its load test is void"},
 		"is void":                {good, void, nil, exitUnjudged, "this run: its load test is void: the generator", "good, now void"},
@@ -227,22 +227,22 @@ func TestReportRefuses(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "report wants the folder of a run, or several"},
-		{[]string{"missing"}, filepath.Join("missing") + ": there is no such file; give the folder of a run, or the report.json in it"},
-		{[]string{broken}, "broken.json: it ends in the middle, in line "},
-		{[]string{dir, "--format", "pdf"}, "--format pdf: there is no such form; use text, html, junit, markdown, json, conformance, prometheus or badge"},
-		{[]string{dir, "--report-dir", dir}, "the report is read from there; give another folder"},
-		{[]string{filepath.Join(dir, "report.json"), "--report-dir", dir}, "the report is read from there; give another folder"},
-		{[]string{dir, "--baseline", other, "--report-dir", other}, "the report is read from there; give another folder"},
+		{nil, "report requires the folder of a run, or several"},
+		{[]string{"missing"}, filepath.Join("missing") + ": no such file; give the folder of a run, or the report.json in it"},
+		{[]string{broken}, "broken.json: it is truncated in line "},
+		{[]string{dir, "--format", "pdf"}, "--format pdf: unknown format (want text, html, junit, markdown, json, conformance, prometheus or badge"},
+		{[]string{dir, "--report-dir", dir}, "the report is read from this folder; give another"},
+		{[]string{filepath.Join(dir, "report.json"), "--report-dir", dir}, "the report is read from this folder; give another"},
+		{[]string{dir, "--baseline", other, "--report-dir", other}, "the report is read from this folder; give another"},
 		{[]string{dir, "--report-dir", "x", "--format", "html"}, "leave out --format, --output and --side-by-side"},
-		{[]string{dir, "--side-by-side"}, "--side-by-side wants two reports or more"},
+		{[]string{dir, "--side-by-side"}, "--side-by-side requires at least two reports"},
 		{[]string{dir, dir, "--side-by-side", "--format", "junit"}, "--format junit: reports are side by side as text, markdown, html or json"},
-		{[]string{dir, dir, "--side-by-side", "--baseline", dir}, "leave out --baseline, or it"},
-		{[]string{dir, "--baseline", broken}, "--baseline: " + broken + ": it ends in the middle"},
-		{[]string{dir, "--max-regress", "p99=10%"}, "--max-regress goes with --baseline"},
+		{[]string{dir, dir, "--side-by-side", "--baseline", dir}, "cannot be combined with --baseline"},
+		{[]string{dir, "--baseline", broken}, "--baseline: " + broken + ": it is truncated in line"},
+		{[]string{dir, "--max-regress", "p99=10%"}, "--max-regress is only valid with --baseline"},
 		{[]string{dir, "--baseline", dir, "--max-regress", "p99=10%"}, "--max-regress: neither of the reports has a load test"},
-		{[]string{dir, "--implementation", "project=x"}, "--implementation goes with --format conformance"},
-		{[]string{dir, "--format", "conformance", "--implementation", "name=x"}, `--implementation: "name" is not known of an implementation`},
+		{[]string{dir, "--implementation", "project=x"}, "--implementation is only valid with --format conformance"},
+		{[]string{dir, "--format", "conformance", "--implementation", "name=x"}, `--implementation: unknown key "name"`},
 	} {
 		code, out, errs := reportWith(t, test.args...)
 		if code != exitUsage || out != "" || !strings.Contains(errs, test.want) || strings.Count(errs, "\n") != 2 {

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -18,7 +20,7 @@ import (
 // reporting is what commands that write reports have in common.
 type reporting struct {
 	dir     string
-	folder  reports.Folder
+	folder  reporter.Folder
 	began   time.Time
 	command []string
 }
@@ -27,13 +29,18 @@ type reporting struct {
 func (r *reporting) begin() error {
 	r.began = time.Now()
 	var err error
-	r.folder, err = reports.Open(r.dir)
+	r.folder, err = reporter.Open(r.dir)
 	return err
 }
 
 // newReport begins a report.
 func (r *reporting) newReport() *reports.Report {
 	return &reports.Report{Tool: toolVersion(), Command: strings.Join(append([]string{"crdconform"}, r.command...), " "), Started: r.began.UTC()}
+}
+
+// gather keeps what explains failures in the report folder.
+func (r *reporting) gather(report *reports.Report, write func(dir string) error) error {
+	return r.folder.Gather(report, write)
 }
 
 // unlessStopped returns the error, or nil where it is only that somebody stopped the run.
@@ -47,7 +54,7 @@ func unlessStopped(ctx context.Context, err error) error {
 // end concludes the report, writes it, shows its summary and returns what the exit code follows from.
 func (r *reporting) end(s streams, report *reports.Report) error {
 	report.Seconds = time.Since(r.began).Seconds()
-	report.Conclude()
+	reporter.Conclude(report)
 	written := r.folder.Write(report)
 	summarize(s, report)
 	if written != nil {
@@ -71,7 +78,7 @@ func summarize(s streams, report *reports.Report) {
 	s.chapters(report)
 	s.notes(report)
 	if l := report.Load; l != nil {
-		for _, line := range l.Lines(s.columns()) {
+		for _, line := range reporter.LoadLines(l, s.columns()) {
 			fmt.Fprintln(s.out, line)
 		}
 	}
@@ -83,9 +90,9 @@ func summarize(s streams, report *reports.Report) {
 	if color == "" {
 		color = yellow
 	}
-	fmt.Fprintf(s.out, "%s, in %.1f s\n", s.paint(color, reports.Visible(report.Headline())), report.Seconds)
+	fmt.Fprintf(s.out, "%s, in %.1f s\n", s.paint(color, visible.Text(reporter.Headline(report))), report.Seconds)
 	if _, more, found := strings.Cut(strings.TrimSpace(report.Error), "\n"); found { // such as the last output of a program
-		fmt.Fprintf(s.out, "    %s\n", strings.ReplaceAll(reports.Visible(more), "\n", "\n    "))
+		fmt.Fprintf(s.out, "    %s\n", strings.ReplaceAll(visible.Text(more), "\n", "\n    "))
 	}
 }
 
@@ -94,12 +101,12 @@ func (s streams) columns() int {
 	if s.terminal && s.width > 0 {
 		return s.width
 	}
-	return reports.Columns
+	return reporter.Columns
 }
 
 // line prints a line whose head has a color, as much of it as there is room for on a terminal. Nothing in it is obeyed there.
 func (s streams) line(color, head, text string) {
-	visible := []rune(strings.ReplaceAll(reports.Visible(text), "\n", " "))
+	visible := []rune(strings.ReplaceAll(visible.Text(text), "\n", " "))
 	if most := s.width - utf8.RuneCountInString(head); s.terminal && most > 1 && len(visible) > most {
 		visible = append(visible[:most-1], '…')
 	}
@@ -111,16 +118,18 @@ func (s streams) line(color, head, text string) {
 
 // chapters shows how many results of each chapter came to what. Of many chapters it shows those with problems.
 func (s streams) chapters(report *reports.Report) {
-	chapters, width := report.Chapters(), 12
+	chapters, width := reporter.Chapters(report), 12
 	shown := chapters
 	if len(chapters) > mostChapters {
-		shown = slices.DeleteFunc(slices.Clone(chapters), func(c reports.Chapter) bool { return !slices.ContainsFunc(c.Results, report.Problem) })
+		shown = slices.DeleteFunc(slices.Clone(chapters), func(c reporter.Chapter) bool {
+			return !slices.ContainsFunc(c.Results, func(result reports.Result) bool { return reporter.Problem(report, result) })
+		})
 		shown = shown[:min(len(shown), mostChapters)]
 	}
 	most := 0
 	counts := make([]string, len(shown))
 	for i, chapter := range shown {
-		for _, v := range report.Verdicts() {
+		for _, v := range reporter.Verdicts(report) {
 			if n := chapter.Count(v); n > 0 {
 				counts[i] += fmt.Sprintf(" %3d %s", n, v)
 			}
@@ -131,7 +140,7 @@ func (s streams) chapters(report *reports.Report) {
 		width = min(width, max(s.width-most, 12))
 	}
 	for i, chapter := range shown {
-		name := []rune(reports.Visible(chapter.Name))
+		name := []rune(visible.Text(chapter.Name))
 		if len(name) > width {
 			name = append(name[:width-1], '…')
 		}
@@ -152,10 +161,10 @@ func (s streams) notes(report *reports.Report) {
 	var order []note
 	for _, v := range []requirement.Verdict{requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing} {
 		for _, result := range report.With(v) {
-			if result.Immaterial || report.Problem(result) {
+			if result.Immaterial || reporter.Problem(report, result) {
 				continue // nobody can do anything about it, and the reports have it; or it is told as a problem
 			}
-			n := note{v, result.Brief()}
+			n := note{v, reporter.Brief(result)}
 			if ids[n] == nil {
 				order = append(order, n)
 			}
@@ -176,7 +185,7 @@ func (s streams) notes(report *reports.Report) {
 
 // changes shows what differs from an earlier run, the worst first, and what it comes to. A terminal has no room for all of it.
 func (s streams) changes(c *reports.Changes) {
-	lines := c.Lines(s.columns())
+	lines := reporter.ChangeLines(c, s.columns())
 	if last := len(lines) - 1; s.terminal && len(lines) > mostChanges {
 		more := fmt.Sprintf("and %d lines more, by --format markdown", last-(mostChanges-2))
 		lines = append(slices.Clone(lines[:mostChanges-2]), more, lines[last])
@@ -191,16 +200,16 @@ func (s streams) changes(c *reports.Changes) {
 func (s streams) problems(report *reports.Report) {
 	var all []reports.Result
 	for _, result := range report.Results {
-		if report.Problem(result) {
+		if reporter.Problem(report, result) {
 			all = append(all, result)
 		}
 	}
 	for _, result := range all[:min(len(all), mostProblems)] {
 		of := ""
-		if result.Subject != "" && len(report.Subjects()) > 1 {
+		if result.Subject != "" && len(reporter.Subjects(report)) > 1 {
 			of = " of " + result.Subject
 		}
-		verdict, which, reason := strings.ToUpper(result.Verdict.String()), fmt.Sprintf(" %s%s:", result.ID, of), result.Brief()
+		verdict, which, reason := strings.ToUpper(result.Verdict.String()), fmt.Sprintf(" %s%s:", result.ID, of), reporter.Brief(result)
 		if s.terminal && len(all) <= mostProblems/2 && utf8.RuneCountInString(verdict+which+" "+reason) > s.width {
 			s.line(red, verdict, which)
 			s.line("", "    ", reason)

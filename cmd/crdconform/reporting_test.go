@@ -9,8 +9,11 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
+
+	"github.com/crdconform/crdconform/loadgen"
 )
 
 // reported returns a report with results of many sorts.
@@ -28,7 +31,7 @@ func reported(strict bool) *reports.Report {
 	add("webhook.response.lean", requirement.Failed, "expected a, got b")
 	add("storage.update.rewrites", requirement.Errored, "no answer")
 	add("storage.update.generation-kept", requirement.Unknown, "it was interrupted")
-	report.Conclude()
+	reporter.Conclude(report)
 	return report
 }
 
@@ -68,7 +71,7 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 			Verdict: []requirement.Verdict{requirement.Failed, requirement.NotApplicable, requirement.Passed}[i%3], Reason: fmt.Sprintf("reason %d: %s", i, strings.Repeat("größer ", 30)),
 		})
 	}
-	report.Conclude()
+	reporter.Conclude(report)
 	var out, all strings.Builder
 	summarize(streams{out: &out, terminal: true, width: 80}, report)
 	if n := strings.Count(out.String(), "\n"); n > 40 {
@@ -79,9 +82,9 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 	for i := range before.Results { // so that each comes to something else
 		before.Results[i].Verdict = []requirement.Verdict{requirement.Passed, requirement.Passed, requirement.Failed}[i%3]
 	}
-	before.Conclude()
+	reporter.Conclude(&before)
 	var err error
-	if report.Changes, err = report.Since("last-night", &before); err != nil {
+	if report.Changes, err = reporter.Since(report, "last-night", &before); err != nil {
 		t.Fatal(err)
 	}
 	out.Reset()
@@ -99,7 +102,7 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 			t.Errorf("a line has %d characters: %s", n, line)
 		}
 	}
-	for _, want := range []string{"and 2988 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 990 more, in report.html\n", " lines more, by --format markdown\n", "Changes: " + report.Changes.Summary()} {
+	for _, want := range []string{"and 2988 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 990 more, in report.html\n", " lines more, by --format markdown\n", "Changes: " + reporter.Summary(report.Changes)} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, out.String())
 		}
@@ -115,7 +118,7 @@ func TestSummaryOfLongNames(t *testing.T) {
 			Subject: "certificatesigningrequests.certificates.example.com", Reason: "read at v1:\nexpected a, got b",
 		})
 	}
-	report.Conclude()
+	reporter.Conclude(report)
 	var wide, narrow strings.Builder
 	summarize(streams{out: &wide}, report)
 	summarize(streams{out: &narrow, terminal: true, width: 80}, report)
@@ -146,7 +149,7 @@ func TestColors(t *testing.T) {
 		for _, colored := range []bool{true, false} {
 			var out strings.Builder
 			summarize(streams{out: &out, color: colored}, report)
-			if got := strings.HasSuffix(out.String(), "\n"+color+strings.ReplaceAll(report.Headline(), "\x1b", "\uFFFD")+plain+", in 0.0 s\n"); got != colored {
+			if got := strings.HasSuffix(out.String(), "\n"+color+strings.ReplaceAll(reporter.Headline(report), "\x1b", "\uFFFD")+plain+", in 0.0 s\n"); got != colored {
 				t.Errorf("%s, colored %t: %q", outcome, colored, out.String())
 			}
 			if strings.Contains(out.String(), "\x1b[2J") {
@@ -157,21 +160,21 @@ func TestColors(t *testing.T) {
 }
 
 func TestSummaryOfLoad(t *testing.T) {
-	report := &reports.Report{Load: &reports.Load{Stages: []reports.Stage{{
-		Rate: 100, Duration: 1, Batch: 1, Pairs: []reports.Pair{{From: "v1beta1", To: "v1"}}, ReviewVersion: "v1", HTTP: "HTTP/1.1", Requests: 100, Judged: 100, Failed: 4,
+	report := &reports.Report{Load: &loadgen.Load{Stages: []loadgen.Stage{{
+		Rate: 100, Duration: 1, Batch: 1, Pairs: []loadgen.Pair{{From: "v1beta1", To: "v1"}}, ReviewVersion: "v1", HTTP: "HTTP/1.1", Requests: 100, Judged: 100, Failed: 4,
 		Errors:   map[string]uint64{"contract": 4},
-		Response: reports.Times{P50: 1, P90: 2.345, P99: 3, P999: 4, Max: 5},
-		Findings: []reports.LoadFinding{{Text: "one\x1b"}, {Text: "two"}, {Text: "three"}, {Text: "four"}},
+		Response: loadgen.Times{P50: 1, P90: 2.345, P99: 3, P999: 4, Max: 5},
+		Findings: []loadgen.Finding{{Text: "one\x1b"}, {Text: "two"}, {Text: "three"}, {Text: "four"}},
 	}}}}
-	report.Conclude()
+	reporter.Conclude(report)
 	var out strings.Builder
 	summarize(streams{out: &out, width: 100}, report)
-	for _, line := range report.Load.Lines(reports.Columns) {
+	for _, line := range reporter.LoadLines(report.Load, reporter.Columns) {
 		if !strings.Contains(out.String(), line+"\n") {
 			t.Errorf("there is no %q in\n%s", line, out.String())
 		}
 	}
-	if got := out.String(); !strings.Contains(got, "one\uFFFD") || strings.Contains(got, "four") || !strings.HasSuffix(got, report.Headline()+", in 0.0 s\n") {
+	if got := out.String(); !strings.Contains(got, "one\uFFFD") || strings.Contains(got, "four") || !strings.HasSuffix(got, reporter.Headline(report)+", in 0.0 s\n") {
 		t.Errorf("it says:\n%s", got)
 	}
 }
@@ -195,15 +198,15 @@ func TestGivenFlags(t *testing.T) {
 // TestLogOfTheServer is about the file alone: the log itself is the whole process's.
 func TestLogOfTheServer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "missing", "apiserver.log")
-	if _, _, err := logTo(path); err == nil || !strings.HasPrefix(err.Error(), "the log of the API server: ") || !strings.Contains(err.Error(), path) {
+	if _, err := openLog(path); err == nil || !strings.HasPrefix(err.Error(), "the log of the API server: ") || !strings.Contains(err.Error(), path) {
 		t.Errorf("in a folder that is missing: %v", err)
 	}
 	path = filepath.Join(t.TempDir(), "apiserver.log")
-	_, end, err := logTo(path)
+	log, err := openLog(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := end(); err != nil {
+	if err := log.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(path); err != nil {

@@ -11,8 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/control"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/defaulting"
@@ -38,11 +39,11 @@ const (
 )
 
 const exitCodes = `Exit codes:
-  0    conforms; under load, every response is good
-  1    does not
+  0    conforms; under load, every response is correct
+  1    does not conform
   2    usage: bad flags, files or IDs, or nothing selected
-  3    could not judge: no cluster, no webhook, nothing applicable, set-up failed, or the load generator was at its limits
-  130  interrupted; a partial report is written all the same`
+  3    could not judge: no cluster, no webhook, nothing applicable, set-up failed, or the load generator reached its limits
+  130  interrupted; a partial report is still written`
 
 // areas returns the chapters that run checks.
 func areas() []suites.Area {
@@ -104,7 +105,7 @@ func execute(ctx context.Context, args []string, s streams) int {
 
 // oneLine makes a sentence of an error of cobra's, which puts what may have been meant on lines of their own.
 func oneLine(text string) string {
-	text = strings.TrimSpace(reports.Visible(text))
+	text = strings.TrimSpace(visible.Text(text))
 	if what, meant, found := strings.Cut(text, "\n\nDid you mean this?\n"); found {
 		text = what + "; did you mean " + strings.Join(strings.Fields(meant), ", ") + "?"
 	}
@@ -114,7 +115,7 @@ func oneLine(text string) string {
 // noArguments wants none.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, and got %s", cmd.Name(), strings.Join(args, " "))
+		return fmt.Errorf("%s takes no arguments, but got %s", cmd.Name(), strings.Join(args, " "))
 	}
 	return nil
 }
@@ -146,11 +147,11 @@ func newRoot(s streams) *cobra.Command {
 		Use:   "crdconform",
 		Short: "Check CRD versioning and conversion webhooks against the Kubernetes documents",
 		Long: `crdconform answers two questions with evidence. Does this Kubernetes API server treat versions of
-CustomResourceDefinitions as the documents say? Does this conversion webhook keep the contract it has with API servers,
-for every object and under load?
+CustomResourceDefinitions as the documents say? Does this conversion webhook keep its contract with API servers, for every
+object and under load?
 
 ` + exitCodes,
-		Example: `  crdconform run                       check an API server that it brings along, and write reports
+		Example: `  crdconform run                       check the built-in API server, and write reports
   crdconform check URL --ca-file FILE  check a conversion webhook, without a cluster
   crdconform load URL --ca-file FILE   load a conversion webhook
   crdconform explain webhook.response.uid`,

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -17,19 +16,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/crdconform/crdconform"
-	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/cluster/embedded"
-	"github.com/crdconform/crdconform/cluster/redact"
-	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/fixtures/webhook"
-	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/cluster/redact"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/shell"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/control"
+	"github.com/crdconform/crdconform/suites/reading"
+	"github.com/crdconform/crdconform/suites/webhook"
 )
 
 // runner is the command run.
@@ -43,7 +41,6 @@ type runner struct {
 	seed    int64
 	load    workloadFlags
 	selects func(requirement.ID) bool
-	known   map[requirement.ID]string
 	lenient bool // what is known to fail may pass
 }
 
@@ -78,16 +75,16 @@ The load test is left out when --filter or --skip choose requirements, unless on
 	flags := cmd.Flags()
 	r.api.bind(s, flags)
 	r.api.bindReadOnly(flags)
-	r.webhook.flags.bind(flags)
+	r.webhook.bind(flags)
 	r.bind(flags)
 	r.bindKnownFailing(flags)
 	r.complete(cmd)
-	flags.BoolVar(&r.strict, "strict", false, "count what API servers tolerate as failed")
-	flags.Int64Var(&r.seed, "seed", 0, "seed of all random choices, to repeat a run; a new one when 0")
-	flags.StringVar(&r.dir, "report-dir", "crdconform-report", "folder to write the reports to")
-	flags.Float64Var(&r.load.rate, "load-rate", 100, "requests a second of the load test")
-	flags.DurationVar(&r.load.duration, "load-duration", 5*time.Second, "how long the load test takes; 0 leaves it out")
-	flags.IntVar(&r.load.batch, "load-batch", 10, "objects in a request of the load test")
+	flags.BoolVar(&r.strict, "strict", false, "treat Tolerated as Failed")
+	flags.Int64Var(&r.seed, "seed", 0, "seed of all random choices, to repeat a run; 0 picks a new one")
+	flags.StringVar(&r.dir, "report-dir", "crdconform-report", "folder for the reports")
+	flags.Float64Var(&r.load.rate, "load-rate", 100, "requests per second of the load test")
+	flags.DurationVar(&r.load.duration, "load-duration", 5*time.Second, "duration of the load test; 0 skips it")
+	flags.IntVar(&r.load.batch, "load-batch", 10, "objects per request of the load test")
 	return cmd
 }
 
@@ -99,7 +96,21 @@ type workloadFlags struct {
 	given    bool
 }
 
+// softMemory is how much memory a run takes, in bytes, before garbage is collected more often than usual. An API server in the process
+// makes much garbage: without it a run takes 600 MiB, of which a third is in use.
+const softMemory = 384 << 20
+
+// limitMemory limits the memory unless the user has, and returns what lifts the limit.
+func (r *runner) limitMemory() func() {
+	if _, given := r.variable("GOMEMLIMIT"); given {
+		return func() {}
+	}
+	before := debug.SetMemoryLimit(softMemory)
+	return func() { debug.SetMemoryLimit(before) }
+}
+
 func (r *runner) run(ctx context.Context) error {
+	defer r.limitMemory()()
 	report, err := r.check(ctx)
 	if err != nil {
 		return err
@@ -109,49 +120,86 @@ func (r *runner) run(ctx context.Context) error {
 
 // check judges the API server, and returns the report, which is yet to be written. It fails when the flags are wrong.
 func (r *runner) check(ctx context.Context) (*reports.Report, error) {
-	if err := r.validate(); err != nil {
+	described, err := r.describe() //nolint:contextcheck // specs are declared without waiting for anything
+	if err != nil {
 		return nil, err
 	}
-	if r.seed == 0 {
-		r.seed = rand.Int64N(1<<31-1) + 1
-	}
-	if err := r.begin(); err != nil {
+	plan, err := described.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
+	if err != nil {
 		return nil, err
 	}
-	report := r.newReport()
-	report.Seed, report.Strict = r.seed, r.strict
-	if err := r.judge(ctx, report); err != nil {
-		report.Error = err.Error()
+	r.seed = plan.Seed()
+	if err = r.begin(); err != nil {
+		return nil, err
 	}
-	report.Interrupted = report.Interrupted || ctx.Err() != nil
+	log, err := openLog(filepath.Join(string(r.folder), "apiserver.log"))
+	if err != nil {
+		report := r.newReport()
+		report.Seed, report.Strict, report.Error = r.seed, r.strict, err.Error()
+		return report, nil //nolint:nilerr // the report has it
+	}
+	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: plan.Revise, seed: r.seed}
+	report := plan.Run(ctx, p, log)
+	p.wipe()
+	report.Tool, report.Command, report.Started = toolVersion(), r.newReport().Command, r.began.UTC()
+	if wrong := log.Close(); wrong != nil && report.Error == "" {
+		report.Error = wrong.Error()
+	}
 	return report, nil
 }
 
-// validate tells whether the flags go together, and reads what they name.
-func (r *runner) validate() error {
-	if err := r.api.validate(); err != nil {
-		return err
+// objectsOfRun is how many objects are generated for each version: fewer than for a webhook of the user's, since it is the
+// API server that is checked.
+const objectsOfRun = 15
+
+// describe reports whether the flags go together, reads what they name, and says what is to be done.
+func (r *runner) describe() (engine.Description, error) {
+	d := engine.Description{
+		APIServer: true, Chapters: r.chapters, RerunCommand: r.rerun, ServeReference: serveReference,
+		KnownFailingFile: r.knownFailing, Lenient: r.lenient, CollectArtifacts: r.gather,
 	}
-	if err := r.webhook.validate(r.api.sort); err != nil {
-		return err
+	err := r.api.validate()
+	if err != nil {
+		return d, err
 	}
-	var err error
+	d.Source = r.api.source()
+	if err = r.webhook.validate(r.api.sort, d.Source); err != nil {
+		return d, err
+	}
+	c := r.webhook.checked
+	c.Strict, c.Filter, c.Skip = r.strict, r.filter, r.skip
+	c.Generate = config.Generate{Objects: objectsOfRun, Seed: r.seed}
+	if !r.webhook.users() {
+		c.Webhook.Reference = &config.Reference{}
+	}
 	if r.selects, err = r.resolve(areas()); err != nil {
-		return err
+		return d, err
 	}
-	if r.known, err = r.readKnownFailing(); err != nil {
-		return err
+	if c.KnownFailing, err = r.known(); err != nil {
+		return d, err
+	}
+	if r.api.options.ReadOnly {
+		d.Readings = reading.Checks()
 	}
 	if err = r.looks(); err != nil {
-		return err
+		return d, err
 	}
 	if r.load.duration < 0 {
-		return fmt.Errorf("--load-duration %s: it has to be 0 or more", r.load.duration)
+		return d, fmt.Errorf("--load-duration %s: must be at least 0", r.load.duration)
 	}
 	if r.wantsLoad() {
-		_, err = r.profile()
+		if c.Load, err = r.load.config(); err != nil {
+			return d, err
+		}
 	}
-	return err
+	d.Config = c
+	return d, nil
+}
+
+// serveReference is the command of this program that serves the reference webhook.
+func serveReference(address, certs string, drain time.Duration) ([]string, error) {
+	program, err := os.Executable()
+	return []string{program, "serve", "--address=" + address, "--cert-dir=" + certs, "--drain=" + drain.String()}, err
 }
 
 func (r *runner) wantsLoad() bool {
@@ -159,239 +207,50 @@ func (r *runner) wantsLoad() bool {
 	return r.load.duration > 0 && (!chosen || r.load.given) && !r.looksOn()
 }
 
-// looksOn tells whether the cluster is only looked at, and there is no webhook in it to judge. The reference webhook, in this process, is
+// looksOn reports whether the cluster is only looked at, and there is no webhook in it to judge. The reference webhook, in this process, is
 // nothing of the cluster's.
-func (r *runner) looksOn() bool { return r.api.readOnly && !r.webhook.users() }
+func (r *runner) looksOn() bool { return r.api.options.ReadOnly && !r.webhook.users() }
 
-// looks tells whether there is something to look at, where the cluster is only looked at.
+// looks reports whether there is something to look at, where the cluster is only looked at.
 func (r *runner) looks() error {
 	switch {
 	case !r.looksOn():
 		return nil
 	case r.load.given && r.load.duration > 0:
 		return errors.New("--read-only: no load is sent; leave --load-rate, --load-duration and --load-batch out")
-	case !slices.ContainsFunc(suites.Preview(r.chapters()), func(spec suites.Spec) bool { return r.selects(spec.Requirement) }):
-		return errors.New("--read-only: what is selected is about webhooks, and the cluster is only looked at; select something else, or leave --read-only out")
+	case !slices.ContainsFunc(suites.Preview(r.chapters(engine.Pods{})), func(spec suites.Spec) bool { return r.selects(spec.Requirement) }):
+		return errors.New("--read-only: the selected requirements are about webhooks, which a read-only run does not check; select others, or leave --read-only out")
 	}
 	return nil
 }
 
-// profile is the load test that is a part of the run.
-func (r *runner) profile() (loadgen.Profile, error) {
-	return loadgen.Settings{
-		Rates: []float64{r.load.rate}, Duration: r.load.duration, Batches: []int{r.load.batch},
-		Pairs: []corpus.Pair{{From: "v1beta1", To: "v1"}},
-	}.Profile(loadgen.ConstantProfile)
-}
-
-// objectsOfRun is how many objects are generated for each version: fewer than for a webhook of the user's, since it is the
-// API server that is checked.
-const objectsOfRun = 15
-
-// judge fills the report in. It returns why it could not judge all that it was to.
-func (r *runner) judge(ctx context.Context, report *reports.Report) (err error) {
-	log, closeLog, err := logTo(filepath.Join(string(r.folder), "apiserver.log"))
-	if err != nil {
-		return err
+// config is the load test in a configuration.
+func (w workloadFlags) config() (config.Load, error) {
+	s := load.Settings{Rates: []float64{w.rate}, Duration: w.duration, Batches: []int{w.batch}, Pairs: []corpus.Pair{{From: "v1beta1", To: "v1"}}}
+	if _, err := s.Profile(load.ConstantProfile); err != nil { // in the words of flags
+		return config.Load{}, err
 	}
-	defer func() { err = errors.Join(err, closeLog()) }()
-
-	server, err := webhook.Start(ctx, "127.0.0.1:0", webhook.Handler())
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.Close()) }()
-	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA})
-	if err != nil {
-		return err
-	}
-	defer client.Close()
-	subject := &suites.Subject{Client: client, Corpus: corpus.CronTabs("v1alpha1", "v1beta1", "v1"), Objects: objectsOfRun} //nolint:contextcheck // definitions are validated without waiting for anything
-	if r.wantsLoad() || r.selectsChapter("webhook") && !r.looksOn() {
-		report.Webhook = describe(subject)
-	}
-
-	if err := r.conformance(ctx, report, subject, log); err != nil || ctx.Err() != nil {
-		return err
-	}
-	if r.wantsLoad() && !r.webhook.users() {
-		return r.loadTest(ctx, report, subject)
-	}
-	return nil
-}
-
-// stopTimeout is how long the API server has to stop, which takes a second. The report is written whatever comes of it.
-const stopTimeout = time.Minute
-
-// conformance runs the specs on the cluster.
-func (r *runner) conformance(ctx context.Context, report *reports.Report, subject *suites.Subject, log io.Writer) (err error) {
-	revise := func(s *suites.Result) {
-		if !r.lenient || s.Verdict != requirement.Passed {
-			crdconform.Revise(s, r.known, r.knownFailing)
-		}
-	}
-	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: revise}
-	id := newRunID()
-	c, err := r.api.bringUp(ctx, p, id, log)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		p.show("stopping " + r.api.what())
-		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
-		defer cancel()
-		err = errors.Join(err, c.Stop(within))
-		p.wipe()
-	}()
-	if ctx.Err() != nil {
-		return nil
-	}
-	return r.specs(ctx, p, c, id, subject, report)
-}
-
-// specs runs the specs on a cluster that is up.
-func (r *runner) specs(ctx context.Context, p *progress, c cluster.Cluster, id string, subject *suites.Subject, report *reports.Report) (err error) {
-	stop, err := r.deploy(ctx, p, c, id, subject, report)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
-	subject.Fewer = func(_ int, why string) { report.Notes = append(report.Notes, why) }
-	env, err := suites.NewEnv(ctx, r.api.options(suites.Options{Subject: subject, Seed: r.seed, Select: r.selects}, c, id))
-	if err != nil {
-		r.explain(ctx, c, "", report)
-		return err
-	}
-	defer func() { err = errors.Join(err, env.Close(context.WithoutCancel(ctx))) }()
-	report.Cluster = &reports.Cluster{Name: c.Name(), Version: env.Version(), WatchCache: c.WatchCache()}
-	p.say("crdconform %s: Kubernetes %s (%s), seed %d", toolVersion(), env.Version(), c.Name(), r.seed)
-
-	outcome, err := suites.Run(ctx, env, r.areas(), p) //nolint:contextcheck // specs are declared without waiting for anything
-	p.wipe()
-	report.Results = crdconform.Results(outcome.Results, crdconform.Translation{
-		Dir: "exchanges", Revise: p.revise, Client: subject.Client,
-		Again: func(id requirement.ID) string { return r.rerun("", id) },
-	})
-	report.Interrupted = outcome.Interrupted
-	if len(report.With(requirement.Failed, requirement.Errored)) > 0 {
-		r.explain(context.WithoutCancel(ctx), c, "", report)
-	}
-	if err == nil && ctx.Err() == nil && r.wantsLoad() && r.webhook.users() {
-		err = r.loadTest(ctx, report, subject)
-	}
-	return err
-}
-
-// areas are the chapters, of which one gets to know the webhook in the cluster.
-func (r *runner) areas() []suites.Area {
-	all := r.chapters()
-	i := slices.IndexFunc(all, func(a suites.Area) bool { return a.Name == control.Area.Name })
-	all[i] = control.New(control.Options{Webhook: r.webhook.hook, NoWebhook: r.webhook.reason, Undeployed: r.webhook.failed})
-	return all
+	l := config.Default().Load
+	l.Profile, l.Rates, l.Batches, l.Duration.Duration = load.ConstantProfile, s.Rates, s.Batches, s.Duration
+	l.Pairs = []config.Pair{{From: s.Pairs[0].From, To: s.Pairs[0].To}}
+	return l, nil
 }
 
 // chapters are those that there is something to judge for: not that about webhooks where the cluster is only looked at.
-func (r *runner) chapters() []suites.Area {
-	return slices.DeleteFunc(areas(), func(a suites.Area) bool { return a.Name == "webhook" && r.looksOn() })
-}
-
-// deploy deploys a webhook in the cluster, if one is wanted, and returns what takes it away. One of the user's is then the one
-// under test.
-func (r *runner) deploy(ctx context.Context, p *progress, c cluster.Cluster, id string, subject *suites.Subject, report *reports.Report) (func(context.Context) error, error) {
-	wanted := r.selects(requirement.ControlWebhookService) || r.selects(requirement.ControlWebhookReplacedPod)
-	if !r.webhook.users() && (!wanted || r.api.readOnly) {
-		return r.webhook.stop, nil
+func (r *runner) chapters(pods engine.Pods) []suites.Area {
+	all := slices.DeleteFunc(areas(), func(a suites.Area) bool { return a.Name == webhook.Area.Name && r.looksOn() })
+	i := slices.IndexFunc(all, func(a suites.Area) bool { return a.Name == control.Area.Name })
+	missing := pods.Missing
+	if from := r.api.source(); pods.NoImages && from != nil && from.Pods {
+		missing += "; give one by --webhook-image"
 	}
-	said, err := os.MkdirTemp("", "crdconform-webhook-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = os.RemoveAll(said) }() // that it stays must not cost the webhook
-	err = r.webhook.deploy(ctx, c, id, said, p.show)
-	p.wipe()
-	if err != nil || r.webhook.failed != nil {
-		r.explain(ctx, c, said, report)
-	}
-	if err != nil || !r.webhook.users() {
-		return r.webhook.stop, err
-	}
-	client, err := wire.Connect(r.webhook.hook.Endpoint())
-	if err != nil {
-		return nil, errors.Join(err, r.webhook.stop(context.WithoutCancel(ctx)))
-	}
-	reference := r.webhook.hook.ClientConfig()
-	subject.Client, subject.Reference = client, &reference
-	if report.Webhook != nil {
-		report.Webhook = describe(subject)
-	}
-	return func(ctx context.Context) error {
-		client.Close()
-		return r.webhook.stop(ctx)
-	}, nil
-}
-
-// artifactsTimeout is how long a cluster may take to tell what went on in it.
-const artifactsTimeout = time.Minute
-
-// explain keeps what the cluster tells, unless the run was stopped: when specs failed, or there could be none. The folder said has
-// what a webhook said that did not come up; it may be empty.
-func (r *runner) explain(ctx context.Context, c cluster.Cluster, said string, report *reports.Report) {
-	_, able := c.(cluster.Witness)
-	if !able && r.webhook.hook == nil && said == "" || ctx.Err() != nil {
-		return
-	}
-	within, cancel := context.WithTimeout(ctx, artifactsTimeout)
-	defer cancel()
-	if err := r.folder.Gather(report, func(dir string) error { return crdconform.Explains(within, c, r.webhook.hook, said, dir) }); err != nil {
-		report.Notes = append(report.Notes, "not all that the cluster knows is in the folder cluster: "+err.Error())
-	}
+	all[i] = control.New(control.Options{Webhook: pods.Webhook, NoWebhook: missing, Undeployed: pods.Failed})
+	return all
 }
 
 // rerun is the command that runs one spec again in the same way.
 func (r *runner) rerun(_ string, id requirement.ID) string {
 	return fmt.Sprintf("crdconform run --filter %s --seed %d", id, r.seed) + r.api.again() + r.again(r.strict)
-}
-
-// selectsChapter tells whether any requirement of a chapter is selected.
-func (r *runner) selectsChapter(name string) bool {
-	return slices.ContainsFunc(requirement.All(), func(one requirement.Requirement) bool { return one.ID.Area() == name && r.selects(one.ID) })
-}
-
-// loadTest loads the webhook and adds what came of it to the report.
-func (r *runner) loadTest(ctx context.Context, report *reports.Report, subject *suites.Subject) error {
-	profile, err := r.profile()
-	if err != nil {
-		return err
-	}
-	p := &progress{streams: r.streams}
-	test := crdconform.LoadTest{Profile: profile, Bodies: func(w loadgen.Workload) ([]contract.Request, error) { return loadgen.Bodies(subject.Corpus, w) }}
-	report.Load, err = test.Run(ctx, subject.Client, p)
-	p.wipe()
-	return err
-}
-
-func describe(subject *suites.Subject) *reports.Webhook {
-	c := subject.Corpus
-	kind := reports.Kind{Group: c.Group, Kind: c.Kind, Versions: c.Versions}
-	for _, version := range c.Versions {
-		kind.Samples += len(c.Objects(version))
-	}
-	return &reports.Webhook{URL: subject.Client.Endpoint().URL, Kinds: []reports.Kind{kind}}
-}
-
-// logTo opens a file for the log of the API server, and sends what those in this process log there, so that it does not spoil the
-// screen. It returns the file and what ends that.
-func logTo(path string) (io.Writer, func() error, error) {
-	file, err := openLog(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	if err := embedded.LogTo(file); err != nil {
-		return nil, nil, errors.Join(err, file.Close())
-	}
-	return file, func() error {
-		return errors.Join(embedded.LogTo(io.Discard), file.Close())
-	}, nil
 }
 
 // openLog makes a new file for the log of the API server.
@@ -453,7 +312,7 @@ func givenFlags(flags *pflag.FlagSet) []string {
 			}
 		}
 		for _, value := range values {
-			given = append(given, "--"+f.Name+"="+crdconform.Quoted(value))
+			given = append(given, "--"+f.Name+"="+shell.Quote(value))
 		}
 	})
 	return given

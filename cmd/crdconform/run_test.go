@@ -8,10 +8,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // TestRunOfOneRequirement checks a single requirement, and then once more by the commands that the report has for that.
@@ -56,13 +58,16 @@ func TestRunOfOneRequirement(t *testing.T) {
 
 func TestRunWithLoad(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a whole run with a load")
+	}
 	r := invoke(t, "run", "--load-duration", "1s", "--load-batch", "2", "--filter", "versions.scope.cluster,versions.names", "--skip", "versions.names.published", "--watch-cache")
 	report := r.report(t)
 	l := report.Load
-	if l == nil || len(l.Stages) != 1 || l.Requests() != 100 || l.Stages[0].Objects != 200 || l.Failed() != 0 {
+	if l == nil || len(l.Stages) != 1 || reporter.Requests(l) != 100 || l.Stages[0].Objects != 200 || reporter.FailedRequests(l) != 0 {
 		t.Fatalf("the load was %+v", l)
 	}
-	if l.Void() != "" { // the machine was busy
+	if reporter.Void(l) != "" { // the machine was busy
 		r.exits(t, exitUnjudged)
 	} else {
 		r.exits(t, exitConforms)
@@ -78,7 +83,7 @@ func TestRunWithLoad(t *testing.T) {
 	if want := " --filter=versions.scope.cluster,versions.names "; !strings.Contains(report.Command, want) {
 		t.Errorf("the command was %q, want something with %q", report.Command, want)
 	}
-	for _, line := range l.Lines(reports.Columns) {
+	for _, line := range reporter.LoadLines(l, reporter.Columns) {
 		if !strings.Contains(r.out, "\n"+line+"\n") {
 			t.Errorf("it says:\n%swant a line %q", r.out, line)
 		}
@@ -155,11 +160,11 @@ func TestReadOnlyIsAboutTheCluster(t *testing.T) {
 		"a chapter":              {true, of("versions"), workloadFlags{duration: time.Second}, false, false, ""},
 		"no load, as it is told": {true, all, workloadFlags{given: true}, false, false, ""},
 		"a load":                 {true, all, workloadFlags{duration: time.Second, given: true}, false, false, "--read-only: no load is sent; leave --load-rate"},
-		"webhooks":               {true, of("webhook"), workloadFlags{duration: time.Second}, false, false, "--read-only: what is selected is about webhooks"},
+		"webhooks":               {true, of("webhook"), workloadFlags{duration: time.Second}, false, false, "--read-only: the selected requirements are about webhooks"},
 	} {
 		r := &runner{selects: test.selects, load: test.load}
-		r.api.readOnly = test.readOnly
-		chapter := slices.ContainsFunc(r.areas(), func(a suites.Area) bool { return a.Name == "webhook" })
+		r.api.options.ReadOnly = test.readOnly
+		chapter := slices.ContainsFunc(r.chapters(engine.Pods{}), func(a suites.Area) bool { return a.Name == "webhook" })
 		if chapter != test.webhook || r.wantsLoad() != test.loads {
 			t.Errorf("%s: the chapter webhook is there: %t, and a load: %t", name, chapter, r.wantsLoad())
 		}

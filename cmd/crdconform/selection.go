@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -10,9 +11,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/crdconform/crdconform"
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/shell"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/resource"
 )
 
@@ -25,12 +27,12 @@ type selection struct {
 
 func (s *selection) bind(flags *pflag.FlagSet) {
 	s.flags = flags
-	flags.StringSliceVar(&s.filter, "filter", nil, "check only these requirements: IDs, beginnings of IDs such as storage or storage.update, or patterns such as *.uid")
-	flags.StringSliceVar(&s.skip, "skip", nil, "leave these requirements out; written like --filter")
+	flags.StringSliceVar(&s.filter, "filter", nil, "check only these requirements: IDs, prefixes of IDs such as storage or storage.update, or patterns such as *.uid")
+	flags.StringSliceVar(&s.skip, "skip", nil, "skip these requirements; same syntax as --filter")
 }
 
 func (s *selection) bindKnownFailing(flags *pflag.FlagSet) {
-	flags.StringVar(&s.knownFailing, "known-failing", "", `file of requirements that are known to fail, one a line as "ID: reason"; one that passes fails the run`)
+	flags.StringVar(&s.knownFailing, "known-failing", "", `file of requirements that are known to fail, one per line as "ID: reason"; one that passes fails the run`)
 }
 
 // again returns the flags that bear on verdicts, for a command that does the same again.
@@ -40,7 +42,7 @@ func (s *selection) again(strict bool) string {
 		text += " --strict"
 	}
 	if s.knownFailing != "" {
-		text += " --known-failing " + crdconform.Quoted(s.knownFailing)
+		text += " --known-failing " + shell.Quote(s.knownFailing)
 	}
 	return text
 }
@@ -67,7 +69,7 @@ func completeID(_ *cobra.Command, _ []string, begun string) ([]cobra.Completion,
 // matches nothing, or when nothing is left.
 func (s *selection) resolve(areas []suites.Area) (func(requirement.ID) bool, error) {
 	if s.flags != nil && s.flags.Changed("filter") && len(s.filter) == 0 {
-		return nil, errors.New("--filter names no requirement; \"crdconform list\" shows them all")
+		return nil, errors.New("--filter matches no requirement; \"crdconform list\" shows all")
 	}
 	var tested []requirement.ID
 	for _, spec := range suites.Preview(areas) {
@@ -85,7 +87,7 @@ func (s *selection) resolve(areas []suites.Area) (func(requirement.ID) bool, err
 		return (len(s.filter) == 0 || wanted[id]) && !unwanted[id]
 	}
 	if !slices.ContainsFunc(tested, selects) {
-		return nil, errors.New("--filter and --skip leave no requirement to check; \"crdconform list\" shows them all")
+		return nil, errors.New("--filter and --skip leave no requirement to check; \"crdconform list\" shows all")
 	}
 	return selects, nil
 }
@@ -125,7 +127,7 @@ func noMatch(pattern string) string {
 	case len(known) == 1 && known[0].Untested != "":
 		return "it is not tested: " + known[0].Untested
 	case len(known) == 1 && known[0].Binds == requirement.Author:
-		return "it is advice on definitions; \"crdconform lint FILE\" checks it"
+		return "it is advice for definitions; \"crdconform lint FILE\" checks it"
 	case !slices.ContainsFunc(known, func(r requirement.Requirement) bool { return r.ID.Area() != resource.Area.Name }):
 		return "this command cannot check it; \"crdconform check\" does, with your definition"
 	case slices.ContainsFunc(known, func(r requirement.Requirement) bool { return r.Untested == "" }):
@@ -134,9 +136,9 @@ func noMatch(pattern string) string {
 	return "none of these is tested; \"crdconform explain ID\" says why"
 }
 
-// unknownID says that there is no such requirement, and what may have been meant.
+// unknownID says that unknown requirement, and what may have been meant.
 func unknownID(id string) string {
-	const text = "there is no such requirement"
+	const text = "unknown requirement"
 	parts := strings.Split(id, ".")
 	last := strings.Trim(parts[len(parts)-1], "*")
 	var begin, contain []string
@@ -151,7 +153,7 @@ func unknownID(id string) string {
 	if similar := slices.Concat(begin, contain); len(similar) > 0 {
 		return text + "; did you mean " + strings.Join(similar[:min(len(similar), 5)], ", ") + "?"
 	}
-	return text + "; \"crdconform list\" shows them all"
+	return text + "; \"crdconform list\" shows all"
 }
 
 // readKnownFailing reads the file of requirements that are known to fail, with the reasons.
@@ -179,4 +181,14 @@ func (s *selection) readKnownFailing() (map[requirement.ID]string, error) {
 		known[requirement.ID(id)] = reason
 	}
 	return known, nil
+}
+
+// known are the requirements of that file, by their IDs.
+func (s *selection) known() ([]config.KnownFailing, error) {
+	reasons, err := s.readKnownFailing()
+	var all []config.KnownFailing
+	for _, id := range slices.Sorted(maps.Keys(reasons)) {
+		all = append(all, config.KnownFailing{ID: string(id), Reason: reasons[id]})
+	}
+	return all, err
 }

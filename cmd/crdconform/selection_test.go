@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 	chapter "github.com/crdconform/crdconform/suites/webhook"
 )
 
@@ -65,9 +65,9 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for patterns, want := range map[string]string{
-		"webhook webhook.response.uidd": "--skip webhook.response.uidd: there is no such requirement",
+		"webhook webhook.response.uidd": "--skip webhook.response.uidd: unknown requirement",
 		"*.uid storage":                 "--skip storage: this command cannot check it",
-		"[":                             "--skip [: the pattern is malformed",
+		"[":                             "--skip [: malformed pattern",
 	} {
 		if found, err := expand("--skip", strings.Fields(patterns), tested); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, %v, want an error that begins with %q", patterns, found, err, want)
@@ -123,7 +123,7 @@ func TestResolve(t *testing.T) {
 	if err := flags.Parse([]string{"--filter="}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.resolve(webhookOnly); err == nil || !strings.Contains(err.Error(), "--filter names no requirement") {
+	if _, err := s.resolve(webhookOnly); err == nil || !strings.Contains(err.Error(), "--filter matches no requirement") {
 		t.Errorf("an empty filter: %v", err)
 	}
 }
@@ -131,7 +131,7 @@ func TestResolve(t *testing.T) {
 func TestNoMatch(t *testing.T) {
 	old := obsolete(t)
 	for pattern, want := range map[string]string{
-		"nothing.like.this": `there is no such requirement; "crdconform list" shows them all`,
+		"nothing.like.this": `unknown requirement; "crdconform list" shows all`,
 		string(old.ID):      "it is not tested: " + old.Untested,
 		"storage":           `this command cannot check it; "crdconform run" checks everything`,
 		"*":                 `this command cannot check it; "crdconform run" checks everything`,
@@ -168,16 +168,16 @@ func untestedPattern(t *testing.T) string {
 func TestUnknownID(t *testing.T) {
 	for id, want := range map[string][]string{
 		"webhook.uid":            {"; did you mean ", "webhook.response.uid", "?"},
-		"webhook.response.uidly": {`; "crdconform list" shows them all`},
+		"webhook.response.uidly": {`; "crdconform list" shows all`},
 		"stor":                   {"; did you mean storage.", "?"},
 		"webhook.*.kind":         {"; did you mean ", "webhook.response.kind"},
-		"x.y":                    {`; "crdconform list" shows them all`},
-		"":                       {`; "crdconform list" shows them all`},
-		"*":                      {`; "crdconform list" shows them all`},
+		"x.y":                    {`; "crdconform list" shows all`},
+		"":                       {`; "crdconform list" shows all`},
+		"*":                      {`; "crdconform list" shows all`},
 	} {
 		got := unknownID(id)
 		for _, w := range want {
-			if !strings.HasPrefix(got, "there is no such requirement;") || !strings.Contains(got, w) {
+			if !strings.HasPrefix(got, "unknown requirement;") || !strings.Contains(got, w) {
 				t.Errorf("%q: %q, want something with %q", id, got, w)
 			}
 		}
@@ -200,11 +200,11 @@ func TestReadKnownFailing(t *testing.T) {
 		t.Errorf("got %.200q, %v", got, err)
 	}
 	for text, want := range map[string]string{
-		"webhook.response.uid: x\nwebhook.response.uidd: x": ":2: webhook.response.uidd: there is no such requirement",
+		"webhook.response.uid: x\nwebhook.response.uidd: x": ":2: webhook.response.uidd: unknown requirement",
 		"\n\nwebhook.response.uid":                          `:3: webhook.response.uid has no reason; write "webhook.response.uid: why it fails"`,
 		"webhook.response.uid:  ":                           ":1: webhook.response.uid has no reason",
-		"webhook.response.*: all":                           ":1: webhook.response.*: there is no such requirement",
-		": a reason":                                        ":1: : there is no such requirement",
+		"webhook.response.*: all":                           ":1: webhook.response.*: unknown requirement",
+		": a reason":                                        ":1: : unknown requirement",
 	} {
 		path := file(t, "known.txt", text)
 		if got, err := (&selection{knownFailing: path}).readKnownFailing(); err == nil || !strings.HasPrefix(err.Error(), "--known-failing "+path+want) {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
 // server is the command serve.
@@ -29,13 +29,13 @@ func newServe(s streams) *cobra.Command {
 	v := &server{streams: s}
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the reference webhook, with faults if wanted",
+		Short: "Serve the reference webhook, optionally with faults",
 		Long: `serve runs the reference conversion webhook until it is interrupted. It converts the documents' CronTabs of any group
-between v1alpha1 and v1beta1, which have hostPort, and v1, which has host and port. Its certificate is made on the spot;
---ca-out writes that of the authority, for those who are to trust it. Both are valid for 90 days. With --cert-dir it serves
-the one that it finds there, as webhooks in a cluster do.
+between v1alpha1 and v1beta1, which have hostPort, and v1, which has host and port. It creates a certificate, and --ca-out
+writes that of its authority for clients. Both are valid for 90 days. With --cert-dir it serves the certificate in that
+folder, as webhooks in a cluster do.
 
-With --fault it breaks a promise, to see what becomes of it. The faults:
+With --fault it breaks a promise, to show the consequences. The faults:
 
 ` + faultTable(),
 		Example: `  crdconform serve --ca-out ca.crt
@@ -46,9 +46,9 @@ With --fault it breaks a promise, to see what becomes of it. The faults:
 	flags := cmd.Flags()
 	flags.StringVar(&v.address, "address", "localhost:9443", "host and port to listen on; port 0 for a free one")
 	flags.StringVar(&v.caOut, "ca-out", "", "file to write the certificate of the authority to")
-	flags.StringVar(&v.certs, "cert-dir", "", "folder with tls.crt and tls.key to serve, in PEM, in place of a certificate made on the spot")
-	flags.DurationVar(&v.drain, "drain", 0, "how long to go on serving after SIGTERM, so that clients can turn to another webhook before it stops")
-	flags.StringSliceVar(&v.faults, "fault", nil, "promise to break, may be given several times")
+	flags.StringVar(&v.certs, "cert-dir", "", "folder with tls.crt and tls.key to serve, in PEM, instead of a new certificate")
+	flags.DurationVar(&v.drain, "drain", 0, "how long to continue serving after SIGTERM, so that clients can switch to another webhook before it stops")
+	flags.StringSliceVar(&v.faults, "fault", nil, "promise to break; can be repeated")
 	_ = cmd.RegisterFlagCompletionFunc("fault", func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var names []cobra.Completion
 		for _, f := range webhook.Faults() {
@@ -72,18 +72,18 @@ func (v *server) run(ctx context.Context) error {
 	for _, name := range v.faults {
 		fault, found := webhook.FaultNamed(name)
 		if !found {
-			return fmt.Errorf("--fault %s: there is no such fault; \"crdconform serve --help\" lists them", name)
+			return fmt.Errorf("--fault %s: unknown fault; \"crdconform serve --help\" lists all", name)
 		}
 		faults = append(faults, fault)
 	}
 	if _, _, err := net.SplitHostPort(v.address); err != nil {
-		return fmt.Errorf("--address %s: it is not an address; give a host and a port, such as localhost:9443", v.address)
+		return fmt.Errorf("--address %s: not an address; give a host and a port, such as localhost:9443", v.address)
 	}
 	switch {
 	case v.certs != "" && v.caOut != "":
-		return errors.New("--ca-out: it goes with a certificate that is made on the spot; the one of --cert-dir has an authority of its own")
+		return errors.New("--ca-out: cannot be combined with --cert-dir, whose certificate has its own authority")
 	case v.drain < 0:
-		return fmt.Errorf("--drain %s: it has to be 0 or more", v.drain)
+		return fmt.Errorf("--drain %s: must be at least 0", v.drain)
 	}
 	s, err := v.start(ctx, webhook.Handler(faults...))
 	if err != nil {
@@ -121,7 +121,7 @@ func (v *server) start(ctx context.Context, handler http.Handler) (*webhook.Serv
 	}
 	s, err := webhook.Start(ctx, v.address, handler)
 	if err != nil {
-		return nil, unjudged(fmt.Errorf("%w; give another host and port by --address", err))
+		return nil, unjudged(fmt.Errorf("%w; give another host and port with --address", err))
 	}
 	return s, nil
 }

@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/internal/wire"
 )
 
 func TestServe(t *testing.T) {
@@ -48,7 +48,7 @@ func TestServeThatCannotBegin(t *testing.T) {
 	defer taken.Close()
 	r := invoke(t, "serve", "--address", taken.Addr().String())
 	r.exits(t, exitUnjudged)
-	if !strings.HasPrefix(r.err, "crdconform: ") || !strings.HasSuffix(r.err, taken.Addr().String()+": bind: address already in use; give another host and port by --address\n") {
+	if !strings.HasPrefix(r.err, "crdconform: ") || !strings.HasSuffix(r.err, taken.Addr().String()+": bind: address already in use; give another host and port with --address\n") {
 		t.Errorf("with a port that is taken it says %q", r.err)
 	}
 	r = invoke(t, "serve", "--address", "127.0.0.1:0", "--ca-out", "missing/ca.crt")

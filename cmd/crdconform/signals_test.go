@@ -10,7 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -46,10 +47,10 @@ func TestInterruptedRun(t *testing.T) {
 			if n := report.Counts[requirement.Failed] + report.Counts[requirement.Errored]; n > 0 {
 				t.Errorf("the interruption is held against somebody: %v", report.Counts)
 			}
-			if test.load != (report.Load != nil) || test.load && (!report.Load.Stages[0].Partial || report.Load.Requests() == 0) {
+			if test.load != (report.Load != nil) || test.load && (!report.Load.Stages[0].Partial || reporter.Requests(report.Load) == 0) {
 				t.Errorf("the load is %+v", report.Load)
 			}
-			if want := "\n" + report.Headline() + ", in "; !strings.Contains(r.out, want) || !strings.Contains(r.out, "Report: ") || r.err != "" {
+			if want := "\n" + reporter.Headline(report) + ", in "; !strings.Contains(r.out, want) || !strings.Contains(r.out, "Report: ") || r.err != "" {
 				t.Errorf("it says:\n%s%swant something with %q", r.out, r.err, want)
 			}
 		})
@@ -85,13 +86,16 @@ func starting(t *testing.T, p *process) {
 // TestInterruptedTwice stops a run without patience: it has to end at once.
 func TestInterruptedTwice(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a run of a chapter")
+	}
 	p := start(t, "run", "--filter", "storage")
 	p.await(t, "[ 1/")
 	impatient(t, p)
 	r := p.end()
 	r.exits(t, exitInterrupted)
-	const want = "crdconform: told to stop twice, so it stops without a report and without cleaning up; what is left on kind is removed by " +
-		"\"crdconform cleanup --kind\", and in a cluster of yours by \"crdconform cleanup --context NAME\", with --older-than 0s within the next hour\n"
+	const want = "crdconform: interrupted twice: no report, no cleanup. Remove leftovers on kind with " +
+		"\"crdconform cleanup --kind\", and in an existing cluster with \"crdconform cleanup --context NAME\", within the next hour with --older-than 0s\n"
 	if r.err != want {
 		t.Errorf("it says %q, want %q", r.err, want)
 	}
@@ -133,6 +137,9 @@ func insist(p *process, signal os.Signal) {
 // TestTerminalClosedTwice has the shell and the system say that the terminal is closed, which is no lack of patience.
 func TestTerminalClosedTwice(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a run of a chapter")
+	}
 	p := start(t, "run", "--filter", "storage")
 	p.await(t, "[ 1/")
 	insist(p, syscall.SIGHUP)
@@ -146,6 +153,9 @@ func TestTerminalClosedTwice(t *testing.T) {
 // TestWithoutATerminal has a run go on that was started by nohup.
 func TestWithoutATerminal(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a run of a chapter")
+	}
 	p := prepare(t, t.TempDir(), "run", "--filter", "versions.scope", "--load-duration", "0")
 	p.cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, p.cmd.Path}, p.cmd.Args[1:]...)
 	p.cmd.Path = "/bin/sh"
@@ -211,7 +221,7 @@ func TestInterruptedWhileWaiting(t *testing.T) {
 			if test.args[0] == "check" && report.Counts[requirement.Unknown] == 0 {
 				t.Errorf("got %v, want some Unknown", report.Counts)
 			}
-			if test.load != (report.Load != nil) || test.load && (!report.Load.Stages[0].Partial || report.Load.Failed() > 0 || report.Load.Stages[0].Unanswered == 0) {
+			if test.load != (report.Load != nil) || test.load && (!report.Load.Stages[0].Partial || reporter.FailedRequests(report.Load) > 0 || report.Load.Stages[0].Unanswered == 0) {
 				t.Errorf("the load is %+v", report.Load)
 			}
 		})

@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -83,10 +84,10 @@ func TestDefinitionsThatCannotBeChecked(t *testing.T) {
 	oneVersion := gadgets[:strings.Index(gadgets, "  - name: v1\n")]
 	for name, test := range map[string]struct{ crd, want string }{
 		"does not parse":  {"kind: [CustomResourceDefinition\n", "document 1: "},
-		"is cut off":      {gadgets[:500], "crd.yaml: "},
+		"is truncated":    {gadgets[:500], "crd.yaml: "},
 		"not structural":  {strings.Replace(gadgets, "spec: {type: object, properties", "spec: {properties", 1), "spec"},
 		"no schema":       {strings.Replace(gadgets, "        type: object\n        properties:\n          host: {", "        x-nothing:\n          host: {", 1), "crd.yaml: "},
-		"one version":     {strings.Replace(oneVersion, "storage: false", "storage: true", 1), "every definition has one version only, and a conversion needs two"},
+		"one version":     {strings.Replace(oneVersion, "storage: false", "storage: true", 1), "every definition has only one version, and a conversion needs two"},
 		"v1beta1 of CRDs": {strings.Replace(gadgets, "apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n", 1), "crd.yaml: "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,6 +131,9 @@ func TestSamplesThatDoNotValidate(t *testing.T) {
 // TestGaps has a definition with a field that cannot be generated: the path is told, and the samples are converted.
 func TestGaps(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a whole check")
+	}
 	crd := strings.ReplaceAll(gadgets, "{size: {", "{odd: {type: string, pattern: 'a^b'}, size: {")
 	dir := folder(t, map[string]string{"crd.yaml": crd, "samples.yaml": gadgetSamples})
 	p := startIn(t, dir, append([]string{"check", "--cluster", "none", "--objects", few, "--crd", "crd.yaml", "--samples", "samples.yaml"}, webhookProgram(t, "serve")...)...)
@@ -150,8 +154,8 @@ func TestGaps(t *testing.T) {
 func TestProgramsThatDoNotStart(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[string]string{
-		"ends":  "it ended before it answered: exit status 3",
-		"never": "no answer within 1s",
+		"ends":  "it exited before it responded: exit status 3",
+		"never": "no response within 1s",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
@@ -211,6 +215,9 @@ func TestProgramsThatAreOdd(t *testing.T) {
 // TestSlowWebhooks are judged to the end: one that never answers in time, and one that takes 300 ms for each request.
 func TestSlowWebhooks(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for slow webhooks")
+	}
 	url, ca := serve(t, delayed(time.Hour), nil)
 	r := invoke(t, "check", url, "--ca-file", ca, "--objects", few, "--timeout", "500ms")
 	r.exits(t, exitViolates)
@@ -230,11 +237,11 @@ func TestSeveralDefinitions(t *testing.T) {
 	r := p.end()
 	r.exits(t, exitConforms)
 	report := r.report(t)
-	if got := report.Subjects(); !slices.Equal(got, []string{"gadgets.example.com", "doodads.example.com"}) {
+	if got := reporter.Subjects(report); !slices.Equal(got, []string{"gadgets.example.com", "doodads.example.com"}) {
 		t.Errorf("it judged %v", got)
 	}
 	notes := strings.Join(report.Notes, "\n")
-	for _, want := range []string{"things.example.com has one version only", "other.yaml has no objects of these definitions"} {
+	for _, want := range []string{"things.example.com has only one version", "other.yaml has no objects of these definitions"} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("it notes %q, want %q", notes, want)
 		}
@@ -268,7 +275,7 @@ func TestFromCRD(t *testing.T) {
 	startIn(t, dir, append(args, "--address", address, "--server-name", "localhost")...).end().exits(t, exitConforms)
 	r = startIn(t, dir, args...).end()
 	r.exits(t, exitUnjudged)
-	if !strings.Contains(r.out, "gadgets.system.svc:443 is known inside of its cluster only") {
+	if !strings.Contains(r.out, "gadgets.system.svc:443 can be resolved only inside of its cluster") {
 		t.Errorf("without an address it says:\n%s", r.out)
 	}
 }
@@ -316,7 +323,7 @@ func TestFileAlone(t *testing.T) {
 		"known to fail":   {wrong, wrongCA, "knownFailing:\n- {id: webhook.response.uid, reason: issue 12}\n", exitConforms, []string{"KnownFailing webhook.response.uid: issue 12"}},
 		"known and mended": {
 			url, ca, "knownFailing:\n- {id: webhook.conversion.round-trip, reason: issue 13}\n- {id: webhook.response.uid, reason: issue 12}\n", exitViolates,
-			[]string{"it passes, but crdconform.yaml:13 says that it fails; take it off the list"},
+			[]string{"it passes, but crdconform.yaml:13 says that it fails; remove it from the list"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -342,7 +349,7 @@ func TestNothingToCheck(t *testing.T) {
 	t.Parallel()
 	r := invoke(t, "check")
 	r.exits(t, exitUsage)
-	if !strings.Contains(r.err, "it is not said which webhook to check; give its URL") {
+	if !strings.Contains(r.err, "no webhook specified; give its URL") {
 		t.Errorf("it says %q", r.err)
 	}
 }
@@ -352,7 +359,7 @@ func TestNothingToCheck(t *testing.T) {
 func TestHold(t *testing.T) {
 	t.Parallel()
 	p := start(t, append([]string{"check", "--objects", few, "--hold", "--filter", "webhook.response.uid"}, webhookProgram(t, "serve")...)...)
-	p.await(t, "The webhook goes on")
+	p.await(t, "The webhook keeps running")
 	served, err := filepath.Glob(filepath.Join(p.temporary, "crdconform-certs-*", "ca.crt"))
 	if err != nil || len(served) != 1 {
 		t.Fatalf("the program's certificates: %v, %v", served, err)

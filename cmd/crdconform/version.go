@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 )
 
 func newVersion(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
 		Short:   "Print the versions of crdconform and of the API server in it",
-		Long:    "version prints the versions of crdconform, of the API server that it brings along, and of Go.",
+		Long:    "version prints the versions of crdconform, of its built-in API server, and of Go.",
 		Example: `  crdconform version`,
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {

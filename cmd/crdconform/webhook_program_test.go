@@ -14,10 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
-// isWebhook tells whether this executable is to be a webhook program: "webhook MODE PORT CERTS".
+// isWebhook reports whether this executable is to be a webhook program: "webhook MODE PORT CERTS".
 func isWebhook(args []string) bool { return len(args) == 5 && args[1] == "webhook" }
 
 // runWebhook is the webhook program in one of its modes.

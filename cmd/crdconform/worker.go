@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform/loadgen/workers"
+	"github.com/crdconform/crdconform/internal/load/workers"
 )
 
 // loadWorker is the command worker.
@@ -27,17 +27,17 @@ func newWorker(s streams, in io.Reader) *cobra.Command {
 	w := &loadWorker{streams: s, in: in}
 	cmd := &cobra.Command{
 		Use:    "worker",
-		Short:  "Send the part of a load test that is this worker's",
+		Short:  "Send this worker's part of a load test",
 		Hidden: true, // "load --workers" starts it
-		Long: `worker is what "crdconform load --workers" starts, as processes or as pods of a Job. It reads what to send, says that it
-is ready, starts when it is told to, and writes what it measures as lines of JSON.
+		Long: `worker is started by "crdconform load --workers", as a process or as a pod of a Job. It reads what to send, reports that it
+is ready, starts when ordered, and writes its measurements as lines of JSON.
 
 Exit codes:
-  0    it sent its part, or was told to stop by an order after it began; there is a result
+  0    it sent its part, or an order stopped it after it began; there is a result
   2    usage: the spec cannot be read, or is of another release
-  3    there is no result: the webhook cannot be reached, or the order to start came too late; or nothing was heard of
-       whoever started it for so long that it stopped, with a partial result
-  130  told to stop by a signal, or before it began; there is a partial result if it had`,
+  3    there is no result: the webhook cannot be reached, or the order to start came too late; or it stopped with a partial
+       result because it received no message for too long
+  130  stopped by a signal, or before it began; there is a partial result if it had begun`,
 		Example: `  crdconform worker --spec spec.json --orders orders.json --index 0`,
 		Args:    noArguments,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context()) },
@@ -69,12 +69,12 @@ func (w *loadWorker) run(ctx context.Context) error {
 func (w *loadWorker) input(ctx context.Context) (workers.Input, error) {
 	switch files := !slices.Contains(w.specs, fromInput); {
 	case files && w.orders == "":
-		return workers.Input{}, errors.New("--orders: nobody could tell it to start; give the file in which orders appear")
+		return workers.Input{}, errors.New("--orders: without orders it never starts; give the file in which orders appear")
 	case files:
 		return workers.FromFiles(ctx, w.specs, w.orders)
 	}
 	if len(w.specs) > 1 || w.orders != "" {
-		return workers.Input{}, errors.New("--spec -: standard input holds the whole spec and the orders; give no file beside it")
+		return workers.Input{}, errors.New("--spec -: standard input contains the spec and the orders; give no other file")
 	}
 	return workers.FromStream(ctx, w.in)
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
 // workerSpec is what workers are given, as the protocol's version 2 has it. One of two sends half of 100 requests a second.
@@ -24,10 +24,10 @@ func workerSpec(t *testing.T, url, ca, duration string) string {
 		t.Fatal(err)
 	}
 	spec, err := json.Marshal(map[string]any{
-		"protocol": 3, "of": 2, "patienceNanoseconds": time.Minute,
+		"protocol": 4, "of": 2, "patienceNanoseconds": time.Minute,
 		"endpoint": map[string]any{"url": url, "ca": read(t, ca)},
 		"workload": map[string]any{
-			"phases": []any{map[string]any{"durationNanoseconds": length, "rate": 100, "to": 100}}, "batch": 1, "reviewVersion": "v1",
+			"phases": []any{map[string]any{"seconds": length.Seconds(), "rate": 100, "to": 100}}, "batch": 1, "reviewVersion": "v1",
 		},
 		"requests": []any{map[string]any{
 			"reviewVersion": "v1", "desiredAPIVersion": "example.com/v1",
@@ -82,7 +82,7 @@ func TestWorkerFromFiles(t *testing.T) {
 	if partial, requests, good := lastLine(t, out); partial || requests != 15 || good != 15 {
 		t.Errorf("it wrote %s", out)
 	}
-	if !strings.HasPrefix(out, `{"hello":{"protocol":3,"index":1}}`+"\n") {
+	if !strings.HasPrefix(out, `{"hello":{"protocol":4,"index":1}}`+"\n") {
 		t.Errorf("it wrote %s", out)
 	}
 }
@@ -171,10 +171,10 @@ func TestWorkerThatMakesNoSense(t *testing.T) {
 		"an argument":       {"--spec " + good + " --index 0 more", 0, "worker takes no arguments"},
 		"no file":           {"--spec " + missing + " --orders " + good + " --index 0", 0, missing},
 		"no file of orders": {"--spec " + good + " --orders " + missing + " --index 0", 0, missing},
-		"no orders":         {"--spec " + good + " --index 0", 0, "--orders: nobody could tell it to start"},
-		"input and a file":  {"--spec - --spec " + good + " --index 0", 0, "give no file beside it"},
-		"input and orders":  {"--spec - --orders " + good + " --index 0", 0, "give no file beside it"},
-		"another release":   {"--index 0 --orders " + good + " --spec " + file(t, "new", strings.Replace(spec, `"protocol":3`, `"protocol":7`, 1)), 0, "speaks version 7"},
+		"no orders":         {"--spec " + good + " --index 0", 0, "--orders: without orders it never starts"},
+		"input and a file":  {"--spec - --spec " + good + " --index 0", 0, "give no other file"},
+		"input and orders":  {"--spec - --orders " + good + " --index 0", 0, "give no other file"},
+		"another release":   {"--index 0 --orders " + good + " --spec " + file(t, "new", strings.Replace(spec, `"protocol":4`, `"protocol":7`, 1)), 0, "speaks version 7"},
 		"no such worker":    {"--spec " + good + " --orders " + good + " --index 2", exitUnjudged, "part 2 of 2"},
 		"no webhook":        {"--spec " + away + " --orders " + good + " --index 1", exitUnjudged, "connection refused"},
 	} {

@@ -31,7 +31,7 @@ func main() {
 // from those beside it.
 func render() ([]byte, error) {
 	r := &jsonschema.Reflector{ExpandedStruct: true, AllowAdditionalProperties: true, Mapper: mapped}
-	for _, folder := range []string{".", "../requirement", "../loadgen/compare", "../loadgen/apiserver"} {
+	for _, folder := range []string{".", "../requirement", "../loadgen"} {
 		if err := r.AddGoComments("github.com/crdconform/crdconform/reports", folder, jsonschema.WithFullComment()); err != nil {
 			return nil, err
 		}

@@ -1,5 +1,5 @@
 // Command generate writes ids.go of package requirement: a constant for each ID of the catalogue, documented by its
-// statement. Run it by "go generate ./requirement".
+// statement, a constant for each name of a part, and the severities. Run it by "go generate ./requirement".
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"go/format"
 	"os"
+	"slices"
 
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -29,6 +30,44 @@ func render(all []requirement.Requirement) []byte {
 	for _, r := range all {
 		fmt.Fprintf(&b, "\t// %s: %s\n\t%s ID = %q\n", r.ID.Constant(), r.Statement, r.ID.Constant(), r.ID)
 	}
-	b.WriteString(")\n")
+	b.WriteString(")\n\n// Every name of a part in the catalogue.\nconst (\n")
+	for _, name := range partNames(all) {
+		fmt.Fprintf(&b, "\tPart%s PartName = %q\n", requirement.ID(name).Constant(), name)
+	}
+	b.WriteString(")\n\n")
+	renderSeverities(&b, all)
 	return b.Bytes()
+}
+
+// partNames returns the names of parts, each once, sorted.
+func partNames(all []requirement.Requirement) []requirement.PartName {
+	var names []requirement.PartName
+	for _, r := range all {
+		for _, part := range r.Parts {
+			names = append(names, part.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// renderSeverities writes a switch, which the judge can ask without an allocation and without the catalogue.
+func renderSeverities(b *bytes.Buffer, all []requirement.Requirement) {
+	b.WriteString("// SeverityOf returns what a violation of a requirement amounts to: Failed or Tolerated. A part that the requirement does\n" +
+		"// not have is as severe as the requirement.\nfunc SeverityOf(id ID, part PartName) Verdict {\n\tswitch id {\n")
+	for _, r := range all {
+		if r.Severity == requirement.Failed && len(r.Parts) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "\tcase %s:\n", r.ID.Constant())
+		if len(r.Parts) > 0 {
+			b.WriteString("\t\tswitch part {\n")
+			for _, part := range r.Parts {
+				fmt.Fprintf(b, "\t\tcase Part%s:\n\t\t\treturn %s\n", requirement.ID(part.Name).Constant(), part.Severity)
+			}
+			b.WriteString("\t\t}\n")
+		}
+		fmt.Fprintf(b, "\t\treturn %s\n", r.Severity)
+	}
+	b.WriteString("\t}\n\treturn Failed\n}\n")
 }

@@ -11,9 +11,9 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) access() {
@@ -21,32 +21,32 @@ func (c chapter) access() {
 		two := c.env.With(fixtures.Webhook, fixtures.WithSubresources())
 
 		two.It(requirement.ControlAccessGroup,
-			"lets somebody read by a rule for the group", func(ctx SpecContext, crd *suites.Resource) {
+			"grants read access with a rule for the group", func(ctx SpecContext, crd *suites.Resource) {
 				somebody := c.somebody(ctx, crd)
 				for _, version := range []string{older, newer} {
-					Expect(somebody.status(ctx, http.MethodGet, crd.Path(version))).To(Equal(http.StatusForbidden), "nobody has been let at %s yet", version)
+					Expect(somebody.status(ctx, http.MethodGet, crd.Path(version))).To(Equal(http.StatusForbidden), "no access to %s has been granted yet", version)
 				}
 				somebody.let(ctx, crd, rule(crd.Group(), "crontabs", "list"))
 				for _, version := range []string{older, newer} {
-					Eventually(ctx, func() int { return somebody.status(ctx, http.MethodGet, crd.Path(version)) }).Should(Equal(http.StatusOK), "the rule must hold at %s", version)
+					Eventually(ctx, func() int { return somebody.status(ctx, http.MethodGet, crd.Path(version)) }).Should(Equal(http.StatusOK), "the rule must apply at %s", version)
 					Expect(somebody.status(ctx, http.MethodDelete, crd.Path(version))).To(Equal(http.StatusForbidden), "the rule must not allow another verb at %s", version)
 				}
 			})
 
 		two.It(requirement.ControlAccessNoVersions,
-			"tries to let somebody read by a rule that names a version", func(ctx SpecContext, crd *suites.Resource) {
+			"tries to grant read access with a rule that names a version", func(ctx SpecContext, crd *suites.Resource) {
 				somebody := c.somebody(ctx, crd)
 				// The rule for the status shows when the role is in force.
 				somebody.let(ctx, crd, rule(crd.APIVersion(newer), "crontabs", "list"), rule(crd.Group(), "crontabs."+newer, "list"), rule(crd.Group(), "crontabs/status", "get"))
 				status := crd.Path(newer, "local-crontab", "status")
-				Eventually(ctx, func() int { return somebody.status(ctx, http.MethodGet, status) }).ShouldNot(Equal(http.StatusForbidden), "the role must come into force")
+				Eventually(ctx, func() int { return somebody.status(ctx, http.MethodGet, status) }).ShouldNot(Equal(http.StatusForbidden), "the role must take effect")
 				for _, version := range []string{older, newer} {
 					Expect(somebody.status(ctx, http.MethodGet, crd.Path(version))).To(Equal(http.StatusForbidden), "a rule that names a version must not allow anything at %s", version)
 				}
 			})
 
 		two.It(requirement.ControlAccessSubresources,
-			"lets somebody at objects, and then at their subresources", func(ctx SpecContext, crd *suites.Resource) {
+			"grants access to objects, and then to their subresources", func(ctx SpecContext, crd *suites.Resource) {
 				somebody := c.somebody(ctx, crd)
 				object := fixtures.LocalCronTab.At(older)
 				object.Object["spec"] = map[string]any{"replicas": int64(1)}
@@ -71,7 +71,7 @@ func (c chapter) access() {
 	})
 }
 
-// somebody is a user who may do nothing but what a spec allows. He exists by being impersonated only.
+// somebody is a user who may do only what a spec allows. It exists only by impersonation.
 type somebody struct {
 	chapter
 
@@ -90,7 +90,7 @@ func (c chapter) somebody(ctx SpecContext, crd *suites.Resource) somebody {
 	return s
 }
 
-// mayNothing is the need for an API server that refuses what nobody has allowed.
+// mayNothing is the need for an API server that rejects everything that is not allowed.
 func (s somebody) mayNothing(ctx SpecContext, env *suites.Env) string {
 	review := authorizationv1.SelfSubjectAccessReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: authorizationv1.SchemeGroupVersion.String(), Kind: "SelfSubjectAccessReview"},
@@ -99,7 +99,7 @@ func (s somebody) mayNothing(ctx SpecContext, env *suites.Env) string {
 		}},
 	}
 	if reviewed(ctx, env, &review, s.header()) && review.Status.Allowed {
-		return "RBAC, and this API server allows everything to everybody"
+		return "RBAC, but this API server allows everything to everyone"
 	}
 	return ""
 }

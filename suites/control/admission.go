@@ -14,17 +14,17 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // admission is about webhooks that change objects on their way in.
 func (c chapter) admission() {
 	const group = admissionregistrationv1.GroupName
 
-	// Each version has a default of its own, for a field of an object that nobody but the webhook puts there.
+	// Each version has a default of its own, for a field of an object that only the webhook adds.
 	parent := func(crd *apiextensionsv1.CustomResourceDefinition) {
 		for _, version := range []string{older, newer} {
 			fixtures.WithProperty(version, "parent", apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{
@@ -35,7 +35,7 @@ func (c chapter) admission() {
 
 	Describe("admission", func() {
 		c.env.With(fixtures.Webhook, parent).It(requirement.ControlAdmissionDefaults,
-			"creates an object at v1 that an admission webhook is sent at v1beta1, and gives an object without a field that has a default", func(ctx SpecContext, crd *suites.Resource) {
+			"creates an object at v1 that an admission webhook receives at v1beta1, and returns an object without a field that has a default", func(ctx SpecContext, crd *suites.Resource) {
 				c.needs(
 					ctx, served(group+"/v1", "mutatingwebhookconfigurations", "admission webhooks"), may("create", group, "mutatingwebhookconfigurations"),
 				)

@@ -14,9 +14,9 @@ import (
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) aggregator() {
@@ -34,13 +34,13 @@ func (c chapter) aggregator() {
 			})
 
 		two.It(requirement.ControlAggregatorDiscovery,
-			"looks for the group among all in aggregated discovery", func(ctx SpecContext, crd *suites.Resource) {
+			"looks for the group in aggregated discovery", func(ctx SpecContext, crd *suites.Resource) {
 				c.needs(ctx, aggregation)
 				shown := func(version string) shownVersion {
 					return shownVersion{Version: version, Fresh: true, Plural: "crontabs", Kind: "CronTab", Namespaced: true, Subresources: []string{"scale", "status"}}
 				}
 				c.soon(ctx, func(ctx context.Context) ([]shownVersion, error) { return c.aggregated(ctx, crd.Group()) }).
-					Should(Equal([]shownVersion{shown(newer), shown(older)}), "the versions must be there by priority, with all that they have")
+					Should(Equal([]shownVersion{shown(newer), shown(older)}), "the versions must be listed by priority, with everything they have")
 				Expect(c.aggregated(ctx, "apps")).NotTo(BeEmpty(), "groups of other API servers must be there too")
 			})
 
@@ -71,7 +71,7 @@ func (c chapter) aggregator() {
 				published := func(ctx context.Context) ([]string, error) { return c.published(ctx, crd) }
 				c.soon(ctx, published).Should(Equal([]string{older + " APIService", older + " discovery", older + " OpenAPI v2"}), "the version must be there first")
 				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
-				c.soon(ctx, published).Should(BeEmpty(), "the version must leave everything")
+				c.soon(ctx, published).Should(BeEmpty(), "the version must disappear everywhere")
 			})
 	})
 }
@@ -170,7 +170,7 @@ func (c chapter) openAPIV2(ctx context.Context, crd *suites.Resource) ([]string,
 		return nil, err
 	}
 	if _, found := document.Paths["/api/v1/namespaces/{namespace}/pods"]; !found {
-		return nil, fmt.Errorf("the document has %d paths, and none for pods", len(document.Paths))
+		return nil, fmt.Errorf("the document has %d paths, but none for pods", len(document.Paths))
 	}
 	var all []string
 	for path := range document.Paths {
@@ -202,7 +202,7 @@ func (c chapter) openAPIV3(ctx context.Context, crd *suites.Resource, version st
 		return nil, err
 	}
 	if _, found := index.Paths["apis/apps/v1"]; !found {
-		return nil, fmt.Errorf("the index has %d documents, and none for apps/v1", len(index.Paths))
+		return nil, fmt.Errorf("the index has %d documents, but none for apps/v1", len(index.Paths))
 	}
 	entry, found := index.Paths["apis/"+crd.APIVersion(version)]
 	if !found {

@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // client is about kubectl as users have it.
@@ -47,7 +47,7 @@ func (c chapter) writing() {
 			c.env.Require(unstructured.SetNestedField(object.Object, "?", "spec", "misspelt"), "adding a field")
 			refused := k.run(ctx, manifest(object), "create", "-f", "-")
 			c.env.Require(refused.err, "calling kubectl")
-			Expect(refused.failed).To(ContainSubstring("misspelt"), "kubectl must refuse it")
+			Expect(refused.failed).To(ContainSubstring("misspelt"), "kubectl must reject it")
 			Expect(crd.At(newer).Get(ctx, object.GetName())).Error().To(beGone())
 		})
 
@@ -66,16 +66,16 @@ func (c chapter) writing() {
 		Expect(crd.Get(ctx, older, "local-crontab").Object["hostPort"]).To(Equal("localhost:1"), "the object must be created")
 		apply(older, "localhost:2")
 		changed := crd.Get(ctx, older, "local-crontab")
-		Expect(changed.Object["hostPort"]).To(Equal("localhost:2"), "what changed in the manifest must change")
+		Expect(changed.Object["hostPort"]).To(Equal("localhost:2"), "the changes of the manifest must be applied")
 		apply(older, "localhost:2")
-		Expect(crd.Get(ctx, older, "local-crontab").GetResourceVersion()).To(Equal(changed.GetResourceVersion()), "nothing was to change")
+		Expect(crd.Get(ctx, older, "local-crontab").GetResourceVersion()).To(Equal(changed.GetResourceVersion()), "nothing may change")
 		apply(newer, "localhost:3")
-		Expect(crd.Get(ctx, older, "local-crontab").Object["hostPort"]).To(Equal("localhost:3"), "the manifest of the newer version must be taken")
+		Expect(crd.Get(ctx, older, "local-crontab").Object["hostPort"]).To(Equal("localhost:3"), "the manifest of the newer version must be accepted")
 	}
 	c.env.With(fixtures.Webhook).It(requirement.ControlKubectlApply,
 		"applies a manifest that changes, and then one of the newer version", func(ctx SpecContext, crd *suites.Resource) { applies(ctx, crd) })
 	c.env.With(fixtures.Webhook).It(requirement.ControlKubectlServerSideApply,
-		"applies them on the server's side", func(ctx SpecContext, crd *suites.Resource) { applies(ctx, crd, "--server-side") })
+		"applies them server-side", func(ctx SpecContext, crd *suites.Resource) { applies(ctx, crd, "--server-side") })
 }
 
 func (c chapter) naming() {
@@ -112,7 +112,7 @@ func (c chapter) naming() {
 			), "it must be printed at the version of the highest priority")
 			Expect(printed("crontabs."+older+"."+crd.Group())).To(SatisfyAll(
 				HaveKeyWithValue("apiVersion", crd.APIVersion(older)), HaveKeyWithValue("hostPort", "localhost:1234"), Not(HaveKey("host")),
-			), "it must be printed at the version that was asked for")
+			), "it must be printed at the requested version")
 		})
 
 	c.env.With(fixtures.Webhook).It(requirement.ControlKubectlManifestVersion,
@@ -143,7 +143,7 @@ func (c chapter) printing() {
 			), "the fields of the version of the highest priority must be explained")
 			c.soon(ctx, explained("--api-version="+crd.APIVersion(older))).Should(SatisfyAll(
 				MatchRegexp(`VERSION: +(\S+/)?%s\n`, older), MatchRegexp(`(?m)^ +hostPort\s+<string>`),
-			), "the fields of the version that was asked for must be explained")
+			), "the fields of the requested version must be explained")
 		})
 
 	columns := c.env.With(fixtures.StableColumns, wide("Image", ".spec.image"))

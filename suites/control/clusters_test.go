@@ -19,14 +19,14 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/cluster/envtest"
-	"github.com/crdconform/crdconform/cluster/kind"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/cluster/envtest"
+	"github.com/crdconform/crdconform/internal/cluster/kind"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/subject/deployed"
-	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/control"
-	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 // wanted skips the test for want of something, or fails it where a variable says that it must not be skipped.
@@ -74,7 +74,7 @@ func kindCluster(t *testing.T, watchCache bool) cluster.Cluster {
 func deploy(t *testing.T, c cluster.Cluster) *deployed.Webhook {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "webhook")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../subject/deployed/testdata/webhook")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../internal/subject/deployed/testdata/webhook")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the webhook: %v\n%s", err, out)

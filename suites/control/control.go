@@ -9,8 +9,8 @@ import (
 	"cmp"
 	"time"
 
-	"github.com/crdconform/crdconform/subject/deployed"
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // Area is the chapter on the rest of a control plane, with the kubectl that is on PATH.

@@ -9,11 +9,11 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/subject/deployed"
-	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/control"
-	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 // catches runs specs on a cluster that has for each of them the fault that it is to notice. The first one starts after a
@@ -36,7 +36,7 @@ func catches(t *testing.T, genuine cluster.Cluster, hook *deployed.Webhook, befo
 	for _, r := range results {
 		fault, found := faults[r.Requirement]
 		if !found {
-			t.Errorf("there is no fault for %s, so it is not known to be able to fail", r.Requirement)
+			t.Errorf("there is no fault for %s, so it is not shown to be able to fail", r.Requirement)
 		} else if r.Verdict != requirement.Failed || !strings.Contains(r.Reason, fault.says) {
 			t.Errorf("with its fault %s is %s, want it to fail with %q: %s", r.Requirement, r.Verdict, fault.says, r.Reason)
 		}
@@ -74,20 +74,20 @@ func faults() map[requirement.ID]fault {
 	return map[requirement.ID]fault{
 		requirement.ControlNamespacesMissing:          {"nothing can be created in a namespace that does not exist", answered(http.MethodPost, `/crontabs$`, http.StatusNotFound, http.StatusCreated)},
 		requirement.ControlNamespacesTerminating:      {"nothing can be created at v1beta1", answered(http.MethodPost, `/crontabs$`, http.StatusForbidden, http.StatusCreated)},
-		requirement.ControlNamespacesObjects:          {"the namespace must go", answered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
-		requirement.ControlNamespacesRecover:          {"the namespace must go", answered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
-		requirement.ControlNamespacesPreferredVersion: {"the namespace must go", answered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlNamespacesObjects:          {"the namespace must be deleted", answered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlNamespacesRecover:          {"the namespace must be deleted", answered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlNamespacesPreferredVersion: {"the namespace must be deleted", answered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
 		requirement.ControlNamespacesFinalizers:       {"the namespace must say which finalizer", edited(`/namespaces/crdconform-\w+$`, without("conditions"))},
-		requirement.ControlNamespacesBlockedByWebhook: {"the namespace must say what holds it up", edited(`/namespaces/crdconform-\w+$`, without("conditions"))},
-		requirement.ControlGarbageOwners:              {"what the object owned must go", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
-		requirement.ControlGarbageDependents:          {"what had an owner must go", edited(`/v1/crontabs$`, haunted)},
+		requirement.ControlNamespacesBlockedByWebhook: {"the namespace must say what blocks it", edited(`/namespaces/crdconform-\w+$`, without("conditions"))},
+		requirement.ControlGarbageOwners:              {"the object's dependents must be deleted", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlGarbageDependents:          {"dependents must be deleted", edited(`/v1/crontabs$`, haunted)},
 		requirement.ControlGarbageForeground:          {"the object must wait at v1beta1", edited(`/crontabs/local-crontab$`, without("finalizers"))},
-		requirement.ControlGarbageOrphan: {"what is left must stay", edited(`/configmaps/crdconform-\w+$`, inEach("metadata", func(meta map[string]any) {
+		requirement.ControlGarbageOrphan: {"the dependents must stay", edited(`/configmaps/crdconform-\w+$`, inEach("metadata", func(meta map[string]any) {
 			meta["ownerReferences"] = []any{map[string]any{"apiVersion": "v1", "kind": "Made", "name": "up", "uid": "made-up"}}
 		}))},
 		requirement.ControlKubectlCreate:           {"it must be there", pretended(http.MethodPost, `/crontabs$`)},
-		requirement.ControlKubectlValidation:       {"kubectl must refuse it", unasked("fieldValidation")},
-		requirement.ControlKubectlApply:            {"what changed in the manifest must change", pretended(http.MethodPatch, `/crontabs/`)},
+		requirement.ControlKubectlValidation:       {"kubectl must reject it", unasked("fieldValidation")},
+		requirement.ControlKubectlApply:            {"the changes of the manifest must be applied", pretended(http.MethodPatch, `/crontabs/`)},
 		requirement.ControlKubectlServerSideApply:  {"not found", pretended(http.MethodPatch, `/crontabs/`)},
 		requirement.ControlKubectlScale:            {"the replicas must change", pretended(http.MethodPatch, `/scale$`)},
 		requirement.ControlKubectlPatchSubresource: {"the status must change", pretended(http.MethodPatch, `/status$`)},
@@ -99,12 +99,12 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlKubectlColumns:          {"the columns of priority 0", edited(`/crontabs$`, inEach("columnDefinitions", func(column map[string]any) { column["priority"] = 0 }))},
 		requirement.ControlKubectlWideColumns:      {"all columns must be shown", edited(`/crontabs$`, inEach("columnDefinitions", func(column map[string]any) { column["name"] = "Other" }))},
 		requirement.ControlAggregatorAPIServices:   {"there must be an API service", edited(`/apiservices/`, without("conditions"))},
-		requirement.ControlAggregatorDiscovery:     {"with all that they have", edited(`^/apis$`, inEach("versions", func(version map[string]any) { version["freshness"] = "Stale" }))},
+		requirement.ControlAggregatorDiscovery:     {"with everything they have", edited(`^/apis$`, inEach("versions", func(version map[string]any) { version["freshness"] = "Stale" }))},
 		requirement.ControlAggregatorOpenapiV2:     {"the paths and the schemas", edited(`^/openapi/v2$`, without("definitions"))},
 		requirement.ControlAggregatorOpenapiV3:     {"the schema of v1beta1", edited(`^/openapi/v3/`, without("properties"))},
-		requirement.ControlAggregatorUnserved:      {"the version must leave everything", answered(http.MethodGet, `/apiservices/`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlAggregatorUnserved:      {"the version must disappear everywhere", answered(http.MethodGet, `/apiservices/`, http.StatusNotFound, http.StatusOK)},
 		requirement.ControlAdmissionDefaults:       {"the default of v1beta1", edited(`/v1/namespaces/default/crontabs$`, inEach("parent", func(parent map[string]any) { parent["name"] = "by-v1" }))},
-		requirement.ControlAccessGroup:             {"nobody has been let", impersonated},
+		requirement.ControlAccessGroup:             {"no access to", impersonated},
 		requirement.ControlAccessNoVersions:        {"a rule that names a version", impersonated},
 		requirement.ControlAccessSubresources:      {"the status must not be allowed", impersonated},
 		requirement.ControlScalingDisruptionBudget: {"half of 5 and 2 replicas", edited(`/poddisruptionbudgets/`, inEach("status", func(status map[string]any) { status["expectedPods"] = 2 }))},
@@ -112,11 +112,11 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlMigrationRewrites: {"must be stored at v1 already", editedOn(http.MethodPut, `/crontabs/`, inEach("metadata", func(meta map[string]any) {
 			meta["resourceVersion"] = time.Now().Format("20060102150405.000000")
 		}))},
-		requirement.ControlMigrationStoredVersions: {"the older version must be gone from status.storedVersions", edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
+		requirement.ControlMigrationStoredVersions: {"the older version must be removed from status.storedVersions", edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
 			status["storedVersions"] = []any{"v1beta1", "v1"}
 		}))},
 		requirement.ControlWebhookService:     {"it must be converted back", edited(`/crontabs/local-crontab$`, without("host"))},
-		requirement.ControlWebhookReplacedPod: {"conversions failed that were not under way", failingAfter(50, on(http.MethodPost, `/crontabs$`))},
+		requirement.ControlWebhookReplacedPod: {"that were not in progress when the pod", failingAfter(50, on(http.MethodPost, `/crontabs$`))},
 	}
 }
 
@@ -131,7 +131,7 @@ func failingAfter(first int64, which func(*http.Request) bool) exchange {
 	}
 }
 
-// on tells whether a request has a method, or any where that is empty, and a path.
+// on reports whether a request has a method, or any where that is empty, and a path.
 func on(method, path string) func(*http.Request) bool {
 	like := regexp.MustCompile(path)
 	return func(r *http.Request) bool {

@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) garbage() {
@@ -27,7 +27,7 @@ func (c chapter) garbage() {
 				second := c.dependent(ctx, crd, owner(custom, crd.APIVersion(newer)))
 				Expect(crd.At(newer).Delete(ctx, custom.GetName())).To(Succeed())
 				for _, dependent := range []string{first, second} {
-					c.soon(ctx, read(c.in("v1", "configmaps"), dependent)).Should(beGone(), "what the object owned must go")
+					c.soon(ctx, read(c.in("v1", "configmaps"), dependent)).Should(beGone(), "the object's dependents must be deleted")
 				}
 			})
 
@@ -45,7 +45,7 @@ func (c chapter) garbage() {
 				unowned.SetName("unowned")
 				crd.Create(ctx, newer, unowned)
 				c.env.Require(c.in("v1", "configmaps").Delete(ctx, configMap.GetName(), metav1.DeleteOptions{}), "deleting the owner")
-				c.soon(ctx, func() []string { return c.whereabouts(ctx, crd) }).Should(Equal([]string{suites.Namespace + "/unowned"}), "what had an owner must go, and nothing else")
+				c.soon(ctx, func() []string { return c.whereabouts(ctx, crd) }).Should(Equal([]string{suites.Namespace + "/unowned"}), "dependents must be deleted, and nothing else")
 			})
 
 		owning.It(requirement.ControlGarbageForeground,
@@ -57,27 +57,27 @@ func (c chapter) garbage() {
 				dependent := c.dependent(ctx, crd, reference, held)
 				c.awaitCollector(ctx, crd)
 				Expect(c.deleteBy(ctx, crd, custom.GetName(), metav1.DeletePropagationForeground)).To(Succeed())
-				c.soon(ctx, c.configMapNamed(dependent)).Should(HaveField("GetDeletionTimestamp()", Not(BeNil())), "what the object owns must be deleted")
+				c.soon(ctx, c.configMapNamed(dependent)).Should(HaveField("GetDeletionTimestamp()", Not(BeNil())), "the object's dependents must be deleted")
 				for _, version := range []string{older, newer} {
 					Expect(crd.At(version).Get(ctx, custom.GetName())).To(SatisfyAll(
 						HaveField("GetDeletionTimestamp()", Not(BeNil())), HaveField("GetFinalizers()", ContainElement(metav1.FinalizerDeleteDependents)),
 					), "the object must wait at %s", version)
 				}
-				c.env.Require(unfinish(ctx, c.in("v1", "configmaps"), dependent), "letting the dependent go")
-				c.soon(ctx, func(ctx context.Context) error { return suites.ErrorOf(crd.At(newer).Get(ctx, custom.GetName())) }).Should(beGone(), "the object must go")
+				c.env.Require(unfinish(ctx, c.in("v1", "configmaps"), dependent), "releasing the dependent")
+				c.soon(ctx, func(ctx context.Context) error { return suites.ErrorOf(crd.At(newer).Get(ctx, custom.GetName())) }).Should(beGone(), "the object must be deleted")
 			})
 
 		owning.It(requirement.ControlGarbageOrphan,
-			"deletes a custom object and leaves what it owns", func(ctx SpecContext, crd *suites.Resource) {
+			"deletes a custom object and orphans its dependents", func(ctx SpecContext, crd *suites.Resource) {
 				c.needs(ctx, controllers, may("create", "", "configmaps"))
 				custom := crd.Create(ctx, older, fixtures.LocalCronTab.At(older))
 				dependent := c.dependent(ctx, crd, owner(custom, crd.APIVersion(older)))
 				c.awaitCollector(ctx, crd)
 				Expect(c.deleteBy(ctx, crd, custom.GetName(), metav1.DeletePropagationOrphan)).To(Succeed())
-				c.soon(ctx, func(ctx context.Context) error { return suites.ErrorOf(crd.At(newer).Get(ctx, custom.GetName())) }).Should(beGone(), "the object must go")
+				c.soon(ctx, func(ctx context.Context) error { return suites.ErrorOf(crd.At(newer).Get(ctx, custom.GetName())) }).Should(beGone(), "the object must be deleted")
 				Expect(c.configMapNamed(dependent)(ctx)).To(SatisfyAll(
 					HaveField("GetOwnerReferences()", BeEmpty()), HaveField("GetDeletionTimestamp()", BeNil()),
-				), "what is left must stay, and have no owner any more")
+				), "the dependents must stay, without an owner")
 			})
 	})
 }

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // kubectl is the program, with a configuration and a home directory of its own: nothing that a user has configured changes
@@ -36,7 +36,7 @@ func (c chapter) kubectl() kubectl {
 	if c.options.Kubectl == "" {
 		program, err = exec.LookPath("kubectl")
 		if err != nil {
-			c.env.Inapplicable("needs kubectl, and there is none on PATH")
+			c.env.Inapplicable("needs kubectl, which is not on PATH")
 		}
 	}
 	c.env.Require(err, "looking for kubectl")

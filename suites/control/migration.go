@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // migrationGroup is the API by which stored objects are upgraded.
@@ -34,7 +34,7 @@ func (c chapter) migration() {
 				migrated := c.migrate(ctx, crd, version)
 				c.soon(ctx, migrated).Should(haveSucceeded(), "the migration must succeed")
 				for _, name := range names() {
-					Expect(c.rewrites(ctx, crd, name)).To(BeFalse(), "%s must be stored at %s already, so that writing it back changes nothing", name, newer)
+					Expect(c.rewrites(ctx, crd, name)).To(BeFalse(), "%s must already be stored at %s, so that writing it back changes nothing", name, newer)
 				}
 			})
 
@@ -45,7 +45,7 @@ func (c chapter) migration() {
 				Expect(crd.Definition(ctx).Status.StoredVersions).To(Equal([]string{older, newer}))
 				migrated := c.migrate(ctx, crd, version)
 				c.soon(ctx, migrated).Should(haveSucceeded(), "the migration must succeed")
-				c.soon(ctx, func() []string { return crd.Definition(ctx).Status.StoredVersions }).Should(Equal([]string{newer}), "the older version must be gone from status.storedVersions")
+				c.soon(ctx, func() []string { return crd.Definition(ctx).Status.StoredVersions }).Should(Equal([]string{newer}), "the older version must be removed from status.storedVersions")
 				crd.Change(ctx, fixtures.WithVersions(newer))
 				crd.Webhook.Break("status-500")
 				Expect(crd.At(newer).List(ctx)).To(And(HaveLen(len(names())+1), HaveEach(HaveField("Object", HaveKeyWithValue("host", "localhost")))), "the objects must be readable without the webhook")
@@ -56,7 +56,7 @@ func (c chapter) migration() {
 				const admission = "admissionregistration.k8s.io"
 				version := c.migrations(ctx)
 				c.needs(
-					ctx, served(admission+"/v1", "validatingadmissionpolicies", "a policy by which a migration fails"),
+					ctx, served(admission+"/v1", "validatingadmissionpolicies", "a policy that makes a migration fail"),
 					may("create", admission, "validatingadmissionpolicies"), may("create", admission, "validatingadmissionpolicybindings"),
 				)
 				c.population(ctx, crd)
@@ -77,7 +77,7 @@ func (c chapter) migrations(ctx SpecContext) string {
 	version := preferred(ctx, c.env, migrationGroup)
 	c.needs(ctx, func(ctx SpecContext, env *suites.Env) string {
 		if version == "" || version == "v1alpha1" {
-			return fmt.Sprintf("the API for storage migration, and this API server does not serve v1beta1 or later of %s, which has to be switched on before 1.37", migrationGroup)
+			return fmt.Sprintf("the API for storage migration, but this API server does not serve v1beta1 or later of %s, which must be switched on before 1.37", migrationGroup)
 		}
 		return served(migrationGroup+"/"+version, "storageversionmigrations", "the API for storage migration")(ctx, env)
 	}, may("create", migrationGroup, "storageversionmigrations"))
@@ -100,8 +100,8 @@ func (c chapter) population(ctx SpecContext, crd *suites.Resource) {
 
 // migrate asks for a migration and returns a function that reads what became of it.
 //
-// The controller begins when it has seen a change of the resource that is newer than the migration, or else when the API server
-// tells it once a minute that there was none. So an object is created then.
+// The controller begins when it has seen a change of the resource that is newer than the migration, or else when the API
+// server reports once a minute that there was none. So an object is created then.
 func (c chapter) migrate(ctx SpecContext, crd *suites.Resource, version string) func(context.Context) (storagemigrationv1.StorageVersionMigrationStatus, error) {
 	GinkgoHelper()
 	migrations := c.resource(migrationGroup+"/"+version, "storageversionmigrations")
@@ -118,7 +118,7 @@ func (c chapter) migrate(ctx SpecContext, crd *suites.Resource, version string) 
 		}
 		return read.Status, err
 	}
-	c.soon(ctx, status).Should(HaveField("ResourceVersion", Not(BeEmpty())), "the migration must be taken up")
+	c.soon(ctx, status).Should(HaveField("ResourceVersion", Not(BeEmpty())), "the migration must start")
 	later := fixtures.LocalCronTab.At(newer)
 	later.SetName("later")
 	crd.Create(ctx, newer, later)
@@ -133,7 +133,7 @@ type unstructuredMigration struct {
 	Spec storagemigrationv1.StorageVersionMigrationSpec `json:"spec"`
 }
 
-// rewrites tells whether writing an object back as it is changes it in storage, which it does when it is stored at another
+// rewrites reports whether writing an object back as it is changes it in storage, which it does when it is stored at another
 // version than the storage version.
 func (c chapter) rewrites(ctx SpecContext, crd *suites.Resource, name string) bool {
 	GinkgoHelper()
@@ -170,7 +170,7 @@ func (c chapter) forbidUpdates(ctx SpecContext, crd *suites.Resource) {
 	path := crd.Path(newer, names()[0]) + "?dryRun=All"
 	c.soon(ctx, func(ctx context.Context) int {
 		return c.env.Do(ctx, http.MethodPatch, path, []byte(`{"metadata": {"labels": {"tried": "out"}}}`), http.Header{"Content-Type": {"application/merge-patch+json"}}).Status
-	}).Should(Equal(http.StatusForbidden), "the policy must come into force")
+	}).Should(Equal(http.StatusForbidden), "the policy must take effect")
 }
 
 // haveSucceeded matches the status of a migration that is over and did succeed.
@@ -181,7 +181,7 @@ func haveSucceeded() gomegatypes.GomegaMatcher {
 // haveFailed matches the status of a migration that is over and did not succeed.
 func haveFailed() gomegatypes.GomegaMatcher { return haveEnded(storagemigrationv1.MigrationFailed) }
 
-// haveEnded matches the status of a migration that came to an end, after which nothing is done for it any more.
+// haveEnded matches the status of a migration that has ended, successfully or not.
 func haveEnded(how storagemigrationv1.MigrationConditionType) gomegatypes.GomegaMatcher {
 	is := func(condition storagemigrationv1.MigrationConditionType) gomegatypes.GomegaMatcher {
 		return ContainElement(SatisfyAll(HaveField("Type", string(condition)), HaveField("Status", metav1.ConditionTrue)))

@@ -14,12 +14,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
-// held is a finalizer that nobody but the spec that set it takes off.
+// held is a finalizer that only the spec that set it removes.
 const held = "crdconform.dev/held"
 
 func (c chapter) namespaces() {
@@ -55,7 +55,7 @@ func (c chapter) namespaces() {
 				c.prepared(ctx, crd.At(newer).In(namespace), fixtures.RemoteCronTab.At(newer))
 				crd.Create(ctx, newer, fixtures.LocalCronTab.At(newer))
 				c.deleteNamespace(ctx, namespace)
-				c.soon(ctx, read(c.resource("v1", "namespaces"), namespace)).Should(beGone(), "the namespace must go")
+				c.soon(ctx, read(c.resource("v1", "namespaces"), namespace)).Should(beGone(), "the namespace must be deleted")
 				Expect(c.whereabouts(ctx, crd)).To(Equal([]string{suites.Namespace + "/local-crontab"}), "objects of other namespaces must stay, and no others")
 			})
 
@@ -69,10 +69,10 @@ func (c chapter) namespaces() {
 				objects := crd.Everywhere(newer).Namespace(namespace)
 				DeferCleanup(func(ctx SpecContext) error { return unfinish(ctx, objects, object.GetName()) })
 				c.deleteNamespace(ctx, namespace)
-				c.soon(ctx, c.namespaceNamed(namespace)).Should(haveCondition(corev1.NamespaceFinalizersRemaining, held), "the namespace must say which finalizer holds it up")
+				c.soon(ctx, c.namespaceNamed(namespace)).Should(haveCondition(corev1.NamespaceFinalizersRemaining, held), "the namespace must say which finalizer blocks it")
 				Expect(crd.At(newer).In(namespace).Get(ctx, object.GetName())).To(HaveField("GetDeletionTimestamp()", Not(BeNil())), "the object must be marked")
-				c.env.Require(unfinish(ctx, objects, object.GetName()), "taking the finalizer off")
-				c.soon(ctx, read(c.resource("v1", "namespaces"), namespace)).Should(beGone(), "the namespace must go")
+				c.env.Require(unfinish(ctx, objects, object.GetName()), "removing the finalizer")
+				c.soon(ctx, read(c.resource("v1", "namespaces"), namespace)).Should(beGone(), "the namespace must be deleted")
 			})
 
 		c.brokenWebhook()
@@ -95,17 +95,17 @@ func (c chapter) brokenWebhook() {
 	c.env.With(fixtures.Webhook).It(requirement.ControlNamespacesBlockedByWebhook,
 		"deletes a namespace with an object that the webhook does not convert", func(ctx SpecContext, crd *suites.Resource) {
 			namespace := blocked(ctx, crd)
-			c.soon(ctx, c.namespaceNamed(namespace)).Should(haveCondition(corev1.NamespaceDeletionContentFailure, "conversion webhook for"), "the namespace must say what holds it up")
+			c.soon(ctx, c.namespaceNamed(namespace)).Should(haveCondition(corev1.NamespaceDeletionContentFailure, "conversion webhook for"), "the namespace must say what blocks it")
 			Expect(crd.At(older).In(namespace).Get(ctx, "local-crontab")).Error().NotTo(HaveOccurred(), "the object must still be there")
 		})
 
 	c.env.With(fixtures.Webhook).It(requirement.ControlNamespacesRecover,
-		"mends the webhook that holds up the deletion of a namespace", func(ctx SpecContext, crd *suites.Resource) {
+		"repairs the webhook that blocks the deletion of a namespace", func(ctx SpecContext, crd *suites.Resource) {
 			namespace := blocked(ctx, crd)
-			c.soon(ctx, c.namespaceNamed(namespace)).Should(haveCondition(corev1.NamespaceDeletionContentFailure, ""), "the namespace must say what holds it up")
+			c.soon(ctx, c.namespaceNamed(namespace)).Should(haveCondition(corev1.NamespaceDeletionContentFailure, ""), "the namespace must say what blocks it")
 			crd.Webhook.Mend()
-			c.soon(ctx, read(c.resource("v1", "namespaces"), namespace)).Should(beGone(), "the namespace must go")
-			Expect(c.whereabouts(ctx, crd)).To(BeEmpty(), "the objects must be gone with it")
+			c.soon(ctx, read(c.resource("v1", "namespaces"), namespace)).Should(beGone(), "the namespace must be deleted")
+			Expect(c.whereabouts(ctx, crd)).To(BeEmpty(), "the objects must be deleted with it")
 		})
 
 	c.env.With(fixtures.Webhook, fixtures.StoredAt(newer)).It(requirement.ControlNamespacesPreferredVersion,
@@ -115,8 +115,8 @@ func (c chapter) brokenWebhook() {
 			c.prepared(ctx, crd.At(newer).In(namespace), fixtures.LocalCronTab.At(newer))
 			crd.Webhook.Break("status-500")
 			c.deleteNamespace(ctx, namespace)
-			c.soon(ctx, read(c.resource("v1", "namespaces"), namespace)).Should(beGone(), "the namespace must go")
-			Expect(c.whereabouts(ctx, crd)).To(BeEmpty(), "the objects must be gone with it")
+			c.soon(ctx, read(c.resource("v1", "namespaces"), namespace)).Should(beGone(), "the namespace must be deleted")
+			Expect(c.whereabouts(ctx, crd)).To(BeEmpty(), "the objects must be deleted with it")
 		})
 }
 
@@ -157,7 +157,7 @@ func haveCondition(condition corev1.NamespaceConditionType, text string) gomegat
 	)))
 }
 
-// terminating tells whether an error forbids something because the namespace is being deleted.
+// terminating reports whether an error forbids something because the namespace is being deleted.
 func terminating(err error) bool {
 	return apierrors.IsForbidden(err) && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }

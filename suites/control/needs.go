@@ -15,11 +15,11 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
-// need is something of a control plane that a spec cannot do without. It returns what is lacking, as a reason that goes on
-// after "needs", and nothing where all is there.
+// need is something of a control plane that a spec cannot do without. It returns what is lacking, as a reason that follows
+// "needs", and nothing where all is there.
 type need func(ctx SpecContext, env *suites.Env) string
 
 // needs skips the spec unless the control plane has everything that it needs.
@@ -38,11 +38,11 @@ func served(groupVersion, resource, purpose string) need {
 		if serves(ctx, env, groupVersion, resource) {
 			return ""
 		}
-		return fmt.Sprintf("%s, and this API server does not serve %s of %s", purpose, resource, groupVersion)
+		return fmt.Sprintf("%s, but this API server does not serve %s of %s", purpose, resource, groupVersion)
 	}
 }
 
-// serves tells whether discovery shows a resource or a subresource.
+// serves reports whether discovery shows a resource or a subresource.
 func serves(ctx SpecContext, env *suites.Env, groupVersion, resource string) bool {
 	path := "/api/" + groupVersion
 	if strings.Contains(groupVersion, "/") {
@@ -59,7 +59,7 @@ func serves(ctx SpecContext, env *suites.Env, groupVersion, resource string) boo
 
 // namespacesEnforced is the need for namespaces that are more than a part of a path.
 func namespacesEnforced(ctx SpecContext, env *suites.Env) string {
-	return served("v1", "namespaces/finalize", "namespaces that have to exist")(ctx, env)
+	return served("v1", "namespaces/finalize", "namespaces that must exist")(ctx, env)
 }
 
 // aggregation is the need for the aggregator.
@@ -68,7 +68,7 @@ func aggregation(ctx SpecContext, env *suites.Env) string {
 }
 
 // controllers is the need for kube-controller-manager at work. It holds a lease where there can be several; where there is no
-// lease, what it makes for each namespace tells of it.
+// lease, what it creates for each namespace shows that it works.
 func controllers(ctx SpecContext, env *suites.Env) string {
 	const purpose = "the controllers of a control plane, and "
 	answer := env.Get(ctx, "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager")
@@ -76,7 +76,7 @@ func controllers(ctx SpecContext, env *suites.Env) string {
 		var lease coordinationv1.Lease
 		env.Require(decode(answer, &lease), "reading the lease of kube-controller-manager")
 		if idle := idleFor(lease, answer.Header); idle > 0 {
-			return fmt.Sprintf("%snone act here: kube-controller-manager has not renewed its lease for %s", purpose, idle.Round(time.Second))
+			return fmt.Sprintf("%snone are active here: kube-controller-manager has not renewed its lease for %s", purpose, idle.Round(time.Second))
 		}
 		return ""
 	}
@@ -87,7 +87,7 @@ func controllers(ctx SpecContext, env *suites.Env) string {
 	if answer.Status == http.StatusForbidden || account.Status == http.StatusForbidden {
 		return purpose + "the user of this run may read neither the lease of kube-controller-manager nor the service account of the namespace " + suites.Namespace
 	}
-	return fmt.Sprintf("%snone act here: kube-controller-manager has no lease (HTTP status %d), and the namespace %s has no service account made by it (%d)",
+	return fmt.Sprintf("%snone are active here: kube-controller-manager has no lease (HTTP status %d), and the namespace %s has no service account made by it (%d)",
 		purpose, answer.Status, suites.Namespace, account.Status)
 }
 
@@ -102,7 +102,7 @@ func idleFor(lease coordinationv1.Lease, header http.Header) time.Duration {
 		now = time.Now()
 	}
 	if lease.Spec.RenewTime == nil || lease.Spec.LeaseDurationSeconds == nil {
-		return 0 // it is not renewed, so it tells nothing
+		return 0 // it is not renewed, so it says nothing
 	}
 	idle := now.Sub(lease.Spec.RenewTime.Time)
 	if idle <= missedRenewals*time.Duration(*lease.Spec.LeaseDurationSeconds)*time.Second {
@@ -128,7 +128,7 @@ func may(verb, group, resource string) need {
 	}
 }
 
-// reviewed asks the server for a review of access, and tells whether it gave one.
+// reviewed asks the server for a review of access, and reports whether it gave one.
 func reviewed(ctx SpecContext, env *suites.Env, review *authorizationv1.SelfSubjectAccessReview, header http.Header) bool {
 	body, err := json.Marshal(review)
 	env.Require(err, "encoding a review of access")

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // resource returns a client for a resource of the control plane.
@@ -125,7 +125,7 @@ func (c chapter) namespace(ctx SpecContext, crd *suites.Resource, finalizers ...
 	return name
 }
 
-// finish does for a namespace that is being deleted what the namespace controller does in the end, where there is none.
+// finish does for a namespace that is being deleted what the namespace controller does at the end, if there is none.
 func (c chapter) finish(ctx SpecContext, name string) error {
 	namespaces := c.resource("v1", "namespaces")
 	ending, err := namespaces.Get(ctx, name, metav1.GetOptions{})

@@ -10,11 +10,11 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/cluster/pki"
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/subject/deployed"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // webhook is about webhooks that run as pods behind a service.
@@ -24,7 +24,7 @@ func (c chapter) webhook() {
 		unconverted := c.env.With(fixtures.Webhook, convertedBy(nil))
 
 		unconverted.It(requirement.ControlWebhookService,
-			"creates and reads objects that the pods convert, and one with the caBundle of somebody else", func(ctx SpecContext, crd *suites.Resource) {
+			"creates and reads objects that the pods convert, and one with another caBundle", func(ctx SpecContext, crd *suites.Resource) {
 				hook := c.deployed()
 				config := hook.ClientConfig()
 				crd.Change(ctx, convertedBy(&config))
@@ -49,7 +49,7 @@ func (c chapter) webhook() {
 			"has clients create objects that the pods convert, and deletes a pod meanwhile", func(ctx SpecContext, crd *suites.Resource) {
 				hook := c.deployed()
 				if hook.Replicas < 2 {
-					c.env.Inapplicable("needs a webhook of two pods, and this one has one")
+					c.env.Inapplicable("needs a webhook with two pods, but this one has one")
 				}
 				config := hook.ClientConfig()
 				crd.Change(ctx, convertedBy(&config))

@@ -9,10 +9,10 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdconform/crdconform/cluster/pki"
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func client(env *suites.Env) {
@@ -138,7 +138,7 @@ func throughService(ctx SpecContext, env *suites.Env, crd *suites.Resource, chan
 	services := env.Services()
 	env.Require(services.Route(ctx, reference.Namespace, reference.Name, port, crd.Webhook.Address()), "routing the service")
 	DeferCleanup(func(ctx SpecContext) {
-		env.Require(services.Route(ctx, reference.Namespace, reference.Name, port, ""), "taking the route of the service away")
+		env.Require(services.Route(ctx, reference.Namespace, reference.Name, port, ""), "removing the route of the service")
 	})
 	path := "/"
 	if reference.Path != nil {
@@ -194,21 +194,21 @@ func caBundle(env *suites.Env) {
 	bundle := func(pem []byte) fixtures.Option {
 		return config(func(c *apiextensionsv1.WebhookClientConfig) { c.CABundle = pem })
 	}
-	garbage := bundle([]byte("this is no certificate"))
+	garbage := bundle([]byte("this is not a certificate"))
 
 	env.It(requirement.ConversionClientCABundleOptional, "submits a webhook without a caBundle", func(ctx SpecContext) {
 		Expect(env.Submit(ctx, requirement.ConversionClientCABundleOptional, fixtures.WebhookURL, bundle(nil))).To(Succeed())
 	})
 
 	env.With(fixtures.Webhook).It(requirement.ConversionClientSystemRoots,
-		"takes the caBundle of a webhook away whose authority the system does not know", func(ctx SpecContext, crd *suites.Resource) {
+		"removes the caBundle of a webhook whose authority the system does not trust", func(ctx SpecContext, crd *suites.Resource) {
 			convert(ctx, crd)
 			crd.Change(ctx, bundle(nil))
 			Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(And(failConversion(), MatchError(ContainSubstring("x509"))))
 		})
 
 	env.It(requirement.ConversionClientCABundleInvalidCreate,
-		"creates a definition whose caBundle is no certificate", func(ctx SpecContext) {
+		"creates a definition whose caBundle is not a certificate", func(ctx SpecContext) {
 			crd := env.With(fixtures.Webhook).Add(ctx, requirement.ConversionClientCABundleInvalidCreate, garbage)
 			Eventually(ctx, func() *apiextensionsv1.CustomResourceDefinitionCondition {
 				return apihelpers.FindCRDCondition(crd.Definition(ctx), apiextensionsv1.Established)
@@ -218,7 +218,7 @@ func caBundle(env *suites.Env) {
 		})
 
 	env.With(fixtures.Webhook).It(requirement.ConversionClientCABundleInvalidUpdate,
-		"updates a definition to a caBundle that is no certificate", func(ctx SpecContext, crd *suites.Resource) {
+		"updates a definition to a caBundle that is not a certificate", func(ctx SpecContext, crd *suites.Resource) {
 			Expect(crd.Update(ctx, garbage)).To(suites.BeInvalidAt("spec.conversion.webhookClientConfig.caBundle"))
 		})
 

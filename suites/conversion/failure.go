@@ -10,10 +10,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func failure(env *suites.Env) {
@@ -108,7 +108,7 @@ func spares(env *suites.Env) {
 		})
 
 	env.With(fixtures.Webhook).It(requirement.ConversionFailureRecovers,
-		"reads and writes at the other version after the webhook was mended", func(ctx SpecContext, crd *suites.Resource) {
+		"reads and writes at the other version after the webhook was repaired", func(ctx SpecContext, crd *suites.Resource) {
 			object := broken(ctx, crd)
 			Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion())
 			crd.Webhook.Mend()
@@ -156,7 +156,7 @@ func retries(env *suites.Env) {
 		"reads with a timeout of a second while the webhook hangs", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
 			released := make(chan struct{})
-			// The API server goes on waiting for the webhook after it has answered the client.
+			// The API server continues to wait for the webhook after it has answered the client.
 			DeferCleanup(func() { close(released) })
 			crd.Webhook.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				<-released

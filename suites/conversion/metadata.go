@@ -6,10 +6,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func metadata(env *suites.Env) {
@@ -72,7 +72,7 @@ func metadata(env *suites.Env) {
 	})
 }
 
-// create creates an object with a label and an annotation, and sees to it that both are there at v1.
+// create creates an object with a label and an annotation, and makes sure that both are there at v1.
 func create(ctx SpecContext, crd *suites.Resource) {
 	object := fixtures.LocalCronTab.At("v1beta1")
 	object.SetLabels(map[string]string{"app": "crontab"})

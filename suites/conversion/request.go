@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func request(env *suites.Env) {
@@ -110,7 +110,7 @@ func reviewVersions(env *suites.Env) {
 	env.Refuses(requirement.ConversionRequestVersionsUnique,
 		"submits a webhook that names v1 twice", fixtures.Webhook, reviewsAt("v1", "v1"), at+"[1]")
 	env.Refuses(requirement.ConversionRequestVersionsNoneSupported,
-		"submits a webhook that knows v2 alone", fixtures.Webhook, reviewsAt("v2"), at)
+		"submits a webhook that supports only v2", fixtures.Webhook, reviewsAt("v2"), at)
 
 	env.With(fixtures.Webhook, reviewsAt("v2", "v1beta1", "v1")).It(requirement.ConversionRequestFirstSupportedVersion,
 		"has a webhook called that prefers v2, v1beta1 and v1 in this order", func(ctx SpecContext, crd *suites.Resource) {
@@ -123,7 +123,7 @@ func reviewVersions(env *suites.Env) {
 		})
 
 	env.With(fixtures.Webhook).It(requirement.ConversionRequestVersionsNoneSupportedStored,
-		"puts a definition into storage whose webhook knows v2 alone", func(ctx SpecContext, crd *suites.Resource) {
+		"puts a definition into storage whose webhook supports only v2", func(ctx SpecContext, crd *suites.Resource) {
 			convert(ctx, crd)
 			key := cluster.Key{Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions", Name: crd.Name()}
 			stored, err := env.Storage().Stored(ctx, key)
@@ -135,7 +135,7 @@ func reviewVersions(env *suites.Env) {
 			DeferCleanup(func(ctx SpecContext) {
 				env.Require(crd.Update(ctx, func(d *definition) {
 					d.Spec.Conversion.Webhook.ConversionReviewVersions = []string{"v1", "v1beta1"}
-				}), "mending the definition")
+				}), "repairing the definition")
 			})
 			Eventually(ctx, func() error { return suites.ErrorOf(crd.At("v1").Get(ctx, "local-crontab")) }).
 				Should(MatchError(ContainSubstring("no supported conversion review versions")))
@@ -193,7 +193,7 @@ func content(env *suites.Env) {
 		}
 	})
 
-	sent.It(requirement.ConversionRequestPartialObjects, "has a manager of fields give them up at another version", func(ctx SpecContext, crd *suites.Resource) {
+	sent.It(requirement.ConversionRequestPartialObjects, "has a field manager give up its fields at another version", func(ctx SpecContext, crd *suites.Resource) {
 		env.Require(suites.ErrorOf(crd.At("v1beta1").Apply(ctx, fixtures.LocalCronTab.At("v1beta1"), "crdconform")), "applying hostPort at v1beta1")
 		labelled := fixtures.LocalCronTab.At("v1")
 		labelled.SetLabels(map[string]string{"app": "crontab"})
@@ -214,8 +214,8 @@ func content(env *suites.Env) {
 	})
 }
 
-// counted prepares specs that count calls. Objects are stored at the preferred version, which is the one that garbage collectors
-// and others in a cluster read at: so nobody has the webhook called but the spec.
+// counted prepares specs that count calls. Objects are stored at the preferred version, at which garbage collectors and others
+// in a cluster read, so that only the spec causes calls of the webhook.
 func counted(env *suites.Env) suites.Setup {
 	return env.With(fixtures.Webhook, fixtures.StoredAt("v1"))
 }
@@ -293,7 +293,7 @@ func spared(env *suites.Env) {
 		}
 	})
 
-	counted(env).It(requirement.ConversionRequestNoUnusedVersions, "does everything at the storage version alone", func(ctx SpecContext, crd *suites.Resource) {
+	counted(env).It(requirement.ConversionRequestNoUnusedVersions, "does everything at the storage version", func(ctx SpecContext, crd *suites.Resource) {
 		env.SkipWithWatchCache()
 		env.Require(everyVerb(ctx, crd.At("v1"), fixtures.LocalCronTab.At("v1")), "using v1")
 		Expect(crd.Webhook.Received()).To(BeEmpty())

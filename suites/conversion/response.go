@@ -12,16 +12,16 @@ import (
 	apiextensionsv1beta1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func response(env *suites.Env) {
 	Describe("response", func() {
 		env.With(fixtures.Webhook).It(requirement.ConversionResponseControlsRead,
-			"reads what a webhook makes up", func(ctx SpecContext, crd *suites.Resource) {
+			"reads fields that a webhook invents", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
 				crd.Webhook.Serve(webhook.Changing(func(object map[string]any) { object["host"] = "made.up.example.com" }))
 				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("host", "made.up.example.com")))
@@ -36,12 +36,12 @@ func response(env *suites.Env) {
 		failing(requirement.ConversionResponseStanza,
 			"has the webhook answer without a response", "no-response")
 		failing(requirement.ConversionResponseUID,
-			"has the webhook answer with another uid, and with none", "wrong-uid", "no-uid")
+			"has the webhook answer with another uid, and without one", "wrong-uid", "no-uid")
 		failing(requirement.ConversionResponseStatus,
 			"has the webhook answer success for Success, and nothing", "status-lower-case", "status-none", "status-failed")
 		documentedStatus(env)
 		failing(requirement.ConversionResponseAllObjects,
-			"has the webhook answer with one object less, and with one more", "loses-object", "no-objects", "repeats-object")
+			"has the webhook return one object too few, and one too many", "loses-object", "no-objects", "repeats-object")
 		failing(requirement.ConversionResponseAPIVersion,
 			"has the webhook leave apiVersion as it is", "keeps-api-version")
 		failing(requirement.ConversionResponseKind,
@@ -90,7 +90,7 @@ func failingWith(env *suites.Env, id requirement.ID, text string, faults ...stri
 	})
 }
 
-// addingField puts a field that nobody knows in front of the ConversionReview of another handler.
+// addingField puts an unknown field in front of the ConversionReview of another handler.
 func addingField(handler http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		handler.ServeHTTP(&fieldAdder{ResponseWriter: w}, r)

@@ -6,9 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func reads(env *suites.Env) {
@@ -37,14 +37,14 @@ func reads(env *suites.Env) {
 			})
 
 		before(requirement.DefaultingReadNotWritten,
-			"reads an object with a default, and takes the default away", func(ctx SpecContext, crd *suites.Resource) {
+			"reads an object with a default, and removes the default", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").Get(ctx, "before")).To(have("late", `default`))
 				crd.Change(ctx, plain)
 				Expect(crd.At("v1").Get(ctx, "before")).To(haveNo("late"))
 			})
 
 		before(requirement.DefaultingReadPersisted,
-			"puts an object with a default as it was read, and takes the default away", func(ctx SpecContext, crd *suites.Resource) {
+			"puts an object with a default as it was read, and removes the default", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").Update(ctx, crd.Get(ctx, "v1", "before"))).To(have("late", `default`))
 				crd.Change(ctx, plain)
 				Expect(crd.At("v1").Get(ctx, "before")).To(have("late", `default`))
@@ -52,7 +52,7 @@ func reads(env *suites.Env) {
 	})
 }
 
-// content returns the fields of an object that a watch tells of.
+// content returns the fields of an object in a watch event.
 func content(object any) map[string]any {
 	if known, ok := object.(*unstructured.Unstructured); ok {
 		return known.Object

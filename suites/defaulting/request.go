@@ -6,9 +6,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // everywhere has defaults in all places that a schema has.
@@ -75,7 +75,7 @@ func requests(env *suites.Env) {
 		placed.It(requirement.DefaultingRequestKept,
 			"creates objects with empty values where there are defaults, and without values", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("not-kept", `{}`))).To(And(
-					have("boolean", `true`), have("integer", `1`), have("string", `default`), have("list", `[default]`)), "the defaults are for what is missing")
+					have("boolean", `true`), have("integer", `1`), have("string", `default`), have("list", `[default]`)), "the defaults are for missing fields")
 				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("kept", `{boolean: false, integer: 0, string: "", list: []}`))).To(And(
 					have("boolean", `false`), have("integer", `0`), have("string", `""`), have("list", `[]`)))
 			})

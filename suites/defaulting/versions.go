@@ -6,9 +6,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func severalVersions(env *suites.Env) {
@@ -82,13 +82,13 @@ func withoutConversion(env *suites.Env) {
 		})
 
 	before(requirement.DefaultingNoneStoredBefore,
-		"reads an object that is stored at a version which is not the storage version any more", func(ctx SpecContext, crd *suites.Resource) {
+		"reads an object that is stored at a version which is no longer the storage version", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Change(ctx, each("late"), fixtures.StoredAt("v1"))
 			shown(ctx, crd, "before", "late", "by-v1beta1")
 		})
 
 	before(requirement.DefaultingNoneUpdateOtherVersion,
-		"puts an object at v1 that was created before both versions had defaults, and takes those away", func(ctx SpecContext, crd *suites.Resource) {
+		"puts an object at v1 that was created before both versions had defaults, and removes those", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Change(ctx, each("late"), plain("other"), fixtures.WithProperty("v1", "other", text("by-v1")))
 			env.Require(suites.ErrorOf(crd.At("v1").Update(ctx, crd.Get(ctx, "v1", "before"))), "putting the object")
 			crd.Change(ctx, plain("late"), plain("other"))

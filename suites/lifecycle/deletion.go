@@ -13,9 +13,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func deletion(env *suites.Env) {
@@ -23,7 +23,7 @@ func deletion(env *suites.Env) {
 		stable := env.With(fixtures.Stable)
 		deleted := func(ctx context.Context, crd *suites.Resource) {
 			Expect(env.CRDs.Delete(ctx, crd.Name(), metav1.DeleteOptions{})).To(Succeed())
-			Eventually(ctx, func(ctx context.Context) bool { return crd.Gone(ctx) }).Should(BeTrue(), "the definition must go")
+			Eventually(ctx, func(ctx context.Context) bool { return crd.Gone(ctx) }).Should(BeTrue(), "the definition must be deleted")
 		}
 
 		stable.It(requirement.LifecycleDeletionEndpoint, "deletes a definition and asks for its resource", func(ctx SpecContext, crd *suites.Resource) {
@@ -63,7 +63,7 @@ func deletion(env *suites.Env) {
 	})
 }
 
-// recovery is how long the deletion may take to go on. API servers try again to fill a watch cache after 30 seconds at the
+// recovery is how long the deletion may take to continue. API servers try again to fill a watch cache after 30 seconds at the
 // most, and to remove the objects when they have.
 const recovery = 45 * time.Second
 
@@ -89,7 +89,7 @@ func brokenWebhook(env *suites.Env) {
 		})
 
 	env.With(fixtures.Webhook).It(requirement.LifecycleDeletionRecovers,
-		"mends the webhook of a definition whose deletion it held up", func(ctx SpecContext, crd *suites.Resource) {
+		"repairs the webhook of a definition whose deletion it blocked", func(ctx SpecContext, crd *suites.Resource) {
 			mixed(ctx, crd)
 			crd.Webhook.Mend()
 			Eventually(ctx, func() bool { return crd.Gone(ctx) }).WithTimeout(recovery).Should(BeTrue())

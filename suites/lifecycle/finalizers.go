@@ -10,9 +10,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 const (
@@ -20,14 +20,14 @@ const (
 	object    = "my-new-cron-object"
 )
 
-// finalized creates the documents' object with a finalizer, and takes that off in the end.
+// finalized creates the documents' object with a finalizer, and removes it at the end.
 func finalized(ctx SpecContext, crd *suites.Resource) *unstructured.Unstructured {
 	takeOff(crd, object)
 	return crd.Create(ctx, "v1", fixtures.Finalizer.At("v1"))
 }
 
-// takeOff sees to it that an object that is about to be created has no finalizers in the end. It comes before the creation: who
-// stops the run may do so between the two.
+// takeOff makes sure that an object that is about to be created has no finalizers at the end. It is called before the
+// creation, because a run may be stopped between the two.
 func takeOff(crd *suites.Resource, name string) {
 	DeferCleanup(func(ctx SpecContext) error {
 		_, err := crd.At("v1").MergePatch(ctx, name, `{"metadata": {"finalizers": null}}`)
@@ -99,7 +99,7 @@ func finalizers(env *suites.Env) {
 			Expect(crd.InStorage(ctx, object)).To(BeTrue())
 		})
 
-		stable.It(requirement.LifecycleFinalizersEmptiedDeletes, "takes the last finalizer off", func(ctx SpecContext, crd *suites.Resource) {
+		stable.It(requirement.LifecycleFinalizersEmptiedDeletes, "removes the last finalizer", func(ctx SpecContext, crd *suites.Resource) {
 			finalized(ctx, crd)
 			kept := marked(ctx, crd)
 			kept.SetFinalizers(nil)

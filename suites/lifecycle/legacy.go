@@ -13,9 +13,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func legacy(env *suites.Env) {
@@ -34,7 +34,7 @@ func legacy(env *suites.Env) {
 				answer := env.Do(ctx, http.MethodPost, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All", literal.Body(),
 					http.Header{"Content-Type": {"application/yaml"}})
 				Expect(answer.Status).To(Equal(http.StatusBadRequest), string(answer.Body))
-				Expect(string(answer.Body)).To(ContainSubstring("apiextensions.k8s.io/v1beta1"), "it must be refused for its version")
+				Expect(string(answer.Body)).To(ContainSubstring("apiextensions.k8s.io/v1beta1"), "it must be rejected for its version")
 				return
 			}
 			Fail("there is no v1beta1 definition among the fixtures")
@@ -98,6 +98,6 @@ func storedDefinition(env *suites.Env) {
 			d.Spec.PreserveUnknownFields = false
 			d.Spec.Versions = fixtures.Stable.New().Spec.Versions
 		}), "giving it a structural schema")
-		Eventually(ctx, condition).Should(Or(BeNil(), HaveValue(HaveField("Status", apiextensionsv1.ConditionFalse))), "it must not say so any more")
+		Eventually(ctx, condition).Should(Or(BeNil(), HaveValue(HaveField("Status", apiextensionsv1.ConditionFalse))), "it must no longer say so")
 	})
 }

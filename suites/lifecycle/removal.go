@@ -8,9 +8,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func removal(env *suites.Env) {
@@ -54,7 +54,7 @@ func removal(env *suites.Env) {
 			})
 
 		env.With(fixtures.Webhook).It(requirement.LifecycleRemovalProcedure,
-			"takes the documented steps one by one", func(ctx SpecContext, crd *suites.Resource) {
+			"performs the documented steps one by one", func(ctx SpecContext, crd *suites.Resource) {
 				population(ctx, crd, 5)
 
 				By("making the new version the storage version, and no longer serving the old one")

@@ -12,9 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func upgrade(env *suites.Env) {
@@ -95,8 +95,8 @@ func named(name string) *unstructured.Unstructured {
 	return object
 }
 
-// rewrite is the documents' upgrade: it lists all objects, some at a time, and writes each with the content that it has.
-// An object that somebody wrote meanwhile is at the storage version already, and one that somebody deleted is gone.
+// rewrite is the documents' upgrade: it lists all objects, some at a time, and writes each with the content that it has. An
+// object that was written meanwhile is already at the storage version, and one that was deleted no longer exists.
 func rewrite(ctx context.Context, objects suites.Objects) error {
 	return objects.Each(ctx, 4, func(object *unstructured.Unstructured) error {
 		_, err := objects.Update(ctx, object)
@@ -193,7 +193,7 @@ func clientsDuringUpgrade(ctx SpecContext, crd *suites.Resource) {
 	total := 0
 	for t := range tallies {
 		Expect(t.err).NotTo(HaveOccurred())
-		Expect(t.counted).To(BeNumerically(">", 0), "each client must have got something done")
+		Expect(t.counted).To(BeNumerically(">", 0), "each client must have completed some requests")
 		total += t.counted
 	}
 	for _, version := range []string{"v1beta1", "v1"} {

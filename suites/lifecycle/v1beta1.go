@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // v1beta1Definitions is where definitions of apiextensions.k8s.io/v1beta1 were.
@@ -37,7 +37,7 @@ func v1beta1(env *suites.Env) {
 		return answer.Status, answered.Spec
 	}
 
-	env.It(requirement.LifecycleLegacyV1beta1Tabs, "tries out the v1beta1 definitions of the documents", func(ctx SpecContext) {
+	env.It(requirement.LifecycleLegacyV1beta1Tabs, "tries the v1beta1 definitions of the documents", func(ctx SpecContext) {
 		tabs := 0
 		for _, literal := range fixtures.Literals() {
 			if !strings.HasPrefix(literal.Name, "v1beta1-") {
@@ -59,14 +59,14 @@ func v1beta1(env *suites.Env) {
 		Expect(tabs).To(Equal(4), "the documents have four")
 	})
 
-	env.It(requirement.LifecycleLegacyVersionField, "tries out a definition with the first version, with another, and with one that is not there", func(ctx SpecContext) {
+	env.It(requirement.LifecycleLegacyVersionField, "tries a definition with the first version, with another, and with one that does not exist", func(ctx SpecContext) {
 		for version, want := range map[string]int{"v1beta1": http.StatusCreated, "v1": http.StatusUnprocessableEntity, "v2": http.StatusUnprocessableEntity} {
 			status, _ := try(ctx, old(func(spec map[string]any) { spec["version"] = version }))
 			Expect(status).To(Equal(want), "spec.version: %s", version)
 		}
 	})
 
-	env.It(requirement.LifecycleLegacyVersionPrepopulates, "tries out a definition that has a version and no list of them", func(ctx SpecContext) {
+	env.It(requirement.LifecycleLegacyVersionPrepopulates, "tries a definition that has a version but no list of versions", func(ctx SpecContext) {
 		status, spec := try(ctx, old(func(spec map[string]any) {
 			spec["version"] = "v1"
 			delete(spec, "versions")
@@ -75,7 +75,7 @@ func v1beta1(env *suites.Env) {
 		Expect(spec).To(HaveKeyWithValue("versions", ConsistOf(And(HaveKeyWithValue("name", "v1"), HaveKeyWithValue("served", true), HaveKeyWithValue("storage", true)))))
 	})
 
-	env.It(requirement.LifecycleLegacyReviewVersionsDefault, "tries out a definition that does not say what its webhook understands", func(ctx SpecContext) {
+	env.It(requirement.LifecycleLegacyReviewVersionsDefault, "tries a definition that does not list the review versions of its webhook", func(ctx SpecContext) {
 		status, spec := try(ctx, old(func(spec map[string]any) {
 			spec["preserveUnknownFields"] = false
 			spec["validation"] = map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}
@@ -85,13 +85,13 @@ func v1beta1(env *suites.Env) {
 		Expect(spec).To(HaveKeyWithValue("conversion", HaveKeyWithValue("conversionReviewVersions", ConsistOf("v1beta1"))))
 	})
 
-	env.It(requirement.LifecycleLegacyScopeDefault, "tries out a definition without a scope", func(ctx SpecContext) {
+	env.It(requirement.LifecycleLegacyScopeDefault, "tries a definition without a scope", func(ctx SpecContext) {
 		status, spec := try(ctx, old(func(map[string]any) {}))
 		Expect(status).To(Equal(http.StatusCreated))
 		Expect(spec).To(HaveKeyWithValue("scope", "Namespaced"))
 	})
 
-	env.With(fixtures.Stable).It(requirement.LifecycleLegacyOptionalSchema, "takes the schemas out of a definition, at v1beta1", func(ctx SpecContext, crd *suites.Resource) {
+	env.With(fixtures.Stable).It(requirement.LifecycleLegacyOptionalSchema, "removes the schemas of a definition, at v1beta1", func(ctx SpecContext, crd *suites.Resource) {
 		answer := env.Get(ctx, v1beta1Definitions+"/"+crd.Name())
 		Expect(answer.Status).To(Equal(http.StatusOK))
 		var definition map[string]any

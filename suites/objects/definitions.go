@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) definitions() {
@@ -30,7 +30,7 @@ func (c chapter) definitions() {
 }
 
 // beside creates a definition in the group of another one, with another plural and otherwise the same names, or with names of
-// its own, and removes it in the end.
+// its own, and removes it at the end.
 func (c chapter) beside(ctx SpecContext, crd *suites.Resource, plural string, options ...fixtures.Option) {
 	GinkgoHelper()
 	other := fixtures.Stable.New(append([]fixtures.Option{fixtures.InGroup(crd.Group()), func(d *definition) {
@@ -136,8 +136,8 @@ func (c chapter) changing() {
 		crd.Change(ctx, func(d *definition) {
 			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["more"] = schema{Type: "string"}
 		})
-		Expect(crd.At("v1").Get(ctx, "changing")).Error().NotTo(HaveOccurred(), "reads must go on")
-		Expect(crd.At("v1").List(ctx)).To(HaveLen(1), "reads must go on")
+		Expect(crd.At("v1").Get(ctx, "changing")).Error().NotTo(HaveOccurred(), "reads must still work")
+		Expect(crd.At("v1").List(ctx)).To(HaveLen(1), "reads must still work")
 		Eventually(ctx, func() []watch.EventType {
 			var seen []watch.EventType
 			for {
@@ -192,7 +192,7 @@ func (c chapter) terminating(id requirement.ID, text string, write func(ctx Spec
 		object.SetFinalizers([]string{kept})
 		crd.Create(ctx, "v1", object)
 		Expect(write(ctx, crd, "before")).To(Succeed(), "objects must be created before")
-		// Not before the spec runs: where it does not, nobody would take it off.
+		// Not before the spec runs: if it does not, nothing would remove it.
 		c.env.Require(crd.Update(ctx, func(d *definition) { d.Finalizers = append(d.Finalizers, kept) }), "giving the definition a finalizer")
 		c.env.Require(c.env.CRDs.Delete(ctx, crd.Name(), metav1.DeleteOptions{}), "deleting the definition")
 		n := 0

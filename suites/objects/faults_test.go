@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/objects"
-	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, objects.Area, faults()) }
@@ -138,7 +138,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 	}
 }
 
-// named tells whether a request is for the object of a name.
+// named reports whether a request is for the object of a name.
 func named(name string) func(suitetest.Request) bool {
 	return func(r suitetest.Request) bool { return r.Objects && r.Name == name }
 }

@@ -8,8 +8,8 @@ import (
 	. "github.com/onsi/gomega"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) metadata() {
@@ -24,7 +24,7 @@ func (c chapter) metadata() {
 			Expect(post("42")).To(Equal(http.StatusCreated), "its digits must be accepted")
 		})
 
-		c.stable.It(requirement.ObjectsMetadataUnknown, "creates an object with a field in metadata that there is none of, and with one that there is", func(ctx SpecContext, crd *suites.Resource) {
+		c.stable.It(requirement.ObjectsMetadataUnknown, "creates an object with an unknown metadata field, and with a known one", func(ctx SpecContext, crd *suites.Resource) {
 			object := put(named("metadata-unknown"), int64(42), "metadata", "unknown")
 			object.SetLabels(map[string]string{"known": "label"})
 			dropped := HaveField("Object", HaveKeyWithValue("metadata", And(Not(HaveKey("unknown")), HaveKeyWithValue("labels", HaveKey("known")))))

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) reading() {
@@ -26,12 +26,12 @@ func (c chapter) reading() {
 			var seen []string
 			for range 2 {
 				var event watch.Event
-				Eventually(ctx, all.ResultChan()).Should(Receive(&event), "the watch must tell of both")
+				Eventually(ctx, all.ResultChan()).Should(Receive(&event), "the watch must report both")
 				object, ok := event.Object.(metav1.Object)
-				Expect(ok).To(BeTrue(), "the watch must tell of objects: %v", event)
+				Expect(ok).To(BeTrue(), "the watch must report objects: %v", event)
 				seen = append(seen, object.GetNamespace())
 			}
-			Expect(seen).To(ConsistOf(suites.Namespace, other), "the watch must tell of both")
+			Expect(seen).To(ConsistOf(suites.Namespace, other), "the watch must report both")
 			found := func(namespace string) []string {
 				list, err := crd.Everywhere("v1").Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=everywhere"})
 				Expect(err).NotTo(HaveOccurred())
@@ -54,7 +54,7 @@ func (c chapter) reading() {
 			c.env.Require(err, "changing the object")
 			c.env.Require(crd.At("v1").Delete(ctx, "watched"), "deleting the object")
 			for _, want := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted} {
-				Eventually(ctx, events.ResultChan()).Should(Receive(HaveField("Type", want)), "it must be told")
+				Eventually(ctx, events.ResultChan()).Should(Receive(HaveField("Type", want)), "it must be reported")
 			}
 		})
 	})

@@ -13,9 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // selectable makes fields of a version selectable.
@@ -68,7 +68,7 @@ func (c chapter) selectors() {
 			_, err = crd.At("v1").MergePatch(ctx, "selected", `{"spec": {"image": "other"}}`)
 			c.env.Require(err, "changing the object")
 			for _, want := range []watch.EventType{watch.Added, watch.Deleted} {
-				Eventually(ctx, events.ResultChan()).Should(Receive(And(HaveField("Type", want), HaveField("Object.GetName()", "selected"))), "it must be told")
+				Eventually(ctx, events.ResultChan()).Should(Receive(And(HaveField("Type", want), HaveField("Object.GetName()", "selected"))), "it must be reported")
 			}
 		})
 

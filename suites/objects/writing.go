@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) writing() {
@@ -41,7 +41,7 @@ func (c chapter) refused() {
 		path := "/apis/" + crd.APIVersion("v1") + "/crontabs"
 		body, err := crd.Object("v1", named("outside")).MarshalJSON()
 		c.env.Require(err, "encoding an object")
-		Expect(c.send(ctx, http.MethodPost, path, "application/json", body).Status).To(BeElementOf(http.StatusNotFound, http.StatusMethodNotAllowed), "none must be created")
+		Expect(c.send(ctx, http.MethodPost, path, "application/json", body).Status).To(BeElementOf(http.StatusNotFound, http.StatusMethodNotAllowed), "nothing must be created")
 		Expect(c.send(ctx, http.MethodPost, crd.Path("v1"), "application/json", body).Status).To(Equal(http.StatusCreated), "it must be created in a namespace")
 		answer := c.env.Get(ctx, path)
 		Expect(answer.Status).To(Equal(http.StatusOK), "they must be listed")
@@ -61,8 +61,8 @@ func (c chapter) refused() {
 
 	c.stable.It(requirement.ObjectsWriteNull, "applies null to objects that may and may not be null", func(ctx SpecContext, crd *suites.Resource) {
 		Expect(crd.At("v1").Apply(ctx, put(named("null"), nil, "spec", "owner"), "crdconform")).
-			To(HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("owner", BeNil()))), "what may be null must be null")
-		Expect(crd.At("v1").Apply(ctx, put(named("null"), nil, "spec", "place"), "crdconform")).Error().To(suites.BeInvalidAt(), "what may not be null must be refused")
+			To(HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("owner", BeNil()))), "nullable fields must be null")
+		Expect(crd.At("v1").Apply(ctx, put(named("null"), nil, "spec", "place"), "crdconform")).Error().To(suites.BeInvalidAt(), "null must be rejected where it is not allowed")
 	})
 
 	c.stable.It(requirement.ObjectsListsUnique, "creates and updates objects with equal items", func(ctx SpecContext, crd *suites.Resource) {

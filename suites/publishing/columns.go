@@ -12,9 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) columns() {
@@ -54,7 +54,7 @@ func (t table) cells(column string) []any {
 	cells := make([]any, 0, len(t.Rows))
 	for _, row := range t.Rows {
 		if i < 0 || i >= len(row.Cells) {
-			cells = append(cells, "there is no such cell")
+			cells = append(cells, "unknown cell")
 			continue
 		}
 		cells = append(cells, row.Cells[i])
@@ -114,13 +114,13 @@ func (c chapter) shown() {
 
 	c.env.With(fixtures.StableColumns).It(requirement.PublishingColumnsChanged, "adds a column and takes one out", func(ctx SpecContext, crd *suites.Resource) {
 		crd.Create(ctx, "v1", fixtures.Scalable.At("v1"))
-		Expect(c.table(ctx, crd, "v1").names()).To(Equal([]string{"Name", "Spec", "Replicas", "Age"}), "it must have the columns that there were first")
+		Expect(c.table(ctx, crd, "v1").names()).To(Equal([]string{"Name", "Spec", "Replicas", "Age"}), "it must still have the original columns")
 		c.env.Require(crd.Update(ctx, columnsAt("v1",
 			column{Name: "Spec", Type: "string", JSONPath: ".spec.cronSpec"},
 			column{Name: "Image", Type: "string", JSONPath: ".spec.image"},
 		)), "changing the columns")
 		Eventually(ctx, func() []string { return c.table(ctx, crd, "v1").names() }).Should(Equal([]string{"Name", "Spec", "Image"}), "the change must show")
-		Expect(c.table(ctx, crd, "v1", "my-new-cron-object").cells("Image")).To(Equal([]any{"my-awesome-cron-image"}), "it must show for objects that there were")
+		Expect(c.table(ctx, crd, "v1", "my-new-cron-object").cells("Image")).To(Equal([]any{"my-awesome-cron-image"}), "it must be shown for existing objects")
 	})
 }
 

@@ -5,7 +5,7 @@ package publishing
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // Area is the chapter on what is published of definitions.

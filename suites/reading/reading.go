@@ -19,11 +19,12 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdconform/crdconform/internal/apiversion"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
-// Checks returns what suites.Options.Readings wants.
+// Checks returns the value for suites.Options.Readings.
 func Checks() map[requirement.ID]suites.Reading {
 	return map[requirement.ID]suites.Reading{
 		requirement.VersionsServingMinimumVersion:    {Text: "asks the API server for its version", Check: minimumVersion},
@@ -54,7 +55,7 @@ func established(ctx context.Context, env *suites.Env) []definition {
 	env.Require(err, "listing the definitions")
 	served := slices.DeleteFunc(list.Items, func(d definition) bool { return !isServed(&d) })
 	if len(served) == 0 {
-		Skip("needs definitions that are there already, and the cluster has none")
+		Skip("needs existing definitions, but the cluster has none")
 	}
 	return served
 }
@@ -177,7 +178,7 @@ func groups(ctx context.Context, env *suites.Env) []group {
 	}
 	var all []group
 	for _, name := range slices.Sorted(maps.Keys(served)) {
-		g := group{name: name, versions: byPriority(slices.Collect(maps.Keys(served[name])))}
+		g := group{name: name, versions: apiversion.ByPriority(slices.Collect(maps.Keys(served[name])))}
 		if len(g.versions) < 2 {
 			continue
 		}

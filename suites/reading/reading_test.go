@@ -15,13 +15,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/cluster/embedded"
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 	"github.com/crdconform/crdconform/suites/lifecycle"
 	"github.com/crdconform/crdconform/suites/reading"
-	"github.com/crdconform/crdconform/suites/suitetest"
 	"github.com/crdconform/crdconform/suites/versions"
 )
 

@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -30,7 +30,7 @@ func applying(c *chapter) {
 			func(ctx SpecContext, r *round) { r.eachPair(ctx, r.share) })
 
 		c.it(requirement.ResourceApplyManagedFields,
-			"puts what two managers applied at another version, and has one of them move there",
+			"puts what two managers applied at another version, and moves one of them to that version",
 			func(ctx SpecContext, r *round) { r.eachPair(ctx, r.move) })
 	})
 }
@@ -71,7 +71,7 @@ func (r *round) applied(ctx context.Context, version, suffix string) *object {
 			break
 		}
 	}
-	r.env.Require(err, "applying the samples at %s, none of which the API server accepts", version)
+	r.env.Require(err, "applying the samples at %s, all of which the API server rejects", version)
 	return nil
 }
 
@@ -86,7 +86,7 @@ func (r *round) apply(ctx context.Context, o *object, version string, sent *unst
 func (r *round) must(ctx context.Context, o *object, err error, format string, arguments ...any) {
 	GinkgoHelper()
 	if r.unconverted(ctx, err) {
-		r.fail(ctx, o, format+" (stored at %s): expected it to work, got: %v", append(arguments, r.storage, err)...)
+		r.fail(ctx, o, format+" (stored at %s)failed: %v", append(arguments, r.storage, err)...)
 	}
 	r.env.Require(err, format, arguments...)
 }
@@ -124,16 +124,16 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 	r.kept(ctx, o, after, "applied at %s, a label and annotations applied at %s, read at %s", o.version, other, o.version)
 	r.belongs(ctx, o, after, shared, true, "both managers applied")
 	if before.GetResourceVersion() != after.GetResourceVersion() && !r.losesByRight(o) {
-		tell := r.fail
+		part := none
 		if len(r.definition.Schema(o.version).Differences(before.Object, after.Object)) == 0 {
-			tell = r.tolerate // writes for nothing, but nobody sees another object
+			part = requirement.PartSameValues // writes needlessly, but no client sees a different object
 		}
-		tell(ctx, o, "applying the same again, at %s and at %s: expected nothing to change, got a new resourceVersion%s", o.version, other, r.difference(o.version, before, after))
+		r.violated(ctx, part, o, "applying the same again, at %s and at %s: expected nothing to change, got a new resourceVersion%s", o.version, other, r.difference(o.version, before, after))
 	}
 	r.giveUp(ctx, o, other)
 }
 
-// losesByRight tells whether an object has anything that may be lost: then two managers cannot but take it in turns to lose
+// losesByRight reports whether an object has anything that may be lost: then two managers cannot but take it in turns to lose
 // and to restore it.
 func (r *round) losesByRight(o *object) bool {
 	return slices.ContainsFunc(corpus.Leaves(o.sent), func(path string) bool { return r.lossy(o.version, path) })
@@ -182,7 +182,7 @@ func (r *round) move(ctx context.Context, o *object, other string) {
 	}
 	err := put(ctx, r, o, other, nil, map[string]any{touched: other})
 	if r.unconverted(ctx, err) {
-		r.blame(ctx, requirement.ResourceWriteNoOp, o, "applied at %s, put at %s (stored at %s): expected it to work, got: %v", o.version, other, r.storage, err)
+		r.blame(ctx, requirement.ResourceWriteNoOp, o, "applied at %s, put at %s (stored at %s)failed: %v", o.version, other, r.storage, err)
 		return
 	}
 	if refused(err) {
@@ -199,7 +199,7 @@ func (r *round) move(ctx context.Context, o *object, other string) {
 	moved := r.reduced(o, got)
 	err = r.apply(ctx, o, other, moved, first)
 	if refused(err) {
-		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "applying at %s what was read there: expected it to work, got: %v", other, err)
+		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "applying at %s what was read therefailed: %v", other, err)
 		return
 	}
 	r.must(ctx, o, err, "applying at %s what was applied at %s before", other, o.version)

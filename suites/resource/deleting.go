@@ -75,7 +75,7 @@ func (r *round) finalizers(ctx context.Context, o *object, version, list string)
 	_, err := r.crd.At(version).MergePatch(ctx, o.name, patch)
 	r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(version, o.name), quoted([]byte(patch)))
 	if refused(err) {
-		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "changing finalizers at %s of what was created at %s: expected it to work, got: %v", version, o.version, err)
+		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "changing finalizers at %s of what was created at %sfailed: %v", version, o.version, err)
 		return false
 	}
 	r.must(ctx, o, err, "changing finalizers at %s of what was created at %s", version, o.version)
@@ -89,7 +89,7 @@ func (r *round) gone(ctx context.Context, o *object, after string) {
 		_, err := r.crd.At(version).Get(ctx, o.name)
 		if !apierrors.IsNotFound(err) {
 			r.must(ctx, o, err, "reading at %s what was created at %s and %s", version, o.version, after)
-			r.fail(ctx, o, "created at %s, %s, read at %s: expected it to be gone, got the object", o.version, after, version)
+			r.fail(ctx, o, "created at %s, %s, read at %s: expected it to be deleted, got the object", o.version, after, version)
 		}
 	}
 }
@@ -108,7 +108,7 @@ func (r *round) deleteLabelled(ctx context.Context, version string) {
 		_, err := r.crd.At(written).MergePatch(ctx, o.name, patch)
 		r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(written, o.name), quoted([]byte(patch)))
 		if refused(err) {
-			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "setting a label at %s: expected it to work, got: %v", written, err)
+			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "setting a label at %sfailed: %v", written, err)
 			continue
 		}
 		r.must(ctx, o, err, "setting a label at %s", written)

@@ -10,8 +10,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // journal is what a spec did, as commands for a shell.
@@ -27,7 +27,7 @@ func (j *journal) add(name, format string, arguments ...any) {
 // script returns what was done to an object.
 func (j *journal) script(name string) []byte {
 	var b strings.Builder
-	b.WriteString("#!/bin/sh\n# What was done, in order. The definition has to be installed, with the webhook running.\nset -x\n")
+	b.WriteString("#!/bin/sh\n# What was done, in order. The definition must be installed, with the webhook running.\nset -x\n")
 	for _, entry := range *j {
 		if entry.name == "" || entry.name == name {
 			b.WriteString(entry.command + "\n")
@@ -36,7 +36,7 @@ func (j *journal) script(name string) []byte {
 	return []byte(b.String())
 }
 
-// address is how kubectl is told of an object at a version.
+// address is how kubectl refers to an object at a version.
 func (r *round) address(version, name string) string {
 	address := fmt.Sprintf("%s.%s.%s %s", r.definition.CRD.Spec.Names.Plural, version, r.crd.Group(), name)
 	if r.definition.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped {

@@ -11,8 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // Area is the chapter, ready for suites.Run.
@@ -31,14 +31,14 @@ func register(env *suites.Env) {
 }
 
 // generate returns objects that the schema of a version allows and that the webhook converts, enough of them to have a status
-// among them. Those that it refuses are for others to tell of: no client could use them.
+// among them. Those that it rejects are reported elsewhere: no client could use them.
 func (c *chapter) generate(ctx context.Context, version string) []*unstructured.Unstructured {
 	const number = 16
 	if known, found := c.generated[version]; found {
 		return known
 	}
 	generator := c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), nil)
-	objects, _ := generator.Suit(ctx, number, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+	objects, _ := generator.Adapt(ctx, number, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
 		causes := c.refused(ctx, version, objects)
 		if i := slices.IndexFunc(causes, func(cause string) bool { return cause != "" }); i >= 0 {
 			c.refusals[version] = causes[i]

@@ -11,14 +11,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/cluster/embedded"
-	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
-	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 // TestReferenceWebhookPasses runs all specs against the correct webhook: each must pass, not merely not fail.

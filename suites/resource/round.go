@@ -14,9 +14,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 const (
@@ -54,8 +54,8 @@ type round struct {
 	tolerated bool
 }
 
-// it declares the spec of a requirement. What another requirement has to say is left to it: the spec goes on with what
-// works, and when it finds nothing itself it cannot be judged.
+// it declares the spec of a requirement. What another requirement covers is left to it: the spec continues with what works,
+// and if it finds nothing itself it cannot be judged.
 func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, r *round)) {
 	GinkgoHelper()
 	c.env.Own().It(id, text, func(ctx SpecContext, crd *suites.Resource) {
@@ -117,7 +117,7 @@ func (r *round) samples(ctx context.Context, version string) []*unstructured.Uns
 		known = r.generate(ctx, version)
 	}
 	if cause := r.refusals[version]; len(known) == 0 && cause != "" {
-		r.env.Require(fmt.Errorf("%s fails", cause), "the webhook converts none of the objects that were generated at %s", version)
+		r.env.Require(fmt.Errorf("%s fails", cause), "the webhook converts no object generated at %s", version)
 	}
 	if len(known) == 0 {
 		r.env.Require(errors.New("give a sample"), "the schema of %s allows no object that could be generated", version)

@@ -99,7 +99,7 @@ func (r *round) rewriteEverywhere(ctx context.Context, o *object) {
 		}
 		err := put(ctx, r, o, version, nil, map[string]any{touched: version})
 		if refused(err) {
-			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "putting at %s what was read there: expected it to work, got: %v", version, err)
+			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "putting at %s what was read therefailed: %v", version, err)
 			continue
 		}
 		r.must(ctx, o, err, "putting at %s what has a status that was written at %s", version, o.version)
@@ -107,7 +107,7 @@ func (r *round) rewriteEverywhere(ctx context.Context, o *object) {
 		if read := r.read(ctx, o, version); read != nil && r.subresources(version).Status != nil {
 			err = r.putStatus(ctx, o, version, read)
 			if refused(err) {
-				r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "putting the status at %s as it was read there: expected it to work, got: %v", version, err)
+				r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "putting the status at %s as it was read therefailed: %v", version, err)
 				continue
 			}
 			r.must(ctx, o, err, "putting the status at %s as it was read there", version)
@@ -142,7 +142,7 @@ func (r *round) scale(ctx context.Context, o *object) bool {
 	return false
 }
 
-// scaled fails the spec unless an object has a number of replicas at all versions that can tell.
+// scaled fails the spec unless an object has a number of replicas at all versions that have one.
 func (r *round) scaled(ctx context.Context, o *object, replicas int64) {
 	GinkgoHelper()
 	for _, version := range r.served() {

@@ -11,11 +11,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// unconverted tells whether a request failed because the webhook did not convert. The spec ends as Errored when the API
+// unconverted reports whether a request failed because the webhook did not convert. The spec ends as Errored when the API
 // server does not get through to a webhook that answers otherwise.
 func (r *round) unconverted(ctx context.Context, err error) bool {
 	GinkgoHelper()
@@ -44,15 +44,15 @@ func containsAny(text string, parts ...string) bool {
 	return false
 }
 
-// answers tells whether the webhook answers a request that does not come from the API server.
+// answers reports whether the webhook answers a request that does not come from the API server.
 func (r *round) answers(ctx context.Context) bool {
 	_, response := r.ask(ctx, r.storage, r.samples(ctx, r.home())...)
 	return response.Err == nil
 }
 
-// blame fails the spec if it is the one of a requirement that was found broken. Another one notes that it cannot be
-// judged, and goes on. While the storage version is not the definition's own, no other spec sees the same; and none asks
-// any more once the webhook was silent. Those have nobody else to tell of it.
+// blame fails the spec if it is the one of a requirement that was found broken. Another one notes that it cannot be judged,
+// and continues. While the storage version is not the definition's own, no other spec sees the same; and none sends requests
+// once the webhook did not respond. No other spec would report these.
 func (r *round) blame(ctx context.Context, id requirement.ID, o *object, format string, arguments ...any) {
 	GinkgoHelper()
 	if r.id == id || r.storage != r.initially || r.silent != "" {
@@ -66,22 +66,29 @@ func (r *round) blame(ctx context.Context, id requirement.ID, o *object, format 
 // fail fails the spec, with what is needed to do again what was done to the object.
 func (r *round) fail(ctx context.Context, o *object, format string, arguments ...any) {
 	GinkgoHelper()
-	r.attach(ctx, o)
-	Fail(o.name + ": " + fmt.Sprintf(format, arguments...))
+	r.violated(ctx, none, o, format, arguments...)
 }
 
-// tolerate makes the spec Tolerated, with the same.
-func (r *round) tolerate(ctx context.Context, o *object, format string, arguments ...any) {
-	if r.tolerated {
-		return
+// none stands for violations that are in no part of a requirement.
+const none requirement.PartName = ""
+
+// violated makes the verdict what a violation in a part of the requirement amounts to, with the same. Only the first that is
+// Tolerated counts.
+func (r *round) violated(ctx context.Context, part requirement.PartName, o *object, format string, arguments ...any) {
+	GinkgoHelper()
+	severity := r.env.Severity(part)
+	if severity == requirement.Tolerated {
+		if r.tolerated {
+			return
+		}
+		r.tolerated = true
 	}
-	r.tolerated = true
 	r.attach(ctx, o)
-	r.env.Tolerate(o.name + ": " + fmt.Sprintf(format, arguments...))
+	r.env.Violated(severity, o.name+": "+fmt.Sprintf(format, arguments...))
 }
 
 // kept fails the spec unless what was read at the object's version has what is expected. What is gone because it was
-// empty is Tolerated. The text says what was done.
+// empty is a part of its own. The text says what was done.
 func (r *round) kept(ctx context.Context, o *object, got *unstructured.Unstructured, format string, arguments ...any) {
 	GinkgoHelper()
 	what := fmt.Sprintf(format, arguments...)
@@ -90,7 +97,7 @@ func (r *round) kept(ctx context.Context, o *object, got *unstructured.Unstructu
 		r.fail(ctx, o, "%s:\n%s", what, lines(lost))
 	}
 	if len(empty) > 0 {
-		r.tolerate(ctx, o, "%s: what is empty was left out:\n%s", what, lines(empty))
+		r.violated(ctx, requirement.PartEmpty, o, "%s: empty values were dropped:\n%s", what, lines(empty))
 	}
 }
 
@@ -109,7 +116,7 @@ func (r *round) losses(version string, before, after map[string]any) (lost, empt
 	return lost, empty
 }
 
-// lossy tells whether the user declared that a path at a version is lost by way of any other. All are on the way: API
+// lossy reports whether the user declared that a path at a version is lost by way of any other. All are on the way: API
 // servers convert by way of the stored version and, for the record of who manages what, to that of each manager.
 func (r *round) lossy(version, path string) bool {
 	if r.env.Subject.Lossy == nil {
@@ -156,7 +163,7 @@ func (r *round) difference(version string, before, after *unstructured.Unstructu
 	return ", with more at " + strings.Join(paths, ", ")
 }
 
-// refused tells whether the API server itself refuses what it was sent, by its validation.
+// refused reports whether the API server itself refuses what it was sent, by its validation.
 func refused(err error) bool {
 	var status apierrors.APIStatus
 	return errors.As(err, &status) && (apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsForbidden(err))

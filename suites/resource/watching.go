@@ -43,7 +43,7 @@ func (r *round) watchOf(ctx context.Context, version string) {
 	}
 	o := r.one(ctx, version)
 	if o == nil || o.name != name {
-		return // another sample stands in, which nobody watches
+		return // another sample is used, which no client watches
 	}
 	r.each(ctx, o, watches, watch.Added, "created at "+version)
 	err := mergePatch(ctx, r, o, version, nil, map[string]any{touched: version})

@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -61,27 +61,27 @@ func (r *round) putBack(ctx context.Context, o *object, version string) bool {
 		return false
 	}
 	if r.unconverted(ctx, err) {
-		r.blame(ctx, requirement.ResourceWriteNoOp, o, "created at %s, put at %s as it was read there (stored at %s): expected it to work, got: %v", o.version, version, r.storage, err)
+		r.blame(ctx, requirement.ResourceWriteNoOp, o, "created at %s, put at %s as it was read there (stored at %s)failed: %v", o.version, version, r.storage, err)
 		return false
 	}
 	r.env.Require(err, "putting %s at %s as it was read there", o.name, version)
 	return true
 }
 
-// isGenerated tells whether the objects of a version are not the user's.
+// isGenerated reports whether the objects of a version are not the user's.
 func (r *round) isGenerated(version string) bool {
 	return len(r.env.Subject.Corpus.Objects(version)) == 0
 }
 
-// invalid tells of what API servers refuse although the webhook made it. For generated objects, which may be as nobody writes
-// them, it is Tolerated.
+// invalid reports what API servers reject although the webhook produced it. Generated objects, which may be unlike real ones,
+// are a part of their own.
 func (r *round) invalid(ctx context.Context, o *object, format string, arguments ...any) {
 	GinkgoHelper()
+	part := none
 	if r.isGenerated(o.version) {
-		r.tolerate(ctx, o, format, arguments...)
-		return
+		part = requirement.PartGenerated
 	}
-	r.fail(ctx, o, format, arguments...)
+	r.violated(ctx, part, o, format, arguments...)
 }
 
 // restore creates what is read of an object at a version under another name, as whoever restores a backup does. API servers
@@ -107,7 +107,7 @@ func (r *round) restore(ctx context.Context, o *object, version string) {
 	r.env.Require(err, "creating at %s what was read there", version)
 }
 
-// sound tells whether an object keeps what was written when it is read, and when it is put back at each version.
+// sound reports whether an object keeps what was written when it is read, and when it is put back at each version.
 // Otherwise other specs say what is wrong, and whatever is done to it shows that again.
 func (r *round) sound(ctx context.Context, o *object) bool {
 	GinkgoHelper()
@@ -172,9 +172,9 @@ func (r *round) settled(ctx context.Context, o *object, version string, before, 
 	case len(lost) > 0:
 		r.fail(ctx, o, "created at %s, put at %s as it was read there, and read at %s before and after:\n%s", o.version, version, home, lines(lost))
 	case len(empty) > 0:
-		r.tolerate(ctx, o, "created at %s, put at %s as it was read there: what is empty was left out:\n%s", o.version, version, lines(empty))
+		r.violated(ctx, requirement.PartEmpty, o, "created at %s, put at %s as it was read there: empty values were dropped:\n%s", o.version, version, lines(empty))
 	case len(added) > 0 || after.GetGeneration() != before.GetGeneration():
-		r.tolerate(ctx, o, "created at %s, put at %s as it was read there: it has generation %d after %d%s",
+		r.violated(ctx, requirement.PartAdditions, o, "created at %s, put at %s as it was read there: it has generation %d after %d%s",
 			o.version, version, after.GetGeneration(), before.GetGeneration(), r.difference(home, before, after))
 	}
 }

@@ -4,9 +4,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func embedded(env *suites.Env) {
@@ -49,7 +49,7 @@ func embedded(env *suites.Env) {
 			})
 
 		objects.It(requirement.SchemaEmbeddedMetadata,
-			"creates objects that hold one with metadata of every sort", func(ctx SpecContext, crd *suites.Resource) {
+			"creates objects that contain one with all kinds of metadata", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("metadata-name", `foo: {apiVersion: v1, kind: Pod, metadata: {name: not/a/name}}`))).
 					Error().To(suites.BeInvalidAt("foo.metadata.name"))
 				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("metadata-unknown", `foo: {apiVersion: v1, kind: Pod, metadata: {name: my-pod, unknown: x}}`))).

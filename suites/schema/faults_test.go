@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }

@@ -9,9 +9,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func intOrString(env *suites.Env) {
@@ -29,7 +29,7 @@ func intOrString(env *suites.Env) {
 			})
 
 		plain.It(requirement.SchemaIntOrStringOtherValues,
-			"creates objects with values of other sorts", func(ctx SpecContext, crd *suites.Resource) {
+			"creates objects with values of other types", func(ctx SpecContext, crd *suites.Resource) {
 				for _, value := range []string{`1.5`, `true`, `{a: 1}`, `[1]`} {
 					Expect(crd.At("v1").Create(ctx, fixtures.CronTab("other-value", `foo: `+value))).Error().To(suites.BeInvalidAt("foo"), value)
 				}

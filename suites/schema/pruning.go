@@ -7,9 +7,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // haveSpec matches an object with exactly this spec, in YAML.
@@ -51,7 +51,7 @@ func pruning(env *suites.Env) {
 				Expect(objects.Update(ctx, object)).To(haveSpec(pruned))
 				Expect(objects.MergePatch(ctx, "written", `{"spec": {"someRandomField": "random"}}`)).To(haveSpec(pruned))
 				Expect(objects.JSONPatch(ctx, "written", `[{"op": "add", "path": "/spec/someRandomField", "value": "random"}]`)).To(haveSpec(pruned))
-				// Applying asks for Strict unless told otherwise, in servers of some minors.
+				// Applying uses Strict by default, in servers of some minors.
 				Expect(objects.Apply(ctx, fixtures.CronTab("applied", `spec: `+pruned), "crdconform")).To(haveSpec(pruned))
 				Expect(objects.Get(ctx, "written")).To(haveSpec(pruned))
 			})
@@ -73,7 +73,7 @@ func pruning(env *suites.Env) {
 			})
 		}
 		forgotten(requirement.SchemaPruningRead,
-			"gets and lists an object of which a field is not known any more", func(ctx SpecContext, crd *suites.Resource) {
+			"gets and lists an object with a field that is no longer known", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").Get(ctx, "forgotten")).To(haveSpec(pruned))
 				Expect(crd.At("v1").List(ctx)).To(ConsistOf(HaveField("Object", HaveKeyWithValue("spec", fixtures.Value(pruned)))))
 			})
@@ -98,7 +98,7 @@ func controlling(env *suites.Env) {
 		arbitrary := env.With(fixtures.Stable, fixtures.WithSchema(fixtures.JSON)).Together()
 
 		arbitrary.It(requirement.SchemaPruningOptedOut,
-			"creates objects with a value of every sort in a preserved field", func(ctx SpecContext, crd *suites.Resource) {
+			"creates objects with every kind of value in a preserved field", func(ctx SpecContext, crd *suites.Resource) {
 				for name, value := range map[string]string{
 					"object": `{status: {something: x, list: [{other: 1}]}}`, "list": `[1, {a: b}, [x]]`, "string": `text`, "integer": `42`, "number": `1.5`, "boolean": `false`,
 				} {
@@ -129,7 +129,7 @@ func controlling(env *suites.Env) {
 			})
 
 		specified.It(requirement.SchemaPruningSpecifiedAdditionalProperties,
-			"creates such a value under names of any sort, and one that is not specified", func(ctx SpecContext, crd *suites.Resource) {
+			"creates such a value under various names, and one that is not specified", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("additional", `{additional: {spec: {foo: abc, bar: def, something: x}, status: {something: x}}, json: {status: {something: x}}}`))).
 					To(And(HaveField("Object", HaveKeyWithValue("additional", fixtures.Value(`{spec: {foo: abc, bar: def}, status: {}}`))), haveJSON(`{status: {something: x}}`)))
 			})

@@ -1,10 +1,10 @@
-// Package schema checks what a schema has to be like for API servers to take it, and which fields of objects are kept for it.
+// Package schema checks what a schema must be like for API servers to take it, and which fields of objects are kept for it.
 package schema
 
 import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // Area is the chapter on structural schemas and pruning.

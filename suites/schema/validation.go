@@ -9,9 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // post posts an object at a version and asks for a field validation, or for none if that is empty.
@@ -83,7 +83,7 @@ func fieldValidation(env *suites.Env) {
 				answer := post(ctx, env, crd, "v1", "Ignore", unknown("ignored"))
 				Expect(answer).To(And(created, HaveField("Header", Not(HaveKey("Warning")))))
 				Expect(string(answer.Body)).NotTo(ContainSubstring("someRandomField"), "it is pruned all the same")
-				Expect(string(answer.Body)).To(ContainSubstring("my-awesome-cron-image"), "what is known is kept")
+				Expect(string(answer.Body)).To(ContainSubstring("my-awesome-cron-image"), "known fields are kept")
 				Expect(post(ctx, env, crd, "v1", "Warn", unknown("not-ignored")).Header).To(HaveKey("Warning"), "it must be for what was asked that there is no warning")
 				Expect(post(ctx, env, crd, "v1", "Strict", unknown("not-ignored"))).To(HaveField("Status", http.StatusBadRequest), "it must be for what was asked that it is accepted")
 			})

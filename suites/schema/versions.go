@@ -14,10 +14,10 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // both gives both versions of a definition properties of every sort that pruning has to do with, and each one that the other
@@ -217,7 +217,7 @@ type leaving struct {
 func leavesHostPort() *leaving {
 	fault, found := webhook.FaultNamed("leaves-old-field")
 	if !found {
-		panic("schema: the reference webhook cannot be told to leave hostPort")
+		panic("schema: the reference webhook cannot be made to leave hostPort")
 	}
 	return &leaving{faulty: webhook.Handler(fault)}
 }

@@ -4,9 +4,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func sequence(env *suites.Env) {
@@ -40,7 +40,7 @@ func sequence(env *suites.Env) {
 			})
 
 		started.It(requirement.StorageSequenceIdenticalReads,
-			"compares what the two versions show of an object", func(ctx SpecContext, crd *suites.Resource) {
+			"compares an object at the two versions", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1"))
 				crd.Change(ctx, addV1)
 				atV1beta1, err := crd.At("v1beta1").Get(ctx, "local-crontab")

@@ -4,7 +4,7 @@
 package storage
 
 import (
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // Area is the chapter on writing, reading and updating objects of several versions.

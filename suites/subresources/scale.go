@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) scale() {
@@ -184,7 +184,7 @@ func (c chapter) paths() {
 		crd.Change(ctx, func(crd *definition) {
 			crd.Spec.Versions[0].Subresources.Scale.LabelSelectorPath = new(".status.labelSelector")
 		})
-		Expect(c.scaleOf(ctx, crd, "v1", "selector-path-optional").Status.Selector).To(Equal("app=cron"), "with a path it must be what is there")
+		Expect(c.scaleOf(ctx, crd, "v1", "selector-path-optional").Status.Selector).To(Equal("app=cron"), "with a path it must be the value at that path")
 	})
 
 	c.env.With(fixtures.StableSubresources, changed(func(root *schema) {

@@ -16,9 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func (c chapter) status() {
@@ -70,7 +70,7 @@ func (c chapter) statusServed() {
 		body, err := object.MarshalJSON()
 		c.env.Require(err, "encoding the object")
 		path := crd.Path("v1", "verbs", "status")
-		// Where rights are limited nobody has this one.
+		// Where rights are limited this one is never granted.
 		refused := BeElementOf(http.StatusMethodNotAllowed, http.StatusForbidden)
 		Expect(c.sends(ctx, http.MethodPost, path, "application/json", body).Status).To(refused, "it must not be created")
 		Expect(c.sends(ctx, http.MethodDelete, path, "application/json", nil).Status).To(refused, "it must not be deleted")
@@ -79,7 +79,7 @@ func (c chapter) statusServed() {
 }
 
 func (c chapter) statusWritten() {
-	c.documented.It(requirement.SubresourcesStatusPutStores, "puts a status, and takes it away", func(ctx SpecContext, crd *suites.Resource) {
+	c.documented.It(requirement.SubresourcesStatusPutStores, "puts a status, and removes it", func(ctx SpecContext, crd *suites.Resource) {
 		object := scalable(ctx, crd, "put-stores")
 		two := map[string]any{"replicas": int64(2), "labelSelector": "app=cron"}
 		written, err := crd.At("v1").Update(ctx, put(object, two, "status"), "status")
@@ -90,7 +90,7 @@ func (c chapter) statusWritten() {
 		}
 		delete(written.Object, "status")
 		Expect(crd.At("v1").Update(ctx, written, "status")).Error().NotTo(HaveOccurred())
-		Expect(crd.At("v1").Get(ctx, "put-stores")).To(HaveField("Object", Not(HaveKey("status"))), "it must be gone")
+		Expect(crd.At("v1").Get(ctx, "put-stores")).To(HaveField("Object", Not(HaveKey("status"))), "it must be removed")
 	})
 
 	c.documented.It(requirement.SubresourcesStatusPutIgnoresSpec, "puts another spec with the status", func(ctx SpecContext, crd *suites.Resource) {
@@ -213,7 +213,7 @@ func (c chapter) generation() {
 		Expect(err).NotTo(HaveOccurred())
 		Expect(object.GetGeneration()).To(BeEquivalentTo(2), "an update must count")
 		Expect(crd.At("v1").MergePatch(ctx, "generation-spec", `{"spec": {"replicas": 6}}`)).To(HaveField("GetGeneration()", BeEquivalentTo(3)), "a patch must count")
-		Expect(crd.At("v1").MergePatch(ctx, "generation-spec", `{"spec": {"replicas": 6}}`)).To(HaveField("GetGeneration()", BeEquivalentTo(3)), "what changes nothing must not count")
+		Expect(crd.At("v1").MergePatch(ctx, "generation-spec", `{"spec": {"replicas": 6}}`)).To(HaveField("GetGeneration()", BeEquivalentTo(3)), "writes that change nothing must not count")
 	})
 
 	c.documented.It(requirement.SubresourcesStatusGenerationMetadata, "changes labels and annotations", func(ctx SpecContext, crd *suites.Resource) {
@@ -293,7 +293,7 @@ func (c chapter) root() {
 		root.XPreserveUnknownFields = new(true)
 		root.XValidations = apiextensionsv1.ValidationRules{{Rule: "!has(self.metadata.name) || self.metadata.name != 'forbidden'"}}
 	})).It(requirement.SubresourcesStatusRootExtensions, "creates objects with an unknown field that a rule at the root allows and forbids", func(ctx SpecContext, crd *suites.Resource) {
-		Expect(crd.At("v1").Create(ctx, put(named("root-extensions"), "kept", "unknown"))).To(HaveField("Object", HaveKeyWithValue("unknown", "kept")), "what is unknown must be kept")
+		Expect(crd.At("v1").Create(ctx, put(named("root-extensions"), "kept", "unknown"))).To(HaveField("Object", HaveKeyWithValue("unknown", "kept")), "unknown fields must be kept")
 		Expect(crd.At("v1").Create(ctx, named("forbidden"))).Error().To(MatchError(ContainSubstring("self.metadata.name != 'forbidden'")), "the rule must apply")
 		Expect(c.env.Submit(ctx, requirement.SubresourcesStatusRootExtensions, fixtures.StableSubresources, changed(func(root *schema) { root.MaxProperties = new(int64(10)) }))).
 			To(suites.BeInvalidAt("spec.validation.openAPIV3Schema"), "the root must be restricted")

@@ -9,9 +9,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // The versions of the definitions that have two. Objects are stored at the older one.
@@ -161,10 +161,10 @@ func (c chapter) different() {
 		_, err := crd.At(older).MergePatch(ctx, "scale-paths", `{"status": {"replicas": 4, "size": 2, "labelSelector": "app=cron"}}`, "status")
 		c.env.Require(err, "writing the status")
 		old, now := c.scaleOf(ctx, crd, older, "scale-paths"), c.scaleOf(ctx, crd, newer, "scale-paths")
-		Expect([]any{old.Spec.Replicas, old.Status.Replicas, old.Status.Selector}).To(HaveExactElements(BeEquivalentTo(5), BeEquivalentTo(4), Equal("app=cron")), "v1beta1 must have what is at its paths")
-		Expect([]any{now.Spec.Replicas, now.Status.Replicas, now.Status.Selector}).To(HaveExactElements(BeEquivalentTo(1), BeEquivalentTo(2), Equal("app=sized")), "v1 must have what is at its paths")
+		Expect([]any{old.Spec.Replicas, old.Status.Replicas, old.Status.Selector}).To(HaveExactElements(BeEquivalentTo(5), BeEquivalentTo(4), Equal("app=cron")), "v1beta1 must have the values at its paths")
+		Expect([]any{now.Spec.Replicas, now.Status.Replicas, now.Status.Selector}).To(HaveExactElements(BeEquivalentTo(1), BeEquivalentTo(2), Equal("app=sized")), "v1 must have the values at its paths")
 		Expect(scales(ctx, crd, newer, "scale-paths", 8)).Error().NotTo(HaveOccurred())
-		Expect(crd.Get(ctx, older, "scale-paths").Object["spec"]).To(And(HaveKeyWithValue("size", BeEquivalentTo(8)), HaveKeyWithValue("replicas", BeEquivalentTo(5))), "only what is at the path must change")
+		Expect(crd.Get(ctx, older, "scale-paths").Object["spec"]).To(And(HaveKeyWithValue("size", BeEquivalentTo(8)), HaveKeyWithValue("replicas", BeEquivalentTo(5))), "only the value at the path must change")
 	})
 }
 

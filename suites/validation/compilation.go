@@ -6,9 +6,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // integer and text are schemas to write rules for.
@@ -40,7 +40,7 @@ func compilation(env *suites.Env) {
 
 		compiles(requirement.ValidationRulesCompiledOnCreate, "submits rules that are not in the language", "compilation failed", integer(), "self > 0", "self >", "self > 0 and self < 10")
 		compiles(requirement.ValidationRulesNoOverload, "submits rules that compare values of different types", "found no matching overload", integer(), "self == 1", "self == true", "self.startsWith('a')")
-		compiles(requirement.ValidationRulesUndefinedField, "submits rules with a field that there is not", "undefined field 'nonExistingField'",
+		compiles(requirement.ValidationRulesUndefinedField, "submits rules with an unknown field", "undefined field 'nonExistingField'",
 			object(map[string]properties{"existingField": integer()}), "self.existingField > 0", "self.nonExistingField > 0", "has(self.nonExistingField)")
 		compiles(requirement.ValidationRulesInvalidArgument, "submits a rule that asks whether there is self", "invalid argument to has() macro",
 			object(map[string]properties{"existingField": integer()}), "has(self.existingField)", "has(self)")

@@ -7,16 +7,16 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // longest is the most items that the list of quadratic can have.
 const longest = 2500
 
-// quadratic is a list with a rule that looks for each item in the whole list. What that costs is estimated to be less than a rule may
-// cost, and is more than a rule may take when it is run. Where all items are the same, it takes little time all the same.
+// quadratic is a list with a rule that looks for each item in the whole list. What that costs is estimated to be less than a
+// rule may cost, and is more than a rule may take when it is run. If all items are the same, it still takes little time.
 func quadratic() properties {
 	limit := int64(longest)
 	return ruled(properties{Type: "array", MaxItems: &limit, Items: items(integer())}, "self.all(x, x in self)")

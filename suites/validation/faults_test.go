@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
-	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
@@ -37,7 +37,7 @@ func TestIgnoranceIsCaught(t *testing.T) {
 	t.Run("of everything", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Accepting(``), aboutRefusals...) })
 }
 
-// withoutRules tells whether a requirement has nothing to do with rules.
+// withoutRules reports whether a requirement has nothing to do with rules.
 func withoutRules(id requirement.ID) bool {
 	return strings.HasPrefix(string(id), "validation.restrictions.") || strings.HasPrefix(string(id), "validation.fields.") || slices.Contains([]requirement.ID{
 		requirement.ValidationNoneWrittenVersion, requirement.ValidationNoneOtherVersions, requirement.ValidationNoneUpdate, requirement.ValidationNoneRatcheting,

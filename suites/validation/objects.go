@@ -7,9 +7,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // haveSpec matches an object with exactly this spec, in YAML.
@@ -94,22 +94,22 @@ func objects(env *suites.Env) {
 			})
 		}
 		tightened(requirement.ValidationFieldsTightened,
-			"reads an object after its schema came to allow less", func(ctx SpecContext, crd *suites.Resource) {
+			"reads an object after its schema became stricter", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").Get(ctx, "old")).To(haveSpec(`{replicas: 5}`))
 				Expect(crd.At("v1").List(ctx)).To(HaveLen(1))
 			})
 		tightened(requirement.ValidationFieldsRatcheting,
-			"updates the valid part of an object after its schema came to allow less", func(ctx SpecContext, crd *suites.Resource) {
+			"updates the valid part of an object after its schema became stricter", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").MergePatch(ctx, "old", `{"spec": {"image": "other"}}`)).To(haveSpec(`{replicas: 5, image: other}`))
 			})
 		tightened(requirement.ValidationFieldsRatchetingChanged,
-			"updates the invalid part of an object after its schema came to allow less", func(ctx SpecContext, crd *suites.Resource) {
+			"updates the invalid part of an object after its schema became stricter", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(crd.At("v1").MergePatch(ctx, "old", `{"spec": {"replicas": 4}}`)).Error().To(suites.BeInvalidAt("spec.replicas"))
 				Expect(crd.At("v1").MergePatch(ctx, "old", `{"spec": {"replicas": 3}}`)).To(haveSpec(`{replicas: 3}`))
 			})
 
 		env.With(fixtures.Stable, listed(text())).It(requirement.ValidationFieldsRatchetingLists,
-			"adds a valid item to lists with one that the schema came to forbid, and takes that away", func(ctx SpecContext, crd *suites.Resource) {
+			"adds a valid item to lists with one that the schema now forbids, and removes that", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1", fixtures.CronTab("lists", `{set: [old], atomic: [old]}`))
 				crd.Change(ctx, listed(properties{Type: "string", Pattern: "^new"}))
 				for _, list := range []string{"set", "atomic"} {
@@ -119,7 +119,7 @@ func objects(env *suites.Env) {
 			})
 
 		env.With(fixtures.Stable, with(text())).It(requirement.ValidationRulesRatcheting,
-			"updates an object with a field that a rule came to forbid", func(ctx SpecContext, crd *suites.Resource) {
+			"updates an object with a field that a rule now forbids", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1", fixtures.CronTab("ratcheted", `foo: old`))
 				crd.Change(ctx, with(ruled(text(), "self == 'new'")))
 				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("forbidden", `foo: old`))).Error().To(suites.BeInvalidAt("foo"), "the rule forbids it now")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/onsi/ginkgo/v2"
 
-	"github.com/crdconform/crdconform/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 )
 
 func TestValidation(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func severalVersions(env *suites.Env) {
@@ -149,14 +149,14 @@ func withWebhook(env *suites.Env) {
 		})
 
 	rules.It(requirement.ValidationWebhookOldSelf,
-		"changes the port and the host of an object where a rule of v1 lets nobody change the host", func(ctx SpecContext, crd *suites.Resource) {
+		"changes the port and the host of an object where a rule of v1 forbids changes of the host", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.CronTab("old-self", `{hostPort: "localhost:2"}`))
 			Expect(crd.At("v1").MergePatch(ctx, "old-self", `{"port": "3"}`)).To(HaveField("Object", HaveKeyWithValue("host", "localhost")))
 			Expect(crd.At("v1").MergePatch(ctx, "old-self", `{"host": "other"}`)).Error().To(MatchError(ContainSubstring("self.host == oldSelf.host")))
 		})
 
 	rules.It(requirement.ValidationWebhookTransition,
-		"changes the host of an object at v1beta1 where a rule of v1 lets nobody do so", func(ctx SpecContext, crd *suites.Resource) {
+		"changes the host of an object at v1beta1 where a rule of v1 forbids that", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.CronTab("transition", `{hostPort: "localhost:2"}`))
 			Expect(crd.At("v1").MergePatch(ctx, "transition", `{"host": "other"}`)).Error().To(MatchError(ContainSubstring("self.host == oldSelf.host")), "v1 must forbid it")
 			Expect(crd.At("v1beta1").MergePatch(ctx, "transition", `{"hostPort": "other:2"}`)).Error().NotTo(HaveOccurred())

@@ -11,9 +11,10 @@ import (
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/apiversion"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // documented is the documents' example, in the order that they print.
@@ -66,7 +67,7 @@ func priority(env *suites.Env) {
 				for n := range 8 {
 					versions := generate(random)
 					crd := env.Install(ctx, requirement.VersionsPriorityAnySet, n, fixtures.Priority, named(versions...))
-					Expect(discovered(ctx, env, crd)).To(Equal(byPriority(versions)), "the definition has them as %v", versions)
+					Expect(discovered(ctx, env, crd)).To(Equal(apiversion.ByPriority(versions)), "the definition has them as %v", versions)
 				}
 			})
 

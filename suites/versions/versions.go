@@ -1,7 +1,7 @@
 // Package versions checks how the versions of a definition are declared, served, named, ordered and deprecated.
 package versions
 
-import "github.com/crdconform/crdconform/suites"
+import "github.com/crdconform/crdconform/internal/suites"
 
 // Area is the chapter on specifying several versions.
 var Area = suites.Area{Name: "versions", Register: register}

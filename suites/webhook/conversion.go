@@ -8,15 +8,15 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/fixtures"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func conversion(env *suites.Env, p *prober) {
 	Describe("conversion", func() {
-		env.It(requirement.WebhookConversionDocumentedExample, "asks what the documents ask and compares the answers", p.documentedExample)
+		env.It(requirement.WebhookConversionDocumentedExample, "sends the requests of the documents and compares the responses", p.documentedExample)
 
 		env.It(requirement.WebhookConversionRoundTrip, "converts objects to every other version and back", func(ctx SpecContext) {
 			p.hold(ctx, p.kept(p.all))
@@ -73,7 +73,7 @@ func conversion(env *suites.Env, p *prober) {
 			p.hold(ctx, p.valid(corpus.Invalid, corpus.Rule))
 		})
 
-		env.It(requirement.WebhookConversionStrings, "puts text of all sorts into objects and looks for it after", p.strings)
+		env.It(requirement.WebhookConversionStrings, "puts all kinds of text into objects and looks for it afterwards", p.strings)
 		env.It(requirement.WebhookConversionIntegers, "puts large integers into objects and looks for them after", p.integers)
 		env.It(requirement.WebhookConversionZeroValues, "sets fields to false, 0 and the empty string and looks for them after", p.zeroValues)
 		env.It(requirement.WebhookConversionNulls, "sets fields to null where the schemas allow it", p.nulls)
@@ -95,7 +95,7 @@ func (p *prober) needsSchemas(what string) {
 	}
 }
 
-// someCame skips a spec of which every object has lost something that others tell of.
+// someCame skips a spec if every object has lost something that other specs report.
 func (p *prober) someCame() {
 	GinkgoHelper()
 	if p.came == 0 {
@@ -107,7 +107,7 @@ func (p *prober) someCame() {
 func (p *prober) needsGenerated(what string) {
 	p.needsSchemas(what)
 	if p.env.Subject.Objects < 0 {
-		Skip("objects are to be generated for it, and none are wanted")
+		Skip("it needs generated objects, and none are requested")
 	}
 }
 
@@ -125,7 +125,7 @@ func (p *prober) documentedExample(ctx SpecContext) {
 	p.env.Require(json.Unmarshal(fixtures.ReviewSuccess(version), &documented), "reading the documents' response")
 	x := p.send(ctx, "the documents' example in ConversionReview "+version, request, body)
 	x.judgement = request.Judge(x.response)
-	var schema *corpus.Schema // the documents' example tells more than the schema does
+	var schema *corpus.Schema // the documents' example says more than the schema
 	for i, got := range p.expect(ctx, x, "the documents' request") {
 		want := documented.Response.ConvertedObjects[i]
 		wanted, converted := p.decode(want), p.decode(got)

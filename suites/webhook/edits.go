@@ -8,7 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
 const (
@@ -46,7 +47,7 @@ func (p *prober) edits() property {
 				if l.After == nil || strings.HasPrefix(l.Path, "metadata.") {
 					continue // what is lost whole is lost without any change too, and metadata is the webhook's
 				}
-				f := finding{origins[j], there(other), p.schemaOf(other.From).Place(l.Path), l.String(), l.Empty, t.back.x}
+				f := finding{origins[j], there(other), p.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x}
 				if usual[f.place()] || !p.losesAlone(ctx, other, changed[j], f) {
 					continue // it is lost without any change too, or because of the others in the request
 				}
@@ -58,7 +59,7 @@ func (p *prober) edits() property {
 	}}
 }
 
-// losesAlone tells whether an object loses the same when it is asked for alone.
+// losesAlone reports whether an object loses the same when it is asked for alone.
 func (p *prober) losesAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f finding) bool {
 	t := p.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
 	return t.back.object != nil && slices.ContainsFunc(p.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return p.schemaOf(pair.From).Place(l.Path) == f.path })
@@ -74,14 +75,16 @@ func (p *prober) edited(ctx context.Context, version string) []*unstructured.Uns
 // changed once.
 func (p *prober) variants(version string, object *unstructured.Unstructured, others []*unstructured.Unstructured, seen map[string]bool) []*unstructured.Unstructured {
 	var variants []*unstructured.Unstructured
+	schema := p.schemaOf(version)
+	problems := schema.Problems(object.Object)
 	for _, path := range corpus.Leaves(object) {
-		place := corpus.Generalize(path)
-		if seen[place] || len(variants) == editsPerObject {
+		place := fieldpath.Generalize(path)
+		if seen[place] || len(variants) == editsPerObject || !corpus.MaySolve(problems, path) {
 			continue
 		}
 		for _, other := range others {
 			variant, different := corpus.Exchange(object, other, path)
-			if different && len(p.schemaOf(version).Problems(variant.Object)) == 0 {
+			if different && len(schema.Problems(variant.Object)) == 0 {
 				seen[place] = true
 				variants = append(variants, variant)
 				break

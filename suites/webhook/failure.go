@@ -8,9 +8,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func failure(env *suites.Env, p *prober) {
@@ -31,7 +31,7 @@ func failure(env *suites.Env, p *prober) {
 				case !x.judgement.Judged(id):
 					p.skip(x)
 				case len(violations) > 0:
-					p.tolerate(x, described(x, violations))
+					p.violated(requirement.Tolerated, x, described(x, violations))
 				}
 			})
 		}
@@ -40,9 +40,9 @@ func failure(env *suites.Env, p *prober) {
 	})
 }
 
-// refusals tells of generated objects that the webhook did not convert. A webhook that broke down over one fails, and so does
-// one that refuses an object with nothing in it. One that wants values of a kind that the schema does not ask for is
-// Tolerated: clients are free to write others, but few will.
+// refusals reports generated objects that the webhook did not convert. A webhook that broke down over one fails, and so does
+// one that refuses an object with nothing in it. One that requires values that the schema does not require is Tolerated:
+// clients are free to write others, but few will.
 func (p *prober) refusals(ctx SpecContext) {
 	GinkgoHelper()
 	if !p.generates() || p.unsound(ctx) != nil {
@@ -53,8 +53,12 @@ func (p *prober) refusals(ctx SpecContext) {
 		for _, r := range p.pool(ctx, version).refusals {
 			pair := corpus.Pair{From: r.version, To: r.x.to}
 			path := strings.Join(corpus.Leaves(r.object), ", ")
-			message := fmt.Sprintf("expected it to convert an object that the schema allows, with %s, got %s", cmp.Or(path, "nothing in it"), r.x.judgement.Rejected())
-			all = append(all, found{finding{0, pair.String(), path, message, !crashed(&r.x) && (r.settled || len(corpus.Leaves(r.object)) > 0), r.x}, pair, r.object})
+			message := fmt.Sprintf("conversion failed for an object that the schema allows, with %s: %s", cmp.Or(path, "nothing in it"), r.x.judgement.Rejected())
+			part := none
+			if !crashed(&r.x) && (r.settled || len(corpus.Leaves(r.object)) > 0) {
+				part = requirement.PartRefusedValue
+			}
+			all = append(all, found{finding{0, pair.String(), path, message, part, r.x}, pair, r.object})
 		}
 	}
 	p.report(ctx, p.converted(nil), all)

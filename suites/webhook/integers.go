@@ -13,7 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
 )
 
 // ranges are the integers to try, as the first of them and the distance of the others: floating point numbers of 64 bits
@@ -46,7 +46,7 @@ func (p *prober) integersOfSamples(ctx SpecContext) {
 			}
 			x := p.ask(ctx, p.reviewVersion(ctx), pair, objects...)
 			if x.response.TimedOut {
-				p.fail(x, fmt.Sprintf("%s: expected it to convert objects with integers such as %d, or to say that it can't, got %s", x.what, values[0], x.judgement.Rejected()))
+				p.fail(x, fmt.Sprintf("%s: expected objects with integers such as %d to be converted or reported as failed, got %s", x.what, values[0], x.judgement.Rejected()))
 			}
 			// Fields may well be too small for these, so a refusal is none of this spec's business.
 			for i, raw := range x.judgement.Objects {
@@ -61,7 +61,7 @@ func (p *prober) integersOfSamples(ctx SpecContext) {
 		}
 	}
 	if !kept {
-		Skip("the webhook keeps no large integer in these objects, so nothing can be told; give samples with fields of 64 bits")
+		Skip("the webhook keeps no large integer in these objects, so this cannot be judged; give samples with 64-bit fields")
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/wire"
 )
 
 // malformed is a request that API servers never send.
@@ -23,7 +23,7 @@ type malformed struct {
 	lenient bool // whether a webhook may make something of it
 }
 
-// malformations returns requests of all sorts that ask for nothing, and some that ask in an odd way.
+// malformations returns requests of all kinds that ask for nothing, and some that ask in an odd way.
 func (p *prober) malformations(ctx context.Context) []malformed {
 	pair := p.env.Subject.Corpus.Pairs()[0]
 	request := p.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
@@ -39,21 +39,21 @@ func (p *prober) malformations(ctx context.Context) []malformed {
 		{what: "a GET", method: http.MethodGet},
 		post("an empty body", nil),
 		post("half of a request", sound[:len(sound)/2]),
-		post("JSON that is no object", []byte(`["ConversionReview"]`)),
+		post("JSON that is not an object", []byte(`["ConversionReview"]`)),
 		post("null", []byte("null")),
 		post("an object without a kind", []byte("{}")),
 		post("an object of another kind", []byte(`{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"}`)),
 		post("a ConversionReview without a request", empty),
-		post("a megabyte that is no JSON", []byte(strings.Repeat("x", 1<<20))),
+		post("a megabyte that is not JSON", []byte(strings.Repeat("x", 1<<20))),
 		{what: "a request of the content type text/plain", method: http.MethodPost, header: text, body: sound, lenient: true},
-		{what: "objects that are none", method: http.MethodPost, body: p.withObjects(request, `[null,1,"",[],{}]`), lenient: true},
+		{what: "objects that are not objects", method: http.MethodPost, body: p.withObjects(request, `[null,1,"",[],{}]`), lenient: true},
 		{what: "objects in the place of a list", method: http.MethodPost, body: p.withObjects(request, `{}`), lenient: true},
-		{what: "a desired version that is none", method: http.MethodPost, body: p.desiring(request, "///"), lenient: true},
+		{what: "an invalid desired version", method: http.MethodPost, body: p.desiring(request, "///"), lenient: true},
 		{what: "a desired version of another group", method: http.MethodPost, body: p.desiring(request, "elsewhere.example.org/"+pair.To), lenient: true},
 	}
 }
 
-// withObjects returns the body of a request with something else in the place of its objects.
+// withObjects returns the body of a request with something else in place of its objects.
 func (p *prober) withObjects(request contract.Request, objects string) []byte {
 	return fmt.Appendf(nil, `{"kind":"ConversionReview","apiVersion":"apiextensions.k8s.io/%s","request":{"uid":%q,"desiredAPIVersion":%q,"objects":%s}}`,
 		request.ReviewVersion, request.UID, request.DesiredAPIVersion, objects)
@@ -66,13 +66,13 @@ func (p *prober) desiring(request contract.Request, version string) []byte {
 	return p.withObjects(request, string(objects))
 }
 
-// malformed sends what is no request, and expects to be told so.
+// malformed sends malformed requests, and expects to be told so.
 func (p *prober) malformed(ctx SpecContext) {
 	p.sound(ctx)
 	for _, m := range p.malformations(ctx) {
 		x := p.raw(ctx, m)
 		if !m.lenient && !refusedOutright(&x) {
-			p.tolerate(x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result that is no success, got %s", m.what, answered(&x)))
+			p.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
 			return
 		}
 	}
@@ -87,7 +87,7 @@ func (p *prober) raw(ctx context.Context, m malformed) exchange {
 	return x
 }
 
-// refusedOutright tells whether a webhook answered with an error.
+// refusedOutright reports whether a webhook answered with an error.
 func refusedOutright(x *exchange) bool {
 	if x.response.Err != nil {
 		return false
@@ -129,7 +129,7 @@ func (p *prober) survival(ctx SpecContext) {
 		after := p.ask(ctx, p.reviewVersion(ctx), pair, p.base(ctx, pair.From)...)
 		if v := after.judgement.Rejected(); v != nil {
 			after.before = &spoiling
-			p.fail(after, fmt.Sprintf("%s: expected it to convert the samples after %s, got %s", after.what, m.what, v))
+			p.fail(after, fmt.Sprintf("%s: conversion of the samples failed after %s: %s", after.what, m.what, v))
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (p *prober) unknownReviewVersion(ctx SpecContext) {
 	p.env.Require(err, "building a request")
 	m := malformed{what: "a ConversionReview of the version " + request.ReviewVersion, method: http.MethodPost, body: p.withObjects(request, string(objects))}
 	if x := p.raw(ctx, m); !refusedOutright(&x) {
-		p.tolerate(x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result that is no success, got %s", m.what, answered(&x)))
+		p.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected an HTTP status of 400 or more, or a result other than success, got %s", m.what, answered(&x)))
 	}
 }
 
@@ -153,7 +153,7 @@ func (p *prober) listedReviewVersions(ctx SpecContext) {
 	c := p.env.Subject.Corpus
 	conversion := c.Definition.CRD.Spec.Conversion
 	if c.Documented {
-		p.env.Inapplicable("the CronTabs of the documents are tried in both versions; which of them a webhook has to know is up to its own definition")
+		p.env.Inapplicable("the CronTabs of the documents are tried in both versions; which of them a webhook must support depends on its own definition")
 	}
 	if _, assumed := c.Definition.CRD.Annotations[suites.Assumed]; assumed || conversion == nil || conversion.Webhook == nil {
 		p.env.Inapplicable("the definition has no conversion webhook, so it lists no versions of ConversionReview")
@@ -166,7 +166,7 @@ func (p *prober) listedReviewVersions(ctx SpecContext) {
 		}
 		x := p.ask(ctx, version, pair, p.base(ctx, pair.From)...)
 		if v := x.judgement.Rejected(); v != nil {
-			p.fail(x, fmt.Sprintf("%s: expected it to convert the samples in every version that conversionReviewVersions lists, got %s", x.what, v))
+			p.fail(x, fmt.Sprintf("%s: conversion of the samples failed in a version that conversionReviewVersions lists: %s", x.what, v))
 		}
 	}
 }

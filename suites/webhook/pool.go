@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -10,12 +11,12 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 const (
-	// few is how many generated objects stand in for samples where there are none.
+	// few is how many generated objects replace samples if there are none.
 	few = 3
 
 	// shrinking is how long finding the smallest object for a requirement may take.
@@ -36,7 +37,7 @@ type refusal struct {
 	object  *unstructured.Unstructured // the smallest one
 	x       exchange
 
-	// settled tells that the webhook converts objects with other values in the same places.
+	// settled says that the webhook converts objects with other values in the same places.
 	settled bool
 }
 
@@ -50,8 +51,8 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 	one := &pool{generator: c.Definition.Generator(version, p.env.Seed(), c.Objects(version))}
 	one.size = p.affordable(ctx, one.generator, version)
 	before := p.late
-	var lessons []corpus.Lesson
-	one.objects, lessons = one.generator.Suit(ctx, one.size, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+	var rejections []corpus.Rejection
+	one.objects, rejections = one.generator.Adapt(ctx, one.size, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
 		causes := make([]string, len(objects))
 		for i, x := range p.refused(ctx, version, objects) {
 			if x != nil {
@@ -62,11 +63,11 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 	})
 	if p.late != before { // nothing was asked after that, so there is nothing to learn but that
 		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: p.decode(p.late.x.request.Objects[0])}, x: p.late.x}}
-		lessons, p.late = nil, before
+		rejections, p.late = nil, before
 	}
-	for _, lesson := range lessons {
-		if x := p.refused(ctx, version, []*unstructured.Unstructured{lesson.Object})[0]; x != nil {
-			one.refusals = append(one.refusals, refusal{version: version, object: lesson.Object, x: *x, settled: lesson.Settled})
+	for _, rejection := range rejections {
+		if x := p.refused(ctx, version, []*unstructured.Unstructured{rejection.Object})[0]; x != nil {
+			one.refusals = append(one.refusals, refusal{version: version, object: rejection.Object, x: *x, settled: rejection.Settled})
 		}
 	}
 	if ctx.Err() == nil {
@@ -125,15 +126,15 @@ func (p *prober) pace(ctx context.Context, version string, trial []*unstructured
 // objectsPerVersion is how many objects are generated for each version unless the user says otherwise.
 const objectsPerVersion = 50
 
-// refused tells which objects the webhook does not convert to some other version, by the exchange that shows it.
+// refused returns which objects the webhook does not convert to some other version, by the exchange that shows it.
 func (p *prober) refused(ctx context.Context, version string, objects []*unstructured.Unstructured) []*exchange {
 	refused := make([]*exchange, len(objects))
 	for _, pair := range p.env.Subject.Corpus.Pairs() {
 		if pair.From != version {
 			continue
 		}
-		for i, o := range p.convert(ctx, pair, objects) {
-			if o.object == nil && refused[i] == nil {
+		for i, o := range p.answers(ctx, pair, objects) {
+			if o.raw == nil && refused[i] == nil {
 				refused[i] = &o.x
 			}
 		}
@@ -141,7 +142,7 @@ func (p *prober) refused(ctx context.Context, version string, objects []*unstruc
 	return refused
 }
 
-// crashed tells whether a webhook broke down over a request, as opposed to saying that it cannot convert the objects.
+// crashed reports whether a webhook broke down over a request, as opposed to saying that it cannot convert the objects.
 func crashed(x *exchange) bool {
 	return x.response.Err != nil || x.response.Status >= 500
 }
@@ -167,7 +168,7 @@ func (p *prober) schemaOf(version string) *corpus.Schema {
 	return nil
 }
 
-// generates tells whether objects are generated from the schemas.
+// generates reports whether objects are generated from the schemas.
 func (p *prober) generates() bool {
 	return p.env.Subject.Corpus.Definition != nil && p.env.Subject.Objects >= 0
 }
@@ -207,11 +208,14 @@ func (p *prober) all(ctx context.Context, version string) []*unstructured.Unstru
 	}
 	if ctx.Err() == nil {
 		p.everything[version] = objects
+		for i, raw := range corpus.JSON(objects...) {
+			p.written[objects[i]] = raw
+		}
 	}
 	return objects
 }
 
-// isAll tells whether objects are those that all returns for a version.
+// isAll reports whether objects are those that all returns for a version.
 func (p *prober) isAll(version string, objects []*unstructured.Unstructured) bool {
 	all := p.everything[version]
 	return len(all) > 0 && len(objects) == len(all) && objects[0] == all[0]
@@ -227,13 +231,25 @@ func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
 
 // outcome is what came of an object.
 type outcome struct {
-	object map[string]any // nil when it was not converted
-	x      exchange       // in which it was asked for
+	raw    json.RawMessage // nil when it was not converted
+	object map[string]any  // the same, decoded: by convert, not by answers
+	x      exchange        // in which it was asked for
 }
 
-// convert asks for the conversion of objects, all in one request and, if that fails, each alone. Once one of them was not
-// answered in time, the spec is not answered any more: each other might take as long.
+// convert asks for the conversion of objects as answers does, and decodes what comes back. Nothing changes the decoded objects.
 func (p *prober) convert(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
+	outcomes := p.answers(ctx, pair, objects)
+	for i, o := range outcomes {
+		if o.raw != nil {
+			outcomes[i].object = p.decode(o.raw)
+		}
+	}
+	return outcomes
+}
+
+// answers asks for the conversion of objects, all in one request and, if that fails, each alone. Once one of them was not
+// answered in time, the spec is not answered any more: each other might take as long.
+func (p *prober) answers(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
 	if len(objects) == 0 {
 		return nil
 	}
@@ -247,7 +263,7 @@ func (p *prober) convert(ctx context.Context, pair corpus.Pair, objects []*unstr
 	switch {
 	case x.judgement.Rejected() == nil:
 		for i, raw := range x.judgement.Objects {
-			outcomes[i] = outcome{p.decode(raw), x}
+			outcomes[i] = outcome{raw: raw, x: x}
 		}
 	case len(objects) == 1 && isLate(&x):
 		p.late = &lateness{CurrentSpecReport().LeafNodeText, x}
@@ -258,7 +274,7 @@ func (p *prober) convert(ctx context.Context, pair corpus.Pair, objects []*unstr
 		}
 	default:
 		for i, object := range objects {
-			outcomes[i] = p.convert(ctx, pair, []*unstructured.Unstructured{object})[0]
+			outcomes[i] = p.answers(ctx, pair, []*unstructured.Unstructured{object})[0]
 		}
 	}
 	return outcomes
@@ -293,7 +309,7 @@ func (p *prober) spoken(ctx context.Context) string {
 	return speaks
 }
 
-// isLateHere tells whether an object was not converted in time in the running spec.
+// isLateHere reports whether an object was not converted in time in the running spec.
 func (p *prober) isLateHere() bool {
 	return p.late != nil && p.late.spec == CurrentSpecReport().LeafNodeText
 }
@@ -304,12 +320,12 @@ type lateness struct {
 	x    exchange
 }
 
-// isLate tells whether a webhook did not answer in time, or put off for as long.
+// isLate reports whether a webhook did not answer in time, or put off for as long.
 func isLate(x *exchange) bool {
 	return x.response.TimedOut || x.response.Attempts > 1 && x.judgement.Stopped == requirement.WebhookResponseHTTPStatus
 }
 
-// notice remembers a response to the samples that was not given in time: no more of any sort are sent then, since each would
+// notice remembers a response to the samples that was not given in time: no more of any kind are sent then, since each would
 // take as long.
 func (p *prober) notice(x *exchange) {
 	if !isLate(x) || p.silent != nil {

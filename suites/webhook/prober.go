@@ -14,9 +14,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 // prober converses with the webhook under test on behalf of all specs of the area. What several specs look at is asked
@@ -39,13 +39,14 @@ type prober struct {
 
 	travelled time.Time // when the last of the trips ended
 
-	everything map[string][]*unstructured.Unstructured // by version, see all
+	everything map[string][]*unstructured.Unstructured        // by version, see all
+	written    map[*unstructured.Unstructured]json.RawMessage // those of everything, as JSON
 
 	depending *[]dependency // see dependencies
 
 	came int // how many objects have made the way that a spec is about
 
-	declarations map[string]bool // that were told of, by spec and place
+	declarations map[string]bool // that were reported, by spec and place
 }
 
 // exchange is a request to the webhook, what came back, and what the judge says of it.
@@ -76,8 +77,21 @@ func (p *prober) request(reviewVersion, to string, objects ...*unstructured.Unst
 		ReviewVersion:     reviewVersion,
 		UID:               uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "crdconform/%d", p.calls)).String(),
 		DesiredAPIVersion: p.env.Subject.Corpus.APIVersion(to),
-		Objects:           corpus.JSON(objects...),
+		Objects:           p.json(objects),
 	}
+}
+
+// json renders objects for a request. Those that are asked for again and again were rendered before.
+func (p *prober) json(objects []*unstructured.Unstructured) []json.RawMessage {
+	all := make([]json.RawMessage, 0, len(objects))
+	for _, object := range objects {
+		raw, known := p.written[object]
+		if !known {
+			raw = corpus.JSON(object)[0]
+		}
+		all = append(all, raw)
+	}
+	return all
 }
 
 // samples asks for the basic objects of a pair as they are.
@@ -147,7 +161,7 @@ func (p *prober) bare(request contract.Request) []byte {
 func (p *prober) objects(ctx context.Context, version string) {
 	GinkgoHelper()
 	if len(p.base(ctx, version)) == 0 {
-		Skip(fmt.Sprintf("there are no samples at %s, and no object could be generated; give samples", version))
+		Skip(fmt.Sprintf("there are no samples at %s and no object could be generated; give samples", version))
 	}
 }
 
@@ -179,7 +193,7 @@ func (p *prober) reviewVersions(ctx context.Context) []string {
 	return []string{"v1", "v1beta1"}
 }
 
-// refused tells whether a webhook said that it does not know ConversionReview v1: by HTTP status, by a failure, or by
+// refused reports whether a webhook said that it does not know ConversionReview v1: by HTTP status, by a failure, or by
 // answering in v1beta1. Whatever else goes wrong is not meant as an answer.
 func (x *exchange) refused() bool {
 	switch x.judgement.Stopped {
@@ -196,7 +210,7 @@ func (x *exchange) refused() bool {
 	}
 }
 
-// unknown tells whether a webhook said by HTTP status that it cannot make anything of a request.
+// unknown reports whether a webhook said by HTTP status that it cannot make anything of a request.
 func (x *exchange) unknown() bool {
 	return x.response.Status >= 400 && x.response.Status < 500 && x.response.RedirectedTo == ""
 }
@@ -219,7 +233,7 @@ func (p *prober) standard(ctx context.Context) []exchange {
 }
 
 // judge is the body of specs for what the judge looks at: the requirement is kept in all standard exchanges, or the spec
-// fails, or it says why that cannot be told.
+// fails, or it says why that cannot be judged.
 func (p *prober) judge(ctx context.Context, id requirement.ID) {
 	GinkgoHelper()
 	var tolerated *exchange
@@ -238,7 +252,7 @@ func (p *prober) judge(ctx context.Context, id requirement.ID) {
 		}
 	}
 	if tolerated != nil {
-		p.tolerate(*tolerated, described(*tolerated, tolerated.judgement.Of(id)))
+		p.violated(requirement.Tolerated, *tolerated, described(*tolerated, tolerated.judgement.Of(id)))
 	}
 }
 
@@ -256,17 +270,17 @@ func described(x exchange, violations []contract.Violation) string {
 	return x.what + ": " + strings.Join(lines, "\n")
 }
 
-// tolerate makes the spec Tolerated, with the exchange that shows why.
-func (p *prober) tolerate(x exchange, message string) {
+// violated makes the verdict what a violation amounts to, with the exchange that shows why.
+func (p *prober) violated(severity requirement.Verdict, x exchange, message string) {
+	GinkgoHelper()
 	p.attach(x)
-	p.env.Tolerate(message)
+	p.env.Violated(severity, message)
 }
 
 // fail fails the spec with the exchange that shows why.
 func (p *prober) fail(x exchange, message string) {
 	GinkgoHelper()
-	p.attach(x)
-	Fail(message)
+	p.violated(requirement.Failed, x, message)
 }
 
 // attach attaches the request, and what is needed to send it again; and the exchange that came before, if that matters.
@@ -306,7 +320,7 @@ func (p *prober) expect(ctx context.Context, x exchange, what string) []json.Raw
 	GinkgoHelper()
 	p.sound(ctx)
 	if v := x.judgement.Rejected(); v != nil {
-		p.fail(x, fmt.Sprintf("%s: expected it to convert %s, got %s", x.what, what, v))
+		p.fail(x, fmt.Sprintf("%s: conversion of %s failed: %s", x.what, what, v))
 	}
 	return x.judgement.Objects
 }

@@ -11,7 +11,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // property is something that conversions do for each object, such as to lose nothing.
@@ -25,16 +27,27 @@ type property struct {
 
 // finding is what is wrong with the conversion of an object.
 type finding struct {
-	object    int    // index into the objects that were checked
-	trip      string // such as v1 -> v1beta1 -> v1
-	path      string // where in the object; empty when it is about the object as a whole
-	message   string // what was expected there, and what was got
-	tolerable bool   // whether API servers put up with it and nothing is lost
-	x         exchange
+	object  int                  // index into the objects that were checked
+	trip    string               // such as v1 -> v1beta1 -> v1
+	path    string               // where in the object; empty when it is about the object as a whole
+	message string               // what was expected there, and what was got
+	part    requirement.PartName // which part of the requirement it violates, which says how severe it is
+	x       exchange
 }
 
-// place tells findings apart that have different causes.
-func (f finding) place() string { return f.trip + " " + corpus.Generalize(f.path) }
+// none stands for findings that are in no part of a requirement.
+const none requirement.PartName = ""
+
+// partOf returns the part that a loss is in.
+func partOf(l corpus.Loss) requirement.PartName {
+	if l.Empty {
+		return requirement.PartEmpty
+	}
+	return none
+}
+
+// place distinguishes findings with different causes.
+func (f finding) place() string { return f.trip + " " + fieldpath.Generalize(f.path) }
 
 // found is a finding with the object that it is about.
 type found struct {
@@ -44,8 +57,8 @@ type found struct {
 	subject *unstructured.Unstructured
 }
 
-// hold fails the spec unless the property holds for every object at every pair of versions, with the smallest object that
-// shows why. It returns how many objects were tried.
+// hold fails the spec unless the property holds for every object at every pair of versions, with the smallest object that shows
+// why. It returns how many objects were tried.
 func (p *prober) hold(ctx context.Context, what property) int {
 	GinkgoHelper()
 	p.sound(ctx)
@@ -76,9 +89,9 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 // report fails the spec because of what was found, or makes it Tolerated.
 func (p *prober) report(ctx context.Context, what property, all []found) {
 	GinkgoHelper()
-	// One that API servers put up with is not worth telling beside one that they don't.
-	if intolerable := slices.DeleteFunc(slices.Clone(all), func(f found) bool { return f.tolerable }); len(intolerable) > 0 {
-		all = intolerable
+	// One that API servers accept is not worth reporting next to one that they reject.
+	if failures := slices.DeleteFunc(slices.Clone(all), func(f found) bool { return p.env.Severity(f.part) == requirement.Tolerated }); len(failures) > 0 {
+		all = failures
 	}
 	all = distinct(all)
 	if len(all) == 0 {
@@ -86,18 +99,14 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 	}
 	first, alone := p.smallest(ctx, what, all[0])
 	if !alone && p.dependent(ctx) {
-		Skip("cannot be judged while webhook.batch.independent fails: what becomes of an object depends on others in the request")
+		Skip("cannot be judged while webhook.batch.independent fails: the result for an object depends on others in the request")
 	}
 	message := told(first, all)
 	if len(all) > mostTold {
 		p.env.Attach("places.txt", []byte(strings.Join(lines(all), "\n")+"\n"))
 	}
 	p.env.Attach("object.yaml", corpus.YAML(first.subject))
-	if first.tolerable {
-		p.tolerate(first.x, message)
-		return
-	}
-	p.fail(first.x, message)
+	p.violated(p.env.Severity(first.part), first.x, message)
 }
 
 // distinct keeps the first of the findings at each place.
@@ -117,7 +126,7 @@ func distinct(all []found) []found {
 func (p *prober) smallest(ctx context.Context, what property, f found) (found, bool) {
 	alone := func(ctx context.Context, object *unstructured.Unstructured) (found, bool) {
 		for _, one := range what.check(ctx, f.pair, []*unstructured.Unstructured{object}) {
-			if one.place() == f.place() && one.tolerable == f.tolerable {
+			if one.place() == f.place() && p.env.Severity(one.part) == p.env.Severity(f.part) {
 				return found{one, f.pair, object}, true
 			}
 		}

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"sync"
@@ -11,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
 )
 
 const (
@@ -40,11 +41,11 @@ func (p *prober) pure(ctx SpecContext) {
 	pairs := p.env.Subject.Corpus.Pairs()
 	for _, pair := range pairs {
 		first[pair] = p.forth(ctx, pair, objects[pair.From])
-		compare(pair, p.convert(ctx, pair, objects[pair.From]), "at once")
+		compare(pair, p.answers(ctx, pair, objects[pair.From]), "at once")
 	}
 	p.wait(ctx, tick-time.Since(p.travelled))
 	for _, pair := range pairs {
-		compare(pair, p.convert(ctx, pair, objects[pair.From]), "a while later")
+		compare(pair, p.answers(ctx, pair, objects[pair.From]), "a while later")
 	}
 	for _, pair := range pairs {
 		if len(first[pair][0].x.request.Objects) < len(objects[pair.From]) {
@@ -61,25 +62,26 @@ func (p *prober) pure(ctx SpecContext) {
 func (p *prober) again(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 	first := p.convert(ctx, pair, objects)
 	for range parallel {
-		if findings := p.unlike(pair, first, p.convert(ctx, pair, objects), "at once"); len(findings) > 0 {
+		if findings := p.unlike(pair, first, p.answers(ctx, pair, objects), "at once"); len(findings) > 0 {
 			return findings
 		}
 	}
 	return nil
 }
 
-// unlike compares what came of the same objects twice.
+// unlike compares what came of the same objects twice. Only what came first is decoded.
 func (p *prober) unlike(pair corpus.Pair, first, then []outcome, way string) []finding {
 	var findings []finding
 	for i := range first {
 		at := pair.String() + ", asked again"
 		switch {
 		case first[i].object == nil:
-		case then[i].object == nil:
-			findings = append(findings, finding{i, at, "", fmt.Sprintf("%s: expected it to convert what it has converted before, got %s", way, then[i].x.judgement.Rejected()), false, then[i].x})
+		case bytes.Equal(first[i].raw, then[i].raw):
+		case then[i].raw == nil:
+			findings = append(findings, finding{i, at, "", fmt.Sprintf("%s: conversion failed for objects that it converted before: %s", way, then[i].x.judgement.Rejected()), none, then[i].x})
 		default:
-			for _, l := range p.schemaOf(pair.To).Differences(first[i].object, then[i].object) {
-				findings = append(findings, finding{i, at, p.schemaOf(pair.To).Place(l.Path), way + ": " + l.String(), false, then[i].x})
+			for _, l := range p.schemaOf(pair.To).Differences(first[i].object, p.decode(then[i].raw)) {
+				findings = append(findings, finding{i, at, p.schemaOf(pair.To).Place(l.Path), way + ": " + l.String(), none, then[i].x})
 			}
 		}
 	}
@@ -120,7 +122,7 @@ func (p *prober) atOnce(ctx context.Context, pair corpus.Pair, objects []*unstru
 		for i := range objects {
 			outcomes[n][i].x = x
 			if x.judgement.Rejected() == nil {
-				outcomes[n][i].object = p.decode(x.judgement.Objects[i])
+				outcomes[n][i].raw = x.judgement.Objects[i]
 			}
 		}
 	}

@@ -9,9 +9,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func request(env *suites.Env, p *prober) {
@@ -22,7 +23,7 @@ func request(env *suites.Env, p *prober) {
 				switch {
 				case v1.judgement.Rejected() == nil || v1beta1.judgement.Rejected() == nil:
 				case v1.unknown() && v1beta1.unknown():
-					p.fail(v1, fmt.Sprintf("expected it to convert when asked in v1 or v1beta1, got HTTP status %d and %d",
+					p.fail(v1, fmt.Sprintf("expected conversion in v1 or v1beta1 to succeed, got HTTP status %d and %d",
 						v1.response.Status, v1beta1.response.Status))
 				default:
 					p.expect(ctx, v1, "the samples")
@@ -36,10 +37,10 @@ func request(env *suites.Env, p *prober) {
 			"asks in a version of ConversionReview that does not exist", p.unknownReviewVersion)
 
 		env.It(requirement.WebhookRequestMalformed,
-			"sends what is no request", p.malformed)
+			"sends malformed requests", p.malformed)
 
 		env.It(requirement.WebhookRequestSurvival,
-			"sends what is no request, and then the samples", p.survival)
+			"sends malformed requests, and then the samples", p.survival)
 
 		env.It(requirement.WebhookRequestResponseStub,
 			"asks with and without an empty response beside the request", func(ctx SpecContext) {
@@ -92,7 +93,7 @@ func (p *prober) owned(ctx context.Context, version string) []*unstructured.Unst
 	var owned []*unstructured.Unstructured
 	for _, object := range p.all(ctx, version) {
 		for _, path := range corpus.Leaves(object) {
-			if place := corpus.Generalize(path); !seen[place] {
+			if place := fieldpath.Generalize(path); !seen[place] {
 				seen[place] = true
 				owned = append(owned, corpus.Only(object, path))
 			}

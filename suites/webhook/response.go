@@ -3,8 +3,8 @@ package webhook
 import (
 	. "github.com/onsi/ginkgo/v2"
 
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func response(env *suites.Env, p *prober) {

@@ -10,12 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
-	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 const widgets = `
@@ -121,6 +121,9 @@ func dropEmpty(object map[string]any) {
 // listed as tolerated.
 func TestLawfulStrangers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: all specs run for each of a dozen webhooks")
+	}
 	reviews := func(refused string, status int) func(map[string]any) int {
 		return func(review map[string]any) int {
 			if strings.HasSuffix(review["apiVersion"].(string), "/"+refused) {
@@ -182,6 +185,9 @@ func TestLawfulStrangers(t *testing.T) {
 // whatever the order of the specs.
 func TestUnlawfulStrangers(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: all specs run for each of a dozen webhooks")
+	}
 	for name, test := range map[string]struct {
 		webhook stranger
 		want    []requirement.ID

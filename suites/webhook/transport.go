@@ -10,9 +10,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/contract/wire"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
 )
 
 func transport(env *suites.Env, p *prober) {
@@ -104,7 +104,7 @@ func (p *prober) lifetime(ctx SpecContext) {
 	leaf := h.Chain[0]
 	left, life := time.Until(leaf.NotAfter), leaf.NotAfter.Sub(leaf.NotBefore)
 	if left > 0 && left < soon && left < life/10 {
-		p.env.Tolerate(fmt.Sprintf("expected a certificate that is renewed in time, got one that expires on %s and lives %s in all", day(leaf.NotAfter), life.Round(time.Hour)))
+		p.env.Violated(p.env.Severity(none), fmt.Sprintf("expected a certificate that is renewed in time, got one that expires on %s and lives %s in all", day(leaf.NotAfter), life.Round(time.Hour)))
 	}
 }
 
@@ -133,6 +133,6 @@ func (p *prober) converts(ctx SpecContext, http2 bool) {
 	x.response = p.reach(ctx, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
 	x.judgement = request.Judge(x.response)
 	if v := x.judgement.Rejected(); v != nil {
-		p.fail(x, fmt.Sprintf("%s over %s: expected it to convert the samples, got %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))
+		p.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))
 	}
 }

@@ -20,13 +20,13 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
-	"github.com/crdconform/crdconform/contract/wire"
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/fixtures"
-	"github.com/crdconform/crdconform/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites"
-	"github.com/crdconform/crdconform/suites/suitetest"
 )
 
 // served is a webhook with a certificate and with TLS of a test's own.
@@ -196,7 +196,12 @@ func TestListedReviewVersions(t *testing.T) {
 
 func judgeSubject(t *testing.T, subject *suites.Subject) []suites.Result {
 	t.Helper()
-	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: 1})
+	return judgeSelected(t, subject, nil)
+}
+
+func judgeSelected(t *testing.T, subject *suites.Subject, selected func(requirement.ID) bool) []suites.Result {
+	t.Helper()
+	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: 1, Select: selected})
 	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
 	if err != nil {
 		t.Fatal(err)

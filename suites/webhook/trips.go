@@ -11,8 +11,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
 // trip is what came of an object on the way to another version and back.
@@ -66,11 +68,11 @@ func (p *prober) travel(ctx context.Context, pair corpus.Pair, objects []*unstru
 }
 
 // restored does what API servers do with a converted object: its metadata is the original's but for labels and
-// annotations.
+// annotations. The rest is shared with the converted object.
 func restored(original *unstructured.Unstructured, converted map[string]any) *unstructured.Unstructured {
-	after := (&unstructured.Unstructured{Object: converted}).DeepCopy()
+	after := &unstructured.Unstructured{Object: maps.Clone(converted)}
 	labels, annotations := after.GetLabels(), after.GetAnnotations()
-	after.Object["metadata"] = original.DeepCopy().Object["metadata"]
+	after.Object["metadata"] = runtime.DeepCopyJSONValue(original.Object["metadata"])
 	after.SetLabels(labels)
 	after.SetAnnotations(annotations)
 	return after
@@ -92,19 +94,19 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 		for i, t := range p.roundTrip(ctx, pair, objects) {
 			switch {
 			case t.there.object == nil && crashed(&t.there.x):
-				findings = append(findings, finding{i, way, "", fmt.Sprintf("expected it to convert the object, got %s", t.there.x.judgement.Rejected()), false, t.there.x})
-			case t.there.object == nil: // for webhook.failure.avoided to tell
+				findings = append(findings, finding{i, way, "", fmt.Sprintf("conversion failed: %s", t.there.x.judgement.Rejected()), none, t.there.x})
+			case t.there.object == nil: // reported by webhook.failure.avoided
 			case t.back.object == nil && crashed(&t.back.x):
-				findings = append(findings, finding{i, way, "", fmt.Sprintf("expected it to convert what it has itself converted, got %s", t.back.x.judgement.Rejected()), false, t.back.x})
+				findings = append(findings, finding{i, way, "", fmt.Sprintf("conversion of its own result failed: %s", t.back.x.judgement.Rejected()), none, t.back.x})
 			case t.back.object == nil:
-				refused := finding{i, way, "", fmt.Sprintf("expected it to convert what it has itself converted, got %s", t.back.x.judgement.Rejected()), false, t.back.x}
+				refused := finding{i, way, "", fmt.Sprintf("conversion of its own result failed: %s", t.back.x.judgement.Rejected()), none, t.back.x}
 				if counts(refused.place(), corpus.Loss{}) {
 					findings = append(findings, refused)
 				}
 			default:
 				p.came++
 				for _, lost := range p.lost(pair, objects[i].Object, t.back.object) {
-					if f := (finding{i, way, p.schemaOf(pair.From).Place(lost.Path), lost.String(), lost.Empty, t.back.x}); counts(f.place(), lost) {
+					if f := (finding{i, way, p.schemaOf(pair.From).Place(lost.Path), lost.String(), partOf(lost), t.back.x}); counts(f.place(), lost) {
 						findings = append(findings, f)
 					}
 				}
@@ -119,13 +121,13 @@ func (p *prober) lost(pair corpus.Pair, before, after map[string]any) []corpus.L
 	return slices.DeleteFunc(p.schemaOf(pair.From).Losses(before, after), func(l corpus.Loss) bool { return p.declared(pair, l.Path) })
 }
 
-// declared tells whether the user said that a conversion loses what is at a path.
+// declared reports whether the user said that a conversion loses what is at a path.
 func (p *prober) declared(pair corpus.Pair, path string) bool {
 	if p.env.Subject.Lossy == nil {
 		return false
 	}
 	reason, declared := p.env.Subject.Lossy(pair.From, pair.To, path)
-	if place := pair.String() + corpus.Generalize(path) + CurrentSpecReport().LeafNodeText; declared && !p.declarations[place] {
+	if place := pair.String() + fieldpath.Generalize(path) + CurrentSpecReport().LeafNodeText; declared && !p.declarations[place] {
 		p.declarations[place] = true
 		fmt.Fprintf(GinkgoWriter, "%s -> %s: %s is declared lossy: %s\n", pair, pair.From, path, reason)
 	}
@@ -151,7 +153,7 @@ func (p *prober) usual(ctx context.Context) map[string]bool {
 }
 
 // specially is the property of objects of a style to come back as they were, but for what is lost whatever the style: blames
-// tells whether a loss has to do with it.
+// reports whether a loss has to do with it.
 func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(corpus.Loss) bool) property {
 	usual := p.usual(ctx)
 	return p.keptOf(func(ctx context.Context, version string) []*unstructured.Unstructured {
@@ -159,8 +161,8 @@ func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(
 	}, func(place string, l corpus.Loss) bool { return !usual[place] && blames(l) })
 }
 
-// path is the property of objects that the way by a third version makes no difference. Those that lose something there are
-// none of its business.
+// path is the property of objects that the way by a third version makes no difference. Those that lose something there are not
+// its concern.
 func (p *prober) path() property {
 	return property{p.all, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
@@ -196,14 +198,14 @@ func (p *prober) detour(ctx context.Context, pair corpus.Pair, by string, object
 		for _, l := range apart(p.schemaOf(pair.To), direct[i].object, end.object) {
 			if !p.declared(pair, l.Path) && !p.declared(first, l.Path) {
 				way := fmt.Sprintf("%s -> %s, and by %s", pair.From, pair.To, by)
-				findings = append(findings, finding{i, way, p.schemaOf(pair.To).Place(l.Path), fmt.Sprintf("%s by %s", l, by), l.Empty, end.x})
+				findings = append(findings, finding{i, way, p.schemaOf(pair.To).Place(l.Path), fmt.Sprintf("%s by %s", l, by), partOf(l), end.x})
 			}
 		}
 	}
 	return findings
 }
 
-// apart returns what tells two objects apart, outside of metadata: a conversion may keep in annotations what it likes.
+// apart returns the differences between two objects, outside of metadata: a conversion may keep in annotations what it likes.
 func apart(schema *corpus.Schema, a, b map[string]any) []corpus.Loss {
 	bare := func(object map[string]any) map[string]any {
 		fields := maps.Clone(object)
@@ -222,11 +224,11 @@ func (p *prober) identity(ctx context.Context) property {
 		var findings []finding
 		for i, o := range p.convert(ctx, same, objects) {
 			if o.object == nil {
-				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), true, o.x})
+				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), none, o.x})
 				continue
 			}
 			for _, l := range p.schemaOf(pair.From).Losses(objects[i].Object, o.object) {
-				if f := (finding{i, there(pair), p.schemaOf(pair.From).Place(l.Path), l.String(), true, o.x}); !usual[f.place()] && !p.declared(pair, l.Path) {
+				if f := (finding{i, there(pair), p.schemaOf(pair.From).Place(l.Path), l.String(), none, o.x}); !usual[f.place()] && !p.declared(pair, l.Path) {
 					f.trip = same.String()
 					findings = append(findings, f)
 				}
@@ -256,7 +258,7 @@ func (p *prober) growth() property {
 			current = slices.Clone(current)
 			for i, t := range trips {
 				if t.back.object == nil {
-					return nil // for another spec to tell
+					return nil // for another spec to report
 				}
 				current[i] = restored(current[i], t.back.object)
 				sizes[i], x[i] = append(sizes[i], size(current[i])), t.back.x
@@ -267,7 +269,7 @@ func (p *prober) growth() property {
 			early, middle, late := of[settled-1], of[(rounds+settled)/2], of[rounds-1]
 			if early < middle && middle < late {
 				message := fmt.Sprintf("expected the object to keep its size of %d bytes, got %d bytes after %d rounds and %d after %d", early, middle, (rounds+settled)/2+1, late, rounds)
-				findings = append(findings, finding{i, way, "", message, false, x[i]})
+				findings = append(findings, finding{i, way, "", message, none, x[i]})
 			}
 		}
 		return findings

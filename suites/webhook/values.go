@@ -11,7 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/corpus"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // stylish is how many objects of a style other than plain are tried for each version.
@@ -74,7 +75,10 @@ func (p *prober) huge(ctx SpecContext) {
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
 		for _, f := range check(ctx, pair, objects) {
-			if f.tolerable = !crashed(&f.x); p.forItsSize(ctx, pair, objects[f.object], &f.x) {
+			if crashed(&f.x) {
+				f.part = requirement.PartCrash
+			}
+			if p.forItsSize(ctx, pair, objects[f.object], &f.x) {
 				findings = append(findings, f)
 			}
 		}
@@ -83,7 +87,7 @@ func (p *prober) huge(ctx SpecContext) {
 	p.tried(p.hold(ctx, what), "so much")
 }
 
-// forItsSize tells whether an object is not converted because it is big: a small one like it is.
+// forItsSize reports whether an object is not converted because it is big: a small one like it is.
 func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, x *exchange) bool {
 	const small = 64 << 10
 	if size(object) < small {
@@ -93,8 +97,8 @@ func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstr
 		return true // a small one was converted in time, or there would be nothing to ask
 	}
 	least := p.shrink(ctx, pair.From, object, func(ctx context.Context, candidate *unstructured.Unstructured) bool {
-		o := p.convert(ctx, pair, []*unstructured.Unstructured{candidate})[0]
-		return o.object == nil && cause(&o.x) == cause(x)
+		o := p.answers(ctx, pair, []*unstructured.Unstructured{candidate})[0]
+		return o.raw == nil && cause(&o.x) == cause(x)
 	})
 	return size(least) >= small
 }
@@ -115,13 +119,13 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 				schema.Prepare(before)
 			}
 			if slices.ContainsFunc(p.lost(pair, objects[i].Object, t.back.object), func(l corpus.Loss) bool { return !l.Empty }) {
-				continue // something else has come back, and was told
+				continue // something else has come back, and was reported
 			}
 			p.came++
 			for _, l := range schema.Losses(t.back.object, before) {
 				if l.After == nil && !l.Empty && !strings.HasPrefix(l.Path, "metadata.annotations") && !p.wrong(schema, t.back.object, l.Path) {
 					message := corpus.Loss{Path: l.Path, After: l.Before, Added: true}.String()
-					findings = append(findings, finding{i, there(pair), schema.Place(l.Path), message, true, t.back.x})
+					findings = append(findings, finding{i, there(pair), schema.Place(l.Path), message, none, t.back.x})
 				}
 			}
 		}
@@ -133,9 +137,9 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 func (p *prober) converted(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
 	return property{objects, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
-		for i, o := range p.convert(ctx, pair, objects) {
-			if o.object == nil {
-				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("expected it to convert the object, got %s", o.x.judgement.Rejected()), false, o.x})
+		for i, o := range p.answers(ctx, pair, objects) {
+			if o.raw == nil {
+				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x})
 			}
 		}
 		return findings
@@ -158,8 +162,8 @@ func hasNull(value any) bool {
 	return false
 }
 
-// valid is the property of converted objects to have none of some sorts of problems. API servers check none of them on
-// reads. What is against the limits of a field can be read all the same, and so can null.
+// valid is the property of converted objects to have none of some kinds of problems. API servers check none of them on reads.
+// What is against the limits of a field can be read all the same, and so can null.
 func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 	return property{p.all, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.schemaOf(pair.To)
@@ -168,15 +172,14 @@ func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 			if o.object == nil {
 				continue
 			}
-			converted := restored(objects[i], o.object).Object
+			converted := restored(objects[i], o.object).DeepCopy().Object
 			whole(converted)
 			if !slices.Contains(sorts, corpus.Unknown) {
 				schema.Prepare(converted) // a client that writes it back gets the defaults too
 			}
 			for _, problem := range schema.Problems(converted) {
 				if slices.Contains(sorts, problem.Sort) && !harmless(converted, problem) {
-					tolerable := problem.Sort == corpus.Invalid || problem.Sort == corpus.Rule
-					findings = append(findings, finding{i, pair.String(), problem.Path, problem.String(), tolerable, o.x})
+					findings = append(findings, finding{i, pair.String(), problem.Path, problem.String(), none, o.x})
 				}
 			}
 		}
@@ -184,7 +187,7 @@ func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 	}}
 }
 
-// wrong tells whether what is at a path is against the schema, which is told of too.
+// wrong reports whether what is at a path is against the schema, which is also reported.
 func (p *prober) wrong(schema *corpus.Schema, object map[string]any, path string) bool {
 	return slices.ContainsFunc(schema.Problems(object), func(problem corpus.Problem) bool { return problem.Path == path })
 }
@@ -208,8 +211,8 @@ func whole(value any) any {
 	return value
 }
 
-// harmless tells of unknown fields without a value in them: nothing is lost when they are dropped, and encoders of typed
-// objects write many.
+// harmless reports whether it is about unknown fields without a value in them: nothing is lost when they are dropped, and
+// encoders of typed objects write many.
 func harmless(object map[string]any, problem corpus.Problem) bool {
 	if problem.Sort != corpus.Unknown {
 		return false

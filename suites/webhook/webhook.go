@@ -3,10 +3,12 @@
 package webhook
 
 import (
+	"encoding/json"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"github.com/crdconform/crdconform/corpus"
-	"github.com/crdconform/crdconform/suites"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 )
 
 // Area is the chapter on the webhook's side of a conversion.
@@ -19,6 +21,7 @@ func register(env *suites.Env) {
 		trips:        map[corpus.Pair][]trip{},
 		declarations: map[string]bool{},
 		everything:   map[string][]*unstructured.Unstructured{},
+		written:      map[*unstructured.Unstructured]json.RawMessage{},
 	}
 	transport(env, p)
 	request(env, p)

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/crdconform/crdconform/config"
+)
+
+// optionFlags are the flags of a command for options that crdconform.yaml has as well. One that is given takes the place of what
+// the file says.
+type optionFlags struct {
+	flags   *pflag.FlagSet
+	options []config.Option // that have a flag here
+	given   config.Config   // what the flags say
+}
+
+// bind binds the flags that a command takes for the options below a key, or for all if that is empty.
+func (f *optionFlags) bind(flags *pflag.FlagSet, command, below string) {
+	f.flags, f.given = flags, config.Default()
+	for _, o := range config.Options() {
+		if slices.Contains(o.Commands, command) && strings.HasPrefix(o.Key, below) {
+			f.options = append(f.options, o)
+			f.bindOption(o)
+		}
+	}
+}
+
+func (f *optionFlags) bindOption(o config.Option) {
+	value := o.In(&f.given)
+	if o.Default != nil {
+		reflect.ValueOf(value).Elem().Set(reflect.ValueOf(o.Default))
+	}
+	switch v := value.(type) {
+	case *string:
+		f.flags.StringVar(v, o.Flag, *v, o.Help)
+	case *config.Cluster:
+		f.flags.StringVar((*string)(v), o.Flag, string(*v), o.Help)
+	case *bool:
+		f.flags.BoolVar(v, o.Flag, *v, o.Help)
+	case *int:
+		f.flags.IntVar(v, o.Flag, *v, o.Help)
+	case *int32:
+		f.flags.Int32Var(v, o.Flag, *v, o.Help)
+	case *int64:
+		f.flags.Int64Var(v, o.Flag, *v, o.Help)
+	case *config.Duration:
+		f.flags.DurationVar(&v.Duration, o.Flag, v.Duration, o.Help)
+	case *[]int:
+		f.flags.IntSliceVar(v, o.Flag, *v, o.Help)
+	case *[]float64:
+		f.flags.Float64SliceVar(v, o.Flag, *v, o.Help)
+	case *[]string:
+		if o.Whole {
+			f.flags.StringArrayVar(v, o.Flag, *v, o.Help)
+		} else {
+			f.flags.StringSliceVar(v, o.Flag, *v, o.Help)
+		}
+	case **config.FromCRD: // whether there is such a section
+		f.flags.Bool(o.Flag, false, o.Help)
+	case *config.Objectives: // each by its name
+		f.flags.StringArray(o.Flag, nil, o.Help)
+	}
+}
+
+// over puts what the flags say that were given in the place of what a configuration says. Those of whole sections are left to
+// others, since they say more than one value.
+func (f *optionFlags) over(c *config.Config) {
+	for _, o := range slices.Backward(f.options) { // the first flag of two for a value is the one that is named
+		_, isWebhook := o.In(&f.given).(**config.FromCRD)
+		_, areObjectives := o.In(&f.given).(*config.Objectives)
+		if f.flags.Changed(o.Flag) && !isWebhook && !areObjectives {
+			c.Override(o.Key, f.given, "--"+o.Flag)
+		}
+	}
+}
+
+// unset fails for a flag that was given as 0, where that stands for a flag that is missing.
+func (f *optionFlags) unset(names ...string) error {
+	for _, name := range names {
+		if f.flags.Changed(name) && slices.Contains([]string{"0", "0s"}, f.flags.Lookup(name).Value.String()) {
+			return fmt.Errorf("--%s %s: must be greater than 0", name, f.flags.Lookup(name).Value)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,103 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/server/v3/embed"
+	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
+	"go.uber.org/zap"
+
+	_ "github.com/crdconform/crdconform/internal/cluster/embedded/quiet" // for its effect on the API server's etcd client
+)
+
+type etcd struct {
+	server   *embed.Etcd
+	client   *clientv3.Client // in the process, without a connection
+	endpoint string
+}
+
+const (
+	clientSocket = "client.sock"
+	peerSocket   = "peer.sock"
+
+	// socketPath is how long the path of a Unix socket may be on any system: BSD has 104 bytes for it with the zero at its
+	// end, Linux 108.
+	socketPath = 103
+)
+
+// socketDir makes a private directory for sockets: in dir or, if their paths would be too long there, in short.
+func socketDir(dir, short string) (string, error) {
+	inside := filepath.Join(dir, "sockets")
+	if len(filepath.Join(inside, clientSocket)) <= socketPath {
+		return inside, os.MkdirAll(inside, 0o700)
+	}
+	outside, err := os.MkdirTemp(short, "crdconform-")
+	if err != nil {
+		return "", fmt.Errorf("the path %s is too long for sockets, and no shorter one is available: %w; set TMPDIR to a shorter path", dir, err)
+	}
+	return outside, nil
+}
+
+// startEtcd runs a member of its own on Unix sockets, so that no other process can reach it and no port is used.
+func startEtcd(ctx context.Context, dir, sockets string) (*etcd, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	clients := url.URL{Scheme: "unix", Path: filepath.Join(sockets, clientSocket)}
+	peers := url.URL{Scheme: "unix", Path: filepath.Join(sockets, peerSocket)}
+	config := embed.NewConfig()
+	config.Dir = filepath.Join(dir, "data")
+	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{clients}, []url.URL{clients}
+	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{peers}, []url.URL{peers}
+	config.InitialCluster = config.InitialClusterFromName(config.Name)
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	// The data need not survive the machine, and a member of its own can elect itself at once.
+	config.UnsafeNoFsync = true
+	config.TickMs, config.ElectionMs = 10, 50
+
+	server, err := embed.StartEtcd(config)
+	if err != nil {
+		return nil, fmt.Errorf("etcd: %w", err)
+	}
+	e := &etcd{server: server, endpoint: clients.String()}
+	select {
+	case <-server.Server.ReadyNotify():
+		e.client = v3client.New(server.Server)
+		return e, nil
+	case err = <-server.Err():
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	return nil, errors.Join(fmt.Errorf("etcd: %w", err), e.stop(false))
+}
+
+func (e *etcd) stop(gently bool) error {
+	var err error
+	if e.client != nil {
+		err = e.client.Close()
+	}
+	if !gently {
+		e.server.Server.HardStop()
+	}
+	e.server.Close()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// client returns the client of etcd while the API server is up.
+func (c *Cluster) client() (*clientv3.Client, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.etcd == nil {
+		return nil, errors.New("storage: the API server is down")
+	}
+	return c.etcd.client, nil
+}

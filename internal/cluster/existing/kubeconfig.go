@@ -1,0 +1,162 @@
+package existing
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+)
+
+// load returns how to reach the cluster of a context, and the name of the context.
+func load(options Options) (*rest.Config, string, error) {
+	kubeconfig, rules, err := read(options.Kubeconfig)
+	if err != nil {
+		return nil, "", err
+	}
+	name, err := choose(kubeconfig, options)
+	if err != nil {
+		return nil, "", err
+	}
+	if err = whole(kubeconfig, name); err != nil {
+		return nil, "", err
+	}
+	config, err := clientcmd.NewNonInteractiveClientConfig(*kubeconfig, name, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
+	if err != nil {
+		return nil, "", misused("the context %s of the kubeconfig cannot be used: %v", name, err)
+	}
+	if config.Host, err = address(config.Host); err != nil {
+		return nil, "", misused("the context %s: %v", name, err)
+	}
+	if config.Insecure {
+		return nil, "", misused("the context %s disables verification of the API server's certificate; give its cluster a certificate-authority in the kubeconfig, and remove insecure-skip-tls-verify", name)
+	}
+	if err = unexpired(config); err != nil {
+		return nil, "", fmt.Errorf("the context %s: %w", name, err)
+	}
+	config.QPS, config.UserAgent, config.WarningHandler = -1, "crdconform", rest.NoWarnings{}
+	return config, name, nil
+}
+
+// read reads the files of a kubeconfig.
+func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error) {
+	paths := slices.DeleteFunc(filepath.SplitList(list), func(path string) bool { return path == "" })
+	if len(paths) == 0 {
+		return nil, nil, misused("there is no kubeconfig; give --kubeconfig FILE")
+	}
+	var missing error
+	there := 0
+	for _, path := range paths {
+		switch _, err := os.Stat(path); {
+		case errors.Is(err, fs.ErrNotExist):
+			missing = misused("the kubeconfig %s does not exist; give another by --kubeconfig", path)
+		case err != nil:
+			return nil, nil, misused("the kubeconfig cannot be read: %v", err)
+		default:
+			there++
+		}
+	}
+	if there == 0 {
+		return nil, nil, missing
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: paths}
+	kubeconfig, err := rules.Load()
+	if err != nil {
+		// What the parser says may quote the file, and so what is secret in it.
+		at := ""
+		if line := regexp.MustCompile(`line \d+`).FindString(err.Error()); line != "" {
+			at = ", see " + line
+		}
+		return nil, nil, misused("%s is not a kubeconfig%s", strings.Join(paths, ", "), at)
+	}
+	return kubeconfig, rules, nil
+}
+
+// choose returns the context to use.
+func choose(kubeconfig *api.Config, options Options) (string, error) {
+	var known []string
+	for name := range kubeconfig.Contexts {
+		known = append(known, name)
+	}
+	slices.Sort(known)
+	there := "the kubeconfig contains no contexts"
+	if len(known) > 0 {
+		there = "there are " + strings.Join(known, ", ")
+	}
+	name := options.Context
+	if name == "" {
+		if !options.Confirmed {
+			return "", misused("no cluster specified; give --context, %s", there)
+		}
+		if name = kubeconfig.CurrentContext; name == "" {
+			return "", misused("the kubeconfig has no current context; give --context, %s", there)
+		}
+	}
+	if kubeconfig.Contexts[name] == nil {
+		return "", misused("unknown context %s; %s", name, there)
+	}
+	return name, nil
+}
+
+// whole reports whether the kubeconfig has what a context names.
+func whole(kubeconfig *api.Config, name string) error {
+	chosen := kubeconfig.Contexts[name]
+	at := kubeconfig.Clusters[chosen.Cluster]
+	if at == nil || at.Server == "" {
+		return misused("the context %s refers to the cluster %q, which the kubeconfig does not contain", name, chosen.Cluster)
+	}
+	if chosen.AuthInfo != "" && kubeconfig.AuthInfos[chosen.AuthInfo] == nil {
+		return misused("the context %s refers to the user %q, which the kubeconfig does not contain", name, chosen.AuthInfo)
+	}
+	return nil
+}
+
+// address returns the URL of an API server so that paths can be put behind it.
+func address(server string) (string, error) {
+	if !strings.Contains(server, "://") {
+		server = "https://" + server
+	}
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" {
+		return "", errors.New("the server is not a URL such as https://host:6443")
+	}
+	if u.Scheme != "https" {
+		return "", fmt.Errorf("%s is not https, so the identity of the cluster cannot be verified", u.Redacted())
+	}
+	return strings.TrimRight(server, "/"), nil
+}
+
+// unexpired reports whether the client certificate of a configuration, if it has one, is still valid. API servers answer
+// merely that they do not know the user.
+func unexpired(config *rest.Config) error {
+	data := config.CertData
+	if len(data) == 0 && config.CertFile != "" {
+		var err error
+		if data, err = os.ReadFile(config.CertFile); err != nil {
+			return misused("client-certificate: %v", err)
+		}
+	}
+	block, _ := pem.Decode(data)
+	if block == nil {
+		return nil // there is none, or it is for TLS to complain of
+	}
+	certificate, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		return misused("the client certificate is malformed: %v", err)
+	}
+	if time.Now().After(certificate.NotAfter) {
+		return fmt.Errorf("the client certificate expired at %s; get a new kubeconfig, or log in again", certificate.NotAfter.UTC().Format(time.RFC3339))
+	}
+	return nil
+}

@@ -1,0 +1,416 @@
+package minors
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// parentOf makes the test binary start the program that it names, and wait to be killed.
+const parentOf = "CRDCONFORM_TEST_PARENT_OF"
+
+// built is where the program is put that the tests run.
+var built string
+
+func TestMain(m *testing.M) {
+	if err := embedded.LogTo(io.Discard); err != nil {
+		panic(err)
+	}
+	if path := os.Getenv(parentOf); path != "" { //nolint:forbidigo // it is a process that a test starts
+		parent(path)
+		return
+	}
+	var err error
+	if built, err = os.MkdirTemp("", "crdconform-test-"); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(built)
+	m.Run()
+}
+
+// current builds the program with crdconform's own modules, which are there already, for the first test that runs it.
+var current = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(built, "apiserver")
+	const in = " -X k8s.io/component-base/version."
+	release := embedded.Release()
+	minor, err := requirement.ParseMinor(release)
+	if err != nil {
+		return "", err
+	}
+	flags := fmt.Sprintf("-s -w%sgitVersion=%s%sgitMajor=%d%sgitMinor=%d", in, release, in, minor.Major, in, minor.Minor)
+	out, err := exec.CommandContext(context.Background(), "go", "build", "-ldflags="+flags, "-o", path, "./apiserver").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+func currentProgram(t *testing.T) string {
+	t.Helper()
+	path, err := current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// programs returns the folder of CRDCONFORM_TEST_MINORS, or skips the test.
+func programs(t *testing.T) Programs {
+	t.Helper()
+	dir := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
+	if dir == "" {
+		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
+	}
+	return Programs{dir}
+}
+
+// run starts a program that stops with the test.
+func run(t *testing.T, path string, options Options) *Cluster {
+	t.Helper()
+	c, err := start(t.Context(), path, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func eventually(t *testing.T, condition func() error) {
+	t.Helper()
+	poll := time.NewTicker(10 * time.Millisecond)
+	defer poll.Stop()
+	deadline := time.After(time.Minute)
+	for {
+		err := condition()
+		if err == nil {
+			return
+		}
+		select {
+		case <-poll.C:
+		case <-deadline:
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCurrent(t *testing.T) {
+	t.Parallel()
+	works(t, run(t, currentProgram(t), Options{}), embedded.Release())
+}
+
+func TestOlder(t *testing.T) {
+	t.Parallel()
+	from := programs(t)
+	for _, minor := range All() {
+		t.Run(minor.String(), func(t *testing.T) {
+			c, err := Start(t.Context(), Options{Minor: minor, Programs: from, WatchCache: minor.Minor%2 == 0})
+			if err != nil {
+				t.Fatal(err)
+			}
+			release, _ := Release(minor)
+			works(t, c, release)
+			if err := c.Stop(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// works checks what the suites need of an API server: objects at both versions by a webhook that is reached as a service, storage,
+// and the list of groups.
+func works(t *testing.T, c *Cluster, release string) {
+	t.Helper()
+	client, err := discovery.NewDiscoveryClientForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if version, err := client.ServerVersion(); err != nil || version.GitVersion != release || "v"+version.Major+"."+version.Minor+"." != release[:strings.LastIndex(release, ".")+1] {
+		t.Errorf("it says of itself: %v, %v, and is %s", version, err, release)
+	}
+	listener, host, err := c.Listen(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.Close()
+	// The certificate is for the name by which a service is called.
+	server, err := webhook.Start(t.Context(), host+":0", webhook.Handler())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	crontabs := install(t, c, server)
+	if _, err := crontabs("v1").Get(t.Context(), "none", metav1.GetOptions{}); err == nil {
+		t.Error("it has an object that nobody created")
+	}
+	if _, err := crontabs("v1beta1").Create(t.Context(), fixtures.LocalCronTab.At("v1beta1"), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Stored(t.Context(), cluster.Key{Group: "example.com", Resource: "crontabs", Namespace: "default", Name: "local-crontab"}); err != nil {
+		t.Error(err)
+	}
+	_, err = crontabs("v1").Get(t.Context(), "local-crontab", metav1.GetOptions{})
+	if err == nil || !strings.Contains(err.Error(), "has no port 9443") {
+		t.Errorf("without a route to the service it says: %v", err)
+	}
+	if err := c.Route(t.Context(), "default", "crdconform-webhook", 9443, strings.TrimSuffix(strings.TrimPrefix(server.URL, "https://"), webhookPath)); err != nil {
+		t.Fatal(err)
+	}
+	read, err := crontabs("v1").Get(t.Context(), "local-crontab", metav1.GetOptions{})
+	if err == nil || !strings.Contains(err.Error(), "certificate is valid for") {
+		// It reached the webhook, whose certificate is for the address and not for the service.
+		t.Errorf("with a route to the service it says: %v, %v", read, err)
+	}
+	if err := c.Route(t.Context(), "", "", 0, ""); err == nil || !strings.Contains(err.Error(), "namespace") {
+		t.Errorf("a route to nowhere: %v", err)
+	}
+	eventually(t, func() error {
+		body, err := client.RESTClient().Get().AbsPath("/apis").SetHeader("Accept", "application/json").DoRaw(t.Context())
+		var groups metav1.APIGroupList
+		if err != nil || json.Unmarshal(body, &groups) != nil {
+			return fmt.Errorf("/apis: %s, %w", body, err)
+		}
+		for _, group := range groups.Groups {
+			if group.Name == "example.com" && group.PreferredVersion.Version == "v1" && len(group.Versions) == 2 {
+				return nil
+			}
+		}
+		return fmt.Errorf("the list of groups is %s", body)
+	})
+}
+
+const webhookPath = "/crdconvert"
+
+// install installs the documents' definition, with a service for its webhook, and returns clients for the objects.
+func install(t *testing.T, c *Cluster, server *webhook.Server) func(version string) dynamic.ResourceInterface {
+	t.Helper()
+	all, err := clientset.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	definition := fixtures.Webhook.New()
+	path, port := webhookPath, int32(9443)
+	definition.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{
+		Service:  &apiextensionsv1.ServiceReference{Namespace: "default", Name: "crdconform-webhook", Path: &path, Port: &port},
+		CABundle: server.CA,
+	}
+	definitions := all.ApiextensionsV1().CustomResourceDefinitions()
+	crd, err := definitions.Create(t.Context(), definition, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, func() error {
+		crd, err = definitions.Get(t.Context(), crd.Name, metav1.GetOptions{})
+		if err == nil && !apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established) {
+			err = errors.New("not established")
+		}
+		return err
+	})
+	client, err := dynamic.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(version string) dynamic.ResourceInterface {
+		return client.Resource(schema.GroupVersionResource{Group: "example.com", Version: version, Resource: "crontabs"}).Namespace("default")
+	}
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	c, err := start(t.Context(), currentProgram(t), Options{WatchCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Name() != "embedded" || !c.WatchCache() {
+		t.Errorf("it is %s, with a watch cache: %t", c.Name(), c.WatchCache())
+	}
+	if _, err := os.Stat(c.dir); err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := c.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if c.program.failed() == nil {
+		t.Error("its process is still there")
+	}
+	if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", c.dir, err)
+	}
+	if _, err := c.Stored(t.Context(), cluster.Key{}); err == nil {
+		t.Error("its storage answers")
+	}
+	if err := c.Route(t.Context(), "default", "one", 443, "127.0.0.1:1"); err == nil {
+		t.Error("it takes a route")
+	}
+}
+
+// TestDies kills the API server behind the back of everybody.
+func TestDies(t *testing.T) {
+	t.Parallel()
+	c, err := start(t.Context(), currentProgram(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.program.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Route(t.Context(), "default", "one", 443, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "its process ended") {
+		t.Errorf("a route: %v", err)
+	}
+	if err := c.Stop(t.Context()); err == nil || !strings.Contains(err.Error(), "its process ended") {
+		t.Errorf("stopping it: %v", err)
+	}
+}
+
+// TestStartThatFails starts what is no API server, or is told to stop.
+func TestStartThatFails(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	script := func(text string) string {
+		path := filepath.Join(t.TempDir(), "program")
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, test := range map[string]struct{ path, want string }{
+		"no program":          {filepath.Join(temporary, "nowhere"), "no such file"},
+		"ends at once":        {script("exit 0"), "its process ended: exit status 0"},
+		"fails":               {script("echo alas >&2; exit 7"), "its process ended (exit status 7): alas"},
+		"says something else": {script("echo hello; exec cat > /dev/null"), "does not use the protocol"},
+		"another protocol":    {script(`echo '{"protocol":99,"url":"x"}'; exec cat > /dev/null`), "uses another protocol"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := start(t.Context(), test.path, Options{}); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want something with %q", err, test.want)
+			}
+		})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	if _, err := start(ctx, script("exec cat > /dev/null"), Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it was told to stop while the program said nothing: %v", err)
+	}
+	left, err := os.ReadDir(temporary)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// TestLongPath has temporary files where no socket can be.
+func TestLongPath(t *testing.T) {
+	long := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
+	if err := os.Mkdir(long, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("TMPDIR", long)
+	if c := run(t, currentProgram(t), Options{}); strings.HasPrefix(c.dir, long) {
+		t.Error(c.dir)
+	}
+}
+
+// TestProtocol talks to the program itself.
+func TestProtocol(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		"":                  "the first line must say how to run",
+		"hello":             "the first line must say how to run",
+		`{"protocol":99}`:   "the first line asks for 99",
+		`{"protocol":1}`:    "tls.crt",
+		`{"protocol":"1"}`:  "the first line must say how to run",
+		`[{"protocol":1}]x`: "the first line must say how to run",
+	} {
+		cmd := exec.CommandContext(t.Context(), currentProgram(t))
+		var said bytes.Buffer
+		cmd.Stdin, cmd.Stderr = strings.NewReader(in), &said
+		out, err := cmd.Output()
+		if err == nil || len(out) > 0 || !strings.Contains(said.String(), want) {
+			t.Errorf("%q: %v, it says %q and %q, want something with %q", in, err, out, &said, want)
+		}
+	}
+}
+
+// parent starts the program, says where its process and its files are, and waits to be killed.
+func parent(path string) {
+	c, err := start(context.Background(), path, Options{})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Fprintf(os.Stdout, "%d %s\n", c.program.cmd.Process.Pid, c.dir)
+	<-time.After(time.Hour)
+}
+
+// TestParentIsKilled kills the process that started the API server, which can clean up nothing then.
+func TestParentIsKilled(t *testing.T) {
+	t.Parallel()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), self)
+	cmd.Env = append(os.Environ(), parentOf+"="+currentProgram(t))
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	var dir string
+	if _, err := fmt.Fscan(out, &pid, &dir); err != nil {
+		t.Fatal(err)
+	}
+	if !runs(pid) {
+		t.Error("the process is not there")
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	eventually(t, func() error {
+		if runs(pid) {
+			return fmt.Errorf("process %d still runs", pid)
+		}
+		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%s is still there: %w", dir, err)
+		}
+		return nil
+	})
+}
+
+func TestUnknownMinor(t *testing.T) {
+	t.Parallel()
+	if _, err := Start(t.Context(), Options{Minor: requirement.Minor{Major: 1, Minor: 5}}); err == nil || !strings.Contains(err.Error(), "no embedded API server of Kubernetes 1.5 (want 1.21, 1.28, ") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,139 @@
+package corpus
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+func TestCronTabs(t *testing.T) {
+	c := CronTabs("v1alpha1", "v1beta1", "v1")
+	if c.Group != "example.com" || c.Kind != "CronTab" || !c.Documented {
+		t.Errorf("got %+v", c)
+	}
+	for _, version := range c.Versions {
+		objects := c.Objects(version)
+		if len(objects) != 3 {
+			t.Errorf("%s: %d objects", version, len(objects))
+		}
+		for _, o := range objects {
+			_, split := o.Object["host"]
+			if split != (version == "v1") || o.GetAPIVersion() != "example.com/"+version {
+				t.Errorf("%s: %v", version, o.Object)
+			}
+			// The judge compares metadata, so there must be some.
+			if o.GetUID() == "" || o.GetGeneration() == 0 || o.GetResourceVersion() == "" || len(o.GetLabels()) == 0 || len(o.GetAnnotations()) == 0 || len(o.GetFinalizers()) == 0 {
+				t.Errorf("%s: the metadata is poor: %v", version, o.Object["metadata"])
+			}
+		}
+	}
+	objects := c.Objects("v1")
+	objects[0].SetName("changed")
+	if c.Objects("v1")[0].GetName() == "changed" {
+		t.Error("the caller changed the corpus")
+	}
+}
+
+func TestPairs(t *testing.T) {
+	var got []string
+	for _, pair := range CronTabs("v1alpha1", "v1beta1", "v1").Pairs() {
+		got = append(got, pair.String())
+	}
+	want := []string{"v1alpha1 -> v1beta1", "v1alpha1 -> v1", "v1beta1 -> v1alpha1", "v1beta1 -> v1", "v1 -> v1alpha1", "v1 -> v1beta1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestBatch(t *testing.T) {
+	c := CronTabs("v1beta1", "v1")
+	batch := c.Batch("v1", 100)
+	seen := map[string]bool{}
+	for _, o := range batch {
+		seen[string(o.GetUID())], seen[o.GetName()] = true, true
+	}
+	if len(batch) != 100 || len(seen) != 200 {
+		t.Errorf("%d objects with %d names and UIDs", len(batch), len(seen))
+	}
+	first, second := JSON(batch...), JSON(c.Batch("v1", 100)...)
+	for i := range first {
+		if !bytes.Equal(first[i], second[i]) {
+			t.Errorf("object %d is different each time", i)
+		}
+	}
+}
+
+const samples = `# two widgets
+apiVersion: example.org/v1
+kind: Widget
+metadata:
+  name: small
+spec:
+  size: 1
+---
+# nothing but a comment
+---
+apiVersion: example.org/v2
+kind: Widget
+metadata:
+  name: large
+  uid: given
+spec:
+  dimensions: {size: 9007199254740993}
+`
+
+func TestRead(t *testing.T) {
+	c, err := Read(strings.NewReader(samples))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Group != "example.org" || c.Kind != "Widget" || c.Documented || !slices.Equal(c.Versions, []string{"v1", "v2"}) {
+		t.Errorf("got %+v", c)
+	}
+	small, large := c.Objects("v1")[0], c.Objects("v2")[0]
+	if small.GetUID() == "" || large.GetUID() != "given" {
+		t.Errorf("UIDs %q and %q", small.GetUID(), large.GetUID())
+	}
+	if size, _, err := unstructured.NestedInt64(large.Object, "spec", "dimensions", "size"); err != nil || size != 9007199254740993 {
+		t.Errorf("the size became %d, %v", size, err)
+	}
+	if _, err := Read(strings.NewReader(`{"apiVersion": "example.org/v1", "kind": "Widget", "metadata": {"name": "a"}}` + "\n---\n" +
+		`{"apiVersion": "example.org/v2", "kind": "Widget", "metadata": {"name": "a"}}`)); err != nil {
+		t.Errorf("JSON: %v", err)
+	}
+	// Lists are what kubectl get prints.
+	c, err = Read(strings.NewReader(`{apiVersion: v1, kind: List, items: [
+		{apiVersion: example.org/v1, kind: Widget, metadata: {name: a}}, {apiVersion: example.org/v1, kind: Widget, metadata: {name: b}}]}
+---
+{apiVersion: example.org/v2, kind: WidgetList, items: [{apiVersion: example.org/v2, kind: Widget, metadata: {name: a}}]}`))
+	if err != nil || len(c.Objects("v1")) != 2 || len(c.Objects("v2")) != 1 {
+		t.Errorf("lists: %+v, %v", c, err)
+	}
+}
+
+func TestSamplesThatMakeNoSense(t *testing.T) {
+	object := func(apiVersion, kind, name string) string {
+		return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata: {name: " + name + "}\n"
+	}
+	for name, test := range map[string]struct{ text, want string }{
+		"empty":         {"", "there are no objects"},
+		"one version":   {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v1", "Widget", "b"), "all objects are at v1"},
+		"two kinds":     {object("example.org/v1", "Widget", "a") + "---\n" + object("example.org/v2", "Gadget", "a"), "document 2: it is a Gadget"},
+		"no group":      {object("v1", "Pod", "a"), "document 1: it is not a custom resource"},
+		"labels":        {"apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: a, labels: {x: y}}\n", "document 1: a has labels that are not all strings"},
+		"no name":       {"apiVersion: example.org/v1\nkind: Widget\n", "document 1: it is not a custom resource"},
+		"no kind":       {"apiVersion: example.org/v1\n", "document 1"},
+		"empty list":    {"apiVersion: example.org/v1\nkind: WidgetList\nitems: []\n", "there are no objects"},
+		"list of pods":  {"apiVersion: v1\nkind: List\nitems: [{apiVersion: v1, kind: Pod, metadata: {name: a}}]\n", "document 1: it is not a custom resource"},
+		"list of texts": {"apiVersion: v1\nkind: List\nitems: [a, b]\n", "document 1"},
+		"no YAML":       {"a: b: c", "document 1"},
+		"not a mapping": {"just text", "document 1"},
+	} {
+		if _, err := Read(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want something with %q", name, err, test.want)
+		}
+	}
+}

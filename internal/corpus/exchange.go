@@ -1,0 +1,111 @@
+package corpus
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/internal/fieldpath"
+)
+
+// Exchange returns a copy of an object that has another object's value at a path. It is false when one of them has no
+// value there, or both have the same.
+func Exchange(object, other *unstructured.Unstructured, path string) (*unstructured.Unstructured, bool) {
+	way := fieldpath.Split(path)
+	before, here := fieldpath.Value(object.Object, way)
+	value, there := fieldpath.Value(other.Object, way)
+	if !here || !there || len(way) == 0 || reflect.DeepEqual(before, value) {
+		return nil, false
+	}
+	changed := object.DeepCopy()
+	fieldpath.Put(changed.Object, way, runtime.DeepCopyJSONValue(value))
+	return changed, true
+}
+
+// Value returns the value at a path, and whether there is one.
+func Value(object map[string]any, path string) (any, bool) {
+	return fieldpath.Value(object, fieldpath.Split(path))
+}
+
+// Only returns a copy of an object that has, beside its apiVersion, kind and metadata, nothing but what is at a path. Of a
+// list that the path goes through it has one item, and the whole of that.
+func Only(object *unstructured.Unstructured, path string) *unstructured.Unstructured {
+	only := &unstructured.Unstructured{Object: map[string]any{}}
+	for field, value := range object.Object {
+		if isMeta(field) {
+			only.Object[field] = value
+		}
+	}
+	way := fieldpath.Split(path)
+	if first := slices.IndexFunc(way, func(s fieldpath.Step) bool { return s.List }); first >= 0 {
+		way = way[:first+1]
+	}
+	if value, found := fieldpath.Value(object.Object, way); found {
+		lead(only.Object, way, value)
+	}
+	return only.DeepCopy()
+}
+
+// lead puts a value into a map at the end of some steps, of which only the last may be into a list.
+func lead(fields map[string]any, way []fieldpath.Step, value any) {
+	switch {
+	case len(way) == 1:
+		fields[way[0].Key] = value
+	case way[1].List:
+		fields[way[0].Key] = []any{value}
+	default:
+		inner := map[string]any{}
+		fields[way[0].Key] = inner
+		lead(inner, way[1:], value)
+	}
+}
+
+// Multiply returns n objects: the given ones over and over, each with a name and a UID of its own.
+func Multiply(objects []*unstructured.Unstructured, n int) []*unstructured.Unstructured {
+	batch := make([]*unstructured.Unstructured, 0, n)
+	for i := range n {
+		object := objects[i%len(objects)].DeepCopy()
+		object.SetName(fmt.Sprintf("%s-%d", object.GetName(), i))
+		_ = unstructured.SetNestedField(object.Object, uid(object, i), "metadata", "uid")
+		batch = append(batch, object)
+	}
+	return batch
+}
+
+// Differences returns the differences between two objects: what the second has lost, or else what it has besides.
+func (s *Schema) Differences(a, b map[string]any) []Loss {
+	if lost := s.Losses(a, b); len(lost) > 0 {
+		return lost
+	}
+	surplus := s.Losses(b, a)
+	for i, l := range surplus {
+		surplus[i] = Loss{Path: l.Path, Before: l.After, After: l.Before, Added: l.After == nil, Empty: l.Empty}
+	}
+	return surplus
+}
+
+// YAML renders an object for people. Characters that YAML cannot hold as they are get escaped.
+func YAML(object *unstructured.Unstructured) []byte {
+	text, err := json.Marshal(object.Object)
+	if err != nil {
+		return []byte(err.Error()) // it came from JSON
+	}
+	var escaped strings.Builder
+	for _, r := range string(text) {
+		if r >= 0x7f && r <= 0x9f || r == 0xfeff || r == 0xfffe || r == 0xffff {
+			fmt.Fprintf(&escaped, `\u%04x`, r)
+		} else {
+			escaped.WriteRune(r)
+		}
+	}
+	if rendered, err := yaml.JSONToYAML([]byte(escaped.String())); err == nil {
+		return rendered
+	}
+	return append([]byte(escaped.String()), '\n') // which is YAML too
+}

@@ -1,0 +1,237 @@
+package corpus
+
+import (
+	"context"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+)
+
+// timers has a field that takes any string by its schema, beside ones with a default.
+const timers = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: timers.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: timers, kind: Timer}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              every: {type: string}
+              paused: {type: boolean, default: false}
+              labels: {type: object, additionalProperties: {type: string}}
+              steps:
+                type: array
+                items: {type: object, properties: {name: {type: string}, note: {type: string}}}
+`
+
+func timersDefinition(t *testing.T) *Definition {
+	t.Helper()
+	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.UnmarshalStrict([]byte(timers), crd); err != nil {
+		t.Fatal(err)
+	}
+	d, err := NewDefinition(crd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func timer(spec string) *unstructured.Unstructured {
+	object := &unstructured.Unstructured{Object: map[string]any{}}
+	if err := object.UnmarshalJSON([]byte(`{"apiVersion":"example.com/v1","kind":"Timer","metadata":{"name":"a"},"spec":` + spec + `}`)); err != nil {
+		panic(err)
+	}
+	return object
+}
+
+// TestSuit has a webhook's want learned that the schema does not tell, and nothing else with it: fields with defaults keep their
+// values.
+func TestSuit(t *testing.T) {
+	g := timersDefinition(t).Generator("v1", 1, nil)
+	objects, rejections := g.Adapt(t.Context(), 40, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+		causes := make([]string, len(objects))
+		for i, object := range objects {
+			every, found, _ := unstructured.NestedString(object.Object, "spec", "every")
+			if _, err := time.ParseDuration(every); found && err != nil {
+				causes[i] = "no duration"
+			}
+		}
+		return causes
+	})
+	var durations, paused int
+	for _, object := range objects {
+		if every, found, _ := unstructured.NestedString(object.Object, "spec", "every"); found {
+			if _, err := time.ParseDuration(every); err != nil {
+				t.Errorf("%q is no duration", every)
+			}
+			durations++
+		}
+		if value, _, _ := unstructured.NestedBool(object.Object, "spec", "paused"); value {
+			paused++
+		}
+	}
+	if len(objects) != 40 || durations == 0 || paused == 0 {
+		t.Errorf("%d objects, %d with a duration, %d paused", len(objects), durations, paused)
+	}
+	if len(rejections) == 0 {
+		t.Fatal("nothing was learned")
+	}
+	for _, rejection := range rejections {
+		if spec, _, _ := unstructured.NestedMap(rejection.Object.Object, "spec"); !rejection.Settled || len(spec) > 2 || spec["paused"] == true {
+			t.Errorf("settled: %t, %v", rejection.Settled, spec)
+		}
+	}
+}
+
+// TestSuitGivesUp has everything refused.
+func TestSuitGivesUp(t *testing.T) {
+	g := timersDefinition(t).Generator("v1", 1, nil)
+	objects, rejections := g.Adapt(t.Context(), 4, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+		causes := make([]string, len(objects))
+		for i := range causes {
+			causes[i] = "no"
+		}
+		return causes
+	})
+	if len(objects) != 0 || len(rejections) == 0 || rejections[len(rejections)-1].Settled {
+		t.Errorf("%d objects, rejections %v", len(objects), rejections)
+	}
+}
+
+// TestShrinkGoesToDefaults has a default count as nothing, though its spelling is longer.
+func TestShrinkGoesToDefaults(t *testing.T) {
+	s := timersDefinition(t).Schema("v1")
+	small := s.Shrink(t.Context(), timer(`{"every":"alpha","paused":true,"labels":{"a":"b"}}`), func(_ context.Context, object *unstructured.Unstructured) bool {
+		_, found, _ := unstructured.NestedString(object.Object, "spec", "every")
+		return found
+	})
+	if got := small.Object["spec"]; !reflect.DeepEqual(got, map[string]any{"every": "", "paused": false}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestPlace(t *testing.T) {
+	s := timersDefinition(t).Schema("v1")
+	for path, want := range map[string]string{
+		"spec.every":                   "spec.every",
+		"spec.labels.any":              "spec.labels['*']",
+		"spec.labels['example.com/a']": "spec.labels['*']",
+		"spec.steps[3].name":           "spec.steps[*].name",
+		"spec.unknown.deep[1]":         "spec.unknown.deep[*]",
+		"metadata.labels.app":          "metadata.labels.app",
+	} {
+		if got := s.Place(path); got != want {
+			t.Errorf("%s: got %s, want %s", path, got, want)
+		}
+	}
+	if got := (*Schema)(nil).Place("spec.labels.any[2]"); got != "spec.labels.any[*]" {
+		t.Errorf("without a schema: got %s", got)
+	}
+}
+
+func TestExchange(t *testing.T) {
+	a, b := timer(`{"every":"1s","steps":[{"name":"x"}]}`), timer(`{"every":"2s","paused":true,"steps":[{"name":"y"}]}`)
+	changed, ok := Exchange(a, b, "spec.steps[0].name")
+	if value, found := Value(changed.Object, "spec.steps[0].name"); !ok || !found || value != "y" {
+		t.Errorf("got %v, %t", changed, ok)
+	}
+	if value, _ := Value(a.Object, "spec.steps[0].name"); value != "x" {
+		t.Errorf("the object itself was changed: %v", value)
+	}
+	for _, path := range []string{"spec.paused", "spec.nothing", "spec.steps[1].name", "kind"} {
+		if _, ok := Exchange(a, b, path); ok {
+			t.Errorf("%s was exchanged", path)
+		}
+	}
+}
+
+func TestOnly(t *testing.T) {
+	object := timer(`{"every":"1s","labels":{"a":"b","c":"d"},"steps":[{"name":"x","note":"n"},{"name":"y"}]}`)
+	for path, want := range map[string]map[string]any{
+		"spec.every":         {"every": "1s"},
+		"spec.labels.a":      {"labels": map[string]any{"a": "b"}},
+		"spec.steps[1].name": {"steps": []any{map[string]any{"name": "y"}}},
+		"spec.steps[0].note": {"steps": []any{map[string]any{"name": "x", "note": "n"}}},
+	} {
+		only := Only(object, path)
+		if !reflect.DeepEqual(only.Object["spec"], any(want)) || only.GetName() != "a" {
+			t.Errorf("%s: got %v", path, only.Object)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	var s *Schema
+	a, b := timer(`{"every":"1s"}`).Object, timer(`{"every":"1s","paused":true}`).Object
+	if got := s.Differences(a, a); got != nil {
+		t.Errorf("got %v", got)
+	}
+	if got := s.Differences(b, a); len(got) != 1 || got[0].String() != "spec.paused: expected true, got nothing" {
+		t.Errorf("got %v", got)
+	}
+	if got := s.Differences(a, b); len(got) != 1 || got[0].String() != "spec.paused: expected nothing, got true" {
+		t.Errorf("got %v", got)
+	}
+}
+
+// TestListsByKeysThatAreEmpty has an item found whose key an encoder left out because it is empty.
+func TestListsByKeysThatAreEmpty(t *testing.T) {
+	crd := strings.Replace(timers, "type: array\n", "type: array\n                x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [name]\n", 1)
+	crd = strings.Replace(crd, "items: {type: object,", "items: {type: object, required: [name],", 1)
+	definitions, err := ReadDefinitions(strings.NewReader(crd))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lost := definitions[0].Schema("v1").Losses(timer(`{"steps":[{"name":"","note":"n"}]}`).Object, timer(`{"steps":[{"note":"n"}]}`).Object)
+	if len(lost) != 1 || lost[0].Path != "spec.steps[0].name" || !lost[0].Empty {
+		t.Errorf("got %v", lost)
+	}
+}
+
+// TestYAML renders what YAML cannot hold as it is, and what comes out reads back.
+func TestYAML(t *testing.T) {
+	for _, text := range []string{"plain", "a\u007fb", "\u0085\u009f", "\ufeffmark", "tab\tand\nline", "\u0001", "😀", "\ufffe"} {
+		object := timer(`{}`)
+		object.Object["spec"] = map[string]any{"every": text}
+		var back map[string]any
+		if err := yaml.Unmarshal(YAML(object), &back); err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got, _ := Value(back, "spec.every"); got != text {
+			t.Errorf("%q came back as %q", text, got)
+		}
+	}
+}
+
+func TestMultiply(t *testing.T) {
+	two := []*unstructured.Unstructured{timer(`{"every":"1s"}`), timer(`{"every":"2s"}`)}
+	five := Multiply(two, 5)
+	names, uids := map[string]bool{}, map[string]bool{}
+	for i, object := range five {
+		names[object.GetName()], uids[string(object.GetUID())] = true, true
+		if got, _ := Value(object.Object, "spec.every"); got != []string{"1s", "2s"}[i%2] {
+			t.Errorf("%d: got %v", i, got)
+		}
+	}
+	if len(five) != 5 || len(names) != 5 || len(uids) != 5 || two[0].GetName() != "a" {
+		t.Errorf("%d objects, %d names, %d UIDs", len(five), len(names), len(uids))
+	}
+}

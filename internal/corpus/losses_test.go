@@ -1,0 +1,150 @@
+package corpus
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/crdconform/crdconform/internal/fieldpath"
+)
+
+// parsed is an object of JSON as Kubernetes decodes it.
+func parsed(tb testing.TB, text string) map[string]any {
+	tb.Helper()
+	var object map[string]any
+	if err := utiljson.Unmarshal([]byte(text), &object); err != nil {
+		tb.Fatalf("%s: %v", text, err)
+	}
+	return object
+}
+
+// texts are losses as text.
+func texts(losses []Loss) string {
+	var all []string
+	for _, l := range losses {
+		text := l.String()
+		if l.Empty {
+			text += " (empty)"
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, "; ")
+}
+
+const comparedSchema = `{type: object, properties: {spec: {type: object, properties: {
+	quantity: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}, port: {x-kubernetes-int-or-string: true}, bytes: {type: string, format: byte},
+	set: {type: array, x-kubernetes-list-type: set, items: {type: string}}, list: {type: array, items: {type: integer}},
+	map: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name, kind], items: {type: object, required: [name], properties: {name: {type: string}, kind: {type: string, default: A}, value: {type: integer}}}},
+	lit: {type: boolean, default: true}, dark: {type: boolean, default: false}, level: {type: integer, nullable: true, default: 3}, words: {type: array, default: [a], items: {type: string}}, free: {type: object, additionalProperties: {type: string}}}}}}`
+
+func TestLosses(t *testing.T) {
+	t.Parallel()
+	known := defined(t, widget(comparedSchema)).Schema("v1")
+	for _, test := range []struct{ before, after, unknown, known string }{
+		{`{"a":1}`, `{"a":1.0}`, "", ""},
+		{`{"a":-0}`, `{"a":0}`, "", ""},
+		{`{"a":-0.0}`, `{"a":0}`, "", ""},
+		{`{"a":1}`, `{"a":2}`, "a: expected 1, got 2", "a: expected 1, got 2"},
+		{`{"a":1}`, `{"a":"1"}`, `a: expected 1, got "1"`, `a: expected 1, got "1"`},
+		{`{"a":9007199254740993}`, `{"a":9007199254740992}`, "a: expected 9007199254740993, got 9007199254740992", "a: expected 9007199254740993, got 9007199254740992"},
+		{`{"a":9223372036854775807}`, `{"a":9223372036854775808}`, "a: expected 9223372036854775807, got 9223372036854776000", "a: expected 9223372036854775807, got 9223372036854776000"},
+		{`{"a":"2024-01-01T12:00:00Z"}`, `{"a":"2024-01-01T14:00:00+02:00"}`, "", ""},
+		{`{"a":"2024-01-01T12:00:00Z"}`, `{"a":"2024-01-01T12:00:01Z"}`, `a: expected "2024-01-01T12:00:00Z", got "2024-01-01T12:00:01Z"`, `a: expected "2024-01-01T12:00:00Z", got "2024-01-01T12:00:01Z"`},
+		{`{"a":"60m"}`, `{"a":"1h0m0s"}`, "", ""},
+		{`{"a":"60m"}`, `{"a":"61m"}`, `a: expected "60m", got "61m"`, `a: expected "60m", got "61m"`},
+		{`{"spec":{"quantity":"1000m"}}`, `{"spec":{"quantity":1}}`, `spec.quantity: expected "1000m", got 1`, ""},
+		{`{"spec":{"quantity":"1Gi"}}`, `{"spec":{"quantity":"1024Mi"}}`, `spec.quantity: expected "1Gi", got "1024Mi"`, ""},
+		{`{"spec":{"quantity":"10m"}}`, `{"spec":{"quantity":"10M"}}`, `spec.quantity: expected "10m", got "10M"`, `spec.quantity: expected "10m", got "10M"`},
+		{`{"spec":{"port":5}}`, `{"spec":{"port":"5"}}`, `spec.port: expected 5, got "5"`, `spec.port: expected 5, got "5"`},
+		{`{"spec":{"bytes":"YQ=="}}`, `{"spec":{"bytes":"YQ\n=="}}`, `spec.bytes: expected "YQ==", got "YQ\n=="`, ""},
+		{`{"spec":{"set":["a","b"]}}`, `{"spec":{"set":["b","a"]}}`, `spec.set[0]: expected "a", got "b"; spec.set[1]: expected "b", got "a"`, ""},
+		{`{"spec":{"set":["a","b"]}}`, `{"spec":{"set":["b"]}}`, `spec.set: expected ["a","b"], got ["b"]`, `spec.set[0]: expected "a", got nothing`},
+		{`{"spec":{"set":["a"]}}`, `{"spec":{"set":["b","a"]}}`, `spec.set: expected ["a"], got ["b","a"]`, `spec.set: expected ["a"], got ["b","a"]`},
+		{`{"spec":{"list":[1,2]}}`, `{"spec":{"list":[2,1]}}`, `spec.list[0]: expected 1, got 2; spec.list[1]: expected 2, got 1`, `spec.list[0]: expected 1, got 2; spec.list[1]: expected 2, got 1`},
+		{`{"spec":{"map":[{"name":"a","value":1},{"name":"b","value":2}]}}`, `{"spec":{"map":[{"name":"b","kind":"A","value":2},{"name":"a","value":3}]}}`, `spec.map[0].name: expected "a", got "b"; spec.map[0].value: expected 1, got 2; spec.map[1].name: expected "b", got "a"; spec.map[1].value: expected 2, got 3`, `spec.map[0].value: expected 1, got 3`},
+		{`{"a":0,"b":"","c":false}`, `{}`, `a: expected 0, got nothing (empty); b: expected "", got nothing (empty); c: expected false, got nothing (empty)`, `a: expected 0, got nothing (empty); b: expected "", got nothing (empty); c: expected false, got nothing (empty)`},
+		{`{"spec":{"lit":false,"dark":false}}`, `{"spec":{}}`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing (empty)`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing`},
+		{`{"a":{},"b":[],"c":null}`, `{}`, "", ""},
+		{`{}`, `{"a":{},"b":[],"c":null,"d":1}`, "", ""},
+		{`{"a":null}`, `{"a":{}}`, "", ""},
+		{`{"spec":{"level":null,"words":[]}}`, `{"spec":{}}`, "", `spec.level: expected null, got nothing; spec.words: expected [], got nothing`},
+		{`{"spec":{"level":null}}`, `{"spec":{"level":null}}`, "", ""},
+		{`{"a":{"b":1}}`, `{}`, "a.b: expected 1, got nothing", "a.b: expected 1, got nothing"},
+		{`{"a":{"b":1}}`, `{"a":[]}`, `a: expected {"b":1}, got []`, `a: expected {"b":1}, got []`},
+		{`{"a":[1]}`, `{}`, `a: expected [1], got nothing`, `a: expected [1], got nothing`},
+		{`{"metadata":{"name":"a","labels":{"app.x/y":"1"}}}`, `{"metadata":{"name":"b"}}`, `metadata.labels['app.x/y']: expected "1", got nothing`, `metadata.labels['app.x/y']: expected "1", got nothing`},
+		{`{"metadata":{"name":"a"}}`, `{}`, "", ""},
+		{`{"kind":"A"}`, `{"kind":"B"}`, `kind: expected "A", got "B"`, `kind: expected "A", got "B"`},
+	} {
+		before, after := parsed(t, test.before), parsed(t, test.after)
+		if got := texts((*Schema)(nil).Losses(before, after)); got != test.unknown {
+			t.Errorf("%s -> %s: got %q, want %q", test.before, test.after, got, test.unknown)
+		}
+		if got := texts(known.Losses(before, after)); got != test.known {
+			t.Errorf("%s -> %s with the schema: got %q, want %q", test.before, test.after, got, test.known)
+		}
+	}
+}
+
+func TestLongValuesAreCut(t *testing.T) {
+	t.Parallel()
+	text := Loss{Path: "a", Before: strings.Repeat("é", 100)}.String()
+	if len(text) > 160 || !utf8.ValidString(text) || !strings.HasSuffix(text, `..., got nothing`) {
+		t.Errorf("got %q", text)
+	}
+	if got := (Loss{Path: "a"}).String(); got != "a: expected null, got nothing" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPaths(t *testing.T) {
+	t.Parallel()
+	object := &unstructured.Unstructured{Object: parsed(t, `{"kind":"A","metadata":{"name":"a"},"spec":{"list":[{"name":"x"},{}],"a.b/c['0']\\":{"x":null},"":1,"e":[],"[3]":2}}`)}
+	paths := Leaves(object)
+	want := []string{`spec['']`, `spec['[3]']`, `spec['a.b/c[\'0\']\\'].x`, "spec.e", "spec.list[0].name", "spec.list[1]"}
+	if !slices.Equal(paths, want) {
+		t.Errorf("got %q, want %q", paths, want)
+	}
+	for _, path := range paths {
+		if value, found := fieldpath.Value(object.Object, fieldpath.Split(path)); !found {
+			t.Errorf("%s leads to %v", path, value)
+		}
+		if again := fieldpath.Join(fieldpath.Split(path)); again != path {
+			t.Errorf("%s became %s", path, again)
+		}
+	}
+}
+
+// FuzzLosses holds that nothing is lost of what stayed as it is, with and without a schema.
+func FuzzLosses(f *testing.F) {
+	known := defined(f, widget(comparedSchema)).Schema("v1")
+	for _, seed := range []string{
+		`{"spec":{"set":["a","a"],"map":[{"name":"a"},{"name":"a"}],"level":null,"lit":null}}`, `{"a":[null,{},[],1.5,"60m"],"metadata":{"labels":{"a":"b"}}}`,
+		`{"spec":{"set":[{}],"map":[1],"quantity":"1e999999999","bytes":"%"}}`, `{"metadata":7}`, `{"spec":[]}`, `{"a":1e400}`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		var object map[string]any
+		if utiljson.Unmarshal([]byte(text), &object) != nil || object == nil {
+			return
+		}
+		var again map[string]any
+		data, err := json.Marshal(object)
+		if err != nil || utiljson.Unmarshal(data, &again) != nil {
+			return
+		}
+		for _, s := range []*Schema{nil, known} {
+			if lost := s.Losses(object, again); len(lost) > 0 {
+				t.Errorf("%s: %s", text, texts(lost))
+			}
+			s.Losses(object, map[string]any{"spec": map[string]any{}})
+			s.Problems(object)
+		}
+	})
+}

@@ -1,0 +1,253 @@
+package corpus
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+
+	"github.com/crdconform/crdconform/internal/fieldpath"
+)
+
+// kind is what a node's values are in JSON.
+type kind int
+
+const (
+	anything kind = iota // it is not said; unknown fields are preserved
+	object
+	list
+	text
+	integer
+	number
+	boolean
+	intOrString
+)
+
+// node is a place in a schema, with all that holds for its values: allOf is merged, and each choice that anyOf and oneOf
+// leave is a variant. Nodes are not changed once the schema is compiled. Nil is a place of which nothing is known.
+type node struct {
+	id       int
+	path     string // with [*] for items, and <key> for the entries of maps
+	kind     kind
+	nullable bool
+	def      any // nil without a default
+
+	properties []property // sorted by name
+	byName     map[string]*node
+	entries    *node // of a map
+	shallow    bool  // an entry of a map whose entries may be anything: API servers prune what is inside
+	preserve   bool
+	embedded   bool
+
+	items    *node
+	listType string // set, map or empty
+	listKeys []string
+
+	limits
+	quantity bool
+	rules    bool // there are rules in CEL here
+
+	variants []*node // what to generate in place of this
+	forbids  []string
+	weight   int // how many nodes there are, with this one
+}
+
+// property is a field of an object.
+type property struct {
+	name     string
+	required bool
+	*node
+}
+
+// limits are value validations that generated values keep to.
+type limits struct {
+	format                   string
+	validated                bool // it is one of those of strings that API servers validate
+	patterns                 []*regexp.Regexp
+	minLength, maxLength     int64
+	minItems, maxItems       int64
+	minFields, maxFields     int64
+	unique                   bool
+	minimum, maximum         *float64
+	aboveMinimum, belowLimit bool // exclusive
+	multiples                []float64
+	enum                     []any // nil without one
+	required                 map[string]bool
+}
+
+// unlimited is the maximum length of what has none.
+const unlimited = int64(1) << 40
+
+// maxNodes is how many nodes a schema may have before choices are not compiled any more. They are found by trying then.
+const maxNodes = 30_000
+
+// compiler makes nodes of a structural schema.
+type compiler struct {
+	nodes    int
+	unsure   bool // there is what only validation tells
+	defaults bool // there are defaults
+}
+
+// compile makes the nodes of a schema.
+func (s *Schema) compile() {
+	c := &compiler{}
+	s.root = c.node(s.structural, nil, "", true)
+	s.nodes, s.unsure, s.defaults = c.nodes, c.unsure, c.defaults
+}
+
+// node compiles a place in a schema, for which further validations hold.
+func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema.NestedValueValidation, path string, choose bool) *node {
+	n := &node{
+		id: c.nodes, path: path, kind: kindOf(s), nullable: s.Nullable, def: s.Default.Object,
+		preserve: s.XPreserveUnknownFields, embedded: s.XEmbeddedResource, listKeys: s.XListMapKeys,
+	}
+	if s.XListType != nil && *s.XListType != "atomic" {
+		n.listType = *s.XListType
+	}
+	c.nodes++
+	all, choices := flatten(s.ValueValidation, more)
+	n.limits = c.merge(all)
+	for _, v := range all {
+		if v.Not != nil {
+			c.unsure = true
+			n.forbids = append(n.forbids, forbidden(v.Not, n.required)...)
+		}
+	}
+	n.rules = len(s.XValidations) > 0
+	c.unsure = c.unsure || n.rules || len(choices) > 0
+	c.defaults = c.defaults || n.def != nil
+	c.inside(n, s, nested(more))
+	n.quantity = (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsQuantities(n.limits)
+	n.weigh()
+	if choose {
+		n.variants = c.variants(s, more, path, choices)
+	}
+	return n
+}
+
+func kindOf(s *structuralschema.Structural) kind {
+	if s.XIntOrString {
+		return intOrString
+	}
+	return map[string]kind{"object": object, "array": list, "string": text, "integer": integer, "number": number, "boolean": boolean}[s.Type]
+}
+
+// nested returns validations with those that their allOf have.
+func nested(more []*structuralschema.NestedValueValidation) []*structuralschema.NestedValueValidation {
+	var all []*structuralschema.NestedValueValidation
+	for _, v := range more {
+		all = append(all, v)
+		for i := range v.AllOf {
+			all = append(all, nested([]*structuralschema.NestedValueValidation{&v.AllOf[i]})...)
+		}
+	}
+	return all
+}
+
+// inside compiles what a value consists of.
+func (c *compiler) inside(n *node, s *structuralschema.Structural, more []*structuralschema.NestedValueValidation) {
+	if s.ValueValidation != nil {
+		for i := range s.ValueValidation.AllOf {
+			more = append(more, nested([]*structuralschema.NestedValueValidation{&s.ValueValidation.AllOf[i]})...)
+		}
+	}
+	for _, v := range more {
+		c.unsure = c.unsure || len(v.XValidations) > 0
+		n.rules = n.rules || len(v.XValidations) > 0
+	}
+	n.byName = make(map[string]*node, len(s.Properties))
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		inner := s.Properties[name]
+		var about []*structuralschema.NestedValueValidation
+		for _, v := range more {
+			if p, ok := v.Properties[name]; ok {
+				about = append(about, &p)
+			}
+		}
+		field := c.node(&inner, about, fieldpath.Child(n.path, name), true)
+		n.byName[name] = field
+		n.properties = append(n.properties, property{name, n.required[name], field})
+	}
+	if s.Items != nil {
+		about := within(more, func(v *structuralschema.NestedValueValidation) *structuralschema.NestedValueValidation {
+			return v.Items
+		})
+		n.items = c.node(s.Items, about, n.path+"[*]", true)
+	}
+	if s.AdditionalProperties == nil {
+		return
+	}
+	if inner := s.AdditionalProperties.Structural; inner != nil {
+		about := within(more, func(v *structuralschema.NestedValueValidation) *structuralschema.NestedValueValidation {
+			return v.AdditionalProperties
+		})
+		n.entries = c.node(inner, about, n.path+".<key>", true)
+	} else if s.AdditionalProperties.Bool {
+		n.entries = c.node(&structuralschema.Structural{Generic: structuralschema.Generic{Type: "string"}}, nil, n.path+".<key>", false)
+		n.entries.shallow = true
+	}
+}
+
+func within(more []*structuralschema.NestedValueValidation, part func(*structuralschema.NestedValueValidation) *structuralschema.NestedValueValidation) []*structuralschema.NestedValueValidation {
+	var about []*structuralschema.NestedValueValidation
+	for _, v := range more {
+		if inner := part(v); inner != nil {
+			about = append(about, inner)
+		}
+	}
+	return about
+}
+
+// weigh counts the nodes.
+func (n *node) weigh() {
+	n.weight = 1
+	for _, p := range n.properties {
+		n.weight += p.weight
+	}
+	for _, inner := range []*node{n.items, n.entries} {
+		if inner != nil {
+			n.weight += inner.weight
+		}
+	}
+}
+
+// child is the node of a field or of a map's entry.
+func (n *node) child(key string) *node {
+	if n == nil {
+		return nil
+	}
+	if field, ok := n.byName[key]; ok {
+		return field
+	}
+	return n.entries
+}
+
+// item is the node of a list's items.
+func (n *node) item() *node {
+	if n == nil {
+		return nil
+	}
+	return n.items
+}
+
+// nulls returns the paths of the nulls that API servers drop from an object.
+func nulls(n *node, path string, value any) []string {
+	var found []string
+	switch value := value.(type) {
+	case map[string]any:
+		for key, inner := range value {
+			field := n.child(key)
+			if inner == nil && field != nil && !field.shallow && !field.nullable && field.def == nil {
+				found = append(found, fieldpath.Child(path, key))
+			} else {
+				found = append(found, nulls(field, fieldpath.Child(path, key), inner)...)
+			}
+		}
+	case []any:
+		for i, inner := range value {
+			found = append(found, nulls(n.item(), fieldpath.Item(path, i), inner)...)
+		}
+	}
+	return found
+}

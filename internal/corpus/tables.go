@@ -1,0 +1,91 @@
+package corpus
+
+// words returns words for names and texts.
+func words() []string {
+	return []string{
+		"alpha", "amber", "anchor", "apple", "autumn", "bridge", "candle", "cedar", "copper", "coral", "crane", "delta",
+		"ember", "falcon", "fern", "garnet", "harbor", "hazel", "island", "ivory", "jasper", "juniper", "lantern", "lemon",
+		"maple", "meadow", "nickel", "ocean", "olive", "orchid", "pepper", "quartz", "river", "saffron", "silver", "thistle",
+		"timber", "velvet", "willow", "winter",
+	}
+}
+
+// sortsOfText returns the kinds of strings that follow when a webhook refuses words and the values of samples.
+func sortsOfText() [][]string {
+	return [][]string{
+		{"10s", "1h30m0s", "15m0s", "5m0s"},
+		quantities(),
+		times(),
+		{"192.0.2.7", "198.51.100.23", "2001:db8::17"},
+		{"192.0.2.0/24", "10.0.0.0/8", "2001:db8::/32"},
+		{"https://example.com/path", "http://example.org:8080/", "https://registry.example.net/v2/?q=1"},
+		{"YWxwaGE=", "d2ludGVy", "bWVhZG93cw=="},
+		{"1", "8080", "42", "7"},
+		{"example.com:8080", "localhost:1234", "example.org:443"},
+	}
+}
+
+func quantities() []string {
+	return []string{"100m", "1Gi", "2", "500Mi", "1500m", "64Ki", "10", "2.5", "3Ti", "250m", "1", "128M"}
+}
+
+// times are whole seconds in UTC, since Kubernetes' own types write no others.
+func times() []string {
+	return []string{"2019-09-04T14:03:02Z", "2024-02-29T23:59:59Z", "1999-12-31T00:00:00Z", "2038-01-19T03:14:08Z"}
+}
+
+// usual returns strings of the shapes that patterns are written for.
+func usual() []string {
+	all := []string{
+		"web-server", "my-app", "app", "example.com", "a.example.org", "example.com/name", "app.kubernetes.io/part-of", "v1", "v1beta1", "1.2.3", "v1.30.2",
+		"apps/v1", "10s", "1h30m0s", "5m0s", "30m", "*/5 * * * *", "0 3 * * 1", "@daily", "docker.io/library/nginx:1.27",
+		"registry.example.com/team/app@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		"https://example.com/path", "http://example.org:8080", "grpc://example.net:50051", "oci://registry.example.com/charts",
+		"s3://bucket/key", "git@example.com:team/app.git", "someone@example.com", "192.0.2.7", "2001:db8::17", "192.0.2.0/24", "example.com:8080", ":8080",
+		"8080", "42", "0", "1", "50%", "25", "Always", "Ready", "ConfigMap", "PodDisruptionBudget", "CamelCase", "lowerCamel", "UPPER", "UPPER_CASE", "snake_case",
+		"/var/lib/data", "/", "./relative/path", "file.yaml", "us-east-1", "eu-west-1a", "arn:aws:iam::123456789012:role/example",
+		"550e8400-e29b-41d4-a716-446655440000", "0123456789abcdef0123456789abcdef01234567", "#a1b2c3", "YWxwaGE=", "MinimumReplicasAvailable", "True", "False",
+	}
+	return append(append(all, times()...), quantities()...)
+}
+
+// strangeText returns strings that programs spoil which do not treat text as text.
+func strangeText() []string {
+	return []string{
+		"Ångström ñ", "e\u0301a\u0308o\u0302", "日本語テキスト", "🦄👩‍👩‍👧‍👦🏳️‍🌈", "𝒳𝓎𝓏 𐍈", "שלום עולם", "\u202eright to left\u202c", "مرحبا",
+		"line\u2028separator\u2029paragraph", `quote " and ' and \ and \n`, "\u0001\u0002\u001f", "tab\tnewline\nreturn\r", "<b>&amp;</b> & <script>",
+		"zero\u200bwidth\u200d\ufeff", " leading and trailing ", "${HOME} $(id) {{ .Values }} %s %d", "null", "true", "0123", "1e3", "~", "- a: b # c", "ﬁ ǅ İ ı ſ ẞ",
+		"\u007f\u0085\u00a0", "\ufffd\ufffc", "é", "🙂", "ß", "\\", "\"", "'",
+	}
+}
+
+// formats returns values of each format of strings that API servers validate, by the name without hyphens.
+func formats() map[string][]string {
+	return map[string][]string{
+		"bsonobjectid": {"507f1f77bcf86cd799439011", "507f191e810c19729de860ea"},
+		"uri":          {"https://example.com/path", "http://example.org:8080/?q=1", "ftp://example.net/file"},
+		"email":        {"someone@example.com", "first.last@example.org"},
+		"hostname":     {"example.com", "host-1.example.org", "localhost"},
+		"ipv4":         {"192.0.2.7", "198.51.100.23", "10.0.0.1"},
+		"ipv6":         {"2001:db8::17", "::1", "fe80::1"},
+		"cidr":         {"192.0.2.0/24", "10.0.0.0/8", "2001:db8::/32"},
+		"mac":          {"01:23:45:67:89:ab", "de:ad:be:ef:00:01"},
+		"uuid":         {"550e8400-e29b-41d4-a716-446655440000", "123e4567-e89b-42d3-a456-426614174000"},
+		"uuid3":        {"a3bb189e-8bf9-3888-9912-ace4e6543002", "6fa459ea-ee8a-3ca4-894e-db77e160355e"},
+		"uuid4":        {"16fd2706-8baf-433b-82eb-8c7fada847da", "550e8400-e29b-41d4-a716-446655440000"},
+		"uuid5":        {"886313e1-3b8a-5372-9b90-0c9aee199e5d", "74738ff5-5367-5958-9aee-98fffdcd1876"},
+		"isbn":         {"0321751043", "978-0321751041"},
+		"isbn10":       {"0321751043", "0306406152"},
+		"isbn13":       {"978-0321751041", "9780306406157"},
+		"creditcard":   {"4111111111111111", "5500000000000004", "340000000000009"},
+		"ssn":          {"111-22-3333", "123 45 6789"},
+		"hexcolor":     {"#a1b2c3", "#fff", "00ff7f"},
+		"rgbcolor":     {"rgb(1,2,3)", "rgb(255,128,0)"},
+		"byte":         {"YWxwaGE=", "d2ludGVy", "bWVhZG93cw==", "AAECAwQFBgcICQ=="},
+		"date":         {"2019-09-04", "2024-02-29", "1999-12-31"},
+		"datetime":     times(),
+		"duration":     {"10s", "1h30m0s", "15m0s", "5m0s"},
+		"k8sshortname": {"web-server", "my-app", "app"},
+		"k8slongname":  {"example.com", "a.b-c.example.org", "app"},
+	}
+}

@@ -1,0 +1,410 @@
+package corpus
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+)
+
+// maker makes the values of one object.
+type maker struct {
+	g       *Generator
+	rng     *rand.Rand
+	style   Style
+	sparse  bool // hardly anything that is optional
+	minimal bool // nothing that is optional
+	full    bool // everything that is optional
+	share   int  // bytes for each place that can grow, in the style Huge
+	doubt   bool // what was made may be invalid
+}
+
+// chance is true in so many of 100 cases.
+func (m *maker) chance(percent int) bool { return m.rng.IntN(100) < percent }
+
+// one returns one of several.
+func one[T any](m *maker, values []T) T { return values[m.rng.IntN(len(values))] }
+
+// fields makes the fields of an object but apiVersion, kind and metadata.
+func (m *maker) fields() map[string]any {
+	made, _ := m.value(m.g.schema.root).(map[string]any)
+	for field := range made {
+		if isMeta(field) {
+			delete(made, field)
+		}
+	}
+	return made
+}
+
+// value makes a value for a place that is not broken.
+func (m *maker) value(n *node) any {
+	if len(n.variants) > 0 {
+		n = m.variant(n)
+	}
+	if m.style == Nulls && n.allowsNull() && m.chance(m.nullable(n)) {
+		return nil
+	}
+	if n.enum != nil {
+		return m.choose(n)
+	}
+	if p := &m.g.places[n.id]; len(p.samples) > 0 && m.likesSample(n, p) {
+		return one(m, p.samples)
+	}
+	switch n.kind {
+	case object:
+		return m.object(n)
+	case list:
+		return m.list(n)
+	case text:
+		return m.text(n)
+	case integer:
+		return m.integer(n)
+	case number:
+		return m.number(n)
+	case boolean:
+		return m.style != Zeros
+	case intOrString:
+		return m.intOrString(n)
+	case anything:
+	}
+	if len(n.properties) > 0 || n.embedded {
+		return m.object(n)
+	}
+	return m.anything()
+}
+
+// nullable is in how many of 100 cases there is null: less often where it hides something.
+func (m *maker) nullable(n *node) int {
+	if n.weight > 1 {
+		return 40
+	}
+	return 85
+}
+
+// likesSample reports whether to use a value of the samples. In other styles than Plain they would hide what the style is
+// about.
+func (m *maker) likesSample(n *node, p *place) bool {
+	switch {
+	case n.hasSampleSort() && p.level == samplesSort, n.kind == text && !n.isFree() && len(p.pool) == 0:
+		return true
+	case m.style == Plain && !m.minimal && p.level == 0:
+		return m.chance(30)
+	}
+	return false
+}
+
+// variant returns one of those that are not broken.
+func (m *maker) variant(n *node) *node {
+	for _, at := range m.rng.Perm(len(n.variants)) {
+		if variant := n.variants[at]; !m.g.places[variant.id].broken {
+			return variant
+		}
+	}
+	return n
+}
+
+// choose returns a value of an enum: an empty one only where the style requires it, or when there is no other.
+func (m *maker) choose(n *node) any {
+	p := &m.g.places[n.id]
+	switch {
+	case len(p.empty) > 0 && (m.style == Zeros || len(p.full) == 0):
+		return one(m, p.empty)
+	case len(p.full) == 0:
+		return nil
+	}
+	return one(m, p.full)
+}
+
+// sortEnum separates the empty values of an enum from the others; null is in neither.
+func (p *place) sortEnum(n *node) {
+	for _, value := range n.enum {
+		switch {
+		case value == nil || !n.accepts(value):
+		case isZero(value):
+			p.empty = append(p.empty, value)
+		default:
+			p.full = append(p.full, value)
+		}
+	}
+}
+
+func isZero(value any) bool {
+	return value == "" || value == false || value == int64(0) || value == float64(0)
+}
+
+// object makes an object with fields, or a map.
+func (m *maker) object(n *node) map[string]any {
+	made := map[string]any{}
+	if n.embedded {
+		m.embed(n, made)
+	}
+	for _, p := range n.properties {
+		if m.can(n, p) && (n.required[p.name] || m.chance(m.presence(p.node))) {
+			made[p.name] = m.value(p.node)
+		}
+	}
+	for _, name := range n.missingNames() {
+		if n.entries != nil && !m.g.places[n.entries.id].broken {
+			made[name] = m.value(n.entries)
+		} else {
+			made[name] = one(m, m.g.words)
+		}
+	}
+	if n.entries != nil {
+		m.fillMap(n, made)
+	}
+	if n.preserve && !m.minimal && !m.sparse && int64(len(made)) < n.maxFields {
+		made["unstructured"] = m.anything()
+	}
+	m.atLeast(n, made)
+	m.atMost(n, made)
+	return made
+}
+
+// missingNames returns fields that are required but not described, sorted as in the schema.
+func (n *node) missingNames() []string {
+	var names []string
+	for name := range n.required {
+		if n.byName[name] == nil && !n.hasMeta(name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// hasMeta reports whether it is a field that every kind has, of the object itself or an embedded one.
+func (n *node) hasMeta(field string) bool { return (n.embedded || n.path == "") && isMeta(field) }
+
+// can reports whether a field may be set.
+func (m *maker) can(n *node, p property) bool {
+	return !m.g.places[p.id].broken && !slices.Contains(n.forbids, p.name) && !n.hasMeta(p.name)
+}
+
+// presence is in how many of 100 cases an optional field is there. Large parts of large schemas are there less often, or
+// objects would be as large.
+func (m *maker) presence(n *node) int {
+	const large, manyNodes = 100, 600
+	switch {
+	case m.minimal:
+		return 0
+	case m.full:
+		return 100
+	case m.sparse:
+		return 8
+	case m.style == Huge, !strings.ContainsAny(n.path, ".["):
+		return 95
+	case n.weight > large && m.g.schema.nodes > manyNodes:
+		return 30
+	}
+	return 70
+}
+
+// atLeast adds fields until there are enough; where nothing should be empty, one is enough.
+func (m *maker) atLeast(n *node, made map[string]any) {
+	least := int(min(n.minFields, 1<<16))
+	if least == 0 && !m.minimal && !m.sparse && m.style != Zeros {
+		least = 1
+	}
+	for _, at := range m.rng.Perm(len(n.properties)) {
+		if len(made) >= least {
+			return
+		}
+		if p := n.properties[at]; m.can(n, p) {
+			if _, there := made[p.name]; !there {
+				made[p.name] = m.value(p.node)
+			}
+		}
+	}
+	if n.preserve && len(n.properties) == 0 {
+		for i := 0; len(made) < least; i++ {
+			made[fmt.Sprintf("unstructured%d", i)] = one(m, m.g.words)
+		}
+	}
+	m.doubt = m.doubt || int64(len(made)) < n.minFields
+}
+
+// atMost takes optional fields away until there are few enough.
+func (m *maker) atMost(n *node, made map[string]any) {
+	for _, p := range n.properties {
+		if int64(len(made)) <= n.maxFields {
+			return
+		}
+		if !n.required[p.name] && !n.hasMeta(p.name) {
+			delete(made, p.name)
+		}
+	}
+	m.doubt = m.doubt || int64(len(made)) > n.maxFields
+}
+
+// embed gives an embedded resource what all have.
+func (m *maker) embed(n *node, made map[string]any) {
+	made["apiVersion"], made["kind"] = "v1", "ConfigMap"
+	for _, field := range []string{"apiVersion", "kind"} {
+		if p := n.byName[field]; p != nil && (!p.isFree() || p.enum != nil) && !m.g.places[p.id].broken {
+			plain := *m
+			plain.style = Plain
+			made[field] = plain.value(p)
+		}
+	}
+	name := one(m, m.g.words)
+	if metadata := n.byName["metadata"]; metadata != nil {
+		if limits := metadata.byName["name"]; limits != nil && !limits.accepts(name) && len(m.g.places[limits.id].pool) > 0 {
+			name = one(m, m.g.places[limits.id].pool)
+		}
+	}
+	made["metadata"] = map[string]any{"name": name}
+}
+
+// fillMap adds entries to a map.
+func (m *maker) fillMap(n *node, made map[string]any) {
+	if m.g.places[n.entries.id].broken {
+		return
+	}
+	count := m.count(n.minFields, n.maxFields)
+	grown, used := m.grows(), 0
+	for tries := 0; tries < 3*count+20; tries++ {
+		if enough := len(made) >= count && (!grown || used >= m.share); enough || int64(len(made)) >= n.maxFields || len(made) > mostItems {
+			return
+		}
+		key := m.key(n, len(made))
+		if grown {
+			key, tries = fmt.Sprintf("%s-%d", key, len(made)), 0
+		}
+		if _, there := made[key]; there || slices.Contains(n.forbids, key) {
+			continue
+		}
+		made[key] = m.within(n.entries, n.maxFields)
+		used += size(made[key]) + len(key) + 4
+	}
+	m.doubt = m.doubt || int64(len(made)) < n.minFields
+}
+
+// key makes a key for a map.
+func (m *maker) key(n *node, i int) string {
+	key := one(m, m.g.words)
+	if m.style == Text && m.g.places[n.id].level == 0 {
+		return m.strange(0, 60)
+	}
+	if n.minFields > 20 || i > 20 {
+		key = fmt.Sprintf("%s-%d", key, i)
+	}
+	return key
+}
+
+// mostItems is how many items a list or map grows to.
+const mostItems = 20_000
+
+// count is how many items a list or map gets.
+func (m *maker) count(least, most int64) int {
+	lowest := int(min(least, 1<<16))
+	switch {
+	case m.minimal, m.style == Zeros && m.chance(50):
+		return lowest
+	case m.sparse, m.style == Zeros:
+		return max(lowest, int(min(1, most)))
+	}
+	return max(lowest, int(min(int64(1+m.rng.IntN(3)), most)))
+}
+
+// list makes a list.
+func (m *maker) list(n *node) []any {
+	made := []any{}
+	if n.items == nil || m.g.places[n.items.id].broken {
+		return made
+	}
+	count, grown, used := m.count(n.minItems, n.maxItems), m.grows(), 0
+	distinct := n.unique || n.listType != ""
+	seen := map[string]bool{}
+	for failed := 0; failed < 60; {
+		if enough := len(made) >= count && (!grown || used >= m.share); enough || int64(len(made)) >= n.maxItems || len(made) > mostItems {
+			break
+		}
+		item := m.within(n.items, n.maxItems)
+		if distinct {
+			key := m.itemKey(n, item, len(made))
+			if seen[key] {
+				failed++
+				continue
+			}
+			seen[key] = true
+		}
+		made = append(made, item)
+		used += size(item) + 1
+	}
+	m.doubt = m.doubt || int64(len(made)) < n.minItems
+	return made
+}
+
+// itemKey identifies an item. Keys of list maps that are free get a number, or there would be too few.
+func (m *maker) itemKey(n *node, item any, i int) string {
+	fields, ok := item.(map[string]any)
+	if n.listType != "map" || !ok {
+		return n.items.canonical(item)
+	}
+	for _, key := range n.listKeys {
+		name, isText := fields[key].(string)
+		if field := n.items.child(key); i > 2 && isText && field.kind == text && field.isFree() && field.enum == nil && field.maxLength > 60 {
+			fields[key] = fmt.Sprintf("%.40s-%d", name, i)
+		}
+	}
+	key, _ := n.identity(item)
+	return key
+}
+
+// grows reports whether lists and maps grow to their share.
+func (m *maker) grows() bool { return m.style == Huge && m.share > 0 }
+
+// within makes the items of what grows. They do not grow themselves, or the first would take all, unless few are allowed.
+func (m *maker) within(n *node, most int64) any {
+	const few = 16
+	share := m.share
+	if most > few {
+		m.share = 0
+	}
+	defer func() { m.share = share }()
+	return m.value(n)
+}
+
+// anything makes JSON for where the schema does not say what there is.
+func (m *maker) anything() any {
+	made := map[string]any{"text": one(m, m.g.words), "count": int64(1 + m.rng.IntN(99)), "list": []any{"a", int64(2), true}, "nested": map[string]any{"key": one(m, m.g.words)}}
+	switch m.style {
+	case Text:
+		made["text"] = m.strange(0, 60)
+	case Integers:
+		made["count"] = int64(9007199254740993)
+		made["ratio"] = 0.1
+	case Zeros:
+		return map[string]any{"text": "", "count": int64(0), "flag": false, "list": []any{}, "nested": map[string]any{}}
+	case Nulls:
+		made["nothing"] = nil
+	case Huge:
+		if m.share > 0 {
+			made["text"] = strings.Repeat("unstructured text ", 1+m.share/18)
+		}
+	case Plain:
+	}
+	return made
+}
+
+// size is about how many bytes a value has as JSON.
+func size(value any) int {
+	switch value := value.(type) {
+	case string:
+		return len(value) + 2
+	case map[string]any:
+		total := 2
+		for key, inner := range value {
+			total += len(key) + 4 + size(inner)
+		}
+		return total
+	case []any:
+		total := 2
+		for _, inner := range value {
+			total += 1 + size(inner)
+		}
+		return total
+	}
+	return 6
+}

@@ -1,0 +1,224 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/load/compare"
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/reports"
+
+	"github.com/crdconform/crdconform/loadgen"
+)
+
+// ReadBaseline reads the load test of a report.json, or a latency.json, of an earlier run, or of the report.json in its folder.
+func ReadBaseline(file string) (*loadgen.Load, error) {
+	if info, err := os.Stat(file); err == nil && info.IsDir() {
+		file = filepath.Join(file, "report.json")
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	load, err := loadIn(data)
+	switch why := reporter.Unfit(load); {
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", file, err)
+	case load == nil || len(load.Stages) == 0:
+		return nil, fmt.Errorf("%s: %s; give the report.json of a run of \"crdconform load\"", file, why)
+	case why != "":
+		return nil, &UnfitError{File: file, Why: why}
+	}
+	return load, nil
+}
+
+// UnfitError tells that a load test was measured in a way that proves nothing, so that none can be compared with it.
+type UnfitError struct {
+	File string // that has the load test
+	Why  string // such as that the generator was too busy
+}
+
+func (e *UnfitError) Error() string { return fmt.Sprintf("%s: %s; measure it again", e.File, e.Why) }
+
+// loadIn is the load test of a report.json, nil if it has none; or a latency.json, which is nothing else.
+func loadIn(data []byte) (*loadgen.Load, error) {
+	var of struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := json.Unmarshal(data, &of); err == nil && of.APIVersion == "" && of.Kind == "" {
+		load := new(loadgen.Load)
+		if err := json.Unmarshal(data, load); err != nil {
+			return nil, fmt.Errorf("%w; give the report.json of an earlier run", err)
+		}
+		return load, nil
+	}
+	report, err := reports.Read(data)
+	if err != nil {
+		return nil, err
+	}
+	return report.Load, nil
+}
+
+// fits fails when a load that is about to be sent could not be compared with the baseline, rather than after all repeats of it.
+// What shows only while it is sent, such as the protocol, is left for then.
+func (b *Baseline) fits(c config.Config, stages []load.Workload, repeat int) error {
+	if least := compare.RepeatsFor(1); len(b.Limits) > 0 && repeat < least {
+		return c.At("load.baseline", "%s: fewer than %d measurements cannot prove that anything is slower; ask for %d or more by %s", b.File, least, least, config.Key("load.repeat"))
+	}
+	now := &loadgen.Load{}
+	for _, w := range stages {
+		stage := w.Stage()
+		for _, s := range b.Load.Stages {
+			if s.Name == stage.Name {
+				stage.HTTP, stage.Workers = s.HTTP, s.Workers
+			}
+		}
+		now.Stages = append(now.Stages, stage)
+	}
+	if len(stages) == 0 { // what is sent is not known yet
+		return nil
+	}
+	if err := sameLoad(b.Load, now); err != nil {
+		return c.At("load.baseline", "%s: %w", b.File, err)
+	}
+	return nil
+}
+
+// Compared compares a load test with an earlier one by the limits on how much worse it may be. It fails when they sent other
+// load, or when a limit fits nothing that was measured.
+func Compared(baseline, now *loadgen.Load, limits []compare.Limit) (loadgen.Comparison, error) {
+	if err := sameLoad(baseline, now); err != nil {
+		return loadgen.Comparison{}, err
+	}
+	return compare.Runs(seriesOf(baseline), seriesOf(now), limits)
+}
+
+// sameLoad fails when stages of the same name sent something else, or in another way, or when no stage is in both.
+func sameLoad(a, b *loadgen.Load) error {
+	if len(a.Stages) == 0 || len(b.Stages) == 0 {
+		return errors.New("nothing to compare")
+	}
+	common := false
+	for _, x := range a.Stages {
+		for _, y := range b.Stages {
+			if x.Name != y.Name {
+				continue
+			}
+			common = true
+			if what := otherwise(x, y); what != "" {
+				return otherLoad(x, y, what)
+			}
+		}
+	}
+	if !common {
+		x, y := a.Stages[0], b.Stages[0]
+		return otherLoad(x, y, cmp.Or(otherwise(x, y), fmt.Sprintf("stages: %q and %q", x.Name, y.Name)))
+	}
+	return nil
+}
+
+func otherLoad(x, y loadgen.Stage, what string) error {
+	return fmt.Errorf("the baseline sent %s, %s, and this run %s, %s: they cannot be compared (%s); measure the baseline again",
+		reporter.StageWhen(x), reporter.StageWhat(x), reporter.StageWhen(y), reporter.StageWhat(y), what)
+}
+
+// otherwise says what of the load of two stages differs; nothing when it is the same.
+func otherwise(x, y loadgen.Stage) string {
+	for _, each := range []struct {
+		what string
+		x, y any
+	}{
+		{"rates", x.Phases, y.Phases},
+		{"clients", x.Clients, y.Clients},
+		{"maximum number of client requests", x.Most, y.Most},
+		{"seconds", x.Duration, y.Duration},
+		{"objects in a request", x.Batch, y.Batch},
+		{"bytes of an object", x.Bytes, y.Bytes},
+		{"versions", x.Pairs, y.Pairs},
+		{"version of ConversionReview", x.ReviewVersion, y.ReviewVersion},
+		{"protocol", x.HTTP, y.HTTP},
+		{"requests in flight", x.InFlight, y.InFlight},
+		{"responses of which one is judged", x.JudgeEvery, y.JudgeEvery},
+		{"workers", x.Workers, y.Workers},
+	} {
+		if !reflect.DeepEqual(each.x, each.y) {
+			return fmt.Sprintf("%s: %s and %s", each.what, words(each.x), words(each.y))
+		}
+	}
+	return ""
+}
+
+// words says what one stage has where another has something else.
+func words(v any) string {
+	var all []string
+	switch v := v.(type) {
+	case []loadgen.Phase:
+		for _, phase := range v {
+			all = append(all, reporter.PhaseText(phase))
+		}
+	case []loadgen.Pair:
+		for _, pair := range v {
+			all = append(all, reporter.PairText(pair))
+		}
+	default:
+		return fmt.Sprint(v)
+	}
+	return strings.Join(all, ", ")
+}
+
+// seriesOf has what was measured in the repeats of each stage, and of the control.
+func seriesOf(l *loadgen.Load) []compare.Series {
+	return append(seriesOfStages(l.Stages, false), seriesOfStages(l.Control, true)...)
+}
+
+func seriesOfStages(stages []loadgen.Stage, control bool) []compare.Series {
+	var all []compare.Series
+	places := map[[2]string]int{} // by stage and statistic
+	for _, s := range stages {
+		if s.VoidReason != "" {
+			continue // it says nothing about anybody
+		}
+		for _, each := range []struct {
+			statistic, unit string
+			higherIsBetter  bool
+			value           float64
+		}{
+			{"min", "ms", false, s.Response.Min},
+			{"mean", "ms", false, s.Response.Mean},
+			{"p50", "ms", false, s.Response.P50},
+			{"p90", "ms", false, s.Response.P90},
+			{"p95", "ms", false, s.Response.P95},
+			{"p99", "ms", false, s.Response.P99},
+			{"p99.9", "ms", false, s.Response.P999},
+			{"p99.99", "ms", false, s.Response.P9999},
+			{"max", "ms", false, s.Response.Max},
+			{"requests/s", "1/s", true, s.RequestsPerSecond},
+			{"objects/s", "1/s", true, s.ObjectsPerSecond},
+		} {
+			name := s.Name
+			if control {
+				name = "" // it is the same for all stages
+			}
+			key := [2]string{name, each.statistic}
+			at, found := places[key]
+			if !found {
+				at = len(all)
+				places[key] = at
+				all = append(all, compare.Series{
+					Stage: name, Statistic: each.statistic, Unit: each.unit, HigherIsBetter: each.higherIsBetter, Control: control,
+				})
+			}
+			all[at].Values = append(all[at].Values, each.value)
+		}
+	}
+	return all
+}

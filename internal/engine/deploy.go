@@ -1,0 +1,297 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/cluster/source"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Deployable tells what is wrong with the files that webhook.inCluster of a configuration names. It asks no cluster.
+func Deployable(c config.Config, from *source.Source) error {
+	in := c.Webhook.InCluster
+	if from == nil || !from.Pods {
+		return c.At("webhook.inCluster", "there are no pods in a cluster of the sort %s; set %s to kind or existing", c.Cluster, config.Key("cluster"))
+	}
+	if in.Archive != "" {
+		if !from.Images {
+			return c.At("webhook.inCluster.archive", "images can be loaded into nodes of kind only; push it to a registry, and give %s", config.Key("webhook.inCluster.image"))
+		}
+		if _, err := deployed.OpenArchive(c.Path(in.Archive), in.Image); err != nil {
+			return unsaidIn(c, "archive", err)
+		}
+	}
+	if in.Image != "" {
+		if err := deployed.CheckImage(in.Image); err != nil {
+			return c.At("webhook.inCluster.image", "%w", err)
+		}
+	}
+	if len(in.Manifests) == 0 {
+		return nil
+	}
+	if err := manifestsOf(c).Check(); err != nil {
+		return unsaidIn(c, "manifests", err)
+	}
+	return nil
+}
+
+// unsaidIn is an error about what a key of webhook.inCluster names, with the keys that say what is missing, if something is.
+func unsaidIn(c config.Config, key string, err error) error {
+	format, args := "%w", []any{err}
+	if unsaid := (*deployed.UnsaidError)(nil); errors.As(err, &unsaid) {
+		var keys []string
+		for _, one := range unsaid.Keys {
+			keys = append(keys, "%s")
+			args = append(args, config.Key("webhook.inCluster."+one))
+		}
+		format += " (" + strings.Join(keys, " or ") + ")"
+	}
+	return c.At("webhook.inCluster."+key, format, args...)
+}
+
+// manifestsOf are the manifests of a configuration. Definitions among them are left out, since they are installed for the specs,
+// unless something in the cluster is to put the caBundle into them.
+func manifestsOf(c config.Config) deployed.Manifests {
+	in := c.Webhook.InCluster
+	m := deployed.Manifests{
+		Service: in.Service, Port: in.Port, Path: in.Path, Certificate: deployed.Certificate{Secret: in.Secret, Authority: in.CASecret},
+		WithoutDefinitions: !bundled(*in),
+	}
+	for _, path := range in.Manifests {
+		m.Paths = append(m.Paths, c.Path(path))
+	}
+	return m
+}
+
+// bundled reports whether it is a caBundle of the manifests that says by which authority to verify the webhook.
+func bundled(in config.InCluster) bool {
+	return len(in.Manifests) > 0 && in.Secret == "" && in.CASecret == ""
+}
+
+// deploy deploys the webhook that webhook.inCluster of a configuration is about, and waits until it is ready and the API server
+// reaches it. Whoever called it stops it. Images are loaded into the nodes first where they can be.
+func deploy(ctx context.Context, c config.Config, api cluster.Cluster, o deployed.Options) (*deployed.Webhook, error) {
+	in := c.Webhook.InCluster
+	if o.Progress != nil {
+		o.Progress("loading the image of the webhook into the nodes")
+	}
+	image, err := loaded(ctx, c, api)
+	if err != nil {
+		return nil, err
+	}
+	o.Timeout = in.ReadyTimeout.Duration
+	if len(in.Manifests) > 0 {
+		return deployed.DeployManifests(ctx, manifestsOf(c), o)
+	}
+	w := deployed.Workload{
+		Image: image.name, Loaded: image.loaded, Architecture: image.architecture, Args: in.Args, Env: in.Env,
+		Name: in.Service, Port: in.TargetPort, ServicePort: in.Port, Path: in.Path, Replicas: in.Replicas, Certs: in.Certs,
+	}
+	if namespace, name, found := strings.Cut(in.Service, "/"); found {
+		o.Namespace, w.Name = namespace, name
+	}
+	hook, err := deployed.DeployImage(ctx, w, o)
+	if err != nil && image.missing {
+		err = fmt.Errorf("%w\nDocker has no image %s here that could have been loaded into the nodes", err, image.name)
+	}
+	return hook, err
+}
+
+// image is what pods are made of.
+type image struct {
+	name, architecture string
+	loaded             bool // into the nodes
+	missing            bool // where it could have been loaded from
+}
+
+// loaded makes an image known to the nodes: from an archive, or from what runs the nodes. Other nodes have it, or pull it.
+func loaded(ctx context.Context, c config.Config, api cluster.Cluster) (image, error) {
+	in := c.Webhook.InCluster
+	if in.Archive != "" {
+		archive, err := deployed.OpenArchive(c.Path(in.Archive), in.Image)
+		if err != nil {
+			return image{}, err
+		}
+		return image{name: archive.Reference, architecture: archive.Architecture, loaded: true}, archive.Load(ctx, api)
+	}
+	local, able := api.(cluster.LocalImages)
+	if in.Image == "" || !able {
+		return image{name: in.Image}, nil
+	}
+	err := local.LoadLocalImage(ctx, in.Image)
+	if errors.Is(err, cluster.ErrNoImage) {
+		return image{name: in.Image, missing: true}, nil
+	}
+	return image{name: in.Image, loaded: true}, err
+}
+
+// aliveTimeout is how long a cluster may take to tell how the webhook fares.
+const aliveTimeout = 10 * time.Second
+
+// serveDeployed deploys the webhook of the user in the cluster.
+func (s *session) serveDeployed(ctx context.Context) (*served, error) {
+	if s.api == nil {
+		return nil, errors.New("webhook.inCluster: load requires a running webhook: give its URL (kubectl port-forward leads to one in a cluster, and --workers with --worker-image load it from inside), or let \"crdconform check\" deploy and judge it")
+	}
+	var w *deployed.Webhook
+	err := s.deploying(ctx, func(o deployed.Options) (err error) {
+		w, err = deploy(ctx, s.want.Config, s.api, o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.pods.Webhook = w
+	client := w.ClientConfig()
+	return &served{
+		endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
+			e := w.Endpoint()
+			e.HTTP2, e.Timeout = s.want.Webhook.HTTP2, s.want.Webhook.Timeout.Duration
+			return e, nil
+		},
+		alive: func() error {
+			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveTimeout)
+			defer cancel()
+			return w.Check(within)
+		},
+		stop: func(ctx context.Context) error {
+			s.pods.Webhook = nil
+			return w.Stop(ctx)
+		},
+		client:    &client,
+		installed: bundled(*s.want.Webhook.InCluster),
+	}, nil
+}
+
+// deploying deploys a webhook, and keeps what it said when it did not come up.
+func (s *session) deploying(ctx context.Context, deploy func(deployed.Options) error) error {
+	said, err := os.MkdirTemp("", "crdconform-webhook-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(said) }() // that it stays must not cost the webhook
+	err = deploy(deployed.Options{Config: s.api.Config(), Run: s.run, Artifacts: filepath.Join(said, "webhook"), Progress: s.progress.Note})
+	if err != nil {
+		s.collect(ctx, said)
+	}
+	return err
+}
+
+// Pods is what there is of the reference webhook, or of the user's in its place, as pods of the cluster.
+type Pods struct {
+	Webhook  *deployed.Webhook // nil when there is none
+	Missing  string            // why there is none, where it was not tried to deploy one
+	NoImages bool              // it is since the cluster takes no images from here
+	Failed   error             // why it could not be deployed
+}
+
+// What the reference webhook is like in a cluster.
+const (
+	referencePort  = 8443 // of the service: not the default, so that it is seen to be used
+	referenceCerts = "/certs"
+	referenceDrain = 5 * time.Second
+)
+
+// deployReference deploys the reference webhook where specs are selected that need a webhook which runs as pods, and there is none.
+// It returns what takes it away. When it could not be deployed, that is for the specs to tell.
+func (s *session) deployReference(ctx context.Context) func(context.Context) error {
+	wanted := s.selects(requirement.ControlWebhookService) || s.selects(requirement.ControlWebhookReplacedPod)
+	if s.want.ServeReference == nil || !wanted || s.pods.Webhook != nil || s.want.Readings != nil {
+		return func(context.Context) error { return nil }
+	}
+	if _, able := s.api.(cluster.Images); !able {
+		s.pods.Missing, s.pods.NoImages = fmt.Sprintf("a cluster of the sort %s takes no images from here", s.api.Name()), true
+		return func(context.Context) error { return nil }
+	}
+	s.pods.Failed = s.deploying(ctx, func(o deployed.Options) error { return s.reference(ctx, o) })
+	return func(ctx context.Context) error {
+		if s.pods.Webhook == nil {
+			return nil
+		}
+		return s.pods.Webhook.Stop(ctx)
+	}
+}
+
+// reference deploys the reference webhook from an image that is made for that.
+func (s *session) reference(ctx context.Context, o deployed.Options) error {
+	command, err := s.want.ServeReference(":9443", referenceCerts, referenceDrain)
+	if err != nil {
+		return err
+	}
+	o.Progress("making an image of the reference webhook")
+	archive, err := deployed.Build(command[0], command[1:]...)
+	if err != nil { // of how the program was built, which says nothing about the API server
+		s.pods.Missing = "this program cannot become an image: " + err.Error()
+		return nil //nolint:nilerr // it is a reason for the specs to be skipped
+	}
+	o.Progress("loading the image of the reference webhook into the nodes")
+	if err = archive.Load(ctx, s.api); err != nil {
+		return err
+	}
+	s.pods.Webhook, err = deployed.DeployImage(ctx, deployed.Workload{
+		Image: archive.Reference, Loaded: true, Architecture: archive.Architecture, Name: "reference", Path: webhook.Path,
+		ServicePort: referencePort, Replicas: 2, Certs: referenceCerts, ReadOnlyRoot: true,
+	}, o)
+	return err
+}
+
+// nodesReach tells why the nodes of a cluster do not reach a webhook that definitions refer to by its URL, if they do not. One on
+// loopback, or with the certificate of a service, is led to by the run. What is wrong with a certificate is for the specs to tell.
+func nodesReach(ctx context.Context, api cluster.Cluster, run string, endpoint wire.Endpoint) error {
+	u, err := url.Parse(endpoint.URL)
+	if err != nil {
+		return err
+	}
+	if cluster.IsLoopback(u.Hostname()) || endpoint.ServerName != "" && endpoint.ServerName != u.Hostname() {
+		return nil
+	}
+	err = deployed.Reachable(ctx, api, run, apiextensionsv1.WebhookClientConfig{URL: &endpoint.URL, CABundle: endpoint.CA})
+	if errors.Is(err, cluster.ErrNotReached) {
+		return err
+	}
+	return nil
+}
+
+// collect keeps what the cluster tells, and the webhook that was deployed in it, unless the run was stopped: when specs failed, or
+// there could be none. The folder said has what was kept of a webhook that did not come up; it may be empty. What could not be had
+// is in a note.
+func (s *session) collect(ctx context.Context, said string) {
+	collector, able := s.api.(cluster.ArtifactCollector)
+	hook := s.pods.Webhook
+	if s.want.CollectArtifacts == nil || !able && hook == nil && said == "" || ctx.Err() != nil {
+		return
+	}
+	within, cancel := context.WithTimeout(ctx, collectTimeout)
+	defer cancel()
+	err := s.want.CollectArtifacts(s.report, func(dir string) error {
+		var errs []error
+		if said != "" {
+			errs = append(errs, os.CopyFS(dir, os.DirFS(said)))
+		}
+		if hook != nil {
+			errs = append(errs, hook.Artifacts(within, filepath.Join(dir, "webhook")))
+		}
+		if able {
+			errs = append(errs, collector.Artifacts(within, dir))
+		}
+		return errors.Join(errs...)
+	})
+	if err != nil {
+		s.note("the report does not contain everything from the cluster: " + err.Error())
+	}
+}

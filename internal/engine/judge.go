@@ -1,0 +1,167 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/suites/webhook"
+)
+
+// judge checks one kind of objects, and adds what came of it to the report.
+func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
+	endpoint, err := s.hook.endpoint(kind)
+	if err != nil {
+		return err
+	}
+	client, err := wire.Connect(endpoint)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if err = s.reach(ctx, client); err != nil {
+		return err
+	}
+	subject := s.subject(client, kind)
+	s.describe(subject)
+	if !s.want.APIServer {
+		s.progress.Judging(endpoint.URL, nameOf(kind))
+	}
+	env, err := suites.NewEnv(ctx, s.options(subject))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, env.Close(context.WithoutCancel(ctx))) }()
+	if s.api != nil {
+		s.report.Cluster = &reports.Cluster{Name: s.api.Name(), Version: env.Version(), WatchCache: s.api.WatchCache()}
+	}
+	if s.want.APIServer {
+		s.progress.Checking(s.api.Name(), env.Version())
+	}
+	own := load.ProcessorTime()
+	outcome, err := suites.Run(ctx, env, s.chapters(s.pods), s.progress)
+	if !s.want.APIServer { // whose work is in the same process, mostly
+		s.report.HarnessSeconds += (load.ProcessorTime() - own).Seconds()
+	}
+	s.report.Results = append(s.report.Results, Results(outcome.Results, s.translation(nameOf(kind), client))...)
+	s.report.Interrupted = s.report.Interrupted || outcome.Interrupted
+	if err == nil && ctx.Err() == nil && s.report.Load == nil && s.load != nil && !s.loadsAlone() {
+		err = s.loadWith(ctx, client)
+	}
+	return err
+}
+
+// options is what specs may use.
+func (s *session) options(subject *suites.Subject) suites.Options {
+	o := suites.Options{Cluster: s.api, Subject: subject, Seed: s.Seed(), Select: s.selects, Readings: s.want.Readings}
+	if s.api == nil {
+		return o
+	}
+	if s.want.Source.Labels {
+		o.Run = s.run
+	}
+	if shared, is := s.api.(cluster.Shared); is && s.want.APIServer { // a definition of the user's is in its own group
+		o.Domain = shared.Domain()
+	}
+	return o
+}
+
+// reach says why the webhook cannot be talked to, from here or from the nodes.
+func (s *session) reach(ctx context.Context, client *wire.Client) error {
+	if err := reach(ctx, client); err != nil {
+		return err
+	}
+	apart, is := s.api.(cluster.Apart)
+	if !is || !apart.Apart() || s.hook.client != nil {
+		return nil
+	}
+	return nodesReach(ctx, s.api, s.run, client.Endpoint())
+}
+
+// reach tells why the webhook cannot be talked to at all. That its certificate does not verify by the authority that it is
+// said to be signed by is for the specs to judge.
+func reach(ctx context.Context, client *wire.Client) error {
+	if _, err := client.Handshake(ctx, wire.HandshakeOptions{}); err != nil {
+		var failed *wire.HandshakeError
+		if errors.As(err, &failed) && failed.Connected && failed.Refused {
+			return nil
+		}
+		return err
+	}
+	if len(client.Endpoint().CA) == 0 {
+		return client.Reach(ctx)
+	}
+	return nil
+}
+
+// subject is the webhook with a kind of objects, as specs want it.
+func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subject {
+	objects := s.want.Generate.Objects
+	if objects == 0 {
+		objects = -1
+	}
+	return &suites.Subject{
+		Client: client, Corpus: kind, Objects: objects, Alive: s.hook.alive, Installed: s.usesKubeconfig() || s.hook.installed, Reference: s.hook.client,
+		Lossy: func(from, through, path string) (string, bool) {
+			for _, l := range s.want.Lossy {
+				if l.Matches(kind.Group, kind.Kind, from, through, path) {
+					return l.Reason, true
+				}
+			}
+			return "", false
+		},
+	}
+}
+
+// describe adds a kind to what the report says of the webhook, if it says anything of one.
+func (s *session) describe(subject *suites.Subject) {
+	if s.want.APIServer && s.load == nil && !s.selectsChapter(webhook.Area.Name) {
+		subject.Fewer = func(_ int, why string) { s.note(subject.Corpus.Kind + ": " + why) }
+		return
+	}
+	if s.report.Webhook == nil {
+		s.report.Webhook = &reports.Webhook{URL: subject.Client.Endpoint().URL}
+	}
+	w, k := s.report.Webhook, s.described(subject)
+	w.Kinds = append(w.Kinds, k)
+	last := len(w.Kinds) - 1
+	subject.Fewer = func(objects int, why string) {
+		if w.Kinds[last].Generated > 0 {
+			w.Kinds[last].Generated = objects
+		}
+		s.note(cmp.Or(k.Definition, k.Kind) + ": " + why)
+	}
+}
+
+// described is what a report says of a kind. How its objects are generated is of interest where the webhook is judged.
+func (s *session) described(subject *suites.Subject) reports.Kind {
+	c := subject.Corpus
+	k := reports.Kind{Definition: nameOf(c), Group: c.Group, Kind: c.Kind, Versions: c.Versions}
+	for _, version := range c.Versions {
+		k.Samples += len(c.Objects(version))
+	}
+	if s.want.APIServer {
+		return k
+	}
+	if c.Definition != nil && subject.Objects > 0 {
+		k.Generated = subject.Objects
+		for _, version := range c.Versions {
+			for _, gap := range c.Definition.Generator(version, 1, c.Objects(version)).Gaps() {
+				k.Gaps = append(k.Gaps, fmt.Sprintf("%s at %s: %s", gap.Path, version, gap.Reason))
+			}
+		}
+	}
+	for _, l := range s.want.Lossy {
+		if (l.Group == "" || l.Group == c.Group) && (l.Kind == "" || l.Kind == c.Kind) {
+			k.Lossy = append(k.Lossy, fmt.Sprintf("%s: %s", l.Path, l.Reason))
+		}
+	}
+	return k
+}

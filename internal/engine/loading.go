@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/load/apiserver"
+	"github.com/crdconform/crdconform/internal/load/workers/job"
+	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/reports"
+)
+
+// loadWith runs the load test.
+func (s *session) loadWith(ctx context.Context, client *wire.Client) (err error) {
+	if err = s.leaveOutRefused(ctx, client); err != nil {
+		return err
+	}
+	report, test := s.report, *s.load
+	test.Workers, test.Fleet = s.want.Workers, s.want.Fleet
+	_, elsewhere := test.Fleet.(*job.Fleet) // whose machines a control here says nothing about
+	if test.Repeat > 1 && len(test.Profile.Stages) > 0 && !elsewhere {
+		server, failed := webhook.Start(ctx, "127.0.0.1:0", webhook.Handler())
+		if failed != nil {
+			return failed
+		}
+		defer func() { err = errors.Join(err, server.Close()) }()
+		if test.Control, err = controlAt(server); err != nil { //nolint:contextcheck // definitions are validated without waiting for anything
+			return err
+		}
+		defer test.Control.Client.Close()
+	}
+	report.Load, err = test.Run(ctx, client, s.progress)
+	if err == nil && report.Load == nil && ctx.Err() == nil {
+		err = errors.New("the load test ended before its first request was answered")
+	}
+	if err != nil || report.Load == nil {
+		return err
+	}
+	notes, err := unlimited(test.Objectives, report.Load)
+	report.Notes = append(report.Notes, notes...)
+	if ctx.Err() != nil { // the stages that it limits may have been to come
+		return nil
+	}
+	return err
+}
+
+// How long each of the loads through an API server lasts: where nothing else is said, and at most. There are about 15 of them.
+const (
+	throughDuration = 2 * time.Second
+	throughMost     = 10 * time.Second
+)
+
+// loadThrough measures clients of an API server of its own that converts by the webhook.
+func (s *session) loadThrough(ctx context.Context, endpoint wire.Endpoint) (err error) {
+	kind, err := s.loadable(s.kinds[0])
+	if err != nil {
+		return err
+	}
+	from := s.want.LoadSource
+	if from == nil {
+		from = embeddedWith(embedded.Options{WatchCache: true})
+	}
+	api, stop, err := s.start(ctx, from)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
+	var objects []*unstructured.Unstructured
+	for _, version := range kind.Versions {
+		objects = append(objects, kind.Objects(version)...)
+	}
+	result, err := apiserver.Run(ctx, apiserver.Options{
+		Cluster: api, Definition: kind.Definition, Webhook: endpoint, Objects: objects,
+		Seeded: s.want.Load.Objects, Duration: min(cmp.Or(s.want.Load.Duration.Duration, throughDuration), throughMost),
+	}, s.progress.Step)
+	if s.report.Load != nil && result.Version != "" {
+		s.report.Load.Server = &result
+		s.report.Cluster = &reports.Cluster{Name: result.Cluster, Version: result.Version, WatchCache: result.WatchCache}
+	}
+	return err
+}
+
+// controlAt is the reference webhook as a control.
+func controlAt(server *webhook.Server) (*Control, error) {
+	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA})
+	if err != nil {
+		return nil, err
+	}
+	crontabs := corpus.CronTabs("v1beta1", "v1")
+	return &Control{client, func(w load.Workload) ([]contract.Request, error) {
+		w.Pairs = crontabs.Pairs()[:1]
+		return load.Bodies(crontabs, w)
+	}}, nil
+}
+
+// Load brings the webhook up, sends it the load that the configuration asks for, which has to name a profile, stages or a
+// duration, and takes everything down that was started. It
+// judges nothing else. See Run for the rest.
+func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
+	s := p.begin(progress, apiServerLog)
+	err := s.up(ctx, p.usesKubeconfig(), func() error {
+		kind := s.kinds[0]
+		endpoint, err := s.hook.endpoint(kind)
+		if err != nil {
+			return err
+		}
+		client, err := wire.Connect(endpoint)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		if p.want.Fleet == nil { // what workers reach need not be in reach from here
+			if err = client.Reach(ctx); err != nil {
+				return err
+			}
+		}
+		s.describe(s.subject(client, kind))
+		s.progress.Judging(endpoint.URL, nameOf(kind))
+		if err = s.loadWith(ctx, client); err != nil || ctx.Err() != nil || !p.want.Load.ThroughAPIServer {
+			return err
+		}
+		return s.loadThrough(ctx, endpoint)
+	})
+	s.fail(ctx, err)
+	s.report.Interrupted = ctx.Err() != nil
+	conclude(s.report)
+	return s.report
+}

@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/load"
+
+	"github.com/crdconform/crdconform/loadgen"
+)
+
+// percentiles are the objectives that limit one.
+func percentiles(o config.Objectives) map[float64]time.Duration {
+	all := map[float64]time.Duration{50: o.P50.Duration, 90: o.P90.Duration, 95: o.P95.Duration, 99: o.P99.Duration, 99.9: o.P999.Duration, 99.99: o.P9999.Duration}
+	for percentile, limit := range all {
+		if limit == 0 {
+			delete(all, percentile)
+		}
+	}
+	return all
+}
+
+// goalOf is what a search is for: the one percentile that has a limit, and the share of the requests that may fail. Zero where there
+// is none.
+func goalOf(o config.Objectives) load.Goal {
+	var goal load.Goal
+	for percentile, limit := range percentiles(o) {
+		goal.Percentile, goal.Limit = percentile, limit
+	}
+	if o.Errors != nil {
+		goal.Errors = *o.Errors
+	}
+	return goal
+}
+
+// judged compares what was measured in a stage with the objectives.
+func judged(o config.Objectives, s loadgen.Stage) []loadgen.Objective {
+	var all []loadgen.Objective
+	add := func(name, unit string, limit, measured float64) {
+		all = append(all, loadgen.Objective{Stage: s.Name, Repeat: s.Repeat, Name: name, Unit: unit, Limit: limit, Measured: measured, Met: measured <= limit})
+	}
+	for _, each := range []struct {
+		name     string
+		limit    config.Duration
+		measured float64
+	}{
+		{"mean", o.Mean, s.Response.Mean},
+		{"p50", o.P50, s.Response.P50},
+		{"p90", o.P90, s.Response.P90},
+		{"p95", o.P95, s.Response.P95},
+		{"p99", o.P99, s.Response.P99},
+		{"p99.9", o.P999, s.Response.P999},
+		{"p99.99", o.P9999, s.Response.P9999},
+		{"max", o.Max, s.Response.Max},
+	} {
+		if each.limit.Duration > 0 {
+			add(each.name, "ms", float64(each.limit.Duration)/float64(time.Millisecond), each.measured)
+		}
+	}
+	if o.Errors != nil && s.Requests > 0 {
+		add("errors", "share", *o.Errors, load.FailedShareOf(s))
+	}
+	for _, each := range []struct {
+		name            string
+		limit, measured float64
+	}{
+		{"requests/s", o.RequestsPerSecond, s.RequestsPerSecond},
+		{"objects/s", o.ObjectsPerSecond, s.ObjectsPerSecond},
+	} {
+		if each.limit > 0 {
+			all = append(all, loadgen.Objective{
+				Stage: s.Name, Repeat: s.Repeat, Name: each.name, Unit: "1/s", AtLeast: true, Limit: each.limit, Measured: each.measured, Met: each.measured >= each.limit,
+			})
+		}
+	}
+	return append(all, presets(o.Presets, s)...)
+}
+
+// presets are the objectives that others have set, for a stage.
+func presets(names []string, s loadgen.Stage) []loadgen.Objective {
+	var all []loadgen.Objective
+	for _, name := range names {
+		limit, source := 0.0, ""
+		switch name {
+		case config.KEPPreset:
+			limit, source = kepLimit(s.Batch, sizeOf(s)), `KEP "CRDs to GA"`
+		case config.TracePreset:
+			// API servers log a trace of a conversion that takes longer.
+			limit, source = 50+8*float64(s.Batch), "trace limit of API servers"
+		}
+		if limit > 0 {
+			all = append(all, loadgen.Objective{
+				Stage: s.Name, Repeat: s.Repeat, Name: "p99", Source: source, Unit: "ms", Limit: limit, Measured: s.Response.P99, Met: s.Response.P99 <= limit,
+			})
+		}
+	}
+	return all
+}
+
+// sizeOf is how many bytes of a stage's requests there were for each object.
+func sizeOf(s loadgen.Stage) float64 { return float64(s.BytesSent) / float64(max(s.Objects, 1)) }
+
+// kepLimit is what the enhancement proposal "CRDs to GA" (KEP-95) allows for the conversion of so many objects of so many bytes, at
+// the 99th percentile, in milliseconds; 0 where it says nothing.
+func kepLimit(batch int, size float64) float64 {
+	if batch == 1 {
+		return 50
+	}
+	for _, limit := range []struct {
+		milliseconds float64
+		objects      [3]int // of up to 10, 25 and 50 kB
+	}{{1000, [3]int{1500, 600, 300}}, {6000, [3]int{10_000, 4000, 2000}}} {
+		for i, most := range []float64{10e3, 25e3, 50e3} {
+			if size <= most && batch <= limit.objects[i] {
+				return limit.milliseconds
+			}
+		}
+	}
+	return 0
+}

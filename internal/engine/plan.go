@@ -1,0 +1,418 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/subject"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/resource"
+	"github.com/crdconform/crdconform/suites/webhook"
+)
+
+// Plan is a check whose files were read and found good. Nothing was started yet.
+type Plan struct {
+	want    Description
+	kinds   []corpus.Corpus // one for each kind of objects
+	areas   []suites.Area
+	selects func(requirement.ID) bool
+	known   map[requirement.ID]string // why requirements are known to fail
+	ca      []byte
+	client  *tls.Certificate
+	notes   []string
+	run     string    // ID of the run
+	load    *LoadTest // nil when no load is to be sent
+
+	recorded *recording.Recording // that the load sends again; nil when it sends none
+}
+
+// Prepare reads the files that a check names. All of its errors are about them, or about what the check says, and say what to
+// do.
+func (c Description) Prepare() (*Plan, error) {
+	c.Config = completed(c.Config)
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	if c.Source == nil {
+		c.Source = builtIn(c.Cluster)
+	}
+	p := &Plan{want: c, known: map[requirement.ID]string{}, run: NewRunID()}
+	for _, k := range c.KnownFailing {
+		p.known[requirement.ID(k.ID)] = k.Reason
+	}
+	if err := errors.Join(p.readKinds(), p.readCertificates(), p.subject()); err != nil {
+		return nil, err
+	}
+	p.areas = p.chapters(Pods{})
+	if err := errors.Join(p.selection(), p.loads()); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// chapters returns the chapters to check, with what runs as pods.
+func (p *Plan) chapters(pods Pods) []suites.Area {
+	if p.want.Chapters != nil {
+		return p.want.Chapters(pods)
+	}
+	all := []suites.Area{webhook.Area}
+	if p.want.Cluster != config.None && slices.ContainsFunc(p.kinds, func(k corpus.Corpus) bool { return k.Definition != nil && !k.Documented }) {
+		all = append(all, resource.Area)
+	}
+	return all
+}
+
+// NewSeed returns a seed for all random choices.
+func NewSeed() int64 { return mathrand.Int64N(1<<31-1) + 1 }
+
+// NewRunID returns an ID for a run, which is a DNS label.
+func NewRunID() string { return strings.ToLower(rand.Text()[:10]) }
+
+// completed fills in what a caller left out. A configuration with an apiVersion is a file or the default, and complete.
+func completed(c config.Config) config.Config {
+	if c.APIVersion == "" {
+		d := config.Default()
+		c.APIVersion, c.Kind = d.APIVersion, d.Kind
+		c.Cluster = cmp.Or(c.Cluster, d.Cluster)
+		c.Generate.Objects = cmp.Or(c.Generate.Objects, d.Generate.Objects)
+		c.ReportDir = cmp.Or(c.ReportDir, d.ReportDir)
+		c.Webhook.Timeout = cmp.Or(c.Webhook.Timeout, d.Webhook.Timeout)
+		c.Load.Repeat = cmp.Or(c.Load.Repeat, d.Load.Repeat)
+		if c.Webhook.Command != nil {
+			command := *c.Webhook.Command
+			command.Path = cmp.Or(command.Path, "/convert")
+			command.ReadyTimeout = cmp.Or(command.ReadyTimeout, config.Duration{Duration: time.Minute})
+			c.Webhook.Command = &command
+		}
+	}
+	if c.Generate.Seed == 0 {
+		c.Generate.Seed = NewSeed()
+	}
+	return c
+}
+
+// Seed is the seed of all random choices. A check without one got one of its own.
+func (p *Plan) Seed() int64 { return p.want.Generate.Seed }
+
+// CRDs returns the definitions of the user that are checked. There are none when only samples are known.
+func (p *Plan) CRDs() []*apiextensionsv1.CustomResourceDefinition {
+	var all []*apiextensionsv1.CustomResourceDefinition
+	for _, kind := range p.kinds {
+		if kind.Definition != nil && !kind.Documented {
+			all = append(all, kind.Definition.CRD)
+		}
+	}
+	return all
+}
+
+// ReportDir is the folder that the reports belong to.
+func (p *Plan) ReportDir() string { return p.want.Path(p.want.ReportDir) }
+
+// Definitions returns the names of the definitions to check, such as widgets.example.com.
+func (p *Plan) Definitions() []string {
+	var names []string
+	for _, kind := range p.kinds {
+		names = append(names, nameOf(kind))
+	}
+	return names
+}
+
+// nameOf is the name of a kind's definition; empty when only samples are known, and for the CronTabs of the documents.
+func nameOf(c corpus.Corpus) string {
+	if c.Definition == nil || c.Documented {
+		return ""
+	}
+	return c.Definition.Name()
+}
+
+// readKinds reads the definitions and the samples, and sorts the samples to the definitions.
+func (p *Plan) readKinds() error {
+	definitions, err := p.readDefinitions()
+	if err != nil {
+		return err
+	}
+	samples, err := p.readSamples()
+	if err != nil {
+		return err
+	}
+	if err = p.redact(samples); err != nil {
+		return err
+	}
+	if len(p.want.CRDs) > 0 {
+		return p.sort(definitions, samples)
+	}
+	if len(samples) == 0 {
+		p.kinds = []corpus.Corpus{corpus.CronTabs("v1alpha1", "v1beta1", "v1")}
+		return nil
+	}
+	var all []*unstructured.Unstructured
+	for _, s := range samples {
+		all = append(all, s.object)
+	}
+	c, err := corpus.FromSamples(all)
+	if err != nil {
+		return p.want.At("samples", "%s: %w", strings.Join(filesOf(samples), ", "), err)
+	}
+	p.kinds = []corpus.Corpus{c}
+	return nil
+}
+
+func (p *Plan) readDefinitions() ([]*corpus.Definition, error) {
+	files, err := p.want.CRDFiles()
+	if err != nil {
+		return nil, err
+	}
+	from := map[string]string{} // file by name of the definition
+	var definitions []*corpus.Definition
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, p.want.At("crds", "%w", err)
+		}
+		read, err := corpus.ReadDefinitions(bytes.NewReader(data))
+		if err != nil {
+			return nil, p.want.At("crds", "%s: %w", file, err)
+		}
+		for _, d := range read {
+			if before, twice := from[d.Name()]; twice {
+				return nil, p.want.At("crds", "%s is in %s and in %s; leave one of them out", d.Name(), before, file)
+			}
+			from[d.Name()] = file
+		}
+		definitions = append(definitions, read...)
+	}
+	if len(files) > 0 && len(definitions) == 0 {
+		return nil, p.want.At("crds", "no CustomResourceDefinition in %s", strings.Join(files, ", "))
+	}
+	return definitions, nil
+}
+
+// sample is an object with the file that it comes from.
+type sample struct {
+	object *unstructured.Unstructured
+	file   string
+}
+
+// filesOf returns the names of the files that samples come from.
+func filesOf(samples []sample) []string {
+	var files []string
+	for _, s := range samples {
+		files = append(files, s.file)
+	}
+	return slices.Compact(files)
+}
+
+func (p *Plan) readSamples() ([]sample, error) {
+	files, err := p.want.SampleFiles()
+	if err != nil {
+		return nil, err
+	}
+	var samples []sample
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, p.want.At("samples", "%w", err)
+		}
+		objects, err := corpus.ReadSamples(bytes.NewReader(data))
+		if err != nil {
+			return nil, p.want.At("samples", "%s: %w", file, err)
+		}
+		for _, object := range objects {
+			samples = append(samples, sample{object, file})
+		}
+	}
+	if len(files) > 0 && len(samples) == 0 {
+		return nil, p.want.At("samples", "there are no objects in %s", strings.Join(files, ", "))
+	}
+	return samples, nil
+}
+
+// redact masks what samples have at the paths that are to be redacted, before anything else sees it. A path at which none of
+// them has anything may be misspelt, so that what it was for would be in the reports.
+func (p *Plan) redact(samples []sample) error {
+	if len(p.want.Redact) == 0 {
+		return nil
+	}
+	redaction, err := recording.ParseRedaction(p.want.Redact)
+	if err != nil {
+		return p.want.At("redact", "%w", err)
+	}
+	var objects []*unstructured.Unstructured
+	for _, s := range samples {
+		objects = append(objects, s.object)
+	}
+	found, err := redaction.Objects(objects)
+	if err != nil {
+		return p.want.At("redact", "%w", err)
+	}
+	for i, path := range redaction.Paths() {
+		if !slices.Contains(found, path) {
+			return p.want.At(fmt.Sprintf("redact[%d]", i), "no sample has a value at %s; write the path as the samples have it, or remove it", path)
+		}
+	}
+	p.notes = append(p.notes, fmt.Sprintf("Values of samples at %s were masked before any request was sent.", strings.Join(found, ", ")))
+	return nil
+}
+
+// sort makes a kind of each definition whose objects are converted, with the samples that belong to it. Samples of other
+// kinds are left out: folders of samples hold what operators need besides.
+func (p *Plan) sort(definitions []*corpus.Definition, samples []sample) error {
+	definitions, err := p.converted(definitions)
+	if err != nil {
+		return err
+	}
+	used := map[string]bool{}
+	for _, d := range definitions {
+		c, err := corpus.New(d, nil)
+		if err != nil {
+			return p.want.At("crds", "%w", err)
+		}
+		for _, s := range samples {
+			if s.object.GroupVersionKind().GroupKind() != (schema.GroupKind{Group: c.Group, Kind: c.Kind}) {
+				continue
+			}
+			used[s.file] = true
+			if err := c.Add(s.object); err != nil {
+				return p.want.At("samples", "%s: %w", s.file, err)
+			}
+		}
+		p.kinds = append(p.kinds, c)
+	}
+	for _, s := range samples {
+		if !used[s.file] {
+			used[s.file] = true
+			p.notes = append(p.notes, s.file+" has no objects of these definitions and was left out")
+		}
+	}
+	return nil
+}
+
+// converted returns the definitions that have two versions or more, and of those the ones with a conversion webhook if there
+// are any. Where none has one, the stanza may be added when it is deployed.
+func (p *Plan) converted(definitions []*corpus.Definition) ([]*corpus.Definition, error) {
+	var several, withWebhook []*corpus.Definition
+	for _, d := range definitions {
+		if len(d.Versions()) < 2 {
+			p.notes = append(p.notes, d.Name()+" has only one version, so nothing is converted, and was left out")
+			continue
+		}
+		several = append(several, d)
+		if conversion := d.CRD.Spec.Conversion; conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter {
+			withWebhook = append(withWebhook, d)
+		}
+	}
+	if len(several) == 0 {
+		return nil, p.want.At("crds", "every definition has only one version, and a conversion needs two")
+	}
+	if len(withWebhook) > 0 {
+		for _, d := range several {
+			if !slices.Contains(withWebhook, d) {
+				p.notes = append(p.notes, d.Name()+" has no conversion webhook, unlike others, and was left out")
+			}
+		}
+		return withWebhook, nil
+	}
+	if p.want.Webhook.FromCRD != nil {
+		return nil, p.want.At("webhook.fromCRD", "no definition has a conversion webhook; set spec.conversion, or give webhook.url")
+	}
+	for _, d := range several {
+		p.notes = append(p.notes, d.Name()+" has no spec.conversion in the file; it is checked as if spec.conversion named this webhook")
+		metav1.SetMetaDataAnnotation(&d.CRD.ObjectMeta, suites.Assumed, "the conversion webhook")
+		d.CRD.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
+			Strategy: apiextensionsv1.WebhookConverter,
+			Webhook:  &apiextensionsv1.WebhookConversion{ConversionReviewVersions: []string{"v1", "v1beta1"}},
+		}
+	}
+	return several, nil
+}
+
+// readCertificates reads the files about TLS.
+func (p *Plan) readCertificates() error {
+	w := p.want.Webhook
+	p.ca = p.want.CA
+	if len(p.ca) == 0 && w.CAFile != "" {
+		var err error
+		if p.ca, err = os.ReadFile(p.want.Path(w.CAFile)); err != nil {
+			return p.want.At("webhook.caFile", "%w", err)
+		}
+		if !x509.NewCertPool().AppendCertsFromPEM(p.ca) {
+			return p.want.At("webhook.caFile", "there is no certificate in %s; give PEM, beginning with -----BEGIN CERTIFICATE-----", w.CAFile)
+		}
+	}
+	if files := w.ClientCertificate; files.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(p.want.Path(files.CertFile), p.want.Path(files.KeyFile))
+		if err != nil {
+			return p.want.At("webhook.clientCertificate.certFile", "%w", err)
+		}
+		p.client = &pair
+	}
+	return nil
+}
+
+// subject reports whether it is said which webhook to check.
+func (p *Plan) subject() error {
+	if p.want.Webhook.Source() == "" && p.want.Handler == nil {
+		return errors.New("no webhook specified; give its URL, or one of url, fromCRD, command, inCluster and reference under webhook in crdconform.yaml")
+	}
+	if p.want.Webhook.FromCRD != nil && p.want.Handler == nil && len(p.want.CRDs) == 0 {
+		return p.want.At("webhook.fromCRD", "there is no definition to take it from; give %s", config.Key("crds"))
+	}
+	if p.want.Webhook.InCluster != nil && p.want.Handler == nil {
+		if err := Deployable(p.want.Config, p.want.Source); err != nil {
+			return err
+		}
+	}
+	if p.want.Webhook.Command != nil && p.want.Handler == nil {
+		options := subject.Options{}
+		if p.usesKubeconfig() {
+			options.Kubeconfig = "there will be one"
+		}
+		if err := p.program().Validate(options); err != nil {
+			return err
+		}
+	}
+	if p.want.Webhook.Reference != nil && len(p.want.CRDs)+len(p.want.Samples) > 0 {
+		return p.want.At("webhook.reference", "it converts the CronTabs of the documents only; leave crds and samples out")
+	}
+	return nil
+}
+
+// selection finds out which requirements to check.
+func (p *Plan) selection() error {
+	c := p.want
+	p.selects = func(id requirement.ID) bool {
+		return (len(c.Filter) == 0 || anyOf(c.Filter, id)) && !anyOf(c.Skip, id)
+	}
+	for _, spec := range suites.Preview(p.areas) {
+		if p.selects(spec.Requirement) {
+			return nil
+		}
+	}
+	return errors.New("filter and skip leave no requirement to check; \"crdconform list --filter webhook\" shows those of webhooks")
+}
+
+func anyOf(patterns []string, id requirement.ID) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool {
+		like, err := id.Matches(pattern)
+		return err == nil && like
+	})
+}

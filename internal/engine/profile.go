@@ -1,0 +1,220 @@
+package engine
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/loadgen"
+)
+
+// loads prepares the load test that the configuration asks for, and sees to it that it can be judged, and compared with its
+// baseline.
+func (p *Plan) loads() error {
+	if err := p.loadTest(); err != nil || p.load == nil {
+		return err
+	}
+	if err := p.load.limited(p.want.Config); err != nil {
+		return err
+	}
+	switch {
+	case p.load.Baseline == nil:
+		return nil
+	case p.load.Profile.Search != nil:
+		return p.want.At("load.baseline", "%s: a search determines itself what to send, so it cannot be compared; compare a profile that has a rate", p.load.Baseline.File)
+	}
+	stages := p.load.Profile.Stages
+	if p.recorded != nil && len(p.recorded.Redacted) > 0 { // which of it is sent, leaveOutRefused finds out
+		stages = nil
+	}
+	return p.load.Baseline.fits(p.want.Config, stages, p.load.Repeat)
+}
+
+// loadTest prepares the load test that the configuration asks for, with the first kind.
+func (p *Plan) loadTest() error {
+	l := p.want.Load
+	if l.ThroughAPIServer && p.kinds[0].Definition == nil {
+		return p.want.At("load.throughAPIServer", "it needs a definition to install; give %s", config.Key("crds"))
+	}
+	if l.Profile == "" && len(l.Stages) == 0 && l.Duration.Duration == 0 {
+		return nil
+	}
+	if l.Recording != "" {
+		return p.replays()
+	}
+	kind, err := p.loadable(p.kinds[0])
+	if err != nil {
+		return err
+	}
+	profile, err := profileOf(p.want.Config, kind)
+	if err != nil {
+		return err
+	}
+	bodies := func(w load.Workload) ([]contract.Request, error) { return load.Bodies(kind, w) }
+	p.load = &LoadTest{Profile: profile, Bodies: bodies, Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.want.Objectives, Baseline: p.want.Baseline}
+	for _, w := range profile.Stages {
+		if err := w.ValidateFor(kind); err != nil {
+			return p.want.At("load.pairs", "%w", err) // the rest was found good
+		}
+	}
+	return nil
+}
+
+// replays prepares the load test that sends a recording again.
+func (p *Plan) replays() error {
+	l := p.want.Load
+	file, err := os.Open(p.want.Path(l.Recording))
+	if err != nil {
+		return p.want.At("load.recording", "%w", err)
+	}
+	defer file.Close() //nolint:errcheck // it was only read
+	recorded, err := recording.Read(file)
+	if err != nil {
+		return p.want.At("load.recording", "%s: %w", l.Recording, err)
+	}
+	if len(recorded.Exchanges) == 0 {
+		return p.want.At("load.recording", "there is no exchange in %s; record some", l.Recording)
+	}
+	if recorded.Cut {
+		p.notes = append(p.notes, l.Recording+" ends in the middle of an exchange, which is left out")
+	}
+	p.recorded = recorded
+	return p.replay()
+}
+
+// replay prepares the load test that sends what was recorded.
+func (p *Plan) replay() error {
+	l, recorded := p.want.Load, p.recorded
+	requests := recorded.Requests()
+	s := load.Settings{Rates: l.Rates, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery}
+	for _, exchange := range recorded.Exchanges {
+		s.Due = append(s.Due, exchange.Offset-recorded.Exchanges[0].Offset)
+	}
+	profile, err := s.Profile(load.ReplayProfile)
+	if err != nil {
+		return err
+	}
+	objects, pairs := 0, map[corpus.Pair]bool{}
+	for _, request := range requests {
+		objects += len(request.Objects)
+		for _, object := range request.Objects {
+			pairs[corpus.Pair{From: versionOf(object), To: path.Base(request.DesiredAPIVersion)}] = true
+		}
+	}
+	sorted := slices.SortedFunc(maps.Keys(pairs), func(a, b corpus.Pair) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	for i := range profile.Stages {
+		w := &profile.Stages[i]
+		w.Batch, w.Pairs, w.ReviewVersion = max((objects+len(requests)/2)/len(requests), 1), sorted, requests[0].ReviewVersion
+	}
+	bodies := func(load.Workload) ([]contract.Request, error) { return requests, nil }
+	p.load = &LoadTest{Profile: profile, Bodies: bodies, Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.want.Objectives, Baseline: p.want.Baseline}
+	return nil
+}
+
+// versionOf is the version of an object as JSON, without its group.
+func versionOf(object []byte) string {
+	var o struct {
+		APIVersion string `json:"apiVersion"`
+	}
+	if json.Unmarshal(object, &o) != nil {
+		return ""
+	}
+	return path.Base(o.APIVersion)
+}
+
+// loadable is a kind with objects at one version that can be converted, at least: generated where there is no sample.
+func (p *Plan) loadable(kind corpus.Corpus) (corpus.Corpus, error) {
+	for _, version := range kind.Versions {
+		if len(kind.Objects(version)) > 0 {
+			return kind, nil
+		}
+	}
+	made, err := corpus.New(kind.Definition, nil)
+	if err != nil {
+		return kind, fmt.Errorf("load: %w", err)
+	}
+	for _, version := range kind.Versions {
+		minimal := kind.Definition.Generator(version, p.Seed(), nil).Minimal()
+		if minimal == nil {
+			return kind, fmt.Errorf("load: there is no sample at %s, and none can be generated; give samples", version)
+		}
+		if err := made.Add(minimal); err != nil {
+			return kind, fmt.Errorf("load: %w", err)
+		}
+	}
+	return made, nil
+}
+
+// profileOf is the load that a configuration asks for, with objects of a kind.
+func profileOf(c config.Config, kind corpus.Corpus) (load.Profile, error) {
+	l := c.Load
+	pairs, err := pairsOf(l.Pairs, kind)
+	if err != nil {
+		return load.Profile{}, err
+	}
+	if len(l.Stages) > 0 {
+		return ownProfile(l, pairs)
+	}
+	s := load.Settings{
+		Rates: l.Rates, Batches: l.Batches, Bytes: l.Bytes, Clients: l.Clients, Duration: l.Duration.Duration, Objects: l.Objects,
+		Pairs: pairs, ReviewVersion: l.ReviewVersion, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery,
+	}
+	name := cmp.Or(l.Profile, load.ConstantProfile)
+	if l.ThroughAPIServer && name != load.RelistProfile {
+		s.Objects = 0 // they are those that the API server is to have
+	}
+	if name == load.SearchProfile {
+		s.Goal = goalOf(c.Objectives)
+	}
+	return s.Profile(name)
+}
+
+// pairsOf are the versions that are asked for; the first that there are objects for, where nothing is.
+func pairsOf(given []config.Pair, kind corpus.Corpus) ([]corpus.Pair, error) {
+	var pairs []corpus.Pair
+	for _, pair := range given {
+		pairs = append(pairs, corpus.Pair{From: pair.From, To: pair.To})
+	}
+	if len(pairs) > 0 {
+		return pairs, nil
+	}
+	for _, pair := range kind.Pairs() {
+		if len(kind.Objects(pair.From)) > 0 {
+			return []corpus.Pair{pair}, nil
+		}
+	}
+	return nil, fmt.Errorf("load: there are no objects to convert, and %s needs two versions", kind.Kind)
+}
+
+// ownProfile is a profile that the user wrote.
+func ownProfile(l config.Load, pairs []corpus.Pair) (load.Profile, error) {
+	p := load.Profile{Name: "stages"}
+	for _, s := range l.Stages {
+		w := load.Workload{
+			Name: s.Name, Clients: s.Clients, Duration: s.Duration.Duration, Requests: uint64(s.Requests),
+			Batch: cmp.Or(s.Batch, 1), Bytes: s.Bytes, Pairs: pairs,
+			ReviewVersion: cmp.Or(l.ReviewVersion, "v1"), InFlight: l.InFlight, JudgeEvery: l.JudgeEvery,
+		}
+		for _, phase := range s.Phases {
+			to := phase.Rate
+			if phase.To != nil {
+				to = *phase.To
+			}
+			w.Phases = append(w.Phases, loadgen.Phase{Seconds: phase.Duration.Seconds(), Rate: phase.Rate, To: to})
+		}
+		if err := w.Validate(); err != nil {
+			return p, err
+		}
+		p.Stages = append(p.Stages, w)
+	}
+	return p, nil
+}

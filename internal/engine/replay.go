@@ -1,0 +1,37 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/load/workers/job"
+	"github.com/crdconform/crdconform/internal/wire"
+)
+
+// leaveOutRefused asks for what the recording has redacted, and does not send what the webhook refuses now and did not refuse then:
+// whether it is to blame or the redaction, nobody can tell.
+func (s *session) leaveOutRefused(ctx context.Context, client *wire.Client) error {
+	if s.recorded == nil || len(s.recorded.Redacted) == 0 {
+		return nil
+	}
+	if _, elsewhere := s.want.Fleet.(*job.Fleet); elsewhere { // what workers reach need not be in reach from here
+		s.note("load.recording: it was redacted at " + strings.Join(s.recorded.Redacted, ", ") +
+			", and workers in a cluster send all of it: requests that the webhook rejects because of that count as failed")
+		return nil
+	}
+	s.progress.Note("trying the redacted requests of the recording")
+	all := len(s.recorded.Exchanges)
+	refused := s.recorded.LeaveOutRefused(ctx, client.Send)
+	if refused.Exchanges == 0 || ctx.Err() != nil {
+		return nil //nolint:nilerr // whoever stopped it knows
+	}
+	text := fmt.Sprintf("load.recording: %d of %d requests are not sent: they were redacted at %s after they had been converted, and the webhook rejects the redacted ones: %s",
+		refused.Exchanges, all, strings.Join(refused.Paths, ", "), refused.First)
+	if refused.Exchanges == all {
+		return errors.New(text + "; do not redact values that must be one of a few words")
+	}
+	s.note(text)
+	return s.replay()
+}

@@ -1,0 +1,251 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/subject"
+	"github.com/crdconform/crdconform/internal/wire"
+)
+
+// served is a webhook under test that is up.
+type served struct {
+	endpoint func(corpus.Corpus) (wire.Endpoint, error) // where a kind is converted
+	alive    func() error                               // why it runs no more; nil when that is not known
+	stop     func(context.Context) error
+
+	client    *apiextensionsv1.WebhookClientConfig // how definitions refer to it; nil for its URL, or the service of its name
+	installed bool                                 // whether definitions are in the cluster already
+}
+
+// serve brings the webhook under test up.
+func (s *session) serve(ctx context.Context) (*served, error) {
+	w := s.want.Webhook
+	switch {
+	case s.want.Handler != nil:
+		return s.serveHandler(ctx)
+	case w.Reference != nil:
+		return s.serveReference(ctx)
+	case w.Command != nil:
+		s.progress.Note(fmt.Sprintf("starting %s and waiting until it responds", w.Command.Args[0]))
+		return s.serveCommand(ctx, s.api)
+	case w.InCluster != nil:
+		return s.serveDeployed(ctx)
+	case w.FromCRD != nil:
+		return s.existing(func(kind corpus.Corpus) (wire.Endpoint, error) {
+			return subject.FromDefinition(kind.Definition.CRD, subject.FromOptions{Address: w.FromCRD.Address, CA: s.ca})
+		}), nil
+	}
+	return s.existing(func(corpus.Corpus) (wire.Endpoint, error) {
+		return wire.Endpoint{URL: w.URL, CA: s.ca}, nil
+	}), nil
+}
+
+// existing is a webhook that somebody else has brought up.
+func (p *Plan) existing(endpoint func(corpus.Corpus) (wire.Endpoint, error)) *served {
+	return &served{
+		endpoint: func(kind corpus.Corpus) (wire.Endpoint, error) {
+			e, err := endpoint(kind)
+			if p.want.Webhook.ServerName != "" {
+				e.ServerName = p.want.Webhook.ServerName
+			}
+			e.HTTP2 = e.HTTP2 || p.want.Webhook.HTTP2
+			e.ClientCertificate, e.Timeout = p.client, p.want.Webhook.Timeout.Duration
+			return e, err
+		},
+		stop: func(context.Context) error { return nil },
+	}
+}
+
+func (p *Plan) serveHandler(ctx context.Context) (*served, error) {
+	return p.serveOwn(webhook.StartAt(ctx, "127.0.0.1:0", cmp.Or(p.want.HandlerPath, "/convert"), p.want.Handler))
+}
+
+func (p *Plan) serveReference(ctx context.Context) (*served, error) {
+	var faults []webhook.Fault
+	for i, name := range p.want.Webhook.Reference.Faults {
+		fault, found := webhook.FaultNamed(name)
+		if !found {
+			return nil, p.want.At(fmt.Sprintf("webhook.reference.faults[%d]", i), "unknown fault %q; \"crdconform serve --help\" lists all", name)
+		}
+		faults = append(faults, fault)
+	}
+	return p.serveOwn(webhook.Start(ctx, "127.0.0.1:0", webhook.Handler(faults...)))
+}
+
+// serveOwn is a webhook that this process serves.
+func (p *Plan) serveOwn(server *webhook.Server, err error) (*served, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &served{
+		endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
+			return wire.Endpoint{URL: server.URL, CA: server.CA, HTTP2: p.want.Webhook.HTTP2, Timeout: p.want.Webhook.Timeout.Duration}, nil
+		},
+		stop: func(context.Context) error { return server.Close() },
+	}, nil
+}
+
+// usesKubeconfig reports whether the program wants to talk to the API server.
+func (p *Plan) usesKubeconfig() bool {
+	c := p.want.Webhook.Command
+	if c == nil {
+		return false
+	}
+	wants := func(text string) bool { return strings.Contains(text, "{kubeconfig}") }
+	if slices.ContainsFunc(c.Args, wants) {
+		return true
+	}
+	for _, value := range c.Env {
+		if wants(value) {
+			return true
+		}
+	}
+	return false
+}
+
+// serveCommand starts the user's program. One that talks to the API server finds the definitions there.
+func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served, err error) {
+	folder, err := os.MkdirTemp("", "crdconform-kubeconfig-")
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig := ""
+	var definitions installed
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, definitions.remove(context.WithoutCancel(ctx)), os.RemoveAll(folder))
+		}
+	}()
+	if p.usesKubeconfig() {
+		kubeconfig = filepath.Join(folder, "kubeconfig")
+		if err = writeKubeconfig(kubeconfig, api.Config()); err != nil {
+			return nil, err
+		}
+		if err = p.install(ctx, api, &definitions); err != nil {
+			return nil, err
+		}
+	}
+	process, err := subject.Start(ctx, p.program(), subject.Options{Kubeconfig: kubeconfig})
+	if err != nil {
+		return nil, err
+	}
+	return &served{
+		endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
+			e := process.Endpoint
+			e.HTTP2, e.Timeout = e.HTTP2 && p.want.Webhook.HTTP2, p.want.Webhook.Timeout.Duration
+			return e, nil
+		},
+		alive: process.Err,
+		stop: func(ctx context.Context) error {
+			return errors.Join(process.Stop(ctx), definitions.remove(ctx), os.RemoveAll(folder))
+		},
+	}, nil
+}
+
+// program is the user's program.
+func (p *Plan) program() subject.Command {
+	c := p.want.Webhook.Command
+	return subject.Command{
+		Args: c.Args, Env: c.Env, Dir: p.want.Path(c.Dir), Path: c.Path, ServerName: c.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
+	}
+}
+
+// installed are definitions that were created for a program, in a cluster that stays.
+type installed struct {
+	client clientset.Interface
+	all    []*apiextensionsv1.CustomResourceDefinition
+}
+
+// remove deletes those that are still there: specs delete the ones that they took over.
+func (i *installed) remove(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	var errs []error
+	for _, crd := range i.all {
+		same := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(crd.UID))}
+		err := i.client.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, same)
+		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // one in its place is somebody else's
+			errs = append(errs, fmt.Errorf("removing %s: %w", crd.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// install creates the definitions without a webhook, for a program that looks for them when it starts. What has to be removed in
+// the end is added to created.
+func (p *Plan) install(ctx context.Context, api cluster.Cluster, created *installed) error {
+	client, err := clientset.NewForConfig(api.Config())
+	if err != nil {
+		return err
+	}
+	created.client = client
+	for _, kind := range p.kinds {
+		if kind.Definition == nil || kind.Documented {
+			continue
+		}
+		crd := kind.Definition.CRD.DeepCopy()
+		if p.want.Source.Labels {
+			metav1.SetMetaDataLabel(&crd.ObjectMeta, cluster.RunLabel, p.run)
+		}
+		crd.ResourceVersion, crd.UID, crd.Status = "", "", apiextensionsv1.CustomResourceDefinitionStatus{}
+		crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
+		there, err := client.ApiextensionsV1().CustomResourceDefinitions().Create(ctx, crd, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("installing %s: %w; it does not belong to this run; delete it, or use another cluster", crd.Name, err)
+		}
+		if err != nil {
+			return fmt.Errorf("installing %s: %w", crd.Name, err)
+		}
+		if _, shared := api.(cluster.Shared); shared { // others go with all that is in them
+			created.all = append(created.all, there)
+		}
+		if err := established(ctx, client, crd.Name); err != nil {
+			return fmt.Errorf("waiting for %s to be established: %w", crd.Name, err)
+		}
+	}
+	return nil
+}
+
+// established waits until a definition is served, for a program that looks for it only once.
+func established(ctx context.Context, client clientset.Interface, name string) error {
+	return wait.PollUntilContextTimeout(ctx, 20*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+		crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
+		return err == nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established), err
+	})
+}
+
+// writeKubeconfig writes a file that leads to an API server, for nobody else to read.
+func writeKubeconfig(file string, c *rest.Config) error {
+	const name = "crdconform"
+	return clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{name: {
+			Server: c.Host, CertificateAuthorityData: c.CAData, CertificateAuthority: c.CAFile, TLSServerName: c.ServerName,
+		}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
+			Token: c.BearerToken, ClientCertificateData: c.CertData, ClientKeyData: c.KeyData,
+		}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name, Namespace: metav1.NamespaceDefault}},
+		CurrentContext: name,
+	}, file)
+}

@@ -1,0 +1,164 @@
+// Package lint judges CustomResourceDefinitions by their files alone: without a cluster and without a webhook. It finds
+// what API servers refuse, and what they accept and users suffer from later, such as fields that the None strategy loses.
+package lint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// File is a file with definitions, as YAML or JSON.
+type File struct {
+	Name string // as findings are to show it
+	Data []byte
+}
+
+// Level says how much a finding weighs.
+type Level string
+
+// The levels. An Error is refused by API servers, breaks conversion or loses data; a Warning is likely to hurt; a Note is
+// worth knowing.
+const (
+	Error   Level = "error"
+	Warning Level = "warning"
+	Note    Level = "note"
+)
+
+// Finding is something in a definition that will hurt, with where it is.
+type Finding struct {
+	Rule       RuleID `json:"rule"`
+	Level      Level  `json:"level"`
+	File       string `json:"file"`       // the name of the file, as it was given
+	Line       int    `json:"line"`       // from 1
+	Column     int    `json:"column"`     // from 1
+	Definition string `json:"definition"` // its name, such as widgets.example.com
+	Path       string `json:"path"`       // of the field, such as spec.versions[1].deprecated
+	Message    string `json:"message"`    // what is there, and what to do
+}
+
+// Options change what is checked. The zero value is fine.
+type Options struct {
+	Now      time.Time // when certificates must be valid; the present time when zero
+	Old      []File    // the definitions that the files are to replace, for the rules about upgrades
+	Disabled []RuleID  // rules whose findings are left out
+}
+
+// Report is what Check found.
+type Report struct {
+	Definitions int       // how many were judged
+	Findings    []Finding // by file, line and column
+}
+
+// Count returns how many findings have a level.
+func (r *Report) Count(level Level) int {
+	n := 0
+	for _, f := range r.Findings {
+		if f.Level == level {
+			n++
+		}
+	}
+	return n
+}
+
+// Check judges every definition in the files. Documents of other kinds are passed over. It fails when a file is not YAML
+// or JSON, when a definition cannot be decoded or has an API version other than apiextensions.k8s.io/v1, when there is no
+// definition at all, when no old definition has the name of a new one, and for rules that do not exist.
+func Check(ctx context.Context, files []File, options Options) (*Report, error) {
+	if err := known(options.Disabled); err != nil {
+		return nil, err
+	}
+	if options.Now.IsZero() {
+		options.Now = time.Now()
+	}
+	definitions, err := readAll(files)
+	if err != nil {
+		return nil, err
+	}
+	old, err := readOld(options.Old, definitions)
+	if err != nil {
+		return nil, err
+	}
+	report := &Report{Definitions: len(definitions)}
+	for _, d := range definitions {
+		c := &checker{definition: d, old: old[d.crd.Name], now: options.Now}
+		c.run(ctx)
+		report.Findings = append(report.Findings, c.findings...)
+	}
+	report.Findings = slices.DeleteFunc(report.Findings, func(f Finding) bool { return slices.Contains(options.Disabled, f.Rule) })
+	slices.SortStableFunc(report.Findings, byPlace)
+	report.Findings = slices.Compact(report.Findings)
+	return report, nil
+}
+
+// known fails for rules that do not exist.
+func known(ids []RuleID) error {
+	var errs []error
+	for _, id := range ids {
+		if _, found := Lookup(id); !found {
+			errs = append(errs, fmt.Errorf("%s: %s", id, Meant(string(id))))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Meant says that there is no rule of a name, and which rules share a word with it.
+func Meant(name string) string {
+	const text = "unknown rule"
+	var similar []string
+	words := strings.Split(name, "-")
+	for _, rule := range Rules() {
+		shares := func(word string) bool { return len(word) > 2 && strings.Contains(string(rule.ID), word) }
+		if slices.ContainsFunc(words, shares) {
+			similar = append(similar, string(rule.ID))
+		}
+	}
+	if len(similar) == 0 {
+		return text + "; \"crdconform lint --rules\" lists all rules"
+	}
+	return text + "; did you mean " + strings.Join(similar[:min(len(similar), 5)], ", ") + "?"
+}
+
+// checker judges one definition.
+type checker struct {
+	*definition
+	old      *definition // nil when there is none
+	now      time.Time
+	findings []Finding
+}
+
+// run applies every rule. What API servers refuse comes last, so that it can leave out what was found already.
+func (c *checker) run(ctx context.Context) {
+	for _, rules := range []func(){
+		c.checkFields, c.checkIdentity, c.checkVersions, c.checkDeprecation, c.checkConversion, c.checkCABundle,
+		c.checkSchemas, c.checkVersionPairs, c.checkSubresources, c.checkColumns, c.checkUpgrade,
+	} {
+		rules()
+	}
+	c.checkUpstream(ctx)
+}
+
+// found notes a finding at the level of its rule.
+func (c *checker) found(id RuleID, path *field.Path, format string, arguments ...any) {
+	rule, _ := Lookup(id)
+	c.foundAs(rule.Level, id, path, format, arguments...)
+}
+
+// foundAs notes a finding at a level of its own.
+func (c *checker) foundAs(level Level, id RuleID, path *field.Path, format string, arguments ...any) {
+	at := c.place(path.String())
+	c.findings = append(c.findings, Finding{
+		Rule: id, Level: level, File: at.file, Line: at.line, Column: at.column,
+		Definition: c.crd.Name, Path: path.String(), Message: fmt.Sprintf(format, arguments...),
+	})
+}
+
+// has reports whether a rule found something already.
+func (c *checker) has(id RuleID) bool {
+	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Rule == id })
+}

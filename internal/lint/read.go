@@ -1,0 +1,342 @@
+package lint
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	kjson "sigs.k8s.io/json"
+	"sigs.k8s.io/yaml"
+)
+
+// definition is a CustomResourceDefinition with where its fields are.
+type definition struct {
+	crd       *apiextensionsv1.CustomResourceDefinition // as written, without defaults
+	places    places
+	prefix    string               // of its paths in places: not empty for an item of a list
+	patched   map[string]*document // by path, the patch that the field comes from
+	strict    []error              // fields that do not exist
+	duplicate []duplicate
+	badBundle string // the caBundle, if it is not base64
+}
+
+// place returns where a field is, or else the nearest field above it.
+func (d *definition) place(path string) place {
+	for begin, patch := range d.patched {
+		if strings.HasPrefix(path, begin) {
+			return patch.places.find(patch.prefix, path)
+		}
+	}
+	return d.places.find(d.prefix, path)
+}
+
+// document is a mapping of a file: a whole document, or an item of a list.
+type document struct {
+	value     map[string]any
+	places    places
+	prefix    string
+	duplicate []duplicate
+}
+
+// at names the place of the document in errors.
+func (d *document) at() string {
+	p := d.places.find(d.prefix, "")
+	return fmt.Sprintf("%s:%d", p.file, p.line)
+}
+
+// readAll reads the definitions of the files. Patches of kustomize among them are applied as far as conversion goes.
+func readAll(files []File) ([]*definition, error) {
+	var all []*definition
+	var patches []*document
+	var errs []error
+	for _, file := range files {
+		documents, err := split(file)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, d := range documents {
+			if isPatch(d.value) {
+				patches = append(patches, d)
+				continue
+			}
+			definition, err := decode(d)
+			if err != nil {
+				errs = append(errs, err)
+				continue
+			}
+			all = append(all, definition)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return nil, none(files, patches)
+	}
+	return all, apply(patches, all)
+}
+
+func none(files []File, patches []*document) error {
+	if len(patches) > 0 {
+		return fmt.Errorf("%s: this is a patch of a definition, without its group, names and versions; give the file of the definition too, or the output of kustomize", patches[0].at())
+	}
+	if len(files) == 1 {
+		return fmt.Errorf("%s: it contains no CustomResourceDefinition", files[0].Name)
+	}
+	return fmt.Errorf("none of the %d files contains a CustomResourceDefinition", len(files))
+}
+
+// readOld returns the old definitions by name.
+func readOld(files []File, replacing []*definition) (map[string]*definition, error) {
+	if len(files) == 0 {
+		return map[string]*definition{}, nil
+	}
+	old, err := readAll(files)
+	if err != nil {
+		return nil, fmt.Errorf("old definitions: %w", err)
+	}
+	byName := map[string]*definition{}
+	for _, d := range old {
+		byName[d.crd.Name] = d
+	}
+	for _, d := range replacing {
+		if byName[d.crd.Name] != nil {
+			return byName, nil
+		}
+	}
+	return nil, fmt.Errorf("%s: no old definition has the name of a new one, so there is nothing to compare; the first old one is %s", old[0].places.find("", "").file, old[0].crd.Name)
+}
+
+// split returns the definitions among the documents of a file.
+func split(file File) ([]*document, error) {
+	var all []*document
+	line := 1
+	begin := 0
+	text := bytes.TrimPrefix(file.Data, []byte("\xef\xbb\xbf"))
+	for offset, n := 0, 1; offset <= len(text); n++ {
+		end := len(text)
+		if i := bytes.IndexByte(text[offset:], '\n'); i >= 0 {
+			end = offset + i
+		}
+		last := end == len(text)
+		if begins := marker(text[offset:end]); begins || last {
+			stop := offset
+			if last && !begins {
+				stop = end
+			}
+			documents, err := read(file.Name, line, text[begin:stop])
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, documents...)
+			begin, line = min(offset+len("---"), len(text)), n
+		}
+		offset = end + 1
+	}
+	return all, nil
+}
+
+// marker reports whether a line begins a document.
+func marker(line []byte) bool {
+	rest, found := bytes.CutPrefix(line, []byte("---"))
+	return found && (len(rest) == 0 || bytes.IndexByte([]byte(" \t\r"), rest[0]) >= 0)
+}
+
+// read returns the definitions in a document: itself, or the items of a list.
+func read(file string, line int, text []byte) ([]*document, error) {
+	if empty(text) {
+		return nil, nil
+	}
+	inJSON, err := toJSON(text)
+	if err != nil {
+		return nil, unreadable(file, line, text, err)
+	}
+	var value map[string]any
+	if json.Unmarshal(inJSON, &value) != nil || !mentionsDefinition(value) {
+		return nil, nil //nolint:nilerr // a document that is no mapping is no definition
+	}
+	found, twice := placesOf(file, line, text)
+	if isDefinition(value) {
+		return []*document{{value: value, places: found, duplicate: twice}}, nil
+	}
+	var all []*document
+	items, _ := value["items"].([]any)
+	for i, item := range items {
+		if value, ok := item.(map[string]any); ok && isDefinition(value) {
+			prefix := join(join("", "items"), strconv.Itoa(i))
+			all = append(all, &document{value: value, places: found, prefix: prefix, duplicate: twiceBelow(prefix, twice)})
+		}
+	}
+	return all, nil
+}
+
+// empty reports whether a document has no lines but comments and directives, such as %YAML.
+func empty(text []byte) bool {
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) > 0 && line[0] != '#' && line[0] != '%' {
+			return false
+		}
+	}
+	return true
+}
+
+// toJSON leaves JSON as it is, which may be indented by tabs, unlike YAML.
+func toJSON(text []byte) ([]byte, error) {
+	if json.Valid(text) {
+		return text, nil
+	}
+	return yaml.YAMLToJSON(text)
+}
+
+// unreadable says why a document cannot be read, and where, counted from the beginning of the file.
+func unreadable(file string, line int, text []byte, err error) error {
+	if bytes.Contains(text, []byte("{{")) {
+		return fmt.Errorf("%s:%d: this is a template, not YAML; render it first, for example by \"helm template\", and give the output", file, line)
+	}
+	reason := strings.TrimPrefix(err.Error(), "error converting YAML to JSON: ")
+	reason = strings.TrimPrefix(reason, "yaml: ")
+	if at := regexp.MustCompile(`^line (\d+): `).FindStringSubmatch(reason); at != nil {
+		within, _ := strconv.Atoi(at[1]) // digits; too many of them are no line
+		line, reason = line+max(within, 1)-1, strings.TrimPrefix(reason, at[0])
+	}
+	return fmt.Errorf("%s:%d: not YAML or JSON: %s", file, line, strings.ReplaceAll(reason, "\n", " "))
+}
+
+// twiceBelow returns the keys twice there that are below a prefix.
+func twiceBelow(prefix string, all []duplicate) []duplicate {
+	return slices.DeleteFunc(slices.Clone(all), func(d duplicate) bool { return !strings.HasPrefix(d.path, prefix+separator) })
+}
+
+func isDefinition(value map[string]any) bool {
+	version, _ := value["apiVersion"].(string)
+	return value["kind"] == "CustomResourceDefinition" && strings.HasPrefix(version, apiextensionsv1.GroupName+"/")
+}
+
+// mentionsDefinition reports whether a document is worth a closer look: a definition, or a list.
+func mentionsDefinition(value map[string]any) bool {
+	kind, _ := value["kind"].(string)
+	_, items := value["items"].([]any)
+	return isDefinition(value) || items && strings.HasSuffix(kind, "List")
+}
+
+// isPatch reports whether only a part of a definition is there, for kustomize to put into the whole.
+func isPatch(value map[string]any) bool {
+	spec, _ := value["spec"].(map[string]any)
+	for _, key := range []string{"group", "names", "versions", "scope"} {
+		if _, found := spec[key]; found {
+			return false
+		}
+	}
+	metadata, _ := value["metadata"].(map[string]any)
+	_, annotations := metadata["annotations"]
+	_, conversion := spec["conversion"]
+	return conversion || annotations && len(spec) == 0
+}
+
+// decode makes a definition of a document.
+func decode(d *document) (*definition, error) {
+	if version := d.value["apiVersion"]; version != apiextensionsv1.SchemeGroupVersion.String() {
+		return nil, fmt.Errorf("%s: this definition has the apiVersion %v, which no API server since Kubernetes 1.22 accepts; rewrite it for %s", d.at(), version, apiextensionsv1.SchemeGroupVersion)
+	}
+	result := &definition{
+		crd: &apiextensionsv1.CustomResourceDefinition{}, places: d.places, prefix: d.prefix,
+		duplicate: d.duplicate, patched: map[string]*document{}, badBundle: takeBadBundle(d.value),
+	}
+	text, err := json.Marshal(d.value)
+	if err != nil {
+		return nil, fmt.Errorf("%s: this definition cannot be read: %w", d.at(), err)
+	}
+	if result.strict, err = kjson.UnmarshalStrict(text, result.crd); err != nil {
+		return nil, d.undecodable(err)
+	}
+	return result, nil
+}
+
+// undecodable says which field has a value of another type than it has to have.
+func (d *document) undecodable(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return fmt.Errorf("%s: this definition cannot be read: %s", d.at(), strings.TrimPrefix(err.Error(), "json: "))
+	}
+	p := d.places.find(d.prefix, wrong.Field)
+	advice := ""
+	if wrong.Type.Kind() == reflect.String {
+		advice = "; quote it; numbers, yes and no must be quoted"
+	}
+	return fmt.Errorf("%s:%d: this definition cannot be read: %s is a value of type %s, want %s%s", p.file, p.line, wrong.Field, wrong.Value, spoken(wrong.Type), advice)
+}
+
+// spoken names a type of Go in the words of YAML.
+func spoken(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "text"
+	case reflect.Slice, reflect.Array:
+		return "a list"
+	case reflect.Struct, reflect.Map, reflect.Pointer:
+		return "a mapping"
+	default:
+		return "a number"
+	}
+}
+
+// takeBadBundle takes a caBundle away that is not base64, without which the definition can be decoded.
+func takeBadBundle(value map[string]any) string {
+	inner := value
+	for _, key := range []string{"spec", "conversion", "webhook", "clientConfig"} {
+		next, ok := inner[key].(map[string]any)
+		if !ok {
+			return ""
+		}
+		inner = next
+	}
+	text, _ := inner["caBundle"].(string)
+	if _, err := base64.StdEncoding.DecodeString(text); err == nil {
+		return ""
+	}
+	delete(inner, "caBundle")
+	return text
+}
+
+// apply puts the conversion and the annotations of patches into the definitions of the same name that have none.
+func apply(patches []*document, all []*definition) error {
+	var errs []error
+	for _, patch := range patches {
+		part, err := decode(patch)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		for _, d := range all {
+			if d.crd.Name == part.crd.Name {
+				d.apply(part, patch)
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (d *definition) apply(part *definition, patch *document) {
+	if part.crd.Spec.Conversion != nil && d.crd.Spec.Conversion == nil {
+		d.crd.Spec.Conversion, d.badBundle = part.crd.Spec.Conversion, part.badBundle
+		d.patched["spec.conversion"] = patch
+	}
+	for key, value := range part.crd.Annotations {
+		if d.crd.Annotations == nil {
+			d.crd.Annotations = map[string]string{}
+		}
+		d.crd.Annotations[key] = value
+		d.patched["metadata.annotations["+key+"]"] = patch
+	}
+}

@@ -1,0 +1,171 @@
+package lint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// toolURL is the page that describes the tool.
+const toolURL = "https://github.com/crdconform/crdconform"
+
+// The part of SARIF 2.1.0 that is written.
+type (
+	sarifLog struct {
+		Schema  string     `json:"$schema"`
+		Version string     `json:"version"`
+		Runs    []sarifRun `json:"runs"`
+	}
+	sarifRun struct {
+		Tool       sarifTool     `json:"tool"`
+		ColumnKind string        `json:"columnKind"`
+		Results    []sarifResult `json:"results"`
+	}
+	sarifTool struct {
+		Driver sarifDriver `json:"driver"`
+	}
+	sarifDriver struct {
+		Name           string      `json:"name"`
+		Version        string      `json:"version"`
+		InformationURI string      `json:"informationUri"`
+		Rules          []sarifRule `json:"rules"`
+	}
+	sarifRule struct {
+		ID               string         `json:"id"`
+		ShortDescription sarifText      `json:"shortDescription"`
+		FullDescription  sarifText      `json:"fullDescription"`
+		Help             sarifText      `json:"help"`
+		Default          sarifDefault   `json:"defaultConfiguration"`
+		Properties       sarifRuleNotes `json:"properties"`
+	}
+	sarifText struct {
+		Text     string `json:"text"`
+		Markdown string `json:"markdown,omitempty"`
+	}
+	sarifDefault struct {
+		Level Level `json:"level"`
+	}
+	sarifRuleNotes struct {
+		Tags     []string `json:"tags"`
+		Severity string   `json:"problem.severity"`
+	}
+	sarifResult struct {
+		RuleID       string            `json:"ruleId"`
+		RuleIndex    int               `json:"ruleIndex"`
+		Level        Level             `json:"level"`
+		Message      sarifText         `json:"message"`
+		Locations    []sarifLocation   `json:"locations"`
+		Fingerprints map[string]string `json:"partialFingerprints"`
+	}
+	sarifLocation struct {
+		Physical sarifPhysical  `json:"physicalLocation"`
+		Logical  []sarifLogical `json:"logicalLocations"`
+	}
+	sarifPhysical struct {
+		Artifact sarifArtifact `json:"artifactLocation"`
+		Region   sarifRegion   `json:"region"`
+	}
+	sarifArtifact struct {
+		URI string `json:"uri"`
+	}
+	sarifRegion struct {
+		StartLine   int `json:"startLine"`
+		StartColumn int `json:"startColumn"`
+	}
+	sarifLogical struct {
+		Name string `json:"fullyQualifiedName"`
+	}
+)
+
+// SARIF writes the findings as SARIF 2.1.0, in the form that code scanning takes: with every rule, paths relative to the
+// working directory, and fingerprints that stay when lines move.
+func (r *Report) SARIF(w io.Writer, toolVersion string) error {
+	run := sarifRun{
+		Tool:       sarifTool{sarifDriver{Name: "crdconform", Version: toolVersion, InformationURI: toolURL}},
+		ColumnKind: "unicodeCodePoints",
+		Results:    []sarifResult{},
+	}
+	index := map[RuleID]int{}
+	for i, rule := range Rules() {
+		index[rule.ID] = i
+		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, describe(rule))
+	}
+	seen := map[string]int{}
+	for _, f := range r.Findings {
+		sum := fingerprint(f)
+		seen[sum]++
+		run.Results = append(run.Results, sarifResultOf(f, index[f.Rule], fmt.Sprintf("%s:%d", sum, seen[sum])))
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(sarifLog{
+		Schema:  "https://json.schemastore.org/sarif-2.1.0.json",
+		Version: "2.1.0",
+		Runs:    []sarifRun{run},
+	})
+}
+
+// describe is a rule in SARIF.
+func describe(rule Rule) sarifRule {
+	tags := []string{"kubernetes", "crd"}
+	for _, id := range rule.Requirements {
+		tags = append(tags, string(id))
+	}
+	return sarifRule{
+		ID:               string(rule.ID),
+		ShortDescription: sarifText{Text: rule.Summary},
+		FullDescription:  sarifText{Text: rule.Summary + " " + rule.Why},
+		Help:             sarifText{Text: rule.Why + " " + rule.Help, Markdown: "**Why:** " + rule.Why + "\n\n**What to do:** " + rule.Help},
+		Default:          sarifDefault{rule.Level},
+		Properties:       sarifRuleNotes{Tags: tags, Severity: severity(rule.Level)},
+	}
+}
+
+// severity is a level in the words of code scanning.
+func severity(level Level) string {
+	if level == Note {
+		return "recommendation"
+	}
+	return string(level)
+}
+
+// sarifResultOf is a finding in SARIF.
+func sarifResultOf(f Finding, rule int, fingerprint string) sarifResult {
+	name := f.Definition
+	if f.Path != "" {
+		name += ": " + f.Path
+	}
+	return sarifResult{
+		RuleID: string(f.Rule), RuleIndex: rule, Level: f.Level, Message: sarifText{Text: f.Message},
+		Locations: []sarifLocation{{
+			Physical: sarifPhysical{
+				Artifact: sarifArtifact{uri(f.File)},
+				Region:   sarifRegion{StartLine: f.Line, StartColumn: f.Column},
+			},
+			Logical: []sarifLogical{{name}},
+		}},
+		Fingerprints: map[string]string{"primaryLocationLineHash": fingerprint},
+	}
+}
+
+// fingerprint identifies findings by their subject, independent of the line.
+func fingerprint(f Finding) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{string(f.Rule), f.Definition, f.Path}, "\n")))
+	return hex.EncodeToString(sum[:8])
+}
+
+// uri is the name of a file relative to the working directory. A file that is not below it has its last name only, because
+// other machines have other directories.
+func uri(name string) string {
+	name = path.Clean(strings.ReplaceAll(name, `\`, "/"))
+	if path.IsAbs(name) || name == ".." || strings.HasPrefix(name, "../") || len(name) > 1 && name[1] == ':' {
+		name = path.Base(name)
+	}
+	return (&url.URL{Path: name}).String()
+}

@@ -1,0 +1,321 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"net/http"
+	"net/http/httptrace"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/wire"
+)
+
+// run is one attack. It is vegeta's pacer, which says when requests are due, and its transport, which sends them.
+type run struct {
+	ctx      context.Context //nolint:containedctx // vegeta's interfaces have no room for one
+	client   *wire.Client
+	workload Workload
+	bodies   []body
+	watch    Watch
+	tally    *tally
+	self     self
+	clock    *clock
+	told     int       // seconds that the watch was told of
+	began    time.Time // when request 0 is due
+
+	slots *slots
+
+	// awake is how long the pacer does not sleep before a request is due, which takes it some 50 us to wake up from.
+	awake time.Duration
+
+	asked atomic.Uint64 // requests that clients took to send
+
+	memory sync.Pool // of *[]byte, which responses are read into
+
+	mu    sync.Mutex
+	freed map[uint64]time.Time // when the slot of a request became free; only until the request is sent
+
+	// Where the attack was stopped, or the pacer gave up. Written by the pacer, read when vegeta has ended.
+	cut     uint64    // first request that was not sent
+	stopped time.Time // zero if all were sent
+}
+
+func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body, watch Watch) *run {
+	r := &run{
+		client: client, workload: w, bodies: bodies, watch: watch,
+		tally: newTally(), self: watchSelf(), clock: newClock(), slots: newSlots(w.inFlight(), w.ahead(), w.Rate()), freed: map[uint64]time.Time{},
+	}
+	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.slots.opened})
+	r.tally.encodes = w.Part.Of > 0
+	if w.Rate() <= 2000 { // a tenth of a core at most
+		r.awake = 50 * time.Microsecond
+	}
+	return r
+}
+
+// connectAhead opens the first connections of an attack, lest its first requests wait for handshakes. A handshake that takes long goes
+// on, for the requests to wait for.
+func (r *run) connectAhead() {
+	connections := r.workload.ahead()
+	if r.client.Endpoint().HTTP2 {
+		connections = 1
+	}
+	within, cancel := context.WithTimeout(r.ctx, time.Second)
+	defer cancel()
+	r.client.Open(within, connections)
+}
+
+func (r *run) attack() Summary {
+	options := []func(*vegeta.Attacker){vegeta.Client(&http.Client{Transport: r})}
+	if r.workload.Clients > 0 {
+		clients := uint64(r.workload.inFlight())
+		options = append(options, vegeta.Workers(clients), vegeta.MaxWorkers(clients))
+	}
+	targets := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodPost, URL: r.client.URL()})
+	rest := make([]byte, 64<<20) // counts as memory in use, though it takes none: garbage is collected a tenth as often
+	defer runtime.KeepAlive(rest)
+	r.began = r.beginning()
+	wait(r.ctx, time.Until(r.began))
+	r.self = watchSelf()
+	results := vegeta.NewAttacker(options...).Attack(targets, r, 0, "")
+
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case _, more := <-results:
+			if !more {
+				return r.end()
+			}
+		case <-ticker.C:
+			snapshot := r.tally.tick(time.Since(r.began))
+			r.told++
+			if r.watch.Second != nil {
+				r.watch.Second(snapshot)
+			}
+		}
+	}
+}
+
+// end adds the requests that were due but still waited when the attack was stopped, and sums up. When nobody stopped it, those were
+// given up for lost since the webhook was behind, and they failed. The connections are closed: whoever writes reports may need the
+// file descriptors.
+func (r *run) end() Summary {
+	r.clock.close()
+	r.client.Close()
+	if !r.stopped.IsZero() {
+		for n := r.cut; n < r.workload.Total(); n++ {
+			waited := r.stopped.Sub(r.due(n))
+			if waited < 0 {
+				break
+			}
+			r.tally.waiting(waited, r.stopped)
+		}
+	}
+	s := r.tally.summary(r.workload, r.began, r.ctx.Err() != nil)
+	if !s.Partial {
+		s = s.givenUp()
+	}
+	s.Generator = r.self.found()
+	if n := len(s.Seconds); n > r.told && r.watch.Second != nil { // the last one may be short
+		r.watch.Second(Snapshot{Elapsed: s.Elapsed, Requests: s.Requests, Failed: s.Failed(), P99: microseconds(s.Response.ValueAtPercentile(99)), Last: s.Seconds[n-1]})
+	}
+	return s
+}
+
+// beginning is when the run begins, by the clock that only goes forward: the other one may be set meanwhile.
+func (r *run) beginning() time.Time {
+	now := time.Now()
+	if start := r.workload.Part.Start; !start.IsZero() {
+		return now.Add(start.Sub(now))
+	}
+	return now
+}
+
+// due is when a request by the clock is to be sent.
+func (r *run) due(n uint64) time.Time { return r.began.Add(r.workload.due(r.workload.Part.number(n))) }
+
+// Pace waits until the next request is due and may be sent, and tells vegeta to send it at once, or to stop. Vegeta would
+// sleep by itself, but could not be woken. Clients all begin at once.
+func (r *run) Pace(_ time.Duration, n uint64) (time.Duration, bool) {
+	if r.workload.Clients > 0 {
+		return 0, n >= uint64(r.workload.inFlight())
+	}
+	if n >= r.workload.Total() {
+		return 0, true
+	}
+	for left := time.Until(r.due(n)); left > 0 && r.ctx.Err() == nil; left = time.Until(r.due(n)) {
+		if left > r.awake {
+			r.clock.wait(r.ctx, left-r.awake)
+		}
+	}
+	free, ok := r.slot()
+	if !ok {
+		r.cut, r.stopped = n, time.Now()
+		return 0, true
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.freed[n] = free
+	return 0, false
+}
+
+// slot waits until one more request may be in flight, and returns since when that is so. It gives up when the context ends,
+// or when the requests in flight ought to be answered and are not: a webhook that stands still would make it go on for
+// hours.
+func (r *run) slot() (time.Time, bool) {
+	if r.ctx.Err() != nil {
+		return time.Time{}, false
+	}
+	select {
+	case free := <-r.slots.free:
+		return free, true
+	default:
+	}
+	overtime := time.NewTimer(time.Until(r.began.Add(r.workload.Length() + r.client.Endpoint().Timeout)))
+	defer overtime.Stop()
+	select {
+	case free := <-r.slots.free:
+		return free, true
+	case <-overtime.C:
+	case <-r.ctx.Done():
+	}
+	return time.Time{}, false
+}
+
+// wait waits for a while, or until the context ends.
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Rate is the mean rate of requests a second.
+func (r *run) Rate(time.Duration) float64 { return r.workload.Rate() }
+
+// RoundTrip sends the request that vegeta wants to send. Vegeta numbers its requests; the number says when the request was due
+// and what its body is. Where there are clients, it is one of them instead, since what vegeta does for each request costs as
+// much as judging it.
+func (r *run) RoundTrip(trigger *http.Request) (*http.Response, error) {
+	none := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody} // vegeta need not know what came back
+	if r.workload.Clients > 0 {
+		r.ask()
+		return none, nil
+	}
+	nth, err := strconv.ParseUint(trigger.Header.Get("X-Vegeta-Seq"), 10, 64)
+	if err != nil {
+		return nil, err
+	}
+	ready, due := r.ready(nth)
+	r.send(nth, ready, due)
+	return none, nil
+}
+
+// ask is a client: it sends a request as soon as the one before was answered, until its time is over.
+func (r *run) ask() {
+	for free := r.began; r.ctx.Err() == nil && time.Since(r.began) < r.workload.Duration; {
+		n := r.asked.Add(1) - 1
+		if n >= r.workload.Total() {
+			return
+		}
+		free = r.send(n, free, free)
+	}
+}
+
+// pooled is how much memory is kept for another response, in bytes. More is for the garbage collector: there may be hundreds of them.
+const pooled = 4 << 20
+
+// send sends the n-th request of this part, takes its times and judges what came back. It returns when that came.
+func (r *run) send(nth uint64, ready, due time.Time) time.Time {
+	n := r.workload.Part.number(nth)
+	sending, id := r.bodies[n%uint64(len(r.bodies))], uid(n)
+	memory, _ := r.memory.Get().(*[]byte)
+	if memory == nil {
+		memory = new([]byte)
+	}
+	sent := time.Now()
+	response := r.client.SendInto(r.ctx, *memory, sending.before, []byte(id), sending.after)
+	done := time.Now()
+	defer func() {
+		if cap(response.Body) > 0 && cap(response.Body) <= pooled {
+			*memory = response.Body
+		}
+		r.memory.Put(memory)
+	}()
+	if r.workload.Clients == 0 {
+		r.slots.answered(done, done.Sub(sent))
+	}
+	m := measurement{
+		n:        n,
+		objects:  sending.objects,
+		lag:      sent.Sub(ready),
+		service:  done.Sub(sent),
+		response: done.Sub(due),
+		done:     done,
+		in:       len(response.Body),
+		out:      len(sending.before) + len(id) + len(sending.after),
+	}
+	switch lacking := shortage(response.Err); {
+	case lacking != "":
+		r.tally.unsent(lacking)
+	case response.Interrupted:
+		r.tally.unanswered(m)
+	case !r.judges(n, response):
+		r.tally.add(m, exchange{response: response})
+		r.tell(m, sent, response, nil)
+	default:
+		judgement := sending.judge.Judge(id, response)
+		r.tally.add(m, exchange{body: sending, uid: id, response: response, judgement: &judgement})
+		r.tell(m, sent, response, judgement.Rejected())
+	}
+	return done
+}
+
+// judges reports whether a response is judged. What is no whole response with status 200 always is.
+func (r *run) judges(n uint64, response contract.Response) bool {
+	// Numbers are spread by the golden ratio: what is sent in turn, and comes round, is judged in equal shares.
+	share, _ := bits.Mul64(n*0x9E3779B97F4A7C15, uint64(max(r.workload.JudgeEvery, 1)))
+	return share == 0 || response.Err != nil || response.Status != http.StatusOK
+}
+
+// tell passes a result on to whoever watches.
+func (r *run) tell(m measurement, sent time.Time, response contract.Response, rejected *contract.Violation) {
+	if r.watch.Result == nil {
+		return
+	}
+	result := &vegeta.Result{
+		Seq: m.n, Code: uint16(response.Status), Timestamp: sent, Latency: m.service,
+		BytesIn: uint64(m.in), BytesOut: uint64(m.out), Method: http.MethodPost, URL: r.client.URL(),
+	}
+	if rejected != nil {
+		result.Error = fmt.Sprintf("%s: %s", rejected.Requirement, rejected)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watch.Result(result)
+}
+
+// ready is when the generator could send a request by the clock, at the earliest, and when it was due: it could be sent when it
+// was due or, if too many were in flight then, when the webhook was done with one of those. From there on delays are the
+// generator's fault.
+func (r *run) ready(n uint64) (ready, due time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	free := r.freed[n]
+	delete(r.freed, n)
+	if due = r.due(n); due.After(free) {
+		return due, due
+	}
+	return free, due
+}

@@ -1,0 +1,100 @@
+package load
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/wire"
+)
+
+// null is a handler that looks the answers to a workload up: it costs no more than HTTP and TLS do.
+func null(b *testing.B, w Workload) http.Handler {
+	b.Helper()
+	requests, err := Bodies(crontabs, w)
+	if err != nil {
+		b.Fatal(err)
+	}
+	bodies, err := prepared(requests)
+	if err != nil {
+		b.Fatal(err)
+	}
+	zero := []byte(uid(0))
+	at := len(bodies[0].before)
+	answers := map[string][]byte{} // by what follows the uid of the request
+	for _, body := range bodies {
+		recorder := httptest.NewRecorder()
+		webhook.Handler().ServeHTTP(recorder, httptest.NewRequestWithContext(b.Context(), http.MethodPost, webhook.Path, bytes.NewReader(body.bytes(uid(0)))))
+		answers[string(body.after)] = recorder.Body.Bytes()
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.Write(bytes.Replace(answers[string(body[at+len(zero):])], zero, body[at:at+len(zero)], 1))
+	})
+}
+
+func bench(b *testing.B, w Workload) Summary {
+	b.Helper()
+	server, err := webhook.Start(b.Context(), "127.0.0.1:0", null(b, w))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer server.Close()
+	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	b.ResetTimer()
+	s, err := attack(b.Context(), client, w, Watch{})
+	b.StopTimer()
+	if err != nil {
+		b.Fatal(err)
+	}
+	if s.Failed() > 0 {
+		b.Fatalf("%d of %d requests failed: %v", s.Failed(), s.Requests, s.Findings[0])
+	}
+	return s
+}
+
+// BenchmarkRate sends as fast as can be, with 64 requests in flight, and judges every response. An iteration is a request.
+// The handler takes its share of the machine.
+func BenchmarkRate(b *testing.B) {
+	for _, batch := range []int{1, 50} {
+		b.Run(fmt.Sprintf("batch=%d", batch), func(b *testing.B) {
+			w := workload()
+			w.Phases, w.Batch, w.InFlight = Constant(1e6, time.Duration(b.N)*time.Microsecond), batch, 64
+			s := bench(b, w)
+			b.ReportMetric(s.RequestRate(), "requests/s")
+			b.ReportMetric(s.ObjectRate(), "objects/s")
+		})
+	}
+}
+
+// BenchmarkLag sends at constant rates and tells how late the requests were, and which share of a core all of it took, the
+// handler included. An iteration is a request.
+func BenchmarkLag(b *testing.B) {
+	for _, rate := range []float64{100, 500, 1000} {
+		b.Run(fmt.Sprintf("rate=%g", rate), func(b *testing.B) {
+			w := workload()
+			w.Phases, w.Batch = Constant(rate, time.Duration(float64(b.N)/rate*float64(time.Second))), 1
+			s := bench(b, w)
+			b.ReportMetric(float64(s.Lag.ValueAtPercentile(50)), "p50-lag-us")
+			b.ReportMetric(float64(s.Lag.ValueAtPercentile(99)), "p99-lag-us")
+			b.ReportMetric(float64(s.Service.ValueAtPercentile(50)), "p50-service-us")
+			b.ReportMetric(float64(s.Service.ValueAtPercentile(99)), "p99-service-us")
+			b.ReportMetric(float64(s.Late), "late")
+			b.ReportMetric(100*s.Generator.ProcessorSeconds/s.Elapsed.Seconds(), "%core")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}

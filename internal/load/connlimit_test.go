@@ -1,0 +1,53 @@
+package load
+
+import (
+	"crypto/tls"
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestSlots lets more requests be in flight with each connection: a few at once while the rate wants them, one after another when
+// those that there are would do, and all where one connection carries all.
+func TestSlots(t *testing.T) {
+	t.Parallel()
+	const most, rate = connectionsAhead + 90, 1000
+	open := func(n int) func(*slots) {
+		return func(s *slots) {
+			for range n {
+				s.opened(tls.ConnectionState{}, nil)
+			}
+		}
+	}
+	after := func(service time.Duration, then func(*slots)) func(*slots) {
+		return func(s *slots) {
+			<-s.free
+			s.answered(time.Now(), service)
+			<-s.free
+			s.answered(time.Now(), time.Hour) // the fastest one counts
+			then(s)
+		}
+	}
+	for name, test := range map[string]struct {
+		happens func(*slots)
+		want    int
+	}{
+		"at first":                  {func(*slots) {}, connectionsAhead},
+		"ahead":                     {open(connectionsAhead), connectionsAhead + 1},
+		"ahead, as far as it goes":  {open(connectionsAhead / 2), connectionsAhead},
+		"before an answer":          {open(1 + connectionsAhead), 1 + 2*connectionsAhead},
+		"not opened":                {func(s *slots) { s.opened(tls.ConnectionState{}, errors.New("refused")) }, connectionsAhead},
+		"HTTP/2":                    {func(s *slots) { s.opened(tls.ConnectionState{NegotiatedProtocol: "h2"}, nil) }, most},
+		"most":                      {open(500), most},
+		"fast, the first":           {after(time.Millisecond, open(1)), connectionsAhead},
+		"fast, as many as at first": {after(time.Millisecond, open(connectionsAhead)), connectionsAhead + 1},
+		"fast, and more":            {after(time.Millisecond, open(connectionsAhead+20)), connectionsAhead + 21},
+		"slow":                      {after(50*time.Millisecond, open(30)), 30 + connectionsAhead},
+		"slow, and enough":          {after(50*time.Millisecond, open(70)), 71},
+	} {
+		s := newSlots(most, connectionsAhead, rate)
+		if test.happens(s); len(s.free) != test.want {
+			t.Errorf("%s: %d may be in flight, want %d", name, len(s.free), test.want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+// Package load sends conversion requests to a webhook and judges every response.
+//
+// The attack is vegeta's. Three things are added. A response counts as good only if the judge has nothing against it,
+// since a webhook can fail every conversion with HTTP status 200. Times are taken from the moment a request was due, as
+// well as from when it was sent, so that a webhook which makes requests queue does not look fast. And the generator
+// watches itself: a run in which it was late, or could not send for want of files, ports or memory, is void.
+package load
+
+import (
+	"context"
+	"errors"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/wire"
+)
+
+// Watch is told how a run goes on. Each of its functions may be nil, and none is called by two goroutines at once.
+type Watch struct {
+	// Second is called once a second.
+	Second func(Snapshot)
+
+	// Result is called for each request, in the form that vegeta's own tools read. Its latency is from the send. A response
+	// that API servers reject has an error, whatever its status.
+	Result func(*vegeta.Result)
+}
+
+// Run sends requests over and over, as the workload says, and returns what came of it. Each gets a uid of its own, in the
+// place of the one that it has. When the context ends, Run stops and returns what came of it so far, marked as partial. The
+// client's idle connections are closed before and after.
+func Run(ctx context.Context, client *wire.Client, requests []contract.Request, w Workload, watch Watch) (Summary, error) {
+	if err := w.Validate(); err != nil {
+		return Summary{}, err
+	}
+	if len(requests) == 0 {
+		return Summary{}, errors.New("load: there is nothing to send")
+	}
+	bodies, err := prepared(requests)
+	if err != nil {
+		return Summary{}, err
+	}
+	r := newRun(ctx, client, w, bodies, watch)
+	r.connectAhead() //nolint:contextcheck // its context is that of the run, which is derived from this one
+	return r.attack(), nil
+}

@@ -1,0 +1,223 @@
+package load
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/crdconform/crdconform/requirement"
+
+	"github.com/crdconform/crdconform/loadgen"
+
+	"github.com/crdconform/crdconform/internal/histogram"
+)
+
+// Merge sums up what several generators measured of one workload, each of its own part. The result is the same as if one had
+// measured it all: histograms are added, never percentiles, and the seconds are aligned by how long after the beginning they
+// are. Of the generators themselves, processor times are added, and of the rest the largest is taken, the number of cores among
+// it: they may share a machine, or have one each.
+//
+// Parts that are missing make the result partial and are in Lost, without a reason. Merge fails for summaries that are not of
+// different parts of the same workload. Of none, it returns a summary in which nothing was measured.
+func Merge(summaries ...Summary) (Summary, error) {
+	all := newTimes()
+	merged := Summary{
+		Response: all.response, Service: all.service, Lag: all.lag,
+		Unsent: map[string]uint64{}, Errors: map[Kind]uint64{}, Violations: map[requirement.ID]uint64{},
+	}
+	if len(summaries) == 0 {
+		return merged, nil
+	}
+	if err := mergeable(summaries); err != nil {
+		return Summary{}, err
+	}
+	merged.Workload, merged.Began = summaries[0].Workload, summaries[0].Began
+	merged.Workers, merged.Workload.Part = merged.Workload.Part.Of, Part{}
+	merged.Lost = lost(summaries)
+	merged.Partial = len(merged.Lost) > 0
+	var errs []error
+	var seconds [][]Second
+	for _, s := range summaries {
+		count(&merged, s)
+		errs = append(errs, join(merged.Response, s.Response), join(merged.Service, s.Service), join(merged.Lag, s.Lag))
+		seconds = append(seconds, s.Seconds)
+	}
+	merged.Findings = firstFindings(merged.Findings)
+	var err error
+	merged.Seconds, err = mergeSeconds(seconds)
+	if err = errors.Join(append(errs, err)...); err != nil {
+		return Summary{}, err
+	}
+	return merged, nil
+}
+
+// mergeable tells why summaries are not of different parts of the same workload.
+func mergeable(summaries []Summary) error {
+	seen := map[int]bool{}
+	first := summaries[0].Workload
+	for _, s := range summaries {
+		part := s.Workload.Part
+		w := s.Workload
+		w.Part = first.Part
+		switch {
+		case part.Of < 1:
+			return errors.New("load: a run that was not shared cannot be merged with others")
+		case part.Of != first.Part.Of || !part.Start.Equal(first.Part.Start) || !reflect.DeepEqual(w, first):
+			return fmt.Errorf("load: what %s measured is not of the same workload as what %s did", part, first.Part)
+		case seen[part.Index]:
+			return fmt.Errorf("load: what %s measured is there twice", part)
+		}
+		seen[part.Index] = true
+	}
+	return nil
+}
+
+// lost are the parts that no summary is of.
+func lost(summaries []Summary) []Lost {
+	w := summaries[0].Workload
+	var missing []Lost
+	for index := range w.Part.Of {
+		if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Workload.Part.Index == index }) {
+			continue
+		}
+		w.Part.Index = index
+		missing = append(missing, Lost{Part: w.Part, Share: w.Share()})
+	}
+	return missing
+}
+
+// count adds all of another summary but its times.
+func count(s *Summary, o Summary) {
+	if o.Began.Before(s.Began) {
+		s.Began = o.Began
+	}
+	s.Elapsed = max(s.Elapsed, o.Elapsed)
+	s.LastSent, s.LastAnswer = max(s.LastSent, o.LastSent), max(s.LastAnswer, o.LastAnswer)
+	s.Partial = s.Partial || o.Partial
+	s.Protocol = cmp.Or(s.Protocol, o.Protocol)
+	for _, sum := range []struct {
+		to   *uint64
+		from uint64
+	}{
+		{&s.Requests, o.Requests},
+		{&s.Objects, o.Objects},
+		{&s.Good, o.Good},
+		{&s.Accepted, o.Accepted},
+		{&s.BytesIn, o.BytesIn},
+		{&s.BytesOut, o.BytesOut},
+		{&s.Unanswered, o.Unanswered},
+		{&s.Late, o.Late},
+		{&s.Judged, o.Judged},
+	} {
+		*sum.to += sum.from
+	}
+	addAll(s.Unsent, o.Unsent)
+	addAll(s.Errors, o.Errors)
+	addAll(s.Violations, o.Violations)
+	s.Findings = append(s.Findings, o.Findings...)
+	s.Generator = loadgen.Generator{
+		ProcessorSeconds: s.Generator.ProcessorSeconds + o.Generator.ProcessorSeconds,
+		Cores:            max(s.Generator.Cores, o.Generator.Cores),
+		Collections:      max(s.Generator.Collections, o.Generator.Collections),
+		Paused:           max(s.Generator.Paused, o.Generator.Paused),
+		Waited:           max(s.Generator.Waited, o.Generator.Waited),
+	}
+}
+
+func addAll[K comparable](to, from map[K]uint64) {
+	for key, n := range from {
+		to[key] += n
+	}
+}
+
+// firstFindings keeps the findings of the first requests, and as much evidence as a single run does.
+func firstFindings(all []loadgen.Finding) []loadgen.Finding {
+	slices.SortStableFunc(all, func(a, b loadgen.Finding) int { return cmp.Compare(a.Request, b.Request) })
+	all = all[:min(len(all), findings)]
+	kept := 0
+	for i := range all {
+		f := &all[i]
+		size := 0
+		for _, file := range f.Files {
+			size += len(file.Data)
+		}
+		if kept+size <= evidence {
+			kept += size
+		} else {
+			f.Files = nil
+		}
+	}
+	return all
+}
+
+// join adds a histogram to another one, and fails when there is no place for all of it.
+func join(to, from *hdrhistogram.Histogram) error {
+	if from == nil {
+		return errors.New("load: a histogram is missing")
+	}
+	if dropped := to.Merge(from); dropped != 0 {
+		return fmt.Errorf("load: a histogram has %d times that are out of the range of others", dropped)
+	}
+	return nil
+}
+
+// mergeSeconds merges the seconds of several generators. Their ticks are apart by a little, and one that comes late makes its
+// second longer and the next one shorter, so a second is told by its middle.
+func mergeSeconds(all [][]Second) ([]Second, error) {
+	at := map[int][]Second{}
+	for _, seconds := range all {
+		var began float64
+		for _, s := range seconds {
+			n := int((began + s.End) / 2)
+			at[n] = append(at[n], s)
+			began = s.End
+		}
+	}
+	var merged []Second
+	for _, n := range slices.Sorted(maps.Keys(at)) {
+		second, _, err := MergeSecond(at[n]...)
+		if err != nil {
+			return nil, err
+		}
+		merged = append(merged, Second{Second: second})
+	}
+	return merged, nil
+}
+
+// MergeSecond sums up what several generators measured in the same second of a run, each of its own part of the workload, and
+// returns it with the histogram of the response times in microseconds. It ends when the last of them does.
+func MergeSecond(seconds ...Second) (loadgen.Second, *hdrhistogram.Histogram, error) {
+	var merged loadgen.Second
+	h := newTimes().response
+	for _, s := range seconds {
+		response, err := histogram.Decode(s.Response)
+		if err != nil {
+			return merged, nil, fmt.Errorf("load: the histogram of the second that ends after %gs: %w", s.End, err)
+		}
+		if err := join(h, response); err != nil {
+			return merged, nil, err
+		}
+		merged.End = max(merged.End, s.End)
+		merged.Requests += s.Requests
+		merged.Objects += s.Objects
+		merged.Failed += s.Failed
+	}
+	setTimes(&merged, h)
+	return merged, h, nil
+}
+
+// setTimes sets the times of a second from the histogram of its response times.
+func setTimes(s *loadgen.Second, response *hdrhistogram.Histogram) {
+	if response.TotalCount() == 0 {
+		return
+	}
+	at := func(percentile float64) float64 {
+		return histogram.Milliseconds(response.ValueAtPercentile(percentile))
+	}
+	s.P50, s.P90, s.P99, s.Max = at(50), at(90), at(99), histogram.Milliseconds(response.Max())
+}

@@ -1,0 +1,79 @@
+package difference
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/load/recording"
+)
+
+// Question is a request that both sides are asked.
+type Question struct {
+	Line     int // of the recording; 0 when it is from none
+	Body     []byte
+	Request  contract.Request  // what Body says
+	Recorded contract.Response // what the recording has as the answer
+	Withheld string            // why the recording does not have the body of that; empty when it does
+	Redacted []string          // paths at which the request was redacted after it was answered
+}
+
+// Recorded returns the questions of a recording.
+func Recorded(r *recording.Recording) []Question {
+	questions := make([]Question, 0, len(r.Exchanges))
+	for _, x := range r.Exchanges {
+		questions = append(questions, Question{x.Line, x.Body, x.Request, x.Response, x.Withheld, x.Redacted})
+	}
+	return questions
+}
+
+// styles are those of the objects that questions are about. Objects that are as big as can be would take long and tell little
+// more.
+func styles() []corpus.Style {
+	return []corpus.Style{corpus.Plain, corpus.Text, corpus.Integers, corpus.Zeros, corpus.Nulls}
+}
+
+// About returns questions about the samples of a corpus and about n generated objects of each version, if it has a definition:
+// one request for each object and each version that it can be converted to, as API servers ask. The version is that of
+// ConversionReview. The same seed makes the same questions. It fails when the context ends before all are made.
+func About(ctx context.Context, c corpus.Corpus, reviewVersion string, n int, seed int64) ([]Question, error) {
+	var questions []Question
+	for _, from := range c.Versions {
+		objects := c.Objects(from)
+		if c.Definition != nil && n > 0 {
+			generator := c.Definition.Generator(from, seed, c.Objects(from))
+			for i, style := range styles() {
+				// The first styles get what is left over.
+				share := (n + len(styles()) - 1 - i) / len(styles())
+				objects = append(objects, generator.Objects(style, share)...)
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
+			}
+		}
+		raw := corpus.JSON(objects...)
+		for _, to := range c.Versions {
+			if to == from {
+				continue
+			}
+			for i := range raw {
+				if err := ctx.Err(); err != nil {
+					return nil, err
+				}
+				request := contract.Request{
+					ReviewVersion:     reviewVersion,
+					UID:               fmt.Sprintf("d1ff0000-0000-4000-8000-%012x", len(questions)),
+					DesiredAPIVersion: c.APIVersion(to),
+					Objects:           raw[i : i+1],
+				}
+				body, err := request.Body()
+				if err != nil {
+					return nil, err
+				}
+				questions = append(questions, Question{Body: body, Request: request})
+			}
+		}
+	}
+	return questions, nil
+}

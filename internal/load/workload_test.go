@@ -1,0 +1,725 @@
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/requirement"
+
+	"github.com/crdconform/crdconform/loadgen"
+
+	"github.com/crdconform/crdconform/internal/histogram"
+)
+
+// TestDue compares with the integral of the rate, request by request.
+func TestDue(t *testing.T) {
+	t.Parallel()
+	for name, phases := range map[string][]loadgen.Phase{
+		"constant":       Constant(100, 2*time.Second),
+		"rising":         {{Seconds: 2, Rate: 10, To: 100}},
+		"from nothing":   {{Seconds: 2, To: 100}},
+		"to nothing":     {{Seconds: 2, Rate: 100}},
+		"spike":          slices.Concat(Constant(10, time.Second), Constant(200, time.Second/2), Constant(10, time.Second)),
+		"halves":         slices.Concat(Constant(10, 250*time.Millisecond), Constant(10, 250*time.Millisecond)),
+		"one in a while": Constant(0.5, 10*time.Second),
+	} {
+		w := Workload{Phases: phases}
+		integral := func(at time.Duration) float64 {
+			sum := 0.0
+			for _, p := range phases {
+				within := min(max(at, 0), phaseDuration(p)).Seconds()
+				sum += p.Rate*within + (p.To-p.Rate)/p.Seconds*within*within/2
+				at -= phaseDuration(p)
+			}
+			return sum
+		}
+		if want := uint64(math.Round(integral(time.Hour))); w.Total() != want {
+			t.Errorf("%s: %d requests in all, want %d", name, w.Total(), want)
+		}
+		before := time.Duration(-1)
+		for n := range w.Total() {
+			due := w.due(n)
+			if got := integral(due); math.Abs(got-float64(n)) > 1e-4 {
+				t.Errorf("%s: request %d is due after %s, when %g are", name, n, due, got)
+			}
+			if due <= before || due > w.Length() {
+				t.Errorf("%s: request %d is due after %s, the one before after %s", name, n, due, before)
+			}
+			before = due
+		}
+	}
+}
+
+// TestRecordedTimes sends each request once, when it is due, whoever shares them.
+func TestRecordedTimes(t *testing.T) {
+	t.Parallel()
+	ms := time.Millisecond
+	due := []time.Duration{0, 0, 0, 50 * ms, 51 * ms, 200 * ms}
+	replayed, err := Settings{Due: due, Pairs: workload().Pairs}.Profile(ReplayProfile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := replayed.Stages[0]
+	if w.Total() != 6 || w.Length() != 240*ms || w.Rate() != 25 {
+		t.Errorf("%d requests in %s, %g a second", w.Total(), w.Length(), w.Rate())
+	}
+	seen := map[uint64]time.Duration{}
+	for index := range 2 {
+		part := Split(w, index, 2)
+		for n := range part.Total() {
+			seen[part.Part.number(n)] = part.due(part.Part.number(n))
+		}
+	}
+	for n, want := range due {
+		if got, there := seen[uint64(n)]; !there || got != want || len(seen) != len(due) {
+			t.Errorf("request %d is due after %s, want %s: %v", n, got, want, seen)
+		}
+	}
+	faster, err := Settings{Due: due, Rates: []float64{7, 1e6 / 3}, Pairs: w.Pairs}.Profile(ReplayProfile)
+	if err != nil || len(faster.Stages) != 2 || faster.Stages[0].Total() != 6 || faster.Stages[1].Total() != 6 || faster.Stages[1].Name != "333333.33/s" {
+		t.Errorf("at other rates: %+v, %v", faster.Stages, err)
+	}
+
+	var arrived [6]atomic.Int64 // by request, from when the first one came
+	var began atomic.Int64
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began.CompareAndSwap(0, time.Now().UnixNano())
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if request, err := contract.ParseRequest(body); err == nil {
+			arrived[len(request.Objects)-1].Add(time.Now().UnixNano() - began.Load() + 1)
+		}
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	var requests []contract.Request
+	for n := range due { // each has as many objects as its number says
+		one := workload()
+		one.Batch, one.Phases = n+1, Constant(1, time.Second)
+		body, err := Bodies(crontabs, one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		requests = append(requests, body...)
+	}
+	s, err := Run(t.Context(), client, requests, w, Watch{})
+	if err != nil || s.Requests != 6 || s.Good != 6 || s.Objects != 21 {
+		t.Fatalf("%d requests, %d good, %d objects, %v", s.Requests, s.Good, s.Objects, err)
+	}
+	for n := range arrived {
+		if arrived[n].Load() == 0 {
+			t.Errorf("request %d did not come", n)
+		}
+	}
+	if last := time.Duration(arrived[5].Load()); last < 100*ms {
+		t.Errorf("the last one came after %s, though it was due after 200 ms", last)
+	}
+	for name, change := range map[string]func(*Workload){
+		"not ascending": func(w *Workload) { w.Due = []time.Duration{2, 1} },
+		"before":        func(w *Workload) { w.Due = []time.Duration{-1} },
+		"phases too":    func(w *Workload) { w.Phases = Constant(1, time.Second) },
+		"clients too":   func(w *Workload) { w.Clients, w.Duration = 1, time.Second },
+	} {
+		odd := w
+		if change(&odd); odd.Validate() == nil {
+			t.Errorf("%s: nothing is wrong", name)
+		}
+	}
+}
+
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	w := workload()
+	w.Bytes, w.Batch = 1024, 5
+	w.Pairs = []corpus.Pair{{From: "v1beta1", To: "v1"}, {From: "v1", To: "v1beta1"}}
+	requests, err := Bodies(crontabs, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(requests) != maxBodies {
+		t.Errorf("%d bodies, want %d", len(requests), maxBodies)
+	}
+	different := map[string]bool{}
+	for i, r := range requests {
+		pair := w.Pairs[i%2]
+		if r.DesiredAPIVersion != crontabs.APIVersion(pair.To) || len(r.Objects) != 5 {
+			t.Errorf("request %d asks for %d objects at %s, want 5 at %s", i, len(r.Objects), r.DesiredAPIVersion, pair.To)
+		}
+		for _, raw := range r.Objects {
+			var object struct {
+				APIVersion string `json:"apiVersion"`
+			}
+			if err := json.Unmarshal(raw, &object); err != nil || object.APIVersion != crontabs.APIVersion(pair.From) {
+				t.Errorf("request %d has %s, %v", i, raw, err)
+			}
+			if len(raw) != 1024 {
+				t.Errorf("an object has %d bytes", len(raw))
+			}
+		}
+		body, err := r.Body()
+		if err != nil {
+			t.Fatal(err)
+		}
+		different[string(body)] = true
+	}
+	if len(different) != len(requests) {
+		t.Errorf("%d different bodies of %d", len(different), len(requests))
+	}
+
+	w.Batch = 4000
+	if requests, err = Bodies(crontabs, w); err != nil || len(requests) != 2 {
+		t.Errorf("%d large bodies for two pairs, %v", len(requests), err)
+	}
+	w.Bytes, w.Batch = 10, 1
+	if requests, err = Bodies(crontabs, w); err != nil || bytes.Contains(requests[0].Objects[0], []byte(paddingAnnotation)) {
+		t.Errorf("an object that is large enough was made larger: %s, %v", requests[0].Objects[0], err)
+	}
+}
+
+// TestClients has clients ask in turn: each waits for its answer, and none is ever late.
+func TestClients(t *testing.T) {
+	t.Parallel()
+	const clients, each = 3, 20 * time.Millisecond
+	var now, most atomic.Int64
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		n := now.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		<-time.After(each)
+		now.Add(-1)
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	w := workload()
+	w.Phases, w.Clients, w.Duration = nil, clients, time.Minute
+	w.Requests = 30
+	s, err := attack(t.Context(), client, w, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Requests != 30 || s.Good != 30 || most.Load() != clients || s.Partial {
+		t.Errorf("%d requests, %d good, %d at once", s.Requests, s.Good, most.Load())
+	}
+	if shortest := microseconds(s.Response.Min()); shortest < each {
+		t.Errorf("the shortest response time is %s", shortest)
+	}
+	if s.Elapsed < 10*each {
+		t.Errorf("30 requests of %s by 3 clients took %s", each, s.Elapsed)
+	}
+
+	w.Requests, w.Duration = 0, 100*time.Millisecond
+	if s, err = attack(t.Context(), client, w, Watch{}); err != nil || s.Requests == 0 || s.Requests > 15+clients || s.Partial || s.Unanswered > 0 {
+		t.Errorf("in 100 ms: %d requests, partial %t, %v", s.Requests, s.Partial, err)
+	}
+}
+
+// TestSeconds wants the seconds to add up to the whole.
+func TestSeconds(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	faulty := webhook.Handler(fault)
+	var seen atomic.Int64
+	w := workload()
+	w.Phases = Constant(50, 2200*time.Millisecond)
+	s, err := attack(t.Context(), connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen.Add(1)%10 == 0 {
+			faulty.ServeHTTP(w, r)
+			return
+		}
+		webhook.Handler().ServeHTTP(w, r)
+	})), w, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var requests, objects, failed uint64
+	var slowest, end float64
+	for _, second := range s.Seconds {
+		requests, objects, failed = requests+second.Requests, objects+second.Objects, failed+second.Failed
+		slowest = max(slowest, second.Max)
+		if second.End <= end || second.Requests > 0 && second.P50 == 0 || second.P50 > second.P90 || second.P90 > second.P99 || second.P99 > second.Max {
+			t.Errorf("got %+v after %g", second, end)
+		}
+		end = second.End
+	}
+	if len(s.Seconds) < 2 || requests != s.Requests || objects != s.Accepted || failed != s.Failed() || failed != 11 || slowest != histogram.Milliseconds(s.Response.Max()) {
+		t.Errorf("%d seconds with %d requests, %d objects, %d failed, the slowest %g", len(s.Seconds), requests, objects, failed, slowest)
+	}
+	if s.Judged != s.Requests || s.Generator.Cores == 0 || s.Generator.ProcessorSeconds == 0 {
+		t.Errorf("%d judged, the generator %+v", s.Judged, s.Generator)
+	}
+}
+
+// TestEvidence wants the exchanges of the first violations, as they were.
+func TestEvidence(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	s, err := attack(t.Context(), connect(t, webhook.Handler(fault)), workload(), Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range s.Findings {
+		request, err := contract.ParseRequest(f.Files[0].Data)
+		if err != nil || request.UID != uid(f.Request) {
+			t.Fatalf("request %d: %s, %v", f.Request, f.Files[0].Data, err)
+		}
+		judgement := request.Judge(contract.Response{Status: 200, ContentType: "application/json", Body: f.Files[1].Data})
+		if !slices.ContainsFunc(judgement.Violations, func(v contract.Violation) bool {
+			return v.Requirement == f.Requirement && v.String() == f.Text && (v.Severity == contract.Tolerated) == f.Tolerated
+		}) {
+			t.Errorf("the judge says %v of the evidence for %v", judgement.Violations, f)
+		}
+	}
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	t.Parallel()
+	tally := newTally()
+	large := exchange{
+		body: body{before: make([]byte, evidence/4)}, response: contract.Response{Body: make([]byte, evidence/8)},
+		judgement: &contract.Judgement{Violations: []contract.Violation{{Requirement: requirement.WebhookResponseUID, Severity: contract.Rejected}}},
+	}
+	for n := range uint64(200) {
+		tally.add(measurement{n: n}, large)
+	}
+	kept := 0
+	for _, f := range tally.sum.Findings {
+		for _, file := range f.Files {
+			kept += len(file.Data)
+		}
+	}
+	if len(tally.sum.Findings) != findings || kept == 0 || kept > evidence {
+		t.Errorf("%d findings with %d bytes", len(tally.sum.Findings), kept)
+	}
+}
+
+// TestJudgeEvery judges a tenth, and all that is no whole response with status 200.
+func TestJudgeEvery(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]struct{ judged, failed uint64 }{
+		"wrong-uid":  {10, 10},
+		"status-500": {100, 100},
+		"half-body":  {100, 100},
+	} {
+		fault, _ := webhook.FaultNamed(name)
+		w := workload()
+		w.JudgeEvery = 10
+		s, err := attack(t.Context(), connect(t, webhook.Handler(fault)), w, Watch{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		near := func(n, want uint64) bool { return n == want || want < 100 && n+3 >= want && n <= want+3 }
+		if s.Requests != 100 || !near(s.Judged, want.judged) || !near(s.Failed(), want.failed) {
+			t.Errorf("%s: %d of %d judged, %d failed", name, s.Judged, s.Requests, s.Failed())
+		}
+	}
+}
+
+// TestResults reads what was written for vegeta's tools with vegeta.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	var file bytes.Buffer
+	write := vegeta.NewEncoder(&file)
+	client := connect(t, webhook.Handler(fault))
+	s, err := attack(t.Context(), client, workload(), Watch{Result: func(r *vegeta.Result) {
+		if err := write.Encode(r); err != nil {
+			t.Error(err)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var metrics vegeta.Metrics
+	seen := map[uint64]bool{}
+	for decode := vegeta.NewDecoder(&file); ; {
+		var r vegeta.Result
+		if err := decode.Decode(&r); err != nil {
+			if !errors.Is(err, io.EOF) {
+				t.Error(err)
+			}
+			break
+		}
+		metrics.Add(&r)
+		seen[r.Seq] = true
+		if r.Code != 200 || r.Method != http.MethodPost || r.URL != client.URL() || !strings.HasPrefix(r.Error, "webhook.response.uid: ") || r.BytesIn == 0 || r.BytesOut == 0 || r.Latency <= 0 {
+			t.Errorf("got %+v", r)
+		}
+	}
+	metrics.Close()
+	if len(seen) != 100 || metrics.Requests != 100 || metrics.BytesOut.Total != s.BytesOut || metrics.BytesIn.Total != s.BytesIn {
+		t.Errorf("%d results, vegeta counts %d, %d bytes out and %d in", len(seen), metrics.Requests, metrics.BytesOut.Total, metrics.BytesIn.Total)
+	}
+}
+
+// TestJudgeEverySort has requests of two sorts in turn, of which one is answered wrongly.
+func TestJudgeEverySort(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	good, bad := webhook.Handler(), webhook.Handler(fault)
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if request, err := contract.ParseRequest(body); err == nil && request.DesiredAPIVersion == crontabs.APIVersion("v1beta1") {
+			bad.ServeHTTP(w, r)
+			return
+		}
+		good.ServeHTTP(w, r)
+	}))
+	w := workload()
+	w.Phases, w.Clients, w.Requests, w.Duration, w.JudgeEvery = nil, 4, 500, time.Minute, 10
+	w.Pairs = append(w.Pairs, corpus.Pair{From: "v1", To: "v1beta1"})
+	s, err := attack(t.Context(), client, w, Watch{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Judged < 40 || s.Judged > 60 || s.Failed() < s.Judged/3 || s.Failed() > s.Judged*2/3 {
+		t.Errorf("%d judged, %d failed", s.Judged, s.Failed())
+	}
+}
+
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	pairs := []corpus.Pair{{From: "v1beta1", To: "v1"}}
+	for name, want := range map[string][]string{
+		ConstantProfile:  {""},
+		BatchProfile:     {"batch 1", "batch 10", "batch 100", "batch 500", "batch 1500"},
+		APIServerProfile: {"clients 1", "clients 10"},
+		RelistProfile:    {""},
+		RampProfile:      {""},
+		SpikeProfile:     {""},
+		SoakProfile:      {""},
+		SearchProfile:    nil,
+		ReplayProfile:    {""},
+	} {
+		s := Settings{Pairs: pairs}
+		if name == ReplayProfile {
+			s.Due = []time.Duration{0, time.Second}
+		}
+		p, err := s.Profile(name)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var names []string
+		for _, w := range p.Stages {
+			names = append(names, w.Name)
+			if err := w.ValidateFor(crontabs); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if !slices.Equal(names, want) || p.Name != name || (p.Search != nil) != (name == SearchProfile) {
+			t.Errorf("%s has the stages %q, want %q", name, names, want)
+		}
+	}
+	if len(Profiles()) != 9 {
+		t.Errorf("there are %d profiles; test the others too", len(Profiles()))
+	}
+	p, err := Settings{Pairs: pairs, Rates: []float64{1, 2}, Batches: []int{3, 4}, Bytes: []int{5, 6}, Duration: time.Second}.Profile(ConstantProfile)
+	if err != nil || len(p.Stages) != 8 || p.Stages[7].Name != "batch 4, 6 bytes, 2/s" {
+		t.Errorf("a grid of %d stages, %v", len(p.Stages), err)
+	}
+	if spike, err := (Settings{Pairs: pairs}).Profile(SpikeProfile); err != nil || spike.Stages[0].Length() != 30*time.Second || spike.Stages[0].Phases[1].Rate != 1000 {
+		t.Errorf("the spike is %+v, %v", spike.Stages, err)
+	}
+	if relist, err := (Settings{Pairs: pairs, Objects: 95, Batches: []int{10}}).Profile(RelistProfile); err != nil || relist.Stages[0].Requests != 10 {
+		t.Errorf("95 objects, 10 a request, are %+v, %v", relist.Stages, err)
+	}
+}
+
+func TestSettingsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		profile string
+		s       Settings
+		want    string
+	}{
+		{"bathc", Settings{}, `there is no profile "bathc"; the profiles are constant, batch,`},
+		{ConstantProfile, Settings{Clients: []int{1}}, "clients are for apiserver and relist"},
+		{APIServerProfile, Settings{Rates: []float64{1}}, "there is no rate"},
+		{APIServerProfile, Settings{Clients: []int{-1}}, "-1 clients"},
+		{SearchProfile, Settings{Rates: []float64{1}}, "finds the rate"},
+		{SearchProfile, Settings{Batches: []int{1, 2}, Bytes: []int{1, 2}}, "one batch and one size"},
+		{SearchProfile, Settings{Batches: []int{1, 2}}, "one batch and one size"},
+		{SearchProfile, Settings{Goal: Goal{Percentile: 100, Limit: time.Second}}, "less than 100 %"},
+		{BatchProfile, Settings{Objects: 5}, "is for the profile relist"},
+		{RelistProfile, Settings{Objects: -5}, "-5 objects"},
+		{RampProfile, Settings{Goal: Goal{Percentile: 99}}, "is for the profile search"},
+		{ConstantProfile, Settings{Rates: []float64{0}}, "a rate of 0 requests a second"},
+		{ConstantProfile, Settings{Rates: []float64{100, -3}}, "a rate of -3 requests a second"},
+		{ConstantProfile, Settings{Batches: []int{0}}, "a batch of 0 objects"},
+		{SoakProfile, Settings{Duration: -time.Second}, "a duration of -1s"},
+		{ConstantProfile, Settings{Rates: []float64{5, 5}}, `the stage "5/s" is there twice`},
+		{ConstantProfile, Settings{Rates: make([]float64, 1001)}, "1001 stages"},
+		{ConstantProfile, Settings{InFlight: 1e9}, "1000000000 requests in flight"},
+	} {
+		if _, err := test.s.Profile(test.profile); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s with %+v: %v, want %q", test.profile, test.s, err, test.want)
+		}
+	}
+}
+
+// TestCost finds again what the times were made of.
+func TestCost(t *testing.T) {
+	t.Parallel()
+	run := func(batch int, us int64) Summary {
+		h := hdrhistogram.New(1, 1e9, 3)
+		if err := h.RecordValue(us); err != nil {
+			t.Fatal(err)
+		}
+		return Summary{Workload: Workload{Batch: batch, Bytes: 1024}, Good: 1, Service: h}
+	}
+	summaries := []Summary{run(1, 210), run(10, 300), run(100, 1200), run(1500, 15200)}
+	c := CostOf(summaries)
+	if c == nil || math.Abs(c.Request-0.2) >= 0.005 || math.Abs(c.Object-0.01) >= 0.0005 || c.Fit < 0.99 || !slices.Equal(c.Batches, []int{1, 10, 100, 1500}) {
+		t.Errorf("got %+v", c)
+	}
+	if c := CostOf(summaries[:2]); c != nil {
+		t.Errorf("two batches make %+v", c)
+	}
+	stopped := slices.Clone(summaries)
+	stopped[2].Partial = true
+	if c := CostOf(stopped); c != nil {
+		t.Errorf("a run that was stopped makes %+v", c)
+	}
+	if c := TypicalCost([]*loadgen.Cost{{Object: 3}, {Object: 1}, {Object: 900}, {Object: 2}, {Object: 0}}); c == nil || c.Object != 2 {
+		t.Errorf("the one in the middle is %+v", c)
+	}
+	if c := TypicalCost(nil); c != nil {
+		t.Errorf("of no repeats it is %+v", c)
+	}
+	summaries[1].Workload.Bytes = 0
+	if c := CostOf(summaries); c != nil {
+		t.Errorf("objects of different sizes make %+v", c)
+	}
+	if c := CostOf([]Summary{run(1, 500), run(10, 500), run(100, 500)}); c != nil {
+		t.Errorf("equal times make %+v", c)
+	}
+	if c := CostOf(nil); c != nil {
+		t.Errorf("nothing makes %+v", c)
+	}
+}
+
+// TestFind searches for rates that are known, and says what a probe would.
+func TestFind(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		first, limit float64 // the goal is met up to there
+		once         bool    // a longer run at the rate that is found misses it the first time
+	}{
+		"below":      {1000, 137, false},
+		"above":      {10, 137, false},
+		"at once":    {100, 103, false},
+		"optimistic": {50, 137, true},
+	} {
+		missed := false
+		found, err := find(t.Context(), test.first, func(rate float64, times int) (attempt, Summary, error) {
+			if times == confirmation && test.once && !missed {
+				missed = true
+				return attempt{Rate: rate, Decided: true}, Summary{}, nil
+			}
+			return attempt{Rate: rate, Met: rate <= test.limit, Decided: true}, Summary{Requests: uint64(times)}, nil
+		})
+		if err != nil || found.Met > test.limit || !test.once && found.Missed < test.limit || found.Missed-found.Met > precision*found.Missed || found.At.Requests != confirmation || found.Partial {
+			t.Errorf("%s: %g met and %g missed, %v", name, found.Met, found.Missed, err)
+		}
+		if last := found.Probes[len(found.Probes)-1]; !last.Met || last.Rate != found.Met || len(found.Probes) > 15 {
+			t.Errorf("%s: %d probes, the last %+v", name, len(found.Probes), last)
+		}
+	}
+	busy, err := find(t.Context(), 100, func(rate float64, _ int) (attempt, Summary, error) {
+		return attempt{Rate: rate, Void: "too busy"}, Summary{}, nil
+	})
+	if err != nil || len(busy.Probes) != spoilt || busy.Met != 0 || busy.At.Requests != 0 {
+		t.Errorf("on a machine that is too busy: %+v, %v", busy, err)
+	}
+	limits, err := find(t.Context(), 100, func(rate float64, times int) (attempt, Summary, error) {
+		if rate > 500 {
+			return attempt{Rate: rate, Void: "too busy"}, Summary{}, nil
+		}
+		return attempt{Rate: rate, Met: true, Decided: true}, Summary{Requests: uint64(times)}, nil
+	})
+	if err != nil || limits.spoiled() != spoilt || limits.Met != 500 || limits.At.Requests != confirmation {
+		t.Errorf("when the generator is at its limits: %+v, %v", limits, err)
+	}
+	unconfirmed, err := find(t.Context(), 100, func(rate float64, times int) (attempt, Summary, error) {
+		if rate > 500 || times == confirmation {
+			return attempt{Rate: rate, Void: "too busy"}, Summary{}, nil
+		}
+		return attempt{Rate: rate, Met: true, Decided: true}, Summary{}, nil
+	})
+	if err != nil || unconfirmed.Met != 500 || unconfirmed.Missed != 550 || unconfirmed.At.Requests != 0 || unconfirmed.Partial {
+		t.Errorf("when a rate cannot be confirmed for that: %+v, %v", unconfirmed, err)
+	}
+	if _, err := find(t.Context(), 10, func(rate float64, _ int) (attempt, Summary, error) {
+		return attempt{Rate: rate, Met: true}, Summary{}, nil
+	}); err == nil {
+		t.Error("a goal that is met at every rate is no error")
+	}
+}
+
+// TestProbe tries a rate that a webhook can do, and one that it can't: it handles one request at a time, 5 ms each.
+func TestProbe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: a load that is too much for the webhook")
+	}
+	one := make(chan struct{}, 1)
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		one <- struct{}{}
+		<-time.After(5 * time.Millisecond)
+		<-one
+		webhook.Handler().ServeHTTP(w, r)
+	}))
+	s := Search{Goal: Goal{Percentile: 50, Limit: time.Second}, Workload: workload()}
+	s.Workload.InFlight = 20 // each has a connection, and a handshake costs more than all the rest
+	requests, err := Bodies(crontabs, s.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 2000 requests in a second take ten: most of them wait for more than one.
+	for rate, want := range map[float64]bool{50: true, 2000: false} {
+		p, _, err := s.probe(t.Context(), client, requests, rate, time.Second, func(Workload) Watch { return Watch{} })
+		if err != nil || p.Void == "" && (p.Met != want || !p.Decided || p.Requests < enough) {
+			t.Errorf("%g a second: %+v, %v", rate, p, err)
+		}
+	}
+}
+
+// TestSearchWithErrors lets as many requests fail as the goal allows.
+func TestSearchWithErrors(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: four searches for a rate")
+	}
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	good, bad := webhook.Handler(), webhook.Handler(fault)
+	var seen atomic.Int64
+	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if seen.Add(1)%10 == 0 {
+			bad.ServeHTTP(w, r)
+			return
+		}
+		good.ServeHTTP(w, r)
+	}))
+	for allowed, want := range map[float64]bool{0.05: false, 0.2: true} {
+		for _, every := range []int{1, 4} {
+			s := Search{Goal: Goal{Percentile: 99, Limit: time.Minute, Errors: allowed}, Workload: workload()}
+			s.Workload.JudgeEvery = every
+			requests, err := Bodies(crontabs, s.Workload)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var p attempt
+			for range 30 { // this machine may be too busy
+				if p, _, err = s.probe(t.Context(), client, requests, 400, time.Second, func(Workload) Watch { return Watch{} }); err != nil {
+					t.Fatal(err)
+				}
+				if p.Void == "" {
+					break
+				}
+			}
+			if p.Met != want || !p.Decided || p.Failed == 0 || !strings.Contains(p.String(), "failed") || (p.Judged < p.Requests) != (every > 1) {
+				t.Errorf("%g allowed, one in %d judged: %+v, %s", allowed, every, p, p)
+			}
+		}
+	}
+	if got := (Goal{99, time.Second, 0.005}).String(); got != "p99 <= 1s, errors <= 0.5 %" {
+		t.Errorf("got %q", got)
+	}
+	if (Search{Goal: Goal{99, time.Second, 1.5}, Workload: workload()}).validate() == nil {
+		t.Error("more errors than requests are allowed")
+	}
+}
+
+// TestChanceOfErrors decides on errors when chance is ruled out, by as many responses as were judged.
+func TestChanceOfErrors(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		allowed       float64
+		every         int
+		probe         attempt
+		failing, good bool
+	}{
+		"none allowed, none":       {0, 1, attempt{Requests: 400, Judged: 400}, false, true},
+		"none allowed, one":        {0, 1, attempt{Requests: 400, Judged: 400, Failed: 1}, true, false},
+		"far fewer":                {0.1, 1, attempt{Requests: 400, Judged: 400, Failed: 10}, false, true},
+		"a few less":               {0.1, 1, attempt{Requests: 400, Judged: 400, Failed: 38}, false, false},
+		"a few more":               {0.1, 1, attempt{Requests: 400, Judged: 400, Failed: 42}, false, false},
+		"far more":                 {0.1, 1, attempt{Requests: 400, Judged: 400, Failed: 70}, true, false},
+		"more, of few judged":      {0.1, 10, attempt{Requests: 400, Judged: 40, Failed: 7}, false, false},
+		"none, of too few":         {0.01, 1, attempt{Requests: 300, Judged: 300}, false, false},
+		"none, of enough":          {0.01, 1, attempt{Requests: 400, Judged: 400}, false, true},
+		"none, of few judged":      {0.01, 10, attempt{Requests: 400, Judged: 40}, false, false},
+		"all but one, all allowed": {1, 1, attempt{Requests: 400, Judged: 400, Failed: 399}, false, true},
+	} {
+		s := Search{Goal: Goal{Percentile: 99, Limit: time.Second, Errors: test.allowed}, Workload: workload()}
+		s.Workload.JudgeEvery = test.every
+		if failing, good := s.failing(test.probe, 0); failing != test.failing || good != test.good {
+			t.Errorf("%s: failing %t, good %t", name, failing, good)
+		}
+	}
+	for want, goal := range map[int]Goal{400: {Percentile: 99}, 3688: {Percentile: 99.9}, 36887: {Percentile: 50, Errors: 0.0001}, 401: {Percentile: 99, Errors: 0.00916}} {
+		if got := int(math.Ceil(goal.enough())); got != want {
+			t.Errorf("%s: %d requests are enough, want %d", goal, got, want)
+		}
+	}
+}
+
+// TestSearchThatFindsNothing has a webhook that fails at any rate, and somebody who stops the search.
+func TestSearchThatFindsNothing(t *testing.T) {
+	t.Parallel()
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	s := Search{Goal: Goal{Percentile: 99, Limit: time.Second}, Workload: workload()}
+	s.Workload.InFlight = 20
+	requests, err := Bodies(crontabs, s.Workload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.Run(t.Context(), connect(t, webhook.Handler(fault)), requests, func(Workload) Watch { return Watch{} })
+	if err != nil || found.Met != 0 || found.Missed == 0 || !strings.Contains(found.Probes[len(found.Probes)-1].Measured, "failed") {
+		t.Errorf("got %+v, %v", found, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if found, err := s.Run(ctx, connect(t, webhook.Handler()), requests, func(Workload) Watch { return Watch{} }); err != nil || !found.Partial || found.Met != 0 {
+		t.Errorf("stopped: %+v, %v", found, err)
+	}
+}
+
+func TestInterval(t *testing.T) {
+	t.Parallel()
+	// By tables of the binomial distribution.
+	for _, test := range []struct {
+		k, n      uint64
+		low, high float64
+	}{{0, 100, 0, 0.0362}, {100, 100, 0.9638, 1}, {1, 100, 0.0003, 0.0545}, {50, 100, 0.3983, 0.6017}} {
+		if low, high := interval(test.k, test.n); math.Abs(low-test.low) > 1e-4 || math.Abs(high-test.high) > 1e-4 {
+			t.Errorf("%d of %d: %g to %g, want %g to %g", test.k, test.n, low, high, test.low, test.high)
+		}
+	}
+}
+
+func TestRatesInWords(t *testing.T) {
+	t.Parallel()
+	for rate, want := range map[float64]string{10020: "10020", 1e6: "1000000", 33.3333: "33.33", 1.5: "1.5", 0.001: "0.001", 0.0012345: "0.00123", 0: "0"} {
+		if got := plain(rate); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

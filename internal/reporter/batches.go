@@ -1,0 +1,128 @@
+package reporter
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/crdconform/crdconform/loadgen"
+)
+
+// batches are workloads that differ in the size of their batch only.
+type batches struct {
+	name   string
+	groups []group
+}
+
+// mostBatches is how many lines of each sort a chart over the size of batches has.
+const mostBatches = 3
+
+// byBatch returns workloads that can be compared by the size of their batch: those with objects of the same size that were
+// sent in the same way. It returns none when there are no two sizes to compare.
+func byBatch(l *loadgen.Load) []batches {
+	type key struct {
+		bytes, clients int
+		rate           float64
+		pairs          string
+	}
+	lines, order := map[key][]group{}, []key(nil)
+	for _, g := range groupsOf(l) {
+		s := g.Runs[0]
+		k := key{s.Bytes, s.Clients, s.Rate, fmt.Sprint(s.Pairs)}
+		if lines[k] == nil {
+			order = append(order, k)
+		}
+		lines[k] = append(lines[k], g)
+	}
+	var all []batches
+	for _, k := range order {
+		sizes := map[int]group{}
+		for _, g := range lines[k] {
+			if size := max(g.Runs[0].Batch, 1); len(sizes[size].Runs) == 0 {
+				sizes[size] = g
+			}
+		}
+		if len(sizes) < 2 {
+			continue
+		}
+		b := batches{name: given(k.rate) + "/s"}
+		if k.clients > 0 {
+			b.name = counted(k.clients, "client")
+		}
+		if k.bytes > 0 {
+			b.name += fmt.Sprintf(", %s bytes", grouped(strconv.Itoa(k.bytes)))
+		}
+		for _, size := range slices.Sorted(maps.Keys(sizes)) {
+			b.groups = append(b.groups, sizes[size])
+		}
+		all = append(all, b)
+	}
+	slices.SortStableFunc(all, func(a, b batches) int { return cmp.Compare(len(b.groups), len(a.groups)) })
+	return all
+}
+
+// overBatches draws times over the size of batches, and nothing when there is one size only.
+func overBatches(l *loadgen.Load) (template.HTML, error) {
+	all := byBatch(l)
+	if len(all) == 0 {
+		return "", nil
+	}
+	p := newChart("objects in a request", "milliseconds")
+	hues, sizes := []hue{blue, orange, green}, map[int]bool{}
+	least, most := math.Inf(1), 0.0
+	line := func(name string, b batches, of func(loadgen.Times) float64, h hue, d dashing) error {
+		var points plotter.XYs
+		for _, g := range b.groups {
+			s := g.Typical()
+			y := max(of(s.Response), 0.001) // a microsecond, as a scale of powers has no 0
+			size := max(s.Batch, 1)
+			points = append(points, plotter.XY{X: float64(size), Y: y})
+			least, most, sizes[size] = min(least, y), max(most, y), true
+		}
+		return addLine(p, name, points, h, d)
+	}
+	for i, b := range all[:min(len(all), mostBatches)] {
+		if err := line("p50, "+b.name, b, func(t loadgen.Times) float64 { return t.P50 }, hues[i], solid); err != nil {
+			return "", err
+		}
+		if err := line("p99, "+b.name, b, func(t loadgen.Times) float64 { return t.P99 }, hues[i], dashed); err != nil {
+			return "", err
+		}
+	}
+	ordered := slices.Sorted(maps.Keys(sizes))
+	p.X.Min, p.X.Max, p.X.Scale = float64(ordered[0]), float64(ordered[len(ordered)-1]), plot.LogScale{}
+	p.Y.Min, p.Y.Max, p.Y.Scale = least/1.5, most*2, plot.LogScale{}
+	p.Y.Tick.Marker = plot.TickerFunc(powerTicks)
+	p.X.Tick.Marker = plot.TickerFunc(func(_, _ float64) []plot.Tick {
+		var ticks []plot.Tick
+		for _, size := range ordered {
+			ticks = append(ticks, plot.Tick{Value: float64(size), Label: strconv.Itoa(size)})
+		}
+		return ticks
+	})
+	return svg(280, p)
+}
+
+// powerTicks labels powers of ten, and twice and five times as much where there is room.
+func powerTicks(from, to float64) []plot.Tick {
+	steps := []float64{1, 2, 5}
+	if to/from > 300 {
+		steps = []float64{1}
+	}
+	var ticks []plot.Tick
+	for e := math.Floor(math.Log10(from)); math.Pow(10, e) <= to; e++ {
+		for _, step := range steps {
+			if v := step * math.Pow(10, e); from <= v && v <= to {
+				ticks = append(ticks, plot.Tick{Value: v, Label: fmt.Sprintf("%.3g", v)})
+			}
+		}
+	}
+	return ticks
+}

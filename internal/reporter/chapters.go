@@ -1,0 +1,72 @@
+package reporter
+
+import (
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Chapter is the results of one area for one subject.
+type Chapter struct {
+	Name    string // area and subject, such as "webhook, widgets.example.com"; the area alone when there is no subject
+	Area    string
+	Subject string // definition, see Result
+	Results []reports.Result
+}
+
+// Chapters returns the results by subject and area, in their order.
+func Chapters(r *reports.Report) []Chapter {
+	var chapters []Chapter
+	at := map[[2]string]int{}
+	for _, result := range r.Results {
+		key := [2]string{result.Subject, result.ID.Area()}
+		i, known := at[key]
+		if !known {
+			i = len(chapters)
+			at[key] = i
+			chapters = append(chapters, Chapter{Name: joined(key[1], ", ", key[0]), Area: key[1], Subject: key[0]})
+		}
+		chapters[i].Results = append(chapters[i].Results, result)
+	}
+	return chapters
+}
+
+// joined puts more behind a text, if there is more.
+func joined(text, separator, more string) string {
+	if more == "" {
+		return text
+	}
+	return text + separator + more
+}
+
+// Count returns how many results of a chapter have a verdict.
+func (c Chapter) Count(v requirement.Verdict) int {
+	n := 0
+	for _, result := range c.Results {
+		if result.Verdict == v {
+			n++
+		}
+	}
+	return n
+}
+
+// Subjects returns what the results are about, in the order in which they come. The empty one stands for what is about no
+// definition in particular.
+func Subjects(r *reports.Report) []string {
+	var subjects []string
+	known := map[string]bool{}
+	for _, result := range r.Results {
+		if !known[result.Subject] {
+			known[result.Subject] = true
+			subjects = append(subjects, result.Subject)
+		}
+	}
+	return subjects
+}
+
+// subjectName is what a subject is called beside others. What is about no definition is about the API server then.
+func subjectName(subject string) string {
+	if subject == "" {
+		return "API server"
+	}
+	return subject
+}

@@ -1,0 +1,204 @@
+// Package reporter concludes reports, merges and compares them, and writes them in every format.
+package reporter
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Conclude puts the results in order, counts them and sets the outcome. Subjects stay in the order in which they first come;
+// the results of each are in the order of the catalogue, and those that it does not have come last.
+func Conclude(r *reports.Report) {
+	r.APIVersion, r.Kind = reports.APIVersion, reports.ReportKind
+	if r.Results == nil {
+		r.Results = []reports.Result{} // which is a list in JSON too
+	}
+	sortResults(r)
+	r.Counts = map[requirement.Verdict]int{}
+	for _, result := range r.Results {
+		r.Counts[result.Verdict]++
+	}
+	r.Outcome = outcomeOf(r)
+}
+
+func sortResults(r *reports.Report) {
+	subjects, places := map[string]int{}, map[requirement.ID]int{}
+	for i, subject := range Subjects(r) {
+		subjects[subject] = i
+	}
+	catalogue := requirement.All()
+	for i, entry := range catalogue {
+		places[entry.ID] = i - len(catalogue) // below 0, which those have that are not in it
+	}
+	slices.SortStableFunc(r.Results, func(a, b reports.Result) int {
+		return cmp.Or(subjects[a.Subject]-subjects[b.Subject], places[a.ID]-places[b.ID])
+	})
+}
+
+func outcomeOf(r *reports.Report) reports.Outcome {
+	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
+		failing(r.Load) || len(missedTargets(r.Load)) > 0 || unreached(r.Load) || len(regressed(r.Load)) > 0
+	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
+		voidLoad(r.Load) != "" || cutShort(r.Load) != "" || len(incomparable(r.Load)) > 0 || unmeasured(r.Load) != "" || len(r.Results) == 0 && unloaded(r.Load) || idle(r)
+	switch {
+	case r.Interrupted:
+		return reports.Interrupted
+	case failed:
+		return reports.NonConformant
+	case errored:
+		return reports.Unjudged
+	case slices.ContainsFunc(r.Results, skipped):
+		return reports.Partial
+	case unloaded(r.Load) && r.Counts[requirement.Passed]+r.Counts[requirement.Tolerated] == 0:
+		return reports.Partial // nothing was found to hold either
+	}
+	return reports.Conformant
+}
+
+// idle reports whether no requirement is applicable and no load was measured, so that nothing was judged. That requirements do not hold
+// for the minor of an API server is an answer, as a matrix of several minors shows it.
+func idle(r *reports.Report) bool {
+	minor := minorOf(r)
+	judged := func(result reports.Result) bool { return result.Verdict != requirement.NotApplicable }
+	bound := func(result reports.Result) bool { return boundOf(result, minor) != "" }
+	return len(r.Results) > 0 && unloaded(r.Load) && !slices.ContainsFunc(r.Results, judged) &&
+		slices.ContainsFunc(r.Results, func(result reports.Result) bool { return !bound(result) })
+}
+
+// idleness says why nothing is applicable: the reason that most requirements have.
+func idleness(r *reports.Report) string {
+	times, most := map[string]int{}, ""
+	for _, result := range r.Results {
+		times[Brief(result)]++
+	}
+	for _, result := range r.Results { // of several the first
+		if why := Brief(result); times[why] > times[most] {
+			most = why
+		}
+	}
+	text := fmt.Sprintf("none of %s is applicable", requirements(r, len(r.Results)))
+	if len(r.Results) == 1 {
+		text = "the only requirement is not applicable"
+	}
+	if n := times[most]; n < len(r.Results) {
+		text += fmt.Sprintf(", %d because", n)
+	}
+	return joined(text, ": ", most)
+}
+
+// skipped reports whether a result leaves open what was to be judged.
+func skipped(r reports.Result) bool {
+	return r.Verdict == requirement.NotApplicable && r.Level == requirement.Must && !r.Immaterial
+}
+
+// Problem reports whether a result counts against whom it judges, or could not be had.
+func Problem(r *reports.Report, result reports.Result) bool {
+	return r.Failing(result) || result.Verdict == requirement.Errored
+}
+
+// Headline says in one sentence what the run came to.
+func Headline(r *reports.Report) string {
+	switch r.Outcome {
+	case reports.Conformant:
+		if len(r.Results) == 0 {
+			return praise(r.Load)
+		}
+		return fmt.Sprintf("Conforms: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
+	case reports.Partial:
+		return fmt.Sprintf("Conforms: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
+	case reports.NonConformant:
+		return failureHeadline(r)
+	case reports.Unjudged:
+		return unjudgedHeadline(r)
+	case reports.Interrupted:
+		judged := requirements(r, len(r.Results)-r.Counts[requirement.Unknown])
+		switch {
+		case r.Load != nil && len(r.Results) == 0:
+			judged = many(Requests(r.Load), "response") + " under load"
+		case r.Load != nil:
+			judged += " and " + many(Requests(r.Load), "response") + " under load"
+		case len(r.Results) == 0:
+			judged = "nothing"
+		}
+		return fmt.Sprintf("Interrupted with %s judged", judged)
+	}
+	return "Not concluded"
+}
+
+// failureHeadline says what failed: requirements, or else requests under load; and the objectives that were missed.
+func failureHeadline(r *reports.Report) string {
+	failed := r.Counts[requirement.Failed]
+	if r.Strict {
+		failed += r.Counts[requirement.Tolerated]
+	}
+	missed, late := "", ""
+	if r.Load != nil {
+		missed, late = misses(r.Load), behind(r.Load)
+	}
+	switch {
+	case failed > 0 || r.Load == nil:
+		return joined(fmt.Sprintf("Does not conform: %d of %s failed", failed, requirements(r, len(r.Results))), "; under load, ", missed)
+	case failing(r.Load):
+		return joined(joined("Does not conform: "+ofJudged(r.Load, "request")+" failed", "; ", missed), "; ", late)
+	}
+	return joined("Does not meet its objectives under load: "+missed, "; ", late)
+}
+
+func unjudgedHeadline(r *reports.Report) string {
+	unknown := r.Counts[requirement.Errored] + r.Counts[requirement.Unknown]
+	switch {
+	case r.Error != "":
+		return "Could not judge: " + firstLine(r.Error)
+	case unknown > 0:
+		return fmt.Sprintf("Could not judge %d of %s", unknown, requirements(r, len(r.Results)))
+	case voidLoad(r.Load) != "":
+		return "Could not judge the load: " + voidLoad(r.Load)
+	case cutShort(r.Load) != "":
+		return "Could not judge all of the load: " + cutShort(r.Load)
+	case unmeasured(r.Load) != "":
+		return "Could not judge the load through the API server: " + unmeasured(r.Load)
+	case len(incomparable(r.Load)) > 0:
+		return "Could not compare with the baseline: " + told(incomparable(r.Load)[0])
+	}
+	if idle(r) {
+		return "Could not judge: " + idleness(r)
+	}
+	return "Could not judge: there was nothing to judge"
+}
+
+// unsaid is the error if the headline has not said all of it.
+func unsaid(r *reports.Report) string {
+	if strings.HasSuffix(Headline(r), strings.TrimSpace(visible.Text(r.Error))) {
+		return ""
+	}
+	return r.Error
+}
+
+// otherCounts counts the verdicts that are neither Passed nor bad.
+func otherCounts(r *reports.Report) string {
+	var text strings.Builder
+	for _, v := range []struct {
+		verdict requirement.Verdict
+		words   string
+	}{{requirement.Tolerated, "tolerated"}, {requirement.KnownFailing, "known to fail"}, {requirement.NotApplicable, "not applicable"}} {
+		if n := r.Counts[v.verdict]; n > 0 {
+			fmt.Fprintf(&text, ", %d %s", n, v.words)
+		}
+	}
+	return text.String()
+}
+
+// requirements is a number of results. When several definitions were judged, each requirement is counted for each of them.
+func requirements(r *reports.Report, n int) string {
+	definitions := len(slices.DeleteFunc(Subjects(r), func(subject string) bool { return subject == "" }))
+	if definitions > 1 {
+		return fmt.Sprintf("%s for %d definitions", counted(n, "requirement"), definitions)
+	}
+	return counted(n, "requirement")
+}

@@ -1,0 +1,115 @@
+package reporter
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Part is a piece of what a reader wants to know of a result.
+type Part struct {
+	Name  string         // such as "why it matters"
+	Text  string         // empty when the files are all there is
+	Code  bool           // the text is shown as it is, line by line
+	Files []reports.File // that have it, or more of it
+}
+
+// resultParts returns all that there is to know of a result beside its requirement's ID, level and statement. They are in the
+// order in which they are read: why to care, what was found, how to see it happen, and where it comes from.
+func resultParts(r reports.Result) []Part {
+	parts := []Part{
+		{Name: "why it matters", Text: r.Why},
+		{Name: reasonName(r), Text: strings.TrimSpace(r.Reason), Code: true},
+		objectPart(r),
+		{Name: "send it again, in the report folder", Text: r.Curl, Code: true, Files: filesNamed(r, "request.json")},
+		{Name: "commands, in order", Files: filesNamed(r, "reproduce.sh")},
+		{Name: "re-run this requirement only", Text: r.Rerun, Code: true},
+		{Name: "spec", Text: specText(r)},
+		{Name: "source", Text: sources(r)},
+		{Name: "note", Text: r.Note},
+		{Name: "more files", Files: otherFiles(r)},
+	}
+	return slices.DeleteFunc(parts, func(p Part) bool { return p.Text == "" && len(p.Files) == 0 })
+}
+
+// reasonName is what the reason of the verdict is called.
+func reasonName(r reports.Result) string {
+	switch {
+	case r.Verdict == requirement.Failed || r.Verdict == requirement.Tolerated || r.Verdict == requirement.KnownFailing:
+		return "expected and actual"
+	case r.Verdict == requirement.NotApplicable && r.Immaterial:
+		return "reason (does not affect the verdict)"
+	}
+	return "reason"
+}
+
+// objectPart is the smallest object that shows it, or the one that the commands create. It is told in full when it is short and at hand: a report that was read
+// back from JSON has the names of its files only.
+func objectPart(r reports.Result) Part {
+	const lines, size = 40, 4000
+	p := Part{Name: "smallest object", Code: true, Files: filesNamed(r, "object.yaml")}
+	if len(filesNamed(r, "reproduce.sh")) > 0 {
+		p.Name = "object" // which nobody has made smaller
+	}
+	if len(p.Files) != 1 {
+		return p
+	}
+	if text := bytes.TrimRight(p.Files[0].Data, "\r\n"); len(text) <= size && strings.Count(visible.Text(string(text)), "\n") < lines {
+		p.Text = string(text)
+	}
+	return p
+}
+
+// filesNamed returns the files with a name, wherever they are.
+func filesNamed(r reports.Result, names ...string) []reports.File {
+	var found []reports.File
+	for _, file := range r.Files {
+		if slices.Contains(names, path.Base(file.Path)) {
+			found = append(found, file)
+		}
+	}
+	return found
+}
+
+// otherFiles returns the files that have no part of their own.
+func otherFiles(r reports.Result) []reports.File {
+	return slices.DeleteFunc(slices.Clone(r.Files), func(file reports.File) bool {
+		return slices.Contains([]string{"object.yaml", "request.json", "reproduce.sh"}, path.Base(file.Path))
+	})
+}
+
+func specText(r reports.Result) string {
+	if r.Spec == "" || r.Location == "" {
+		return r.Spec + r.Location
+	}
+	return fmt.Sprintf("%s (%s)", r.Spec, r.Location)
+}
+
+// sources are the places that state the requirement.
+func sources(r reports.Result) string {
+	texts := make([]string, 0, len(r.Source))
+	for _, s := range r.Source {
+		texts = append(texts, s.String())
+	}
+	return strings.Join(texts, "; ")
+}
+
+// documents are those that the results name as their sources.
+func documents(r *reports.Report) []requirement.Document {
+	named := map[string]bool{}
+	for _, result := range r.Results {
+		for _, s := range result.Source {
+			named[s.Document] = true
+		}
+	}
+	return slices.DeleteFunc(requirement.Documents(), func(d requirement.Document) bool { return !named[d.ID] })
+}
+
+// title is a name at the beginning of a line.
+func title(name string) string { return strings.ToUpper(name[:1]) + name[1:] }

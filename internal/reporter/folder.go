@@ -1,0 +1,279 @@
+package reporter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/reporter/layout"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
+)
+
+// latency is what the files with the times of a load test are called, or the folder for those of several stages.
+const latency = "latency"
+
+// Folder is where the forms of a report are written.
+type Folder string
+
+// Open makes the folder if it is missing, and fails when nothing can be written there: better now than when the run is
+// over. It removes what an earlier run wrote there, and nothing else, so that no stale file is taken for a new one.
+func Open(name string) (Folder, error) {
+	if err := os.MkdirAll(name, 0o755); err != nil {
+		return "", fmt.Errorf("report folder: %w; give another one with --report-dir", err)
+	}
+	probe, err := os.CreateTemp(name, ".crdconform-*")
+	if err != nil {
+		return "", fmt.Errorf("report folder %s: nothing can be written there (%w); give another one with --report-dir", name, err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name()), Folder(name).clear()); err != nil {
+		return "", fmt.Errorf("report folder %s: %w; give another one with --report-dir", name, err)
+	}
+	return Folder(name), nil
+}
+
+// clear removes the files of the run whose report is in the folder.
+func (f Folder) clear() error {
+	root, err := os.OpenRoot(string(f))
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range stale(root) {
+		errs = append(errs, remove(root, name))
+	}
+	return errors.Join(append(errs, root.Close())...)
+}
+
+// stale returns the files of an earlier run. Without a report of ours, nothing in the folder is known to be ours; so the
+// report is the last of them.
+func stale(root *os.Root) []string {
+	var old struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+		Cluster    any    `json:"cluster"`
+		Error      string `json:"error"`
+		Stopped    bool   `json:"interrupted"`
+		Load       *struct {
+			Stages []struct {
+				Name     string `json:"name"`
+				Repeat   int    `json:"repeat"`
+				Findings []struct {
+					Files []reports.File `json:"files"`
+				} `json:"findings"`
+			} `json:"stages"`
+		} `json:"load"`
+		Results []struct {
+			Files []reports.File `json:"files"`
+		} `json:"results"`
+		Artifacts []reports.File `json:"artifacts"`
+	}
+	text, err := root.ReadFile(layout.Report)
+	if err != nil || json.Unmarshal(text, &old) != nil || old.APIVersion != reports.APIVersion || old.Kind != reports.ReportKind {
+		return nil
+	}
+	var names []string
+	for _, f := range Filed(Formats(nil))[1:] { // all but the report
+		names = append(names, f.File)
+	}
+	files := old.Artifacts
+	if old.Load != nil {
+		names = append(names, "latency.json", "latency.hgrm")
+		l := &loadgen.Load{}
+		for _, s := range old.Load.Stages {
+			l.Stages = append(l.Stages, loadgen.Stage{Name: s.Name, Repeat: s.Repeat})
+			for _, f := range s.Findings {
+				files = append(files, f.Files...)
+			}
+		}
+		names = append(names, stageFiles(bases(l)...)...)
+	}
+	if old.Cluster != nil || old.Error != "" || old.Stopped { // an API server that did not come up has told why
+		names = append(names, "apiserver.log")
+	}
+	for _, result := range old.Results {
+		files = append(files, result.Files...)
+	}
+	for _, file := range files {
+		if layout.Local(file.Path) {
+			names = append(names, file.Path)
+		}
+	}
+	return append(names, layout.Report)
+}
+
+// remove removes a file if it is there, and the directories that it leaves empty.
+func remove(root *os.Root, name string) error {
+	if !is(root, name, fs.FileMode.IsRegular) {
+		return nil
+	}
+	if err := root.Remove(name); err != nil {
+		return err
+	}
+	for dir := path.Dir(name); dir != "." && is(root, dir, fs.FileMode.IsDir) && root.Remove(dir) == nil; {
+		dir = path.Dir(dir)
+	}
+	return nil
+}
+
+// is reports whether something of a sort is there.
+func is(root *os.Root, name string, sort func(fs.FileMode) bool) bool {
+	info, err := root.Lstat(name)
+	return err == nil && sort(info.Mode())
+}
+
+// Write writes every form of the report, and the files that belong to it. It goes on after errors, so that one form that
+// cannot be written does not cost the others.
+func (f Folder) Write(r *reports.Report) error {
+	if err := os.MkdirAll(string(f), 0o755); err != nil {
+		return fmt.Errorf("report folder: %w", err)
+	}
+	root, err := os.OpenRoot(string(f))
+	if err != nil {
+		return fmt.Errorf("report folder: %w", err)
+	}
+	var errs []error
+	form := func(name string, write func(io.Writer) error) {
+		if err := create(root, name, write); err != nil {
+			errs = append(errs, fmt.Errorf("report folder %s: %w", f, err))
+		}
+	}
+	for _, f := range Filed(Formats(nil)) {
+		form(f.File, func(w io.Writer) error { return f.Write(r, w) })
+	}
+	if r.Load != nil {
+		form("latency.json", func(w io.Writer) error { return JSON(r.Load, w) })
+		for i, base := range bases(r.Load) {
+			for _, f := range stageFormats() {
+				form(base+f.File, func(w io.Writer) error { return f.Write(r.Load.Stages[i], w) })
+			}
+		}
+	}
+	written := map[string][]byte{}
+	for _, e := range evidence(r) {
+		// Findings of one request share its exchange.
+		data, known := written[e.file.Path]
+		switch {
+		case e.file.Missing:
+		case !layout.Below(e.file.Path, e.dir) || known && !bytes.Equal(data, e.file.Data):
+			errs = append(errs, fmt.Errorf("report folder %s: evidence of %s: %q is not a path below %s that is its own", f, e.of, e.file.Path, e.dir))
+		case !known:
+			written[e.file.Path] = e.file.Data
+			form(e.file.Path, func(w io.Writer) error {
+				_, err := w.Write(e.file.Data)
+				return err
+			})
+		}
+	}
+	return errors.Join(append(errs, root.Close())...)
+}
+
+// proof is a file that shows something.
+type proof struct {
+	file reports.File
+	of   string // what it shows
+	dir  string // where it has to be
+}
+
+// Gather has something else than this package write into the folder of the report folder that is for what a cluster tells, and
+// records in the report what is new there, so that the next run removes that and nothing else.
+func (f Folder) Gather(r *reports.Report, write func(dir string) error) error {
+	dir := filepath.Join(string(f), filepath.FromSlash(layout.Artifacts))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("report folder: %w", err)
+	}
+	before, err := f.gathered()
+	if err != nil {
+		return fmt.Errorf("report folder: %w", err)
+	}
+	wrong := write(dir)
+	after, err := f.gathered()
+	for _, name := range after {
+		if _, was := slices.BinarySearch(before, name); !was {
+			r.Artifacts = append(r.Artifacts, reports.File{Path: name})
+		}
+	}
+	return errors.Join(wrong, err)
+}
+
+// gathered returns the files of a cluster in the folder, sorted.
+func (f Folder) gathered() ([]string, error) {
+	var names []string
+	err := fs.WalkDir(os.DirFS(string(f)), strings.TrimSuffix(layout.Artifacts, "/"), func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			names = append(names, name)
+		}
+		return err
+	})
+	slices.Sort(names)
+	return names, err
+}
+
+// evidence returns the files of results, of the cluster and of findings, as far as they are to be written.
+func evidence(r *reports.Report) []proof {
+	var all []proof
+	for _, result := range r.Results {
+		for _, file := range result.Files {
+			all = append(all, proof{file, joined(string(result.ID), " for ", result.Subject), layout.Exchanges})
+		}
+	}
+	for _, file := range r.Artifacts {
+		if file.Data != nil { // otherwise it is there already, see Gather
+			all = append(all, proof{file, "the cluster", layout.Artifacts})
+		}
+	}
+	if r.Load == nil {
+		return all
+	}
+	for _, s := range r.Load.Stages {
+		for _, finding := range s.Findings {
+			for _, file := range finding.Files {
+				all = append(all, proof{file, fmt.Sprintf("%s in request %d of %s", finding.Requirement, finding.Request, stageTitle(r.Load, s)), layout.Findings})
+			}
+		}
+	}
+	return all
+}
+
+// bases returns what the files with the times of each stage are called, without their extensions. The number in a name has
+// no two stages share one; what else is in it is letters and digits that every file system takes.
+func bases(l *loadgen.Load) []string {
+	if len(l.Stages) == 1 {
+		return []string{latency}
+	}
+	var bases []string
+	for i, s := range l.Stages {
+		name := strings.Join(strings.FieldsFunc(strings.ToLower(stageTitle(l, s)), func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		}), "-")
+		bases = append(bases, fmt.Sprintf("%s/%02d-%s", latency, i+1, name[:min(len(name), 60)]))
+	}
+	return bases
+}
+
+// create writes a file under another name first, so that nobody reads half of it.
+func create(root *os.Root, name string, write func(io.Writer) error) error {
+	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	partial := name + ".partial"
+	file, err := root.Create(partial)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(file), file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", name, err), root.Remove(partial))
+	}
+	if err := root.Rename(partial, name); err != nil {
+		return errors.Join(err, root.Remove(partial))
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package reporter
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/load/compare"
+	"github.com/crdconform/crdconform/internal/reporter/layout"
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+var (
+	//go:embed page.html
+	page string
+	//go:embed changes.html
+	changesPage string
+	//go:embed style.html
+	style string
+	//go:embed page.js
+	script string
+)
+
+// What a page has room for, so that browsers show one with thousands of failures too.
+const (
+	mostProblems  = 300     // that are told in full above all others
+	mostExchanges = 400_000 // bytes of requests and responses
+	mostExchange  = 8_000   // characters of one of them
+)
+
+// policy lets a page run its own script and load nothing.
+func policy() string {
+	hash := sha256.Sum256([]byte(script))
+	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
+}
+
+// HTML writes the report as one page that needs nothing from anywhere.
+func HTML(r *reports.Report, w io.Writer) error {
+	subjects, problems, room := Subjects(r), problems(r), mostExchanges
+	listed := problems[:min(len(problems), mostProblems)]
+	above := map[string]bool{}
+	for _, result := range listed {
+		above[anchor(result.ID, result.Subject)] = true
+	}
+	functions := pageFunctions()
+	maps.Copy(functions, template.FuncMap{
+		"headline":  func() string { return Headline(r) },
+		"unsaid":    func() string { return unsaid(r) },
+		"facts":     func() []Fact { return Facts(r) },
+		"runFacts":  func() []Fact { return runFacts(r) },
+		"verdicts":  func() []requirement.Verdict { return Verdicts(r) },
+		"chapters":  func() []Chapter { return Chapters(r) },
+		"subjects":  func() []string { return subjects },
+		"several":   func() bool { return len(subjects) > 1 },
+		"number":    func(subject string) int { return slices.Index(subjects, subject) },
+		"concerned": func() []int { return concerned(listed, subjects) },
+		"above":     func(result reports.Result) bool { return above[anchor(result.ID, result.Subject)] },
+		"problems":  func() []reports.Result { return listed },
+		"unlisted":  func() string { return unlisted(len(problems) - len(listed)) },
+		"documents": func() []requirement.Document { return documents(r) },
+		"exchange":  func(result reports.Result) []Part { return exchange(result, &room) },
+	})
+	t, err := template.New("page").Funcs(functions).Parse(page + style + changesPage + loadPage)
+	if err != nil {
+		return fmt.Errorf("page: %w", err)
+	}
+	var b strings.Builder
+	if err = t.Execute(&b, r); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, visible.Graphic(b.String()))
+	return err
+}
+
+// pageFunctions are what a page calls that is the same for each report.
+func pageFunctions() template.FuncMap {
+	return template.FuncMap{
+		"lower":       func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
+		"brief":       brief,
+		"anchor":      anchor,
+		"base":        path.Base,
+		"link":        link,
+		"policy":      policy,
+		"script":      func() template.HTML { return template.HTML("<script>" + script + "</script>") }, //nolint:gosec // it is ours
+		"called":      subjectName,
+		"parts":       resultParts,
+		"view":        viewOf,
+		"given":       given,
+		"title":       title,
+		"words":       words,
+		"percentiles": percentiles,
+		"times":       timeRows,
+		"headlineOf":  stageHeadline,
+		"watched":     stageWatched,
+		"quantity":    quantity,
+		"margin":      objectiveMargin,
+		"probed":      probeOutcome,
+		"rowClass":    rowClass,
+		"rowName":     compare.Name,
+		"percentOf":   changePercent,
+		"cold":        coldText,
+		"percent":     percent,
+		"bound":       func(calls *float64) string { return fmt.Sprintf("%.4g", *calls) },
+		"rfc3339":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"summary":     Summary,
+		"changeClass": func(s reports.ChangeSort) string {
+			return map[reports.ChangeSort]string{reports.NewlyFailing: "worse", reports.NoLongerJudged: "worse", reports.NewlyPassing: "better", reports.NewlyJudged: "better"}[s]
+		},
+	}
+}
+
+// problems are the results that have a place of their own above all others: those that failed, then those that could not
+// be judged.
+func problems(r *reports.Report) []reports.Result {
+	failed := slices.DeleteFunc(slices.Clone(r.Results), func(result reports.Result) bool { return !r.Failing(result) })
+	return append(failed, r.With(requirement.Errored)...)
+}
+
+// concerned are the numbers of the subjects that results are about.
+func concerned(results []reports.Result, subjects []string) []int {
+	var all []int
+	for i, subject := range subjects {
+		if slices.ContainsFunc(results, func(r reports.Result) bool { return r.Subject == subject }) {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// unlisted says that there are more problems than a page shows above all others.
+func unlisted(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return more(n) + ", which are shown with their chapters"
+}
+
+// exchange is the requests and responses of a result, as far as there is room left.
+func exchange(r reports.Result, room *int) []Part {
+	var parts []Part
+	for _, file := range r.Files {
+		name := path.Base(file.Path)
+		if !strings.HasPrefix(name, "request") && !strings.HasPrefix(name, "response") || len(file.Data) == 0 || *room < mostExchange {
+			continue
+		}
+		text := string(file.Data)
+		var pretty bytes.Buffer
+		if json.Indent(&pretty, bytes.TrimSpace(file.Data), "", "  ") == nil {
+			text = pretty.String()
+		}
+		text = visible.Cut(text, mostExchange)
+		*room -= len(text)
+		parts = append(parts, Part{Name: name, Text: text, Code: true})
+	}
+	return parts
+}
+
+// anchor is what a link to something about a subject leads to.
+func anchor(what any, subject string) string {
+	return visible.Text(joined(fmt.Sprint(what), "@", subject))
+}
+
+// link returns a link to a file in the folder, and nothing for what would lead out of it or is not there.
+func link(f reports.File) string {
+	if !layout.Local(f.Path) || f.Missing {
+		return ""
+	}
+	return (&url.URL{Path: f.Path}).EscapedPath()
+}

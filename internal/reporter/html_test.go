@@ -1,0 +1,356 @@
+package reporter
+
+import (
+	"bytes"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/crdconform/crdconform/internal/reporter/layout"
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// elements parses a page as browsers do, and returns its elements.
+func elements(t *testing.T, text []byte) []*html.Node {
+	t.Helper()
+	root, err := html.Parse(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*html.Node
+	for node := range root.Descendants() {
+		if node.Type == html.ElementNode {
+			all = append(all, node)
+		}
+	}
+	return all
+}
+
+// named returns the elements with a name.
+func named(all []*html.Node, name string) []*html.Node {
+	return slices.DeleteFunc(slices.Clone(all), func(n *html.Node) bool { return n.Data != name })
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+// content returns the text in an element.
+func content(n *html.Node) string {
+	var b strings.Builder
+	for node := range n.Descendants() {
+		if node.Type == html.TextNode {
+			b.WriteString(node.Data)
+		}
+	}
+	return b.String()
+}
+
+// hostileEverywhere is a report whose every text comes from outside.
+func hostileEverywhere(t *testing.T) *reports.Report {
+	t.Helper()
+	r := sample(t)
+	r.Tool, r.Error, r.Cluster.Name, r.Cluster.Version = hostile, hostile, hostile, hostile
+	for i := range r.Webhook.Kinds {
+		r.Webhook.Kinds[i] = reports.Kind{Definition: hostile, Group: hostile, Kind: hostile, Versions: []string{hostile, "v1"}, Lossy: []string{hostile}, Gaps: []string{hostile}}
+	}
+	r.Notes = []string{hostile}
+	r.Load.Objectives = []loadgen.Objective{{Stage: hostile, Name: hostile, Unit: hostile, Source: hostile}}
+	r.Load.Search = &loadgen.Search{Goal: hostile, Probes: []loadgen.Probe{{Measured: hostile}}}
+	r.Load.Profile = hostile
+	for i := range r.Load.Stages {
+		s := &r.Load.Stages[i]
+		s.VoidReason, s.Unsent = hostile, map[string]uint64{hostile: 1}
+		s.Violations = map[requirement.ID]uint64{hostile: 1}
+		for j := range s.Findings {
+			s.Findings[j] = loadgen.Finding{Requirement: hostile, Text: hostile, Files: []reports.File{{Path: hostile}, {Path: "https://example.org/"}, {Path: layout.Findings + hostile}}}
+		}
+		s.Name, s.HTTP, s.ReviewVersion, s.Pairs, s.Errors = hostile, hostile, hostile, []loadgen.Pair{{From: hostile, To: hostile}}, map[string]uint64{hostile: 3}
+	}
+	for i := range r.Results {
+		result := &r.Results[i]
+		result.ID += requirement.ID(hostile)
+		result.Level, result.Statement, result.Why, result.Note = requirement.Level(hostile), hostile, hostile, hostile
+		if result.Subject != "" {
+			result.Subject += hostile
+		}
+		result.Source = []requirement.Source{{Document: hostile, Line: 1, Section: hostile}}
+		result.Spec, result.Location, result.Rerun, result.Output, result.Curl = hostile, hostile, hostile, hostile, hostile
+		result.Files = []reports.File{{Path: hostile}, {Path: "https://example.org/"}, {Path: "//example.org/"}, {Path: "javascript:alert(1)"}, {Path: layout.Exchanges + hostile + "/object.yaml", Data: []byte(hostile)}}
+	}
+	r.Merged = []reports.MergedRun{{Report: hostile, Tool: hostile, Command: hostile, Outcome: reports.Outcome(hostile)}}
+	r.Artifacts = []reports.File{{Path: hostile}, {Path: "https://example.org/"}, {Path: layout.Artifacts + "log"}}
+	r.Changes = &reports.Changes{
+		Baseline: hostile, Outcome: reports.Outcome(hostile), Headline: hostile, Notes: []string{hostile}, LoadNote: hostile,
+		Requirements: []reports.Change{{ID: requirement.ID(hostile), Subject: hostile, Sort: reports.ChangeSort(hostile), Before: hostile, Reason: hostile}},
+		Load:         &loadgen.Comparison{Rows: []loadgen.Row{{Stage: hostile, Statistic: hostile, Unit: hostile, Why: hostile, Verdict: hostile}}},
+	}
+	r.Results[0].ID = "'\" onload=alert(1) <b>" + requirement.ID(hostile)
+	return r
+}
+
+// TestHTMLIsInert has nothing that comes from outside become markup, and nothing in the page load anything.
+func TestHTMLIsInert(t *testing.T) {
+	known := "a body br button circle code dd details div dl dt fieldset form g h1 h2 h3 head html input label legend li line main meta option output p path pre rect script section select small span strong style summary svg table tbody td text th thead time title tr ul"
+	for name, r := range map[string]*reports.Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t)} {
+		page := written(t, r, HTML)
+		if scripts := named(elements(t, page), "script"); len(scripts) != 1 || content(scripts[0]) != script || len(scripts[0].Attr) > 0 {
+			t.Errorf("%s: there are %d scripts, or another than the page's own", name, len(scripts))
+		}
+		for _, n := range elements(t, page) {
+			if !slices.Contains(strings.Fields(known), n.Data) {
+				t.Errorf("%s: there is a <%s>", name, n.Data)
+			}
+			for _, a := range n.Attr {
+				if strings.HasPrefix(a.Key, "on") || slices.Contains([]string{"src", "srcset", "data", "action", "formaction", "poster", "background", "srcdoc", "ping"}, a.Key) {
+					t.Errorf("%s: <%s> has %s=%q", name, n.Data, a.Key, a.Val)
+				}
+				if a.Key == "href" && n.Data != "a" || a.Key == "style" && strings.Contains(a.Val, "(") {
+					t.Errorf("%s: <%s> has %s=%q", name, n.Data, a.Key, a.Val)
+				}
+			}
+			if css := content(n); n.Data == "style" && (strings.Contains(css, "url(") || strings.Contains(css, "@import")) {
+				t.Errorf("%s: the style loads something:\n%s", name, css)
+			}
+		}
+		if control := regexp.MustCompile(`[\x00-\x08\x0b-\x1f\x7f\x{80}-\x{9f}\x{202e}]`).Find(page); control != nil {
+			t.Errorf("%s: the page has %q", name, control)
+		}
+	}
+}
+
+func TestHTMLLinks(t *testing.T) {
+	for name, r := range map[string]*reports.Report{"sample": sample(t), "hostile everywhere": hostileEverywhere(t), "a stage that failed": failingStage(t)} {
+		all := elements(t, written(t, r, HTML))
+		ids := map[string]bool{}
+		for _, n := range all {
+			if id := attribute(n, "id"); id != "" && ids[id] {
+				t.Errorf("%s: there are two of %q", name, id)
+			} else {
+				ids[id] = true
+			}
+		}
+		var files []string
+		for _, a := range named(all, "a") {
+			to, err := url.Parse(attribute(a, "href"))
+			switch {
+			case err != nil:
+				t.Errorf("%s: %v", name, err)
+			case to.Scheme != "" || to.Host != "" || to.RawQuery != "":
+				t.Errorf("%s: a link leads to %s", name, to)
+			case to.Path == "" && !ids[to.Fragment]:
+				t.Errorf("%s: a link leads to %q, which is not there", name, to.Fragment)
+			case to.Path != "":
+				files = append(files, to.Path)
+			}
+		}
+		var want []string
+		for _, file := range r.Files() {
+			if layout.Local(file.Path) {
+				want = append(want, file.Path)
+			}
+		}
+		for _, base := range bases(r.Load) {
+			want = append(want, base+".hgrm", base+".csv")
+		}
+		slices.Sort(files)
+		slices.Sort(want)
+		if !slices.Equal(files, want) {
+			t.Errorf("%s: links lead to the files %q, want %q", name, files, want)
+		}
+	}
+}
+
+// TestHTMLWithoutFiles has a page that is written away from its files name them, and lead to none.
+func TestHTMLWithoutFiles(t *testing.T) {
+	r := failingStage(t)
+	Detach(r)
+	page := written(t, r, HTML)
+	for _, a := range named(elements(t, page), "a") {
+		if to := attribute(a, "href"); !strings.HasPrefix(to, "#") {
+			t.Errorf("a link leads to %s", to)
+		}
+	}
+	for _, base := range bases(r.Load) {
+		if !bytes.Contains(page, []byte(base+".hgrm")) {
+			t.Errorf("%s.hgrm is not named", base)
+		}
+	}
+}
+
+func TestHTMLHasResults(t *testing.T) {
+	r := sample(t)
+	all := elements(t, written(t, r, HTML))
+	byID := map[string]*html.Node{}
+	for _, n := range all {
+		byID[attribute(n, "id")] = n
+	}
+	for _, result := range r.Results {
+		row, problem := byID[anchor(result.ID, result.Subject)], byID["problem-"+anchor(result.ID, result.Subject)]
+		if row == nil {
+			t.Errorf("%s is missing", result.ID)
+			continue
+		}
+		if cell := named(slices.Collect(row.Descendants()), "td")[0]; content(cell) != result.Verdict.String() || attribute(cell, "class") != "verdict "+strings.ToLower(result.Verdict.String()) {
+			t.Errorf("%s: got %s of class %s", result.ID, content(cell), attribute(cell, "class"))
+		}
+		told := row
+		if want := result.Verdict == requirement.Failed || result.Verdict == requirement.Errored; (problem != nil) != want {
+			t.Errorf("%s is among the problems: %t, want %t", result.ID, problem != nil, want)
+		} else if want {
+			told = problem
+		}
+		text := content(told)
+		for _, want := range wanted(result) {
+			_, after, found := strings.Cut(text, visible.Text(want))
+			if !found {
+				t.Errorf("%s: %q lacks %q, or has it too early", result.ID, content(told), visible.Text(want))
+				continue
+			}
+			text = after
+		}
+	}
+	if got, want := content(named(all, "title")[0]), "crdconform: "+Headline(r); got != want {
+		t.Errorf("the title is %q, want %q", got, want)
+	}
+	if h1 := named(all, "h1")[0]; content(h1) != Headline(r) || attribute(h1, "class") != "nonconformant" {
+		t.Errorf("the headline is %q of class %s", content(h1), attribute(h1, "class"))
+	}
+}
+
+// wanted is what every form for people tells of a result, in order.
+func wanted(result reports.Result) []string {
+	want := []string{string(result.ID), string(result.Level), result.Statement, result.Why, strings.TrimSpace(result.Reason), objectPart(result).Text}
+	want = append(want, result.Curl, result.Rerun, result.Spec, result.Location, sources(result), result.Note)
+	return slices.DeleteFunc(want, func(s string) bool { return s == "" })
+}
+
+func TestHTMLOfTroubles(t *testing.T) {
+	for name, test := range map[string]struct {
+		report reports.Report
+		h1     string
+		pre    []string // errors in full, if the headline is not all of it
+	}{
+		"nothing":              {reports.Report{}, "Could not judge: there was nothing to judge", nil},
+		"a short error":        {reports.Report{Error: "no cluster"}, "Could not judge: no cluster", nil},
+		"a long error":         {reports.Report{Error: "no cluster\nbecause"}, "Could not judge: no cluster", []string{"no cluster\nbecause"}},
+		"failed, with error":   {reports.Report{Error: "no load", Results: must(requirement.Failed)}, "Does not conform: 1 of 1 requirement failed", []string{"no load"}},
+		"load without answers": {reports.Report{Load: one(loadgen.Stage{Requests: 1, Failed: 1, Response: noTimes(t), Service: noTimes(t), Lag: noTimes(t)})}, "Does not conform: 1 of 1 request under load failed", nil},
+		"load without times":   {reports.Report{Load: one(loadgen.Stage{Requests: 1, Response: newTimes(t, recorded(t, 0)), Service: noTimes(t), Lag: noTimes(t)})}, "Conforms: the only response under load is correct", nil},
+	} {
+		r := test.report
+		Conclude(&r)
+		all := elements(t, written(t, &r, HTML))
+		var pre []string
+		for _, n := range named(all, "pre") {
+			pre = append(pre, content(n))
+		}
+		if h1 := content(named(all, "h1")[0]); h1 != test.h1 || !slices.Equal(pre, test.pre) {
+			t.Errorf("%s: got %q and %q, want %q and %q", name, h1, pre, test.h1, test.pre)
+		}
+		if got, want := len(named(all, "svg")) == 1, r.Load != nil; got != want {
+			t.Errorf("%s: there is a chart: %t", name, got)
+		}
+	}
+}
+
+// browse returns what a browser makes of a page.
+func browse(t *testing.T, chromium, page string, more ...string) []byte {
+	t.Helper()
+	profile := t.TempDir()
+	address := url.URL{Scheme: "file", Path: filepath.ToSlash(page)}
+	browser := exec.CommandContext(t.Context(), chromium, append(more,
+		"--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--user-data-dir="+profile, "--dump-dom", address.String())...)
+	browser.Env = append(os.Environ(), "HOME="+profile, "XDG_CONFIG_HOME="+profile, "XDG_CACHE_HOME="+profile) // or it writes there
+	dump, err := browser.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dump
+}
+
+// TestHTMLShowsOneSubject has a real browser show what is about one definition only, as somebody who chooses it sees. A
+// script tells what is to be seen, for which the copy of the page lacks its policy.
+func TestHTMLShowsOneSubject(t *testing.T) {
+	r := sample(t)
+	chromium := tool(t, "chromium", "chromium-browser", "google-chrome")
+	text := string(written(t, r, HTML))
+	policy := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).FindString(text)
+	if policy == "" {
+		t.Fatal("the page has no policy")
+	}
+	choices := []string{`name="only">`, `name="only" id="only0">`, `name="only" id="only1">`, `name="only" id="only2">`}
+	text = strings.NewReplacer(policy, "", ` name="only" checked>`, ` name="only">`).Replace(text)
+	for i, choice := range choices {
+		if strings.Count(text, choice) != 1 {
+			t.Fatalf("there is no %s, or several", choice)
+		}
+		chosen := strings.Replace(text, choice, strings.TrimSuffix(choice, ">")+" checked>", 1)
+		const script = `<script>document.title = [...document.querySelectorAll("h2, summary code")].filter(e => e.checkVisibility()).map(e => e.innerText).join("; ")</script>`
+		page := filepath.Join(t.TempDir(), "page.html")
+		if err := os.WriteFile(page, []byte(strings.Replace(chosen, "</body>", script+"</body>", 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		ours := "conversion.answer.uid; storage.rewrite.order; "
+		want := []string{
+			"Problems; " + ours + "conversion.trip.back; conversion.meta.labels; Chapters; Load; versions; conversion; storage; conversion, widgets.example.com; conversion, gadgets.example.com; Sources",
+			"Problems; " + ours + "conversion.meta.labels; Chapters; Load; versions; conversion; storage; Sources",
+			"Problems; conversion.trip.back; Chapters; Load; conversion, widgets.example.com; Sources",
+			"Chapters; Load; conversion, gadgets.example.com; Sources",
+		}[i]
+		if got := content(named(elements(t, browse(t, chromium, page)), "title")[0]); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", choice, got, want)
+		}
+	}
+}
+
+// TestHTMLInABrowser has a real browser read the page.
+func TestHTMLInABrowser(t *testing.T) {
+	r := sample(t)
+	chromium := tool(t, "chromium", "chromium-browser", "google-chrome")
+	folder, err := Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := folder.Write(r); err != nil {
+		t.Fatal(err)
+	}
+	all := elements(t, browse(t, chromium, filepath.Join(string(folder), "report.html")))
+	if h1 := named(all, "h1"); len(h1) != 1 || content(h1[0]) != Headline(r) {
+		t.Errorf("got the headlines %v, want %s", h1, Headline(r))
+	}
+	counts := fmt.Sprintf("%d tables, %d scripts, %d images", len(named(all, "table")), len(named(all, "script")), len(named(all, "img")))
+	if want := fmt.Sprintf("%d tables, 1 scripts, 0 images", 4+len(Chapters(r))); counts != want {
+		t.Errorf("got %s, want %s", counts, want)
+	}
+	// Each table has a row of headings: that of chapters, of stages, of objectives, of times, and one for each chapter.
+	if got, want := len(named(all, "tr")), 1+len(Chapters(r))+1+1+1+2+1+3+len(Chapters(r))+len(r.Results); got != want {
+		t.Errorf("got %d rows, want %d", got, want)
+	}
+	charts := named(all, "svg")
+	if len(charts) != 2 {
+		t.Fatalf("got %d charts, want one by percentile and one over time", len(charts))
+	}
+	for _, chart := range charts {
+		if paths := named(slices.Collect(chart.Descendants()), "path"); len(paths) < 3 {
+			t.Errorf("a chart has %d paths, want one for each curve and more", len(paths))
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package reporter
+
+import (
+	"fmt"
+	"html/template"
+	"io"
+	"math"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/loadgen"
+)
+
+// hgrm writes a table of percentiles as HdrHistogram's tools and plotters read it, in milliseconds.
+func hgrm(t loadgen.Times, w io.Writer) error {
+	h, err := histogram.Decode(t.Histogram)
+	if err != nil {
+		return err
+	}
+	_, err = h.PercentilesPrint(w, 5, 1000)
+	return err
+}
+
+// curve draws the times of a stage by percentile. The scale is HdrHistogram's: each step to the right is a tenth of the
+// requests of the step before, so that the slow ones get the room.
+func curve(s loadgen.Stage) (template.HTML, error) {
+	response, err := curvePoints(s.Response)
+	if err != nil {
+		return "", err
+	}
+	service, err := curvePoints(s.Service)
+	if err != nil {
+		return "", err
+	}
+	p := newChart("percentile", "milliseconds")
+	if err := addLine(p, "response, from due", response, blue, solid); err != nil {
+		return "", err
+	}
+	if err := addLine(p, "service, from sent", service, orange, dashed); err != nil {
+		return "", err
+	}
+	furthest := 0.0
+	for _, points := range []plotter.XYs{response, service} {
+		if len(points) > 0 {
+			furthest = max(furthest, points[len(points)-1].X)
+		}
+	}
+	fromZero(&p.Y, 0.1)
+	p.X.Min, p.X.Max = 0, math.Max(math.Ceil(furthest), 1)
+	p.X.Tick.Marker = plot.TickerFunc(percentileTicks)
+	return svg(280, p)
+}
+
+func curvePoints(t loadgen.Times) (plotter.XYs, error) {
+	h, err := histogram.Decode(t.Histogram)
+	if err != nil {
+		return nil, err
+	}
+	return steps(h), nil
+}
+
+// steps returns a point for each step of the distribution. The last request's percentile is 100, which is infinitely far to
+// the right, so it is drawn where the one before the last is.
+func steps(h *hdrhistogram.Histogram) plotter.XYs {
+	if h.TotalCount() == 0 {
+		return nil
+	}
+	most := math.Log10(math.Max(float64(h.TotalCount()), 2))
+	var points plotter.XYs
+	for _, bracket := range h.CumulativeDistribution() {
+		x := -math.Log10(1 - bracket.Quantile/100)
+		points = append(points, plotter.XY{X: math.Min(x, most), Y: histogram.Milliseconds(bracket.ValueAt)})
+	}
+	return points
+}
+
+// percentileTicks labels the steps 0, 90, 99, 99.9 and so on.
+func percentileTicks(from, to float64) []plot.Tick {
+	var ticks []plot.Tick
+	for step := math.Ceil(from); step <= to; step++ {
+		// 3 steps are 99.9, which has one digit after the point.
+		digits := max(int(step)-2, 0)
+		ticks = append(ticks, plot.Tick{Value: step, Label: fmt.Sprintf("%.*f %%", digits, 100-100*math.Pow(10, -step))})
+	}
+	return ticks
+}

@@ -1,0 +1,27 @@
+// Package layout says where in a report folder files are.
+package layout
+
+import (
+	"io/fs"
+	"strings"
+)
+
+// Report is what the report is called in its folder.
+const Report = "report.json"
+
+// Where in the folder files are.
+const (
+	Exchanges = "exchanges/" // evidence of results
+	Findings  = "load/"      // of findings under load
+	Artifacts = "cluster/"   // logs of a cluster
+)
+
+// Local reports whether a path is one below a folder of evidence.
+func Local(path string) bool {
+	return Below(path, Exchanges) || Below(path, Findings) || Below(path, Artifacts)
+}
+
+// Below reports whether a path is one below a folder, spelled in the only way there is.
+func Below(path, folder string) bool {
+	return fs.ValidPath(path) && strings.HasPrefix(path, folder) && !strings.ContainsAny(path, "\\\x00")
+}

@@ -1,0 +1,318 @@
+package reporter
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Matrix is what several runs came to, side by side: one column for each API server.
+type Matrix struct {
+	APIVersion string         `json:"apiVersion"`
+	Kind       string         `json:"kind"`
+	Columns    []MatrixColumn `json:"columns"`           // by version, the oldest first
+	Rows       []MatrixRow    `json:"rows"`              // by requirement, in the order of the first report
+	Missing    []string       `json:"missing,omitempty"` // folders of those that an interruption left out
+}
+
+// MatrixColumn is one run.
+type MatrixColumn struct {
+	Version string                      `json:"version"`          // of Kubernetes, such as v1.36.3; empty when it could not be had
+	Cluster string                      `json:"cluster"`          // sort of cluster, such as envtest
+	Report  string                      `json:"report"`           // folder of its report
+	Outcome reports.Outcome             `json:"outcome"`          //
+	Error   string                      `json:"error,omitempty"`  // why it could not judge all that it was to
+	Counts  map[requirement.Verdict]int `json:"counts,omitempty"` //
+}
+
+// MatrixRow is one requirement.
+type MatrixRow struct {
+	ID      requirement.ID `json:"id"`
+	Cells   []MatrixCell   `json:"cells"`             // one for each column
+	Changed []string       `json:"changed,omitempty"` // versions that came to something else than the version before
+	Note    string         `json:"note,omitempty"`    // what the verdicts say of the minors that the catalogue gives
+}
+
+// MatrixCell is what a requirement came to in one run. Its verdict is Unknown where the run has none.
+type MatrixCell struct {
+	Verdict requirement.Verdict `json:"verdict"`
+	Reason  string              `json:"reason,omitempty"`
+	Bound   string              `json:"bound,omitempty"` // why it does not hold there, such as "since 1.31"
+}
+
+// NewMatrix puts reports side by side, whose folders are given beside them.
+func NewMatrix(folders []string, all []*reports.Report) *Matrix {
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return byVersion(all[a], all[b]) })
+	m := &Matrix{APIVersion: reports.APIVersion, Kind: "Matrix"}
+	rows := map[requirement.ID]int{}
+	for column, i := range order {
+		m.Columns = append(m.Columns, columnOf(folders[i], all[i]))
+		for _, result := range all[i].Results {
+			at, known := rows[result.ID]
+			if !known {
+				at = len(m.Rows)
+				rows[result.ID] = at
+				m.Rows = append(m.Rows, MatrixRow{ID: result.ID, Cells: make([]MatrixCell, len(all))})
+			}
+			m.Rows[at].Cells[column] = MatrixCell{result.Verdict, result.Reason, boundOf(result, minorOf(all[i]))}
+		}
+	}
+	for i := range m.Rows {
+		m.Rows[i].Changed = m.changed(m.Rows[i])
+		m.Rows[i].Note = m.note(m.Rows[i])
+	}
+	return m
+}
+
+// boundOf returns why a requirement does not hold for a minor, if it does not.
+func boundOf(r reports.Result, minor requirement.Minor) string {
+	switch {
+	case r.Verdict != requirement.NotApplicable || minor == requirement.Minor{} || r.HoldsFor(minor):
+		return ""
+	case minor.Less(r.Since):
+		return "since " + r.Since.String()
+	}
+	return "until " + r.Until.String()
+}
+
+// changed returns the versions at which a requirement came to something else than at the version before that was judged. What
+// differs between two API servers of the same version is not because of the version, and neither is what one sort of cluster can
+// check and another cannot.
+func (m *Matrix) changed(row MatrixRow) []string {
+	var at []string
+	for i, cell := range row.Cells {
+		before := i - 1
+		for before >= 0 && !m.comparable(row, before, i) {
+			before--
+		}
+		if before >= 0 && cell.word() != row.Cells[before].word() && m.Columns[i].Version != m.Columns[before].Version {
+			at = append(at, m.Columns[i].Version)
+		}
+	}
+	return at
+}
+
+// comparable reports whether two cells of a row differ because of the version, if they do: both were judged, and neither is without
+// a verdict for want of something that its sort of cluster lacks, which that of the other may have and other minors do not want.
+func (m *Matrix) comparable(row MatrixRow, a, b int) bool {
+	x, y := row.Cells[a], row.Cells[b]
+	if x.Verdict == requirement.Unknown || y.Verdict == requirement.Unknown {
+		return false
+	}
+	if x.lacking() || y.lacking() {
+		return m.Columns[a].Cluster == m.Columns[b].Cluster && x.Bound == "" && y.Bound == ""
+	}
+	return true
+}
+
+// note says what speaks against the minors that the catalogue gives for a requirement on API servers: it fails up to a version and
+// passes from there on, or the other way round.
+func (m *Matrix) note(row MatrixRow) string {
+	one, known := requirement.Lookup(row.ID)
+	if !known || one.Binds != requirement.Server {
+		return ""
+	}
+	turned, turns, last := -1, 0, -1
+	for i, cell := range row.Cells {
+		if cell.Verdict != requirement.Passed && cell.Verdict != requirement.Failed {
+			continue
+		}
+		if last >= 0 && cell.Verdict != row.Cells[last].Verdict {
+			if m.Columns[i].Version == m.Columns[last].Version {
+				return "" // it is not because of the version
+			}
+			turned, turns = i, turns+1
+		}
+		last = i
+	}
+	switch {
+	case turns != 1:
+		return ""
+	case row.Cells[last].Verdict == requirement.Passed:
+		return fmt.Sprintf("fails before %s: the catalogue may say since too early", m.Columns[turned].Version)
+	}
+	return fmt.Sprintf("fails from %s on: the catalogue may say until too late, or that release is broken", m.Columns[turned].Version)
+}
+
+func columnOf(folder string, r *reports.Report) MatrixColumn {
+	c := MatrixColumn{Report: folder, Outcome: r.Outcome, Error: r.Error, Counts: r.Counts}
+	if r.Cluster != nil {
+		c.Version, c.Cluster = r.Cluster.Version, r.Cluster.Name
+	}
+	return c
+}
+
+// minorOf returns the minor of the API server, or none.
+func minorOf(r *reports.Report) requirement.Minor {
+	if r.Cluster == nil {
+		return requirement.Minor{}
+	}
+	m, _ := requirement.ParseMinor(r.Cluster.Version)
+	return m
+}
+
+func byVersion(a, b *reports.Report) int {
+	x, y := minorOf(a), minorOf(b)
+	return cmp.Or(cmp.Compare(x.Major, y.Major), cmp.Compare(x.Minor, y.Minor))
+}
+
+// Title is what a column is called.
+func (c MatrixColumn) Title() string {
+	if c.Version == "" {
+		return "none"
+	}
+	return c.Version + " " + c.Cluster
+}
+
+// Differs reports whether the verdicts of a row are not all the same.
+func (r MatrixRow) Differs() bool {
+	return slices.ContainsFunc(r.Cells, func(c MatrixCell) bool { return c.word() != r.Cells[0].word() })
+}
+
+// Markdown shows the rows that differ as a table, and says how many do not.
+func (m *Matrix) Markdown(w io.Writer) error {
+	var text strings.Builder
+	text.WriteString("| requirement |")
+	for _, c := range m.Columns {
+		fmt.Fprintf(&text, " %s |", escapeMarkdown(c.Title()))
+	}
+	text.WriteString(" changed in |\n| --- |" + strings.Repeat(" --- |", len(m.Columns)+1) + "\n")
+	for _, row := range m.Rows {
+		if !row.Differs() {
+			continue
+		}
+		fmt.Fprintf(&text, "| `%s` |", row.ID)
+		for _, cell := range row.Cells {
+			fmt.Fprintf(&text, " %s |", escapeMarkdown(cell.text()))
+		}
+		fmt.Fprintf(&text, " %s |\n", escapeMarkdown(strings.Join(row.Changed, ", ")))
+	}
+	text.WriteString("| all |")
+	for _, c := range m.Columns {
+		fmt.Fprintf(&text, " %s |", escapeMarkdown(c.summary()))
+	}
+	text.WriteString(" |\n\n")
+	for _, note := range m.notes() {
+		fmt.Fprintf(&text, "- `%s` %s\n", note.ID, escapeMarkdown(note.Note))
+	}
+	if len(m.notes()) > 0 {
+		text.WriteByte('\n')
+	}
+	fmt.Fprintf(&text, "%s\n", escapeMarkdown(m.Headline()))
+	_, err := io.WriteString(w, text.String())
+	return err
+}
+
+// Text shows the rows that differ by words in columns, and says how many do not.
+func (m *Matrix) Text(out io.Writer) error {
+	var text strings.Builder
+	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "REQUIREMENT")
+	for _, c := range m.Columns {
+		fmt.Fprint(w, "\t", visible.Text(c.Title()))
+	}
+	fmt.Fprintln(w, "\tCHANGED IN")
+	for _, row := range m.Rows {
+		if !row.Differs() {
+			continue
+		}
+		fmt.Fprint(w, visible.Text(string(row.ID)))
+		for _, cell := range row.Cells {
+			fmt.Fprint(w, "\t", cell.word())
+		}
+		fmt.Fprintln(w, "\t"+visible.Text(strings.Join(row.Changed, ", ")))
+	}
+	fmt.Fprint(w, "all")
+	for _, c := range m.Columns {
+		fmt.Fprint(w, "\t", c.Outcome)
+	}
+	fmt.Fprintln(w, "\t")
+	_ = w.Flush() // it goes to memory
+	for _, note := range m.notes() {
+		fmt.Fprintf(&text, "%s %s\n", visible.Text(string(note.ID)), visible.Text(note.Note))
+	}
+	fmt.Fprintf(&text, "%s\n", visible.Text(m.Headline()))
+	_, err := io.WriteString(out, text.String())
+	return err
+}
+
+// notes returns the rows that have one.
+func (m *Matrix) notes() []MatrixRow {
+	var all []MatrixRow
+	for _, row := range m.Rows {
+		if row.Note != "" {
+			all = append(all, row)
+		}
+	}
+	return all
+}
+
+// Partial reports whether an interruption left something out.
+func (m *Matrix) Partial() bool {
+	return len(m.Missing) > 0 || slices.ContainsFunc(m.Columns, func(c MatrixColumn) bool { return c.Outcome == reports.Interrupted })
+}
+
+// Headline says in a sentence what the matrix shows.
+func (m *Matrix) Headline() string {
+	alike := 0
+	for _, row := range m.Rows {
+		if !row.Differs() {
+			alike++
+		}
+	}
+	text := fmt.Sprintf("%d of %d requirements gave the same result on all %d API servers.", alike, len(m.Rows), len(m.Columns))
+	if m.Partial() {
+		text = "Interrupted, so this is incomplete. " + text
+	}
+	if len(m.Missing) > 0 {
+		text += " Not checked: " + strings.Join(m.Missing, ", ") + "."
+	}
+	return text
+}
+
+// word is the verdict, or why there is none.
+func (c MatrixCell) word() string {
+	if c.Verdict == requirement.Unknown {
+		return "not run"
+	}
+	if c.Bound != "" {
+		return c.Bound
+	}
+	return c.Verdict.String()
+}
+
+// lacking reports whether a requirement could not be judged for another reason than the minor.
+func (c MatrixCell) lacking() bool { return c.Verdict == requirement.NotApplicable && c.Bound == "" }
+
+// text is the verdict with the reason, where it is worth one.
+func (c MatrixCell) text() string {
+	if c.Reason == "" || c.Bound != "" || c.Verdict == requirement.Passed {
+		return c.word()
+	}
+	reason, _, _ := strings.Cut(c.Reason, "\n")
+	return c.word() + ": " + reason
+}
+
+// summary is the outcome with the numbers of verdicts.
+func (c MatrixColumn) summary() string {
+	parts := []string{string(c.Outcome)}
+	for _, v := range slices.Sorted(maps.Keys(c.Counts)) {
+		parts = append(parts, fmt.Sprintf("%d %s", c.Counts[v], v))
+	}
+	if c.Error != "" {
+		parts = append(parts, c.Error)
+	}
+	return strings.Join(parts, ", ")
+}

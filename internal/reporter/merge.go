@@ -1,0 +1,238 @@
+package reporter
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Merge makes one report of several on the same API server and webhook, such as those of jobs that share the requirements. Names
+// are those of the reports, for people. Where several have judged the same requirement, the worst of the verdicts holds. It
+// fails when they are about different targets, or when more than one has a load test.
+func Merge(names []string, all []*reports.Report) (*reports.Report, error) {
+	merged := *all[0]
+	merged.Merged, merged.Results, merged.Notes, merged.Artifacts, merged.Changes = nil, nil, nil, nil, nil
+	merged.Load, merged.Webhook, merged.Cluster, merged.Error = nil, nil, nil, ""
+	merged.Seconds, merged.HarnessSeconds = 0, 0
+	loaded := ""
+	for i, r := range all {
+		if err := sameTarget(&merged, r, names[0], names[i]); err != nil {
+			return nil, err
+		}
+		if r.Load != nil && loaded != "" {
+			return nil, fmt.Errorf("%s and %s both have a load test, and load tests cannot be merged; leave one out, or compare them with crdconform compare", loaded, names[i])
+		}
+		if r.Load != nil {
+			loaded = names[i]
+		}
+		addRun(&merged, names[i], *moved(r, i+1))
+	}
+	if slices.ContainsFunc(merged.Merged, func(m reports.MergedRun) bool { return m.Seed != merged.Seed }) {
+		merged.Seed = 0
+	}
+	Conclude(&merged)
+	return &merged, nil
+}
+
+// addRun adds what a run came to.
+func addRun(r *reports.Report, name string, one reports.Report) {
+	r.Merged = append(r.Merged, reports.MergedRun{
+		Report: name, Tool: one.Tool, Command: one.Command, Started: one.Started, Seconds: one.Seconds, Seed: one.Seed, Outcome: one.Outcome,
+	})
+	if one.Started.Before(r.Started) {
+		r.Started = one.Started
+	}
+	r.Command = strings.Join(commands(r.Merged), "; ")
+	r.Seconds, r.HarnessSeconds = r.Seconds+one.Seconds, r.HarnessSeconds+one.HarnessSeconds
+	r.Strict, r.Interrupted = r.Strict || one.Strict, r.Interrupted || one.Interrupted
+	r.Cluster, r.Load = cmp.Or(r.Cluster, one.Cluster), cmp.Or(r.Load, one.Load)
+	r.Webhook = combined(r.Webhook, one.Webhook)
+	r.Artifacts = append(r.Artifacts, one.Artifacts...)
+	for _, note := range one.Notes {
+		if !slices.Contains(r.Notes, note) {
+			r.Notes = append(r.Notes, note)
+		}
+	}
+	if one.Error != "" {
+		r.Error = strings.TrimPrefix(r.Error+"\n"+name+": "+one.Error, "\n")
+	}
+	for _, result := range one.Results {
+		at := slices.IndexFunc(r.Results, func(other reports.Result) bool { return other.ID == result.ID && other.Subject == result.Subject })
+		switch {
+		case at < 0:
+			r.Results = append(r.Results, result)
+		case weight(result.Verdict) > weight(r.Results[at].Verdict):
+			r.Results[at] = result
+		}
+	}
+}
+
+func commands(runs []reports.MergedRun) []string {
+	var all []string
+	for _, run := range runs {
+		all = append(all, run.Command)
+	}
+	return all
+}
+
+// weight orders verdicts by which of two holds: the worse. NotApplicable and Unknown give way to all others, and Errored does to Failed
+// only, for it hides what may be as bad.
+func weight(v requirement.Verdict) int {
+	return slices.Index([]requirement.Verdict{
+		requirement.Unknown, requirement.NotApplicable, requirement.Passed, requirement.Tolerated, requirement.KnownFailing,
+		requirement.Errored, requirement.Failed,
+	}, v)
+}
+
+// sameTarget fails when a report is about another API server or webhook than what was merged so far.
+func sameTarget(r *reports.Report, other *reports.Report, name, otherName string) error {
+	a, b := r.Cluster, other.Cluster
+	if a != nil && b != nil && *a != *b {
+		return fmt.Errorf("%s is about Kubernetes %s, and %s about %s: they cannot be merged; crdconform report --side-by-side shows them next to each other",
+			name, a, otherName, b)
+	}
+	if r.Webhook == nil || other.Webhook == nil {
+		return nil
+	}
+	if x, y := webhookPlace(r.Webhook), webhookPlace(other.Webhook); x != y {
+		return fmt.Errorf("%s is about the webhook at %s, and %s about the one at %s: they cannot be merged", name, visible.Text(x), otherName, visible.Text(y))
+	}
+	if isLocal(r.Webhook) {
+		if err := sameProgram(r, other, name, otherName); err != nil {
+			return err
+		}
+	}
+	for _, x := range r.Webhook.Kinds {
+		for _, y := range other.Webhook.Kinds {
+			if sameKind(x, y) && !slices.Equal(x.Versions, y.Versions) {
+				return fmt.Errorf("%s is about %s, and %s about %s: they cannot be merged", name, visible.Text(kindText(x)), otherName, visible.Text(kindText(y)))
+			}
+		}
+	}
+	return nil
+}
+
+// sameProgram fails when webhooks on a machine of their own, whose ports say nothing, are told apart by something else: the program
+// that was started with its arguments, or the definitions.
+func sameProgram(r *reports.Report, other *reports.Report, name, otherName string) error {
+	if x, y := started(r.Command), started(other.Command); x != "" && y != "" && x != y {
+		return fmt.Errorf("%s is about the program %s, and %s about %s: they cannot be merged", name, visible.Text(x), otherName, visible.Text(y))
+	}
+	if x, y := definitions(r.Webhook), definitions(other.Webhook); x != "" && y != "" && x != y {
+		return fmt.Errorf("%s is about %s, and %s about %s: they cannot be merged", name, visible.Text(x), otherName, visible.Text(y))
+	}
+	return nil
+}
+
+// started is the program that a command started, with its arguments, or empty when it says none. What differs from start to start
+// has names there: {port}, {certs}.
+func started(command string) string {
+	_, program, _ := strings.Cut(command, " -- ")
+	program, _, _ = strings.Cut(program, "; crdconform ") // which others follow
+	return program
+}
+
+// definitions says which a webhook was judged with, in no order but that of their names.
+func definitions(w *reports.Webhook) string {
+	var all []string
+	for _, k := range w.Kinds {
+		text := fmt.Sprintf("%s of %s at %s", k.Kind, k.Group, strings.Join(k.Versions, ", "))
+		if k.Definition != "" {
+			text = k.Definition + ": " + text
+		}
+		all = append(all, text)
+	}
+	slices.Sort(all)
+	return strings.Join(all, "; ")
+}
+
+// sameKind reports whether two kinds are of the same definition.
+func sameKind(k reports.Kind, other reports.Kind) bool {
+	return k.Definition == other.Definition && k.Group == other.Group && k.Kind == other.Kind
+}
+
+// webhookPlace is where the webhook is; nowhere when there is none. Ports of this machine are left out, as programs that are started get
+// another one each time.
+func webhookPlace(w *reports.Webhook) string {
+	if w == nil {
+		return ""
+	}
+	u, err := url.Parse(w.URL)
+	switch {
+	case err != nil:
+		return w.URL
+	case isLocal(w):
+		return u.Hostname() + u.Path
+	}
+	return u.Host + u.Path
+}
+
+// isLocal reports whether the webhook is on the machine that judged it.
+func isLocal(w *reports.Webhook) bool {
+	u, err := url.Parse(w.URL)
+	if err != nil {
+		return false
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && address.IsLoopback()
+}
+
+// combined is a webhook that was judged with the kinds of both.
+func combined(w *reports.Webhook, other *reports.Webhook) *reports.Webhook {
+	if w == nil || other == nil {
+		return cmp.Or(w, other)
+	}
+	both := *w
+	both.Kinds = slices.Clone(w.Kinds)
+	for _, kind := range other.Kinds {
+		if !slices.ContainsFunc(both.Kinds, func(other reports.Kind) bool { return sameKind(kind, other) }) {
+			both.Kinds = append(both.Kinds, kind)
+		}
+	}
+	return &both
+}
+
+// Detach has the report name its files and lead to none, for a form that is written where they are not.
+func Detach(r *reports.Report) {
+	for _, file := range r.Files() {
+		file.Missing = true
+	}
+	if r.Load != nil {
+		r.Load.Apart = true
+	}
+}
+
+// moved is a report whose files are in a folder of their own, below the one for their sort, so that those of several reports
+// do not meet.
+func moved(r *reports.Report, n int) *reports.Report {
+	copied := *r
+	copied.Results, copied.Artifacts = slices.Clone(r.Results), slices.Clone(r.Artifacts)
+	for i := range copied.Results {
+		result := &copied.Results[i]
+		result.Files = movedFiles(result.Files, n, func(from, to string) { result.Curl = strings.ReplaceAll(result.Curl, from, to) })
+	}
+	copied.Artifacts = movedFiles(copied.Artifacts, n, func(string, string) {})
+	return &copied
+}
+
+func movedFiles(files []reports.File, n int, told func(from, to string)) []reports.File {
+	files = slices.Clone(files)
+	for i := range files {
+		from := files[i].Path
+		dir, rest, found := strings.Cut(from, "/")
+		if !found {
+			continue
+		}
+		files[i].Path = path.Join(dir, fmt.Sprintf("run-%d", n), rest)
+		told(from, files[i].Path)
+	}
+	return files
+}

@@ -1,0 +1,114 @@
+package reporter
+
+import (
+	"encoding/csv"
+	"fmt"
+	"html/template"
+	"io"
+	"strconv"
+
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/crdconform/crdconform/loadgen"
+)
+
+// mostPoints is how many seconds a chart draws one by one. It has room for no more, nor has a page with several charts.
+const mostPoints = 300
+
+// stageCSV writes the stage second by second. Times are milliseconds, and absent where nothing came back.
+func stageCSV(s loadgen.Stage, w io.Writer) error {
+	table := csv.NewWriter(w)
+	rows := [][]string{{"end s", "requests", "objects", "failed", "p50 ms", "p90 ms", "p99 ms", "max ms"}}
+	for _, second := range s.Series {
+		row := []string{
+			strconv.FormatFloat(second.End, 'f', -1, 64),
+			strconv.FormatUint(second.Requests, 10), strconv.FormatUint(second.Objects, 10), strconv.FormatUint(second.Failed, 10),
+		}
+		for _, t := range []float64{second.P50, second.P90, second.P99, second.Max} {
+			text := ""
+			if second.Requests > 0 {
+				text = strconv.FormatFloat(t, 'f', -1, 64)
+			}
+			row = append(row, text)
+		}
+		rows = append(rows, row)
+	}
+	return table.WriteAll(rows)
+}
+
+// overTime draws what came back over time: times above, requests below. It draws nothing when there is no second to compare
+// with another.
+func overTime(s loadgen.Stage) (template.HTML, error) {
+	seconds, each := drawn(s)
+	if len(seconds) < 2 {
+		return "", nil
+	}
+	times, rates := newChart("", "milliseconds"), newChart("seconds", "requests per second")
+	if each > 1 {
+		rates.X.Label.Text = fmt.Sprintf("seconds; the times are the longest in %d s, the rates the mean", each)
+	}
+	above := func(name string, of func(loadgen.Second) float64, h hue, d dashing) error {
+		var points plotter.XYs
+		for _, second := range seconds {
+			if second.Requests > 0 {
+				points = append(points, plotter.XY{X: second.End, Y: of(second)})
+			}
+		}
+		return addLine(times, name, points, h, d)
+	}
+	below := func(name string, of func(loadgen.Second) uint64, h hue, d dashing) error {
+		var points plotter.XYs
+		began := 0.0
+		for _, second := range seconds {
+			if second.End > began {
+				points = append(points, plotter.XY{X: second.End, Y: float64(of(second)) / (second.End - began)})
+			}
+			began = second.End
+		}
+		return addLine(rates, name, points, h, d)
+	}
+	for _, err := range []error{
+		above("max", func(s loadgen.Second) float64 { return s.Max }, gray, dotted),
+		above("p99", func(s loadgen.Second) float64 { return s.P99 }, orange, dashed),
+		above("p50", func(s loadgen.Second) float64 { return s.P50 }, blue, solid),
+		below("answered", func(s loadgen.Second) uint64 { return s.Requests }, green, solid),
+	} {
+		if err != nil {
+			return "", err
+		}
+	}
+	if s.Failed > 0 {
+		if err := below("failed", func(s loadgen.Second) uint64 { return s.Failed }, red, dashed); err != nil {
+			return "", err
+		}
+	}
+	fromZero(&times.Y, 0.3) // for the legend, since the longest time may be the first
+	fromZero(&rates.Y, 0.3)
+	fromZero(&rates.X, 0)
+	times.X.Min, times.X.Max, times.X.Tick.Marker = rates.X.Min, rates.X.Max, rates.X.Tick.Marker
+	return svg(400, times, rates)
+}
+
+// drawn are the seconds that a chart shows, and how many each of them stands for. A last one that was cut short is left out:
+// the few requests in it make no rate.
+func drawn(s loadgen.Stage) (seconds []loadgen.Second, each int) {
+	seconds = s.Series
+	if n := len(seconds); n > 1 && seconds[n-1].End-seconds[n-2].End < 0.5 {
+		seconds = seconds[:n-1]
+	}
+	each = (len(seconds) + mostPoints - 1) / mostPoints
+	if each <= 1 {
+		return seconds, 1
+	}
+	var merged []loadgen.Second
+	for i, second := range seconds {
+		if i%each == 0 {
+			merged = append(merged, second)
+			continue
+		}
+		m := &merged[len(merged)-1]
+		m.End, m.Requests, m.Objects, m.Failed = second.End, m.Requests+second.Requests, m.Objects+second.Objects, m.Failed+second.Failed
+		m.P50, m.P90, m.P99, m.Max = max(m.P50, second.P50), max(m.P90, second.P90), max(m.P99, second.P99), max(m.Max, second.Max)
+	}
+	return merged, each
+}

@@ -1,0 +1,103 @@
+package reporter
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// ChangeLines tells what differs from an earlier run, for a terminal, in lines of so many columns where they are sentences.
+func ChangeLines(c *reports.Changes, columns int) []string {
+	const most = 15
+	lines := labelled("compared", fmt.Sprintf("with %s of %s: %s", c.Baseline, c.Started.UTC().Format("2006-01-02 15:04"), c.Headline), columns)
+	for _, note := range c.Notes {
+		lines = append(lines, labelled("", note, columns)...)
+	}
+	for _, sort := range changeSorts() {
+		var changes []string
+		for _, one := range ofSort(c, sort) {
+			changes = append(changes, changeText(one))
+		}
+		for _, one := range loadOfSort(c, sort) {
+			changes = append(changes, loadChangeText(one))
+		}
+		if len(changes) == 0 {
+			continue
+		}
+		lines = append(lines, string(sort)+":")
+		for _, one := range changes[:min(len(changes), most)] {
+			lines = append(lines, "    "+flat(one))
+		}
+		if n := len(changes) - most; n > 0 {
+			lines = append(lines, "    "+more(n))
+		}
+	}
+	switch {
+	case c.LoadNote != "":
+		lines = append(lines, labelled("load", "not compared: "+brief(c.LoadNote), columns)...)
+	case c.Load != nil:
+		lines = append(lines, "load:")
+		for line := range strings.Lines(comparisonText(c.Load)) {
+			lines = append(lines, visible.Text("    "+strings.TrimRight(line, "\n")))
+		}
+	}
+	return append(lines, "Changes: "+Summary(c))
+}
+
+// changeText is a change in a line, such as "webhook.response.uid: Passed, now Failed: expected a, got b".
+func changeText(c reports.Change) string {
+	return joined(fmt.Sprintf("%s: %s, now %s", joined(string(c.ID), " of ", c.Subject), cmp.Or(c.Before, "absent"), cmp.Or(c.Now, "absent")), ": ", visible.Cut(firstLine(c.Reason), 150))
+}
+
+// markdownChanges tells what differs from an earlier run.
+func markdownChanges(c *reports.Changes, b *strings.Builder) {
+	const most = 200
+	b.WriteString("\n## Changes\n\n")
+	facts := []Fact{
+		{Name: "baseline", Value: fmt.Sprintf("%s of %s", c.Baseline, c.Started.UTC().Format(time.RFC3339))},
+		{Name: "then", Value: c.Headline},
+		{Name: "changes", Value: Summary(c)},
+	}
+	for _, note := range c.Notes {
+		facts = append(facts, Fact{Name: "also", Value: note})
+	}
+	if c.LoadNote != "" {
+		facts = append(facts, Fact{Name: "load", Value: "not compared: " + brief(c.LoadNote)})
+	}
+	markdownFacts(b, facts)
+	if len(c.Requirements)+len(c.LoadChanges) > 0 {
+		b.WriteString("\n| requirement | change | before | now | reason |\n| --- | --- | --- | --- | --- |\n")
+	}
+	for _, one := range c.Requirements[:min(len(c.Requirements), most)] {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", escapeMarkdown(joined(string(one.ID), " of ", one.Subject)), escapeMarkdown(string(one.Sort)),
+			escapeMarkdown(cmp.Or(one.Before, "absent")), escapeMarkdown(cmp.Or(one.Now, "absent")), escapeMarkdown(visible.Cut(one.Reason, 150)))
+	}
+	for _, one := range c.LoadChanges[:min(len(c.LoadChanges), most)] {
+		fmt.Fprintf(b, "| %s | %s | %s | %s | %s |\n", escapeMarkdown("load, "+one.What), escapeMarkdown(string(one.Sort)),
+			escapeMarkdown(cmp.Or(one.Before, "absent")), escapeMarkdown(cmp.Or(one.Now, "absent")), escapeMarkdown(visible.Cut(one.Reason, 150)))
+	}
+	if n := max(len(c.Requirements)-most, 0) + max(len(c.LoadChanges)-most, 0); n > 0 {
+		fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(n))
+	}
+	if c.Load != nil {
+		fmt.Fprintf(b, "\n%s\n", fence(strings.TrimRight(comparisonText(c.Load), "\n")))
+	}
+}
+
+// changesSuite has one case: that nothing got worse.
+func changesSuite(c *reports.Changes) testsuite {
+	lines := strings.Join(ChangeLines(c, Columns), "\n")
+	one := testcase{Name: "nothing got worse", Classname: "changes", Time: seconds(0)}
+	switch {
+	case Worse(c):
+		one.Failure = &problem{Message: brief(Summary(c)), Type: requirement.Failed.String(), Text: lines}
+	case Undecided(c) != "":
+		one.Error = &problem{Message: brief(Undecided(c)), Type: requirement.Errored.String(), Text: lines}
+	}
+	return testsuite{Name: "changes", Time: seconds(0), Cases: []testcase{one}, SystemOut: lines}
+}

@@ -1,0 +1,15 @@
+// Package shell writes commands for people to paste into a shell.
+package shell
+
+import "strings"
+
+// plain are the characters that mean themselves in every shell.
+const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@=,+"
+
+// Quote puts a word into single quotes if it needs them.
+func Quote(word string) string {
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,436 @@
+package deployed
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery/cached/memory"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/restmapper"
+
+	"github.com/crdconform/crdconform/cluster"
+)
+
+const (
+	// fieldManager is the owner of whatever fields are applied.
+	fieldManager = "crdconform"
+
+	// polling is how often the API server is asked whether something has come about.
+	polling = 100 * time.Millisecond
+
+	// establishTimeout is how long a definition may take until it is served.
+	establishTimeout = 30 * time.Second
+)
+
+// applier creates objects for a run, and remembers them. It changes nothing that was there before.
+type applier struct {
+	client dynamic.Interface
+	mapper meta.ResettableRESTMapper
+	run    string
+	made   []made // in the order in which they were created
+}
+
+// made is an object that the run created.
+type made struct {
+	kind      schema.GroupVersionKind
+	resource  schema.GroupVersionResource
+	namespace string
+	name      string
+	uid       types.UID
+}
+
+func (m made) title() string {
+	if m.namespace == "" {
+		return m.kind.Kind + " " + m.name
+	}
+	return m.kind.Kind + " " + m.namespace + "/" + m.name
+}
+
+func newApplier(config *rest.Config, run string) (*applier, error) {
+	client, err := dynamic.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	server, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	return &applier{client: client, mapper: restmapper.NewDeferredDiscoveryRESTMapper(memory.NewMemCacheClient(server)), run: run}, nil
+}
+
+// mapping finds the resource of an object's kind.
+func (a *applier) mapping(object *unstructured.Unstructured) (*meta.RESTMapping, error) {
+	kind := object.GroupVersionKind()
+	mapping, err := a.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return nil, fmt.Errorf("the cluster has no %s of %s; install it first, or leave the object out", kind.Kind, object.GetAPIVersion())
+	}
+	return mapping, err
+}
+
+func (a *applier) at(mapping *meta.RESTMapping, namespace string) dynamic.ResourceInterface {
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace {
+		return a.client.Resource(mapping.Resource).Namespace(namespace)
+	}
+	return a.client.Resource(mapping.Resource)
+}
+
+// applyAll creates objects, in an order in which each finds what it needs. Those that say no namespace get the given one.
+// When something is there already that is not of this run, nothing is created.
+func (a *applier) applyAll(ctx context.Context, namespace string, documents []document) error {
+	documents = slices.Clone(documents)
+	slices.SortStableFunc(documents, func(x, y document) int { return cmp.Compare(rank(x.GroupVersionKind()), rank(y.GroupVersionKind())) })
+	defined := definedKinds(documents)
+	var problems []error
+	for _, d := range documents {
+		if err := a.prepare(ctx, namespace, d, defined); err != nil {
+			problems = append(problems, fmt.Errorf("%s (%s): %w", title(d.Unstructured), d.from, err))
+		}
+	}
+	if err := errors.Join(problems...); err != nil {
+		return err
+	}
+	for _, d := range documents {
+		if err := a.apply(ctx, d.Unstructured); err != nil {
+			return fmt.Errorf("%s (%s): %w", title(d.Unstructured), d.from, err)
+		}
+	}
+	return nil
+}
+
+// prepare marks an object as the run's and puts it into a namespace. It fails if an object that was created by others exists.
+func (a *applier) prepare(ctx context.Context, namespace string, d document, defined map[schema.GroupKind]bool) error {
+	mark(d.Unstructured, a.run)
+	if defined[d.GroupVersionKind().GroupKind()] {
+		return errors.New("it is an object of a definition in the same manifests, so the webhook must be ready first; leave it out, and give it as a sample")
+	}
+	mapping, err := a.mapping(d.Unstructured)
+	if err != nil {
+		return err
+	}
+	if mapping.Scope.Name() == meta.RESTScopeNameNamespace && d.GetNamespace() == "" {
+		d.SetNamespace(namespace)
+	} else if mapping.Scope.Name() == meta.RESTScopeNameRoot {
+		d.SetNamespace("")
+	}
+	nameSubjects(d.Unstructured, namespace)
+	there, err := a.at(mapping, d.GetNamespace()).Get(ctx, d.GetName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return err
+	case there.GetLabels()[cluster.RunLabel] != a.run:
+		return errNotOurs
+	}
+	return nil
+}
+
+// errNotOurs says that something is there which the run did not create.
+var errNotOurs = errors.New("it already exists and was not created by this run; delete it, or use another namespace or cluster")
+
+// apply creates an object, and waits for definitions until they are served.
+func (a *applier) apply(ctx context.Context, object *unstructured.Unstructured) error {
+	if err := a.ensureNamespace(ctx, object.GetNamespace()); err != nil {
+		return err
+	}
+	mapping, err := a.mapping(object)
+	if err != nil {
+		return err
+	}
+	created, err := a.create(ctx, a.at(mapping, object.GetNamespace()), object)
+	if err != nil {
+		return err
+	}
+	a.remember(made{object.GroupVersionKind(), mapping.Resource, object.GetNamespace(), object.GetName(), created.GetUID()})
+	if !isDefinition(object.GroupVersionKind()) {
+		return nil
+	}
+	a.mapper.Reset()
+	return a.established(ctx, mapping, object.GetName())
+}
+
+// create creates an object. An existing object of the run is updated; one created by others is not, even if it appeared after
+// the check.
+func (a *applier) create(ctx context.Context, at dynamic.ResourceInterface, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	created, err := at.Create(ctx, object, metav1.CreateOptions{FieldManager: fieldManager, FieldValidation: metav1.FieldValidationStrict})
+	if !apierrors.IsAlreadyExists(err) {
+		return created, err
+	}
+	there, err := at.Get(ctx, object.GetName(), metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return nil, err
+	case there.GetLabels()[cluster.RunLabel] != a.run:
+		return nil, errNotOurs
+	}
+	ours := object.DeepCopy()
+	ours.SetUID(there.GetUID()) // another one by now is a conflict
+	return at.Apply(ctx, object.GetName(), ours, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+}
+
+func (a *applier) remember(m made) {
+	if !slices.Contains(a.made, m) {
+		a.made = append(a.made, m)
+	}
+}
+
+// ensureNamespace creates a namespace that is not there.
+func (a *applier) ensureNamespace(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	resource := corev1.SchemeGroupVersion.WithResource("namespaces")
+	namespace := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": name}}}
+	mark(namespace, a.run)
+	created, err := a.client.Resource(resource).Create(ctx, namespace, metav1.CreateOptions{FieldManager: fieldManager})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("namespace %s: %w", name, err)
+	}
+	a.remember(made{namespace.GroupVersionKind(), resource, "", name, created.GetUID()})
+	return nil
+}
+
+// established waits until a definition is served.
+func (a *applier) established(ctx context.Context, mapping *meta.RESTMapping, name string) error {
+	within, cancel := context.WithTimeoutCause(ctx, establishTimeout, fmt.Errorf("it is not established after %s", establishTimeout))
+	defer cancel()
+	return poll(within, func() (bool, error) {
+		object, err := a.client.Resource(mapping.Resource).Get(within, name, metav1.GetOptions{})
+		if err != nil {
+			return false, err
+		}
+		status, reason, message := condition(object, string(apiextensionsv1.Established))
+		if reason == "InvalidCABundle" { // which waiting does not mend
+			return false, fmt.Errorf("it is not established: %s", message)
+		}
+		return status == string(metav1.ConditionTrue), nil
+	})
+}
+
+// condition returns a condition of an object, or nothing.
+func condition(object *unstructured.Unstructured, name string) (status, reason, message string) {
+	all, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
+	for _, one := range all {
+		if fields, is := one.(map[string]any); is && fields["type"] == name {
+			status, _ = fields["status"].(string)
+			reason, _ = fields["reason"].(string)
+			message, _ = fields["message"].(string)
+		}
+	}
+	return status, reason, message
+}
+
+// poll asks again and again, until the answer is yes or an error or the context ends.
+func poll(ctx context.Context, ask func() (bool, error)) error {
+	ticks := time.NewTicker(polling)
+	defer ticks.Stop()
+	for {
+		if done, err := ask(); done || err != nil && ctx.Err() == nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-ticks.C:
+		}
+	}
+}
+
+// remove deletes what was created, and waits until it is gone. What others made in its place is left alone.
+func (a *applier) remove(ctx context.Context) error {
+	left := slices.Clone(a.made)
+	slices.Reverse(left)
+	slices.SortStableFunc(left, func(x, y made) int { return cmp.Compare(removalRank(x.kind), removalRank(y.kind)) })
+	var errs []error
+	for begin := 0; begin < len(left); {
+		end := begin
+		for end < len(left) && removalRank(left[end].kind) == removalRank(left[begin].kind) {
+			end++
+		}
+		errs = append(errs, a.removeGroup(ctx, left[begin:end]))
+		begin = end
+	}
+	return errors.Join(errs...)
+}
+
+// removeGroup deletes objects that do not need each other.
+func (a *applier) removeGroup(ctx context.Context, group []made) error {
+	var errs []error
+	var deleted []made
+	for _, m := range group {
+		propagation := metav1.DeletePropagationBackground
+		if rank(m.kind) == workloadRank {
+			propagation = metav1.DeletePropagationForeground // it is gone when its pods are
+		}
+		err := a.client.Resource(m.resource).Namespace(m.namespace).Delete(ctx, m.name, metav1.DeleteOptions{
+			Preconditions: &metav1.Preconditions{UID: &m.uid}, PropagationPolicy: &propagation,
+		})
+		switch {
+		case err == nil:
+			deleted = append(deleted, m)
+		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another one by now
+			a.forget(m)
+		default:
+			errs = append(errs, fmt.Errorf("removing %s: %w", m.title(), err))
+		}
+	}
+	for _, m := range deleted {
+		err := poll(ctx, func() (bool, error) {
+			there, err := a.client.Resource(m.resource).Namespace(m.namespace).Get(ctx, m.name, metav1.GetOptions{})
+			if apierrors.IsNotFound(err) {
+				return true, nil
+			}
+			return err == nil && there.GetUID() != m.uid, err
+		})
+		if err != nil {
+			errs = append(errs, fmt.Errorf("removing %s: it still exists: %w", m.title(), err))
+			continue
+		}
+		a.forget(m)
+	}
+	return errors.Join(errs...)
+}
+
+func (a *applier) forget(m made) {
+	a.made = slices.DeleteFunc(a.made, func(other made) bool { return other == m })
+}
+
+// The ranks of kinds: what has a lower one is created first.
+const (
+	namespaceRank = iota
+	definitionRank
+	accessRank // accounts, rights, settings
+	serviceRank
+	otherRank
+	workloadRank
+	hookRank // what API servers ask about every request
+)
+
+func rank(kind schema.GroupVersionKind) int {
+	switch kind.Group {
+	case "":
+		switch kind.Kind {
+		case "Namespace":
+			return namespaceRank
+		case "ServiceAccount", "ConfigMap", "Secret", "PersistentVolume", "PersistentVolumeClaim", "LimitRange", "ResourceQuota":
+			return accessRank
+		case "Service":
+			return serviceRank
+		case "Pod", "ReplicationController":
+			return workloadRank
+		}
+	case "rbac.authorization.k8s.io", "scheduling.k8s.io", "storage.k8s.io":
+		return accessRank
+	case "apiextensions.k8s.io":
+		return definitionRank
+	case "apps", "batch":
+		return workloadRank
+	case "admissionregistration.k8s.io", "apiregistration.k8s.io":
+		return hookRank
+	}
+	return otherRank
+}
+
+// removalRank is like rank, for what has to go first: objects may only go while the webhook of their definition is there.
+func removalRank(kind schema.GroupVersionKind) int {
+	return slices.Index([]int{hookRank, otherRank, definitionRank, workloadRank, serviceRank, accessRank, namespaceRank}, rank(kind))
+}
+
+func isDefinition(kind schema.GroupVersionKind) bool {
+	return kind.Group == apiextensionsv1.GroupName && kind.Kind == "CustomResourceDefinition"
+}
+
+// definedKinds returns the kinds that the manifests define.
+func definedKinds(documents []document) map[schema.GroupKind]bool {
+	defined := map[schema.GroupKind]bool{}
+	for _, d := range documents {
+		if isDefinition(d.GroupVersionKind()) {
+			group, _, _ := unstructured.NestedString(d.Object, "spec", "group")
+			kind, _, _ := unstructured.NestedString(d.Object, "spec", "names", "kind")
+			defined[schema.GroupKind{Group: group, Kind: kind}] = true
+		}
+	}
+	return defined
+}
+
+// mark gives an object, and the pods that come of it, the label of the run. What a server filled in is taken out.
+func mark(object *unstructured.Unstructured, run string) {
+	delete(object.Object, "status")
+	for _, field := range []string{"resourceVersion", "uid", "creationTimestamp", "generation", "managedFields", "selfLink"} {
+		unstructured.RemoveNestedField(object.Object, "metadata", field)
+	}
+	places := [][]string{{}}
+	switch object.GetKind() {
+	case "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "ReplicationController":
+		places = append(places, []string{"spec", "template"})
+	case "CronJob":
+		places = append(places, []string{"spec", "jobTemplate"}, []string{"spec", "jobTemplate", "spec", "template"})
+	}
+	for _, place := range places {
+		if inner := within(object.Object, place); inner != nil {
+			part := unstructured.Unstructured{Object: inner}
+			labels := maps.Clone(part.GetLabels())
+			if labels == nil {
+				labels = map[string]string{}
+			}
+			labels[cluster.RunLabel] = run
+			part.SetLabels(labels)
+		}
+	}
+}
+
+// within returns the map at a place in an object, itself and no copy, or nil.
+func within(object map[string]any, place []string) map[string]any {
+	for _, field := range place {
+		inner, is := object[field].(map[string]any)
+		if !is {
+			return nil
+		}
+		object = inner
+	}
+	return object
+}
+
+// nameSubjects completes the accounts that a binding of rights names without a namespace.
+func nameSubjects(object *unstructured.Unstructured, namespace string) {
+	if !strings.HasSuffix(object.GetKind(), "RoleBinding") {
+		return
+	}
+	subjects, _ := object.Object["subjects"].([]any)
+	for _, one := range subjects {
+		if subject, is := one.(map[string]any); is && subject["kind"] == "ServiceAccount" && subject["namespace"] == nil {
+			subject["namespace"] = cmp.Or(object.GetNamespace(), namespace)
+		}
+	}
+}
+
+// documentOf makes a document of an object that crdconform has made itself.
+func documentOf(object any) (document, error) {
+	data, err := json.Marshal(object)
+	if err != nil {
+		return document{}, err
+	}
+	d := document{new(unstructured.Unstructured), "made by crdconform"}
+	return d, d.UnmarshalJSON(data)
+}

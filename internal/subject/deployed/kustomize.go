@@ -1,0 +1,127 @@
+package deployed
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/kustomize/api/konfig"
+	"sigs.k8s.io/kustomize/api/krusty"
+	"sigs.k8s.io/kustomize/api/types"
+	"sigs.k8s.io/kustomize/kyaml/filesys"
+	"sigs.k8s.io/yaml"
+)
+
+func kustomizationNames() []string { return konfig.RecognizedKustomizationFileNames() }
+
+// kustomizationIn returns the path of the kustomization of a folder, or nothing.
+func kustomizationIn(folder string) string {
+	for _, name := range kustomizationNames() {
+		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
+			return filepath.Join(folder, name)
+		}
+	}
+	return ""
+}
+
+// build builds the kustomization of a folder from what is on this machine. Kustomize keeps schemas in variables of its own, so
+// this must not run twice at a time.
+func build(folder string) ([]document, error) {
+	if err := checkLocal(folder, map[string]bool{}); err != nil {
+		return nil, err
+	}
+	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
+	if err != nil {
+		return nil, fmt.Errorf("the kustomization in %s: %w", folder, err)
+	}
+	data, err := built.AsYaml()
+	if err != nil {
+		return nil, fmt.Errorf("the kustomization in %s: %w", folder, err)
+	}
+	return parse(data, "the kustomization in "+folder)
+}
+
+// checkLocal fails when a kustomization, or one that it is made of, needs something from elsewhere. Kustomize would run git,
+// or fetch a URL, as soon as it saw it.
+func checkLocal(folder string, seen map[string]bool) error {
+	file := kustomizationIn(folder)
+	if file == "" || seen[filepath.Clean(folder)] {
+		return nil // kustomize itself says what is missing
+	}
+	seen[filepath.Clean(folder)] = true
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	var k types.Kustomization
+	if err := yaml.Unmarshal(data, &k); err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	if len(k.HelmCharts)+len(k.HelmChartInflationGenerator) > 0 {
+		return fmt.Errorf("%s: it has Helm charts, which are not rendered; run helm template, and give the output", file)
+	}
+	for _, entry := range entries(k) {
+		if strings.Contains(entry, "\n") {
+			continue // a patch or the like, written in place
+		}
+		path := filepath.Join(folder, entry)
+		info, err := os.Stat(path)
+		if isRemote(entry, err == nil && info.Mode().IsRegular()) {
+			return fmt.Errorf("%s: %s is not on this machine, and nothing is downloaded; get a copy of it, or run kustomize build and give the output", file, entry)
+		}
+		if err == nil && info.IsDir() {
+			if err := checkLocal(path, seen); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// entries returns whatever a kustomization names that kustomize would load.
+func entries(k types.Kustomization) []string {
+	all := slices.Concat(k.Resources, k.Bases, k.Components, k.Crds, k.Configurations, k.Generators, k.Transformers, k.Validators) //nolint:staticcheck // bases are deprecated, and read all the same
+	for _, path := range k.OpenAPI {
+		all = append(all, path)
+	}
+	for _, patch := range k.PatchesStrategicMerge { //nolint:staticcheck // deprecated, and read all the same
+		all = append(all, string(patch))
+	}
+	for _, patch := range slices.Concat(k.Patches, k.PatchesJson6902) { //nolint:staticcheck // deprecated, and read all the same
+		all = append(all, patch.Path)
+	}
+	for _, replacement := range k.Replacements {
+		all = append(all, replacement.Path)
+	}
+	var sources []types.KvPairSources
+	for _, generator := range k.ConfigMapGenerator {
+		sources = append(sources, generator.KvPairSources)
+	}
+	for _, generator := range k.SecretGenerator {
+		sources = append(sources, generator.KvPairSources)
+	}
+	for _, source := range sources {
+		all = append(all, source.EnvSource)
+		all = append(all, source.EnvSources...)
+		for _, file := range source.FileSources { // path, or key=path
+			_, path, found := strings.Cut(file, "=")
+			if !found {
+				path = file
+			}
+			all = append(all, path)
+		}
+	}
+	return slices.DeleteFunc(all, func(entry string) bool { return entry == "" })
+}
+
+// isRemote reports whether kustomize would look for an entry elsewhere: it has a scheme, a user, or GitHub for its host. A file
+// that is there is read in place of the latter two.
+func isRemote(entry string, isFile bool) bool {
+	if strings.Contains(entry, "://") {
+		return true
+	}
+	return !isFile && regexp.MustCompile(`(?i)^(git::|[^/@]+@|(www\.)?github\.com[/:])`).MatchString(entry)
+}

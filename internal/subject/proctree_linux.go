@@ -1,0 +1,137 @@
+package subject
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// procTree is a program with all that it started: its process group, whatever has the marker in its environment, wherever it
+// went, and the children of those.
+type procTree struct {
+	leader int    // ID of the first process and of its group
+	marker string // NAME=value
+}
+
+// process is what /proc/PID/stat tells of a process.
+type process struct {
+	id, parent, group, session int
+	zombie                     bool
+	started                    string // together with the ID, identifies a process uniquely
+}
+
+// alive reports whether anything of the tree runs.
+func (t procTree) alive() bool { return len(t.members()) > 0 }
+
+// signal sends a signal to all of the tree.
+func (t procTree) signal(signal syscall.Signal) {
+	for _, member := range t.members() {
+		handle, err := os.FindProcess(member.id)
+		if err != nil {
+			continue
+		}
+		// The handle is of whoever has the ID now, so it may be another process by now.
+		if now, found := look(member.id); found && now.started == member.started {
+			handle.Signal(signal) //nolint:errcheck // it fails for those that are gone
+		}
+		handle.Release() //nolint:errcheck // nothing is lost
+	}
+}
+
+// memory returns the resident bytes of the tree. What its processes share is counted for each of them.
+func (t procTree) memory() (uint64, error) {
+	var pages uint64
+	counted := false
+	for _, member := range t.members() {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", member.id))
+		if err != nil {
+			continue
+		}
+		var size, resident uint64
+		if _, err := fmt.Sscan(string(text), &size, &resident); err == nil {
+			pages, counted = pages+resident, true
+		}
+	}
+	if !counted {
+		return 0, errNotRunning
+	}
+	return pages * uint64(os.Getpagesize()), nil
+}
+
+// members returns the processes of the tree.
+func (t procTree) members() []process {
+	all := processes()
+	session, err := unix.Getsid(0)
+	if err != nil {
+		session = -1
+	}
+	known := map[int]bool{}
+	var members []process
+	add := func(p process) { known[p.id], members = true, append(members, p) }
+	for _, p := range all {
+		// An ID can be used again by a stranger's group, but hardly in our session.
+		if p.group == t.leader && p.session == session || t.marked(p.id) {
+			add(p)
+		}
+	}
+	for grown := true; grown; {
+		grown = false
+		for _, p := range all {
+			if !known[p.id] && known[p.parent] {
+				add(p)
+				grown = true
+			}
+		}
+	}
+	return members
+}
+
+// marked reports whether a process has the marker. What of other users cannot be read has none.
+func (t procTree) marked(id int) bool {
+	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", id))
+	return err == nil && bytes.Contains(environment, []byte(t.marker))
+}
+
+// processes returns all processes that run, but for this one.
+func processes() []process {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil
+	}
+	var all []process
+	for _, entry := range entries {
+		id, err := strconv.Atoi(entry.Name())
+		if err != nil || id == os.Getpid() {
+			continue
+		}
+		if p, found := look(id); found && !p.zombie {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+// look reads what is known of a process, and reports whether there is one.
+func look(id int) (process, bool) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+	if err != nil {
+		return process{}, false
+	}
+	// The name, in parentheses, can hold anything. After it come state, parent, group, session, and as the 20th the start.
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	if len(fields) < 20 {
+		return process{}, false
+	}
+	p := process{id: id, zombie: fields[0] == "Z" || fields[0] == "X", started: fields[19]}
+	for i, number := range []*int{&p.parent, &p.group, &p.session} {
+		if *number, err = strconv.Atoi(fields[i+1]); err != nil {
+			return process{}, false
+		}
+	}
+	return p, true
+}

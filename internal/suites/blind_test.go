@@ -1,0 +1,46 @@
+package suites_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/storage"
+)
+
+// TestBlindToStorage runs the chapters that look into storage on a cluster that does not let them. What they can conclude must
+// be judged, and what takes the bytes says so.
+func TestBlindToStorage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: two chapters run once more")
+	}
+	takesBytes := []requirement.ID{
+		requirement.StorageChangeKeepsExisting, requirement.StorageChangeUpdatedObjects, requirement.StorageReadUnchangedOnDisk,
+		requirement.StorageUpdateRewrites, requirement.StorageUpdateIdempotent, requirement.StorageUpdateOnlyWay, requirement.StorageSequenceFiveSteps,
+		requirement.LifecycleUpgradeRewrite, requirement.LifecycleUpgradeIdempotent, requirement.LifecycleRemovalTooEarly,
+		requirement.LifecycleDeletionObjects, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleDeletionRecovers,
+		requirement.LifecycleDeletionWithoutWebhook, requirement.LifecycleLegacyStoredDefinition, requirement.LifecycleLegacyNotStructural,
+	}
+	env := suitetest.Env(t, suites.Options{Cluster: bare{suitetest.Cluster(t, embedded.Options{})}, Seed: 1})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{storage.Area, lifecycle.Area}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range outcome.Results {
+		if one, found := requirement.Lookup(r.Requirement); found && !one.HoldsFor(env.Minor()) {
+			continue
+		}
+		want := requirement.Passed
+		if slices.Contains(takesBytes, r.Requirement) {
+			want = requirement.NotApplicable
+		}
+		if r.Verdict != want || want == requirement.NotApplicable && !strings.Contains(r.Reason, "needs a look into storage") {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package suites_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/lint"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/control"
+	"github.com/crdconform/crdconform/suites/conversion"
+	"github.com/crdconform/crdconform/suites/defaulting"
+	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/objects"
+	"github.com/crdconform/crdconform/suites/publishing"
+	"github.com/crdconform/crdconform/suites/resource"
+	"github.com/crdconform/crdconform/suites/schema"
+	"github.com/crdconform/crdconform/suites/storage"
+	"github.com/crdconform/crdconform/suites/subresources"
+	"github.com/crdconform/crdconform/suites/validation"
+	"github.com/crdconform/crdconform/suites/versions"
+	"github.com/crdconform/crdconform/suites/webhook"
+)
+
+// TestCatalogueAndSpecsAgree holds them together: an entry has exactly one spec, or is advice that a rule of lint checks, or
+// says why it is not tested.
+func TestCatalogueAndSpecsAgree(t *testing.T) {
+	specs := map[requirement.ID]int{}
+	for _, area := range []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, publishing.Area, subresources.Area, objects.Area, control.Area, resource.Area} {
+		for _, spec := range suites.Preview([]suites.Area{area}) {
+			specs[spec.Requirement]++
+			if spec.Requirement.Area() != area.Name {
+				t.Errorf("%s has its spec in the area %s", spec.Requirement, area.Name)
+			}
+			if spec.Text == "" || !strings.HasPrefix(spec.Location, "suites/"+area.Name+"/") {
+				t.Errorf("%s: the spec has no text or no place: %+v", spec.Requirement, spec)
+			}
+		}
+	}
+	linted := map[requirement.ID]bool{}
+	for _, rule := range lint.Rules() {
+		for _, id := range rule.Requirements {
+			linted[id] = true
+			if r, found := requirement.Lookup(id); !found || r.Binds != requirement.Author {
+				t.Errorf("the rule %s checks %s, which is no advice to authors", rule.ID, id)
+			}
+		}
+	}
+	checked := 0
+	for _, r := range requirement.All() {
+		switch n := specs[r.ID]; {
+		case n > 1:
+			t.Errorf("%s has %d specs", r.ID, n)
+		case n == 1 && r.Untested != "":
+			t.Errorf("%s has a spec and says why it is not tested", r.ID)
+		case n == 1 && linted[r.ID]:
+			t.Errorf("%s has a spec and a rule of lint", r.ID)
+		case linted[r.ID] && r.Untested != "":
+			t.Errorf("%s has a rule of lint and says why it is not tested", r.ID)
+		case n == 0 && !linted[r.ID] && r.Untested == "":
+			t.Errorf("%s has no spec and does not say why", r.ID)
+		}
+		areas := []string{webhook.Area.Name, resource.Area.Name}
+		if r.ID == requirement.ControlWebhookReplacedPod { // which takes a cluster that replaces pods
+			areas = append(areas, control.Area.Name)
+		}
+		if (r.Binds == requirement.Webhook) != slices.Contains(areas, r.ID.Area()) {
+			t.Errorf("%s binds the %s and is in the area %s", r.ID, r.Binds, r.ID.Area())
+		}
+		checked += specs[r.ID]
+	}
+	if n := len(requirement.All()); n < 270 || checked < 240 {
+		t.Errorf("there are %d requirements of which %d have a spec, want 270 or more and 240 or more", n, checked)
+	}
+}

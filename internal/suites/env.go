@@ -1,0 +1,297 @@
+package suites
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Namespace is where namespaced objects are created.
+const Namespace = "default"
+
+// Options say what a run is about.
+type Options struct {
+	// Cluster is the API server to check. Without one, only specs that need none can run.
+	Cluster cluster.Cluster
+
+	// Subject is the webhook to judge. Without one, only specs that need none can run.
+	Subject *Subject
+
+	// Seed makes every random choice repeatable.
+	Seed int64
+
+	// Select says which requirements to check; nil for all.
+	Select func(requirement.ID) bool
+
+	// Domain ends the API groups of the definitions that are installed: example.com if empty. In a cluster that others use it
+	// should be the run's own.
+	Domain string
+
+	// Run is the ID of the run, which definitions get as a label so that they can be found when the run was killed. It makes
+	// NewEnv fail with a ForeignError when the cluster has definitions in the run's API groups without that label. None if
+	// empty.
+	Run string
+
+	// Readings make the run one that only reads, unless nil: the requirements that they are of are checked by them, and all
+	// others that are about the cluster are not applicable.
+	Readings map[requirement.ID]Reading
+
+	// Effect is how long the effect of a request may take to show: 30 s if 0.
+	Effect time.Duration
+}
+
+// Subject is a webhook under test and the objects of one kind that it converts.
+type Subject struct {
+	Client *wire.Client
+	Corpus corpus.Corpus
+
+	// Objects is how many objects are generated for each version, where the schemas are known: 50 if 0, none if less.
+	Objects int
+
+	// Fewer receives how many objects are generated for each version when those are fewer than Objects, with the reason. It
+	// may be nil.
+	Fewer func(objects int, why string)
+
+	// Lossy reports whether what is at a path of an object at a version may be lost on the way through another version, and
+	// the reason for that. Nil means that nothing may.
+	Lossy func(from, through, path string) (reason string, declared bool)
+
+	// Installed says that the definition is already in the cluster, installed for this run without a webhook.
+	Installed bool
+
+	// Reference is how a definition refers to the webhook. When it is nil, that is by its URL, or by the service that its
+	// certificate is for; one that listens on loopback is led to where the API server is on another machine.
+	Reference *apiextensionsv1.WebhookClientConfig
+
+	// Alive returns an error when the webhook is known to run no more, with what is known of it. It may be nil.
+	Alive func() error
+}
+
+// Env is what specs may use. It is built once and passed to the areas; specs read it and never change it.
+type Env struct {
+	Cluster cluster.Cluster // nil when there is none
+	Subject *Subject        // nil when there is none
+
+	CRDs      apiextensionsclient.CustomResourceDefinitionInterface
+	Dynamic   dynamic.Interface
+	Discovery discovery.DiscoveryInterface
+
+	seed        int64
+	selects     func(requirement.ID) bool
+	domain      string
+	run         string
+	readings    map[requirement.ID]Reading
+	effect      time.Duration
+	http        *http.Client
+	minor       requirement.Minor
+	version     string
+	host        *host // nil when there is none
+	hostless    error // why there is none, a cluster.ErrNotReached
+	installer   *installer
+	unreachable reach
+	running     requirement.ID  // what the running spec checks
+	stopped     <-chan struct{} // closed when the run is to end early
+}
+
+// NewEnv connects to what the options name. Close frees what it holds.
+func NewEnv(ctx context.Context, options Options) (*Env, error) {
+	e := newEnv(options)
+	if e.Cluster == nil {
+		return e, nil
+	}
+	if err := e.connect(); err != nil {
+		return nil, fmt.Errorf("connecting to the %s cluster: %w", e.Cluster.Name(), err)
+	}
+	version, err := e.Discovery.ServerVersion()
+	if err != nil {
+		return nil, fmt.Errorf("asking the %s cluster for its version: %w", e.Cluster.Name(), err)
+	}
+	e.version = version.GitVersion
+	if e.minor, err = requirement.ParseMinor(version.Major + "." + version.Minor); err != nil {
+		return nil, fmt.Errorf("the version of the %s cluster: %w", e.Cluster.Name(), err)
+	}
+	if e.readings != nil {
+		return e, nil
+	}
+	if err = e.foreign(ctx); err != nil {
+		return nil, err
+	}
+	switch e.host, err = newHost(ctx, e.Cluster); {
+	case errors.Is(err, cluster.ErrNotReached):
+		e.hostless = err // the reason for specs that need a webhook
+	case err != nil:
+		return nil, fmt.Errorf("starting a webhook for the %s cluster: %w", e.Cluster.Name(), err)
+	}
+	return e, nil
+}
+
+func newEnv(options Options) *Env {
+	e := &Env{
+		Cluster:  options.Cluster,
+		Subject:  options.Subject,
+		seed:     options.Seed,
+		selects:  options.Select,
+		domain:   cmp.Or(options.Domain, "example.com"),
+		run:      options.Run,
+		readings: options.Readings,
+		effect:   cmp.Or(options.Effect, 30*time.Second),
+	}
+	if e.selects == nil {
+		e.selects = func(requirement.ID) bool { return true }
+	}
+	e.installer = newInstaller(e)
+	return e
+}
+
+func (e *Env) connect() error {
+	config := e.Cluster.Config()
+	config.WarningHandlerWithContext = collectWarnings{}
+	config.Wrap(e.unreachable.through)
+	config.ContentConfig = rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		return err
+	}
+	crds, err1 := clientset.NewForConfigAndClient(config, client)
+	objects, err2 := dynamic.NewForConfigAndClient(config, client)
+	documents, err3 := discovery.NewDiscoveryClientForConfigAndClient(config, client)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	e.http, e.CRDs, e.Dynamic, e.Discovery = client, crds.ApiextensionsV1().CustomResourceDefinitions(), objects, documents
+	return nil
+}
+
+// Close removes what the run installed and has not removed yet, and frees what the Env holds.
+func (e *Env) Close(ctx context.Context) error {
+	err := e.installer.close(ctx)
+	if e.host != nil {
+		err = errors.Join(err, e.host.close())
+	}
+	if e.http != nil {
+		e.http.CloseIdleConnections()
+	}
+	return err
+}
+
+// Seed is what makes every random choice repeatable.
+func (e *Env) Seed() int64 { return e.seed }
+
+// Version is the Kubernetes version of the cluster, such as v1.37.2; empty without a cluster.
+func (e *Env) Version() string { return e.version }
+
+// Minor is the Kubernetes minor of the cluster.
+func (e *Env) Minor() requirement.Minor { return e.minor }
+
+// Rand returns the source of random choices for a requirement. It yields the same in every run with the same seed,
+// whichever other specs run.
+func (e *Env) Rand(id requirement.ID) *rand.Rand {
+	hash := fnv.New64a()
+	hash.Write([]byte(id))
+	return rand.New(rand.NewPCG(uint64(e.seed), hash.Sum64()))
+}
+
+// Storage returns the storage of the cluster, or skips the spec where it cannot be looked into.
+func (e *Env) Storage() cluster.Storage {
+	storage, ok := e.Cluster.(cluster.Storage)
+	if !ok {
+		ginkgo.Skip(fmt.Sprintf("requires access to etcd, which a cluster of the kind %s does not give", e.Cluster.Name()))
+	}
+	return storage
+}
+
+// Services returns the cluster as one that routes services, or skips the spec where it does not. What it returns skips the
+// spec too, once it turns out that services cannot be led out of the cluster.
+func (e *Env) Services() cluster.Services {
+	services, ok := e.Cluster.(cluster.Services)
+	if !ok {
+		ginkgo.Skip(fmt.Sprintf("requires a service of its own, which a cluster of the kind %s does not route", e.Cluster.Name()))
+	}
+	return routes{services}
+}
+
+// routes are the services of a cluster for a spec.
+type routes struct{ cluster.Services }
+
+// Route makes calls to a service go to an address.
+func (r routes) Route(ctx context.Context, namespace, name string, port int32, address string) error {
+	err := r.Services.Route(ctx, namespace, name, port, address)
+	skipUnreached(err)
+	return err
+}
+
+// skipUnreached skips the spec when an error says that the API server reaches nothing here.
+func skipUnreached(err error) {
+	if errors.Is(err, cluster.ErrNotReached) {
+		ginkgo.Skip("needs a webhook of its own: " + err.Error())
+	}
+}
+
+// SkipWithWatchCache skips a spec that needs every read to go to storage.
+func (e *Env) SkipWithWatchCache() {
+	if e.Cluster.WatchCache() {
+		ginkgo.Skip("requires that every read reaches storage, but a watch cache answers some")
+	}
+}
+
+// Answer is a response of the API server as it came over HTTP.
+type Answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+// Warnings are the texts of the Warning headers of the API server's responses.
+type Warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+// Texts returns what was collected so far, each text once for every time it came.
+func (w *Warnings) Texts() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]string(nil), w.texts...)
+}
+
+type warningsKey struct{}
+
+// CollectWarnings returns a context that collects the warnings of requests made with it.
+func CollectWarnings(ctx context.Context) (context.Context, *Warnings) {
+	w := &Warnings{}
+	return context.WithValue(ctx, warningsKey{}, w), w
+}
+
+// collectWarnings hands warnings to the context of their request, and drops them if the context does not collect them.
+type collectWarnings struct{}
+
+func (collectWarnings) HandleWarningHeaderWithContext(ctx context.Context, code int, _, text string) {
+	w, ok := ctx.Value(warningsKey{}).(*Warnings)
+	if !ok || code != 299 || text == "" {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, strings.TrimSpace(text))
+}

@@ -1,0 +1,455 @@
+package suites
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+const (
+	// installers is how many definitions are installed at a time.
+	installers = 4
+
+	// removers is how many of those that remain are removed at a time at the end.
+	removers = 16
+
+	// createHold is how long API servers hold the first create in a resource after its definition was established, to
+	// the full second: so that in a highly available control plane the other servers know of it too.
+	createHold = 2 * time.Second
+
+	// ahead is how many definitions are installed before their specs, at most. Fewer would make specs wait for the hold; more make
+	// API servers slow and large, which publish all of them together each time that one is added.
+	ahead = 60
+
+	poll = 5 * time.Millisecond
+)
+
+// installer installs the definitions that specs announced, ahead of the specs and in the background, so that they do not
+// wait for the hold on the first create; and removes them after.
+type installer struct {
+	env *Env
+
+	mu        sync.Mutex
+	announced []*pending
+	order     []requirement.ID // in which specs run; nil when that is not known
+	position  int              // in announced, of the definition that was asked for last
+	asked     *sync.Cond
+	cancel    context.CancelFunc
+	running   sync.WaitGroup
+	removals  sync.WaitGroup
+	installed map[string]types.UID // definitions to remove, by their names
+
+	wantsOwn bool                        // a spec was declared that needs the subject's own definition
+	own      *pending                    // the subject's own definition, see Env.Own; nil until it is wanted
+	unroute  func(context.Context) error // removes the route to the webhook under test; nil when there is none
+}
+
+// pending is a definition that is being installed for a spec.
+type pending struct {
+	installer *installer
+	setup     Setup
+	group     string
+	ids       []requirement.ID // of the specs that want it
+	index     int              // in what was announced
+	done      chan struct{}    // closed when resource or err is set
+	resource  *Resource
+	err       error
+	users     atomic.Int32 // specs that have not given it back
+}
+
+// shared is the definition that the specs of a set-up share; pending is nil until one of them is announced.
+type shared struct{ pending *pending }
+
+func newInstaller(e *Env) *installer {
+	i := &installer{env: e, installed: map[string]types.UID{}}
+	i.asked = sync.NewCond(&i.mu)
+	return i
+}
+
+// announce says that a spec will need a set-up. Specs that are not selected need none.
+func (i *installer) announce(s Setup, id requirement.ID) *pending {
+	p := &pending{installer: i, setup: s, group: i.env.groupOf(id), done: make(chan struct{})}
+	if !i.env.selects(id) || i.env.readings != nil {
+		return p
+	}
+	if s.shared != nil && s.shared.pending != nil {
+		p = s.shared.pending
+	} else {
+		i.announced = append(i.announced, p)
+	}
+	if s.shared != nil {
+		s.shared.pending = p
+	}
+	p.ids = append(p.ids, id)
+	p.users.Add(1)
+	return p
+}
+
+// forget forgets what was announced.
+func (i *installer) forget() { i.announced, i.position = nil, 0 }
+
+// arrange puts what was announced into the order in which specs run.
+func (i *installer) arrange() {
+	turn := map[requirement.ID]int{}
+	for n, id := range i.order {
+		turn[id] = n
+	}
+	first := func(p *pending) int {
+		n := len(i.order)
+		for _, id := range p.ids {
+			n = min(n, turn[id])
+		}
+		return n
+	}
+	slices.SortStableFunc(i.announced, func(a, b *pending) int { return first(a) - first(b) })
+}
+
+// groupOf is the API group of the definition for a spec: the requirement's name below the domain.
+func (e *Env) groupOf(id requirement.ID) string {
+	return strings.ReplaceAll(string(id), ".", "-") + "." + e.domain
+}
+
+// start begins to install what was announced.
+func (i *installer) start() {
+	ctx, cancel := i.context(context.Background())
+	i.cancel = cancel
+	i.startOwn(ctx)
+	i.arrange()
+	queue := make(chan *pending, len(i.announced))
+	for n, p := range i.announced {
+		p.index = n
+		queue <- p
+	}
+	close(queue)
+	for range installers {
+		i.running.Go(func() {
+			for p := range queue {
+				i.waitFor(ctx, p)
+				p.resource, p.err = i.install(ctx, p.group, p.setup)
+				close(p.done)
+			}
+		})
+	}
+}
+
+// context returns a context that ends when no spec waits any more.
+func (i *installer) context(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(parent)
+	context.AfterFunc(ctx, func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		i.asked.Broadcast()
+	})
+	return ctx, cancel
+}
+
+// waitFor waits until specs are so far that a definition is to be installed.
+func (i *installer) waitFor(ctx context.Context, p *pending) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for p.index > i.position+ahead && ctx.Err() == nil {
+		i.asked.Wait()
+	}
+}
+
+// ask says that a spec wants its definition.
+func (i *installer) ask(p *pending) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.position = max(i.position, p.index)
+	i.asked.Broadcast()
+}
+
+// take waits for the definition of a spec and makes sure that it is removed after the spec, or after the last one of those
+// that share it.
+func (p *pending) take(ctx ginkgo.SpecContext) *Resource {
+	ginkgo.GinkgoHelper()
+	r := p.wait(ctx)
+	ginkgo.DeferCleanup(func() {
+		r.show()
+		if p.users.Add(-1) == 0 {
+			p.installer.remove(r)
+		}
+	})
+	return r
+}
+
+// wait waits for a definition, until objects can be created without being held.
+func (p *pending) wait(ctx ginkgo.SpecContext) *Resource {
+	ginkgo.GinkgoHelper()
+	env := p.installer.env
+	p.installer.ask(p)
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		env.errored("the definition was not installed in time")
+	}
+	skipUnreached(p.err)
+	env.Require(p.err, "installing the definition")
+	if hold := time.Until(p.resource.holdEnds); hold > 0 {
+		timer := time.NewTimer(hold)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return p.resource
+}
+
+func (i *installer) install(ctx context.Context, group string, s Setup) (*Resource, error) {
+	r, definition, err := i.add(ctx, group, s)
+	if err != nil {
+		return nil, err
+	}
+	if err := i.ready(ctx, r, definition); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// ready waits until a definition is established and served.
+func (i *installer) ready(ctx context.Context, r *Resource, definition *apiextensionsv1.CustomResourceDefinition) error {
+	established, err := i.established(ctx, definition.Name)
+	if err != nil {
+		return err
+	}
+	r.holdEnds = established.Truncate(time.Second).Add(createHold)
+	if err := r.served(ctx, definition); err != nil {
+		return err
+	}
+	return r.filled(ctx, definition)
+}
+
+// resourceOf returns the resource of a definition.
+func (i *installer) resourceOf(definition *apiextensionsv1.CustomResourceDefinition) *Resource {
+	return &Resource{
+		env:        i.env,
+		group:      definition.Spec.Group,
+		plural:     definition.Spec.Names.Plural,
+		kind:       definition.Spec.Names.Kind,
+		namespaced: definition.Spec.Scope == apiextensionsv1.NamespaceScoped,
+	}
+}
+
+// add creates a definition and connects it to a webhook of its own if it needs one.
+func (i *installer) add(ctx context.Context, group string, s Setup, options ...fixtures.Option) (*Resource, *apiextensionsv1.CustomResourceDefinition, error) {
+	definition := s.definition.New(append([]fixtures.Option{fixtures.InGroup(group)}, s.options...)...)
+	r := i.resourceOf(definition)
+	if conversion := definition.Spec.Conversion; conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter {
+		if i.env.host == nil {
+			return nil, nil, i.env.hostless
+		}
+		r.Webhook = i.env.host.webhook(group)
+		conversion.Webhook.ClientConfig = r.Webhook.ClientConfig()
+	}
+	for _, option := range options {
+		option(definition)
+	}
+	return r, definition, i.create(ctx, definition)
+}
+
+func (i *installer) create(ctx context.Context, definition *apiextensionsv1.CustomResourceDefinition) error {
+	if run := i.env.run; run != "" {
+		metav1.SetMetaDataLabel(&definition.ObjectMeta, cluster.RunLabel, run)
+	}
+	created, err := i.env.CRDs.Create(ctx, definition, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("%w; it does not belong to this run; delete it, or use another cluster", err)
+	}
+	if err != nil {
+		return err
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.installed[definition.Name] = created.UID
+	return nil
+}
+
+// established waits for a definition to be established and returns since when it is.
+func (i *installer) established(ctx context.Context, name string) (time.Time, error) {
+	var since time.Time
+	var last *apiextensionsv1.CustomResourceDefinition
+	err := i.env.eventually(ctx, func(ctx context.Context) (bool, error) {
+		var err error
+		if last, err = i.env.CRDs.Get(ctx, name, metav1.GetOptions{}); err != nil {
+			return false, err
+		}
+		if names := apihelpers.FindCRDCondition(last, apiextensionsv1.NamesAccepted); names != nil && names.Status == apiextensionsv1.ConditionFalse {
+			return false, errors.New("its names are taken")
+		}
+		condition := apihelpers.FindCRDCondition(last, apiextensionsv1.Established)
+		if condition == nil || condition.Status != apiextensionsv1.ConditionTrue {
+			return false, nil
+		}
+		since = condition.LastTransitionTime.Time
+		return true, nil
+	})
+	if err != nil && last != nil {
+		return since, fmt.Errorf("%s is not established (%s): %w", name, conditions(last), err)
+	}
+	return since, err
+}
+
+func conditions(crd *apiextensionsv1.CustomResourceDefinition) string {
+	var all []string
+	for _, c := range crd.Status.Conditions {
+		all = append(all, fmt.Sprintf("%s=%s %s %s", c.Type, c.Status, c.Reason, c.Message))
+	}
+	return strings.Join(all, "; ")
+}
+
+// remove deletes a definition in the background.
+func (i *installer) remove(r *Resource) {
+	if r.Webhook != nil {
+		r.Webhook.Mend()
+	}
+	i.removals.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), i.env.effect)
+		defer cancel()
+		// What is left is removed by close, which reports what it cannot.
+		_ = i.delete(ctx, r.Name(), func(context.Context) {})
+	})
+}
+
+// delete deletes a definition that was installed, and does something now and then until it has gone. One that has replaced it
+// is left alone.
+func (i *installer) delete(ctx context.Context, name string, meanwhile func(context.Context)) error {
+	i.mu.Lock()
+	uid, there := i.installed[name]
+	i.mu.Unlock()
+	if !there {
+		return nil
+	}
+	err := i.env.CRDs.Delete(ctx, name, metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(uid))})
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("removing %s: %w", name, err)
+	}
+	// Its objects go first, for which the API server may want its webhook.
+	gone := func(ctx context.Context) (bool, error) {
+		now, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || err == nil && now.UID != uid {
+			return true, nil
+		}
+		meanwhile(ctx)
+		return false, nil
+	}
+	if err := wait.PollUntilContextCancel(ctx, 10*poll, true, gone); err != nil {
+		return fmt.Errorf("waiting for %s to be removed: %w", name, err)
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.installed[name] == uid { // it may have been installed again
+		delete(i.installed, name)
+	}
+	return nil
+}
+
+// settle stops installing, and waits until what specs gave back is removed.
+func (i *installer) settle() {
+	if i.cancel != nil {
+		i.cancel()
+	}
+	i.running.Wait()
+	i.removals.Wait()
+}
+
+// close stops installing and removes what is left.
+func (i *installer) close(ctx context.Context) error {
+	i.settle()
+	ctx, cancel := context.WithTimeout(ctx, i.env.effect)
+	defer cancel()
+	i.mu.Lock()
+	var left []string
+	for name := range i.installed {
+		left = append(left, name)
+	}
+	i.mu.Unlock()
+	// Several at once, so that one which cannot go takes no time from the others.
+	errs := make([]error, len(left)+1) // the last is of the route
+	slots := make(chan struct{}, removers)
+	var removals sync.WaitGroup
+	for n, name := range left {
+		slots <- struct{}{}
+		removals.Go(func() {
+			defer func() { <-slots }()
+			errs[n] = i.delete(ctx, name, func(ctx context.Context) { i.free(ctx, name) })
+		})
+	}
+	removals.Wait()
+	if i.unroute != nil {
+		errs[len(left)] = i.unroute(ctx)
+	}
+	return errors.Join(errs...)
+}
+
+// free takes the finalizers off the objects of a definition, which would keep it. Specs take off theirs, but when the run is stopped an
+// object may be created after that. What goes wrong shows in the definition being there still.
+func (i *installer) free(ctx context.Context, name string) {
+	definition, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return
+	}
+	version := servedVersion(definition)
+	objects := i.env.Dynamic.Resource(schema.GroupVersionResource{Group: definition.Spec.Group, Version: version, Resource: definition.Spec.Names.Plural})
+	list, err := objects.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return
+	}
+	for _, object := range list.Items {
+		if len(object.GetFinalizers()) > 0 {
+			_, _ = objects.Namespace(object.GetNamespace()).Patch(ctx, object.GetName(), types.MergePatchType, []byte(`{"metadata": {"finalizers": null}}`), metav1.PatchOptions{})
+		}
+	}
+}
+
+// eventually polls until a condition holds, an error ends it, or the time for an effect to show is over.
+func (e *Env) eventually(ctx context.Context, condition func(context.Context) (bool, error)) error {
+	return wait.PollUntilContextTimeout(ctx, poll, e.effect, true, condition)
+}
+
+// Install installs a definition on the spot, for specs that need several. The number distinguishes them. It does not wait for
+// the hold on the first create.
+func (e *Env) Install(ctx ginkgo.SpecContext, id requirement.ID, number int, definition fixtures.Definition, options ...fixtures.Option) *Resource {
+	ginkgo.GinkgoHelper()
+	r, err := e.installer.install(ctx, fmt.Sprintf("n%d-%s", number, e.groupOf(id)), e.With(definition, options...))
+	skipUnreached(err)
+	e.Require(err, "installing the definition")
+	ginkgo.DeferCleanup(func() {
+		r.show()
+		e.installer.remove(r)
+	})
+	return r
+}
+
+// Add creates the definition of a set-up without waiting for it to be established, for specs that watch what becomes of
+// it. The options are applied after the definition was connected to its webhook.
+func (s Setup) Add(ctx ginkgo.SpecContext, id requirement.ID, options ...fixtures.Option) *Resource {
+	ginkgo.GinkgoHelper()
+	r, _, err := s.env.installer.add(ctx, s.env.groupOf(id), s, options...)
+	skipUnreached(err)
+	s.env.Require(err, "creating the definition")
+	ginkgo.DeferCleanup(func() {
+		r.show()
+		s.env.installer.remove(r)
+	})
+	return r
+}

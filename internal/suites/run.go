@@ -1,0 +1,209 @@
+package suites
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/ginkgo/v2/extensions/globals"
+	"github.com/onsi/ginkgo/v2/formatter"
+	"github.com/onsi/ginkgo/v2/types"
+	"github.com/onsi/gomega"
+	"github.com/onsi/gomega/format"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Progress is informed about the progress of a run. The calls come one after another.
+type Progress interface {
+	// Started is called once, with the number of specs to come.
+	Started(total int)
+
+	// SpecStarted is called before each spec.
+	SpecStarted(id requirement.ID, text string)
+
+	// SpecDone is called after each spec.
+	SpecDone(result Result)
+}
+
+// Outcome is the outcome of a run.
+type Outcome struct {
+	Results     []Result // one for each selected spec, in the order of the catalogue
+	Started     time.Time
+	Duration    time.Duration
+	Interrupted bool // it was stopped; specs that did not run have the verdict Unknown
+}
+
+// one keeps runs apart: Ginkgo's tree of specs is global to the process.
+var one sync.Mutex
+
+// Run runs the selected specs of the areas, in random order, and returns their results. When the context ends, so does the
+// running spec, and what did not run has the verdict Unknown. It fails when it could not run them at all, or when none is
+// selected.
+func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcome, error) {
+	one.Lock()
+	defer one.Unlock()
+	defer quiet()()
+	defer readable()()
+
+	env.stopped = ctx.Done()
+	plant(env, areas)
+	defer globals.Reset()
+	config := suiteConfig(env.seed)
+	env.installer.order = nil
+	for _, r := range ginkgo.PreviewSpecs("crdconform", config).SpecReports {
+		if id, ok := requirementOf(r); ok {
+			env.installer.order = append(env.installer.order, id)
+		}
+	}
+	env.installer.forget() // the specs are declared once more
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	ginkgo.BeforeEach(func() {
+		if ctx.Err() != nil {
+			ginkgo.AbortSuite("interrupted")
+		}
+	})
+	var report types.Report
+	ginkgo.ReportBeforeSuite(func(r types.Report) { progress.Started(r.PreRunStats.SpecsThatWillRun) })
+	ginkgo.ReportBeforeEach(func(r types.SpecReport) {
+		if id, ok := requirementOf(r); ok {
+			progress.SpecStarted(id, r.LeafNodeText)
+		}
+	})
+	told := map[requirement.ID]Result{}
+	ginkgo.ReportAfterEach(func(r types.SpecReport) {
+		if result, ok := resultOf(r); ok && result.Verdict != requirement.Unknown {
+			told[result.Requirement] = result
+			progress.SpecDone(result)
+		}
+	})
+	ginkgo.ReportAfterSuite("outcome", func(r types.Report) { report = r })
+	ginkgo.RunSpecs(ignoreFailure{}, "crdconform", config, types.NewDefaultReporterConfig())
+	env.installer.settle()
+	return outcomeOf(ctx, report, told)
+}
+
+// plant puts the specs of the areas into Ginkgo's tree, in place of what was there.
+func plant(env *Env, areas []Area) {
+	globals.Reset()
+	env.installer.forget()
+	gomega.SetDefaultEventuallyTimeout(env.effect)
+	gomega.SetDefaultEventuallyPollingInterval(poll)
+	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
+	for _, area := range areas {
+		ginkgo.Describe(area.Name, func() { area.Register(env) })
+	}
+	ginkgo.BeforeSuite(env.installer.start)
+}
+
+func suiteConfig(seed int64) types.SuiteConfig {
+	config := types.NewDefaultSuiteConfig()
+	config.RandomSeed = seed
+	config.RandomizeAllSpecs = true
+	config.FailOnEmpty = true
+	config.Timeout = 0 // a webhook may take long for each of many requests
+	return config
+}
+
+// quiet keeps Ginkgo's own reporter from writing, until the function that it returns is called.
+func quiet() func() {
+	out := formatter.ColorableStdOut
+	formatter.ColorableStdOut = io.Discard
+	return func() { formatter.ColorableStdOut = out }
+}
+
+// readable makes failures show the message of an API server's error, the YAML of an object and a line for a request, where
+// Gomega would show their innards, until the function that it returns is called.
+func readable() func() {
+	key := format.RegisterCustomFormatter(func(value any) (string, bool) {
+		switch value := value.(type) {
+		case *apierrors.StatusError:
+			return fmt.Sprintf("%d %s: %s", value.ErrStatus.Code, value.ErrStatus.Reason, value.ErrStatus.Message), true
+		case *unstructured.Unstructured:
+			if text, err := yaml.Marshal(value.Object); value != nil && err == nil {
+				return string(text), true
+			}
+		case Received:
+			return value.String(), true
+		}
+		return "", false
+	})
+	return func() { format.UnregisterCustomFormatter(key) }
+}
+
+// ignoreFailure is the testing.T of a run in a program, where the outcome says what failed.
+type ignoreFailure struct{}
+
+func (ignoreFailure) Fail() {}
+
+// outcomeOf sums the report of a run up. A result that was reported for a spec is kept, even if an interruption at that moment
+// makes Ginkgo report the spec as interrupted.
+func outcomeOf(ctx context.Context, report types.Report, told map[requirement.ID]Result) (Outcome, error) {
+	outcome := Outcome{Started: report.StartTime, Duration: report.RunTime, Interrupted: ctx.Err() != nil}
+	for _, r := range report.SpecReports {
+		if result, ok := resultOf(r); ok {
+			if before, known := told[result.Requirement]; known && result.Verdict == requirement.Unknown {
+				result = before
+			}
+			outcome.Results = append(outcome.Results, result)
+			continue
+		}
+		if r.State.Is(types.SpecStateFailureStates) && !r.State.Is(types.SpecStateInterrupted|types.SpecStateAborted) {
+			return outcome, fmt.Errorf("%s: %s", r.LeafNodeType, r.Failure.Message)
+		}
+	}
+	for _, reason := range report.SpecialSuiteFailureReasons {
+		if reason == "Interrupted by User" {
+			outcome.Interrupted = true
+		}
+	}
+	if len(outcome.Results) == 0 {
+		return outcome, errors.New("no spec is selected")
+	}
+	order := map[requirement.ID]int{}
+	for i, r := range requirement.All() {
+		order[r.ID] = i
+	}
+	slices.SortStableFunc(outcome.Results, func(a, b Result) int { return order[a.Requirement] - order[b.Requirement] })
+	return outcome, nil
+}
+
+// Spec is a spec that is declared.
+type Spec struct {
+	Requirement requirement.ID
+	Text        string // what it does
+	Location    string // file:line, below the root of the module
+}
+
+// Preview returns the specs of the areas in the order of their declaration, without running any.
+func Preview(areas []Area) []Spec {
+	one.Lock()
+	defer one.Unlock()
+	plant(newEnv(Options{}), areas)
+	var specs []Spec
+	for _, r := range ginkgo.PreviewSpecs("crdconform").SpecReports {
+		if id, ok := requirementOf(r); ok {
+			specs = append(specs, Spec{id, r.LeafNodeText, where(r.LeafNodeLocation)})
+		}
+	}
+	return specs
+}
+
+// RunTest runs the specs of an area as a test of the go command, so that its flags and those of the ginkgo command work.
+func RunTest(t ginkgo.GinkgoTestingT, env *Env, area Area, suite types.SuiteConfig, reporter types.ReporterConfig) {
+	one.Lock()
+	defer one.Unlock()
+	defer readable()()
+	plant(env, []Area{area})
+	gomega.RegisterFailHandler(ginkgo.Fail)
+	suite.RandomizeAllSpecs, suite.FailOnEmpty = true, true
+	ginkgo.RunSpecs(t, area.Name, suite, reporter)
+}

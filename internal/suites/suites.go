@@ -1,0 +1,192 @@
+// Package suites is the engine of the suites: it declares specs, gives them what they need, runs them and says what they
+// amount to. It is the only place that runs Ginkgo.
+package suites
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Area is a chapter: specs for the requirements whose IDs begin with its name.
+type Area struct {
+	Name     string
+	Register func(env *Env) // declares the specs; it must not touch the cluster
+}
+
+// specTimeout is how long a spec may take that asks an API server. The slowest take about three seconds. Specs that ask a
+// webhook have no limit together, since there is one for each request: a webhook may take long for each of many.
+const specTimeout = time.Minute
+
+// label is the label by which a spec is known to Ginkgo.
+func label(id requirement.ID) string { return "req:" + string(id) }
+
+// It declares the spec that checks one requirement. The text says what the spec does, as opposed to what the requirement
+// asks. Assertions in the body make it Failed; problems with what it needs make it Errored.
+func (e *Env) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext)) {
+	e.declare(id, text, body)
+}
+
+func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecContext)) {
+	r, found := requirement.Lookup(id)
+	if !found {
+		panic(fmt.Sprintf("suites: spec %q names the unknown requirement %q", text, id))
+	}
+	if !e.selects(id) {
+		return
+	}
+	if e.readings != nil && r.Binds == requirement.Server {
+		text, body = e.reading(id, text)
+	}
+	decorators := []any{ginkgo.Offset(2), ginkgo.Label(label(id)), ginkgo.AroundNode(e.untilStopped)}
+	if r.Binds == requirement.Server {
+		decorators = append(decorators, ginkgo.SpecTimeout(specTimeout))
+	}
+	//nolint:forbidigo // this is what everybody else is to use
+	ginkgo.It(text, append(decorators, func(ctx ginkgo.SpecContext) {
+		e.running = id
+		e.skipUnlessApplicable(r)
+		defer e.noteStop()
+		defer e.unreachable.watch()()
+		body(ctx)
+	})...)
+}
+
+// untilStopped ends the context of a spec when the run is stopped.
+func (e *Env) untilStopped(ctx context.Context, body func(context.Context)) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stopped := e.stopped // the goroutine may start when the next run has begun
+	go func() {
+		select {
+		case <-stopped:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	body(ctx)
+}
+
+// noteStop says of the running spec that it was stopped if it was: then what it found says nothing.
+func (e *Env) noteStop() {
+	select {
+	case <-e.stopped:
+		ginkgo.AddReportEntry(entryStopped, "", ginkgo.ReportEntryVisibilityNever)
+	default:
+	}
+}
+
+// skipUnlessApplicable skips requirements that do not hold for the Kubernetes minor of the cluster. Nobody can blame it for that.
+func (e *Env) skipUnlessApplicable(r requirement.Requirement) {
+	if r.Binds != requirement.Server {
+		return
+	}
+	if !r.HoldsFor(e.minor) {
+		bounds := "since " + r.Since.String()
+		if (r.Until != requirement.Minor{}) {
+			bounds = "until " + r.Until.String()
+		}
+		e.Inapplicable(fmt.Sprintf("holds %s of Kubernetes, and this is %s", bounds, e.minor))
+	}
+}
+
+// Setup is a definition that specs want to have installed.
+type Setup struct {
+	env        *Env
+	definition fixtures.Definition
+	options    []fixtures.Option
+	shared     *shared // nil when every spec gets a definition of its own
+}
+
+// With prepares specs that need a documented definition, changed by options. Each spec gets one of its own, in an API group of
+// its own, installed before the spec starts and removed after it. A definition with a conversion webhook is connected to a
+// webhook of its own too.
+func (e *Env) With(definition fixtures.Definition, options ...fixtures.Option) Setup {
+	return Setup{env: e, definition: definition, options: options}
+}
+
+// Together makes the specs of the set-up share one definition, in the API group of the first of them that is selected. It is
+// for specs that only create objects of names that no other spec uses, and leave the definition as it is: installing one takes
+// seconds.
+func (s Setup) Together() Setup {
+	s.shared = &shared{}
+	return s
+}
+
+// It declares the spec that checks one requirement, with the definition of the set-up. See Env.It.
+func (s Setup) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource)) {
+	pending := s.env.installer.announce(s, id)
+	s.env.declare(id, text, func(ctx ginkgo.SpecContext) {
+		if s.env.readings != nil { // nothing is installed
+			ginkgo.Skip(onlyReads)
+		}
+		body(ctx, pending.take(ctx))
+	})
+}
+
+// Severity returns what a violation of the running spec's requirement amounts to, Failed or Tolerated, by the part of the
+// requirement that it is in. The part is empty for those that are in none.
+func (e *Env) Severity(part requirement.PartName) requirement.Verdict {
+	return requirement.SeverityOf(e.running, part)
+}
+
+// Violated makes the verdict of the running spec what a violation amounts to. If that is Failed, the spec ends; if it is
+// Tolerated, the spec goes on and may still fail.
+func (e *Env) Violated(severity requirement.Verdict, how string) {
+	ginkgo.GinkgoHelper()
+	if severity != requirement.Tolerated {
+		ginkgo.Fail(how)
+	}
+	ginkgo.AddReportEntry(entryTolerated, how, ginkgo.ReportEntryVisibilityFailureOrVerbose)
+}
+
+// Inapplicable skips the running spec because the subject has nothing that the requirement is about. That takes nothing from
+// the outcome of a run.
+func (e *Env) Inapplicable(reason string) {
+	ginkgo.GinkgoHelper()
+	ginkgo.AddReportEntry(entryImmaterial, "", ginkgo.ReportEntryVisibilityNever)
+	ginkgo.Skip(reason)
+}
+
+// Attach adds a file to the result of the running spec, as evidence or to reproduce what was seen.
+func (e *Env) Attach(name string, data []byte) {
+	ginkgo.AddReportEntry(entryAttachment, Attachment{name, data}, ginkgo.ReportEntryVisibilityNever)
+}
+
+// Require ends the running spec as Errored when what it needs could not be had. The arguments say what that was.
+func (e *Env) Require(err error, format string, arguments ...any) {
+	if err != nil {
+		ginkgo.GinkgoHelper()
+		e.errored(fmt.Sprintf("%s: %v", fmt.Sprintf(format, arguments...), err))
+	}
+}
+
+func (e *Env) errored(message string) {
+	ginkgo.GinkgoHelper()
+	ginkgo.AddReportEntry(entryErrored, message, ginkgo.ReportEntryVisibilityNever)
+	ginkgo.Fail(setUp + message)
+}
+
+// setUp begins the message of a failure that makes a spec Errored.
+const setUp = "set-up: "
+
+// The names of report entries with which specs give the engine more information than passed or failed.
+const (
+	entryTolerated   = "crdconform/tolerated"
+	entryErrored     = "crdconform/errored"
+	entryUnreachable = "crdconform/unreachable"
+	entryStopped     = "crdconform/stopped"
+	entryImmaterial  = "crdconform/immaterial"
+	entryAttachment  = "crdconform/attachment"
+)
+
+// Attachment is a file that belongs to a result.
+type Attachment struct {
+	Name string
+	Data []byte
+}

@@ -1,0 +1,43 @@
+// Package visible makes text safe to show: much of what is quoted was sent by the webhook that is judged.
+package visible
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// Text returns text with U+FFFD in the place of what is not visible: controls that a terminal obeys, marks that turn the direction
+// of reading, bytes that are no UTF-8. So it does with the first character of what the logs of a CI obey, as in ::error::.
+func Text(s string) string {
+	s = Graphic(s)
+	if !strings.Contains(s, "::") && !strings.Contains(s, "##") {
+		return s
+	}
+	// GitHub takes a command at the beginning of a line, where wrapped text may have it, and the older ##[ anywhere, as
+	// Azure and TeamCity do with theirs.
+	s = regexp.MustCompile(`(^|\s):(:[A-Za-z-]+(?:[ \t][^\n]*?)?::)`).ReplaceAllString(s, "${1}\uFFFD${2}")
+	return regexp.MustCompile(`#(#(?:vso|teamcity)?\[)`).ReplaceAllString(s, "\uFFFD${1}")
+}
+
+// Graphic is Text for what no log has: it leaves what only logs obey.
+func Graphic(s string) string {
+	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsGraphic(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}
+
+// Cut returns the first characters of a text that is longer than that, with an ellipsis.
+func Cut(s string, characters int) string {
+	for at := range s {
+		if characters == 0 {
+			return s[:at] + "…"
+		}
+		characters--
+	}
+	return s
+}

@@ -1,0 +1,138 @@
+package wire
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+)
+
+// HandshakeOptions says what to offer in a TLS handshake. The zero value offers what the client offers in its requests.
+type HandshakeOptions struct {
+	MinVersion uint16   // such as tls.VersionTLS10; 0 for TLS 1.2, or for MaxVersion when that is less
+	MaxVersion uint16   // 0 for the highest version there is
+	ALPN       []string // protocols in the order of preference; nil for http/1.1, after h2 if the endpoint has HTTP2
+}
+
+// Handshake is what came out of a TLS handshake.
+type Handshake struct {
+	Version     uint16              // such as tls.VersionTLS13
+	CipherSuite uint16              // such as tls.TLS_AES_128_GCM_SHA256
+	ALPN        string              // the protocol that the webhook chose; empty when it chose none
+	Chain       []*x509.Certificate // as the webhook sent it, its own certificate first; never empty
+
+	// VerifyError is why API servers would not accept the certificate; nil when they would. It is judged by the CA and the
+	// server name of the endpoint.
+	VerifyError error
+
+	// CertificateAsked reports whether the webhook asked for a certificate of the client. Whether it insists on one is not known
+	// after a handshake of TLS 1.3: then it refuses the first request.
+	CertificateAsked bool
+}
+
+// HandshakeError is why there was no handshake.
+type HandshakeError struct {
+	Connected bool  // whether there was a connection at all
+	Refused   bool  // whether the webhook refused what it was offered, by an alert or by choosing something else
+	NotTLS    bool  // whether it answered something that is not TLS
+	HungUp    bool  // whether it ended the connection with no word, which is how some webhooks refuse
+	Err       error // a sentence that says what to do
+}
+
+// Error returns the sentence.
+func (e *HandshakeError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error as it was found.
+func (e *HandshakeError) Unwrap() error { return e.Err }
+
+// Handshake connects to the webhook and performs one TLS handshake, within 10 s or the timeout of the endpoint, whichever is
+// less. A certificate that does not verify is no error. The error is a *HandshakeError, which wraps that of the context if
+// that ended.
+func (c *Client) Handshake(ctx context.Context, o HandshakeOptions) (Handshake, error) {
+	within, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	connection, err := new(net.Dialer).DialContext(within, "tcp", c.address)
+	if err != nil {
+		return Handshake{}, c.noHandshake(ctx, err, false)
+	}
+	defer connection.Close()
+	asked := false
+	config := c.offer(o)
+	config.GetClientCertificate = func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		asked = true
+		return c.identify(info)
+	}
+	secured := tls.Client(connection, config)
+	if err := secured.HandshakeContext(within); err != nil {
+		return Handshake{}, c.noHandshake(ctx, err, true)
+	}
+	defer secured.Close() //nolint:errcheck // it says goodbye, which nobody has to hear
+	state := secured.ConnectionState()
+	return Handshake{
+		Version:          state.Version,
+		CipherSuite:      state.CipherSuite,
+		ALPN:             state.NegotiatedProtocol,
+		Chain:            state.PeerCertificates,
+		VerifyError:      c.verify(state.PeerCertificates),
+		CertificateAsked: asked,
+	}, nil
+}
+
+// offer returns what to offer in a handshake, which accepts any certificate.
+func (c *Client) offer(o HandshakeOptions) *tls.Config {
+	config := c.config.Clone()
+	config.ServerName = c.serverName()
+	config.InsecureSkipVerify = true // the chain is verified afterwards, to have both the chain and what is wrong with it
+	config.MaxVersion = o.MaxVersion
+	switch {
+	case o.MinVersion != 0:
+		config.MinVersion = o.MinVersion
+	case o.MaxVersion != 0:
+		config.MinVersion = min(config.MinVersion, o.MaxVersion)
+	}
+	if o.ALPN != nil {
+		config.NextProtos = o.ALPN
+	}
+	return config
+}
+
+// serverName is the name that the webhook's certificate has to have.
+func (c *Client) serverName() string {
+	host, _, err := net.SplitHostPort(c.address)
+	if err != nil {
+		host = c.address
+	}
+	return cmp.Or(c.endpoint.ServerName, host)
+}
+
+// verify verifies the chain that a webhook sent, as crypto/tls does for API servers.
+func (c *Client) verify(chain []*x509.Certificate) error {
+	options := x509.VerifyOptions{
+		Roots:         c.config.RootCAs,
+		DNSName:       c.serverName(),
+		Intermediates: x509.NewCertPool(),
+	}
+	for _, certificate := range chain[1:] {
+		options.Intermediates.AddCert(certificate)
+	}
+	_, err := chain[0].Verify(options)
+	return err
+}
+
+// noHandshake sorts the error of a handshake.
+func (c *Client) noHandshake(ctx context.Context, err error, connected bool) error {
+	if ctx.Err() != nil {
+		return &HandshakeError{Connected: connected, Err: interruption(ctx)}
+	}
+	var record tls.RecordHeaderError
+	return &HandshakeError{
+		Connected: connected,
+		Refused:   isRefusal(err),
+		NotTLS:    errors.As(err, &record),
+		HungUp:    isHangUp(err) || errors.Is(err, io.EOF),
+		Err:       c.explain(err, "", c.patience),
+	}
+}

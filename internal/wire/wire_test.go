@@ -1,0 +1,198 @@
+package wire
+
+import (
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/cluster/pki"
+)
+
+func TestEndpointsThatMakeNoSense(t *testing.T) {
+	for name, test := range map[string]struct {
+		endpoint Endpoint
+		want     string
+	}{
+		"plain http": {Endpoint{URL: "http://localhost:9443/convert"}, "https"},
+		"no scheme":  {Endpoint{URL: "localhost:9443"}, "https"},
+		"no host":    {Endpoint{URL: "https:///convert"}, "no host"},
+		"a password": {Endpoint{URL: "https://me:secret@localhost/convert"}, "not allowed"},
+		"a query":    {Endpoint{URL: "https://localhost/convert?a=b"}, "not allowed"},
+		"a fragment": {Endpoint{URL: "https://localhost/convert#a"}, "not allowed"},
+		"malformed":  {Endpoint{URL: "https://local host/"}, "webhook URL"},
+
+		"a password in a malformed URL":     {Endpoint{URL: "https://me:secret@local host/"}, "malformed"},
+		"a password with a slash":           {Endpoint{URL: "https://me:secret/x@localhost/"}, "malformed"},
+		"a password and no scheme":          {Endpoint{URL: "me:secret@localhost/convert"}, "https"},
+		"a password and plain http":         {Endpoint{URL: "http://me:secret@localhost/convert"}, "https"},
+		"a password that cannot be escaped": {Endpoint{URL: "https://me:%secret@localhost/"}, "malformed"},
+		"no PEM in CA":                      {Endpoint{URL: "https://localhost/", CA: []byte("nonsense")}, "PEM"},
+	} {
+		_, err := Connect(test.endpoint)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want something with %q", name, err, test.want)
+		}
+		if err != nil && strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: the error gives the password away: %v", name, err)
+		}
+	}
+}
+
+func connect(t *testing.T, e Endpoint) *Client {
+	t.Helper()
+	client, err := Connect(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return client
+}
+
+// serve serves a handler under a certificate for the names.
+func serve(tb testing.TB, authority *pki.Authority, handler http.HandlerFunc, names ...string) string {
+	tb.Helper()
+	pair, err := authority.Server(names...)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	certificate, err := pair.TLS()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(handler)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	server.EnableHTTP2 = true
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	tb.Cleanup(server.Close)
+	return server.URL
+}
+
+func newAuthority(t *testing.T) *pki.Authority {
+	t.Helper()
+	authority, err := pki.NewAuthority("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return authority
+}
+
+func TestSend(t *testing.T) {
+	authority := newAuthority(t)
+	var got *http.Request
+	url := serve(t, authority, func(w http.ResponseWriter, r *http.Request) {
+		got = r
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusAccepted)
+		w.Write([]byte(`{"a": 1}`))
+	}, "127.0.0.1", "service.namespace.svc")
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(url, "https://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for http2, want := range map[bool]int{false: 1, true: 2} {
+		client := connect(t, Endpoint{URL: url + "/convert", CA: authority.PEM(), HTTP2: http2, ServerName: "service.namespace.svc"})
+		response := client.Send(t.Context(), []byte("{}"))
+		if response.Err != nil || response.Status != 202 || response.ContentType != "application/json" || string(response.Body) != `{"a": 1}` {
+			t.Fatalf("got %+v", response)
+		}
+		if got.ProtoMajor != want {
+			t.Errorf("HTTP2 %t: came as %s", http2, got.Proto)
+		}
+		if got.Method != http.MethodPost || got.URL.String() != "/convert?timeout=30s" || got.Header.Get("Content-Type") != "application/json" || got.TLS.ServerName != "service.namespace.svc" || got.Host != net.JoinHostPort("service.namespace.svc", port) || got.Header.Get("Accept-Encoding") != "gzip" {
+			t.Errorf("came as %s %s to %s %v for %s", got.Method, got.URL, got.Host, got.Header, got.TLS.ServerName)
+		}
+		if err := client.Reach(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestWhatGoesWrongIsExplained has every way of not getting a response end in a sentence that says what to do.
+func TestWhatGoesWrongIsExplained(t *testing.T) {
+	authority, other := newAuthority(t), newAuthority(t)
+	good := serve(t, authority, func(http.ResponseWriter, *http.Request) {}, "127.0.0.1")
+	named := serve(t, authority, func(http.ResponseWriter, *http.Request) {}, "service.namespace.svc")
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	for name, test := range map[string]struct {
+		endpoint Endpoint
+		want     string
+	}{
+		"nobody there":      {Endpoint{URL: "https" + strings.TrimPrefix(gone.URL, "http")}, "connection refused; check that the webhook is running"},
+		"no such host":      {Endpoint{URL: "https://no-such-host.invalid/"}, "cannot be resolved; check the URL"},
+		"another authority": {Endpoint{URL: good, CA: other.PEM()}, "--ca-file"},
+		"no authority":      {Endpoint{URL: good}, "--ca-file"},
+		"another name":      {Endpoint{URL: named, CA: authority.PEM()}, "--server-name"},
+		"wrong server name": {Endpoint{URL: good, CA: authority.PEM(), ServerName: "service.namespace.svc"}, "--server-name"},
+		"no TLS":            {Endpoint{URL: "https" + strings.TrimPrefix(plain.URL, "http")}, "does not use TLS"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client := connect(t, test.endpoint)
+			response := client.Send(t.Context(), nil)
+			for what, err := range map[string]error{"Send": response.Err, "Reach": client.Reach(t.Context())} {
+				if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.endpoint.URL) {
+					t.Errorf("%s: got %v, want something with %q", what, err, test.want)
+				}
+			}
+		})
+	}
+}
+
+func TestTimeout(t *testing.T) {
+	authority := newAuthority(t)
+	release := make(chan struct{})
+	url := serve(t, authority, func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}, "127.0.0.1")
+	t.Cleanup(func() { close(release) })
+	client := connect(t, Endpoint{URL: url, CA: authority.PEM(), Timeout: 100 * time.Millisecond})
+	response := client.Send(t.Context(), nil)
+	if !response.TimedOut || response.Err == nil || !strings.Contains(response.Err.Error(), "within 100ms") {
+		t.Errorf("got %+v", response)
+	}
+}
+
+// TestNoTimeToResolve blames the timeout for a host that was not looked up, and not the URL.
+func TestNoTimeToResolve(t *testing.T) {
+	client := connect(t, Endpoint{URL: "https://localhost:1/", Timeout: time.Nanosecond})
+	const want = "webhook https://localhost:1/: the host localhost could not be resolved within 1ns (the timeout; API servers wait for 30s)"
+	if err := client.Reach(t.Context()); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+func TestHalfABody(t *testing.T) {
+	authority := newAuthority(t)
+	url := serve(t, authority, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "100")
+		w.Write([]byte("half"))
+	}, "127.0.0.1")
+	response := connect(t, Endpoint{URL: url, CA: authority.PEM()}).Send(t.Context(), nil)
+	if response.Err == nil || response.Status != 200 || string(response.Body) != "half" || response.TimedOut {
+		t.Errorf("got %+v", response)
+	}
+}
+
+// TestSilentListener reaches out to something that accepts connections and says nothing.
+func TestSilentListener(t *testing.T) {
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	client := connect(t, Endpoint{URL: "https://" + listener.Addr().String()})
+	client.patience = 100 * time.Millisecond
+	if err := client.Reach(t.Context()); err == nil || !strings.Contains(err.Error(), "within 100ms") {
+		t.Errorf("got %v", err)
+	}
+}

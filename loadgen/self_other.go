@@ -1,8 +1,0 @@
-//go:build !unix
-
-package loadgen
-
-import "time"
-
-// ProcessorTime is how long this process has been running on processors; 0 where that is not known.
-func ProcessorTime() time.Duration { return 0 }
