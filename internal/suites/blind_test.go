@@ -39,7 +39,7 @@ func TestBlindToStorage(t *testing.T) {
 		if slices.Contains(takesBytes, r.Requirement) {
 			want = requirement.NotApplicable
 		}
-		if r.Verdict != want || want == requirement.NotApplicable && !strings.Contains(r.Reason, "needs a look into storage") {
+		if r.Verdict != want || want == requirement.NotApplicable && !strings.Contains(r.Reason, "requires access to etcd") {
 			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 		}
 	}

@@ -109,7 +109,7 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlAccessSubresources:      {"the status must not be allowed", impersonated},
 		requirement.ControlScalingDisruptionBudget: {"half of 5 and 2 replicas", edited(`/poddisruptionbudgets/`, inEach("status", func(status map[string]any) { status["expectedPods"] = 2 }))},
 		requirement.ControlScalingAutoscaler:       {"there must be 3 replicas", edited(`/crontabs/`, inEach("spec", func(spec map[string]any) { spec["replicas"] = 5 }))},
-		requirement.ControlMigrationRewrites: {"must be stored at v1 already", editedOn(http.MethodPut, `/crontabs/`, inEach("metadata", func(meta map[string]any) {
+		requirement.ControlMigrationRewrites: {"must already be stored at v1", editedOn(http.MethodPut, `/crontabs/`, inEach("metadata", func(meta map[string]any) {
 			meta["resourceVersion"] = time.Now().Format("20060102150405.000000")
 		}))},
 		requirement.ControlMigrationStoredVersions: {"the older version must be removed from status.storedVersions", edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {

@@ -73,7 +73,7 @@ func (w Webhook) Run(ctx context.Context, args []string, out io.Writer) error {
 	case *certs == "":
 		return errors.New("no certificate to serve with; give the directory of tls.crt and tls.key by --certs")
 	case *port < 0 || *port > 65535:
-		return fmt.Errorf("%d is not a port; give one up to 65535 by --port", *port)
+		return fmt.Errorf("--port %d must be between 0 and 65535", *port)
 	case *bug != "" && !slices.ContainsFunc(w.Bugs, func(b Bug) bool { return b.Name == *bug }):
 		return fmt.Errorf("there is no bug %q; --bugs lists those there are", *bug)
 	}

@@ -42,8 +42,8 @@ func TestArgumentsThatMakeNoSense(t *testing.T) {
 		"cannot plant":    {[]string{"--certs", ".", "--bug", "second"}, "second cannot be planted"},
 		"unknown flag":    {[]string{"--volume", "11"}, "volume"},
 		"argument":        {[]string{"now"}, `unexpected argument "now"`},
-		"port":            {[]string{"--certs", ".", "--port", "65536"}, "no port 65536"},
-		"negative port":   {[]string{"--certs", ".", "--port", "-1"}, "no port -1"},
+		"port":            {[]string{"--certs", ".", "--port", "65536"}, "port 65536 must be between 0 and 65535"},
+		"negative port":   {[]string{"--certs", ".", "--port", "-1"}, "port -1 must be between 0 and 65535"},
 		"port as text":    {[]string{"--certs", ".", "--port", "https"}, "https"},
 	} {
 		var out bytes.Buffer
