@@ -279,7 +279,7 @@ func TestDiffUsage(t *testing.T) {
 		"objects":          {a + " --recording x --objects 3", exitUsage, "--objects and --seed: nothing is generated where a recording has the objects"},
 		"seed":             {a + " --recording x --seed 3", exitUsage, "--objects and --seed: nothing is generated where a recording has the objects"},
 		"no recording":     {a + " --recording missing", exitUsage, "--recording: open missing: no such file"},
-		"another file":     {a + " --recording nothing.yml", exitUsage, "--recording nothing.yml: recording: line 1: it has to say kind Recording"},
+		"another file":     {a + " --recording nothing.yml", exitUsage, "--recording nothing.yml: recording: line 1: its kind must be Recording"},
 		"empty recording":  {a + " --recording empty.jsonl", exitUsage, "--recording empty.jsonl: no exchange in it"},
 		"odd redaction":    {a + " --recording odd.jsonl", exitUsage, `--recording odd.jsonl: line 1: the path "." begins with a dot`},
 		"no CRD":           {a + " " + b + " --crd missing", exitUsage, "--crd: there is no file missing"},

@@ -58,7 +58,7 @@ type attempt struct {
 	Judged   uint64  // of them, those whose response was judged; see Workload.JudgeEvery
 	Failed   uint64  // of those, the ones whose response API servers reject
 	Met      bool
-	Void     string // why the generator could not tell; empty when it could. The rate counts as missed.
+	Void     string // why the generator was too busy to measure; empty when it could. The rate counts as missed.
 	Decided  bool   // whether chance is ruled out at 95 %; the rate counts as missed otherwise
 }
 
@@ -134,7 +134,7 @@ func (s Search) validate() error {
 
 // Run searches: it begins with half of what clients get answered who ask in turn, doubles the rate until the goal is missed,
 // halves what is between the last two rates until they are close or the generator is at its limits, and runs longer at the rate that
-// it has found. The goal has to be met there too, or the search goes on below; unless the generator could not tell three times.
+// it has found. The goal has to be met there too, or the search goes on below; unless the generator was too busy to measure three times.
 func (s Search) Run(ctx context.Context, client *wire.Client, requests []contract.Request, watch func(Workload) Watch) (Found, error) {
 	if err := s.validate(); err != nil {
 		return Found{}, err

@@ -122,7 +122,7 @@ func failing(l *loadgen.Load) bool {
 // unloaded reports whether nothing was measured.
 func unloaded(l *loadgen.Load) bool { return l == nil || len(l.Stages) == 0 && l.Search == nil }
 
-// unreached reports whether a search has shown that not even its lowest rate meets the goal. That the generator could not tell there shows
+// unreached reports whether a search has shown that not even its lowest rate meets the goal. That the generator was too busy to measure there shows
 // nothing.
 func unreached(l *loadgen.Load) bool {
 	return l != nil && l.Search != nil && l.Search.Met == 0 && !l.Search.Partial &&

@@ -58,7 +58,7 @@ func TestStagesAreJudgedApart(t *testing.T) {
 		"no name":    {with(of(unnamed), missed(unnamed)), reports.NonConformant, "Does not conform: 3 of 100 requests under load failed; p99 60 ms (limit 50 ms)", "failed"},
 		"found":      {&loadgen.Load{Stages: []loadgen.Stage{good}, Search: &loadgen.Search{Met: 40, Missed: 42, Goal: "p99 <= 50ms", Probes: []loadgen.Probe{{Rate: 40, Met: true}, {Rate: 42}}}}, reports.Conformant, "Conforms: highest rate that met p99 <= 50ms: 40/s; 42/s missed it, and all 100 responses under load are correct", "good"},
 		"not found":  {&loadgen.Load{Search: &loadgen.Search{Missed: 20, Goal: "p99 <= 50ms", Probes: []loadgen.Probe{{Rate: 20}}}}, reports.NonConformant, "Does not meet its objectives under load: no rate met p99 <= 50ms; 20/s missed it", ""},
-		"not judged": {&loadgen.Load{Search: &loadgen.Search{Missed: 20, Goal: "p99 <= 50ms", Probes: []loadgen.Probe{{Rate: 20, Void: true}}}}, reports.Unjudged, "Could not judge the load: no rate met p99 <= 50ms; at 20/s the generator could not tell", ""},
+		"not judged": {&loadgen.Load{Search: &loadgen.Search{Missed: 20, Goal: "p99 <= 50ms", Probes: []loadgen.Probe{{Rate: 20, Void: true}}}}, reports.Unjudged, "Could not judge the load: no rate met p99 <= 50ms; at 20/s the generator was too busy to measure", ""},
 		"not tried":  {&loadgen.Load{Search: &loadgen.Search{Goal: "p99 <= 50ms", Partial: true}}, reports.Unjudged, "Could not judge the load: no rate was tried; stopped before its end", ""},
 	} {
 		r := &reports.Report{Load: test.load}

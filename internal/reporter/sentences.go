@@ -57,7 +57,7 @@ func searchText(s loadgen.Search) string {
 	if s.Missed > 0 {
 		missed = given(s.Missed) + "/s missed it"
 		if slices.ContainsFunc(s.Probes, func(p loadgen.Probe) bool { return p.Rate == s.Missed && p.Void }) {
-			missed = "at " + given(s.Missed) + "/s the generator could not tell"
+			missed = "at " + given(s.Missed) + "/s the generator was too busy to measure"
 		}
 	}
 	text := ""

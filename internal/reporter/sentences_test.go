@@ -40,10 +40,10 @@ func TestObjectiveString(t *testing.T) {
 
 func TestSearchString(t *testing.T) {
 	for want, s := range map[string]loadgen.Search{
-		"highest rate that met p99 <= 50ms: 410/s; 430/s missed it":                              {Met: 410, Missed: 430, Probes: []loadgen.Probe{{Rate: 410, Met: true}, {Rate: 430}}},
-		"highest rate that met p99 <= 50ms: 1,234.57/s; at 2,000/s the generator could not tell": {Met: 1234.567, Missed: 2000, Probes: []loadgen.Probe{{Rate: 1234.567, Met: true}, {Rate: 2000, Void: true}}},
-		"every rate up to the highest met p99 <= 50ms: 640/s; stopped before its end":            {Met: 640, Partial: true, Probes: []loadgen.Probe{{Rate: 640, Met: true}}},
-		"no rate met p99 <= 50ms; 20/s missed it":                                                {Missed: 20, Probes: []loadgen.Probe{{Rate: 20}}},
+		"highest rate that met p99 <= 50ms: 410/s; 430/s missed it":                                       {Met: 410, Missed: 430, Probes: []loadgen.Probe{{Rate: 410, Met: true}, {Rate: 430}}},
+		"highest rate that met p99 <= 50ms: 1,234.57/s; at 2,000/s the generator was too busy to measure": {Met: 1234.567, Missed: 2000, Probes: []loadgen.Probe{{Rate: 1234.567, Met: true}, {Rate: 2000, Void: true}}},
+		"every rate up to the highest met p99 <= 50ms: 640/s; stopped before its end":                     {Met: 640, Partial: true, Probes: []loadgen.Probe{{Rate: 640, Met: true}}},
+		"no rate met p99 <= 50ms; 20/s missed it":                                                         {Missed: 20, Probes: []loadgen.Probe{{Rate: 20}}},
 		"no rate was tried": {},
 	} {
 		s.Goal = "p99 <= 50ms"

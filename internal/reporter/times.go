@@ -28,7 +28,7 @@ func findingText(f loadgen.Finding) string {
 	return fmt.Sprintf("request %d: %s: %s", f.Request, f.Requirement, f.Text)
 }
 
-// probeOutcome is met, missed, or void when the generator could not tell.
+// probeOutcome is met, missed, or void when the generator was too busy to measure.
 func probeOutcome(p loadgen.Probe) string {
 	switch {
 	case p.Void:

@@ -54,13 +54,13 @@ type Options struct {
 func (o Options) validate() error {
 	switch {
 	case o.Cluster == nil:
-		return errors.New("there is no API server to measure; give a cluster")
+		return errors.New("no API server to measure; specify a cluster")
 	case o.Definition == nil:
-		return errors.New("there is no CustomResourceDefinition; give the one whose objects the webhook converts")
+		return errors.New("no CustomResourceDefinition; specify the one whose objects the webhook converts")
 	case len(o.Objects) == 0:
-		return errors.New("there are no objects to create; give samples, or generate some")
+		return errors.New("no objects to create; provide samples or generate objects")
 	case o.Seeded < 0 || o.Duration < 0:
-		return errors.New("the number of objects or the duration is less than 0")
+		return errors.New("the number of objects and the duration must not be negative")
 	}
 	return nil
 }

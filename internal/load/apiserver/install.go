@@ -95,7 +95,7 @@ func (r *run) change(ctx context.Context, change func(*apiextensionsv1.CustomRes
 			return err
 		}
 		if crd.UID != r.definition.UID {
-			return errors.New("somebody replaced it, so it is left alone")
+			return errors.New("it was replaced meanwhile, so it is left alone")
 		}
 		change(crd)
 		_, err = r.api.crds.Update(ctx, crd, metav1.UpdateOptions{})

@@ -150,15 +150,15 @@ func index(run string, series []Series) (map[key]Series, error) {
 	found := map[key]Series{}
 	for _, s := range series {
 		if _, twice := found[s.key()]; twice {
-			return nil, fmt.Errorf("compare: %s has %s twice; leave one out", run, s.name())
+			return nil, fmt.Errorf("compare: %s has %s twice; remove one", run, s.name())
 		}
 		if len(s.Values) > MaxRepeats {
-			return nil, fmt.Errorf("compare: %s has %d repeats of %s, and %d are the most; make fewer that are longer",
+			return nil, fmt.Errorf("compare: %s has %d repeats of %s, more than the maximum of %d; use fewer, longer ones",
 				run, len(s.Values), s.name(), MaxRepeats)
 		}
 		for i, v := range s.Values {
 			if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 || s.Control && v == 0 {
-				return nil, fmt.Errorf("compare: %s has %g for %s in repeat %d, which cannot be; measure it again", run, v, s.name(), i+1)
+				return nil, fmt.Errorf("compare: %s has %g for %s in repeat %d, which is impossible; measure it again", run, v, s.name(), i+1)
 			}
 		}
 		found[s.key()] = s

@@ -299,13 +299,13 @@ func TestRefused(t *testing.T) {
 		"infinite":        {good, with(func(s []Series) { s[0].Values[0] = math.Inf(1) }), nil, "the run has +Inf for p99 in repeat 1"},
 		"negative":        {good, with(func(s []Series) { s[0].Values[0] = -1 }), nil, "the run has -1 for p99 in repeat 1"},
 		"control of zero": {good, with(func(s []Series) { s[1].Values[9] = 0 }), nil, "the run has 0 for control p99 in repeat 10"},
-		"another unit":    {good, with(func(s []Series) { s[0].Unit = "s" }), nil, `p99 is in "s" now and was in "ms" at baseline`},
-		"other way round": {good, with(func(s []Series) { s[0].HigherIsBetter = true }), nil, "measure the baseline anew"},
-		"too many":        {good, with(func(s []Series) { s[0].Values = values(101, 1, 0) }), nil, "101 repeats of p99, and 100 are the most"},
-		"not measured":    {good, good, []Limit{{"p50", 0.1}}, "nothing was measured for the limit p50=10%; there are p99"},
+		"another unit":    {good, with(func(s []Series) { s[0].Unit = "s" }), nil, `p99 is in "s" now but was in "ms" in the baseline`},
+		"other way round": {good, with(func(s []Series) { s[0].HigherIsBetter = true }), nil, "measure the baseline again"},
+		"too many":        {good, with(func(s []Series) { s[0].Values = values(101, 1, 0) }), nil, "101 repeats of p99, more than the maximum of 100"},
+		"not measured":    {good, good, []Limit{{"p50", 0.1}}, "nothing was measured for the limit p50=10% (measured: p99)"},
 		"only a control":  {good[1:], good[1:], []Limit{{Every, 0.1}}, "nothing was measured for the limit *=10%"},
-		"two limits":      {good, good, []Limit{{"p99", 0.1}, {"p99", 0.2}}, "two limits of p99"},
-		"limit too small": {good, good, []Limit{{"p99", 0.01}}, "give at least 5%"},
+		"two limits":      {good, good, []Limit{{"p99", 0.1}, {"p99", 0.2}}, "p99 has two limits"},
+		"limit too small": {good, good, []Limit{{"p99", 0.01}}, "use at least 5%"},
 	} {
 		c, err := Runs(test.base, test.now, test.limits)
 		if err == nil || !strings.Contains(err.Error(), test.want) {

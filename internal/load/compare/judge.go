@@ -33,7 +33,7 @@ func meet(before, after map[key]Series, order []Series) ([]*matter, error) {
 		all = append(all, m)
 		if len(b.Values) > 0 && len(n.Values) > 0 {
 			if b.Unit != n.Unit || b.HigherIsBetter != n.HigherIsBetter {
-				return nil, fmt.Errorf("compare: %s is in %q now and was in %q at baseline; measure the baseline anew",
+				return nil, fmt.Errorf("compare: %s is in %q now but was in %q in the baseline; measure the baseline again",
 					s.name(), n.Unit, b.Unit)
 			}
 			m.quotients = quotients(b, n, known)
@@ -179,18 +179,18 @@ func (m *matter) why(limited int) string {
 	case r.Verdict == Regressed:
 		return fmt.Sprintf("%s is worse by more than %s, and by more than the machine accounts for.", Name(r), r.Limit)
 	case r.Verdict == Incomparable && m.machine == nil:
-		return fmt.Sprintf("%s is worse by more than %s, and without a control it cannot be told whether that is the machine; "+
-			"measure one in both runs, in 4 repeats or more.", Name(r), r.Limit)
+		return fmt.Sprintf("%s is worse by more than %s, and without a control there is no way to know whether the machine is the cause; "+
+			"measure a control in both runs, with at least 4 repeats.", Name(r), r.Limit)
 	case r.Verdict == Incomparable:
-		return fmt.Sprintf("%s is worse by more than %s, and that may be the machine: the control changed by %s; "+
-			"measure the baseline and this again on the same quiet machine.", Name(r), r.Limit, change(r.Machine))
+		return fmt.Sprintf("%s is worse by more than %s, which the machine may have caused: the control changed by %s; "+
+			"measure both runs again on the same quiet machine.", Name(r), r.Limit, change(r.Machine))
 	case r.Verdict == TooFewRepeats:
-		return fmt.Sprintf("%s has %d and %d repeats, too few to prove anything about as many limits as there are, %d; "+
-			"make at least %d in both runs.", Name(r), r.BaseRepeats, r.NowRepeats, limited, RepeatsFor(limited))
+		return fmt.Sprintf("%s has %d and %d repeats, too few to prove anything about %d limits; "+
+			"use at least %d in both runs.", Name(r), r.BaseRepeats, r.NowRepeats, limited, RepeatsFor(limited))
 	case r.Verdict == Missing && r.NowRepeats == 0:
-		return Name(r) + " has a limit and was not measured; measure the same stages as at baseline."
+		return Name(r) + " has a limit but was not measured; measure the same stages as the baseline."
 	case r.Verdict == Missing:
-		return Name(r) + " has a limit and no baseline; measure the baseline anew."
+		return Name(r) + " has a limit but no baseline; measure the baseline again."
 	}
 	return ""
 }

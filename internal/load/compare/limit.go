@@ -33,16 +33,16 @@ func Statistics() []string {
 func ParseLimit(text string) (Limit, error) {
 	statistic, share, found := strings.Cut(text, "=")
 	if !found {
-		return Limit{}, fmt.Errorf("the limit %q: it has to be STATISTIC=SHARE, such as p99=10%%", text)
+		return Limit{}, fmt.Errorf("the limit %q: want STATISTIC=SHARE, such as p99=10%%", text)
 	}
 	if statistic != Every && !slices.Contains(Statistics(), statistic) {
-		return Limit{}, fmt.Errorf("the limit %q: there is no statistic %q; there are %s, and %s for all that have no limit of their own",
+		return Limit{}, fmt.Errorf("the limit %q: unknown statistic %q (want %s, or %s for all without a limit of their own)",
 			text, statistic, strings.Join(Statistics(), ", "), Every)
 	}
 	number, percent := strings.CutSuffix(share, "%")
 	value, err := strconv.ParseFloat(number, 64)
 	if !percent || err != nil {
-		return Limit{}, fmt.Errorf("the limit %q: %q is no share of the baseline; give per cent, such as 10%% or 7.5%%", text, share)
+		return Limit{}, fmt.Errorf("the limit %q: %q is not a percentage of the baseline; use, for example, 10%% or 7.5%%", text, share)
 	}
 	limit := Limit{Statistic: statistic, Share: value / 100}
 	return limit, limit.validate()
@@ -52,15 +52,15 @@ func ParseLimit(text string) (Limit, error) {
 func (l Limit) validate() error {
 	switch {
 	case !(l.Share >= 0):
-		return fmt.Errorf("the limit %s: it is how much worse a statistic may be, which is no less than nothing; give at least %g%%", l, 100*LeastShare)
+		return fmt.Errorf("the limit %s: it must not be negative: it is how much worse a statistic may be; use at least %g%%", l, 100*LeastShare)
 	case l.Share < LeastShare:
-		return fmt.Errorf("the limit %s: that is how much two starts of the same build differ; give at least %g%%", l, 100*LeastShare)
+		return fmt.Errorf("the limit %s: two starts of the same build differ by that much; use at least %g%%", l, 100*LeastShare)
 	case math.IsInf(l.Share, 1):
-		return fmt.Errorf("the limit %s: nothing can exceed it; leave it out", l)
+		return fmt.Errorf("the limit %s: nothing can exceed it; omit it", l)
 	case l.Share >= 1 && l.Statistic == Every:
-		return fmt.Errorf("the limit %s: rates have it too, and none can fall by so much; give less than 100%%, or each time a limit of its own", l)
+		return fmt.Errorf("the limit %s: it applies to rates too, which cannot fall by that much; use less than 100%%, or a separate limit for each time", l)
 	case l.Share >= 1 && strings.HasSuffix(l.Statistic, "/s"):
-		return fmt.Errorf("the limit %s: no rate can fall by so much; give less than 100%%", l)
+		return fmt.Errorf("the limit %s: a rate cannot fall by that much; use less than 100%%", l)
 	}
 	return nil
 }
@@ -93,10 +93,10 @@ func check(limits []Limit, rows []*matter) error {
 			return fmt.Errorf("compare: %w", err)
 		}
 		if slices.ContainsFunc(limits[:i], func(other Limit) bool { return other.Statistic == l.Statistic }) {
-			return fmt.Errorf("compare: there are two limits of %s; leave one out", l.Statistic)
+			return fmt.Errorf("compare: %s has two limits; remove one", l.Statistic)
 		}
 		if !slices.ContainsFunc(rows, func(m *matter) bool { return l.holdsFor(m.row) }) {
-			return fmt.Errorf("compare: nothing was measured for the limit %s; there are %s", l, strings.Join(measured(rows), ", "))
+			return fmt.Errorf("compare: nothing was measured for the limit %s (measured: %s)", l, strings.Join(measured(rows), ", "))
 		}
 	}
 	return nil

@@ -84,7 +84,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 	}
 	h := &read.header
 	if err := json.Unmarshal(raw, h); err != nil || h.Kind != Kind {
-		return nil, fmt.Errorf("recording: line 1: it has to say kind %s; \"crdconform record\" writes such files", Kind)
+		return nil, fmt.Errorf("recording: line 1: its kind must be %s; \"crdconform record\" writes such files", Kind)
 	}
 	if h.APIVersion != APIVersion {
 		return nil, fmt.Errorf("recording: line 1: its apiVersion is %q, and this version of crdconform knows %s", h.APIVersion, APIVersion)

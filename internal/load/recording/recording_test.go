@@ -168,8 +168,8 @@ func TestNoRecording(t *testing.T) {
 	header := string(file[:ends[0]])
 	for name, test := range map[string]struct{ text, want string }{
 		"empty":           {"", "recording: it is empty"},
-		"not JSON":        {"some words\n", `recording: line 1: it has to say kind Recording; "crdconform record" writes such files`},
-		"another kind":    {`{"apiVersion":"crdconform.dev/v1alpha1","kind":"Config"}`, "recording: line 1: it has to say kind Recording"},
+		"not JSON":        {"some words\n", `recording: line 1: its kind must be Recording; "crdconform record" writes such files`},
+		"another kind":    {`{"apiVersion":"crdconform.dev/v1alpha1","kind":"Config"}`, "recording: line 1: its kind must be Recording"},
 		"another version": {strings.Replace(header, "v1alpha1", "v7", 1), `recording: line 1: its apiVersion is "crdconform.dev/v7", and this version of crdconform knows crdconform.dev/v1alpha1`},
 		"a bad line":      {string(file[:ends[2]]) + "nonsense\n" + string(file[ends[2]:]), "recording: line 4: it is no exchange: invalid character"},
 		"no request":      {header + `{"offsetSeconds":1,"response":{}}` + "\n", "recording: line 2: conversion request: "},
