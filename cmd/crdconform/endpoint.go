@@ -5,13 +5,11 @@ import (
 	"crypto/x509"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -55,26 +53,6 @@ func (t *target) connect() (*wire.Client, corpus.Corpus, error) {
 		return nil, c, err
 	}
 	return client, c, nil
-}
-
-// again returns the flags that were given, for a command that does the same again.
-func (t *target) again() string {
-	var b strings.Builder
-	add := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, " --%s %s", name, shell.Quote(value))
-		}
-	}
-	add("ca-file", t.caFile)
-	add("server-name", t.serverName)
-	add("samples", t.samples)
-	if t.http2 {
-		b.WriteString(" --http2")
-	}
-	if t.timeout != wire.APIServerTimeout {
-		add("timeout", t.timeout.String())
-	}
-	return b.String()
 }
 
 // oneURL wants exactly one argument and says which.

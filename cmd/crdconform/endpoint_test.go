@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +13,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -177,20 +175,6 @@ func TestWebhooksThatMisbehave(t *testing.T) {
 }
 
 func TestReferenceToItself(t *testing.T) {
-	for name, test := range map[string]struct {
-		target target
-		want   string
-	}{
-		"nothing given": {target{timeout: wire.APIServerTimeout}, ""},
-		"everything": {
-			target{caFile: "my ca.crt", serverName: "a.b.svc", http2: true, timeout: time.Minute, samples: "x.yaml"},
-			" --ca-file 'my ca.crt' --server-name a.b.svc --samples x.yaml --http2 --timeout 1m0s",
-		},
-	} {
-		if got := test.target.again(); got != test.want {
-			t.Errorf("%s: %q, want %q", name, got, test.want)
-		}
-	}
 	s := selection{knownFailing: "it's.txt"}
 	if got, want := s.again(true), ` --strict --known-failing 'it'\''s.txt'`; got != want {
 		t.Errorf("%q, want %q", got, want)
@@ -220,25 +204,5 @@ func TestEndpointIsChecked(t *testing.T) {
 	}
 	if !objects.Documented || strings.Join(objects.Versions, " ") != "v1beta1 v1" {
 		t.Errorf("got objects at %v", objects.Versions)
-	}
-}
-
-// TestStoppingIsNoError tells the end of a context from what else goes wrong.
-func TestStoppingIsNoError(t *testing.T) {
-	stopped, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, refused := new(net.Dialer).DialContext(t.Context(), "tcp", "127.0.0.1:1")
-	_, canceled := new(net.Dialer).DialContext(stopped, "tcp", "127.0.0.1:1")
-	if refused == nil || canceled == nil {
-		t.Fatal("both were to fail")
-	}
-	if err := unlessStopped(stopped, canceled); err != nil {
-		t.Errorf("stopped: %v", err)
-	}
-	if err := unlessStopped(stopped, refused); err == nil {
-		t.Error("another error is lost because of the stop")
-	}
-	if err := unlessStopped(t.Context(), context.Canceled); err == nil {
-		t.Error("an error is lost without a stop")
 	}
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"path"
 	"runtime/debug"
@@ -41,14 +39,6 @@ func (r *reporting) newReport() *reports.Report {
 // gather keeps what explains failures in the report folder.
 func (r *reporting) gather(report *reports.Report, write func(dir string) error) error {
 	return r.folder.Gather(report, write)
-}
-
-// unlessStopped returns the error, or nil where it is only that somebody stopped the run.
-func unlessStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil
-	}
-	return err
 }
 
 // end concludes the report, writes it, shows its summary and returns what the exit code follows from.
