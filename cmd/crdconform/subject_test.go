@@ -153,14 +153,17 @@ func TestGaps(t *testing.T) {
 // TestProgramsThatDoNotStart are told with their last output, and leave nothing behind.
 func TestProgramsThatDoNotStart(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[string]string{
-		"ends":  "it exited before it responded: exit status 3",
-		"never": "no response within 1s",
+	for mode, test := range map[string]struct {
+		args          []string
+		timeout, want string
+	}{
+		"ends":  {webhookProgram(t, "ends")[1:], "10m", "it exited before it responded: exit status 3"},
+		"never": {[]string{"sh", "-c", "echo mode never; exec sleep 3600", "sh", "{port}", "{certs}"}, "3s", "no response within 3s"},
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			args := webhookProgram(t, mode)[1:]
-			dir := folder(t, map[string]string{config.FileName: configHead + "cluster: none\nwebhook:\n  command:\n    args: ['" + strings.Join(args, "', '") + "']\n    readyTimeout: 1s\n"})
+			want := test.want
+			dir := folder(t, map[string]string{config.FileName: configHead + "cluster: none\nwebhook:\n  command:\n    args: ['" + strings.Join(test.args, "', '") + "']\n    readyTimeout: " + test.timeout + "\n"})
 			p := startIn(t, dir, "check")
 			r := p.end()
 			r.exits(t, exitUnjudged)

@@ -40,7 +40,7 @@ func certificate(t *testing.T) (tls.Certificate, []byte) {
 // told by kind.
 func TestWebhooksThatTurnBad(t *testing.T) {
 	t.Parallel()
-	const clients, requests = 4, 16
+	const clients, requests = 8, 16 // so that all bad ones are sent at once
 	closing := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Connection", "close")
 		webhook.Handler().ServeHTTP(w, r)
@@ -49,19 +49,20 @@ func TestWebhooksThatTurnBad(t *testing.T) {
 		good, bad http.HandlerFunc
 		kind      Kind // of what is wrong; empty when nothing is
 		says      string
+		timeout   time.Duration // only as short as has to be waited for: good responses take long on a busy machine
 	}{
-		"another certificate": {closing, closing, Transport, "signed by an authority that is not in the CA file"},
-		"no keep-alive":       {webhook.Handler().ServeHTTP, closing, "", ""},
+		"another certificate": {closing, closing, Transport, "signed by an authority that is not in the CA file", time.Minute},
+		"no keep-alive":       {webhook.Handler().ServeHTTP, closing, "", "", time.Minute},
 		"dripping bytes": {webhook.Handler().ServeHTTP, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			for err := error(nil); err == nil; <-time.After(20 * time.Millisecond) {
 				_, _ = io.WriteString(w, " ")
 				err = http.NewResponseController(w).Flush()
 			}
-		}, Timeout, "no complete response within 1s"},
+		}, Timeout, "no complete response within 4s", 4 * time.Second},
 		"a redirect": {webhook.Handler().ServeHTTP, func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusFound)
-		}, HTTP, "404"},
+		}, HTTP, "404", time.Minute},
 		"a reset": {webhook.Handler().ServeHTTP, func(w http.ResponseWriter, _ *http.Request) {
 			connection, _, err := http.NewResponseController(w).Hijack()
 			if err != nil {
@@ -70,8 +71,8 @@ func TestWebhooksThatTurnBad(t *testing.T) {
 			inner := connection.(*tls.Conn).NetConn().(*net.TCPConn)
 			_ = inner.SetLinger(0) // so that closing it resets it
 			_ = inner.Close()
-		}, Transport, "connection reset by peer"},
-		"no end": {webhook.Handler().ServeHTTP, endless, Transport, "longer than 2 MiB"},
+		}, Transport, "connection reset by peer", time.Minute},
+		"no end": {webhook.Handler().ServeHTTP, endless, Transport, "longer than 2 MiB", time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -98,12 +99,12 @@ func TestWebhooksThatTurnBad(t *testing.T) {
 			}}
 			server.StartTLS()
 			defer server.Close()
-			client, err := wire.Connect(wire.Endpoint{URL: server.URL + "/convert", CA: ca, Timeout: time.Second})
+			client, err := wire.Connect(wire.Endpoint{URL: server.URL + "/convert", CA: ca, Timeout: test.timeout})
 			if err != nil {
 				t.Fatal(err)
 			}
 			w := workload()
-			w.Phases, w.Clients, w.Duration, w.Requests = nil, clients, time.Minute, requests
+			w.Phases, w.Clients, w.Duration, w.Requests = nil, clients, time.Hour, requests
 			s, err := attack(t.Context(), client, w, Watch{})
 			if err != nil {
 				t.Fatal(err)
