@@ -22,7 +22,8 @@ import (
 // prober converses with the webhook under test on behalf of all specs of the area. What several specs look at is asked
 // once.
 type prober struct {
-	env *suites.Env
+	env  *suites.Env
+	tick time.Duration // after which the same is asked for again, see pure
 
 	calls  int
 	silent *contract.Response     // the response to the samples when it did not come in time, see notice

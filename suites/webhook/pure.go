@@ -43,7 +43,7 @@ func (p *prober) pure(ctx SpecContext) {
 		first[pair] = p.forth(ctx, pair, objects[pair.From])
 		compare(pair, p.answers(ctx, pair, objects[pair.From]), "at once")
 	}
-	p.wait(ctx, tick-time.Since(p.travelled))
+	p.wait(ctx, p.tick-time.Since(p.travelled))
 	for _, pair := range pairs {
 		compare(pair, p.answers(ctx, pair, objects[pair.From]), "a while later")
 	}

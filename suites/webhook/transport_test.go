@@ -196,13 +196,13 @@ func TestListedReviewVersions(t *testing.T) {
 
 func judgeSubject(t *testing.T, subject *suites.Subject) []suites.Result {
 	t.Helper()
-	return judgeSelected(t, subject, nil)
+	return judgeSelected(t, subject, Area, nil)
 }
 
-func judgeSelected(t *testing.T, subject *suites.Subject, selected func(requirement.ID) bool) []suites.Result {
+func judgeSelected(t *testing.T, subject *suites.Subject, area suites.Area, selected func(requirement.ID) bool) []suites.Result {
 	t.Helper()
 	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: 1, Select: selected})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area}, suitetest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,6 +4,7 @@ package webhook
 
 import (
 	"encoding/json"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -12,11 +13,17 @@ import (
 )
 
 // Area is the chapter on the webhook's side of a conversion.
-var Area = suites.Area{Name: "webhook", Register: register}
+var Area = area(tick)
 
-func register(env *suites.Env) {
+// area is the chapter with a time after which the same is asked for again.
+func area(tick time.Duration) suites.Area {
+	return suites.Area{Name: "webhook", Register: func(env *suites.Env) { register(env, tick) }}
+}
+
+func register(env *suites.Env, tick time.Duration) {
 	p := &prober{
 		env:          env,
+		tick:         tick,
 		pools:        map[string]*pool{},
 		trips:        map[corpus.Pair][]trip{},
 		declarations: map[string]bool{},
