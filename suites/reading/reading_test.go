@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -212,19 +213,35 @@ func TestDefinitionsComeAndGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	var changing sync.WaitGroup
+	changes := 0
+	changing.Go(func() {
 		definitions := client.ApiextensionsV1().CustomResourceDefinitions()
-		for ctx.Err() == nil {
-			crd := fixtures.Deprecation.New(fixtures.InGroup("passing.example.org"))
-			definitions.Create(ctx, crd, metav1.CreateOptions{})
-			<-time.After(20 * time.Millisecond)
-			definitions.Delete(ctx, crd.Name, metav1.DeleteOptions{})
-			<-time.After(20 * time.Millisecond)
+		ticks := time.NewTicker(20 * time.Millisecond)
+		defer ticks.Stop()
+		for crd := fixtures.Deprecation.New(fixtures.InGroup("passing.example.org")); ; {
+			var err error
+			if changes%2 == 0 {
+				_, err = definitions.Create(ctx, crd.DeepCopy(), metav1.CreateOptions{})
+			} else {
+				err = definitions.Delete(ctx, crd.Name, metav1.DeleteOptions{})
+			}
+			if err == nil { // it takes a moment until what was deleted is gone
+				changes++
+			}
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks.C:
+			}
+		}
+	})
+	defer func() {
+		cancel()
+		if changing.Wait(); changes < 2 {
+			t.Errorf("definitions changed %d times", changes)
 		}
 	}()
-	defer func() { cancel(); <-done }()
 	for range 5 {
 		for id, r := range check(t, c) {
 			if r.Verdict != requirement.Passed {
