@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -97,9 +98,6 @@ func (m *matrix) column(ctx context.Context, c column, l *lane) (*reports.Report
 	return report, worse(outcome, finish(report))
 }
 
-// pipesTimeout is how long the pipes of a process may stay open that is over.
-const pipesTimeout = time.Second
-
 // process runs the process of a column to its end. When the context ends the process is told to stop, and not killed: it has an API
 // server to take down.
 func (m *matrix) process(ctx context.Context, c column, l *lane) error {
@@ -108,25 +106,18 @@ func (m *matrix) process(ctx context.Context, c column, l *lane) error {
 		return err
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, m.arguments(c)...)
-	cmd.WaitDelay = pipesTimeout
 	said, complained := &lines{tell: l.say}, &lines{tell: l.complain}
 	cmd.Stdout, cmd.Stderr = said, complained
-	in, err := cmd.StdinPipe()
+	child, err := process.Start(cmd, process.Options{Input: true})
 	if err != nil {
 		return err
 	}
-	if err = cmd.Start(); err != nil {
-		return errors.Join(err, in.Close())
-	}
-	stop := context.AfterFunc(ctx, func() { _ = in.Close() }) // it is closed already when the process has ended
+	stop := context.AfterFunc(ctx, func() { _ = child.Input.Close() }) // it is closed already when the process has ended
 	defer stop()
-	err = cmd.Wait()
+	<-child.Exited()
 	said.flush()
 	complained.flush()
-	if errors.Is(err, exec.ErrWaitDelay) { // something that it has started holds them
-		return nil
-	}
-	return err
+	return child.Err()
 }
 
 // arguments are those of the process.

@@ -56,8 +56,8 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// process is crdconform while it runs.
-type process struct {
+// running is crdconform while it runs.
+type running struct {
 	dir       string // in which it runs
 	temporary string // where its temporary files are
 	cmd       *exec.Cmd
@@ -75,12 +75,12 @@ type result struct {
 }
 
 // start starts crdconform in a new directory. When the test is over, the process has to be, and its temporary files gone.
-func start(t *testing.T, args ...string) *process {
+func start(t *testing.T, args ...string) *running {
 	t.Helper()
 	return startIn(t, t.TempDir(), args...)
 }
 
-func startIn(t *testing.T, dir string, args ...string) *process {
+func startIn(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
 	p := prepare(t, dir, args...)
 	p.begin(t)
@@ -88,7 +88,7 @@ func startIn(t *testing.T, dir string, args ...string) *process {
 }
 
 // begin starts a process that was prepared.
-func (p *process) begin(t *testing.T) {
+func (p *running) begin(t *testing.T) {
 	t.Helper()
 	pipe, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *process) begin(t *testing.T) {
 }
 
 // prepare prepares a process, for others to start.
-func prepare(t *testing.T, dir string, args ...string) *process {
+func prepare(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
 	path, err := program()
 	if err != nil {
@@ -111,7 +111,7 @@ func prepare(t *testing.T, dir string, args ...string) *process {
 	// Nothing that the tests start runs for long; what hangs is to fail them. Processes outlive the context of the test,
 	// so that it can end them in the way that users do.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute)
-	p := &process{dir: dir, temporary: temporary, cmd: exec.CommandContext(ctx, path, args...)}
+	p := &running{dir: dir, temporary: temporary, cmd: exec.CommandContext(ctx, path, args...)}
 	p.cmd.Dir, p.cmd.Stderr = dir, &p.err
 	p.cmd.Env = append(os.Environ(), "TMPDIR="+temporary)
 	p.end = sync.OnceValue(func() result {
@@ -156,7 +156,7 @@ func emptied(t *testing.T) string {
 }
 
 // await waits for a line with the text and returns it.
-func (p *process) await(t *testing.T, text string) string {
+func (p *running) await(t *testing.T, text string) string {
 	t.Helper()
 	for {
 		line, err := p.lines.ReadString('\n')
@@ -171,7 +171,7 @@ func (p *process) await(t *testing.T, text string) string {
 	}
 }
 
-func (p *process) signal(t *testing.T, s os.Signal) {
+func (p *running) signal(t *testing.T, s os.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)

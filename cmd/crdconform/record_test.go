@@ -42,7 +42,7 @@ import (
 
 // recordingProxy is crdconform record while it runs.
 type recordingProxy struct {
-	*process
+	*running
 	url      string // of the proxy
 	caBundle []byte // PEM; nil when it says none
 }
@@ -57,7 +57,7 @@ func record(t *testing.T, url, ca string, args ...string) *recordingProxy {
 	if !slices.Contains(args, "--out") {
 		all = append(all, "--out", "out.jsonl")
 	}
-	p := &recordingProxy{process: start(t, all...)}
+	p := &recordingProxy{running: start(t, all...)}
 	p.url = strings.TrimPrefix(p.await(t, "Serving "), "Serving ")
 	p.await(t, "Passing on to "+url)
 	if slices.Contains(args, "--tls-cert") {

@@ -21,7 +21,7 @@ func TestInterruptedRun(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		args   []string
-		until  func(*testing.T, *process)
+		until  func(*testing.T, *running)
 		signal os.Signal
 		judged int // at least; the last one that was shown may have been cut off all the same
 		load   bool
@@ -57,15 +57,15 @@ func TestInterruptedRun(t *testing.T) {
 	}
 }
 
-func said(text string) func(*testing.T, *process) {
-	return func(t *testing.T, p *process) {
+func said(text string) func(*testing.T, *running) {
+	return func(t *testing.T, p *running) {
 		t.Helper()
 		p.await(t, text)
 	}
 }
 
 // starting waits until the API server is about to start: its log is there by then.
-func starting(t *testing.T, p *process) {
+func starting(t *testing.T, p *running) {
 	t.Helper()
 	poll := time.NewTicker(5 * time.Millisecond)
 	defer poll.Stop()
@@ -105,7 +105,7 @@ func TestInterruptedTwice(t *testing.T) {
 }
 
 // impatient interrupts a process until it is over, and removes the temporary files that it leaves behind then.
-func impatient(t *testing.T, p *process) {
+func impatient(t *testing.T, p *running) {
 	t.Helper()
 	t.Cleanup(func() {
 		if err := os.RemoveAll(p.temporary); err != nil {
@@ -119,7 +119,7 @@ func impatient(t *testing.T, p *process) {
 }
 
 // insist sends a signal to a process until it is over.
-func insist(p *process, signal os.Signal) {
+func insist(p *running, signal os.Signal) {
 	ended := make(chan result)
 	go func() { ended <- p.end() }()
 	again := time.NewTicker(20 * time.Millisecond)

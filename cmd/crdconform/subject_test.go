@@ -394,9 +394,9 @@ func TestInterruptedProgram(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		mode  string
-		until func(*testing.T, *process)
+		until func(*testing.T, *running)
 	}{
-		"while it starts": {"never", func(t *testing.T, p *process) {
+		"while it starts": {"never", func(t *testing.T, p *running) {
 			t.Helper()
 			eventually(t, func() bool {
 				found, err := filepath.Glob(filepath.Join(p.temporary, "crdconform-certs-*", "ca.crt"))

@@ -147,7 +147,7 @@ func (p *Process) await(ctx context.Context, doors []*wire.Client, limit time.Du
 	defer timer.Stop()
 	go func() {
 		select {
-		case <-p.exited:
+		case <-p.Exited():
 			cancel(errEnded)
 		case <-within.Done():
 		}
@@ -188,7 +188,7 @@ func (p *Process) tooLate(ctx context.Context, cause error, limit time.Duration,
 	case ctx.Err() != nil:
 		return fmt.Errorf("interrupted while it was starting: %w", cmp.Or(context.Cause(ctx), ctx.Err()))
 	case errors.Is(cause, errEnded):
-		return fmt.Errorf("%w: %s", errEnded, p.command.ProcessState)
+		return fmt.Errorf("%w: %s", errEnded, p.child.State())
 	}
 	if last == nil {
 		last = errors.New("there was no time for a request")

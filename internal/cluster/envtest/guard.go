@@ -3,14 +3,16 @@
 package envtest
 
 import (
+	"context"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"github.com/crdconform/crdconform/internal/process"
 )
 
 // guard makes sure that the programs do not outlive this process, and can kill them. envtest does not report which processes
@@ -21,8 +23,7 @@ import (
 // stopped when the context ends is waited for then.
 type guard struct {
 	dir     string
-	watcher *exec.Cmd // nil when nothing is guarded
-	alive   io.Closer // the end of a pipe to the watcher, which closes with this process
+	watcher *process.Process // nil when nothing is guarded; its input closes with this process
 }
 
 // watch waits until the other end of its input is closed. The programs lead process groups of their own.
@@ -46,16 +47,10 @@ func newGuard(dir string) (*guard, error) {
 	}
 	// It ends when its input does, not with a context.
 	watcher := exec.Command(shell, "-c", watch, "crdconform-envtest", dir) //nolint:noctx // see above
-	watcher.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	watcher.Dir = "/"
-	alive, err := watcher.StdinPipe()
-	if err != nil {
-		return g, err
-	}
-	if err := watcher.Start(); err != nil {
+	if g.watcher, err = process.Start(watcher, process.Options{Input: true}); err != nil {
 		return g, fmt.Errorf("starting the guard that stops the programs if crdconform is killed: %w", err)
 	}
-	g.watcher, g.alive = watcher, alive
 	return g, nil
 }
 
@@ -104,8 +99,5 @@ func (g *guard) close() error {
 	if g.watcher == nil {
 		return nil
 	}
-	if err := g.alive.Close(); err != nil {
-		return err
-	}
-	return g.watcher.Wait()
+	return g.watcher.Stop(context.Background(), grace)
 }

@@ -179,7 +179,7 @@ func (c *Cluster) Stop(context.Context) error {
 func (c *Cluster) down() error {
 	var errs []error
 	if c.program != nil {
-		c.program.kill()
+		errs = append(errs, c.program.kill())
 	}
 	if c.etcd != nil {
 		errs = append(errs, c.etcd.Stop())

@@ -280,7 +280,7 @@ func TestDies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.program.cmd.Process.Kill(); err != nil {
+	if err := c.program.child.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Route(t.Context(), "default", "one", 443, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "its process ended") {
@@ -365,7 +365,7 @@ func parent(path string) {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintf(os.Stdout, "%d %s\n", c.program.cmd.Process.Pid, c.dir)
+	fmt.Fprintf(os.Stdout, "%d %s\n", c.program.child.ID(), c.dir)
 	<-time.After(time.Hour)
 }
 

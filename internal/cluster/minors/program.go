@@ -9,7 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/crdconform/crdconform/internal/process"
 )
 
 // protocol is the version of what is said. The program has the same number.
@@ -44,47 +45,26 @@ type routed struct {
 
 // program is the API server's process.
 type program struct {
-	cmd   *exec.Cmd
+	child *process.Process
+	path  string
 	lines *json.Encoder
-	tail  *tail
+	tail  *process.Tail
 	url   string
 
 	mu      sync.Mutex // of what is said
 	answers *json.Decoder
-
-	ended chan struct{} // closed when the process is over
-	err   error         // what it ended with, after ended
 }
 
-// pipesTimeout is how long the pipes of a process may stay open that is over. The program starts no others, which could hold them.
-const pipesTimeout = time.Second
-
-// startProgram starts the program. It does not end with a context, and what interrupts this process does not reach it: it ends
-// with its input, or is killed.
+// startProgram starts the program, which ends with its input or is killed.
 func startProgram(path string, log io.Writer) (*program, error) {
-	p := &program{cmd: exec.Command(path), tail: &tail{}, ended: make(chan struct{})} //nolint:noctx // see above
-	ownGroup(p.cmd)
-	p.cmd.Dir = "/"
-	p.cmd.WaitDelay = pipesTimeout
-	p.cmd.Stderr = io.MultiWriter(p.tail, log)
-	in, err := p.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, answered := io.Pipe() // Wait would close a pipe of the process before it is read
-	p.cmd.Stdout = answered
-	p.lines, p.answers = json.NewEncoder(in), json.NewDecoder(out)
-	if err := p.cmd.Start(); err != nil {
+	p := &program{path: path, tail: &process.Tail{Next: log}}
+	command := exec.Command(path) //nolint:noctx // it does not end with a context
+	command.Dir, command.Stderr = "/", p.tail
+	var err error
+	if p.child, err = process.Start(command, process.Options{Input: true, Output: true}); err != nil {
 		return nil, fmt.Errorf("starting it: %w", err)
 	}
-	go func() {
-		defer close(p.ended)
-		p.err = p.cmd.Wait()
-		if p.err == nil {
-			p.err = errors.New("exit status 0")
-		}
-		answered.CloseWithError(io.ErrUnexpectedEOF) // it cannot fail
-	}()
+	p.lines, p.answers = json.NewEncoder(p.child.Input), json.NewDecoder(p.child.Output)
 	return p, nil
 }
 
@@ -95,7 +75,7 @@ func (p *program) begin(ctx context.Context, o order) error {
 		return err
 	}
 	if g.Protocol != protocol || g.URL == "" {
-		return fmt.Errorf("%s uses another protocol than this crdconform; remove it and build it again", p.cmd.Path)
+		return fmt.Errorf("%s uses another protocol than this crdconform; remove it and build it again", p.path)
 	}
 	p.url = g.URL
 	return nil
@@ -130,63 +110,30 @@ func (p *program) say(ctx context.Context, what, answer any) error {
 			return nil
 		}
 		if _, garbage := errors.AsType[*json.SyntaxError](err); garbage {
-			return fmt.Errorf("%s does not use the protocol of docs/matrix.md; remove it and build it again: %w", p.cmd.Path, err)
+			return fmt.Errorf("%s does not use the protocol of docs/matrix.md; remove it and build it again: %w", p.path, err)
 		}
 		// It is over, and its end says why better than a broken pipe does.
 		select {
-		case <-p.ended:
+		case <-p.child.Exited():
 			return p.failed()
 		case <-ctx.Done():
-			return err
 		}
 	case <-ctx.Done():
-		return fmt.Errorf("it does not answer: %w", context.Cause(ctx))
 	}
+	return fmt.Errorf("it does not answer: %w", context.Cause(ctx))
 }
 
 // failed returns what the process ended with, or nil while it runs.
 func (p *program) failed() error {
-	select {
-	case <-p.ended:
-	default:
+	if !p.child.Ended() {
 		return nil
 	}
-	if said := p.tail.last(); said != "" {
-		return fmt.Errorf("its process ended (%w): %s", p.err, said)
+	last := p.tail.Text(1)
+	if last = last[strings.LastIndexByte(last, '\n')+1:]; last != "" {
+		return fmt.Errorf("its process ended (%s): %s", p.child.State(), last)
 	}
-	return fmt.Errorf("its process ended: %w", p.err)
+	return fmt.Errorf("its process ended: %s", p.child.State())
 }
 
 // kill ends the process and returns when it is over.
-func (p *program) kill() {
-	_ = p.cmd.Process.Kill() // what is over need not be killed
-	<-p.ended
-}
-
-// tail keeps the end of what is written to it.
-type tail struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// tailSize is enough for a last line.
-const tailSize = 4096
-
-// Write keeps the end of text.
-func (t *tail) Write(text []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.text = append(t.text, text...)
-	if over := len(t.text) - tailSize; over > 0 {
-		t.text = append(t.text[:0], t.text[over:]...)
-	}
-	return len(text), nil
-}
-
-// last returns the last line.
-func (t *tail) last() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	lines := strings.Split(strings.TrimSpace(string(t.text)), "\n")
-	return lines[len(lines)-1]
-}
+func (p *program) kill() error { return errors.Join(p.child.Kill(), p.child.Output.Close()) }

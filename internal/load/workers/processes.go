@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"os/exec"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/process"
 )
 
 // Processes is a fleet of processes on this machine. They read the spec and their orders from their standard input, and end
@@ -43,54 +43,38 @@ func (p Processes) Start(ctx context.Context, task Task) (Crew, error) {
 	return started, nil
 }
 
-// process is a worker.
-type process struct {
-	command *exec.Cmd
-	output  *os.File // what it writes, errors among it
-	exited  chan struct{}
-	err     error // of its end; set before exited is closed
+// worker is a process that sends load.
+type worker struct {
+	*process.Process
 
-	mu    sync.Mutex // of what writes to the process
-	input io.WriteCloser
+	mu sync.Mutex // of what writes to its input
 }
 
-func (p Processes) start(ctx context.Context, spec []byte, index int) (*process, error) {
-	reader, writer, err := os.Pipe()
+func (p Processes) start(ctx context.Context, spec []byte, index int) (*worker, error) {
+	arguments := append(append([]string{}, p.Args...), "--spec", "-", "--index", strconv.Itoa(index))
+	// It is told to stop when the context ends, and not killed.
+	child, err := process.Start(exec.CommandContext(context.WithoutCancel(ctx), p.Path, arguments...), process.Options{Input: true, Output: true})
 	if err != nil {
 		return nil, err
 	}
-	defer writer.Close() //nolint:errcheck // the process has its own
-	arguments := append(append([]string{}, p.Args...), "--spec", "-", "--index", strconv.Itoa(index))
-	// It is told to stop when the context ends, and not killed.
-	one := &process{command: exec.CommandContext(context.WithoutCancel(ctx), p.Path, arguments...), output: reader, exited: make(chan struct{})}
-	one.command.Stdout, one.command.Stderr = writer, writer
-	if one.input, err = one.command.StdinPipe(); err != nil {
-		return nil, errors.Join(err, reader.Close())
-	}
-	if err := one.command.Start(); err != nil {
-		return nil, errors.Join(err, one.input.Close(), reader.Close())
-	}
-	go func() {
-		one.err = one.command.Wait()
-		close(one.exited)
-	}()
+	one := &worker{Process: child}
 	one.mu.Lock() // orders have to wait for the spec
 	go func() {
 		defer one.mu.Unlock()
-		_, _ = one.input.Write(spec) // a process that does not read it says why
+		_, _ = one.Input.Write(spec) // a process that does not read it says why
 	}()
 	return one, nil
 }
 
 // processes are the workers by their index.
-type processes []*process
+type processes []*worker
 
 // Follow reads what a process writes until it ends. When the context ends, the process is killed.
 func (all processes) Follow(ctx context.Context, index int, line func([]byte)) error {
 	p := all[index]
-	stop := context.AfterFunc(ctx, func() { _ = p.command.Process.Kill() }) // it may have ended by itself
+	stop := context.AfterFunc(ctx, func() { _ = p.Kill() }) // it may have ended by itself
 	defer stop()
-	buffered := bufio.NewReader(p.output)
+	buffered := bufio.NewReader(p.Output)
 	for {
 		text, err := buffered.ReadBytes('\n')
 		if text = bytes.TrimSpace(text); len(text) > 0 {
@@ -100,8 +84,8 @@ func (all processes) Follow(ctx context.Context, index int, line func([]byte)) e
 			break
 		}
 	}
-	<-p.exited
-	return p.err
+	<-p.Exited()
+	return p.Err()
 }
 
 // Tell writes an order to the standard input of a process.
@@ -109,7 +93,7 @@ func (all processes) Tell(_ context.Context, index int, order []byte) error {
 	p := all[index]
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_, err := p.input.Write(append(slices.Clip(order), '\n'))
+	_, err := p.Input.Write(append(slices.Clip(order), '\n'))
 	return err
 }
 
@@ -118,21 +102,14 @@ func (all processes) End(ctx context.Context) error {
 	within, cancel := context.WithTimeout(ctx, leaving)
 	defer cancel()
 	for _, p := range all {
-		_ = p.input.Close() // it is closed already when the process has ended
+		_ = p.Input.Close() // it is closed already when the process has ended
 	}
 	var errs []error
 	for _, p := range all {
-		select {
-		case <-p.exited:
-		case <-within.Done():
-			_ = p.command.Process.Kill() // it may just have ended
-			select {
-			case <-p.exited:
-			case <-time.After(leaving):
-				errs = append(errs, fmt.Errorf("process %d is still there after it was killed; end it yourself", p.command.Process.Pid))
-			}
+		if err := p.Stop(within, leaving); err != nil {
+			errs = append(errs, fmt.Errorf("process %d: %w; end it yourself", p.ID(), err))
 		}
-		errs = append(errs, p.output.Close())
+		errs = append(errs, p.Output.Close())
 	}
 	return errors.Join(errs...)
 }

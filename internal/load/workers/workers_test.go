@@ -88,10 +88,10 @@ func newFleet(t *testing.T, other int, otherwise string) *fleet {
 	t.Cleanup(func() {
 		for index, p := range f.started {
 			select {
-			case <-p.exited:
+			case <-p.Exited():
 			default:
 				t.Errorf("process %d is still there", index)
-				p.command.Process.Kill()
+				p.Kill()
 			}
 		}
 	})
@@ -102,7 +102,7 @@ func (f *fleet) Start(ctx context.Context, task Task) (Crew, error) {
 	crew, err := f.Processes.Start(ctx, task)
 	f.started, _ = crew.(processes)
 	if f.kill != nil && len(f.started) > 1 {
-		second := f.started[1].command.Process
+		second := f.started[1]
 		go func() {
 			<-f.kill
 			second.Kill()
@@ -470,7 +470,7 @@ func TestOrphans(t *testing.T) {
 			}
 		case m.Second != nil:
 			kinds = append(kinds, "second")
-			crew.(processes)[0].input.Close()
+			crew.(processes)[0].Input.Close()
 		case m.Result != nil:
 			kinds = append(kinds, "result")
 			if !m.Result.Partial || m.Result.Requests == 0 {
@@ -498,7 +498,7 @@ func TestEndAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 	// The cleanup of the fleet looks whether they are gone.
-	if f.started[0].err == nil {
+	if f.started[0].Err() == nil {
 		t.Error("a worker is content with half a spec")
 	}
 }

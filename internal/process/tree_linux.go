@@ -1,7 +1,8 @@
-package subject
+package process
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -11,25 +12,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// procTree is a program with all that it started: its process group, whatever has the marker in its environment, wherever it
+// tree is a program with all that it started: its process group, whatever has the marker in its environment, wherever it
 // went, and the children of those.
-type procTree struct {
+type tree struct {
 	leader int    // ID of the first process and of its group
 	marker string // NAME=value
 }
 
-// process is what /proc/PID/stat tells of a process.
-type process struct {
+// stat is what /proc/PID/stat tells of a process.
+type stat struct {
 	id, parent, group, session int
 	zombie                     bool
 	started                    string // together with the ID, identifies a process uniquely
 }
 
+// ownGroup puts a command into a process group of its own.
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
 // alive reports whether anything of the tree runs.
-func (t procTree) alive() bool { return len(t.members()) > 0 }
+func (t tree) alive() bool { return len(t.members()) > 0 }
 
 // signal sends a signal to all of the tree.
-func (t procTree) signal(signal syscall.Signal) {
+func (t tree) signal(signal syscall.Signal) {
 	for _, member := range t.members() {
 		handle, err := os.FindProcess(member.id)
 		if err != nil {
@@ -44,7 +48,7 @@ func (t procTree) signal(signal syscall.Signal) {
 }
 
 // memory returns the resident bytes of the tree. What its processes share is counted for each of them.
-func (t procTree) memory() (uint64, error) {
+func (t tree) memory() (uint64, error) {
 	var pages uint64
 	counted := false
 	for _, member := range t.members() {
@@ -58,21 +62,21 @@ func (t procTree) memory() (uint64, error) {
 		}
 	}
 	if !counted {
-		return 0, errNotRunning
+		return 0, errors.New("the webhook program is not running")
 	}
 	return pages * uint64(os.Getpagesize()), nil
 }
 
 // members returns the processes of the tree.
-func (t procTree) members() []process {
+func (t tree) members() []stat {
 	all := processes()
 	session, err := unix.Getsid(0)
 	if err != nil {
 		session = -1
 	}
 	known := map[int]bool{}
-	var members []process
-	add := func(p process) { known[p.id], members = true, append(members, p) }
+	var members []stat
+	add := func(p stat) { known[p.id], members = true, append(members, p) }
 	for _, p := range all {
 		// An ID can be used again by a stranger's group, but hardly in our session.
 		if p.group == t.leader && p.session == session || t.marked(p.id) {
@@ -92,18 +96,18 @@ func (t procTree) members() []process {
 }
 
 // marked reports whether a process has the marker. What of other users cannot be read has none.
-func (t procTree) marked(id int) bool {
+func (t tree) marked(id int) bool {
 	environment, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", id))
 	return err == nil && bytes.Contains(environment, []byte(t.marker))
 }
 
 // processes returns all processes that run, but for this one.
-func processes() []process {
+func processes() []stat {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	var all []process
+	var all []stat
 	for _, entry := range entries {
 		id, err := strconv.Atoi(entry.Name())
 		if err != nil || id == os.Getpid() {
@@ -117,20 +121,20 @@ func processes() []process {
 }
 
 // look reads what is known of a process, and reports whether there is one.
-func look(id int) (process, bool) {
+func look(id int) (stat, bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
 	if err != nil {
-		return process{}, false
+		return stat{}, false
 	}
 	// The name, in parentheses, can hold anything. After it come state, parent, group, session, and as the 20th the start.
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) < 20 {
-		return process{}, false
+		return stat{}, false
 	}
-	p := process{id: id, zombie: fields[0] == "Z" || fields[0] == "X", started: fields[19]}
+	p := stat{id: id, zombie: fields[0] == "Z" || fields[0] == "X", started: fields[19]}
 	for i, number := range []*int{&p.parent, &p.group, &p.session} {
 		if *number, err = strconv.Atoi(fields[i+1]); err != nil {
-			return process{}, false
+			return stat{}, false
 		}
 	}
 	return p, true

@@ -1,4 +1,4 @@
-package subject
+package process
 
 import (
 	"bytes"
@@ -9,41 +9,41 @@ import (
 	"unicode"
 )
 
-const (
-	keptBytes = 64 << 10
-	keptLines = 200
-)
+// keptBytes is how much a Tail returns at most.
+const keptBytes = 64 << 10
 
-// output keeps the end of what a program writes, and passes everything on. It is safe for use by many goroutines.
-type output struct {
+// Tail keeps the last 64 KiB of what a process writes, and passes everything on. It is safe for concurrent use.
+type Tail struct {
+	Next io.Writer // gets everything too, unless it is nil or has failed
+
 	mu   sync.Mutex
 	kept []byte
-	cut  bool      // whether something before kept was dropped
-	next io.Writer // nil discards it, or once it failed
+	cut  bool // whether something before kept was dropped
 }
 
 // Write never fails, so that the program never waits.
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.kept = append(o.kept, p...)
-	if len(o.kept) > 2*keptBytes {
-		o.kept = append(o.kept[:0], o.kept[len(o.kept)-keptBytes:]...)
-		o.cut = true
+func (t *Tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.kept = append(t.kept, p...)
+	if len(t.kept) > 2*keptBytes {
+		t.kept = append(t.kept[:0], t.kept[len(t.kept)-keptBytes:]...)
+		t.cut = true
 	}
-	if o.next != nil {
-		if _, err := o.next.Write(p); err != nil {
-			o.next = nil
+	if t.Next != nil {
+		if _, err := t.Next.Write(p); err != nil {
+			t.Next = nil
 		}
 	}
 	return len(p), nil
 }
 
-// text returns the last lines, at most so many, as text that any report can hold.
-func (o *output) text(lines int) string {
-	o.mu.Lock()
-	kept, cut := bytes.Clone(o.kept), o.cut
-	o.mu.Unlock()
+// Text returns the last lines, at most so many, without what terminals interpret and with a replacement character for what is not
+// UTF-8, so that any report can hold them.
+func (t *Tail) Text(lines int) string {
+	t.mu.Lock()
+	kept, cut := bytes.Clone(t.kept), t.cut
+	t.mu.Unlock()
 	if len(kept) > keptBytes {
 		kept, cut = kept[len(kept)-keptBytes:], true
 	}

@@ -1,0 +1,232 @@
+// Package process supervises child processes, each with all that it starts.
+package process
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+const (
+	// killTimeout is how long processes may take to be gone after SIGKILL.
+	killTimeout = 5 * time.Second
+
+	// drainTimeout is how long the pipes of a process may stay open that has ended: something else may hold them.
+	drainTimeout = time.Second
+)
+
+// Options says how a process is supervised.
+type Options struct {
+	// Input makes Process.Input a pipe to the standard input. Stop closes it; otherwise Stop sends SIGTERM.
+	Input bool
+	// Output makes Process.Output a pipe from the standard output, and from the standard error unless the command has one.
+	Output bool
+	// Background lets a process that exits successfully carry on as long as what it has started.
+	Background bool
+}
+
+// Process is a child process with all that it has started. Its methods are safe for concurrent use.
+type Process struct {
+	Input  io.WriteCloser // see Options; Stop closes it
+	Output *os.File       // see Options; whoever reads it closes it
+
+	command    *exec.Cmd
+	tree       tree
+	background bool
+	readers    []*os.File     // of what is copied
+	copying    sync.WaitGroup // of what is copied
+	asked      chan struct{}  // closed when Stop or Kill was called
+	ask        sync.Once
+	exited     chan struct{} // see Exited
+	stopped    bool          // whether it was asked to stop before it exited; set before exited is closed
+	err        error         // see Err; set before exited is closed
+}
+
+// Start starts a command that has no context and no pipes yet. It runs in a process group of its own, so that Ctrl-C in a terminal
+// does not reach it, until it exits or is stopped. What it writes is copied to the command's Stdout and Stderr.
+func Start(command *exec.Cmd, o Options) (*Process, error) {
+	p := &Process{command: command, background: o.Background, asked: make(chan struct{}), exited: make(chan struct{})}
+	if command.Env == nil {
+		command.Env = os.Environ()
+	}
+	marker := "CRDCONFORM_PROCESS=" + uuid.NewString()
+	command.Env = append(command.Env, marker)
+	command.SysProcAttr = ownGroup()
+	theirs, err := p.connect(o)
+	if err == nil {
+		err = command.Start()
+	}
+	for _, end := range theirs {
+		end.Close() //nolint:errcheck // the process has its own
+	}
+	if err != nil {
+		if p.Output != nil {
+			p.Output.Close() //nolint:errcheck // there is nothing to read
+		}
+		return nil, err
+	}
+	p.tree = tree{command.Process.Pid, marker}
+	go p.watch()
+	return p, nil
+}
+
+// connect replaces the writers of the command by pipes, and returns the ends of the process.
+func (p *Process) connect(o Options) (theirs []*os.File, err error) {
+	c := p.command
+	if o.Input {
+		if p.Input, err = c.StdinPipe(); err != nil {
+			return nil, err
+		}
+	}
+	if o.Output {
+		reader, writer, err := os.Pipe()
+		if err != nil {
+			return nil, err
+		}
+		theirs, p.Output, c.Stdout = append(theirs, writer), reader, writer
+		if c.Stderr == nil {
+			c.Stderr = writer
+		}
+	}
+	piped := map[io.Writer]*os.File{}
+	for _, stream := range []*io.Writer{&c.Stdout, &c.Stderr} {
+		if _, file := (*stream).(*os.File); *stream == nil || file {
+			continue
+		}
+		to := *stream
+		if piped[to] == nil {
+			reader, writer, err := os.Pipe()
+			if err != nil {
+				return theirs, err
+			}
+			theirs, p.readers, piped[to] = append(theirs, writer), append(p.readers, reader), writer
+			p.copying.Go(func() {
+				io.Copy(to, reader) //nolint:errcheck // it ends when all other ends are closed, or watch ends it
+				reader.Close()      //nolint:errcheck // it was only read from
+			})
+		}
+		*stream = piped[to]
+	}
+	return theirs, nil
+}
+
+// watch waits for the end of the process and of what it writes.
+func (p *Process) watch() {
+	defer close(p.exited)
+	p.err = p.command.Wait()
+	p.stopped = p.isAsked()
+	ticks := time.NewTicker(200 * time.Millisecond)
+	defer ticks.Stop()
+	for p.background && p.err == nil && p.tree.alive() {
+		<-ticks.C
+		p.stopped = p.isAsked()
+	}
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		p.copying.Wait()
+	}()
+	select {
+	case <-copied:
+	case <-time.After(drainTimeout):
+		for _, reader := range p.readers {
+			reader.SetReadDeadline(time.Now()) //nolint:errcheck // it fails for those that are closed
+		}
+		<-copied
+	}
+}
+
+func (p *Process) isAsked() bool {
+	select {
+	case <-p.asked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Exited returns a channel that is closed when the process has ended and its output was copied.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Err returns the *exec.ExitError that the process ended with. It is nil while it runs, and when it exited successfully.
+func (p *Process) Err() error {
+	if !p.Ended() {
+		return nil
+	}
+	return p.err
+}
+
+// Ended reports whether the process has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// Crashed reports whether the process has ended by itself.
+func (p *Process) Crashed() bool { return p.Ended() && !p.stopped }
+
+// State describes how the process ended, such as "exit status 0". It must have ended.
+func (p *Process) State() string { return p.command.ProcessState.String() }
+
+// ID returns the process ID.
+func (p *Process) ID() int { return p.command.Process.Pid }
+
+// Memory returns the resident memory of the process and all that it has started, in bytes. It is known on Linux only.
+func (p *Process) Memory() (uint64, error) { return p.tree.memory() }
+
+// Stop ends the process and all that it has started: it closes the input, or sends SIGTERM, and kills them when the grace period or
+// the context is over.
+func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
+	p.ask.Do(func() { close(p.asked) })
+	within, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	if p.Input != nil {
+		p.Input.Close() //nolint:errcheck // it is closed already when the process has ended
+	} else {
+		p.tree.signal(syscall.SIGTERM)
+	}
+	if p.gone(within, func() {}) {
+		return nil
+	}
+	return p.Kill()
+}
+
+// Kill ends the process and all that it has started at once, and waits until they are gone.
+func (p *Process) Kill() error {
+	p.ask.Do(func() { close(p.asked) })
+	within, cancel := context.WithTimeout(context.Background(), killTimeout)
+	defer cancel()
+	if !p.gone(within, func() { p.tree.signal(syscall.SIGKILL) }) {
+		return fmt.Errorf("some of its processes still exist %s after SIGKILL", killTimeout)
+	}
+	return nil
+}
+
+// gone waits until nothing of the process runs any more, and does something again and again meanwhile. It reports whether that was so
+// before the context ended.
+func (p *Process) gone(ctx context.Context, meanwhile func()) bool {
+	ticks := time.NewTicker(20 * time.Millisecond)
+	defer ticks.Stop()
+	for {
+		meanwhile()
+		if p.Ended() && !p.tree.alive() {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-ticks.C:
+		}
+	}
+}

@@ -1,0 +1,31 @@
+//go:build !unix
+
+package process
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// tree is a process alone: what it starts is not found on this system.
+type tree struct {
+	leader int    // its ID
+	marker string // NAME=value
+}
+
+func ownGroup() *syscall.SysProcAttr { return nil }
+
+// alive is false: whoever asks has waited for the process.
+func (t tree) alive() bool { return false }
+
+// signal sends a signal to the process. Only SIGKILL is known here.
+func (t tree) signal(signal syscall.Signal) {
+	if p, err := os.FindProcess(t.leader); err == nil {
+		p.Signal(signal) //nolint:errcheck // it fails when it is gone
+	}
+}
+
+func (t tree) memory() (uint64, error) {
+	return 0, errors.New("memory of the webhook program: it is known only on Linux")
+}
