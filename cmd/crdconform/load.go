@@ -104,7 +104,7 @@ func (l *loader) run(ctx context.Context) error {
 	if check.Baseline, err = l.baseline(); err != nil {
 		return err
 	}
-	if check.Fleet, err = l.fleet(check.Config); err != nil {
+	if check.Launcher, err = l.launcher(check.Config); err != nil {
 		return err
 	}
 	check.Workers = l.load.workers
@@ -112,7 +112,7 @@ func (l *loader) run(ctx context.Context) error {
 	if check.LoadSource, err = l.through(check.Load.ThroughAPIServer); err != nil {
 		return err
 	}
-	if check.Fleet != nil && check.Load.Profile == load.SearchProfile {
+	if check.Launcher != nil && check.Load.Profile == load.SearchProfile {
 		return errors.New("--workers: a search runs only in this process; leave --workers out")
 	}
 	plan, err := check.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
@@ -211,8 +211,8 @@ func (l *loader) baseline() (*engine.Baseline, error) {
 	return &engine.Baseline{File: l.load.baseline, Load: load, Limits: limits}, nil
 }
 
-// fleet is where workers run; nil when there are to be none. Its errors are about usage.
-func (l *loader) fleet(c config.Config) (workers.Fleet, error) {
+// launcher is where workers run; nil when there are to be none. Its errors are about usage.
+func (l *loader) launcher(c config.Config) (workers.Launcher, error) {
 	g := l.load
 	for _, name := range []string{"kubeconfig", "namespace"} {
 		if l.flags.Changed(name) && g.workerImage == "" {

@@ -35,9 +35,9 @@ type Description struct {
 	// Baseline is an earlier load test to compare with. It may be nil.
 	Baseline *Baseline
 
-	// Workers share the load that Load sends, and Fleet is where they run. This process sends it by itself if Fleet is nil.
-	Workers int
-	Fleet   workers.Fleet
+	// Workers share the load that Load sends, and Launcher is where they run. This process sends it by itself if Launcher is nil.
+	Workers  int
+	Launcher workers.Launcher
 
 	// Source is where the API server comes from that specs need and programs want to talk to. It may be nil where Cluster is
 	// embedded, for the built-in one, or none.

@@ -24,9 +24,9 @@ type LoadTest struct {
 	WarmUp     time.Duration                                   // how long the first stage is sent before, unmeasured
 	Objectives config.Objectives
 
-	// Workers share each stage, and Fleet is where they run: this process sends all by itself if it is nil.
-	Workers int
-	Fleet   workers.Fleet
+	// Workers share each stage, and Launcher is where they run: this process sends all by itself if it is nil.
+	Workers  int
+	Launcher workers.Launcher
 
 	// Control is a webhook that is the same in every run; it is sent the first workload for a while after each repeat. It may be
 	// nil.
@@ -160,10 +160,10 @@ func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loadi
 
 // send has this process send a workload, or the workers.
 func (t LoadTest) send(ctx context.Context, client *wire.Client, requests []contract.Request, w load.Workload, watch load.Watch) (load.Summary, error) {
-	if t.Fleet == nil {
+	if t.Launcher == nil {
 		return load.Run(ctx, client, requests, w, watch)
 	}
-	return workers.Run(ctx, t.Fleet, workers.Load{Endpoint: client.Endpoint(), Requests: requests, Workload: w, Workers: t.Workers}, watch)
+	return workers.Run(ctx, t.Launcher, workers.Load{Endpoint: client.Endpoint(), Requests: requests, Workload: w, Workers: t.Workers}, watch)
 }
 
 // search finds the highest rate that meets the goal.

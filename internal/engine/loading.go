@@ -15,7 +15,6 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/apiserver"
-	"github.com/crdconform/crdconform/internal/load/workers/job"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -26,8 +25,8 @@ func (s *session) loadWith(ctx context.Context, client *wire.Client) (err error)
 		return err
 	}
 	report, test := s.report, *s.load
-	test.Workers, test.Fleet = s.want.Workers, s.want.Fleet
-	_, elsewhere := test.Fleet.(*job.Fleet) // whose machines a control here says nothing about
+	test.Workers, test.Launcher = s.want.Workers, s.want.Launcher
+	elsewhere := test.Launcher != nil && test.Launcher.Remote() // a control here says nothing about those machines
 	if test.Repeat > 1 && len(test.Profile.Stages) > 0 && !elsewhere {
 		server, failed := webhook.Start(ctx, "127.0.0.1:0", webhook.Handler())
 		if failed != nil {
@@ -119,7 +118,7 @@ func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writ
 			return err
 		}
 		defer client.Close()
-		if p.want.Fleet == nil { // what workers reach need not be in reach from here
+		if p.want.Launcher == nil { // what workers reach need not be in reach from here
 			if err = client.Reach(ctx); err != nil {
 				return err
 			}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/crdconform/crdconform/internal/load/workers/job"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -16,7 +15,7 @@ func (s *session) leaveOutRefused(ctx context.Context, client *wire.Client) erro
 	if s.recorded == nil || len(s.recorded.Redacted) == 0 {
 		return nil
 	}
-	if _, elsewhere := s.want.Fleet.(*job.Fleet); elsewhere { // what workers reach need not be in reach from here
+	if launcher := s.want.Launcher; launcher != nil && launcher.Remote() { // what workers reach need not be in reach from here
 		s.note("load.recording: it was redacted at " + strings.Join(s.recorded.Redacted, ", ") +
 			", and workers in a cluster send all of it: requests that the webhook rejects because of that count as failed")
 		return nil

@@ -33,7 +33,7 @@ const (
 // coordinator leads the workers of one run.
 type coordinator struct {
 	load     Load
-	crew     Crew
+	workers  Workers
 	lead     time.Duration
 	watch    load.Watch
 	members  []*member
@@ -72,8 +72,8 @@ type event struct {
 	err   error
 }
 
-func newCoordinator(l Load, crew Crew, lead time.Duration, watch load.Watch) *coordinator {
-	c := &coordinator{load: l, crew: crew, lead: lead, watch: watch, events: make(chan event)}
+func newCoordinator(l Load, workers Workers, lead time.Duration, watch load.Watch) *coordinator {
+	c := &coordinator{load: l, workers: workers, lead: lead, watch: watch, events: make(chan event)}
 	for index := range l.Workers {
 		c.members = append(c.members, &member{workload: load.Split(l.Workload, index, l.Workers)})
 	}
@@ -88,7 +88,7 @@ func (c *coordinator) run(ctx context.Context) (load.Summary, error) {
 		defer giveUp(nil)
 		m.giveUp, m.cause = giveUp, func() error { return context.Cause(given) }
 		go func() {
-			err := c.crew.Follow(given, index, func(line []byte) { c.events <- event{index: index, line: line} })
+			err := c.workers.Follow(given, index, func(line []byte) { c.events <- event{index: index, line: line} })
 			c.events <- event{index: index, err: err}
 		}()
 	}
@@ -151,10 +151,10 @@ func (c *coordinator) stop(ctx context.Context) {
 func (c *coordinator) repeat(ctx context.Context) {
 	switch {
 	case c.stopping:
-		c.tell(ctx, order{Stop: true}, func(m *member) bool { return m.ready && m.summary == nil })
+		c.send(ctx, order{Stop: true}, func(m *member) bool { return m.ready && m.summary == nil })
 	case c.started.IsZero():
 	case time.Since(c.started) < late:
-		c.tell(ctx, order{Start: c.started, Lead: time.Until(c.started)}, func(m *member) bool { return m.ready && !m.acked })
+		c.send(ctx, order{Start: c.started, Lead: time.Until(c.started)}, func(m *member) bool { return m.ready && !m.acked })
 	default:
 		for _, m := range c.members {
 			if m.ready && !m.acked {
@@ -163,13 +163,13 @@ func (c *coordinator) repeat(ctx context.Context) {
 		}
 		if time.Since(c.renewed) >= renewing {
 			c.renewed = time.Now()
-			c.tell(ctx, order{}, func(m *member) bool { return m.acked && m.summary == nil })
+			c.send(ctx, order{}, func(m *member) bool { return m.acked && m.summary == nil })
 		}
 	}
 }
 
 // tell gives an order to workers, at the same time. One that cannot be told to start is given up: it would wait for ever.
-func (c *coordinator) tell(ctx context.Context, o order, which func(*member) bool) {
+func (c *coordinator) send(ctx context.Context, o order, which func(*member) bool) {
 	c.orders = append(c.orders, time.Now())
 	o.Number = len(c.orders)
 	line, unwritten := json.Marshal(o)
@@ -181,7 +181,7 @@ func (c *coordinator) tell(ctx context.Context, o order, which func(*member) boo
 			continue
 		}
 		telling.Go(func() {
-			err := errors.Join(unwritten, c.crew.Tell(within, index, line))
+			err := errors.Join(unwritten, c.workers.Send(within, index, line))
 			switch {
 			case err == nil:
 				m.told = true

@@ -21,18 +21,20 @@ import (
 // script is what a worker does that exists in the test only. It has the orders that it is given, and ends as its function does.
 type script func(ctx context.Context, orders <-chan order, say func(message)) error
 
-// troupe is a fleet of scripts.
-type troupe struct {
+// scripts launches scripts in place of workers.
+type scripts struct {
 	scripts []script
 	orders  []chan order
-	tell    func(index int, o order) error // nil for no error
+	send    func(index int, o order) error // nil for no error
 	end     error
 	ended   bool
 }
 
-func (s *troupe) Lead() time.Duration { return 5 * time.Second }
+func (s *scripts) Lead() time.Duration { return 5 * time.Second }
 
-func (s *troupe) Start(_ context.Context, task Task) (Crew, error) {
+func (s *scripts) Remote() bool { return false }
+
+func (s *scripts) Start(_ context.Context, task Task) (Workers, error) {
 	// The load is for 10 s, with a timeout of 30 s.
 	if task.Limit != 5*time.Minute+5*time.Second+10*time.Second+2*30*time.Second+overtime+parting {
 		return nil, fmt.Errorf("the limit is %s", task.Limit)
@@ -43,7 +45,7 @@ func (s *troupe) Start(_ context.Context, task Task) (Crew, error) {
 	return s, nil
 }
 
-func (s *troupe) Follow(ctx context.Context, index int, line func([]byte)) error {
+func (s *scripts) Follow(ctx context.Context, index int, line func([]byte)) error {
 	return s.scripts[index](ctx, s.orders[index], func(m message) {
 		text, err := json.Marshal(m)
 		if err != nil {
@@ -53,13 +55,13 @@ func (s *troupe) Follow(ctx context.Context, index int, line func([]byte)) error
 	})
 }
 
-func (s *troupe) Tell(_ context.Context, index int, text []byte) error {
+func (s *scripts) Send(_ context.Context, index int, text []byte) error {
 	var o order
 	if err := json.Unmarshal(text, &o); err != nil {
 		return err
 	}
-	if s.tell != nil {
-		if err := s.tell(index, o); err != nil {
+	if s.send != nil {
+		if err := s.send(index, o); err != nil {
 			return err
 		}
 	}
@@ -70,7 +72,7 @@ func (s *troupe) Tell(_ context.Context, index int, text []byte) error {
 	return nil
 }
 
-func (s *troupe) End(context.Context) error {
+func (s *scripts) End(context.Context) error {
 	s.ended = true
 	return s.end
 }
@@ -142,7 +144,7 @@ func measures(index int, seconds ...[]int64) script {
 func pause(d time.Duration) { <-time.After(d) }
 
 // stage runs scripts.
-func stage(ctx context.Context, t *testing.T, s *troupe, watch load.Watch) (load.Summary, error) {
+func stage(ctx context.Context, t *testing.T, s *scripts, watch load.Watch) (load.Summary, error) {
 	t.Helper()
 	l := crontabLoad(t, wire.Endpoint{URL: "https://127.0.0.1:1/"}, 10*time.Second) //nolint:contextcheck // it makes objects, and waits for nothing
 	l.Workers = len(s.scripts)
@@ -169,7 +171,7 @@ func TestProgress(t *testing.T) {
 			load.Snapshot
 		}
 		var all []told
-		s, err := stage(t.Context(), t, &troupe{scripts: []script{measures(0, []int64{1000}, []int64{2000, 3000}, []int64{4000}), dies}}, load.Watch{Second: func(s load.Snapshot) {
+		s, err := stage(t.Context(), t, &scripts{scripts: []script{measures(0, []int64{1000}, []int64{2000, 3000}, []int64{4000}), dies}}, load.Watch{Second: func(s load.Snapshot) {
 			all = append(all, told{time.Since(began), s})
 		}})
 		if err != nil {
@@ -289,7 +291,7 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s, err := stage(t.Context(), t, &troupe{scripts: []script{measures(0, []int64{1000}), test.worker}}, load.Watch{})
+				s, err := stage(t.Context(), t, &scripts{scripts: []script{measures(0, []int64{1000}), test.worker}}, load.Watch{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -313,9 +315,9 @@ func TestOrdersThatDoNotArrive(t *testing.T) {
 				<-ctx.Done()
 				return nil
 			}
-			s, err := stage(t.Context(), t, &troupe{
+			s, err := stage(t.Context(), t, &scripts{
 				scripts: []script{measures(0, []int64{1000}), deaf},
-				tell: func(index int, _ order) error {
+				send: func(index int, _ order) error {
 					if index == 1 {
 						return errors.New("forbidden")
 					}
@@ -351,7 +353,7 @@ func TestOrdersThatDoNotArrive(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 7*time.Second)
 			defer cancel()
 			began := time.Now()
-			s, err := stage(ctx, t, &troupe{scripts: []script{obeys, stubborn}}, load.Watch{})
+			s, err := stage(ctx, t, &scripts{scripts: []script{obeys, stubborn}}, load.Watch{})
 			if want := "worker 2 of 2: it did not stop within 15s: still running"; err != nil || !strings.Contains(s.PartialReason(), want) || !s.Partial || s.Requests != 1 {
 				t.Errorf("got %+v, %v, want %q", s, err, want)
 			}
@@ -392,7 +394,7 @@ func TestOrdersAreRepeated(t *testing.T) {
 					}
 				}
 			}
-			s, err := stage(t.Context(), t, &troupe{scripts: []script{measures(0, []int64{1000}), hard}}, load.Watch{})
+			s, err := stage(t.Context(), t, &scripts{scripts: []script{measures(0, []int64{1000}), hard}}, load.Watch{})
 			if err != nil || s.PartialReason() != want {
 				t.Errorf("after %d losses: got %q, %v, want %q", losses, s.PartialReason(), err, want)
 			}
@@ -417,7 +419,7 @@ func TestClocksThatDiffer(t *testing.T) {
 				say(message{Result: r})
 				return nil
 			}
-			s, err := stage(t.Context(), t, &troupe{scripts: []script{measures(0, []int64{1000}), slow}}, load.Watch{})
+			s, err := stage(t.Context(), t, &scripts{scripts: []script{measures(0, []int64{1000}), slow}}, load.Watch{})
 			if err != nil || s.PartialReason() != "" || s.Requests != 2 {
 				t.Errorf("off by %s: got %q, %v", off, s.PartialReason(), err)
 			}
@@ -453,7 +455,7 @@ func TestLease(t *testing.T) {
 					}
 				}
 			}
-			s, err := stage(t.Context(), t, &troupe{scripts: []script{lasting}}, load.Watch{})
+			s, err := stage(t.Context(), t, &scripts{scripts: []script{lasting}}, load.Watch{})
 			if err != nil || s.Requests != 1 || heard < 3 || heard > 4 {
 				t.Errorf("it heard of the coordinator %d times in 70 s; got %+v, %v", heard, s, err)
 			}
@@ -486,7 +488,7 @@ func TestLease(t *testing.T) {
 func TestLeftBehind(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := &troupe{scripts: []script{measures(0, []int64{1000})}, end: errors.New("a Job is left")}
+		s := &scripts{scripts: []script{measures(0, []int64{1000})}, end: errors.New("a Job is left")}
 		summary, err := stage(t.Context(), t, s, load.Watch{})
 		if err == nil || err.Error() != "a Job is left" || summary.Requests != 1 || !s.ended {
 			t.Errorf("got %+v, %v", summary, err)
@@ -504,7 +506,7 @@ func TestStartIsCommon(t *testing.T) {
 		}
 		ready := time.Now().Add(time.Minute)
 		starts := make(chan time.Time, 2)
-		s := &troupe{scripts: []script{measures(0, []int64{1000}), late}, tell: func(_ int, o order) error {
+		s := &scripts{scripts: []script{measures(0, []int64{1000}), late}, send: func(_ int, o order) error {
 			if o.Lead != 5*time.Second {
 				t.Errorf("the lead is %s", o.Lead)
 			}

@@ -15,14 +15,14 @@ import (
 	"github.com/crdconform/crdconform/internal/process"
 )
 
-// Processes is a fleet of processes on this machine. They read the spec and their orders from their standard input, and end
+// Processes launches workers as processes on this machine. They read the spec and their orders from their standard input, and end
 // when that ends: so they do when this process dies.
 type Processes struct {
 	Path string   // of the program
 	Args []string // which make it a worker; "--spec - --index N" is added
 }
 
-var _ Fleet = Processes{}
+var _ Launcher = Processes{}
 
 // leaving is how long processes may take to end by themselves in the end.
 const leaving = 2 * time.Second
@@ -30,8 +30,11 @@ const leaving = 2 * time.Second
 // Lead is a second: a machine that is busy with the webhook as well takes a while to wake all processes.
 func (Processes) Lead() time.Duration { return time.Second }
 
+// Remote is false.
+func (Processes) Remote() bool { return false }
+
 // Start starts the processes.
-func (p Processes) Start(ctx context.Context, task Task) (Crew, error) {
+func (p Processes) Start(ctx context.Context, task Task) (Workers, error) {
 	var started processes
 	for index := range task.Workers {
 		one, err := p.start(ctx, task.Spec, index)
@@ -88,8 +91,8 @@ func (all processes) Follow(ctx context.Context, index int, line func([]byte)) e
 	return p.Err()
 }
 
-// Tell writes an order to the standard input of a process.
-func (all processes) Tell(_ context.Context, index int, order []byte) error {
+// Send writes an order to the standard input of a process.
+func (all processes) Send(_ context.Context, index int, order []byte) error {
 	p := all[index]
 	p.mu.Lock()
 	defer p.mu.Unlock()

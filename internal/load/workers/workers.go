@@ -1,4 +1,4 @@
-// Package workers has several generators share one workload, as processes on this machine or wherever else a Fleet can
+// Package workers has several generators share one workload, as processes on this machine or wherever else a Launcher can
 // start them, and merges what they measured exactly.
 //
 // A coordinator, Run, gives each worker the same spec. A worker prepares itself and says hello. When all have, they are told
@@ -21,32 +21,35 @@ import (
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
-// Fleet is where workers run.
-type Fleet interface {
+// Launcher starts workers somewhere.
+type Launcher interface {
 	// Start starts workers and gives each of them its index, from 0, and the spec. They need not have come up when it returns. An
 	// error leaves nothing behind, or says what.
-	Start(ctx context.Context, task Task) (Crew, error)
+	Start(ctx context.Context, task Task) (Workers, error)
 
 	// Lead is how long it takes for an order to reach all workers, at most. They are told that much before they are to start.
 	Lead() time.Duration
+
+	// Remote reports whether workers run on other machines, which may reach what this one does not.
+	Remote() bool
 }
 
-// Task is what a fleet has workers do.
+// Task is what a launcher has workers do.
 type Task struct {
 	Spec    []byte        // JSON in one line
 	Workers int           // at least 1
 	Limit   time.Duration // from coming up to their end; what is there for longer has been forgotten
 }
 
-// Crew are the workers of one run. The methods may be called for different workers at the same time.
-type Crew interface {
+// Workers are the workers of one run. The methods may be called for different workers at the same time.
+type Workers interface {
 	// Follow calls a function with each line that a worker writes, and returns when the worker has ended: nil when it ended
 	// with success, or else why it did not, such as "exit status 137". A line may be passed more than once. When the context
 	// ends, Follow gives the worker up, ends it, and says how it stood.
 	Follow(ctx context.Context, index int, line func([]byte)) error
 
-	// Tell gives an order to a worker that said hello. Orders are seen one after the other, or only the last of them.
-	Tell(ctx context.Context, index int, order []byte) error
+	// Send gives an order to a worker that said hello. Orders are seen one after the other, or only the last of them.
+	Send(ctx context.Context, index int, order []byte) error
 
 	// End ends workers that still run and removes all that was made for them.
 	End(ctx context.Context) error
@@ -108,7 +111,7 @@ const endTimeout = time.Minute
 // Run has workers send the load and returns what came of it, as load.Run does for one generator. When the context ends, the
 // workers are told to stop, and what they measured so far is merged. When an error comes with a summary that has requests in
 // it, the figures hold, and the error is about what was left behind.
-func Run(ctx context.Context, fleet Fleet, l Load, watch load.Watch) (load.Summary, error) {
+func Run(ctx context.Context, launcher Launcher, l Load, watch load.Watch) (load.Summary, error) {
 	if err := l.validate(watch); err != nil {
 		return load.Summary{}, err
 	}
@@ -120,7 +123,7 @@ func Run(ctx context.Context, fleet Fleet, l Load, watch load.Watch) (load.Summa
 	if err != nil {
 		return load.Summary{}, err
 	}
-	crew, err := fleet.Start(ctx, Task{Spec: spec, Workers: l.Workers, Limit: l.patience() + fleet.Lead() + l.duration() + parting})
+	started, err := launcher.Start(ctx, Task{Spec: spec, Workers: l.Workers, Limit: l.patience() + launcher.Lead() + l.duration() + parting})
 	if err != nil {
 		err = fmt.Errorf("load: the workers cannot be started: %w", err)
 		if ctx.Err() == nil {
@@ -129,10 +132,10 @@ func Run(ctx context.Context, fleet Fleet, l Load, watch load.Watch) (load.Summa
 		s, none := nothing(l.Workload)
 		return s, errors.Join(err, none)
 	}
-	summary, err := newCoordinator(l, crew, fleet.Lead(), watch).run(ctx)
+	summary, err := newCoordinator(l, started, launcher.Lead(), watch).run(ctx)
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 	defer cancel()
-	return summary, errors.Join(err, crew.End(within))
+	return summary, errors.Join(err, started.End(within))
 }
 
 // nothing is what came of a workload that was stopped before it began.

@@ -71,20 +71,20 @@ func work(index, other, otherwise string) int {
 	return 0
 }
 
-// fleet are processes of the program of the tests. They note the processes that were started.
-type fleet struct {
+// launcher are processes of the program of the tests. They note the processes that were started.
+type launcher struct {
 	Processes
 	started processes
 	kill    <-chan struct{} // when it is closed, the second process is killed; may be nil
 }
 
-func newFleet(t *testing.T, other int, otherwise string) *fleet {
+func newLauncher(t *testing.T, other int, otherwise string) *launcher {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{Processes: Processes{Path: path, Args: []string{asWorker, strconv.Itoa(other), otherwise}}}
+	f := &launcher{Processes: Processes{Path: path, Args: []string{asWorker, strconv.Itoa(other), otherwise}}}
 	t.Cleanup(func() {
 		for index, p := range f.started {
 			select {
@@ -98,9 +98,9 @@ func newFleet(t *testing.T, other int, otherwise string) *fleet {
 	return f
 }
 
-func (f *fleet) Start(ctx context.Context, task Task) (Crew, error) {
-	crew, err := f.Processes.Start(ctx, task)
-	f.started, _ = crew.(processes)
+func (f *launcher) Start(ctx context.Context, task Task) (Workers, error) {
+	started, err := f.Processes.Start(ctx, task)
+	f.started, _ = started.(processes)
 	if f.kill != nil && len(f.started) > 1 {
 		second := f.started[1]
 		go func() {
@@ -108,7 +108,7 @@ func (f *fleet) Start(ctx context.Context, task Task) (Crew, error) {
 			second.Kill()
 		}()
 	}
-	return crew, err
+	return started, err
 }
 
 // seen is a webhook that notes the uids it is asked with.
@@ -195,7 +195,7 @@ func TestProcesses(t *testing.T) {
 	s, endpoint := serve(t, webhook.Handler(fault))
 	var snapshots []load.Snapshot
 	l := crontabLoad(t, endpoint, 2500*time.Millisecond)
-	summary, err := Run(t.Context(), newFleet(t, -1, ""), l, load.Watch{Second: func(s load.Snapshot) { snapshots = append(snapshots, s) }})
+	summary, err := Run(t.Context(), newLauncher(t, -1, ""), l, load.Watch{Second: func(s load.Snapshot) { snapshots = append(snapshots, s) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestClients(t *testing.T) {
 	s, endpoint := serve(t, webhook.Handler())
 	l := crontabLoad(t, endpoint, time.Second)
 	l.Workload.Phases, l.Workload.Clients, l.Workload.Duration, l.Workload.Requests = nil, 2, time.Minute, 51
-	f := newFleet(t, -1, "")
+	f := newLauncher(t, -1, "")
 	summary, err := Run(t.Context(), f, l, load.Watch{})
 	if err != nil {
 		t.Fatal(err)
@@ -260,7 +260,7 @@ func TestLost(t *testing.T) {
 		}
 		webhook.Handler().ServeHTTP(w, r)
 	}))
-	f := newFleet(t, -1, "")
+	f := newLauncher(t, -1, "")
 	f.kill = enough
 	summary, err := Run(t.Context(), f, crontabLoad(t, endpoint, 5*time.Second), load.Watch{})
 	if err != nil {
@@ -295,7 +295,7 @@ func TestLostBefore(t *testing.T) {
 			if otherwise == "mute" {
 				l.Patience = 6 * time.Second // for the others to come up, too
 			}
-			summary, err := Run(t.Context(), newFleet(t, 1, otherwise), l, load.Watch{})
+			summary, err := Run(t.Context(), newLauncher(t, 1, otherwise), l, load.Watch{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -315,7 +315,7 @@ func TestInterrupted(t *testing.T) {
 		s, endpoint := serve(t, webhook.Handler())
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		summary, err := Run(ctx, newFleet(t, -1, ""), crontabLoad(t, endpoint, time.Hour), load.Watch{Second: func(load.Snapshot) { cancel() }})
+		summary, err := Run(ctx, newLauncher(t, -1, ""), crontabLoad(t, endpoint, time.Hour), load.Watch{Second: func(load.Snapshot) { cancel() }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +332,7 @@ func TestInterrupted(t *testing.T) {
 			s, endpoint := serve(t, webhook.Handler())
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			f := newFleet(t, 1, otherwise)
+			f := newLauncher(t, 1, otherwise)
 			summary, err := Run(ctx, following{f, cancel}, crontabLoad(t, endpoint, time.Hour), load.Watch{})
 			if err != nil || !summary.Partial || summary.Requests+summary.Unanswered != 0 || summary.Response.TotalCount() != 0 {
 				t.Errorf("got %+v, %v", figures(summary), err)
@@ -345,7 +345,7 @@ func TestInterrupted(t *testing.T) {
 		s, endpoint := serve(t, webhook.Handler())
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		summary, err := Run(ctx, newFleet(t, -1, ""), crontabLoad(t, endpoint, time.Hour), load.Watch{})
+		summary, err := Run(ctx, newLauncher(t, -1, ""), crontabLoad(t, endpoint, time.Hour), load.Watch{})
 		if err != nil || !summary.Partial || summary.Requests+summary.Unanswered != 0 {
 			t.Errorf("got %+v, %v", figures(summary), err)
 		}
@@ -353,24 +353,24 @@ func TestInterrupted(t *testing.T) {
 	})
 }
 
-// following is a fleet that calls a function when the first worker says hello.
+// following is a launcher that calls a function when the first worker says hello.
 type following struct {
-	*fleet
+	*launcher
 	hello func()
 }
 
-func (f following) Start(ctx context.Context, task Task) (Crew, error) {
-	crew, err := f.fleet.Start(ctx, task)
-	return followed{crew, f.hello}, err
+func (f following) Start(ctx context.Context, task Task) (Workers, error) {
+	started, err := f.launcher.Start(ctx, task)
+	return followed{started, f.hello}, err
 }
 
 type followed struct {
-	Crew
+	Workers
 	hello func()
 }
 
 func (f followed) Follow(ctx context.Context, index int, line func([]byte)) error {
-	return f.Crew.Follow(ctx, index, func(text []byte) {
+	return f.Workers.Follow(ctx, index, func(text []byte) {
 		line(text)
 		if strings.Contains(string(text), `"hello"`) {
 			f.hello()
@@ -388,11 +388,11 @@ func TestNoWorkers(t *testing.T) {
 	mistrusted.CA = nil
 	for name, test := range map[string]struct {
 		endpoint wire.Endpoint
-		fleet    func(*fleet)
+		launcher func(*launcher)
 		want     []string
 	}{
-		"no program":  {endpoint, func(f *fleet) { f.Path = "/no/such/program" }, []string{"load: the workers cannot be started: ", "/no/such/program"}},
-		"another one": {endpoint, func(f *fleet) { f.Args = []string{"-test.run", "^$", "-no-such-flag"} }, []string{"load: no worker has a result: worker 1 of 3: exit status 2", "-no-such-flag", "\nworker 3 of 3"}},
+		"no program":  {endpoint, func(f *launcher) { f.Path = "/no/such/program" }, []string{"load: the workers cannot be started: ", "/no/such/program"}},
+		"another one": {endpoint, func(f *launcher) { f.Args = []string{"-test.run", "^$", "-no-such-flag"} }, []string{"load: no worker has a result: worker 1 of 3: exit status 2", "-no-such-flag", "\nworker 3 of 3"}},
 		"nobody there": {
 			unreachable,
 			nil,
@@ -402,9 +402,9 @@ func TestNoWorkers(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFleet(t, -1, "")
-			if test.fleet != nil {
-				test.fleet(f)
+			f := newLauncher(t, -1, "")
+			if test.launcher != nil {
+				test.launcher(f)
 			}
 			summary, err := Run(t.Context(), f, crontabLoad(t, test.endpoint, time.Second), load.Watch{})
 			for _, want := range test.want {
@@ -438,7 +438,7 @@ func TestLoadsThatMakeNoSense(t *testing.T) {
 		if test.change != nil {
 			test.change(&l)
 		}
-		f := newFleet(t, -1, "")
+		f := newLauncher(t, -1, "")
 		if _, err := Run(t.Context(), f, l, test.watch); err == nil || !strings.Contains(err.Error(), test.want) || f.started != nil {
 			t.Errorf("%s: got %v, want something with %q", name, err, test.want)
 		}
@@ -453,24 +453,24 @@ func TestOrphans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	crew, err := newFleet(t, -1, "").Start(t.Context(), Task{Spec: encoded, Workers: 1})
+	started, err := newLauncher(t, -1, "").Start(t.Context(), Task{Spec: encoded, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var kinds []string
-	err = crew.Follow(t.Context(), 0, func(line []byte) {
+	err = started.Follow(t.Context(), 0, func(line []byte) {
 		m, ok := parse(line)
 		switch {
 		case !ok:
 			t.Errorf("it wrote %s", line)
 		case m.Hello != nil:
 			kinds = append(kinds, "hello")
-			if err := crew.Tell(t.Context(), 0, []byte(fmt.Sprintf(`{"start":%q,"leadNanoseconds":1000000000}`, time.Now().Add(time.Second).Format(time.RFC3339Nano)))); err != nil {
+			if err := started.Send(t.Context(), 0, []byte(fmt.Sprintf(`{"start":%q,"leadNanoseconds":1000000000}`, time.Now().Add(time.Second).Format(time.RFC3339Nano)))); err != nil {
 				t.Error(err)
 			}
 		case m.Second != nil:
 			kinds = append(kinds, "second")
-			crew.(processes)[0].Input.Close()
+			started.(processes)[0].Input.Close()
 		case m.Result != nil:
 			kinds = append(kinds, "result")
 			if !m.Result.Partial || m.Result.Requests == 0 {
@@ -481,7 +481,7 @@ func TestOrphans(t *testing.T) {
 	if err != nil || kinds[0] != "hello" || kinds[len(kinds)-1] != "result" || !slices.Contains(kinds, "second") {
 		t.Errorf("it wrote %v and ended with %v", kinds, err)
 	}
-	if err := crew.End(t.Context()); err != nil {
+	if err := started.End(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -489,15 +489,15 @@ func TestOrphans(t *testing.T) {
 // TestEndAtOnce ends processes that nobody follows.
 func TestEndAtOnce(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 1, "mute")
-	crew, err := f.Start(t.Context(), Task{Spec: []byte("{"), Workers: 2})
+	f := newLauncher(t, 1, "mute")
+	started, err := f.Start(t.Context(), Task{Spec: []byte("{"), Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := crew.End(t.Context()); err != nil {
+	if err := started.End(t.Context()); err != nil {
 		t.Error(err)
 	}
-	// The cleanup of the fleet looks whether they are gone.
+	// The cleanup of the launcher looks whether they are gone.
 	if f.started[0].Err() == nil {
 		t.Error("a worker is content with half a spec")
 	}

@@ -111,8 +111,8 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// fleet is one in the cluster, with less patience.
-func (c *cluster) fleet(o Options) *Fleet {
+// launcher is one in the cluster, with less patience.
+func (c *cluster) launcher(o Options) *Launcher {
 	c.t.Helper()
 	o.Namespace, o.Image = namespace, image
 	f, err := New(c.config, o)

@@ -66,8 +66,8 @@ type Options struct {
 	Image     string // whose entry point is crdconform, of the same release as this program
 }
 
-// Fleet has workers run as pods of a Job.
-type Fleet struct {
+// Launcher has workers run as pods of a Job.
+type Launcher struct {
 	jobs      typedbatchv1.JobInterface
 	secrets   typedcorev1.SecretInterface
 	pods      typedcorev1.PodInterface
@@ -79,10 +79,10 @@ type Fleet struct {
 	pulling   time.Duration
 }
 
-var _ workers.Fleet = (*Fleet)(nil)
+var _ workers.Launcher = (*Launcher)(nil)
 
-// New returns a fleet in a cluster. It fails for options that make no sense; nothing is asked of the cluster yet.
-func New(config *rest.Config, o Options) (*Fleet, error) {
+// New returns a launcher in a cluster. It fails for options that make no sense; nothing is asked of the cluster yet.
+func New(config *rest.Config, o Options) (*Launcher, error) {
 	if o.Image == "" {
 		return nil, errors.New("workers in a cluster need an image with crdconform as its entry point")
 	}
@@ -102,7 +102,7 @@ func New(config *rest.Config, o Options) (*Fleet, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	return &Fleet{
+	return &Launcher{
 		jobs: batch.Jobs(o.Namespace), secrets: core.Secrets(o.Namespace), pods: core.Pods(o.Namespace),
 		namespace: o.Namespace, template: j, image: o.Image,
 		lead: lead, polling: polling, pulling: pulling,
@@ -110,16 +110,19 @@ func New(config *rest.Config, o Options) (*Fleet, error) {
 }
 
 // Lead is five seconds: the kubelets of all nodes have to hear of the order.
-func (f *Fleet) Lead() time.Duration { return f.lead }
+func (f *Launcher) Lead() time.Duration { return f.lead }
+
+// Remote is true.
+func (f *Launcher) Remote() bool { return true }
 
 // Start creates the Job and the Secrets with the spec, which belong to it, so that they go when it goes. Its pods wait for them.
-func (f *Fleet) Start(ctx context.Context, task workers.Task) (workers.Crew, error) {
+func (f *Launcher) Start(ctx context.Context, task workers.Task) (workers.Workers, error) {
 	parts, err := parts(task.Spec)
 	if err != nil {
 		return nil, err
 	}
 	apart := context.WithoutCancel(ctx)
-	c := &crew{Fleet: f, name: "crdconform-load-" + uuid.NewString()[:8], names: make([]string, task.Workers)}
+	c := &workerPods{Launcher: f, name: "crdconform-load-" + uuid.NewString()[:8], names: make([]string, task.Workers)}
 	// It cannot be broken off: nobody would know what is there.
 	creating, cancel := context.WithTimeout(apart, starting)
 	defer cancel()
@@ -132,7 +135,7 @@ func (f *Fleet) Start(ctx context.Context, task workers.Task) (workers.Crew, err
 }
 
 // create creates the Job and the Secrets. It notes what may be there after that, whatever the API server answered.
-func (c *crew) create(ctx context.Context, task workers.Task, parts [][]byte) error {
+func (c *workerPods) create(ctx context.Context, task workers.Task, parts [][]byte) error {
 	j, err := c.jobs.Create(ctx, c.job(c.name, task, len(parts)), metav1.CreateOptions{})
 	c.created = !refused(err)
 	if err != nil {
@@ -147,7 +150,7 @@ func (c *crew) create(ctx context.Context, task workers.Task, parts [][]byte) er
 			Immutable: new(true),
 			Data:      map[string][]byte{specFile(n): part},
 		}
-		_, err := c.Fleet.secrets.Create(ctx, secret, metav1.CreateOptions{})
+		_, err := c.Launcher.secrets.Create(ctx, secret, metav1.CreateOptions{})
 		if !refused(err) {
 			c.secrets = append(c.secrets, secret.Name)
 		}
@@ -173,7 +176,7 @@ func refused(err error) bool {
 }
 
 // explain says what could not be done, and what to do about it. It returns nil for nil.
-func (f *Fleet) explain(what string, err error) error {
+func (f *Launcher) explain(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -210,7 +213,7 @@ func secretName(job string, n int) string { return fmt.Sprintf("%s-%d", job, n) 
 func specFile(n int) string { return fmt.Sprintf("spec-%d", n) }
 
 // job is the Job to create, for a spec in so many parts.
-func (f *Fleet) job(name string, task workers.Task, parts int) *batchv1.Job {
+func (f *Launcher) job(name string, task workers.Task, parts int) *batchv1.Job {
 	j := f.template.DeepCopy()
 	count := int32(min(task.Workers, 1<<20)) //nolint:gosec // it was just bounded
 	indexed := batchv1.IndexedCompletion
@@ -240,13 +243,13 @@ func (f *Fleet) job(name string, task workers.Task, parts int) *batchv1.Job {
 }
 
 // End deletes the Job, and with it the pods and the Secrets, and waits until it is gone.
-func (c *crew) End(ctx context.Context) error {
+func (c *workerPods) End(ctx context.Context) error {
 	if !c.created {
 		return nil
 	}
 	var errs []error
 	for _, name := range c.secrets {
-		errs = append(errs, gone(c.Fleet.secrets.Delete(ctx, name, metav1.DeleteOptions{})))
+		errs = append(errs, gone(c.Launcher.secrets.Delete(ctx, name, metav1.DeleteOptions{})))
 	}
 	errs = append(errs, gone(c.jobs.Delete(ctx, c.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})))
 	for errors.Join(errs...) == nil {

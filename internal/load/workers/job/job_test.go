@@ -50,7 +50,7 @@ func crontabLoad(t *testing.T, duration time.Duration) workers.Load {
 	return workers.Load{Endpoint: wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: time.Minute}, Requests: requests, Workload: w, Workers: 2}
 }
 
-// empty fails when something is left in a cluster that the fleet made.
+// empty fails when something is left in a cluster that the launcher made.
 func (c *cluster) empty(t *testing.T) {
 	t.Helper()
 	c.changed.L.Lock()
@@ -77,7 +77,7 @@ func TestJob(t *testing.T) {
 		return worker(ctx, p)
 	}
 	var last load.Snapshot
-	summary, err := workers.Run(t.Context(), c.fleet(Options{}), crontabLoad(t, 1500*time.Millisecond), load.Watch{Second: func(s load.Snapshot) { last = s }})
+	summary, err := workers.Run(t.Context(), c.launcher(Options{}), crontabLoad(t, 1500*time.Millisecond), load.Watch{Second: func(s load.Snapshot) { last = s }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestLost(t *testing.T) {
 			c.container[1] = test.container
 			l := crontabLoad(t, 2*time.Second)
 			l.Patience = 4 * time.Second
-			summary, err := workers.Run(t.Context(), c.fleet(Options{}), l, load.Watch{})
+			summary, err := workers.Run(t.Context(), c.launcher(Options{}), l, load.Watch{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,7 +187,7 @@ func TestSlowPull(t *testing.T) {
 		})
 		return 1
 	}
-	f := c.fleet(Options{})
+	f := c.launcher(Options{})
 	f.pulling = 4 * time.Second
 	summary, err := workers.Run(t.Context(), f, crontabLoad(t, time.Second), load.Watch{})
 	if reason := summary.PartialReason(); err != nil || !strings.HasSuffix(reason, "-1-abcde: exit status 1: it was pulled") {
@@ -204,7 +204,7 @@ func TestInterrupted(t *testing.T) {
 		c := newCluster(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		summary, err := workers.Run(ctx, c.fleet(Options{}), crontabLoad(t, time.Hour), load.Watch{Second: func(load.Snapshot) { cancel() }})
+		summary, err := workers.Run(ctx, c.launcher(Options{}), crontabLoad(t, time.Hour), load.Watch{Second: func(load.Snapshot) { cancel() }})
 		if err != nil || !summary.Partial || summary.PartialReason() != "" || summary.Requests == 0 || summary.Requests != summary.Good {
 			t.Errorf("got %+v, %v", summary, err)
 		}
@@ -221,7 +221,7 @@ func TestInterrupted(t *testing.T) {
 			<-ctx.Done()
 			return 0
 		}
-		summary, err := workers.Run(ctx, c.fleet(Options{}), crontabLoad(t, time.Hour), load.Watch{})
+		summary, err := workers.Run(ctx, c.launcher(Options{}), crontabLoad(t, time.Hour), load.Watch{})
 		if err != nil || !summary.Partial || summary.Requests+summary.Unanswered != 0 {
 			t.Errorf("got %+v, %v", summary, err)
 		}
@@ -244,9 +244,9 @@ func TestManyWorkers(t *testing.T) {
 			return 0
 		}
 	}
-	f := c.fleet(Options{})
+	f := c.launcher(Options{})
 	f.polling = 500 * time.Millisecond
-	crew, err := f.Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: n, Limit: time.Minute})
+	started, err := f.Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: n, Limit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestManyWorkers(t *testing.T) {
 	var follow, tell sync.WaitGroup
 	for index := range n {
 		follow.Go(func() {
-			if err := crew.Follow(following, index, func([]byte) { here <- index }); err == nil {
+			if err := started.Follow(following, index, func([]byte) { here <- index }); err == nil {
 				t.Error("a worker ended with success")
 			}
 		})
@@ -271,7 +271,7 @@ func TestManyWorkers(t *testing.T) {
 	defer cancel()
 	for index := range n {
 		tell.Go(func() {
-			if err := crew.Tell(within, index, []byte(`{"number":1}`)); err != nil {
+			if err := started.Send(within, index, []byte(`{"number":1}`)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -279,7 +279,7 @@ func TestManyWorkers(t *testing.T) {
 	tell.Wait()
 	stop()
 	follow.Wait()
-	if err := crew.End(t.Context()); err != nil {
+	if err := started.End(t.Context()); err != nil {
 		t.Error(err)
 	}
 	c.empty(t)
@@ -323,7 +323,7 @@ func TestGivenUp(t *testing.T) {
 				}
 			}
 			over := false // by the end of the first second of the others
-			summary, err := workers.Run(t.Context(), c.fleet(Options{}), crontabLoad(t, 2*time.Second), load.Watch{Second: func(load.Snapshot) {
+			summary, err := workers.Run(t.Context(), c.launcher(Options{}), crontabLoad(t, 2*time.Second), load.Watch{Second: func(load.Snapshot) {
 				select {
 				case <-ended:
 					over = true
@@ -354,7 +354,7 @@ func TestUncertain(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
 			c.lose = of
-			if _, err := workers.Run(t.Context(), c.fleet(Options{}), crontabLoad(t, time.Second), load.Watch{}); err == nil || !strings.Contains(err.Error(), "EOF") {
+			if _, err := workers.Run(t.Context(), c.launcher(Options{}), crontabLoad(t, time.Second), load.Watch{}); err == nil || !strings.Contains(err.Error(), "EOF") {
 				t.Errorf("got %v", err)
 			}
 			c.empty(t)
@@ -371,7 +371,7 @@ func TestUncertain(t *testing.T) {
 				}
 				return nil
 			}
-			summary, err := workers.Run(ctx, c.fleet(Options{}), crontabLoad(t, time.Hour), load.Watch{})
+			summary, err := workers.Run(ctx, c.launcher(Options{}), crontabLoad(t, time.Hour), load.Watch{})
 			if err != nil || !summary.Partial || summary.Requests+summary.Unanswered != 0 {
 				t.Errorf("got %+v, %v", summary, err)
 			}
@@ -395,7 +395,7 @@ func TestUncertain(t *testing.T) {
 				}
 				return nil
 			}
-			summary, err := workers.Run(ctx, c.fleet(Options{}), crontabLoad(t, time.Hour), load.Watch{})
+			summary, err := workers.Run(ctx, c.launcher(Options{}), crontabLoad(t, time.Hour), load.Watch{})
 			if err == nil || !strings.Contains(err.Error(), "run kubectl delete job,secret -n load ") || !summary.Partial {
 				t.Errorf("got %+v, %v", summary, err)
 			}
@@ -403,7 +403,7 @@ func TestUncertain(t *testing.T) {
 	}
 }
 
-// TestRefused has the API server refuse what the fleet needs, one after the other.
+// TestRefused has the API server refuse what the launcher needs, one after the other.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "things"}, "name", errors.New("you may not"))
@@ -431,7 +431,7 @@ func TestRefused(t *testing.T) {
 				}
 				return nil
 			}
-			summary, err := workers.Run(t.Context(), c.fleet(Options{}), crontabLoad(t, 200*time.Millisecond), load.Watch{})
+			summary, err := workers.Run(t.Context(), c.launcher(Options{}), crontabLoad(t, 200*time.Millisecond), load.Watch{})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something with %q", err, test.want)
 			}
@@ -453,14 +453,14 @@ func TestRefused(t *testing.T) {
 func TestDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	crew, err := c.fleet(Options{}).Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: 1, Limit: time.Minute})
+	started, err := c.launcher(Options{}).Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: 1, Limit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.changed.L.Lock()
 	c.job, c.secrets = nil, map[string]*corev1.Secret{}
 	c.changed.L.Unlock()
-	if err := crew.End(t.Context()); err != nil {
+	if err := started.End(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -469,7 +469,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 func TestEndWaits(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	crew, err := c.fleet(Options{}).Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: 1, Limit: time.Minute})
+	started, err := c.launcher(Options{}).Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: 1, Limit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,13 +481,13 @@ func TestEndWaits(t *testing.T) {
 		}
 		return nil
 	}
-	if err := crew.End(t.Context()); err != nil || lasting.Load() != -1 {
+	if err := started.End(t.Context()); err != nil || lasting.Load() != -1 {
 		t.Errorf("got %v, with %d questions left", err, lasting.Load())
 	}
 	lasting.Store(1 << 30)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := crew.End(ctx); err == nil || !strings.Contains(err.Error(), "run kubectl delete job,secret -n load crdconform-load-") {
+	if err := started.End(ctx); err == nil || !strings.Contains(err.Error(), "run kubectl delete job,secret -n load crdconform-load-") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -514,7 +514,7 @@ func TestLargeSpecs(t *testing.T) {
 		most.Store(max(most.Load(), int32(len(c.secrets))))
 		return nil
 	}
-	summary, err := workers.Run(t.Context(), c.fleet(Options{}), l, load.Watch{})
+	summary, err := workers.Run(t.Context(), c.launcher(Options{}), l, load.Watch{})
 	if err != nil || summary.Requests != 20 || summary.Good != 20 || summary.Partial {
 		t.Errorf("got %+v, %v", summary, err)
 	}
@@ -528,7 +528,7 @@ func TestLargeSpecs(t *testing.T) {
 func TestObject(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	j := c.fleet(Options{}).job("name", workers.Task{Workers: 7, Limit: 90 * time.Second}, 2)
+	j := c.launcher(Options{}).job("name", workers.Task{Workers: 7, Limit: 90 * time.Second}, 2)
 	encoded, err := yaml.Marshal(j)
 	if err != nil {
 		t.Fatal(err)

@@ -31,9 +31,9 @@ const (
 	dismissing = 10 * time.Second
 )
 
-// crew are the pods of one Job.
-type crew struct {
-	*Fleet
+// workerPods are the pods of one Job.
+type workerPods struct {
+	*Launcher
 
 	name    string   // of the Job
 	created bool     // whether the Job may be there
@@ -46,7 +46,7 @@ type crew struct {
 
 // Follow reads the log of a pod, again from its beginning when the connection broke, until the pod has ended. One that is
 // given up is deleted, since it would go on loading.
-func (c *crew) Follow(ctx context.Context, index int, line func([]byte)) error {
+func (c *workerPods) Follow(ctx context.Context, index int, line func([]byte)) error {
 	over, err := c.follow(ctx, index, line)
 	if name := c.podName(index); !over && name != "" {
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), dismissing)
@@ -59,7 +59,7 @@ func (c *crew) Follow(ctx context.Context, index int, line func([]byte)) error {
 }
 
 // follow returns why a worker ended or is to be given up, and whether its pod is over.
-func (c *crew) follow(ctx context.Context, index int, line func([]byte)) (over bool, _ error) {
+func (c *workerPods) follow(ctx context.Context, index int, line func([]byte)) (over bool, _ error) {
 	state := errors.New("it has no pod yet; see kubectl describe job -n " + c.namespace + " " + c.name)
 	var failing time.Time // since when its image cannot be pulled; zero when that is not so
 	for {
@@ -106,7 +106,7 @@ func (c *crew) follow(ctx context.Context, index int, line func([]byte)) (over b
 }
 
 // wait waits until it is time to look again. It returns false when the context ends.
-func (c *crew) wait(ctx context.Context) bool {
+func (c *workerPods) wait(ctx context.Context) bool {
 	timer := time.NewTimer(c.polling)
 	defer timer.Stop()
 	select {
@@ -126,7 +126,7 @@ type glance struct {
 }
 
 // look lists the pods. However many workers ask, the API server is asked once for each time that they are looked at.
-func (c *crew) look(ctx context.Context) ([]corev1.Pod, error) {
+func (c *workerPods) look(ctx context.Context) ([]corev1.Pod, error) {
 	c.mu.Lock()
 	g := c.last
 	if g == nil || g.over() && time.Since(g.began) >= c.polling {
@@ -152,7 +152,7 @@ func (g *glance) over() bool {
 	}
 }
 
-func (c *crew) list(ctx context.Context, g *glance) {
+func (c *workerPods) list(ctx context.Context, g *glance) {
 	defer close(g.done)
 	within, cancel := context.WithTimeout(ctx, listing)
 	defer cancel()
@@ -166,7 +166,7 @@ func (c *crew) list(ctx context.Context, g *glance) {
 }
 
 // pod returns the first pod of an index; nil when there is none.
-func (c *crew) pod(ctx context.Context, index int) (*corev1.Pod, error) {
+func (c *workerPods) pod(ctx context.Context, index int) (*corev1.Pod, error) {
 	pods, err := c.look(ctx)
 	if err != nil {
 		return nil, err
@@ -183,14 +183,14 @@ func (c *crew) pod(ctx context.Context, index int) (*corev1.Pod, error) {
 	return nil, nil //nolint:nilnil // there is none, and nothing is wrong
 }
 
-func (c *crew) podName(index int) string {
+func (c *workerPods) podName(index int) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.names[index]
 }
 
 // read passes the lines of a pod's log on until the log ends.
-func (c *crew) read(ctx context.Context, pod string, line func([]byte)) error {
+func (c *workerPods) read(ctx context.Context, pod string, line func([]byte)) error {
 	log, err := c.pods.GetLogs(pod, &corev1.PodLogOptions{Container: c.container(), Follow: true}).Stream(ctx)
 	if err != nil {
 		return err
@@ -212,7 +212,7 @@ func (c *crew) read(ctx context.Context, pod string, line func([]byte)) error {
 }
 
 // container is the name of the container of a worker.
-func (f *Fleet) container() string { return f.template.Spec.Template.Spec.Containers[0].Name }
+func (f *Launcher) container() string { return f.template.Spec.Template.Spec.Containers[0].Name }
 
 // status is that of the worker's container; nil when there is none yet.
 func status(pod *corev1.Pod) *corev1.ContainerStatus {
@@ -276,8 +276,8 @@ func join(what string, more ...string) string {
 	return strings.Join(all, ", ")
 }
 
-// Tell annotates the pod of a worker with an order.
-func (c *crew) Tell(ctx context.Context, index int, order []byte) error {
+// Send annotates the pod of a worker with an order.
+func (c *workerPods) Send(ctx context.Context, index int, order []byte) error {
 	name := c.podName(index)
 	if name == "" {
 		return errors.New("it has no pod")
