@@ -5,6 +5,8 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 //go:generate go run ./generate
@@ -44,11 +46,11 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	// Whether what API servers tolerate fails the run as well. The default is false.
 	Strict bool `json:"strict"`
 	// API server for the checks that need one: embedded; kind, a cluster made for the check; envtest, kube-apiserver and etcd as
-	// programs; existing, with a context that the command line names; or none to leave those checks out. The default is embedded.
+	// programs; existing, with a context that the command line names; or none to leave those checks out.
 	Cluster Cluster `json:"cluster" jsonschema:"enum=embedded,enum=kind,enum=envtest,enum=existing,enum=none"`
 	// How objects are generated.
 	Generate Generate `json:"generate"`
-	// Folder to write the reports to, relative to the folder of this file. The default is crdconform-report.
+	// Folder to write the reports to, relative to the folder of this file.
 	ReportDir string `json:"reportDir" jsonschema:"minLength=1"`
 	// Load to send.
 	Load Load `json:"load"`
@@ -80,7 +82,7 @@ type Webhook struct {
 	ClientCertificate ClientCertificate `json:"clientCertificate,omitzero"`
 	// Whether to use HTTP/2, as API servers do for URLs on localhost. The default is false: HTTP/1.1.
 	HTTP2 bool `json:"http2"`
-	// How long to wait for a response. The default is 30s, as API servers wait.
+	// How long to wait for a response; by default as long as API servers do.
 	Timeout Duration `json:"timeout"`
 }
 
@@ -99,9 +101,9 @@ type Command struct {
 	Env map[string]string `json:"env,omitempty"`
 	// Folder to start the program in, relative to the folder of this file. The default is that folder.
 	Dir string `json:"dir"`
-	// Path of the webhook's URL. The default is /convert.
+	// Path of the webhook's URL.
 	Path string `json:"path" jsonschema:"pattern=^/"`
-	// How long the program may take until it serves. The default is 60s.
+	// How long the program may take until it serves.
 	ReadyTimeout Duration `json:"readyTimeout"`
 	// A name for the certificate besides localhost, such as widgets.system.svc; the webhook is then verified against it.
 	ServerName string `json:"serverName,omitempty"`
@@ -121,7 +123,7 @@ type InCluster struct {
 	// among them says it, or there is only one; without, what it is to be called: webhook, in a namespace of the run.
 	Service string `json:"service,omitempty" jsonschema:"pattern=^([a-z0-9-]+/)?[a-z0-9-]+$"`
 	// Port of the service. The default is what a definition among the manifests says, or else 443.
-	Port int32 `json:"port,omitempty" jsonschema:"minimum=0,maximum=65535"`
+	Port int32 `json:"port,omitempty"`
 	// Path of the webhook's URL. The default is what a definition among the manifests says, or else /convert.
 	Path string `json:"path,omitempty" jsonschema:"pattern=^/"`
 	// Secret that the pods of the manifests mount, for crdconform to put a certificate into.
@@ -129,10 +131,10 @@ type InCluster struct {
 	// Secret, name or namespace/name, that has the authority of the webhook's certificate, under ca.crt or tls.crt. When it and
 	// secret are missing, a caBundle of the definitions among the manifests has it.
 	CASecret string `json:"caSecret,omitempty"`
-	// Port that the image listens on, on all addresses. The default is 9443.
-	TargetPort int32 `json:"targetPort,omitempty" jsonschema:"minimum=0,maximum=65535"`
-	// Pods of the image. The default is 1.
-	Replicas int32 `json:"replicas,omitempty" jsonschema:"minimum=0,maximum=100"`
+	// Port that the image listens on, on all addresses.
+	TargetPort int32 `json:"targetPort,omitempty"`
+	// Pods of the image.
+	Replicas int32 `json:"replicas,omitempty"`
 	// Arguments in place of those of the image.
 	Args []string `json:"args,omitempty"`
 	// Environment variables to set.
@@ -140,7 +142,7 @@ type InCluster struct {
 	// Folder where the image looks for tls.crt and tls.key. The default is the one of controller-runtime,
 	// /tmp/k8s-webhook-server/serving-certs.
 	Certs string `json:"certs,omitempty" jsonschema:"pattern=^/"`
-	// How long it may take until the webhook is ready. The default is 2m.
+	// How long it may take until the webhook is ready.
 	ReadyTimeout Duration `json:"readyTimeout,omitzero"`
 }
 
@@ -208,46 +210,46 @@ const (
 
 // Generate says how objects are generated from the schemas.
 type Generate struct {
-	// Objects for each version. The default is 50; 0 for samples only.
-	Objects int `json:"objects" jsonschema:"minimum=0,maximum=100000"`
+	// Objects for each version; 0 for samples only.
+	Objects int `json:"objects"`
 	// Seed of all random choices, to repeat a run. The default is 0: a new one in each run.
 	Seed int64 `json:"seed"`
 }
 
 // Load is the load test. What is left out is as the profile has it.
 type Load struct {
-	// What is sent: constant, batch, apiserver, relist, ramp, spike, soak, search or replay; "crdconform load --help" says what
-	// each of them is. The default is constant. Without profile, stages and duration, only "crdconform load" sends any load.
-	Profile string `json:"profile,omitempty" jsonschema:"enum=constant,enum=batch,enum=apiserver,enum=relist,enum=ramp,enum=spike,enum=soak,enum=search,enum=replay"`
+	// What is sent: the name of a profile that "crdconform load --help" lists. Without profile, stages and duration, only
+	// "crdconform load" sends any load.
+	Profile string `json:"profile,omitempty"`
 	// A profile of your own, stage by stage, in the place of a built-in one.
 	Stages []Stage `json:"stages,omitempty"`
 	// Requests a second. Several make a stage for each of them, with each of batches and bytes.
-	Rates []float64 `json:"rates,omitempty" jsonschema:"exclusiveMinimum=0,maximum=1000000"`
+	Rates []float64 `json:"rates,omitempty"`
 	// Objects in a request; several as with rates.
-	Batches []int `json:"batches,omitempty" jsonschema:"minimum=1,maximum=100000"`
+	Batches []int `json:"batches,omitempty"`
 	// Bytes that an object is to have, at least: smaller ones get an annotation. 0 leaves them as they are. Several as with rates.
-	Bytes []int `json:"bytes,omitempty" jsonschema:"minimum=0,maximum=204800"`
+	Bytes []int `json:"bytes,omitempty"`
 	// Clients that ask as soon as they are answered, in the profiles apiserver and relist; several as with rates.
-	Clients []int `json:"clients,omitempty" jsonschema:"minimum=1,maximum=10000"`
+	Clients []int `json:"clients,omitempty"`
 	// How long each stage sends, or each probe of the profile search.
 	Duration Duration `json:"duration,omitzero"`
 	// Objects in all requests of the profile relist together, and with throughAPIServer those that the API server is to have.
-	Objects int `json:"objects,omitempty" jsonschema:"minimum=0,maximum=10000000"`
+	Objects int `json:"objects,omitempty"`
 	// Versions to convert from and to, in turn. The default is one pair that there are objects for.
 	Pairs []Pair `json:"pairs,omitempty"`
-	// Version of ConversionReview: v1 or v1beta1. The default is v1.
+	// Version of ConversionReview: v1 or v1beta1.
 	ReviewVersion string `json:"reviewVersion,omitempty" jsonschema:"enum=v1,enum=v1beta1"`
-	// Requests that may wait for their responses at once, unless clients ask. The default is 600.
-	InFlight int `json:"inFlight,omitempty" jsonschema:"minimum=0,maximum=1000000"`
-	// Judge every n-th response only. The default is 1: all of them.
-	JudgeEvery int `json:"judgeEvery,omitempty" jsonschema:"minimum=1"`
+	// Requests that may wait for their responses at once, unless clients ask.
+	InFlight int `json:"inFlight,omitempty"`
+	// Judge every n-th response only; 1 is all of them.
+	JudgeEvery int `json:"judgeEvery,omitempty"`
 	// File that "crdconform record" wrote, whose requests the profile replay sends.
 	Recording string `json:"recording,omitempty"`
 	// Whether to measure clients of an API server of crdconform's own as well, whose requests need conversions. The default is
 	// false. It needs crds.
 	ThroughAPIServer bool `json:"throughAPIServer,omitempty"`
-	// How many times all stages run, for a comparison. The default is 1.
-	Repeat int `json:"repeat" jsonschema:"minimum=1,maximum=100"`
+	// How many times all stages run, for a comparison.
+	Repeat int `json:"repeat"`
 	// How long the first stage is sent beforehand, unmeasured. The default is 0s.
 	WarmUp Duration `json:"warmUp,omitzero"`
 }
@@ -259,23 +261,23 @@ type Stage struct {
 	// When requests are due: one phase after another.
 	Phases []Phase `json:"phases,omitempty"`
 	// Clients that ask as soon as they are answered, in the place of phases.
-	Clients int `json:"clients,omitempty" jsonschema:"minimum=0,maximum=10000"`
+	Clients int `json:"clients,omitempty"`
 	// How long the clients ask.
 	Duration Duration `json:"duration,omitzero"`
 	// How many requests the clients send at most. The default is 0: as many as they can.
-	Requests int `json:"requests,omitempty" jsonschema:"minimum=0"`
-	// Objects in a request. The default is 1.
-	Batch int `json:"batch,omitempty" jsonschema:"minimum=0,maximum=100000"`
+	Requests int `json:"requests,omitempty"`
+	// Objects in a request.
+	Batch int `json:"batch,omitempty"`
 	// Bytes that an object is to have, at least. The default is 0: as it is.
-	Bytes int `json:"bytes,omitempty" jsonschema:"minimum=0,maximum=204800"`
+	Bytes int `json:"bytes,omitempty"`
 }
 
 // Phase is a time in which requests are due at a rate that stays, rises or falls.
 type Phase struct {
 	// Requests a second at its beginning.
-	Rate float64 `json:"rate" jsonschema:"minimum=0,maximum=1000000"`
+	Rate float64 `json:"rate"`
 	// Requests a second at its end. The default is rate.
-	To *float64 `json:"to,omitempty" jsonschema:"minimum=0,maximum=1000000"`
+	To *float64 `json:"to,omitempty"`
 	// How long it takes.
 	Duration Duration `json:"duration"`
 }
@@ -311,11 +313,11 @@ type Objectives struct {
 	// Longest response time of all.
 	Max Duration `json:"max"`
 	// Share of requests that may fail, from 0 to 1. Without it, one that fails fails the load test.
-	Errors *float64 `json:"errors,omitempty" jsonschema:"minimum=0,maximum=1"`
+	Errors *float64 `json:"errors,omitempty"`
 	// Fewest requests a second that have to be answered.
-	RequestsPerSecond float64 `json:"requestsPerSecond" jsonschema:"minimum=0"`
+	RequestsPerSecond float64 `json:"requestsPerSecond"`
 	// Fewest objects a second that have to be converted as API servers accept it.
-	ObjectsPerSecond float64 `json:"objectsPerSecond" jsonschema:"minimum=0"`
+	ObjectsPerSecond float64 `json:"objectsPerSecond"`
 }
 
 // The presets of objectives. The limits of KEPPreset are from keps/sig-api-machinery/95-custom-resource-definitions of
@@ -328,14 +330,14 @@ const (
 // Default returns what holds where a file says nothing.
 func Default() Config {
 	c := Config{APIVersion: APIVersion, Kind: Kind}
-	c.setDefaults("")
+	options.SetDefaults(&c, "")
 	return c
 }
 
 // defaultCommand returns what holds where the section webhook.command says nothing.
 func defaultCommand() Command {
 	c := Config{Webhook: Webhook{Command: &Command{}}}
-	c.setDefaults("webhook.command")
+	options.SetDefaults(&c, "webhook.command")
 	return *c.Webhook.Command
 }
 
@@ -384,7 +386,7 @@ func (c Config) inFile() bool { return c.source != nil && c.source.name != "" }
 // "default" when neither a file nor a flag says it.
 func (c Config) Origin(key string) string {
 	if c.source == nil {
-		return "default"
+		return byDefault
 	}
 	if flag := c.source.flags[key]; flag != "" {
 		return flag
@@ -392,5 +394,8 @@ func (c Config) Origin(key string) string {
 	if p, found := c.source.positions[key]; found {
 		return fmt.Sprintf("%s:%d", c.source.name, p.line)
 	}
-	return "default"
+	return byDefault
 }
+
+// byDefault is the origin of what nobody says.
+const byDefault = "default"

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // decoder puts a parsed file into a configuration. It does so itself since the library's decoder stops at the first error,
@@ -25,13 +27,7 @@ func (d *decoder) complain(node ast.Node, key, format string, args ...any) {
 
 // blames reports whether there is a problem with a key, or with what it belongs to, or with what belongs to it.
 func (d *decoder) blames(key string) bool {
-	return slices.ContainsFunc(d.problems, func(p *ProblemError) bool { return within(key, p.Key) || within(p.Key, key) })
-}
-
-// within reports whether a key is the other one, or belongs to it.
-func within(key, other string) bool {
-	rest, found := strings.CutPrefix(key, other)
-	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	return slices.ContainsFunc(d.problems, func(p *ProblemError) bool { return options.Within(key, p.Key) || options.Within(p.Key, key) })
 }
 
 // value puts a value of the file, at a key, into v.
@@ -93,7 +89,7 @@ func textOf(node ast.Node) (string, bool) {
 }
 
 func (d *decoder) section(node ast.Node, v reflect.Value, key string) {
-	known := fields(v.Type())
+	known := options.Keys(v.Type())
 	d.entries(node, key, func(name, below string, keyNode, value ast.Node) {
 		i := slices.Index(known, name)
 		if i < 0 {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // CRDFiles returns the files that crds stands for, sorted and without duplicates. A folder stands for the files in it that
@@ -21,7 +23,7 @@ func (c Config) files(key string, names []string) ([]string, error) {
 	for i, name := range names {
 		files, err := expand(c.Path(name), c.pattern(name))
 		if err != nil {
-			problems = append(problems, c.at(item(key, i), "%w", err))
+			problems = append(problems, c.at(options.Item(key, i), "%w", err))
 		}
 		all = append(all, files...)
 	}

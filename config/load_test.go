@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/load/profiles"
 )
 
 // relisted is a load test with a built-in profile whose clients ask in turn.
@@ -61,9 +63,9 @@ func TestLoads(t *testing.T) {
 // TestProfiles takes every profile as it is.
 func TestProfiles(t *testing.T) {
 	t.Parallel()
-	for _, name := range profiles() {
+	for _, name := range profiles.Names() {
 		more := ""
-		if name == replayProfile {
+		if name == profiles.Replay {
 			more = ", recording: a.jsonl"
 		}
 		if got := parse(t, head+"load: {profile: "+name+more+"}").Load; got.Profile != name {
@@ -202,7 +204,7 @@ func mistakesInLoads() map[string]mistake {
 		"preset":          at("objectives: {presets: [kepp]}", `3:24: objectives.presets[0]: unknown preset "kepp"; did you mean kep?`),
 		"preset, other":   at("objectives: {presets: [kep, strict]}", `objectives.presets[1]: unknown preset "strict" (want kep, trace`),
 		"preset twice":    beyond("objectives: {presets: [kep, kep]}", "objectives.presets[1]: kep is listed twice"),
-		"too many errors": at("objectives: {errors: 5}", "objectives.errors: 5 is not a share from 0 to 1; 0.01 is one request in a hundred"),
+		"too many errors": at("objectives: {errors: 5}", "objectives.errors: 5 is not a share: want 0 to 1; 0.01 is one request in a hundred"),
 		"negative errors": at("objectives: {errors: -0.1}", "objectives.errors: -0.1 is not a share"),
 		"percent":         at("objectives: {errors: 0.5%}", `objectives.errors: want a number, got the text "0.5%"; write 0.005`),
 		"no percent":      at("objectives: {errors: a%}", "objectives.errors: want a number, got the text \"a%\"\n"),
@@ -230,14 +232,28 @@ func TestValidateLoad(t *testing.T) {
 	c.Objectives.P99.Duration, c.Objectives.Errors = -1, new(math.NaN())
 	c.Objectives.ObjectsPerSecond, c.Objectives.RequestsPerSecond = math.NaN(), math.Inf(1)
 	want := []string{
-		"load.duration: -1s is negative; a duration is 0s or more", "load.warmUp: -1m0s is negative", "load.rates[0]: NaN requests", "load.rates[1]: +Inf requests",
-		"objectives.p99: -1ns is negative", "objectives.errors: NaN is not a share", "objectives.requestsPerSecond: +Inf", "objectives.objectsPerSecond: NaN",
+		"load.duration: -1s is negative; a duration is 0s or more", "load.warmUp: -1m0s is negative", "objectives.p99: -1ns is negative",
+		"load.rates[0]: NaN requests", "load.rates[1]: +Inf requests", "objectives.errors: NaN is not a share", "objectives.requestsPerSecond: +Inf", "objectives.objectsPerSecond: NaN",
 	}
 	got := problemsOf(c.Validate())
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || !strings.HasPrefix(got[i].Error(), want[i]) {
 			t.Fatalf("got  %v\nwant %q", got, want)
 		}
+	}
+}
+
+// TestPeak limits the highest rate of a profile like one that is asked for.
+func TestPeak(t *testing.T) {
+	t.Parallel()
+	c := Default()
+	c.Load.Profile, c.Load.Rates = "spike", []float64{profiles.MaxRate / 10}
+	if err := c.Validate(); err != nil {
+		t.Error(err)
+	}
+	c.Load.Rates[0]++
+	if err := c.Validate(); err == nil || err.Error() != "load.rates[0]: the profile spike goes up to 1000010 requests a second: want 1000000 at most" {
+		t.Errorf("got %v", err)
 	}
 }
 

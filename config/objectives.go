@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // presets are the names of the presets of objectives.
@@ -100,7 +102,7 @@ func (o *Objectives) setErrors(text string) error {
 	if percent {
 		share /= 100
 	}
-	if err != nil || !isShare(share) {
+	if err != nil || !within("objectives.errors", share) {
 		return fmt.Errorf("%q is not a share of the requests; it is from 0 to 1, or from 0%% to 100%%", text)
 	}
 	o.Errors = &share
@@ -110,9 +112,15 @@ func (o *Objectives) setErrors(text string) error {
 // setLeast reads the least of something in a second.
 func setLeast(limit *float64, text string) error {
 	number, err := strconv.ParseFloat(text, 64)
-	if err != nil || !isLeast(number) {
+	if err != nil || !within("objectives.requestsPerSecond", number) {
 		return errors.New(strconv.Quote(text) + " is not a number a second")
 	}
 	*limit = number
 	return nil
+}
+
+// within reports whether a number is within the bounds of an option.
+func within(key string, number float64) bool {
+	o, _ := options.Of(key)
+	return o.Bounds.Hold(number)
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/crdconform/crdconform/internal/load/profiles"
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // skeleton writes a configuration for definitions that are in files of these names.
@@ -28,7 +31,7 @@ func skeleton(entries []string, all []definition) string {
 
 `)
 	b.WriteString(webhookGuess(all))
-	b.WriteString(remainder)
+	b.WriteString(remainder())
 	return b.String()
 }
 
@@ -100,8 +103,11 @@ func fromService(forwards []string) string {
 	return b.String()
 }
 
-// remainder is what can be said besides.
-const remainder = `
+// remainder returns what can be said besides.
+func remainder() string {
+	batch, _ := profiles.Named("batch")
+	objects, _ := options.Of("generate.objects")
+	return fmt.Sprintf(`
 # Fields that conversions are known to lose, each with everything below it.
 # lossy:
 #   - path: spec.legacy[*].mode
@@ -115,15 +121,15 @@ const remainder = `
 
 # Objects generated for each version; with a seed, the same ones in every run.
 # generate:
-#   objects: 50
+#   objects: %d
 #   seed: 0
 
-# A load test. Profiles are constant, batch, apiserver, relist, ramp, spike, soak, search and replay: "crdconform load --help".
+# A load test. Profiles are %s: "crdconform load --help".
 # load:
-#   profile: batch
+#   profile: %s
 #   batches: [1, 10, 100]
-#   bytes: [1024]
-#   rates: [20]
+#   bytes: %v
+#   rates: %v
 #   duration: 10s
 
 # Limits for each of its stages: those that Kubernetes expects of conversion webhooks, and your own.
@@ -131,4 +137,5 @@ const remainder = `
 #   presets: [kep]
 #   p99.9: 2s
 #   errors: 0
-`
+`, objects.Default, strings.Join(profiles.Names(), ", "), batch.Name, batch.Bytes, batch.Rates)
+}

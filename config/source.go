@@ -2,9 +2,10 @@ package config
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // source is where the values of a configuration come from: a file, and what took the place of parts of it.
@@ -78,9 +79,6 @@ func (s *source) excerpt(p position) string {
 	return number + string(line) + "\n" + strings.Repeat(" ", utf8.RuneCountInString(number)+at-cut) + "^"
 }
 
-// Key is the key of an option in a message of At: the text has the flag instead where the message is about a flag too.
-type Key string
-
 // At makes an error about the value of a key such as filter[0] or webhook.reference.faults[1], with a message as by fmt.Errorf.
 // It has the flag that gave the value, or else the line of the key in the file, or of the one that it belongs to.
 func (c Config) At(key, format string, args ...any) error { return c.at(key, format, args...) }
@@ -88,7 +86,7 @@ func (c Config) At(key, format string, args ...any) error { return c.at(key, for
 func (c Config) at(key, format string, args ...any) *ProblemError {
 	file, flag, place := c.giver(key)
 	for i, arg := range args {
-		if other, isKey := arg.(Key); isKey {
+		if other, isKey := arg.(options.Key); isKey {
 			args[i] = called(other, flag != "")
 		}
 	}
@@ -105,7 +103,7 @@ func (c Config) giver(key string) (file, flag string, place position) {
 	if c.source == nil {
 		return "", "", position{}
 	}
-	for above := key; above != ""; above = parent(above) {
+	for above := key; above != ""; above = options.Parent(above) {
 		if flag = c.source.flags[above]; flag != "" {
 			return "", flag, position{}
 		}
@@ -117,15 +115,12 @@ func (c Config) giver(key string) (file, flag string, place position) {
 }
 
 // called returns how a message calls an option: by its flag, if it has one, or by its key.
-func called(key Key, byFlag bool) string {
-	if i := slices.IndexFunc(Options(), func(o Option) bool { return o.Key == string(key) }); byFlag && i >= 0 && Options()[i].Flag != "" {
-		return "--" + Options()[i].Flag
+func called(key options.Key, byFlag bool) string {
+	if o, _ := options.Of(string(key)); byFlag && o.Flag != "" {
+		return "--" + o.Flag
 	}
 	return string(key)
 }
-
-// parent returns the key that a key belongs to: webhook of webhook.url, filter of filter[0].
-func parent(key string) string { return key[:max(0, strings.LastIndexAny(key, ".["))] }
 
 // given reports whether a file has the key.
 func (c Config) given(key string) bool {

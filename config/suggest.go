@@ -9,25 +9,17 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/requirement"
 )
-
-// fields returns the keys of a section, in the order of its fields; "" for a field that is not in files.
-func fields(section reflect.Type) []string {
-	names := make([]string, section.NumField())
-	for i := range names {
-		names[i], _, _ = strings.Cut(section.Field(i).Tag.Get("json"), ",")
-	}
-	return names
-}
 
 // unknownKey says that a section of some type has no such key for its value, and what may have been meant: a key of that
 // section, or of one below, or else of another one.
 func unknownKey(name, section string, of reflect.Type, value ast.Node) string {
 	const text = "unknown key"
-	known := fields(of)
+	known := options.Keys(of)
 	below := placeOf(name, of, section)
-	if below != "" && parent(below) == section { // only lists have their names changed
+	if below != "" && options.Parent(below) == section { // only lists have their names changed
 		key := strings.TrimPrefix(below, section+".")
 		if written := inlined(value); written != "" {
 			return fmt.Sprintf("%s; it is a list, write %s: [%s]", text, key, written)
@@ -71,7 +63,7 @@ func placeOf(name string, section reflect.Type, key string) string {
 	for level := []place{{section, key}}; len(level) > 0; {
 		var next []place
 		for _, p := range level {
-			for i, known := range fields(p.section) {
+			for i, known := range options.Keys(p.section) {
 				kind := p.section.Field(i).Type
 				isList := kind.Kind() == reflect.Slice
 				below := strings.TrimPrefix(p.key+"."+known, ".")

@@ -13,11 +13,9 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/requirement"
 )
-
-// MaxObjects is how many objects are generated for each version, at most. What is more is a slip of the finger.
-const MaxObjects = 100_000
 
 // Validate says all that is wrong with the configuration by itself: it looks at no file, and not for the faults that the
 // reference webhook knows. It is part of Read; call it for a configuration that was changed since.
@@ -44,7 +42,7 @@ func (c Config) problems() []*ProblemError {
 	k.names("samples", c.Samples)
 	for i, path := range c.Redact {
 		_, err := fieldpath.ParsePattern(path)
-		k.unless(err == nil, item("redact", i), "%v", err)
+		k.unless(err == nil, options.Item("redact", i), "%v", err)
 	}
 	k.webhook()
 	k.lossy()
@@ -52,16 +50,30 @@ func (c Config) problems() []*ProblemError {
 	k.patterns("filter", c.Filter)
 	k.patterns("skip", c.Skip)
 	k.unless(slices.Contains(clusters(), c.Cluster), "cluster", "unknown cluster %q (want embedded, kind, envtest, existing or none)", c.Cluster)
-	k.unless(c.Generate.Objects >= 0 && c.Generate.Objects <= MaxObjects, "generate.objects", "%d objects: want 0 to %d", c.Generate.Objects, MaxObjects)
 	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; add one, or leave the key out")
 	k.load()
 	k.objectives()
+	k.bounds()
 	return k.problems
+}
+
+// bounds checks every number for the bounds that the table of options has, unless something else is wrong with it.
+func (k *checker) bounds() {
+	for _, o := range options.All() {
+		if o.Bounds == nil {
+			continue
+		}
+		for key, n := range o.Numbers(k.config) {
+			unsaid := n == 0 && o.Implied && k.config.Origin(key) == byDefault
+			blamed := slices.ContainsFunc(k.problems, func(p *ProblemError) bool { return options.Within(key, p.Key) })
+			k.unless(unsaid || blamed || o.Bounds.Hold(n), key, "%s", o.Bounds.Wrong(n))
+		}
+	}
 }
 
 func (k *checker) names(key string, names []string) {
 	for i, name := range names {
-		at := item(key, i)
+		at := options.Item(key, i)
 		k.unless(name != "", at, "the name is empty; give the name of a file, or remove the entry")
 		_, err := path.Match(name, "")
 		k.unless(err == nil, at, "%q is not a pattern; a [ needs a ]", name)
@@ -108,14 +120,11 @@ func (k *checker) inCluster(c InCluster) {
 	const key = "webhook.inCluster"
 	k.unless(c.Image != "" || c.Archive != "" || len(c.Manifests) > 0, key, "nothing to deploy; give image, archive or manifests")
 	for i, path := range c.Manifests {
-		k.unless(path != "", item(key+".manifests", i), "the name is empty; give the name of a file or a folder, or remove the entry")
+		k.unless(path != "", options.Item(key+".manifests", i), "the name is empty; give the name of a file or a folder, or remove the entry")
 	}
 	k.unless(c.Service == "" || isService(c.Service), key+".service", "%q is not the name of a service; write name or namespace/name", c.Service)
 	k.unless(c.Path == "" || strings.HasPrefix(c.Path, "/"), key+".path", "%q does not begin with /; write /convert", c.Path)
-	k.unless(c.Secret == "" || c.CASecret == "", key+".caSecret", "there is %s too, into which a certificate is put with an authority of its own; give one of the two", Key(key+".secret"))
-	k.unless(isPort(c.Port), key+".port", "%d is not a port", c.Port)
-	k.unless(isPort(c.TargetPort), key+".targetPort", "%d is not a port", c.TargetPort)
-	k.unless(c.Replicas >= 0 && c.Replicas <= maxReplicas, key+".replicas", "%d pods: want 1 to %d", c.Replicas, maxReplicas)
+	k.unless(c.Secret == "" || c.CASecret == "", key+".caSecret", "there is %s too, into which a certificate is put with an authority of its own; give one of the two", options.Key(key+".secret"))
 	k.unless(c.Certs == "" || strings.HasPrefix(c.Certs, "/"), key+".certs", "%q is not a folder in a container; give one that begins with /", c.Certs)
 	k.unless(c.ReadyTimeout.Duration >= 0, key+".readyTimeout", "%s must be greater than 0; write 2m", c.ReadyTimeout)
 	k.belongs(len(c.Manifests) > 0, key, "it is only valid with manifests; for an image alone a certificate is created", map[string]bool{
@@ -132,12 +141,6 @@ func (k *checker) belongs(well bool, section, problem string, given map[string]b
 		k.unless(well || !given[name], section+"."+name, "%s", problem)
 	}
 }
-
-// isPort reports whether a number is a port, or 0 for none.
-func isPort(n int32) bool { return n >= 0 && n <= 65535 }
-
-// maxReplicas is how many pods a webhook has at most. What is more is a slip of the finger.
-const maxReplicas = 100
 
 // isService reports whether a text is name or namespace/name.
 func isService(text string) bool {
@@ -177,7 +180,7 @@ func isAddress(text string) bool {
 
 func (k *checker) lossy() {
 	for i, l := range k.config.Lossy {
-		at := item("lossy", i)
+		at := options.Item("lossy", i)
 		k.unless(l.Path.String() != "", at, "it has no path; write path: spec.list[*].name")
 		k.unless(strings.TrimSpace(l.Reason) != "", at, "it has no reason; write reason: why the loss is right")
 		k.unless(l.From == "" || l.From != l.Through, at, "from and through are both %s; a conversion has two versions", l.From)
@@ -187,7 +190,7 @@ func (k *checker) lossy() {
 func (k *checker) knownFailing() {
 	seen := map[string]bool{}
 	for i, known := range k.config.KnownFailing {
-		at := item("knownFailing", i)
+		at := options.Item("knownFailing", i)
 		_, found := requirement.Lookup(requirement.ID(known.ID))
 		k.unless(known.ID != "", at, "it has no id; \"crdconform list\" shows all")
 		k.unless(found || known.ID == "", at+".id", "%s", noRequirement(known.ID))
@@ -201,8 +204,8 @@ func (k *checker) knownFailing() {
 func (k *checker) patterns(key string, patterns []string) {
 	for i, pattern := range patterns {
 		_, err := requirement.ID("").Matches(pattern)
-		k.unless(err == nil, item(key, i), "%q is not a pattern; use * for any characters", pattern)
-		k.unless(err != nil || selectsAny(pattern), item(key, i), "%s", noRequirement(pattern))
+		k.unless(err == nil, options.Item(key, i), "%q is not a pattern; use * for any characters", pattern)
+		k.unless(err != nil || selectsAny(pattern), options.Item(key, i), "%s", noRequirement(pattern))
 	}
 }
 
@@ -213,6 +216,3 @@ func selectsAny(pattern string) bool {
 		return like && err == nil
 	})
 }
-
-// item returns the key of an item of a list.
-func item(key string, i int) string { return fmt.Sprintf("%s[%d]", key, i) }

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // View renders all that is in force as a configuration file, with a comment on each line that says where the value comes
@@ -34,7 +36,7 @@ func (c Config) rendered(v reflect.Value, key string) (string, []string) {
 	case reflect.Slice:
 		var lines []string
 		for i := range v.Len() {
-			below := item(key, i)
+			below := options.Item(key, i)
 			inline, more := c.rendered(v.Index(i), below)
 			lines = append(lines, c.entry("-", inline, more, below)...)
 		}
@@ -58,7 +60,7 @@ func (c Config) rendered(v reflect.Value, key string) (string, []string) {
 // section returns the lines of a section, without what is missing.
 func (c Config) section(v reflect.Value, key string) []string {
 	var lines []string
-	for i, name := range fields(v.Type()) {
+	for i, name := range options.Keys(v.Type()) {
 		field := v.Field(i)
 		_, options, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		if name == "" || options != "" && field.IsZero() {

@@ -95,7 +95,7 @@ func (c *checker) take(cmd *cobra.Command, args []string) {
 // bindOptions binds the flags for options that the configuration file has as well.
 func (c *checker) bindOptions(cmd *cobra.Command) {
 	bindConfig(cmd, &c.file)
-	c.options.bind(cmd.Flags(), c.name, "")
+	c.options.bind(cmd.Flags(), c.name)
 }
 
 // bindSpecs binds the other flags that say what is judged, and how.

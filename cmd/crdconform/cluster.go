@@ -12,6 +12,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/source"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/shell"
 )
 
@@ -64,7 +65,7 @@ func lastKind() string {
 
 // belongs returns the kinds of clusters that a flag is for; none when it is for all.
 func (*clusterFlags) belongs(flag string) []string {
-	deploys := slices.ContainsFunc(config.Options(), func(o config.Option) bool { return o.Flag == flag && strings.HasPrefix(o.Key, "webhook.inCluster.") })
+	deploys := slices.ContainsFunc(options.All(), func(o options.Option) bool { return o.Flag == flag && strings.HasPrefix(o.Key, "webhook.inCluster.") })
 	var owners []string
 	for _, k := range kinds.All() {
 		from := k.Source(kinds.Options{})

@@ -12,7 +12,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,14 +32,11 @@ type differ struct {
 	flags         *pflag.FlagSet
 	urls          []string
 	recording     string
+	options       optionFlags
+	given         config.Config // what the flags say that crdconform.yaml could say
 	crds, samples []string
-	objects       int
-	seed          int64
-	reviewVersion string
-	caFile        [3]string // for both, for A and for B
-	serverName    [3]string
-	http2         bool
-	timeout       time.Duration
+	caFile        [2]string // for A and for B
+	serverName    [2]string
 	output        string
 
 	definitions []*corpus.Definition
@@ -77,7 +73,8 @@ Exit codes:
   crdconform diff https://localhost:9443/convert --ca-file ca.crt --recording widgets.jsonl.gz`,
 		Args: oneURLOrTwo,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d.urls, d.flags = args, cmd.Flags()
+			d.urls, d.flags, d.given = args, cmd.Flags(), d.options.given
+			d.crds, d.samples = d.given.CRDs, d.given.Samples
 			return d.run(cmd.Context())
 		},
 	}
@@ -95,18 +92,12 @@ func oneURLOrTwo(_ *cobra.Command, args []string) error {
 func (d *differ) bindFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&d.recording, "recording", "", "file that \"crdconform record\" wrote, with the requests to send and, for one URL, the answers to compare with")
-	flags.StringSliceVar(&d.crds, "crd", nil, "files with CustomResourceDefinitions, patterns such as '*.yaml', or folders")
-	flags.StringSliceVar(&d.samples, "samples", nil, "files with custom resources to convert; same syntax as --crd")
-	flags.IntVar(&d.objects, "objects", config.Default().Generate.Objects, "objects to generate for each version of a --crd; 0 uses samples only")
-	flags.Int64Var(&d.seed, "seed", 1, "seed of the objects that are generated")
-	flags.StringVar(&d.reviewVersion, "review-version", "v1", "version of ConversionReview: v1 or v1beta1; a recording has its own")
-	for i, side := range []string{"", "-a", "-b"} {
-		whose := []string{"the webhooks", "the first webhook", "the second webhook"}[i]
+	d.options.bind(flags, "diff")
+	for i, side := range []string{"-a", "-b"} {
+		whose := []string{"the first webhook", "the second webhook"}[i]
 		flags.StringVar(&d.caFile[i], "ca-file"+side, "", "certificates to verify "+whose+" by, in PEM; those of the system when missing")
 		flags.StringVar(&d.serverName[i], "server-name"+side, "", "name to verify the certificate of "+whose+" against; the host of the URL when missing")
 	}
-	flags.BoolVar(&d.http2, "http2", false, "use HTTP/2, as API servers do for URLs on localhost; default: HTTP/1.1")
-	flags.DurationVar(&d.timeout, "timeout", wire.APIServerTimeout, "how long to wait for a response; API servers wait for 30s")
 	flags.StringVarP(&d.output, "output", "o", "text", "format: text or json")
 }
 
@@ -155,12 +146,11 @@ func (d *differ) check() error {
 		return errors.New("--objects and --seed: nothing is generated where a recording has the objects to convert; leave them out, or --recording")
 	case d.output != "text" && d.output != "json":
 		return fmt.Errorf("--output %s: unknown format (want text or json)", d.output)
-	case d.timeout <= 0:
-		return fmt.Errorf("--timeout %s: must be greater than 0", d.timeout)
-	case d.objects < 0 || d.objects > config.MaxObjects:
-		return fmt.Errorf("--objects %d: must be between 0 and %d", d.objects, config.MaxObjects)
-	case d.reviewVersion != "v1" && d.reviewVersion != "v1beta1":
-		return fmt.Errorf("--review-version %s: unknown version (want v1 or v1beta1)", d.reviewVersion)
+	}
+	c := config.Default()
+	d.options.over(&c)
+	if err := c.Validate(); err != nil {
+		return err
 	}
 	if len(d.urls) == 1 {
 		for _, flag := range []string{"ca-file-a", "ca-file-b", "server-name-a", "server-name-b"} {
@@ -174,11 +164,12 @@ func (d *differ) check() error {
 
 // connect prepares a client for one of the URLs. All of its errors are about usage.
 func (d *differ) connect(i int) (*wire.Client, error) {
-	flag, name := "ca-file", d.caFile[0]
-	if d.caFile[i+1] != "" {
-		flag, name = "ca-file"+[]string{"-a", "-b"}[i], d.caFile[i+1]
+	w := d.given.Webhook
+	flag, name := "ca-file", w.CAFile
+	if d.caFile[i] != "" {
+		flag, name = "ca-file"+[]string{"-a", "-b"}[i], d.caFile[i]
 	}
-	endpoint := wire.Endpoint{URL: d.urls[i], ServerName: cmp.Or(d.serverName[i+1], d.serverName[0]), HTTP2: d.http2, Timeout: d.timeout}
+	endpoint := wire.Endpoint{URL: d.urls[i], ServerName: cmp.Or(d.serverName[i], w.ServerName), HTTP2: w.HTTP2, Timeout: w.Timeout.Duration}
 	if name != "" {
 		var err error
 		if endpoint.CA, err = os.ReadFile(name); err != nil {
@@ -232,7 +223,7 @@ func (d *differ) read(ctx context.Context) error {
 		return err
 	}
 	for _, kind := range kinds {
-		questions, err := difference.About(ctx, kind, d.reviewVersion, d.objects, d.seed)
+		questions, err := difference.About(ctx, kind, d.given.Load.ReviewVersion, d.given.Generate.Objects, d.given.Generate.Seed)
 		if ctx.Err() != nil {
 			return &exitError{code: exitInterrupted}
 		}

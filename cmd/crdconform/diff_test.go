@@ -232,7 +232,8 @@ func TestDiffInterruptedInGenerating(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	d := &differ{crds: []string{definitionFile}, objects: 6, reviewVersion: "v1"}
+	d := &differ{crds: []string{definitionFile}}
+	d.given.Generate.Objects, d.given.Load.ReviewVersion = 6, "v1"
 	exit := (*exitError)(nil)
 	if err := d.read(ctx); !errors.As(err, &exit) || exit.code != exitInterrupted || len(d.questions) > 0 {
 		t.Errorf("got %v and %d questions", err, len(d.questions))
@@ -287,10 +288,10 @@ func TestDiffUsage(t *testing.T) {
 		"a broken CRD":     {a + " " + b + " --crd broken.yml", exitUsage, "--crd broken.yml: document 1: "},
 		"one version":      {a + " " + b + " --samples one.yml", exitUsage, "--samples: all objects are at v1, and a conversion needs two versions"},
 		"no objects":       {a + " " + b + " --objects 0 --crd " + there(t, definitionFile), exitUsage, "no objects to convert; give --samples, or --objects"},
-		"fewer than none":  {a + " " + b + " --objects -1" + crontabs, exitUsage, "--objects -1: must be between 0 and 100000"},
-		"a slip":           {a + " " + b + " --objects 100001" + crontabs, exitUsage, "--objects 100001: must be between 0 and 100000"},
-		"no time":          {a + " " + b + " --timeout 0s" + crontabs, exitUsage, "--timeout 0s: must be greater than 0"},
-		"unknown review":   {a + " " + b + " --review-version v2" + crontabs, exitUsage, "--review-version v2: unknown version (want v1 or v1beta1)"},
+		"fewer than none":  {a + " " + b + " --objects -1" + crontabs, exitUsage, "--objects: -1 objects: want 0 to 100000"},
+		"a slip":           {a + " " + b + " --objects 100001" + crontabs, exitUsage, "--objects: 100001 objects: want 0 to 100000"},
+		"no time":          {a + " " + b + " --timeout 0s" + crontabs, exitUsage, "--timeout: 0s must be greater than 0"},
+		"unknown review":   {a + " " + b + " --review-version v2" + crontabs, exitUsage, `--review-version: unknown version "v2" of ConversionReview (want v1 or v1beta1)`},
 		"unknown output":   {a + " " + b + " --output yaml" + crontabs, exitUsage, "--output yaml: unknown format (want text or json)"},
 		"plain http":       {a + " http://127.0.0.1:1/" + crontabs, exitUsage, "give a URL that begins with https://"},
 		"no CA":            {a + " " + b + " --ca-file-b missing" + crontabs, exitUsage, "--ca-file-b: open missing: no such file"},

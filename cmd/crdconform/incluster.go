@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/engine"
@@ -54,12 +52,6 @@ type inCluster struct {
 	checked config.Config // with webhook.inCluster when the flags say one
 }
 
-// bind binds the flags to a command.
-func (w *inCluster) bind(flags *pflag.FlagSet) {
-	w.flags.optionFlags = &optionFlags{}
-	w.flags.bind(flags, "run", "webhook.inCluster.")
-}
-
 // users reports whether it is the user's own webhook.
 func (w *inCluster) users() bool { return w.checked.Webhook.InCluster != nil }
 
@@ -67,8 +59,15 @@ func (w *inCluster) users() bool { return w.checked.Webhook.InCluster != nil }
 func (w *inCluster) validate(sort string, from *source.Source) error {
 	w.checked = config.Default()
 	w.checked.Override("cluster", config.Config{Cluster: config.Cluster(sort)}, "--cluster")
-	if err := w.flags.check(w.flags.any()); err != nil || !w.flags.any() {
+	if w.flags.optionFlags == nil { // as a column has none
+		return nil
+	}
+	if err := w.flags.check(w.flags.any()); err != nil {
 		return err
+	}
+	if !w.flags.any() {
+		w.flags.over(&w.checked)
+		return nil
 	}
 	inPlaceOf(&w.checked, config.Config{Webhook: config.Webhook{InCluster: &config.InCluster{}}}, "inCluster", "--"+w.flags.first())
 	w.flags.over(&w.checked)

@@ -123,7 +123,7 @@ func TestAgainWithAWebhook(t *testing.T) {
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	var api clusterFlags
 	api.bind(streams{}, flags)
-	new(inCluster).bind(flags)
+	new(optionFlags).bind(flags, "run")
 	if err := flags.Parse([]string{"--cluster=kind", "--keep", "--webhook-manifests=a", "--webhook-manifests=b c", "--webhook-port=8443"}); err != nil {
 		t.Fatal(err)
 	}

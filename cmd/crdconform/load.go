@@ -19,7 +19,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/engine"
-	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/workers"
 	"github.com/crdconform/crdconform/internal/load/workers/job"
 	"github.com/crdconform/crdconform/internal/shell"
@@ -87,8 +87,8 @@ in p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 // profileList describes the built-in profiles.
 func profileList() string {
 	var b strings.Builder
-	for _, profile := range load.Profiles() {
-		fmt.Fprintf(&b, "  %-10s %s\n", profile[0], profile[1])
+	for _, p := range profiles.All() {
+		fmt.Fprintf(&b, "  %-10s %s\n", p.Name, p.About)
 	}
 	return b.String()
 }
@@ -112,7 +112,7 @@ func (l *loader) run(ctx context.Context) error {
 	if check.LoadSource, err = l.through(check.Load.ThroughAPIServer); err != nil {
 		return err
 	}
-	if check.Launcher != nil && check.Load.Profile == load.SearchProfile {
+	if check.Launcher != nil && check.Load.Profile == profiles.Search {
 		return errors.New("--workers: a search runs only in this process; leave --workers out")
 	}
 	plan, err := check.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
@@ -287,14 +287,14 @@ func (l *loader) setLoad(c *config.Config) error {
 	if changed("from") != changed("to") {
 		return errors.New("--from and --to must be given together")
 	}
-	if err := l.options.unset("duration", "judge-every"); err != nil {
+	if err := l.options.unset("duration"); err != nil {
 		return err
 	}
 	switch {
 	case changed("recording") && !changed("profile"):
-		c.Override("load.profile", config.Config{Load: config.Load{Profile: load.ReplayProfile}}, "--recording")
+		c.Override("load.profile", config.Config{Load: config.Load{Profile: profiles.Replay}}, "--recording")
 	case c.Load.Profile == "" && len(c.Load.Stages) == 0:
-		c.Load.Profile = load.ConstantProfile
+		c.Load.Profile = profiles.Constant
 	}
 	if changed("recording") || changed("profile") {
 		c.Override("load.stages", config.Config{}, "")
@@ -314,7 +314,7 @@ func (l *loader) clashing(asked config.Load) error {
 		}
 		return names[at]
 	}
-	replayed, through := asked.Profile == load.ReplayProfile, asked.ThroughAPIServer
+	replayed, through := asked.Profile == profiles.Replay, asked.ThroughAPIServer
 	switch {
 	case len(asked.Stages) > 0:
 		if flag := changed("rate", "batch", "bytes", "clients", "duration", "relist-objects"); flag != "" {
@@ -364,7 +364,7 @@ func (l *loader) setObjectives(c *config.Config) error {
 			return wrong("%s is already given; give each statistic only one limit", before)
 		case reflect.ValueOf(alone).IsZero():
 			return wrong("a limit of 0 is not an objective; must be greater than 0")
-		case c.Load.Profile == load.SearchProfile && another != "" && percentile == text:
+		case c.Load.Profile == profiles.Search && another != "" && percentile == text:
 			return wrong("the goal of a search is one percentile, but %s is also given; leave one out", another)
 		}
 		if err := c.Objectives.Set(text); err != nil {

@@ -2,39 +2,36 @@ package main
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // optionFlags are the flags of a command for options that crdconform.yaml has as well. One that is given takes the place of what
 // the file says.
 type optionFlags struct {
 	flags   *pflag.FlagSet
-	options []config.Option // that have a flag here
-	given   config.Config   // what the flags say
+	options []options.Option // that have a flag here
+	given   config.Config    // what the flags say
 }
 
-// bind binds the flags that a command takes for the options below a key, or for all if that is empty.
-func (f *optionFlags) bind(flags *pflag.FlagSet, command, below string) {
+// bind binds the flags that a command takes for options.
+func (f *optionFlags) bind(flags *pflag.FlagSet, command string) {
 	f.flags, f.given = flags, config.Default()
-	for _, o := range config.Options() {
-		if slices.Contains(o.Commands, command) && strings.HasPrefix(o.Key, below) {
+	for _, o := range options.All() {
+		if slices.Contains(o.Commands, command) {
 			f.options = append(f.options, o)
 			f.bindOption(o)
 		}
 	}
 }
 
-func (f *optionFlags) bindOption(o config.Option) {
+func (f *optionFlags) bindOption(o options.Option) {
 	value := o.In(&f.given)
-	if o.Default != nil {
-		reflect.ValueOf(value).Elem().Set(reflect.ValueOf(o.Default))
-	}
+	o.SetDefault(value)
 	switch v := value.(type) {
 	case *string:
 		f.flags.StringVar(v, o.Flag, *v, o.Help)
@@ -50,6 +47,8 @@ func (f *optionFlags) bindOption(o config.Option) {
 		f.flags.Int64Var(v, o.Flag, *v, o.Help)
 	case *config.Duration:
 		f.flags.DurationVar(&v.Duration, o.Flag, v.Duration, o.Help)
+	case *float64:
+		f.flags.Float64Var(v, o.Flag, *v, o.Help)
 	case *[]int:
 		f.flags.IntSliceVar(v, o.Flag, *v, o.Help)
 	case *[]float64:

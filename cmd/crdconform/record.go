@@ -35,6 +35,7 @@ const leastSize = 4 << 10
 type recorder struct {
 	streams
 	target
+	flags             optionFlags
 	listen            string
 	names             []string
 	caOut             string
@@ -80,7 +81,9 @@ Exit codes:
   crdconform record https://10.0.0.7:443/convert --ca-file ca.crt --server-name widgets.system.svc --listen 0.0.0.0:9444 --name 10.0.0.5 --out widgets.jsonl`,
 		Args: oneURL,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r.url = args[0]
+			given := r.flags.given
+			r.url, r.redact = args[0], given.Redact
+			r.caFile, r.serverName, r.http2 = given.Webhook.CAFile, given.Webhook.ServerName, given.Webhook.HTTP2
 			return r.run(cmd.Context())
 		},
 	}
@@ -96,12 +99,9 @@ func (r *recorder) bindFlags(cmd *cobra.Command) {
 	flags.StringVar(&r.certFile, "tls-cert", "", "certificate to serve with, in PEM; default: a new one")
 	flags.StringVar(&r.keyFile, "tls-key", "", "private key of --tls-cert, in PEM")
 	flags.StringVar(&r.file, "out", "", "file to record to, which must not exist yet; compressed if its name ends in .gz")
-	flags.StringArrayVar(&r.redact, "redact", nil, "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated")
 	flags.StringVar(&r.maxSize, "max-size", "256Mi", "maximum size of the file in bytes, such as 64Mi or 1Gi")
 	flags.IntVar(&r.maxExchanges, "max-exchanges", 0, "maximum number of exchanges; 0 means no limit")
-	flags.StringVar(&r.caFile, "ca-file", "", "certificates to verify the webhook, in PEM; default: those of the system")
-	flags.StringVar(&r.serverName, "server-name", "", "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; default: the host of the URL")
-	flags.BoolVar(&r.http2, "http2", false, "use HTTP/2 to the webhook, as API servers do for URLs on localhost; default: HTTP/1.1")
+	r.flags.bind(flags, "record")
 }
 
 func (r *recorder) run(ctx context.Context) error {

@@ -18,9 +18,8 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/redact"
-	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/engine"
-	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
@@ -35,6 +34,7 @@ type runner struct {
 	streams
 	reporting
 	selection
+	options optionFlags
 	api     clusterFlags
 	webhook inCluster
 	strict  bool
@@ -67,7 +67,7 @@ The load test is left out when --filter or --skip choose requirements, unless on
   crdconform run --watch-cache --load-duration 0 --report-dir build/crdconform`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r.load.given = cmd.Flags().Changed("load-rate") || cmd.Flags().Changed("load-duration") || cmd.Flags().Changed("load-batch")
+			r.take()
 			r.command = append([]string{"run"}, givenFlags(cmd.Flags())...)
 			return r.run(cmd.Context())
 		},
@@ -75,24 +75,27 @@ The load test is left out when --filter or --skip choose requirements, unless on
 	flags := cmd.Flags()
 	r.api.bind(s, flags)
 	r.api.bindReadOnly(flags)
-	r.webhook.bind(flags)
-	r.bind(flags)
+	r.options.bind(flags, "run")
+	r.webhook.flags.optionFlags = &r.options
 	r.bindKnownFailing(flags)
 	r.complete(cmd)
-	flags.BoolVar(&r.strict, "strict", false, "treat Tolerated as Failed")
-	flags.Int64Var(&r.seed, "seed", 0, "seed of all random choices, to repeat a run; 0 picks a new one")
-	flags.StringVar(&r.dir, "report-dir", "crdconform-report", "folder for the reports")
-	flags.Float64Var(&r.load.rate, "load-rate", 100, "requests per second of the load test")
-	flags.DurationVar(&r.load.duration, "load-duration", 5*time.Second, "duration of the load test; 0 skips it")
-	flags.IntVar(&r.load.batch, "load-batch", 10, "objects per request of the load test")
 	return cmd
 }
 
-// workloadFlags are the flags of the load test that is a part of run.
+// take takes what the flags say.
+func (r *runner) take() {
+	given, flags := r.options.given, r.options.flags
+	r.selection.flags, r.filter, r.skip = flags, given.Filter, given.Skip
+	r.strict, r.seed, r.dir = given.Strict, given.Generate.Seed, given.ReportDir
+	r.load = workloadFlags{
+		duration: given.Load.Duration.Duration,
+		given:    flags.Changed("load-rate") || flags.Changed("load-duration") || flags.Changed("load-batch"),
+	}
+}
+
+// workloadFlags are what the flags say of whether there is to be a load test.
 type workloadFlags struct {
-	rate     float64
 	duration time.Duration
-	batch    int
 	given    bool
 }
 
@@ -187,10 +190,11 @@ func (r *runner) describe() (engine.Description, error) {
 	if r.load.duration < 0 {
 		return d, fmt.Errorf("--load-duration %s: must be at least 0", r.load.duration)
 	}
+	sent := r.options.given.Load
+	c.Load = config.Default().Load
 	if r.wantsLoad() {
-		if c.Load, err = r.load.config(); err != nil {
-			return d, err
-		}
+		c.Load.Profile, c.Load.Pairs = profiles.Constant, []config.Pair{{From: "v1beta1", To: "v1"}}
+		c.Load.Rates, c.Load.Batches, c.Load.Duration = sent.Rates, sent.Batches, sent.Duration
 	}
 	d.Config = c
 	return d, nil
@@ -222,18 +226,6 @@ func (r *runner) looks() error {
 		return errors.New("--read-only: the selected requirements are about webhooks, which a read-only run does not check; select others, or leave --read-only out")
 	}
 	return nil
-}
-
-// config is the load test in a configuration.
-func (w workloadFlags) config() (config.Load, error) {
-	s := load.Settings{Rates: []float64{w.rate}, Duration: w.duration, Batches: []int{w.batch}, Pairs: []corpus.Pair{{From: "v1beta1", To: "v1"}}}
-	if _, err := s.Profile(load.ConstantProfile); err != nil { // in the words of flags
-		return config.Load{}, err
-	}
-	l := config.Default().Load
-	l.Profile, l.Rates, l.Batches, l.Duration.Duration = load.ConstantProfile, s.Rates, s.Batches, s.Duration
-	l.Pairs = []config.Pair{{From: s.Pairs[0].From, To: s.Pairs[0].To}}
-	return l, nil
 }
 
 // chapters are those that there is something to judge for: not that about webhooks where the cluster is only looked at.

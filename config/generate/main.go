@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
 
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 func main() {
@@ -39,8 +41,58 @@ func render() ([]byte, error) {
 	schema.Title = "Configuration of crdconform"
 	schema.Description = "Configuration of crdconform, " + config.FileName + "."
 	schema.Definitions["Webhook"].OneOf = sources()
+	for _, o := range options.All() {
+		if first, _ := options.Of(o.Key); first.Flag == o.Flag && !strings.Contains(o.Key, "[0]") { // of the file, and of no command alone
+			describe(property(schema, o.Key), o)
+		}
+	}
 	text, err := json.MarshalIndent(schema, "", "  ")
 	return append(text, '\n'), err
+}
+
+// property returns the schema at a key such as load.stages[*].clients.
+func property(schema *jsonschema.Schema, key string) *jsonschema.Schema {
+	below := schema
+	for step := range strings.SplitSeq(key, ".") {
+		name, _, isItem := strings.Cut(step, "[")
+		below, _ = below.Properties.Get(name)
+		if isItem {
+			below = below.Items
+		}
+		if name, isReference := strings.CutPrefix(below.Ref, "#/$defs/"); isReference && strings.Contains(key, step+".") {
+			below = schema.Definitions[name]
+		}
+	}
+	return below
+}
+
+// describe adds the default, the bounds and the values of an option.
+func describe(schema *jsonschema.Schema, o options.Option) {
+	if o.Default != nil && !strings.Contains(schema.Description, "The default is") {
+		schema.Description += fmt.Sprintf(" The default is %s.", strings.Replace(fmt.Sprint(o.Default), "m0s", "m", 1))
+	}
+	if schema.Items != nil {
+		schema = schema.Items
+	}
+	for _, value := range o.Values {
+		schema.Enum = append(schema.Enum, value)
+	}
+	b := o.Bounds
+	if b == nil {
+		return
+	}
+	least := json.Number(strconv.FormatFloat(b.Min, 'f', -1, 64))
+	switch {
+	case b.Zero != "":
+		schema.Minimum = "0"
+	case b.Above:
+		schema.ExclusiveMinimum = least
+	default:
+		schema.Minimum = least
+	}
+	if b.Max != 0 {
+		schema.Maximum = json.Number(strconv.FormatFloat(b.Max, 'f', -1, 64))
+	}
 }
 
 // mapped returns the schemas of types that are written as text.

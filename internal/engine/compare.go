@@ -13,10 +13,10 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/compare"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/reporter"
-	"github.com/crdconform/crdconform/reports"
-
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
 )
 
 // ReadBaseline reads the load test of a report.json, or a latency.json, of an earlier run, or of the report.json in its folder.
@@ -72,7 +72,7 @@ func loadIn(data []byte) (*loadgen.Load, error) {
 // What shows only while it is sent, such as the protocol, is left for then.
 func (b *Baseline) fits(c config.Config, stages []load.Workload, repeat int) error {
 	if least := compare.RepeatsFor(1); len(b.Limits) > 0 && repeat < least {
-		return c.At("load.baseline", "%s: fewer than %d measurements cannot prove that anything is slower; ask for %d or more by %s", b.File, least, least, config.Key("load.repeat"))
+		return c.At("load.baseline", "%s: fewer than %d measurements cannot prove that anything is slower; ask for %d or more by %s", b.File, least, least, options.Key("load.repeat"))
 	}
 	now := &loadgen.Load{}
 	for _, w := range stages {

@@ -15,8 +15,8 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/compare"
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/recording"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -120,7 +120,7 @@ func TestBaselineThatDoesNotFit(t *testing.T) {
 func TestBaselineOfASearch(t *testing.T) {
 	for _, limits := range [][]compare.Limit{nil, {{}}} {
 		p := &Plan{kinds: []corpus.Corpus{corpus.CronTabs("v1beta1", "v1")}, want: Description{
-			Config:   config.Config{Load: config.Load{Profile: load.SearchProfile}},
+			Config:   config.Config{Load: config.Load{Profile: profiles.Search}},
 			Baseline: &Baseline{File: "report.json", Load: &loadgen.Load{Stages: []loadgen.Stage{{}}}, Limits: limits},
 		}}
 		if err := p.loads(); err == nil || !strings.HasPrefix(err.Error(), "load.baseline: report.json: a search determines itself what to send") {
@@ -174,7 +174,7 @@ func TestBaselineOfARedactedRecording(t *testing.T) {
 		}
 		fewer := load.Workload{Due: []time.Duration{0, time.Second}, Batch: 1, ReviewVersion: "v1", Pairs: []corpus.Pair{{From: "v2", To: "v1"}}}
 		p := &Plan{kinds: []corpus.Corpus{{}}, want: Description{
-			Config:   config.Config{Load: config.Load{Profile: load.ReplayProfile, Recording: path}},
+			Config:   config.Config{Load: config.Load{Profile: profiles.Replay, Recording: path}},
 			Baseline: &Baseline{File: "report.json", Load: &loadgen.Load{Stages: []loadgen.Stage{fewer.Stage()}}},
 		}}
 		if err := p.loads(); (err != nil) != (redact == "") {

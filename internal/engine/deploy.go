@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
@@ -26,11 +27,11 @@ import (
 func Deployable(c config.Config, from *source.Source) error {
 	in := c.Webhook.InCluster
 	if from == nil || !from.Pods {
-		return c.At("webhook.inCluster", "there are no pods in a cluster of the sort %s; set %s to kind or existing", c.Cluster, config.Key("cluster"))
+		return c.At("webhook.inCluster", "there are no pods in a cluster of the sort %s; set %s to kind or existing", c.Cluster, options.Key("cluster"))
 	}
 	if in.Archive != "" {
 		if !from.Images {
-			return c.At("webhook.inCluster.archive", "images can be loaded into nodes of kind only; push it to a registry, and give %s", config.Key("webhook.inCluster.image"))
+			return c.At("webhook.inCluster.archive", "images can be loaded into nodes of kind only; push it to a registry, and give %s", options.Key("webhook.inCluster.image"))
 		}
 		if _, err := deployed.OpenArchive(c.Path(in.Archive), in.Image); err != nil {
 			return unsaidIn(c, "archive", err)
@@ -57,7 +58,7 @@ func unsaidIn(c config.Config, key string, err error) error {
 		var keys []string
 		for _, one := range unsaid.Keys {
 			keys = append(keys, "%s")
-			args = append(args, config.Key("webhook.inCluster."+one))
+			args = append(args, options.Key("webhook.inCluster."+one))
 		}
 		format += " (" + strings.Join(keys, " or ") + ")"
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
@@ -374,7 +375,7 @@ func (p *Plan) subject() error {
 		return errors.New("no webhook specified; give its URL, or one of url, fromCRD, command, inCluster and reference under webhook in crdconform.yaml")
 	}
 	if p.want.Webhook.FromCRD != nil && p.want.Handler == nil && len(p.want.CRDs) == 0 {
-		return p.want.At("webhook.fromCRD", "there is no definition to take it from; give %s", config.Key("crds"))
+		return p.want.At("webhook.fromCRD", "there is no definition to take it from; give %s", options.Key("crds"))
 	}
 	if p.want.Webhook.InCluster != nil && p.want.Handler == nil {
 		if err := Deployable(p.want.Config, p.want.Source); err != nil {

@@ -13,7 +13,9 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -43,7 +45,7 @@ func (p *Plan) loads() error {
 func (p *Plan) loadTest() error {
 	l := p.want.Load
 	if l.ThroughAPIServer && p.kinds[0].Definition == nil {
-		return p.want.At("load.throughAPIServer", "it needs a definition to install; give %s", config.Key("crds"))
+		return p.want.At("load.throughAPIServer", "it needs a definition to install; give %s", options.Key("crds"))
 	}
 	if l.Profile == "" && len(l.Stages) == 0 && l.Duration.Duration == 0 {
 		return nil
@@ -99,7 +101,7 @@ func (p *Plan) replay() error {
 	for _, exchange := range recorded.Exchanges {
 		s.Due = append(s.Due, exchange.Offset-recorded.Exchanges[0].Offset)
 	}
-	profile, err := s.Profile(load.ReplayProfile)
+	profile, err := s.Profile(profiles.Replay)
 	if err != nil {
 		return err
 	}
@@ -168,11 +170,11 @@ func profileOf(c config.Config, kind corpus.Corpus) (load.Profile, error) {
 		Rates: l.Rates, Batches: l.Batches, Bytes: l.Bytes, Clients: l.Clients, Duration: l.Duration.Duration, Objects: l.Objects,
 		Pairs: pairs, ReviewVersion: l.ReviewVersion, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery,
 	}
-	name := cmp.Or(l.Profile, load.ConstantProfile)
-	if l.ThroughAPIServer && name != load.RelistProfile {
+	name := cmp.Or(l.Profile, profiles.Constant)
+	if l.ThroughAPIServer && name != profiles.Relist {
 		s.Objects = 0 // they are those that the API server is to have
 	}
-	if name == load.SearchProfile {
+	if name == profiles.Search {
 		s.Goal = goalOf(c.Objectives)
 	}
 	return s.Profile(name)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -310,7 +311,7 @@ func TestClientsWithoutTime(t *testing.T) {
 			t.Errorf("whole %t: got %q with %d requests, want %q", whole, got, s.Requests, want)
 		}
 	}
-	for name, whole := range map[string]bool{RelistProfile: true, APIServerProfile: false} {
+	for name, whole := range map[string]bool{profiles.Relist: true, profiles.APIServer: false} {
 		p, err := Settings{Pairs: w.Pairs}.Profile(name)
 		if err != nil || p.Stages[0].Whole != whole {
 			t.Errorf("%s: whole %t, %v", name, p.Stages[0].Whole, err)

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 
 	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/wire"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -166,10 +166,10 @@ func find(ctx context.Context, rate float64, probe func(rate float64, times int)
 		case found.Met == 0 && found.Missed > 0 && (found.Missed < 1 || tried.Requests > 0 && tried.Failed == tried.Requests):
 			return found, nil // slower makes no sense, or is of no help
 		case found.spoiled() >= spoilt: // the rate that was found remains to be confirmed
-		case found.Missed == 0 && found.Met >= maxRate:
+		case found.Missed == 0 && found.Met >= profiles.MaxRate:
 			return found, errors.New("load: the goal is met at every rate")
 		case found.Missed == 0:
-			rate = min(2*found.Met, maxRate)
+			rate = min(2*found.Met, profiles.MaxRate)
 			continue
 		case found.Missed-found.Met > precision*found.Missed:
 			rate = (found.Met + found.Missed) / 2

@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/wire"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -99,7 +99,7 @@ func TestClientsTakeTheirRequestsAlong(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := workload()
 		w.Phases, w.Duration = nil, time.Second
-		w.Clients = rapid.IntRange(1, maxClients).Draw(t, "clients")
+		w.Clients = rapid.IntRange(1, profiles.MaxClients).Draw(t, "clients")
 		w.Requests = rapid.OneOf(rapid.Uint64Range(1, 100_000), rapid.Uint64Range(1, math.MaxInt64)).Draw(t, "requests")
 		of := rapid.IntRange(1, min(w.Shares(), 200)).Draw(t, "of")
 		sum := uint64(0)

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -40,8 +40,9 @@ type Workload struct {
 	ReviewVersion string         `json:"reviewVersion"`   // of ConversionReview: v1 or v1beta1
 	Pairs         []loadgen.Pair `json:"pairs,omitempty"` // versions to convert from and to, in turn
 
-	// InFlight is how many requests of Phases and Due may wait for their responses at once; 0 for DefaultInFlight. Requests beyond
-	// are sent when others are done, and their response times have the wait in them.
+	// InFlight is how many requests of Phases and Due may wait for their responses at once; 0 for profiles.DefaultInFlight. Requests
+	// beyond are sent when others are done, and their response times have the wait in them. What could not be sent until the webhook's
+	// timeout after the end is not sent any more and has failed, as Overdue.
 	InFlight int `json:"inFlight,omitempty"`
 
 	// JudgeEvery is which share of the responses is judged: one in n. 0 and 1 stand for all. Of the others, only those are
@@ -56,21 +57,6 @@ type Workload struct {
 func Constant(rate float64, duration time.Duration) []loadgen.Phase {
 	return []loadgen.Phase{{Seconds: duration.Seconds(), Rate: rate, To: rate}}
 }
-
-// The limits of a workload, far beyond what any webhook can do. What is more is a slip of the finger.
-const (
-	maxRate    = 1e6
-	maxBatch   = 100_000
-	maxClients = 10_000
-
-	maxInFlight = 1_000_000
-	maxBytes    = 200 << 10 // what annotations may have, with room for those of the object
-)
-
-// DefaultInFlight is how many requests by the clock wait for their responses at once, at most. It is what an API server has in
-// flight altogether by default: 400 that read and 200 that write. What could not be sent until the webhook's timeout after the
-// end is not sent any more and has failed, as Overdue.
-const DefaultInFlight = 600
 
 // Length is how long requests become due. Of Due it is until the last one, and a mean interval more, as with a rate.
 func (w Workload) Length() time.Duration {
@@ -115,7 +101,7 @@ func (w Workload) Rate() float64 {
 
 // inFlight is how many requests may wait for their responses at once.
 func (w Workload) inFlight() int {
-	most := DefaultInFlight
+	most := profiles.DefaultInFlight
 	switch {
 	case w.Clients > 0:
 		most = w.Clients
@@ -164,7 +150,7 @@ func (w Workload) due(n uint64) time.Duration {
 	return began
 }
 
-// Validate says what is wrong with the workload, whatever the objects.
+// Validate reports what nothing can be sent for, whatever the objects. Upper limits are the configuration's.
 func (w Workload) Validate() error {
 	err := errors.Join(w.when(), w.what())
 	if err == nil {
@@ -183,16 +169,16 @@ func (w Workload) when() error {
 		return errors.New("load: clients and phases exclude each other: requests are due by the clock or when others are answered")
 	case len(w.Phases) > 0 && len(w.Due) > 0:
 		return errors.New("load: phases and times exclude each other: requests are due at a rate or one by one")
-	case w.Clients < 0 || w.Clients > maxClients:
-		return fmt.Errorf("load: %d clients: it has to be between 1 and %d", w.Clients, maxClients)
+	case w.Clients < 0:
+		return fmt.Errorf("load: %d clients: it has to be 1 or more", w.Clients)
 	case w.Clients > 0 && w.Duration <= 0:
 		return fmt.Errorf("load: a duration of %s: it has to be more than 0", w.Duration)
 	case w.Clients > 0:
 		return nil
 	case len(w.Phases)+len(w.Due) == 0:
 		return errors.New("load: there is neither a rate nor a number of clients")
-	case w.InFlight < 0 || w.InFlight > maxInFlight:
-		return fmt.Errorf("load: %d requests in flight at once: it has to be between 1 and %d, or 0 for %d", w.InFlight, maxInFlight, DefaultInFlight)
+	case w.InFlight < 0:
+		return fmt.Errorf("load: %d requests in flight at once: it has to be 1 or more, or 0 for %d", w.InFlight, profiles.DefaultInFlight)
 	case len(w.Due) > 0:
 		if w.Due[0] < 0 || !slices.IsSorted(w.Due) {
 			return errors.New("load: the times at which requests are due do not ascend from 0")
@@ -203,8 +189,8 @@ func (w Workload) when() error {
 		switch {
 		case p.Seconds <= 0:
 			return fmt.Errorf("load: a duration of %s: it has to be more than 0", phaseDuration(p))
-		case !(p.Rate >= 0 && p.Rate <= maxRate && p.To >= 0 && p.To <= maxRate && p.Rate+p.To > 0):
-			return fmt.Errorf("load: a rate of %s requests a second: it has to be more than 0 and at most %g", rates(p), maxRate)
+		case !(p.Rate >= 0 && p.To >= 0 && p.Rate+p.To > 0):
+			return fmt.Errorf("load: a rate of %s requests a second: it has to be more than 0", rates(p))
 		}
 	}
 	if w.Total() < 1 {
@@ -233,10 +219,10 @@ func plain(rate float64) string {
 // what says what is wrong with what is sent.
 func (w Workload) what() error {
 	switch {
-	case w.Batch < 1 || w.Batch > maxBatch:
-		return fmt.Errorf("load: a batch of %d objects: it has to be between 1 and %d", w.Batch, maxBatch)
-	case w.Bytes < 0 || w.Bytes > maxBytes:
-		return fmt.Errorf("load: objects of %d bytes: it has to be at most %d, or 0 to leave them as they are", w.Bytes, maxBytes)
+	case w.Batch < 1:
+		return fmt.Errorf("load: a batch of %d objects: it has to be 1 or more", w.Batch)
+	case w.Bytes < 0:
+		return fmt.Errorf("load: objects of %d bytes: it has to be 1 or more, or 0 to leave them as they are", w.Bytes)
 	case w.JudgeEvery < 0:
 		return fmt.Errorf("load: every %d-th response judged: it has to be 1 or more", w.JudgeEvery)
 	case w.ReviewVersion != "v1" && w.ReviewVersion != "v1beta1":

@@ -21,11 +21,10 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/requirement"
-
-	"github.com/crdconform/crdconform/loadgen"
-
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/internal/load/profiles"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // TestDue compares with the integral of the rate, request by request.
@@ -72,7 +71,7 @@ func TestRecordedTimes(t *testing.T) {
 	t.Parallel()
 	ms := time.Millisecond
 	due := []time.Duration{0, 0, 0, 50 * ms, 51 * ms, 200 * ms}
-	replayed, err := Settings{Due: due, Pairs: workload().Pairs}.Profile(ReplayProfile)
+	replayed, err := Settings{Due: due, Pairs: workload().Pairs}.Profile(profiles.Replay)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +91,7 @@ func TestRecordedTimes(t *testing.T) {
 			t.Errorf("request %d is due after %s, want %s: %v", n, got, want, seen)
 		}
 	}
-	faster, err := Settings{Due: due, Rates: []float64{7, 1e6 / 3}, Pairs: w.Pairs}.Profile(ReplayProfile)
+	faster, err := Settings{Due: due, Rates: []float64{7, 1e6 / 3}, Pairs: w.Pairs}.Profile(profiles.Replay)
 	if err != nil || len(faster.Stages) != 2 || faster.Stages[0].Total() != 6 || faster.Stages[1].Total() != 6 || faster.Stages[1].Name != "333333.33/s" {
 		t.Errorf("at other rates: %+v, %v", faster.Stages, err)
 	}
@@ -408,18 +407,18 @@ func TestProfiles(t *testing.T) {
 	t.Parallel()
 	pairs := []corpus.Pair{{From: "v1beta1", To: "v1"}}
 	for name, want := range map[string][]string{
-		ConstantProfile:  {""},
-		BatchProfile:     {"batch 1", "batch 10", "batch 100", "batch 500", "batch 1500"},
-		APIServerProfile: {"clients 1", "clients 10"},
-		RelistProfile:    {""},
-		RampProfile:      {""},
-		SpikeProfile:     {""},
-		SoakProfile:      {""},
-		SearchProfile:    nil,
-		ReplayProfile:    {""},
+		profiles.Constant:  {""},
+		"batch":            {"batch 1", "batch 10", "batch 100", "batch 500", "batch 1500"},
+		profiles.APIServer: {"clients 1", "clients 10"},
+		profiles.Relist:    {""},
+		"ramp":             {""},
+		"spike":            {""},
+		"soak":             {""},
+		profiles.Search:    nil,
+		profiles.Replay:    {""},
 	} {
 		s := Settings{Pairs: pairs}
-		if name == ReplayProfile {
+		if name == profiles.Replay {
 			s.Due = []time.Duration{0, time.Second}
 		}
 		p, err := s.Profile(name)
@@ -434,21 +433,21 @@ func TestProfiles(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if !slices.Equal(names, want) || p.Name != name || (p.Search != nil) != (name == SearchProfile) {
+		if !slices.Equal(names, want) || p.Name != name || (p.Search != nil) != (name == profiles.Search) {
 			t.Errorf("%s has the stages %q, want %q", name, names, want)
 		}
 	}
-	if len(Profiles()) != 9 {
-		t.Errorf("there are %d profiles; test the others too", len(Profiles()))
+	if len(profiles.All()) != 9 {
+		t.Errorf("there are %d profiles; test the others too", len(profiles.All()))
 	}
-	p, err := Settings{Pairs: pairs, Rates: []float64{1, 2}, Batches: []int{3, 4}, Bytes: []int{5, 6}, Duration: time.Second}.Profile(ConstantProfile)
+	p, err := Settings{Pairs: pairs, Rates: []float64{1, 2}, Batches: []int{3, 4}, Bytes: []int{5, 6}, Duration: time.Second}.Profile(profiles.Constant)
 	if err != nil || len(p.Stages) != 8 || p.Stages[7].Name != "batch 4, 6 bytes, 2/s" {
 		t.Errorf("a grid of %d stages, %v", len(p.Stages), err)
 	}
-	if spike, err := (Settings{Pairs: pairs}).Profile(SpikeProfile); err != nil || spike.Stages[0].Length() != 30*time.Second || spike.Stages[0].Phases[1].Rate != 1000 {
+	if spike, err := (Settings{Pairs: pairs}).Profile("spike"); err != nil || spike.Stages[0].Length() != 30*time.Second || spike.Stages[0].Phases[1].Rate != 1000 {
 		t.Errorf("the spike is %+v, %v", spike.Stages, err)
 	}
-	if relist, err := (Settings{Pairs: pairs, Objects: 95, Batches: []int{10}}).Profile(RelistProfile); err != nil || relist.Stages[0].Requests != 10 {
+	if relist, err := (Settings{Pairs: pairs, Objects: 95, Batches: []int{10}}).Profile(profiles.Relist); err != nil || relist.Stages[0].Requests != 10 {
 		t.Errorf("95 objects, 10 a request, are %+v, %v", relist.Stages, err)
 	}
 }
@@ -461,23 +460,14 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 		want    string
 	}{
 		{"bathc", Settings{}, `there is no profile "bathc"; the profiles are constant, batch,`},
-		{ConstantProfile, Settings{Clients: []int{1}}, "clients are for apiserver and relist"},
-		{APIServerProfile, Settings{Rates: []float64{1}}, "there is no rate"},
-		{APIServerProfile, Settings{Clients: []int{-1}}, "-1 clients"},
-		{SearchProfile, Settings{Rates: []float64{1}}, "finds the rate"},
-		{SearchProfile, Settings{Batches: []int{1, 2}, Bytes: []int{1, 2}}, "one batch and one size"},
-		{SearchProfile, Settings{Batches: []int{1, 2}}, "one batch and one size"},
-		{SearchProfile, Settings{Goal: Goal{Percentile: 100, Limit: time.Second}}, "less than 100 %"},
-		{BatchProfile, Settings{Objects: 5}, "is for the profile relist"},
-		{RelistProfile, Settings{Objects: -5}, "-5 objects"},
-		{RampProfile, Settings{Goal: Goal{Percentile: 99}}, "is for the profile search"},
-		{ConstantProfile, Settings{Rates: []float64{0}}, "a rate of 0 requests a second"},
-		{ConstantProfile, Settings{Rates: []float64{100, -3}}, "a rate of -3 requests a second"},
-		{ConstantProfile, Settings{Batches: []int{0}}, "a batch of 0 objects"},
-		{SoakProfile, Settings{Duration: -time.Second}, "a duration of -1s"},
-		{ConstantProfile, Settings{Rates: []float64{5, 5}}, `the stage "5/s" is there twice`},
-		{ConstantProfile, Settings{Rates: make([]float64, 1001)}, "1001 stages"},
-		{ConstantProfile, Settings{InFlight: 1e9}, "1000000000 requests in flight"},
+		{profiles.APIServer, Settings{Clients: []int{-1}}, "-1 clients"},
+		{profiles.Search, Settings{Goal: Goal{Percentile: 100, Limit: time.Second}}, "less than 100 %"},
+		{profiles.Constant, Settings{InFlight: -1}, "-1 requests in flight"},
+		{profiles.Constant, Settings{Bytes: []int{-1}}, "objects of -1 bytes"},
+		{profiles.Constant, Settings{Rates: []float64{0}}, "a rate of 0 requests a second"},
+		{profiles.Constant, Settings{Rates: []float64{100, -3}}, "a rate of -3 requests a second"},
+		{profiles.Constant, Settings{Batches: []int{0}}, "a batch of 0 objects"},
+		{"soak", Settings{Duration: -time.Second}, "a duration of -1s"},
 	} {
 		if _, err := test.s.Profile(test.profile); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s with %+v: %v, want %q", test.profile, test.s, err, test.want)

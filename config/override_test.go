@@ -7,37 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-// TestOptions wants every option of the table to be a key of the file, to be declared once, and to explain its flag.
-func TestOptions(t *testing.T) {
-	t.Parallel()
-	docs, err := os.ReadFile(filepath.Join("..", "docs", "check.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	flags, keys := map[string]bool{}, map[string]bool{}
-	for _, o := range Options() {
-		var c Config
-		if o.In(&c) == nil || keys[o.Key] {
-			t.Errorf("%s is not a key, or it is there twice", o.Key)
-		}
-		keys[o.Key] = true
-		if o.Flag == "" {
-			continue
-		}
-		if flags[o.Flag] || o.Help == "" || strings.HasSuffix(o.Help, ".") {
-			t.Errorf("--%s is there twice, or explained as %q", o.Flag, o.Help)
-		}
-		flags[o.Flag] = true
-		if !strings.Contains(string(docs), "| --"+o.Flag+" |\n") {
-			t.Errorf("docs/check.md does not have --%s in its table of flags", o.Flag)
-		}
-	}
-	if len(flags) < 40 {
-		t.Errorf("there are %d flags", len(flags))
-	}
-}
+	"github.com/crdconform/crdconform/internal/options"
+)
 
 // TestOverride puts a value of a flag in the place of one of the file: what is wrong with it is the flag's, and all else the file's.
 func TestOverride(t *testing.T) {
@@ -57,7 +29,7 @@ func TestOverride(t *testing.T) {
 		"webhook.url":     "webhook URL: no, see --relist-objects",
 		"webhook.timeout": "dir/crdconform.yaml:4:36: webhook.timeout: no, see load.objects",
 	} {
-		err := c.At(key, "no, see %s", Key("load.objects"))
+		err := c.At(key, "no, see %s", options.Key("load.objects"))
 		var problem *ProblemError
 		if first, _, _ := strings.Cut(err.Error(), "\n"); first != want || !errors.As(err, &problem) || problem.Key != key {
 			t.Errorf("got %q, want %q", first, want)

@@ -1,0 +1,309 @@
+// Package options is the table of options: what a user can say by a key of crdconform.yaml, by a flag, or by both. Package config reads
+// and checks the file by it, and the commands bind their flags by it.
+package options
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/load/profiles"
+)
+
+// Key is the key of an option in a message of config.Config.At: the text has the flag instead where the message is about a flag too.
+type Key string
+
+// Option is something that a user can say: by a key of the file, and perhaps by a flag.
+type Option struct {
+	Key      string   // such as webhook.timeout; load.pairs[0].from for a flag that gives one item of a list, with [*] for any item
+	Default  any      // what holds where nobody says anything; nil for the zero value
+	Implied  bool     // whether a Config has the zero value for the default
+	Bounds   *Bounds  // of a number, or of each in a list
+	Values   []string // that there are; nil where others are possible
+	Flag     string   // such as timeout; nothing when there is none
+	Commands []string // that take the flag
+	Help     string   // of the flag
+	Files    bool     // whether the value names files
+	Whole    bool     // whether a comma is a part of a value, so that several values take a flag each
+}
+
+// Bounds are what a number can be.
+type Bounds struct {
+	Min, Max float64 // Max is 0 where there is none
+	Above    bool    // whether it must be more than Min
+	Zero     string  // what 0 stands for, such as "for all", where that is out of bounds otherwise
+	Number   string  // the number in words, as a format such as "%s objects"
+	Hint     string  // what else to say of them
+}
+
+// Hold reports whether a number is within the bounds.
+func (b Bounds) Hold(v float64) bool {
+	switch {
+	case v == 0 && b.Zero != "":
+		return true
+	case b.Above && v <= b.Min, b.Max != 0 && v > b.Max, math.IsInf(v, 0):
+		return false
+	}
+	return v >= b.Min
+}
+
+// String says what is wanted, such as "1 to 100".
+func (b Bounds) String() string {
+	least, most := number(b.Min), number(b.Max)
+	text := least + " to " + most
+	switch {
+	case b.Above && b.Max != 0:
+		text = "more than " + least + " and at most " + most
+	case b.Above:
+		text = "more than " + least
+	case b.Max == 0:
+		text = least + " or more"
+	}
+	if b.Zero != "" {
+		text += ", or 0 " + b.Zero
+	}
+	return text + b.Hint
+}
+
+// Wrong says that a number is out of bounds.
+func (b Bounds) Wrong(v float64) string { return fmt.Sprintf(b.Number+": want %s", number(v), b) }
+
+// number writes a number without an exponent.
+func number(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+
+// counted are the bounds of a number of something, from 1.
+func counted(most float64, what, zero string) *Bounds {
+	return &Bounds{Min: 1, Max: most, Number: "%s " + what, Zero: zero}
+}
+
+// rate are the bounds of a rate of requests.
+func rate() *Bounds {
+	return &Bounds{Above: true, Max: profiles.MaxRate, Number: "%s requests a second"}
+}
+
+// size are the bounds of the size of an object.
+func size() *Bounds { return counted(profiles.MaxBytes, "bytes", "to leave objects as they are") }
+
+// port are the bounds of a port that has a default.
+func port() *Bounds {
+	return &Bounds{Min: 1, Max: 65535, Number: "%s is not a port", Zero: byDefault}
+}
+
+// least are the bounds of the least of something in a second.
+func least(what string) *Bounds {
+	return &Bounds{Above: true, Number: "%s " + what + " a second", Zero: "for no objective"}
+}
+
+// byDefault is what 0 stands for where there is a default.
+const byDefault = "for the default"
+
+// The defaults that texts quote.
+const (
+	defaultPath    = "/convert"
+	defaultTimeout = 30 * time.Second // which API servers wait
+)
+
+// The commands that take flags for options.
+const (
+	check = "check"
+	load  = "load"
+	run   = "run"
+
+	diff   = "diff"
+	record = "record"
+)
+
+// All returns all options that have a flag, a default or bounds: each is declared here and nowhere else. The other keys of the file
+// are those of config.Config.
+func All() []Option {
+	return slices.Concat(commonOptions(), webhookOptions(), inClusterOptions(), loadOptions(), runLoadOptions(), stageOptions())
+}
+
+// Of returns the option at a key.
+func Of(key string) (Option, bool) {
+	all := All()
+	i := slices.IndexFunc(all, func(o Option) bool { return o.Key == key })
+	if i < 0 {
+		return Option{}, false
+	}
+	return all[i], true
+}
+
+// commonOptions say what is converted, what is checked, and where the reports go.
+func commonOptions() []Option {
+	subject := []string{check, load}
+	return []Option{
+		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', or folders"},
+		{Key: "samples", Flag: "samples", Commands: []string{check, load, diff}, Files: true, Help: "files with custom resources to convert; same syntax as --crd"},
+		{
+			Key: "redact", Flag: "redact", Commands: subject, Whole: true,
+			Help: "path in samples whose letters and digits are masked before any use, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
+		},
+		{Key: "filter", Flag: "filter", Commands: []string{check, run}, Help: "check only these requirements: IDs, prefixes of IDs such as storage or storage.update, or patterns such as *.uid"},
+		{Key: "skip", Flag: "skip", Commands: []string{check, run}, Help: "skip these requirements; same syntax as --filter"},
+		{Key: "strict", Flag: "strict", Commands: []string{check, run}, Help: "treat Tolerated as Failed"},
+		{
+			Key: "cluster", Default: "embedded", Flag: "cluster", // the flags about clusters are bound together
+			Help: "API server to check: embedded (in this process), kind (a cluster created for the run), envtest (kube-apiserver and etcd as programs) or existing",
+		},
+		{
+			Key: "generate.objects", Default: 50, Bounds: &Bounds{Max: 100_000, Number: "%s objects"}, Flag: "objects", Commands: []string{check, diff},
+			Help: "objects to generate for each version; 0 uses samples only",
+		},
+		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
+		{Key: "generate.seed", Default: 1, Implied: true, Flag: "seed", Commands: []string{diff}, Help: "seed of the objects that are generated"},
+		{
+			Key: "redact", Flag: "redact", Commands: []string{record}, Whole: true,
+			Help: "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
+		},
+		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run}, Files: true, Help: "folder for the reports"},
+	}
+}
+
+// webhookOptions say where the webhook is, or how to start it, and how to talk to it.
+func webhookOptions() []Option {
+	subject, asking := []string{check, load}, []string{check, load, diff, record}
+	return []Option{
+		{Key: "webhook.fromCRD", Flag: "from-crd", Commands: subject, Help: "take the webhook and its certificates from spec.conversion of each definition"},
+		{Key: "webhook.fromCRD.address", Flag: "address", Commands: subject, Help: "with --from-crd: host:port at which the service can be reached from here, for example through kubectl port-forward"},
+		{Key: "webhook.command.dir", Default: "."},
+		{Key: "webhook.command.path", Default: defaultPath, Flag: "path", Commands: subject, Help: "URL path that a PROGRAM serves"},
+		{Key: "webhook.command.readyTimeout", Default: time.Minute},
+		{Key: "webhook.caFile", Flag: "ca-file", Commands: asking, Files: true, Help: "certificates to verify the webhook, in PEM; default: those of the system"},
+		{
+			Key: "webhook.serverName", Flag: "server-name", Commands: asking,
+			Help: "name to verify the webhook's certificate against, such as SERVICE.NAMESPACE.svc; default: the host of the URL",
+		},
+		{Key: "webhook.clientCertificate.certFile", Flag: "client-cert", Commands: subject, Files: true, Help: "client certificate for a webhook that requires one, in PEM"},
+		{Key: "webhook.clientCertificate.keyFile", Flag: "client-key", Commands: subject, Files: true, Help: "private key of --client-cert, in PEM"},
+		{Key: "webhook.http2", Flag: "http2", Commands: asking, Help: "use HTTP/2, as API servers do for URLs on localhost; default: HTTP/1.1"},
+		{Key: "webhook.timeout", Default: defaultTimeout, Flag: "timeout", Commands: []string{check, load, diff}, Help: fmt.Sprintf("how long to wait for a response; API servers wait for %s", defaultTimeout)},
+	}
+}
+
+// inClusterOptions say which webhook to deploy as pods of the cluster.
+func inClusterOptions() []Option {
+	deploying := []string{check, run}
+	return []Option{
+		{
+			Key: "webhook.inCluster.image", Flag: "webhook-image", Commands: deploying,
+			Help: "kind, existing: image of a webhook to deploy and check, such as widgets:dev; kind nodes get it from Docker if it is there",
+		},
+		{
+			Key: "webhook.inCluster.archive", Flag: "webhook-image-archive", Commands: deploying, Files: true,
+			Help: "kind: file with that image, as written by docker save, to load into the nodes",
+		},
+		{
+			Key: "webhook.inCluster.manifests", Flag: "webhook-manifests", Commands: deploying, Files: true,
+			Help: "kind, existing: files, folders or a kustomization that deploy the webhook, instead of the objects created for an image",
+		},
+		{
+			Key: "webhook.inCluster.service", Flag: "webhook-service", Commands: deploying,
+			Help: "NAME or NAMESPACE/NAME of its service: one of the manifests, or the name for a new one; default: webhook, in a namespace of the run",
+		},
+		{
+			Key: "webhook.inCluster.port", Bounds: port(), Flag: "webhook-port", Commands: deploying,
+			Help: "port of its service; default: that of a definition among the manifests, or 443",
+		},
+		{
+			Key: "webhook.inCluster.targetPort", Default: 9443, Implied: true, Bounds: port(), Flag: "webhook-target-port", Commands: deploying,
+			Help: "port that --webhook-image listens on",
+		},
+		{
+			Key: "webhook.inCluster.path", Flag: "webhook-path", Commands: deploying,
+			Help: "URL path; default: that of a definition among the manifests, or " + defaultPath,
+		},
+		{
+			Key: "webhook.inCluster.replicas", Default: 1, Implied: true, Bounds: counted(100, "pods", byDefault),
+			Flag: "webhook-replicas", Commands: deploying, Help: "pods of --webhook-image",
+		},
+		{Key: "webhook.inCluster.readyTimeout", Default: 2 * time.Minute, Implied: true},
+		{Key: "webhook.inCluster.secret", Flag: "webhook-secret", Commands: deploying, Help: "Secret that the pods of the manifests mount, to store a certificate in"},
+		{
+			Key: "webhook.inCluster.caSecret", Flag: "webhook-ca-secret", Commands: deploying,
+			Help: "Secret with the authority of the certificate that the manifests bring, under ca.crt or tls.crt; default: the caBundle of their definitions",
+		},
+	}
+}
+
+// loadOptions say what load is sent, and what it has to keep.
+func loadOptions() []Option {
+	sends := []string{load}
+	return []Option{
+		{Key: "load.profile", Default: profiles.Constant, Values: profiles.Names(), Implied: true, Flag: "profile", Commands: sends, Help: "what to send; see above"},
+		{Key: "load.rates", Bounds: rate(), Flag: "rate", Commands: sends, Help: "requests per second"},
+		{
+			Key: "load.batches", Bounds: counted(profiles.MaxBatch, "objects", ""), Flag: "batch", Commands: sends,
+			Help: "objects per request; API servers were observed to send one",
+		},
+		{
+			Key: "load.bytes", Bounds: size(), Flag: "bytes", Commands: sends,
+			Help: "minimum size of an object in bytes; smaller ones get an annotation",
+		},
+		{
+			Key: "load.clients", Bounds: counted(profiles.MaxClients, "clients", ""), Flag: "clients", Commands: sends,
+			Help: "clients that send the next request when they have a response, in the profiles apiserver and relist",
+		},
+		{Key: "load.duration", Flag: "duration", Commands: sends, Help: "how long each stage sends"},
+		{
+			Key: "load.objects", Bounds: counted(profiles.MaxObjects, "objects", "for those of the profile"), Flag: "relist-objects", Commands: sends,
+			Help: "objects of the profile relist, and in the API server with --through-api-server",
+		},
+		{
+			Key: "load.pairs[0].from", Flag: "from", Commands: sends,
+			Help: "version of the objects to send, with --to; default: a version that has objects",
+		},
+		{Key: "load.pairs[0].to", Flag: "to", Commands: sends, Help: "desired version, with --from"},
+		{Key: "load.reviewVersion", Default: "v1", Implied: true, Flag: "review-version", Commands: []string{load, diff}, Help: "version of ConversionReview: v1 or v1beta1"},
+		{
+			Key: "load.inFlight", Default: profiles.DefaultInFlight, Implied: true, Bounds: counted(profiles.MaxInFlight, "requests in flight at once", byDefault),
+			Flag: "in-flight", Commands: sends,
+			Help: "maximum number of requests in flight; more wait, which counts as response time",
+		},
+		{
+			Key: "load.judgeEvery", Default: 1, Implied: true, Flag: "judge-every", Commands: sends, Help: "judge only every n-th response",
+			Bounds: &Bounds{Min: 1, Number: "every %s-th response judged", Hint: "; 1 is all of them"},
+		},
+		{Key: "load.recording", Flag: "recording", Commands: sends, Files: true, Help: "file that \"crdconform record\" wrote, to send again: the profile replay"},
+		{
+			Key: "load.throughAPIServer", Flag: "through-api-server", Commands: sends,
+			Help: "also measure clients of an API server of crdconform; needs --crd",
+		},
+		{
+			Key: "load.repeat", Default: 1, Bounds: counted(profiles.MaxRepeat, "times", ""), Flag: "repeat", Commands: sends,
+			Help: "how many times all stages run",
+		},
+		{Key: "load.warmUp", Flag: "warm-up", Commands: sends, Help: "how long to send load before the measurement"},
+		{
+			Key: "objectives", Flag: "objective", Commands: sends, Whole: true,
+			Help: "limit for every stage, such as p99=50ms, or a preset: kep, trace; can be repeated",
+		},
+	}
+}
+
+// runLoadOptions say what load run sends, as one of the things that it does.
+func runLoadOptions() []Option {
+	sends := []string{run}
+	return []Option{
+		{Key: "load.rates[0]", Default: 100, Implied: true, Flag: "load-rate", Commands: sends, Help: "requests per second of the load test"},
+		{Key: "load.batches[0]", Default: 10, Implied: true, Flag: "load-batch", Commands: sends, Help: "objects per request of the load test"},
+		{Key: "load.duration", Default: 5 * time.Second, Implied: true, Flag: "load-duration", Commands: sends, Help: "duration of the load test; 0 skips it"},
+	}
+}
+
+// stageOptions are the bounds of what only the file says of a load test.
+func stageOptions() []Option {
+	return []Option{
+		{Key: "load.stages[*].clients", Bounds: counted(profiles.MaxClients, "clients", "for phases")},
+		{Key: "load.stages[*].requests", Bounds: counted(0, "requests", "for as many as the clients can")},
+		{Key: "load.stages[*].batch", Default: 1, Implied: true, Bounds: counted(profiles.MaxBatch, "objects", byDefault)},
+		{Key: "load.stages[*].bytes", Bounds: size()},
+		{Key: "load.stages[*].phases[*].rate", Bounds: &Bounds{Max: profiles.MaxRate, Number: "%s requests a second"}},
+		{Key: "load.stages[*].phases[*].to", Bounds: &Bounds{Max: profiles.MaxRate, Number: "%s requests a second"}},
+		{Key: "objectives.errors", Bounds: &Bounds{Max: 1, Number: "%s is not a share", Hint: "; 0.01 is one request in a hundred"}},
+		{Key: "objectives.requestsPerSecond", Bounds: least("requests")},
+		{Key: "objectives.objectsPerSecond", Bounds: least("objects")},
+	}
+}
