@@ -320,13 +320,6 @@ type Objectives struct {
 	ObjectsPerSecond float64 `json:"objectsPerSecond"`
 }
 
-// The presets of objectives. The limits of KEPPreset are from keps/sig-api-machinery/95-custom-resource-definitions of
-// kubernetes/enhancements, those of TracePreset from pkg/apiserver/conversion/webhook_converter.go of apiextensions-apiserver.
-const (
-	KEPPreset   = "kep"
-	TracePreset = "trace"
-)
-
 // Default returns what holds where a file says nothing.
 func Default() Config {
 	c := Config{APIVersion: APIVersion, Kind: Kind}

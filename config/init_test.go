@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // crd writes a definition with versions, "!" before those that are not served and "*" after the one that is stored.
@@ -160,7 +162,7 @@ func valid(t *testing.T, text, source string, files []File) {
 	}
 	c = parse(t, head+b.String())
 	if len(c.Lossy) != 1 || len(c.KnownFailing) != 1 || c.Load.Profile != "batch" || len(c.Load.Batches) != 3 || c.Objectives.P999.Seconds() != 2 ||
-		!slices.Equal(c.Objectives.Presets, []string{KEPPreset}) {
+		!slices.Equal(c.Objectives.Presets, []string{options.KEPPreset}) {
 		t.Errorf("what is offered amounts to %+v", c)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // presets are the names of the presets of objectives.
-func presets() []string { return []string{KEPPreset, TracePreset} }
+func presets() []string { return []string{options.KEPPreset, options.TracePreset} }
 
 // The names of objectives that are no times, as they are written to Set.
 const (

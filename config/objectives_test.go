@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 func TestSet(t *testing.T) {
@@ -30,7 +32,7 @@ func TestSet(t *testing.T) {
 		{"errors=0%", Objectives{Errors: new(0.0)}},
 		{"objects/s=1000 requests/s=0.5", Objectives{ObjectsPerSecond: 1000, RequestsPerSecond: 0.5}},
 		{"objects/s=1000 objects/s=0", Objectives{}},
-		{"trace kep trace kep", Objectives{Presets: []string{TracePreset, KEPPreset}}},
+		{"trace kep trace kep", Objectives{Presets: []string{options.TracePreset, options.KEPPreset}}},
 	} {
 		var got Objectives
 		for text := range strings.FieldsSeq(test.texts) {
@@ -113,7 +115,7 @@ func TestSetThatFails(t *testing.T) {
 func TestSetOfACopy(t *testing.T) {
 	t.Parallel()
 	presets := make([]string, 1, 2)
-	presets[0] = KEPPreset
+	presets[0] = options.KEPPreset
 	file := Objectives{Presets: presets, Errors: new(0.5)}
 	flags := file
 	for _, text := range []string{"trace", "errors=0"} {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/internal/options"
 )
 
 // head begins every configuration.
@@ -97,7 +98,7 @@ func TestEverything(t *testing.T) {
 			Pairs: []Pair{{"v1", "v2"}}, ReviewVersion: "v1beta1", InFlight: 9, JudgeEvery: 5, Repeat: 4, WarmUp: seconds(2),
 		},
 		Objectives: Objectives{
-			Presets: []string{KEPPreset, TracePreset}, Mean: seconds(.001), P50: seconds(.002), P90: seconds(.003), P95: seconds(.004),
+			Presets: []string{options.KEPPreset, options.TracePreset}, Mean: seconds(.001), P50: seconds(.002), P90: seconds(.003), P95: seconds(.004),
 			P99: seconds(.05), P999: seconds(.06), P9999: seconds(.07), Max: seconds(1), Errors: new(0.01), RequestsPerSecond: 30, ObjectsPerSecond: 40.5,
 		},
 	}

@@ -156,7 +156,9 @@ func (c *checker) check() (engine.Description, error) {
 	if err := c.api.validate(); err != nil {
 		return engine.Description{}, err
 	}
-	return engine.Description{Config: read, Source: c.api.source(), RerunCommand: c.again, CollectArtifacts: c.gather}, nil
+	return engine.Description{
+		Config: read, Source: c.api.source(), RerunCommand: c.again, CollectArtifacts: c.gather, HoldAdvice: "; use --hold to keep it running",
+	}, nil
 }
 
 // webhook puts the one that arguments and flags name in the place of the one in the file.

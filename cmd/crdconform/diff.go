@@ -117,9 +117,9 @@ func (d *differ) run(ctx context.Context) error {
 		defer client.Close()
 		clients = append(clients, client)
 	}
-	for i, client := range clients {
+	for _, client := range clients {
 		if err := client.Reach(ctx); err != nil {
-			return unjudged(d.sided(i, err))
+			return unjudged(err)
 		}
 	}
 	options := difference.Options{B: clients[len(clients)-1], Schema: d.schema, Redaction: d.redaction}
@@ -165,11 +165,18 @@ func (d *differ) check() error {
 // connect prepares a client for one of the URLs. All of its errors are about usage.
 func (d *differ) connect(i int) (*wire.Client, error) {
 	w := d.given.Webhook
+	side := []string{"-a", "-b"}[i]
 	flag, name := "ca-file", w.CAFile
 	if d.caFile[i] != "" {
-		flag, name = "ca-file"+[]string{"-a", "-b"}[i], d.caFile[i]
+		flag, name = "ca-file"+side, d.caFile[i]
 	}
-	endpoint := wire.Endpoint{URL: d.urls[i], ServerName: cmp.Or(d.serverName[i], w.ServerName), HTTP2: w.HTTP2, Timeout: w.Timeout.Duration}
+	if len(d.urls) == 1 {
+		side = ""
+	}
+	endpoint := wire.Endpoint{
+		URL: d.urls[i], ServerName: cmp.Or(d.serverName[i], w.ServerName), HTTP2: w.HTTP2, Timeout: w.Timeout.Duration,
+		CAOption: "--ca-file" + side, ServerNameOption: "--server-name" + side,
+	}
 	if name != "" {
 		var err error
 		if endpoint.CA, err = os.ReadFile(name); err != nil {
@@ -180,19 +187,6 @@ func (d *differ) connect(i int) (*wire.Client, error) {
 		}
 	}
 	return wire.Connect(endpoint)
-}
-
-// sided gives what is said of one of two webhooks the flags that are for it alone.
-func (d *differ) sided(i int, err error) error {
-	if len(d.urls) < 2 {
-		return err
-	}
-	for _, flag := range []string{"--server-name", "--ca-file"} {
-		if text, found := strings.CutSuffix(err.Error(), " by "+flag); found {
-			return fmt.Errorf("%s by %s%s", text, flag, []string{"-a", "-b"}[i])
-		}
-	}
-	return err
 }
 
 // read reads what to ask. All of its errors are about usage, but for that it was interrupted.

@@ -48,7 +48,7 @@ func (t *target) connect() (*wire.Client, corpus.Corpus, error) {
 			return nil, c, fmt.Errorf("--ca-file %s: no certificate in it; give PEM, beginning with -----BEGIN CERTIFICATE-----", t.caFile)
 		}
 	}
-	client, err := wire.Connect(wire.Endpoint{URL: t.url, CA: ca, ServerName: t.serverName, HTTP2: t.http2, Timeout: t.timeout})
+	client, err := wire.Connect(wire.Endpoint{URL: t.url, CA: ca, ServerName: t.serverName, HTTP2: t.http2, Timeout: t.timeout, CAOption: "--ca-file", ServerNameOption: "--server-name"})
 	if err != nil {
 		return nil, c, err
 	}

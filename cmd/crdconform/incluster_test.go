@@ -56,7 +56,7 @@ func TestWebhookToDeploy(t *testing.T) {
 		"no authority":       {[]string{"run", "--cluster=kind", "--webhook-manifests=" + pods, "--webhook-port=2"}, "name a Secret that its pods mount, to store a certificate in, or one that has the ca.crt of their certificate (--webhook-secret or --webhook-ca-secret)"},
 		"odd image":          {[]string{"run", "--cluster=kind", "--webhook-image=Bad Image"}, `--webhook-image: "Bad Image" is not an image name`},
 		"no kind config":     {[]string{"run", "--cluster=kind", "--kind-config=none.yaml"}, "--kind-config: kind configuration none.yaml does not exist"},
-		"two hosts":          {[]string{"run", "--cluster=existing", "--context=a", "--webhook-host=10.0.0.1:99"}, "--webhook-host 10.0.0.1:99: give the address alone; --webhook-listen is for the port"},
+		"two hosts":          {[]string{"run", "--cluster=existing", "--context=a", "--webhook-host=10.0.0.1:99"}, "--webhook-host 10.0.0.1:99: give the address alone; webhook-listen is for the port"},
 		"no pods for it":     {[]string{"run", "--cluster=kind", "--webhook-manifests=" + service}, "and nothing among the manifests makes such pods"},
 		"CA":                 {[]string{"check", "--cluster=kind", "--webhook-image=a", "--ca-file=" + text}, "--ca-file: it is only valid with url and fromCRD"},
 		"file, no cluster":   {[]string{"check", "--config=" + deployment}, "webhook.inCluster: there are no pods in a cluster of the sort embedded; set cluster to kind or existing"},

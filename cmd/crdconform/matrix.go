@@ -193,7 +193,7 @@ func (m *matrix) run(ctx context.Context) error {
 		m.seed = engine.NewSeed()
 	}
 	for _, c := range columns {
-		if _, err := reporter.Open(filepath.Join(m.dir, c.folder)); err != nil {
+		if _, err := openFolder(filepath.Join(m.dir, c.folder)); err != nil {
 			return err
 		}
 	}

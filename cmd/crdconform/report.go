@@ -228,7 +228,7 @@ func (r *reportCommand) folder(report *reports.Report, args []string) error {
 			return fmt.Errorf("--report-dir %s: the report is read from this folder; give another", r.dir)
 		}
 	}
-	folder, err := reporter.Open(r.dir)
+	folder, err := openFolder(r.dir)
 	if err != nil {
 		return err
 	}

@@ -27,8 +27,17 @@ type reporting struct {
 func (r *reporting) begin() error {
 	r.began = time.Now()
 	var err error
-	r.folder, err = reporter.Open(r.dir)
+	r.folder, err = openFolder(r.dir)
 	return err
+}
+
+// openFolder opens a report folder.
+func openFolder(name string) (reporter.Folder, error) {
+	folder, err := reporter.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("%w; give another one with --report-dir", err)
+	}
+	return folder, nil
 }
 
 // newReport begins a report.

@@ -147,7 +147,7 @@ const aliveTimeout = 10 * time.Second
 // serveDeployed deploys the webhook of the user in the cluster.
 func (s *session) serveDeployed(ctx context.Context) (*served, error) {
 	if s.api == nil {
-		return nil, errors.New("webhook.inCluster: load requires a running webhook: give its URL (kubectl port-forward leads to one in a cluster, and --workers with --worker-image load it from inside), or let \"crdconform check\" deploy and judge it")
+		return nil, errors.New("webhook.inCluster: load requires a running webhook: give its URL (kubectl port-forward leads to one in a cluster, and workers in the cluster load it from inside), or let \"crdconform check\" deploy and judge it")
 	}
 	var w *deployed.Webhook
 	err := s.deploying(ctx, func(o deployed.Options) (err error) {

@@ -71,6 +71,9 @@ type Description struct {
 	// folder. It may be nil.
 	CollectArtifacts func(report *reports.Report, write func(dir string) error) error
 
+	// HoldAdvice is what to add where the program under test was stopped at the end, such as "; use --hold to keep it running".
+	HoldAdvice string
+
 	// AfterJudged is called when all is judged and the webhook still runs, with the whole report. It may be nil.
 	AfterJudged func(context.Context, *reports.Report)
 

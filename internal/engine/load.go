@@ -11,8 +11,8 @@ import (
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/compare"
 	"github.com/crdconform/crdconform/internal/load/workers"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/wire"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -192,7 +192,7 @@ func (t LoadTest) limited(c config.Config) error {
 	if t.Profile.Search != nil {
 		stages = append(slices.Clone(stages), t.Profile.Search.Workload)
 	}
-	if !slices.Contains(t.Objectives.Presets, config.KEPPreset) || len(stages) == 0 ||
+	if !slices.Contains(t.Objectives.Presets, options.KEPPreset) || len(stages) == 0 ||
 		slices.ContainsFunc(stages, func(w load.Workload) bool { return kepLimit(w.Batch, float64(w.Bytes)) > 0 }) {
 		return nil
 	}
@@ -200,12 +200,12 @@ func (t LoadTest) limited(c config.Config) error {
 	if stages[0].Bytes > 0 {
 		what += fmt.Sprintf(" of %d bytes", stages[0].Bytes)
 	}
-	return c.At("objectives.presets", "%s does not cover %s in a request; use smaller batches or objects, or limits of your own", config.KEPPreset, what)
+	return c.At("objectives.presets", "%s does not cover %s in a request; use smaller batches or objects, or limits of your own", options.KEPPreset, what)
 }
 
 // unlimited says of which stages that were sent a preset says nothing. It fails when that is all of them.
 func unlimited(o config.Objectives, l *loadgen.Load) ([]string, error) {
-	if !slices.Contains(o.Presets, config.KEPPreset) || len(l.Stages) == 0 {
+	if !slices.Contains(o.Presets, options.KEPPreset) || len(l.Stages) == 0 {
 		return nil, nil
 	}
 	var notes []string
@@ -215,13 +215,13 @@ func unlimited(o config.Objectives, l *loadgen.Load) ([]string, error) {
 			limited = true
 			continue
 		}
-		note := fmt.Sprintf("the objective %s does not cover %d objects of %.0f bytes in a request, so it does not judge the stage %q", config.KEPPreset, s.Batch, sizeOf(s), s.Name)
+		note := fmt.Sprintf("the objective %s does not cover %d objects of %.0f bytes in a request, so it does not judge the stage %q", options.KEPPreset, s.Batch, sizeOf(s), s.Name)
 		if !slices.Contains(notes, note) {
 			notes = append(notes, note)
 		}
 	}
 	if !limited {
-		return notes, fmt.Errorf("the objective %s does not cover so many or so large objects in a request; use smaller batches or objects, or limits of your own", config.KEPPreset)
+		return notes, fmt.Errorf("the objective %s does not cover so many or so large objects in a request; use smaller batches or objects, or limits of your own", options.KEPPreset)
 	}
 	return notes, nil
 }

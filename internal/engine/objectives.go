@@ -5,7 +5,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/load"
-
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -82,9 +82,9 @@ func presets(names []string, s loadgen.Stage) []loadgen.Objective {
 	for _, name := range names {
 		limit, source := 0.0, ""
 		switch name {
-		case config.KEPPreset:
+		case options.KEPPreset:
 			limit, source = kepLimit(s.Batch, sizeOf(s)), `KEP "CRDs to GA"`
-		case config.TracePreset:
+		case options.TracePreset:
 			// API servers log a trace of a conversion that takes longer.
 			limit, source = 50+8*float64(s.Batch), "trace limit of API servers"
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/load"
-
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -88,7 +88,7 @@ func TestObjectivesOfOverload(t *testing.T) {
 
 // TestPresetsThatLimitNothing has kep, which says nothing of large requests, not pass where it judges nothing.
 func TestPresetsThatLimitNothing(t *testing.T) {
-	kep := config.Objectives{Presets: []string{config.KEPPreset}}
+	kep := config.Objectives{Presets: []string{options.KEPPreset}}
 	stage := func(batch, size int) load.Workload { return load.Workload{Name: "s", Batch: batch, Bytes: size} }
 	for name, test := range map[string]struct {
 		test  LoadTest

@@ -22,8 +22,10 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -70,11 +72,18 @@ func (p *Plan) existing(endpoint func(corpus.Corpus) (wire.Endpoint, error)) *se
 				e.ServerName = p.want.Webhook.ServerName
 			}
 			e.HTTP2 = e.HTTP2 || p.want.Webhook.HTTP2
+			e.CAOption, e.ServerNameOption = p.called("webhook.caFile"), p.called("webhook.serverName")
 			e.ClientCertificate, e.Timeout = p.client, p.want.Webhook.Timeout.Duration
 			return e, err
 		},
 		stop: func(context.Context) error { return nil },
 	}
+}
+
+// called returns how an option is called where the user said which webhook it is: by its flag, or by its key.
+func (p *Plan) called(key options.Key) string {
+	problem, _ := errors.AsType[*config.ProblemError](p.want.At("webhook."+p.want.Webhook.Source(), "%s", key))
+	return problem.Message
 }
 
 func (p *Plan) serveHandler(ctx context.Context) (*served, error) {

@@ -60,7 +60,7 @@ func (s *session) note(text string) { s.report.Notes = append(s.report.Notes, te
 func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
 	s := p.begin(progress, apiServerLog)
 	if p.want.Webhook.Command != nil && p.want.AfterJudged == nil {
-		s.note("The program was stopped, so the curl commands cannot connect; use --hold to keep it running.")
+		s.note("The program was stopped, so the curl commands cannot connect" + p.want.HoldAdvice + ".")
 	}
 	held := false
 	err := s.up(ctx, p.wantsCluster(), func() error {

@@ -96,6 +96,13 @@ func least(what string) *Bounds {
 	return &Bounds{Above: true, Number: "%s " + what + " a second", Zero: "for no objective"}
 }
 
+// The presets of objectives. The limits of KEPPreset are from keps/sig-api-machinery/95-custom-resource-definitions of
+// kubernetes/enhancements, those of TracePreset from pkg/apiserver/conversion/webhook_converter.go of apiextensions-apiserver.
+const (
+	KEPPreset   = "kep"
+	TracePreset = "trace"
+)
+
 // byDefault is what 0 stands for where there is a default.
 const byDefault = "for the default"
 

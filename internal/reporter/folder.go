@@ -28,14 +28,14 @@ type Folder string
 // over. It removes what an earlier run wrote there, and nothing else, so that no stale file is taken for a new one.
 func Open(name string) (Folder, error) {
 	if err := os.MkdirAll(name, 0o755); err != nil {
-		return "", fmt.Errorf("report folder: %w; give another one with --report-dir", err)
+		return "", fmt.Errorf("report folder: %w", err)
 	}
 	probe, err := os.CreateTemp(name, ".crdconform-*")
 	if err != nil {
-		return "", fmt.Errorf("report folder %s: nothing can be written there (%w); give another one with --report-dir", name, err)
+		return "", fmt.Errorf("report folder %s: nothing can be written there (%w)", name, err)
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name()), Folder(name).clear()); err != nil {
-		return "", fmt.Errorf("report folder %s: %w; give another one with --report-dir", name, err)
+		return "", fmt.Errorf("report folder %s: %w", name, err)
 	}
 	return Folder(name), nil
 }

@@ -76,9 +76,9 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 	case errors.As(err, &record) || isPlainHTTP(err):
 		return fmt.Errorf("webhook %s: it does not use TLS on that port; API servers call webhooks only over https, so give it a certificate", at)
 	case errors.As(err, &hostname):
-		return fmt.Errorf("webhook %s: %w; give the name in its certificate by --server-name", at, hostname)
+		return fmt.Errorf("webhook %s: %w; give the name in its certificate%s", at, hostname, by(c.endpoint.ServerNameOption))
 	case errors.As(err, &unknownCA):
-		return fmt.Errorf("webhook %s: its certificate is signed by an authority that is not %s; give the authority's certificate by --ca-file", at, c.trusted())
+		return fmt.Errorf("webhook %s: its certificate is signed by an authority that is not %s; give the authority's certificate%s", at, c.trusted(), by(c.endpoint.CAOption))
 	case errors.As(err, &verify):
 		return fmt.Errorf("webhook %s: its certificate cannot be verified: %w", at, verify.Err)
 	case strings.HasPrefix(err.Error(), "failed to parse Location header"): // which net/http repeats, with any password in it
@@ -132,6 +132,14 @@ func (c *Client) refusal(err error) string {
 		return "it requested a client certificate and closed the connection; API servers have none for conversion webhooks, so do not require one"
 	}
 	return "it rejected the TLS handshake; see its log for the reason"
+}
+
+// by names an option at the end of an advice.
+func by(option string) string {
+	if option == "" {
+		return ""
+	}
+	return " by " + option
 }
 
 // trusted says whom the client trusts.

@@ -48,6 +48,10 @@ type Endpoint struct {
 	HTTP2      bool          `json:"http2,omitempty"`              // offer HTTP/2, as API servers do for URLs on localhost; HTTP/1.1 otherwise
 	Timeout    time.Duration `json:"timeoutNanoseconds,omitempty"` // for one exchange with all its attempts; 0 for APIServerTimeout
 
+	// CAOption and ServerNameOption are what the user gives CA and ServerName by, such as webhook.caFile, for the advice of errors.
+	CAOption         string `json:"caOption,omitempty"`
+	ServerNameOption string `json:"serverNameOption,omitempty"`
+
 	// ClientCertificate is sent when the webhook asks for one. API servers have none for conversion webhooks. It holds a
 	// private key, so it belongs into no report or log.
 	ClientCertificate *tls.Certificate `json:"-"`

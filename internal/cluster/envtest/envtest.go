@@ -18,8 +18,9 @@ import (
 	"k8s.io/client-go/rest"
 	upstream "sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	"github.com/crdconform/crdconform/cluster"
 	_ "github.com/crdconform/crdconform/internal/cluster/envtest/folder" // for its effect on envtest's own packages
+
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
 )
 
@@ -153,7 +154,7 @@ func limitsOf(variable func(string) (string, bool)) (limits, error) {
 	}
 	const existing = "USE_EXISTING_CLUSTER"
 	if value, _ := variable(existing); strings.EqualFold(value, "true") {
-		return read, fmt.Errorf("%s=%s asks for a cluster that is there already: unset it, or name the cluster by --cluster existing and --context", existing, value)
+		return read, fmt.Errorf("%s=%s asks for a cluster that is there already: unset it, or check that cluster, of the kind existing, by its context", existing, value)
 	}
 	return read, nil
 }

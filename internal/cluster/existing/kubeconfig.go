@@ -53,14 +53,14 @@ func load(options Options) (*rest.Config, string, error) {
 func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error) {
 	paths := slices.DeleteFunc(filepath.SplitList(list), func(path string) bool { return path == "" })
 	if len(paths) == 0 {
-		return nil, nil, misused("there is no kubeconfig; give --kubeconfig FILE")
+		return nil, nil, misused("there is no kubeconfig; give a file")
 	}
 	var missing error
 	there := 0
 	for _, path := range paths {
 		switch _, err := os.Stat(path); {
 		case errors.Is(err, fs.ErrNotExist):
-			missing = misused("the kubeconfig %s does not exist; give another by --kubeconfig", path)
+			missing = misused("the kubeconfig %s does not exist; give another one", path)
 		case err != nil:
 			return nil, nil, misused("the kubeconfig cannot be read: %v", err)
 		default:
@@ -97,10 +97,10 @@ func choose(kubeconfig *api.Config, options Options) (string, error) {
 	name := options.Context
 	if name == "" {
 		if !options.Confirmed {
-			return "", misused("no cluster specified; give --context, %s", there)
+			return "", misused("no cluster specified; give a context, %s", there)
 		}
 		if name = kubeconfig.CurrentContext; name == "" {
-			return "", misused("the kubeconfig has no current context; give --context, %s", there)
+			return "", misused("the kubeconfig has no current context; give a context, %s", there)
 		}
 	}
 	if kubeconfig.Contexts[name] == nil {

@@ -77,22 +77,22 @@ func TestUsage(t *testing.T) {
 	}{
 		"no ID":             {Options{}, `the ID of the run, "", must be a DNS label`},
 		"no label":          {Options{Run: "a.b"}, `the ID of the run, "a.b", must be a DNS label`},
-		"nowhere to listen": {Options{Run: "a", WebhookListen: "9443"}, "--webhook-listen 9443: write it as host:port"},
-		"a port too":        {Options{Run: "a", WebhookHost: "10.0.0.1:9443"}, "--webhook-host 10.0.0.1:9443: give the address alone; --webhook-listen is for the port"},
-		"no host":           {Options{Run: "a", WebhookHost: "https://host"}, "--webhook-host https://host: it is neither an IP address nor the name of a host"},
+		"nowhere to listen": {Options{Run: "a", WebhookListen: "9443"}, "webhook-listen 9443: write it as host:port"},
+		"a port too":        {Options{Run: "a", WebhookHost: "10.0.0.1:9443"}, "webhook-host 10.0.0.1:9443: give the address alone; webhook-listen is for the port"},
+		"no host":           {Options{Run: "a", WebhookHost: "https://host"}, "webhook-host https://host: it is neither an IP address nor the name of a host"},
 		"hosts will do":     {Options{Run: "a", WebhookHost: "Laptop.lan"}, "there is no kubeconfig"},
 		"addresses will do": {Options{Run: "a", WebhookHost: "fd00::1"}, "there is no kubeconfig"},
-		"no kubeconfig":     {Options{Run: "a"}, "there is no kubeconfig; give --kubeconfig FILE"},
+		"no kubeconfig":     {Options{Run: "a"}, "there is no kubeconfig; give a file"},
 		"no such file":      {Options{Run: "a", Kubeconfig: "/no/such/file"}, "the kubeconfig /no/such/file does not exist"},
 		"garbage":           {Options{Run: "a", Kubeconfig: garbage, Context: "good"}, garbage + " is not a kubeconfig"},
-		"no context":        {Options{Run: "a", Kubeconfig: written(t, nil)}, "no cluster specified; give --context, there are good, other"},
+		"no context":        {Options{Run: "a", Kubeconfig: written(t, nil)}, "no cluster specified; give a context, there are good, other"},
 		"unknown context":   {Options{Run: "a", Kubeconfig: written(t, nil), Context: "bad"}, "unknown context bad; there are good, other"},
 		"no contexts": {Options{Run: "a", Context: "bad", Kubeconfig: written(t, func(c *api.Config) {
 			c.Contexts = nil
 		})}, "unknown context bad; the kubeconfig contains no contexts"},
 		"no current context": {Options{Run: "a", Confirmed: true, Kubeconfig: written(t, func(c *api.Config) {
 			c.CurrentContext = ""
-		})}, "the kubeconfig has no current context; give --context, there are good, other"},
+		})}, "the kubeconfig has no current context; give a context, there are good, other"},
 		"no cluster": {Options{Run: "a", Context: "good", Kubeconfig: written(t, func(c *api.Config) {
 			c.Contexts["good"].Cluster = "away"
 		})}, `the context good refers to the cluster "away", which the kubeconfig does not contain`},

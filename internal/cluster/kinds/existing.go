@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 
@@ -14,10 +15,16 @@ import (
 
 func existingKind() Kind {
 	return Kind{
-		Name:     "existing",
-		Options:  []string{"kubeconfig", "context", "webhook-host", "webhook-listen", "read-only"},
-		Needs:    map[string]string{"context": "so that no cluster is checked by accident; \"kubectl config get-contexts\" shows the names"},
-		Validate: func(o Options) error { return existingOptions(o, source.Run{ID: "validated"}).Validate() },
+		Name:    "existing",
+		Options: []string{"kubeconfig", "context", "webhook-host", "webhook-listen", "read-only"},
+		Needs:   map[string]string{"context": "so that no cluster is checked by accident; \"kubectl config get-contexts\" shows the names"},
+		Validate: func(o Options) error {
+			err := existingOptions(o, source.Run{ID: "validated"}).Validate()
+			if wrong, is := errors.AsType[*existing.UsageError](err); is && wrong.Option != "" {
+				return &OptionError{Option: wrong.Option, Value: wrong.Value, Err: wrong.Unwrap()}
+			}
+			return err
+		},
 		Source: func(o Options) *source.Source {
 			return &source.Source{
 				What: "the work at " + o.Context, Begins: "connecting to " + o.Context, Labels: true, Pods: true,

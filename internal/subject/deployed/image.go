@@ -182,7 +182,7 @@ func (a *Archive) Open() io.ReadCloser {
 func (a *Archive) Load(ctx context.Context, c cluster.Cluster) error {
 	nodes, able := c.(cluster.Images)
 	if !able {
-		return fmt.Errorf("image %s: images cannot be loaded into a cluster of the kind %s; push one to a registry that its nodes can reach, and give it by --webhook-image", a.Reference, c.Name())
+		return fmt.Errorf("image %s: images cannot be loaded into a cluster of the kind %s; push one to a registry that its nodes can reach, and give its name instead", a.Reference, c.Name())
 	}
 	architectures, err := architectures(ctx, c)
 	if err != nil {
@@ -202,7 +202,7 @@ func (a *Archive) Load(ctx context.Context, c cluster.Cluster) error {
 func (a *Archive) foreign(architectures []string) error {
 	of, remedy := "the image", "build it for those, or give another image"
 	if a.image != nil {
-		of, remedy = "the program", "build it with "+buildCommand(architectures[0])+", or give an image by --webhook-image"
+		of, remedy = "the program", "build it with "+buildCommand(architectures[0])+", or give an image instead"
 	}
 	return fmt.Errorf("image %s: %s is for %s, but the nodes of the cluster are %s; %s", a.Reference, of, a.Architecture, strings.Join(architectures, " and "), remedy)
 }

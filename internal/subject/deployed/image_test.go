@@ -171,7 +171,7 @@ func TestProgramsThatMakeNoImage(t *testing.T) {
 		content []byte
 		want    string
 	}{
-		"dynamic": {dynamic.bytes(t), "it is dynamically linked and needs /lib64/ld-linux-x86-64.so.2, which an image of only the program lacks; build it with CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build, or give an image by --webhook-image"},
+		"dynamic": {dynamic.bytes(t), "it is dynamically linked and needs /lib64/ld-linux-x86-64.so.2, which an image of only the program lacks; build it with CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build, or give an image instead"},
 		"bsd":     {bsd.bytes(t), "it is a program for another system than Linux"},
 		"object":  {object.bytes(t), "it is only a part of a program"},
 		"vax":     {odd.bytes(t), "it is for an architecture that Kubernetes has no name for"},

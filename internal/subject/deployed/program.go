@@ -46,7 +46,7 @@ func inspect(program string) (string, error) {
 	for _, part := range image.Progs {
 		if part.Type == elf.PT_INTERP {
 			interpreter, _ := io.ReadAll(part.Open())
-			return "", fmt.Errorf("it is dynamically linked and needs %s, which an image of only the program lacks; build it with %s, or give an image by --webhook-image",
+			return "", fmt.Errorf("it is dynamically linked and needs %s, which an image of only the program lacks; build it with %s, or give an image instead",
 				bytes.TrimRight(interpreter, "\x00"), buildCommand(architecture))
 		}
 	}
@@ -66,11 +66,11 @@ func foreign(file io.ReaderAt) error {
 	case binary.LittleEndian.Uint32(magic)|1 == 0xfeedfacf, binary.BigEndian.Uint32(magic) == 0xcafebabe:
 		system = "macOS"
 	case bytes.HasPrefix(magic, []byte("#!")):
-		return errors.New("it is a script, and an image of only the script has no interpreter; give an image by --webhook-image")
+		return errors.New("it is a script, and an image of only the script has no interpreter; give an image instead")
 	default:
 		return nil
 	}
-	return fmt.Errorf("it is a program for %s, but nodes run Linux; build it with %s, or give an image by --webhook-image", system, buildCommand(""))
+	return fmt.Errorf("it is a program for %s, but nodes run Linux; build it with %s, or give an image instead", system, buildCommand(""))
 }
 
 // buildCommand is how Go programs are built so that they are static. Without an architecture it is that of this machine.
