@@ -33,12 +33,12 @@ checked, and which faults of the reference webhook break it.`,
 			if !found {
 				return fmt.Errorf("%s: %s", args[0], unknownID(args[0]))
 			}
-			return write(s.out, explain(r))
+			return write(s.out, explain(r, suites.Preview(append(areas(), resource.Area))))
 		},
 	}
 }
 
-func explain(r requirement.Requirement) string {
+func explain(r requirement.Requirement, specs []suites.Spec) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
@@ -74,7 +74,7 @@ func explain(r requirement.Requirement) string {
 		}
 		line("run it", "crdconform lint FILE")
 	default:
-		for _, spec := range suites.Preview(append(areas(), resource.Area)) {
+		for _, spec := range specs {
 			if spec.Requirement == r.ID {
 				line("spec", spec.Text)
 				line("", spec.Location)

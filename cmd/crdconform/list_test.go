@@ -137,11 +137,12 @@ func TestCell(t *testing.T) {
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	locations := map[requirement.ID]suites.Spec{}
-	for _, spec := range suites.Preview(append(areas(), resource.Area)) {
+	specs := suites.Preview(append(areas(), resource.Area))
+	for _, spec := range specs {
 		locations[spec.Requirement] = spec
 	}
 	for _, r := range requirement.All() {
-		text := explain(r)
+		text := explain(r, specs)
 		want := []string{string(r.ID) + "\n\n" + r.Statement + "\n\n", "\nlevel      " + string(r.Level) + "\n", "\nbinds      " + string(r.Binds) + "\n"}
 		for _, source := range r.Source {
 			want = append(want, "\nsource     "+source.String())
