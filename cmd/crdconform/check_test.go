@@ -168,6 +168,9 @@ func TestEvidence(t *testing.T) {
 // TestSeed has the same seed lead to the same order, and another one to another.
 func TestSeed(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a check for each of three seeds")
+	}
 	url, ca := serving(t)
 	order := func(seed string) []string {
 		r := invoke(t, "check", url, "--ca-file", ca, "--objects", "0", "--seed", seed)
@@ -241,6 +244,9 @@ func TestKnownFailing(t *testing.T) {
 // TestSlowWebhook has the report tell how many objects a webhook was asked with that takes long for each.
 func TestSlowWebhook(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for a slow webhook")
+	}
 	url, ca := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(110 * time.Millisecond):

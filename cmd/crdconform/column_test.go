@@ -152,6 +152,9 @@ func TestColumnsSideBySide(t *testing.T) {
 // TestColumnsAreInterrupted interrupts two columns in their specs, with one more to come.
 func TestColumnsAreInterrupted(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: two columns are two runs")
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var said, wrong bytes.Buffer

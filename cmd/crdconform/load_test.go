@@ -87,6 +87,9 @@ func TestLoadToleratesWhatServersDo(t *testing.T) {
 
 // TestVoidLoad asks for more than any generator can send on one thread.
 func TestVoidLoad(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: a load that is too much for any machine")
+	}
 	url, ca := serve(t, webhook.Handler(), nil)
 	t.Setenv("GOMAXPROCS", "1")
 	r := invoke(t, "load", url, "--ca-file", ca, "--rate", "1000000", "--duration", "5ms")

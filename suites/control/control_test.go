@@ -128,6 +128,9 @@ func TestWithoutKubectl(t *testing.T) {
 
 // TestReasons runs a spec where something that it needs is missing.
 func TestReasons(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: a run for each reason")
+	}
 	c := suitetest.Cluster(t, embedded.Options{})
 	lease := func(renewed time.Time) map[string]any {
 		return map[string]any{"spec": map[string]any{"leaseDurationSeconds": 15, "renewTime": renewed.UTC().Format("2006-01-02T15:04:05.000000Z07:00")}}

@@ -136,6 +136,9 @@ func resourceOf(body map[string]any) map[string]any {
 
 // TestFaultsAreCaught shows that each check can fail.
 func TestFaultsAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: all checks run again for each fault")
+	}
 	c := suitetest.Cluster(t, embedded.Options{})
 	install(t, c, several()...)
 	caught := map[requirement.ID]bool{}

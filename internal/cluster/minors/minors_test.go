@@ -328,6 +328,9 @@ func TestStartThatFails(t *testing.T) {
 
 // TestLongPath has temporary files where no socket can be.
 func TestLongPath(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: an API server for one path")
+	}
 	long := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
 	if err := os.Mkdir(long, 0o700); err != nil {
 		t.Fatal(err)

@@ -480,6 +480,9 @@ func TestBoundTooLow(t *testing.T) {
 
 func TestCancelled(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it measures a whole API server")
+	}
 	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1")
 	o.parts = []part{partLoad, partCold}
 	ctx, cancel := context.WithCancelCause(t.Context())
