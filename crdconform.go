@@ -12,7 +12,6 @@
 package crdconform
 
 import (
-	"cmp"
 	"context"
 	"io"
 	"net/http"
@@ -71,7 +70,7 @@ const tool = "library"
 func (c Check) description() engine.Description {
 	d := engine.Description{Config: c.Config, CA: c.CA, Handler: c.Handler, HandlerPath: c.HandlerPath, RerunCommand: c.RerunCommand}
 	if c.Start != nil {
-		d.Source = &source.Source{What: "an API server", Labels: cmp.Or(c.Cluster, config.Embedded) != config.Embedded, Pods: true, Images: true}
+		d.Source = &source.Source{What: "an API server", Labels: true, Pods: true, Images: true}
 		d.Source.Start = func(ctx context.Context, run source.Run) (cluster.Cluster, error) {
 			return c.Start(ctx, run.ID, run.Log)
 		}

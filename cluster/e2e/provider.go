@@ -15,51 +15,51 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 )
 
-// Provider makes clusters of package kind for envfuncs.CreateCluster and its relatives. It stands for one cluster at a time.
-// Unlike the framework's own provider it needs no kind binary, changes no kubeconfig of the user, and never takes over a
-// cluster that is there already.
-type Provider struct {
+// provider makes clusters of package kind, one at a time.
+type provider struct {
 	options kind.Options
 	cluster *kind.Cluster
 }
 
-var _ support.E2EClusterProviderWithImageLoader = (*Provider)(nil)
-
-// NewProvider returns a provider of clusters with the given options. Name and ConfigFile are what the framework says.
-func NewProvider(options kind.Options) *Provider { return &Provider{options: options} }
+// NewProvider returns a provider of clusters with the given options, for envfuncs.CreateCluster and its relatives. Name and ConfigFile
+// are what the framework says. It provides one cluster at a time. Unlike the framework's own provider it needs no kind binary, changes
+// no kubeconfig of the user, and never takes over a cluster that is there already.
+func NewProvider(options kind.Options) support.E2EClusterProviderWithImageLoader {
+	return &provider{options: options}
+}
 
 // Options changes what clusters the provider makes; for envfuncs.CreateClusterWithOpts.
 func Options(change func(*kind.Options)) support.ClusterOpts {
 	return func(p support.E2EClusterProvider) {
-		if own, ok := p.(*Provider); ok {
+		if own, ok := p.(*provider); ok {
 			change(&own.options)
 		}
 	}
 }
 
 // SetDefaults changes nothing: the zero values of the options are the defaults.
-func (p *Provider) SetDefaults() support.E2EClusterProvider { return p }
+func (p *provider) SetDefaults() support.E2EClusterProvider { return p }
 
 // WithName sets the name of the cluster, which gets kind.Prefix before it.
-func (p *Provider) WithName(name string) support.E2EClusterProvider {
+func (p *provider) WithName(name string) support.E2EClusterProvider {
 	p.options.Name = name
 	return p
 }
 
 // WithVersion sets the Kubernetes minor, such as 1.36. See kind.Options.
-func (p *Provider) WithVersion(minor string) support.E2EClusterProvider {
+func (p *provider) WithVersion(minor string) support.E2EClusterProvider {
 	p.options.Kubernetes = minor
 	return p
 }
 
 // WithPath sets what runs the nodes: docker, nerdctl, finch or podman. There is no kind binary that could have a path.
-func (p *Provider) WithPath(program string) support.E2EClusterProvider {
+func (p *provider) WithPath(program string) support.E2EClusterProvider {
 	p.options.Provider = program
 	return p
 }
 
 // WithOpts applies options such as Options returns.
-func (p *Provider) WithOpts(options ...support.ClusterOpts) support.E2EClusterProvider {
+func (p *provider) WithOpts(options ...support.ClusterOpts) support.E2EClusterProvider {
 	for _, option := range options {
 		option(p)
 	}
@@ -68,7 +68,7 @@ func (p *Provider) WithOpts(options ...support.ClusterOpts) support.E2EClusterPr
 
 // Create starts a cluster and returns the path of its kubeconfig file. It takes no arguments, since there is no command that
 // they could be for.
-func (p *Provider) Create(ctx context.Context, args ...string) (string, error) {
+func (p *provider) Create(ctx context.Context, args ...string) (string, error) {
 	if len(args) > 0 {
 		return "", fmt.Errorf("kind is used as a library, and takes no arguments such as %q: set the fields of kind.Options", args[0])
 	}
@@ -84,16 +84,13 @@ func (p *Provider) Create(ctx context.Context, args ...string) (string, error) {
 }
 
 // CreateWithConfig is Create with a configuration file of kind.
-func (p *Provider) CreateWithConfig(ctx context.Context, file string) (string, error) {
+func (p *provider) CreateWithConfig(ctx context.Context, file string) (string, error) {
 	p.options.ConfigFile = file
 	return p.Create(ctx)
 }
 
-// Cluster is the cluster, or nil when there is none.
-func (p *Provider) Cluster() *kind.Cluster { return p.cluster }
-
 // GetKubeconfig returns the path of the kubeconfig file, which is gone when the cluster is; without a cluster it is empty.
-func (p *Provider) GetKubeconfig() string {
+func (p *provider) GetKubeconfig() string {
 	if p.cluster == nil {
 		return ""
 	}
@@ -105,7 +102,7 @@ var errNone = errors.New("the provider has no cluster; create one first")
 
 // GenerateKubeconfig returns the path of the kubeconfig file too: there is one, which changes with nothing. It takes no
 // arguments.
-func (p *Provider) GenerateKubeconfig(args ...string) (string, error) {
+func (p *provider) GenerateKubeconfig(args ...string) (string, error) {
 	if p.cluster == nil {
 		return "", errNone
 	}
@@ -116,7 +113,7 @@ func (p *Provider) GenerateKubeconfig(args ...string) (string, error) {
 }
 
 // GetKubectlContext returns the context in the kubeconfig file.
-func (p *Provider) GetKubectlContext() string {
+func (p *provider) GetKubectlContext() string {
 	if p.cluster == nil {
 		return ""
 	}
@@ -124,7 +121,7 @@ func (p *Provider) GetKubectlContext() string {
 }
 
 // ExportLogs writes logs, events and definitions into a directory, which is made if it is not there.
-func (p *Provider) ExportLogs(ctx context.Context, dest string) error {
+func (p *provider) ExportLogs(ctx context.Context, dest string) error {
 	if p.cluster == nil {
 		return errNone
 	}
@@ -135,7 +132,7 @@ func (p *Provider) ExportLogs(ctx context.Context, dest string) error {
 }
 
 // Destroy stops the cluster. Without one it does nothing.
-func (p *Provider) Destroy(ctx context.Context) error {
+func (p *provider) Destroy(ctx context.Context) error {
 	if p.cluster == nil {
 		return nil
 	}
@@ -147,12 +144,12 @@ func (p *Provider) Destroy(ctx context.Context) error {
 }
 
 // WaitForControlPlane waits until the cluster is ready, as Create did already.
-func (p *Provider) WaitForControlPlane(ctx context.Context, client klient.Client) error {
+func (p *provider) WaitForControlPlane(ctx context.Context, client klient.Client) error {
 	return kind.Ready(ctx, client.RESTConfig(), p.options.Timeout)
 }
 
 // KubernetesRestConfig returns how to reach the API server; nil without a cluster.
-func (p *Provider) KubernetesRestConfig() *rest.Config {
+func (p *provider) KubernetesRestConfig() *rest.Config {
 	if p.cluster == nil {
 		return nil
 	}
@@ -160,7 +157,7 @@ func (p *Provider) KubernetesRestConfig() *rest.Config {
 }
 
 // LoadImage makes an image known to the nodes that the program which runs them has here. It takes no arguments.
-func (p *Provider) LoadImage(ctx context.Context, image string, args ...string) error {
+func (p *provider) LoadImage(ctx context.Context, image string, args ...string) error {
 	if err := p.loads(args); err != nil {
 		return err
 	}
@@ -168,7 +165,7 @@ func (p *Provider) LoadImage(ctx context.Context, image string, args ...string) 
 }
 
 // LoadImageArchive makes an image known to the nodes that is in a file as `docker save` writes it. It takes no arguments.
-func (p *Provider) LoadImageArchive(ctx context.Context, archive string, args ...string) error {
+func (p *provider) LoadImageArchive(ctx context.Context, archive string, args ...string) error {
 	if err := p.loads(args); err != nil {
 		return err
 	}
@@ -179,7 +176,7 @@ func (p *Provider) LoadImageArchive(ctx context.Context, archive string, args ..
 	return errors.Join(p.cluster.LoadImage(ctx, file), file.Close())
 }
 
-func (p *Provider) loads(args []string) error {
+func (p *provider) loads(args []string) error {
 	if p.cluster == nil {
 		return errNone
 	}

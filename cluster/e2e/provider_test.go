@@ -52,15 +52,15 @@ func run(m *testing.M) int {
 		panic(err)
 	}
 	framework = env.New()
-	provider := NewProvider(kind.Options{Image: image})
-	create := envfuncs.CreateClusterWithOpts(provider, clusterName, Options(func(o *kind.Options) { o.Run = "e2e" }))
+	clusters := NewProvider(kind.Options{Image: image})
+	create := envfuncs.CreateClusterWithOpts(clusters, clusterName, Options(func(o *kind.Options) { o.Run = "e2e" }))
 	if config != "" {
-		create = envfuncs.CreateClusterWithConfig(provider, clusterName, config, Options(func(o *kind.Options) { o.Run = "e2e" }))
+		create = envfuncs.CreateClusterWithConfig(clusters, clusterName, config, Options(func(o *kind.Options) { o.Run = "e2e" }))
 	}
 	framework.Setup(create, envfuncs.LoadImageArchiveToCluster(clusterName, archive))
 	framework.Finish(envfuncs.ExportClusterLogs(clusterName, logs), envfuncs.DestroyCluster(clusterName))
 	code := framework.Run(m)
-	if err := gone(provider, logs); err != nil {
+	if err := gone(clusters, logs); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -81,8 +81,8 @@ func writeImage(file string) error {
 }
 
 // gone returns what is not as it is to be after the framework has finished.
-func gone(provider *Provider, logs string) error {
-	if provider.Cluster() != nil {
+func gone(clusters support.E2EClusterProvider, logs string) error {
+	if clusters.KubernetesRestConfig() != nil {
 		return errors.New("the provider still has a cluster")
 	}
 	left, err := kind.Left(context.Background(), "")
@@ -134,26 +134,26 @@ func TestFramework(t *testing.T) {
 		Assess("its provider tells of it", func(ctx context.Context, t *testing.T, c *envconf.Config) context.Context {
 			t.Helper()
 			found, ok := envfuncs.GetClusterFromContext(ctx, clusterName)
-			provider, own := found.(*Provider)
-			if !ok || !own {
+			own, is := found.(*provider)
+			if !ok || !is {
 				t.Fatalf("the context has %v", found)
 			}
-			if got, want := provider.GetKubectlContext(), "kind-"+kind.Prefix+clusterName; got != want {
+			if got, want := own.GetKubectlContext(), "kind-"+kind.Prefix+clusterName; got != want {
 				t.Errorf("the context is %s, not %s", got, want)
 			}
-			if provider.GetKubeconfig() != c.KubeconfigFile() {
-				t.Errorf("the kubeconfig is %s, and the framework's %s", provider.GetKubeconfig(), c.KubeconfigFile())
+			if own.GetKubeconfig() != c.KubeconfigFile() {
+				t.Errorf("the kubeconfig is %s, and the framework's %s", own.GetKubeconfig(), c.KubeconfigFile())
 			}
-			if again, err := provider.GenerateKubeconfig(); err != nil || again != provider.GetKubeconfig() {
+			if again, err := own.GenerateKubeconfig(); err != nil || again != own.GetKubeconfig() {
 				t.Errorf("another kubeconfig: %s, %v", again, err)
 			}
-			if host := provider.KubernetesRestConfig().Host; host != c.Client().RESTConfig().Host {
+			if host := own.KubernetesRestConfig().Host; host != c.Client().RESTConfig().Host {
 				t.Errorf("the API server is %s, and the framework's %s", host, c.Client().RESTConfig().Host)
 			}
-			if _, err := provider.Create(ctx); err == nil || !strings.Contains(err.Error(), "has the cluster") {
+			if _, err := own.Create(ctx); err == nil || !strings.Contains(err.Error(), "has the cluster") {
 				t.Errorf("a second cluster: %v", err)
 			}
-			if err := provider.LoadImage(ctx, "example.com/no-such-image"); err == nil || !strings.Contains(err.Error(), "has no image") {
+			if err := own.LoadImage(ctx, "example.com/no-such-image"); err == nil || !strings.Contains(err.Error(), "has no image") {
 				t.Errorf("an image that is not there: %v", err)
 			}
 			return ctx
@@ -162,7 +162,7 @@ func TestFramework(t *testing.T) {
 }
 
 func TestWithoutCluster(t *testing.T) {
-	p := NewProvider(kind.Options{})
+	p := &provider{}
 	if p.SetDefaults() != support.E2EClusterProvider(p) || p.GetKubeconfig() != "" || p.GetKubectlContext() != "" || p.KubernetesRestConfig() != nil {
 		t.Error("it tells of a cluster that is not there")
 	}

@@ -54,7 +54,10 @@ func (c Description) Prepare() (*Plan, error) {
 		return nil, err
 	}
 	if c.Source == nil {
-		c.Source = builtIn(c.Cluster)
+		var known bool
+		if c.Source, known = sources()[c.Cluster]; !known {
+			c.Source = unknownSource(c.Cluster)
+		}
 	}
 	p := &Plan{want: c, known: map[requirement.ID]string{}, run: NewRunID()}
 	for _, k := range c.KnownFailing {

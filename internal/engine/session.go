@@ -143,15 +143,14 @@ func (s *session) withCluster(ctx context.Context, wanted bool, use func() error
 	return use()
 }
 
-// builtIn is where the API server of a configuration comes from that a program says nothing else of; nil for none.
-func builtIn(c config.Cluster) *source.Source {
-	switch c {
-	case config.None:
-		return nil
-	case config.Embedded:
-		return embeddedWith(embedded.Options{})
-	default:
-	}
+// sources returns where API servers come from if a Description does not say so, by kind of cluster; nil for none. The other kinds are in
+// package kinds, with the libraries that they need.
+func sources() map[config.Cluster]*source.Source {
+	return map[config.Cluster]*source.Source{config.None: nil, config.Embedded: embeddedWith(embedded.Options{})}
+}
+
+// unknownSource fails when it is needed: a Handler can be checked without a cluster, whatever the file says.
+func unknownSource(c config.Cluster) *source.Source {
 	return &source.Source{What: "an API server", Pods: true, Images: true, Start: func(context.Context, source.Run) (cluster.Cluster, error) {
 		return nil, fmt.Errorf("cluster: %s is for \"crdconform check\", and for programs that say by Check.Start how to start it", c)
 	}}
