@@ -1,11 +1,20 @@
 package crdconform
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+
+	"github.com/onsi/ginkgo/v2/formatter"
+	"github.com/onsi/gomega"
+	"go.uber.org/zap"
+	"k8s.io/klog/v2"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
@@ -31,6 +40,54 @@ func TestRun(t *testing.T) {
 		handler = faulty(t, name)
 	}
 	Run(t, Check{Config: config.Config{CRDs: []string{crontabs}, Cluster: config.None, Filter: []string{"webhook.response"}, Generate: config.Generate{Objects: 2}}, Handler: handler})
+}
+
+// logged keeps what is logged.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(text []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(text)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// TestRunUndoes has an API server in this process, after which everything that belongs to the process is as it was.
+func TestRunUndoes(t *testing.T) {
+	defer klog.CaptureState().Restore()
+	var log logged
+	klog.LogToStderr(false)
+	klog.SetOutput(&log)
+	klog.Info("before")
+	type global struct {
+		Gomega       gomega.Gomega
+		Zap          *zap.Logger
+		Out, Failing io.Writer
+	}
+	now := func() global {
+		return global{gomega.Default, zap.L(), formatter.ColorableStdOut, formatter.ColorableStdErr}
+	}
+	before, environment := now(), os.Environ()
+	Run(t, Check{
+		Config:  config.Config{CRDs: []string{crontabs}, Filter: []string{"resource.read.every-version"}, Generate: config.Generate{Objects: 2}, ReportDir: t.TempDir()},
+		Handler: webhook.Handler(),
+	})
+	klog.Info("after")
+	klog.Flush()
+	if text := log.String(); !strings.Contains(text, "] before\n") || !strings.Contains(text, "] after\n") || strings.Count(text, "\n") != 2 {
+		t.Errorf("the log is %q", text)
+	}
+	if now() != before || !slices.Equal(os.Environ(), environment) {
+		t.Errorf("the process has %+v, had %+v", now(), before)
+	}
 }
 
 // TestRunAtOnce has two tests of a package run at the same time.

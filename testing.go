@@ -23,6 +23,10 @@ import (
 //
 // The specs behind it are Ginkgo's, of which a process can have one tree. So it belongs into a package whose tests have no
 // Ginkgo specs of their own, and says so elsewhere.
+//
+// While Run runs, klog writes to the log of the run, Gomega has other defaults, and Ginkgo's reporter writes nothing. These belong to
+// the process, so other tests that run at the same time are affected. Run undoes all of that before it returns. Only GinkgoWriter stays
+// as Ginkgo leaves it: it buffers what is written to it, which is of no use without specs.
 func Run(t *testing.T, c Check) {
 	t.Helper()
 	if foreign() {

@@ -53,6 +53,7 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 	defer one.Unlock()
 	defer quiet()()
 	defer readable()()
+	defer ownGomega(env.effect)()
 
 	env.stopped = ctx.Done()
 	plant(env, areas)
@@ -65,7 +66,6 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 		}
 	}
 	env.installer.forget() // the specs are declared once more
-	gomega.RegisterFailHandler(ginkgo.Fail)
 	ginkgo.BeforeEach(func() {
 		if ctx.Err() != nil {
 			ginkgo.AbortSuite("interrupted")
@@ -95,9 +95,6 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 func plant(env *Env, areas []Area) {
 	globals.Reset()
 	env.installer.forget()
-	gomega.SetDefaultEventuallyTimeout(env.effect)
-	gomega.SetDefaultEventuallyPollingInterval(poll)
-	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
 	for _, area := range areas {
 		ginkgo.Describe(area.Name, func() { area.Register(env) })
 	}
@@ -118,6 +115,16 @@ func quiet() func() {
 	out := formatter.ColorableStdOut
 	formatter.ColorableStdOut = io.Discard
 	return func() { formatter.ColorableStdOut = out }
+}
+
+// ownGomega gives specs a Gomega with its own defaults, until the function that it returns is called.
+func ownGomega(timeout time.Duration) func() {
+	before := gomega.Default
+	gomega.Default = gomega.NewGomega(ginkgo.Fail)
+	gomega.SetDefaultEventuallyTimeout(timeout)
+	gomega.SetDefaultEventuallyPollingInterval(poll)
+	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
+	return func() { gomega.Default = before }
 }
 
 // readable makes failures show the message of an API server's error, the YAML of an object and a line for a request, where
@@ -202,8 +209,8 @@ func RunTest(t ginkgo.GinkgoTestingT, env *Env, area Area, suite types.SuiteConf
 	one.Lock()
 	defer one.Unlock()
 	defer readable()()
+	defer ownGomega(env.effect)()
 	plant(env, []Area{area})
-	gomega.RegisterFailHandler(ginkgo.Fail)
 	suite.RandomizeAllSpecs, suite.FailOnEmpty = true, true
 	ginkgo.RunSpecs(t, area.Name, suite, reporter)
 }

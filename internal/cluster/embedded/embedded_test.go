@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -332,9 +334,21 @@ func TestStopGivesUp(t *testing.T) {
 	}
 }
 
+// TestEtcdClientIsQuiet starts an API server in a process of its own, whose etcd client is to log whatever it does. Other clients log
+// as ever.
 func TestEtcdClientIsQuiet(t *testing.T) {
-	if paths := logutil.DefaultZapLoggerConfig.OutputPaths; len(paths) != 1 || paths[0] != "/dev/null" {
-		t.Errorf("the etcd client logs to %v", paths)
+	t.Parallel()
+	if paths := logutil.DefaultZapLoggerConfig.OutputPaths; len(paths) != 1 || paths[0] != "stderr" {
+		t.Errorf("other etcd clients log to %v", paths)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), self, "-test.run=^TestVersion$")
+	command.Env = append(os.Environ(), "ETCD_CLIENT_DEBUG=debug")
+	if out, err := command.CombinedOutput(); err != nil || bytes.Contains(out, []byte("etcd-client")) {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
 
-	_ "github.com/crdconform/crdconform/internal/cluster/embedded/quiet" // for its effect on the API server's etcd client
+	"github.com/crdconform/crdconform/internal/cluster/embedded/quiet"
 )
 
 type etcd struct {
@@ -21,6 +21,9 @@ type etcd struct {
 	client   *clientv3.Client // in the process, without a connection
 	endpoint string
 }
+
+// The API server's own client of etcd has its logger by now.
+var _ = quiet.Restore()
 
 const (
 	clientSocket = "client.sock"

@@ -1,9 +1,10 @@
 // Package quiet keeps the etcd client of the API server from writing to standard error, where its warnings about requests
 // that were cancelled, as at every stop, would look like something to worry about.
 //
-// The client's logger is made while upstream's packages are initialised, from a configuration that only a package can
-// change which is initialised before. This one is: Go initialises packages whose imports are ready in the order of their
-// import paths, and this one needs less than the API server does and comes before it in the alphabet.
+// The client's logger is made while upstream's package storagebackend/factory is initialised, from a configuration that only a package
+// can change which is initialised before; nothing explicit can do it. This one is: Go initialises packages whose imports are ready in
+// the order of their import paths, and this one needs less than the API server does and comes before it in the alphabet. A test of
+// package embedded fails if that changes. Whoever imports this package and the API server's restores the configuration.
 package quiet
 
 import (
@@ -11,10 +12,17 @@ import (
 	"go.uber.org/zap"
 )
 
-var _ = discard(&logutil.DefaultZapLoggerConfig)
+var before = discard(&logutil.DefaultZapLoggerConfig)
 
-func discard(config *zap.Config) *zap.Config {
+func discard(config *zap.Config) zap.Config {
+	before := *config
 	config.OutputPaths = []string{"/dev/null"}
 	config.ErrorOutputPaths = []string{"/dev/null"}
-	return config
+	return before
+}
+
+// Restore restores the configuration, for other clients of etcd in this process, and returns it.
+func Restore() zap.Config {
+	logutil.DefaultZapLoggerConfig = before
+	return before
 }
