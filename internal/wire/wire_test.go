@@ -127,10 +127,10 @@ func TestWhatGoesWrongIsExplained(t *testing.T) {
 	}{
 		"nobody there":      {Endpoint{URL: "https" + strings.TrimPrefix(gone.URL, "http")}, "connection refused; check that the webhook is running"},
 		"no such host":      {Endpoint{URL: "https://no-such-host.invalid/"}, "cannot be resolved; check the URL"},
-		"another authority": {Endpoint{URL: good, CA: other.PEM()}, "--ca-file"},
-		"no authority":      {Endpoint{URL: good}, "--ca-file"},
-		"another name":      {Endpoint{URL: named, CA: authority.PEM()}, "--server-name"},
-		"wrong server name": {Endpoint{URL: good, CA: authority.PEM(), ServerName: "service.namespace.svc"}, "--server-name"},
+		"another authority": {Endpoint{URL: good, CA: other.PEM(), CAOption: "webhook.caFile"}, "give the authority's certificate by webhook.caFile"},
+		"no authority":      {Endpoint{URL: good}, "give the authority's certificate"},
+		"another name":      {Endpoint{URL: named, CA: authority.PEM()}, "give the name in its certificate"},
+		"wrong server name": {Endpoint{URL: good, CA: authority.PEM(), ServerName: "service.namespace.svc", ServerNameOption: "--name"}, "give the name in its certificate by --name"},
 		"no TLS":            {Endpoint{URL: "https" + strings.TrimPrefix(plain.URL, "http")}, "does not use TLS"},
 	} {
 		t.Run(name, func(t *testing.T) {
