@@ -57,7 +57,7 @@ func empty(v reflect.Value, path string, but ...string) []string {
 func TestSpecHasAll(t *testing.T) {
 	t.Parallel()
 	l := Load{
-		Endpoint: wire.Endpoint{URL: "https://localhost/", CA: []byte("ca"), ServerName: "name", HTTP2: true, Timeout: time.Second},
+		Endpoint: wire.Endpoint{URL: "https://localhost/", CA: []byte("ca"), ServerName: "name", HTTP2: true, Timeout: time.Second, CAOption: "a", ServerNameOption: "b"},
 		Requests: []contract.Request{{ReviewVersion: "v1", DesiredAPIVersion: "example.com/v1", Objects: []json.RawMessage{[]byte(`{"a":1.50,"b":"\u003c"}`)}}},
 		Workload: load.Workload{
 			Name: "name", Phases: []loadgen.Phase{{Seconds: 60, Rate: 1. / 3, To: 1e-7}}, Clients: 2, Duration: 3, Requests: 4, Whole: true, Batch: 5, Bytes: 6,
