@@ -206,7 +206,12 @@ const (
 	Envtest     Cluster = "envtest"
 	Existing    Cluster = "existing"
 	None        Cluster = "none" // leave out what needs an API server
+
+	clusterNames = "embedded, kind, envtest, existing or none"
 )
+
+// clusters are the sorts of clusters that there are.
+func clusters() []Cluster { return []Cluster{Embedded, KindCluster, Envtest, Existing, None} }
 
 // Generate says how objects are generated from the schemas.
 type Generate struct {

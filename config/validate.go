@@ -49,7 +49,7 @@ func (c Config) problems() []*ProblemError {
 	k.knownFailing()
 	k.patterns("filter", c.Filter)
 	k.patterns("skip", c.Skip)
-	k.unless(slices.Contains(clusters(), c.Cluster), "cluster", "unknown cluster %q (want embedded, kind, envtest, existing or none)", c.Cluster)
+	k.unless(slices.Contains(clusters(), c.Cluster), "cluster", "unknown cluster %q (want %s)", c.Cluster, clusterNames)
 	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; add one, or leave the key out")
 	k.load()
 	k.objectives()
@@ -112,9 +112,6 @@ func (k *checker) webhook() {
 	k.unless(certificate.CertFile == "" || w.InCluster == nil, "webhook.clientCertificate", "API servers of kind have none, so a deployed webhook must not require one; remove it")
 	k.unless(w.Timeout.Duration > 0, "webhook.timeout", "%s must be greater than 0; API servers wait for 30s", w.Timeout)
 }
-
-// clusters are the sorts of clusters that there are.
-func clusters() []Cluster { return []Cluster{Embedded, KindCluster, Envtest, Existing, None} }
 
 func (k *checker) inCluster(c InCluster) {
 	const key = "webhook.inCluster"
