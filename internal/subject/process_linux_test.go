@@ -343,7 +343,7 @@ func TestNeverReady(t *testing.T) {
 	for name, test := range map[string]struct{ mode, want string }{
 		"it dies at once":        {"dies", "it exited before it responded: exit status 2; its last output:\ncannot read the \uFFFD configuration"},
 		"it ends well at once":   {"ends", "it exited before it responded: exit status 0; it wrote nothing"},
-		"it never listens":       {"never", "no response within 2s (webhook https://127.0.0.1:"},
+		"it never listens":       {"never", "no response within 5s (webhook https://127.0.0.1:"},
 		"it never listens, text": {"never", "check that it serves {certs}/tls.crt at {port}; its last output:\nnot today"},
 		"it says nothing":        {"silent", "it accepts connections but does not respond"},
 		"it has its own":         {"own", `it serves its own certificate (subject "CN=localhost", issuer "CN=home-made authority"); configure it to use {certs}`},
@@ -352,7 +352,7 @@ func TestNeverReady(t *testing.T) {
 		all.Go(func() {
 			c := command(t, test.mode)
 			if c.ReadyTimeout = 30 * time.Second; test.mode == "never" || test.mode == "silent" {
-				c.ReadyTimeout = 2 * time.Second
+				c.ReadyTimeout = 5 * time.Second
 			}
 			_, err := Start(t.Context(), c, Options{})
 			if err == nil || !strings.Contains(err.Error(), test.want) || errors.Is(err, errPortTaken) {
