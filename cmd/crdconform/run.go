@@ -85,7 +85,7 @@ The load test is left out when --filter or --skip choose requirements, unless on
 // take takes what the flags say.
 func (r *runner) take() {
 	given, flags := r.options.given, r.options.flags
-	r.selection.flags, r.filter, r.skip = flags, given.Filter, given.Skip
+	r.flags, r.filter, r.skip = flags, given.Filter, given.Skip
 	r.strict, r.seed, r.dir = given.Strict, given.Generate.Seed, given.ReportDir
 	r.load = workloadFlags{
 		duration: given.Load.Duration.Duration,

@@ -196,7 +196,7 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
 	} else {
 		p.tree.signal(syscall.SIGTERM)
 	}
-	if p.gone(within, func() {}) {
+	if p.gone(func() bool { return within.Err() != nil }, func() {}) {
 		return nil
 	}
 	return p.Kill()
@@ -205,28 +205,25 @@ func (p *Process) Stop(ctx context.Context, grace time.Duration) error {
 // Kill ends the process and all that it has started at once, and waits until they are gone.
 func (p *Process) Kill() error {
 	p.ask.Do(func() { close(p.asked) })
-	within, cancel := context.WithTimeout(context.Background(), killTimeout)
-	defer cancel()
-	if !p.gone(within, func() { p.tree.signal(syscall.SIGKILL) }) {
+	deadline := time.Now().Add(killTimeout)
+	if !p.gone(func() bool { return time.Now().After(deadline) }, func() { p.tree.signal(syscall.SIGKILL) }) {
 		return fmt.Errorf("some of its processes still exist %s after SIGKILL", killTimeout)
 	}
 	return nil
 }
 
-// gone waits until nothing of the process runs any more, and does something again and again meanwhile. It reports whether that was so
-// before the context ended.
-func (p *Process) gone(ctx context.Context, meanwhile func()) bool {
+// gone calls a function again and again until nothing of the process runs any more, and reports whether that was so before the time was
+// over.
+func (p *Process) gone(over func() bool, meanwhile func()) bool {
 	ticks := time.NewTicker(20 * time.Millisecond)
 	defer ticks.Stop()
-	for {
+	for ; ; <-ticks.C {
 		meanwhile()
-		if p.Ended() && !p.tree.alive() {
+		switch {
+		case p.Ended() && !p.tree.alive():
 			return true
-		}
-		select {
-		case <-ctx.Done():
+		case over():
 			return false
-		case <-ticks.C:
 		}
 	}
 }

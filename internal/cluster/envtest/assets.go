@@ -108,7 +108,7 @@ func isProgram(path, origin string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("there is no %s in %s: name a folder that has %s and %s as assets or in %s; setup-envtest downloads one and prints its name: setup-envtest use -p path",
+		return fmt.Errorf("there is no %s in %s: set the assets option or %[5]s to a folder with %[3]s and %[4]s; setup-envtest downloads one and prints its name: setup-envtest use -p path",
 			name, folder, apiServerName, etcdName, assetsVariable)
 	case err != nil:
 		return fmt.Errorf("%s: %w", name, err)

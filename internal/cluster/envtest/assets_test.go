@@ -50,7 +50,7 @@ func TestUnusableAssets(t *testing.T) {
 		programs map[string][]byte
 		says     []string
 	}{
-		"empty folder":  {nil, []string{"there is no kube-apiserver in ", "--assets", "KUBEBUILDER_ASSETS", "setup-envtest"}},
+		"empty folder":  {nil, []string{"there is no kube-apiserver in ", "the assets option", "KUBEBUILDER_ASSETS", "setup-envtest"}},
 		"no etcd":       {map[string][]byte{apiServerName: fakeServer}, []string{"there is no etcd in "}},
 		"architecture":  {both(foreign(), fakeEtcd), []string{"kube-apiserver cannot run on this machine, which is " + runtime.GOOS + "/" + runtime.GOARCH}},
 		"no program":    {both(fakeServer, []byte("hello")), []string{"etcd cannot run on this machine", "it is not a program for this system"}},

@@ -204,7 +204,7 @@ func (c *Cluster) down(ctx context.Context) error {
 	}
 	errs = append(errs, c.logs.close(), os.RemoveAll(c.dir))
 	if c.guard != nil {
-		errs = append(errs, c.guard.close())
+		errs = append(errs, c.guard.close(context.WithoutCancel(ctx)))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("stopping envtest: %w", err)

@@ -95,9 +95,9 @@ func (g *guard) kill(name string) {
 }
 
 // close ends the guard, after the programs and their files are gone.
-func (g *guard) close() error {
+func (g *guard) close(ctx context.Context) error {
 	if g.watcher == nil {
 		return nil
 	}
-	return g.watcher.Stop(context.Background(), grace)
+	return g.watcher.Stop(ctx, grace)
 }

@@ -313,10 +313,10 @@ func TestOptions(t *testing.T) {
 		t.Errorf("got %s, %s", r.storage, r.other)
 	}
 	for want, spoil := range map[string]func(*Options){
-		"no API server to measure":      func(o *Options) { o.Cluster = nil },
+		"no API server to measure":    func(o *Options) { o.Cluster = nil },
 		"no CustomResourceDefinition": func(o *Options) { o.Definition = nil },
 		"no objects to create":        func(o *Options) { o.Objects = nil },
-		"must not be negative":              func(o *Options) { o.Duration = -1 },
+		"must not be negative":        func(o *Options) { o.Duration = -1 },
 		"serves one version only": func(o *Options) {
 			d, err := corpus.NewDefinition(served(crontabs.Definition.CRD.DeepCopy(), []string{"v1beta1"}))
 			if err != nil {

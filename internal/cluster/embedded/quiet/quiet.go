@@ -15,10 +15,10 @@ import (
 var before = discard(&logutil.DefaultZapLoggerConfig)
 
 func discard(config *zap.Config) zap.Config {
-	before := *config
+	was := *config
 	config.OutputPaths = []string{"/dev/null"}
 	config.ErrorOutputPaths = []string{"/dev/null"}
-	return before
+	return was
 }
 
 // Restore restores the configuration, for other clients of etcd in this process, and returns it.
