@@ -9,7 +9,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 )
 
-// The limits of a load test, far beyond what any webhook can do. What is more is a slip of the finger.
+// The limits of a load test, far beyond what any webhook can handle. Anything above is a typing error.
 const (
 	MaxRate     = 1_000_000 // requests a second
 	MaxBatch    = 100_000   // objects in a request
@@ -21,8 +21,8 @@ const (
 	MaxRepeat   = 100
 )
 
-// DefaultInFlight is how many requests by the clock wait for their responses at once, at most. It is what an API server has in
-// flight altogether by default: 400 that read and 200 that write.
+// DefaultInFlight is the default limit of concurrent requests sent by the clock. It is how many an API server has in
+// flight by default: 400 reads and 200 writes.
 const DefaultInFlight = 600
 
 // The profiles that are more than a rate over time.
@@ -63,40 +63,40 @@ func (p Profile) Peak() float64 {
 func All() []Profile {
 	return []Profile{
 		{
-			Name: Constant, About: "one rate all the time: 100 requests a second of 10 objects, for 10 s",
+			Name: Constant, About: "a constant rate: 100 requests per second of 10 objects, for 10 s",
 			Rates: []float64{100}, Batches: []int{10}, Duration: 10 * time.Second,
 		},
 		{
-			Name: "batch", About: "batches of 1, 10, 100, 500 and 1500 objects of 1024 bytes, 20 a second for 3 s each, to tell what an object costs",
+			Name: "batch", About: "batches of 1, 10, 100, 500 and 1500 objects of 1024 bytes, at 20 per second for 3 s each, to measure the cost per object",
 			Rates: []float64{20}, Batches: []int{1, 10, 100, 500, 1500}, Bytes: []int{1024}, Duration: 3 * time.Second,
 		},
 		{
-			Name: APIServer, About: "what API servers send: one object a request, by 1 and then by 10 clients that wait for each answer, for 5 s each",
+			Name: APIServer, About: "what API servers send: one object per request, from 1 and then 10 clients that wait for each response, for 5 s each",
 			Batches: []int{1}, Clients: []int{1, 10}, Duration: 5 * time.Second,
 		},
 		{
-			Name: Relist, About: "20,000 objects as after a restart of the API server: one a request, 10 at once",
+			Name: Relist, About: "20,000 objects, as after a restart of the API server: one per request, 10 in flight",
 			Batches: []int{1}, Clients: []int{10}, Objects: 20_000, Duration: 2 * time.Minute,
 		},
 		{
-			Name: "ramp", About: "from a tenth of 1000 requests a second to all of them, in 30 s",
+			Name: "ramp", About: "from 100 to 1000 requests per second in 30 s",
 			Rates: []float64{1000}, Shape: []loadgen.Phase{{Seconds: 1, Rate: .1, To: 1}}, Batches: []int{1}, Duration: 30 * time.Second,
 		},
 		{
-			Name: "spike", About: "100 requests a second with ten times as many in between, for a sixth of 30 s",
+			Name: "spike", About: "100 requests per second for 30 s, with a spike of 1000 for 5 s",
 			Rates: []float64{100}, Batches: []int{1}, Duration: 30 * time.Second,
 			Shape: []loadgen.Phase{{Seconds: 1. / 3, Rate: 1, To: 1}, {Seconds: 1. / 6, Rate: 10, To: 10}, {Seconds: 1. / 2, Rate: 1, To: 1}},
 		},
 		{
-			Name: "soak", About: "100 requests a second for 10 minutes",
+			Name: "soak", About: "100 requests per second for 10 minutes",
 			Rates: []float64{100}, Batches: []int{1}, Duration: 10 * time.Minute,
 		},
 		{
-			Name: Search, About: "the highest rate of single objects at which p99 is 50 ms at most, by bisection with probes of 2 s",
+			Name: Search, About: "the highest rate of single objects at which p99 is at most 50 ms, by bisection with probes of 2 s",
 			Batches: []int{1}, Duration: 2 * time.Second, Percentile: 99, Limit: 50 * time.Millisecond,
 		},
 		{
-			Name: Replay, About: "the requests of a recording, each once, at the times at which they came, or at the rate that is given",
+			Name: Replay, About: "the requests of a recording, each once, at their recorded times or at a given rate",
 			Batches: []int{1},
 		},
 	}
