@@ -160,7 +160,7 @@ func mistakesInLoads() map[string]mistake {
 		"search of two goals": beyond("load: {profile: search}\nobjectives: {max: 1s, p99.9: 1s, p50: 1ms, p90: 2ms}", "4:44: objectives.p90: the goal of the profile search is one percentile, but objectives.p50 is also set; remove one"),
 		"review version":      at("load: {reviewVersion: v2}", `load.reviewVersion: unknown version "v2" of ConversionReview (want v1 or v1beta1)`),
 		"review version, no":  at("load: {reviewVersion: ''}", `load.reviewVersion: unknown version ""`),
-		"negative in flight":  at("load: {inFlight: -1}", "load.inFlight: -1 requests in flight at once: want 1 to 1000000"),
+		"negative in flight":  at("load: {inFlight: -1}", "load.inFlight: -1 requests in flight: want 1 to 1000000"),
 		"many in flight":      at("load: {inFlight: 1000001}", "load.inFlight: 1000001 requests"),
 		"judged never":        at("load: {judgeEvery: 0}", "load.judgeEvery: every 0-th response judged: want 1 or more"),
 		"replay for a while":  beyond("load: {profile: replay, recording: a, duration: 3s}", "load.duration: replay sends each request once; remove it, or set the speed with rates"),

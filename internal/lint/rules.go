@@ -148,7 +148,7 @@ func versionRules() []Rule {
 		{
 			ID: StorageDeprecated, Level: Warning,
 			Summary:      "The storage version is deprecated, although another served version is not.",
-			Why:          "New objects are still stored at the version that is to be removed, so it can never be removed.",
+			Why:          "New objects are still stored at the version to be removed, so it can never be removed.",
 			Help:         "Set storage: true for the version that is to stay.",
 			Requirements: []requirement.ID{requirement.LifecycleRemovalStorageOnNew},
 		},
@@ -357,7 +357,7 @@ func pairRules() []Rule {
 			ID: TypeDiffers, Level: Error,
 			Summary:      "A field has different types at two versions.",
 			Why:          "With strategy None, values are shown at versions whose type they do not have, and updates fail.",
-			Help:         "Use a conversion webhook; with one, this is a note of what it has to convert.",
+			Help:         "Use a conversion webhook; with one, this is a list of what it must convert.",
 			Requirements: none,
 		},
 		{

@@ -124,10 +124,10 @@ const (
 
 func (s Search) validate() error {
 	if s.Goal.Limit <= 0 || s.Goal.Percentile <= 0 || s.Goal.Percentile >= 100 {
-		return fmt.Errorf("load: a goal of %s for %g %% of the requests: both have to be more than 0, and there have to be less than 100 %%", s.Goal.Limit, s.Goal.Percentile)
+		return fmt.Errorf("load: a goal of %s for %g %% of the requests: both must be above 0, and the percentile below 100", s.Goal.Limit, s.Goal.Percentile)
 	}
 	if !(s.Goal.Errors >= 0 && s.Goal.Errors <= 1) {
-		return fmt.Errorf("load: a goal with errors of %g: it has to be a share from 0 to 1", s.Goal.Errors)
+		return fmt.Errorf("load: a goal with errors of %g: it must be a share from 0 to 1", s.Goal.Errors)
 	}
 	return s.Workload.Validate()
 }

@@ -45,7 +45,7 @@ func (w Workload) Share() float64 {
 func (w Workload) shared() error {
 	switch p := w.Part; {
 	case p.Of < 0 || p.Index < 0 || p.Index >= max(p.Of, 1):
-		return fmt.Errorf("load: part %d of %d: the index has to be from 0 to one less than the number of parts", p.Index, p.Of)
+		return fmt.Errorf("load: part %d of %d: the index must be from 0 to one less than the number of parts", p.Index, p.Of)
 	case p.Of > w.Shares():
 		return fmt.Errorf("load: the workload cannot be shared by %d generators, %d is the most: each needs a request and a client or slot to send it by", p.Of, w.Shares())
 	}

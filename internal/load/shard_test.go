@@ -126,7 +126,7 @@ func TestPartsThatMakeNoSense(t *testing.T) {
 		index, of int
 		want      string
 	}{
-		"negative":        {-1, 2, "part -1 of 2: the index has to be from 0 to one less"},
+		"negative":        {-1, 2, "part -1 of 2: the index must be from 0 to one less"},
 		"beyond":          {2, 2, "part 2 of 2"},
 		"of none":         {0, -1, "part 0 of -1"},
 		"second of none":  {1, 0, "part 1 of 0"},

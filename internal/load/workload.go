@@ -170,15 +170,15 @@ func (w Workload) when() error {
 	case len(w.Phases) > 0 && len(w.Due) > 0:
 		return errors.New("load: phases and times exclude each other: requests are due at a rate or one by one")
 	case w.Clients < 0:
-		return fmt.Errorf("load: %d clients: it has to be 1 or more", w.Clients)
+		return fmt.Errorf("load: %d clients: it must be 1 or more", w.Clients)
 	case w.Clients > 0 && w.Duration <= 0:
-		return fmt.Errorf("load: a duration of %s: it has to be more than 0", w.Duration)
+		return fmt.Errorf("load: a duration of %s: it must be more than 0", w.Duration)
 	case w.Clients > 0:
 		return nil
 	case len(w.Phases)+len(w.Due) == 0:
 		return errors.New("load: there is neither a rate nor a number of clients")
 	case w.InFlight < 0:
-		return fmt.Errorf("load: %d requests in flight at once: it has to be 1 or more, or 0 for %d", w.InFlight, profiles.DefaultInFlight)
+		return fmt.Errorf("load: %d requests in flight: it must be 1 or more, or 0 for %d", w.InFlight, profiles.DefaultInFlight)
 	case len(w.Due) > 0:
 		if w.Due[0] < 0 || !slices.IsSorted(w.Due) {
 			return errors.New("load: the times at which requests are due do not ascend from 0")
@@ -188,9 +188,9 @@ func (w Workload) when() error {
 	for _, p := range w.Phases {
 		switch {
 		case p.Seconds <= 0:
-			return fmt.Errorf("load: a duration of %s: it has to be more than 0", phaseDuration(p))
+			return fmt.Errorf("load: a duration of %s: it must be more than 0", phaseDuration(p))
 		case !(p.Rate >= 0 && p.To >= 0 && p.Rate+p.To > 0):
-			return fmt.Errorf("load: a rate of %s requests a second: it has to be more than 0", rates(p))
+			return fmt.Errorf("load: a rate of %s requests a second: it must be more than 0", rates(p))
 		}
 	}
 	if w.Total() < 1 {
@@ -220,11 +220,11 @@ func plain(rate float64) string {
 func (w Workload) what() error {
 	switch {
 	case w.Batch < 1:
-		return fmt.Errorf("load: a batch of %d objects: it has to be 1 or more", w.Batch)
+		return fmt.Errorf("load: a batch of %d objects: it must be 1 or more", w.Batch)
 	case w.Bytes < 0:
-		return fmt.Errorf("load: objects of %d bytes: it has to be 1 or more, or 0 to leave them as they are", w.Bytes)
+		return fmt.Errorf("load: objects of %d bytes: it must be 1 or more, or 0 to leave them as they are", w.Bytes)
 	case w.JudgeEvery < 0:
-		return fmt.Errorf("load: every %d-th response judged: it has to be 1 or more", w.JudgeEvery)
+		return fmt.Errorf("load: every %d-th response judged: it must be 1 or more", w.JudgeEvery)
 	case w.ReviewVersion != "v1" && w.ReviewVersion != "v1beta1":
 		return fmt.Errorf("load: the version %q of ConversionReview: API servers know v1 and v1beta1", w.ReviewVersion)
 	}

@@ -265,7 +265,7 @@ func loadOptions() []Option {
 		{Key: "load.pairs[0].to", Flag: "to", Commands: sends, Help: "desired version, with --from"},
 		{Key: "load.reviewVersion", Default: "v1", Implied: true, Flag: "review-version", Commands: []string{load, diff}, Help: "version of ConversionReview: v1 or v1beta1"},
 		{
-			Key: "load.inFlight", Default: profiles.DefaultInFlight, Implied: true, Bounds: counted(profiles.MaxInFlight, "requests in flight at once", byDefault),
+			Key: "load.inFlight", Default: profiles.DefaultInFlight, Implied: true, Bounds: counted(profiles.MaxInFlight, "requests in flight", byDefault),
 			Flag: "in-flight", Commands: sends,
 			Help: "maximum number of requests in flight; more wait, which counts as response time",
 		},

@@ -50,7 +50,7 @@ func decodeSpec(raw []byte) (spec, error) {
 	}
 	switch {
 	case s.Workers < 1:
-		return spec{}, fmt.Errorf("the spec of the workers is for %d of them; it has to be 1 or more", s.Workers)
+		return spec{}, fmt.Errorf("the spec of the workers is for %d of them; it must be 1 or more", s.Workers)
 	case len(s.Requests) == 0:
 		return spec{}, errors.New("the spec of the workers has no requests in it")
 	}

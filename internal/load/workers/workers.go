@@ -92,7 +92,7 @@ func (l Load) duration() time.Duration {
 func (l Load) validate(watch load.Watch) error {
 	switch {
 	case l.Workers < 1:
-		return fmt.Errorf("load: %d workers: it has to be 1 or more", l.Workers)
+		return fmt.Errorf("load: %d workers: it must be 1 or more", l.Workers)
 	case len(l.Requests) == 0:
 		return errors.New("load: there is nothing to send")
 	case l.Endpoint.ClientCertificate != nil:

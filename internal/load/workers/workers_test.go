@@ -427,7 +427,7 @@ func TestLoadsThatMakeNoSense(t *testing.T) {
 		watch  load.Watch
 		want   string
 	}{
-		"no workers":    {func(l *Load) { l.Workers = 0 }, load.Watch{}, "0 workers: it has to be 1 or more"},
+		"no workers":    {func(l *Load) { l.Workers = 0 }, load.Watch{}, "0 workers: it must be 1 or more"},
 		"nothing":       {func(l *Load) { l.Requests = nil }, load.Watch{}, "nothing to send"},
 		"a private key": {func(l *Load) { l.Endpoint.ClientCertificate = certificate() }, load.Watch{}, "given no private key"},
 		"all requests":  {nil, load.Watch{Result: func(*vegeta.Result) {}}, "no list of all requests"},
