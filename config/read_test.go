@@ -92,7 +92,7 @@ func TestEverything(t *testing.T) {
 		}},
 		KnownFailing: []KnownFailing{{"webhook.response.uid", "issue 12"}},
 		Filter:       []string{"webhook", "*.uid"}, Skip: []string{"webhook.response.in-time"},
-		Strict: true, Cluster: None, Generate: Generate{7, -42}, ReportDir: "reports",
+		Strict: true, Cluster: None, Generate: Generate{Objects: 7, Seed: -42}, ReportDir: "reports",
 		Load: Load{
 			Profile: "constant", Rates: []float64{12.5, 20}, Batches: []int{3, 1}, Bytes: []int{0, 1024}, Duration: seconds(10),
 			Pairs: []Pair{{"v1", "v2"}}, ReviewVersion: "v1beta1", InFlight: 9, JudgeEvery: 5, Repeat: 4, WarmUp: seconds(2),

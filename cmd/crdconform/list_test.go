@@ -254,3 +254,14 @@ func TestCoverage(t *testing.T) {
 		t.Errorf("the coverage of some is of all: %s", some)
 	}
 }
+
+// TestREADMECounts wants the README to have as many requirements as run and check judge.
+func TestREADMECounts(t *testing.T) {
+	t.Parallel()
+	readme := string(read(t, filepath.Join("..", "..", "README.md")))
+	for text, areas := range map[string][]suites.Area{"[%[1]d/%[1]d]": areas(), "of %d requirements failed": checked()} {
+		if want := fmt.Sprintf(text, len(suites.Preview(areas))); !strings.Contains(readme, want) {
+			t.Errorf("README.md lacks %q", want)
+		}
+	}
+}

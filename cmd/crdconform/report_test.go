@@ -52,7 +52,11 @@ func reportWith(t *testing.T, args ...string) (code int, out, errs string) {
 func TestReportForms(t *testing.T) {
 	t.Parallel()
 	dir := stored(t, asItIs)
-	for form, file := range map[string]string{"html": "report.html", "junit": "junit.xml", "markdown": "summary.md", "json": "report.json", "conformance": "", "prometheus": "", "badge": "", "text": ""} {
+	files := map[string]string{"text": ""}
+	for _, format := range reporter.Formats(nil) {
+		files[format.Name] = format.File
+	}
+	for form, file := range files {
 		code, out, errs := reportWith(t, dir, "--format", form)
 		if code != exitConforms || errs != "" || len(out) < 100 {
 			t.Errorf("%s: exit code %d, %d bytes, %s", form, code, len(out), errs)
@@ -223,6 +227,7 @@ func TestReportRefuses(t *testing.T) {
 	if err := os.WriteFile(broken, read(t, filepath.Join(dir, "report.json"))[:500], 0o644); err != nil {
 		t.Fatal(err)
 	}
+	formats := reporter.Names(reporter.Formats(nil))
 	for _, test := range []struct {
 		args []string
 		want string
@@ -230,7 +235,7 @@ func TestReportRefuses(t *testing.T) {
 		{nil, "report requires the folder of a run, or several"},
 		{[]string{"missing"}, filepath.Join("missing") + ": no such file; give the folder of a run, or the report.json in it"},
 		{[]string{broken}, "broken.json: it is truncated in line "},
-		{[]string{dir, "--format", "pdf"}, "--format pdf: unknown format (want text, html, junit, markdown, json, conformance, prometheus or badge"},
+		{[]string{dir, "--format", "pdf"}, "--format pdf: unknown format (want text, " + strings.Join(formats[:len(formats)-1], ", ") + " or " + formats[len(formats)-1]},
 		{[]string{dir, "--report-dir", dir}, "the report is read from this folder; give another"},
 		{[]string{filepath.Join(dir, "report.json"), "--report-dir", dir}, "the report is read from this folder; give another"},
 		{[]string{dir, "--baseline", other, "--report-dir", other}, "the report is read from this folder; give another"},

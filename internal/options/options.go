@@ -61,7 +61,11 @@ func (b Bounds) String() string {
 	case b.Max == 0:
 		text = least + " or more"
 	}
-	if b.Zero != "" {
+	switch b.Zero {
+	case "":
+	case byDefault:
+		text += "; leave it out for the default"
+	default:
 		text += ", or 0 " + b.Zero
 	}
 	return text + b.Hint

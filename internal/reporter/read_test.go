@@ -2,6 +2,7 @@ package reporter
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -195,15 +196,11 @@ func TestEmptyAndHuge(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		for form, test := range map[string]struct {
-			write func(io.Writer) error
-			most  int
-		}{
-			"html": {func(w io.Writer) error { return HTML(read, w) }, 16_000_000}, "junit": {func(w io.Writer) error { return JUnit(read, w) }, 16_000_000}, "markdown": {func(w io.Writer) error { return Markdown(read, w) }, 1_000_000}, "badge": {func(w io.Writer) error { return Badge(read, w) }, 2_000},
-			"prometheus": {func(w io.Writer) error { return Prometheus(read, w) }, 10_000}, "conformance": {Conformance(read, nil).YAML, 8_000_000},
-		} {
-			if n := len(writtenBy(t, test.write)); n == 0 || n > test.most {
-				t.Errorf("%s: %s has %d bytes, want %d at most", name, form, n, test.most)
+		most := map[string]int{"json": 24_000_000, "conformance": 8_000_000, "markdown": 1_000_000, "badge": 2_000, "prometheus": 10_000}
+		for _, format := range Formats(nil) {
+			limit := cmp.Or(most[format.Name], 16_000_000)
+			if n := len(written(t, read, format.Write)); n == 0 || n > limit {
+				t.Errorf("%s: %s has %d bytes, want %d at most", name, format.Name, n, limit)
 			}
 		}
 	}

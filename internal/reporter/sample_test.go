@@ -261,7 +261,7 @@ func golden(t *testing.T, name string, got []byte) {
 		return
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s: %s; go test ./reports -update writes it again", name, difference(got, want))
+		t.Errorf("%s: %s; go test ./internal/reporter -update writes it again", name, difference(got, want))
 	}
 }
 

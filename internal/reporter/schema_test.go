@@ -2,7 +2,6 @@ package reporter
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -86,11 +85,9 @@ func TestEarlierReports(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for form, write := range map[string]func(io.Writer) error{
-			"html": func(w io.Writer) error { return HTML(r, w) }, "junit": func(w io.Writer) error { return JUnit(r, w) }, "markdown": func(w io.Writer) error { return Markdown(r, w) }, "json": func(w io.Writer) error { return JSON(r, w) }, "prometheus": func(w io.Writer) error { return Prometheus(r, w) }, "badge": func(w io.Writer) error { return Badge(r, w) }, "conformance": Conformance(r, nil).YAML,
-		} {
-			if len(writtenBy(t, write)) == 0 {
-				t.Errorf("%s: there is nothing as %s", file, form)
+		for _, format := range Formats(nil) {
+			if len(written(t, r, format.Write)) == 0 {
+				t.Errorf("%s: there is nothing as %s", file, format.Name)
 			}
 		}
 		if r.Outcome != reports.NonConformant || len(r.Results) != 13 || Requests(r.Load) != 6000 {

@@ -17,9 +17,10 @@ import (
 // TestFaultsAreCaught gives the reference webhook one fault after the other: each must be found by the specs of the
 // requirements that it breaks, and by no others. With -short, only those specs run, and one that passes with most faults.
 func TestFaultsAreCaught(t *testing.T) {
-	caught := map[requirement.ID]bool{}
+	caught, tried := map[requirement.ID]bool{}, 0
 	for _, fault := range webhook.Faults() {
 		t.Run(fault.Name, func(t *testing.T) {
+			tried++
 			if testing.Short() && slices.Contains(fault.Breaks, requirement.WebhookConversionHuge) {
 				t.Skip("left out by -short: big objects are made smaller for seconds")
 			}
@@ -49,6 +50,9 @@ func TestFaultsAreCaught(t *testing.T) {
 				t.Errorf("no verdict is %s", fault.Verdict)
 			}
 		})
+	}
+	if tried < len(webhook.Faults()) {
+		return // only some were selected
 	}
 	for _, spec := range suites.Preview([]suites.Area{Area}) {
 		if testing.Short() && spec.Requirement == requirement.WebhookConversionHuge {
