@@ -105,6 +105,9 @@ func (c *cleaner) clean(ctx context.Context) error {
 // cleanCluster removes what runs left in the cluster of the context.
 func (c *cleaner) cleanCluster(ctx context.Context) error {
 	remover, err := existing.NewCleaner(ctx, existing.Options{Kubeconfig: kinds.Kubeconfigs(c.kubeconfig), Context: c.context})
+	if wrong, is := errors.AsType[*existing.UsageError](err); is && wrong.Option != "" {
+		return fmt.Errorf("--%w", wrong)
+	}
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ func TestCleanupUsage(t *testing.T) {
 		"--older-than -1h --context a":      "--older-than -1h0m0s: must be at least 0s",
 		"--kind --run BAD!":                 `--run "BAD!": not the ID of a run, such as k3n5x2abcd`,
 		"one":                               "cleanup takes no arguments, but got one",
-		"--context a --kubeconfig /no/such": "the kubeconfig /no/such does not exist; give another one",
+		"--context a --kubeconfig /no/such": "--kubeconfig /no/such: the file does not exist; give another one",
 		there[0] + " " + there[1] + " --context production": "unknown context production; there are staging",
 	} {
 		if _, errs, code := cleaned(t, strings.Fields(args)...); code != exitUsage || !strings.HasPrefix(errs, "crdconform: "+want+"\n") {

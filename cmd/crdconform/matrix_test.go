@@ -204,7 +204,7 @@ func TestClusterFlags(t *testing.T) {
 		"run --cluster envtest --kubeconfig a":              "--kubeconfig is only valid with --cluster existing",
 		"run --cluster embedded --webhook-host a.b":         "--webhook-host is only valid with --cluster existing",
 		"run --cluster kind --read-only":                    "--read-only is only valid with --cluster existing",
-		"run --cluster existing --context a --kubeconfig b": "the kubeconfig",
+		"run --cluster existing --context a --kubeconfig b": "--kubeconfig b: the file does not exist",
 		"run --cluster envtest --context production":        "--context is only valid with --cluster existing",
 
 		"run --cluster kind --kubernetes 1.34 --kind-image a:v1.36.4": "--kind-image: the tag of the image a:v1.36.4 says Kubernetes 1.36",

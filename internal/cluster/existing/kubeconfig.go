@@ -60,7 +60,7 @@ func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error)
 	for _, path := range paths {
 		switch _, err := os.Stat(path); {
 		case errors.Is(err, fs.ErrNotExist):
-			missing = misused("the kubeconfig %s does not exist; give another one", path)
+			missing = &UsageError{"kubeconfig", path, "the file does not exist; give another one"}
 		case err != nil:
 			return nil, nil, misused("the kubeconfig cannot be read: %v", err)
 		default:

@@ -83,7 +83,7 @@ func TestUsage(t *testing.T) {
 		"hosts will do":     {Options{Run: "a", WebhookHost: "Laptop.lan"}, "there is no kubeconfig"},
 		"addresses will do": {Options{Run: "a", WebhookHost: "fd00::1"}, "there is no kubeconfig"},
 		"no kubeconfig":     {Options{Run: "a"}, "there is no kubeconfig; give a file"},
-		"no such file":      {Options{Run: "a", Kubeconfig: "/no/such/file"}, "the kubeconfig /no/such/file does not exist"},
+		"no such file":      {Options{Run: "a", Kubeconfig: "/no/such/file"}, "kubeconfig /no/such/file: the file does not exist"},
 		"garbage":           {Options{Run: "a", Kubeconfig: garbage, Context: "good"}, garbage + " is not a kubeconfig"},
 		"no context":        {Options{Run: "a", Kubeconfig: written(t, nil)}, "no cluster specified; give a context, there are good, other"},
 		"unknown context":   {Options{Run: "a", Kubeconfig: written(t, nil), Context: "bad"}, "unknown context bad; there are good, other"},
