@@ -15,6 +15,9 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 )
 
+// KindOptions are the options of a kind cluster. All may be left out.
+type KindOptions = kind.Options
+
 // provider makes clusters of package kind, one at a time.
 type provider struct {
 	options kind.Options
@@ -24,12 +27,12 @@ type provider struct {
 // NewProvider returns a provider of clusters with the given options, for envfuncs.CreateCluster and its relatives. Name and ConfigFile
 // are what the framework says. It provides one cluster at a time. Unlike the framework's own provider it needs no kind binary, changes
 // no kubeconfig of the user, and never takes over a cluster that is there already.
-func NewProvider(options kind.Options) support.E2EClusterProviderWithImageLoader {
+func NewProvider(options KindOptions) support.E2EClusterProviderWithImageLoader {
 	return &provider{options: options}
 }
 
 // Options changes what clusters the provider makes; for envfuncs.CreateClusterWithOpts.
-func Options(change func(*kind.Options)) support.ClusterOpts {
+func Options(change func(*KindOptions)) support.ClusterOpts {
 	return func(p support.E2EClusterProvider) {
 		if own, ok := p.(*provider); ok {
 			change(&own.options)
@@ -46,7 +49,7 @@ func (p *provider) WithName(name string) support.E2EClusterProvider {
 	return p
 }
 
-// WithVersion sets the Kubernetes minor, such as 1.36. See kind.Options.
+// WithVersion sets the Kubernetes minor, such as 1.36. See KindOptions.
 func (p *provider) WithVersion(minor string) support.E2EClusterProvider {
 	p.options.Kubernetes = minor
 	return p
@@ -70,7 +73,7 @@ func (p *provider) WithOpts(options ...support.ClusterOpts) support.E2EClusterPr
 // they could be for.
 func (p *provider) Create(ctx context.Context, args ...string) (string, error) {
 	if len(args) > 0 {
-		return "", fmt.Errorf("kind is used as a library, and takes no arguments such as %q: set the fields of kind.Options", args[0])
+		return "", fmt.Errorf("kind is used as a library, and takes no arguments such as %q: set the fields of KindOptions", args[0])
 	}
 	if p.cluster != nil {
 		return "", fmt.Errorf("the provider already has the cluster %s; destroy it, or use another provider", p.cluster.ClusterName())
