@@ -113,7 +113,6 @@ func (r *runner) limitMemory() func() {
 }
 
 func (r *runner) run(ctx context.Context) error {
-	defer r.limitMemory()()
 	report, err := r.check(ctx)
 	if err != nil {
 		return err
@@ -123,6 +122,7 @@ func (r *runner) run(ctx context.Context) error {
 
 // check judges the API server, and returns the report, which is yet to be written. It fails when the flags are wrong.
 func (r *runner) check(ctx context.Context) (*reports.Report, error) {
+	defer r.limitMemory()()
 	described, err := r.describe() //nolint:contextcheck // specs are declared without waiting for anything
 	if err != nil {
 		return nil, err

@@ -182,9 +182,6 @@ func (p *Process) State() string { return p.command.ProcessState.String() }
 // ID returns the process ID.
 func (p *Process) ID() int { return p.command.Process.Pid }
 
-// Memory returns the resident memory of the process and all that it has started, in bytes. It is known on Linux only.
-func (p *Process) Memory() (uint64, error) { return p.tree.memory() }
-
 // Stop ends the process and all that it has started: it closes the input, or sends SIGTERM, and kills them when the grace period or
 // the context is over.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) error {

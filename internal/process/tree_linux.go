@@ -2,7 +2,6 @@ package process
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -45,26 +44,6 @@ func (t tree) signal(signal syscall.Signal) {
 		}
 		handle.Release() //nolint:errcheck // nothing is lost
 	}
-}
-
-// memory returns the resident bytes of the tree. What its processes share is counted for each of them.
-func (t tree) memory() (uint64, error) {
-	var pages uint64
-	counted := false
-	for _, member := range t.members() {
-		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", member.id))
-		if err != nil {
-			continue
-		}
-		var size, resident uint64
-		if _, err := fmt.Sscan(string(text), &size, &resident); err == nil {
-			pages, counted = pages+resident, true
-		}
-	}
-	if !counted {
-		return 0, errors.New("the webhook program is not running")
-	}
-	return pages * uint64(os.Getpagesize()), nil
 }
 
 // members returns the processes of the tree.

@@ -3,7 +3,6 @@
 package process
 
 import (
-	"errors"
 	"os"
 	"syscall"
 )
@@ -24,8 +23,4 @@ func (t tree) signal(signal syscall.Signal) {
 	if p, err := os.FindProcess(t.leader); err == nil {
 		p.Signal(signal) //nolint:errcheck // it fails when it is gone
 	}
-}
-
-func (t tree) memory() (uint64, error) {
-	return 0, errors.New("memory of the webhook program: it is known only on Linux")
 }

@@ -2,10 +2,7 @@
 
 package process
 
-import (
-	"errors"
-	"syscall"
-)
+import "syscall"
 
 // tree is a program with all that it started and that stayed in its process group.
 type tree struct {
@@ -22,8 +19,4 @@ func (t tree) alive() bool { return syscall.Kill(-t.leader, 0) == nil }
 // signal sends a signal to all of the tree.
 func (t tree) signal(signal syscall.Signal) {
 	syscall.Kill(-t.leader, signal) //nolint:errcheck // it fails when all are gone
-}
-
-func (t tree) memory() (uint64, error) {
-	return 0, errors.New("memory of the webhook program: it is known only on Linux")
 }

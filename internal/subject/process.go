@@ -150,9 +150,6 @@ func (p *Process) lastWords() string {
 	return "its last output:\n" + text
 }
 
-// Memory returns the resident memory of the program and all that it started, in bytes. It is known on Linux only.
-func (p *Process) Memory() (uint64, error) { return p.child.Memory() }
-
 // Stop ends the program and all that it started: by SIGTERM, and by SIGKILL when the grace period or the context is over. It
 // removes the certificates. It fails when something cannot be ended. It may be called more than once, and does its work once.
 func (p *Process) Stop(ctx context.Context) error {
