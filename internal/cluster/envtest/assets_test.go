@@ -125,7 +125,7 @@ func TestVariables(t *testing.T) {
 		"KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=-1s":   "must be a duration such as 30s",
 		"USE_EXISTING_CLUSTER=true":                   "asks for a cluster that is there already",
 		"USE_EXISTING_CLUSTER=false":                  "there is no kube-apiserver",
-		"KUBEBUILDER_ASSETS=/nowhere":                 "there is no kube-apiserver in /nowhere (which KUBEBUILDER_ASSETS names): name a folder",
+		"KUBEBUILDER_ASSETS=/nowhere":                 "there is no kube-apiserver in /nowhere (which KUBEBUILDER_ASSETS names): set the assets option or KUBEBUILDER_ASSETS",
 	} {
 		t.Run(name, func(t *testing.T) {
 			variable, value, _ := strings.Cut(name, "=")

@@ -67,7 +67,7 @@ func All() []Profile {
 			Rates: []float64{100}, Batches: []int{10}, Duration: 10 * time.Second,
 		},
 		{
-			Name: "batch", About: "batches of 1, 10, 100, 500 and 1500 objects of 1024 bytes, at 20 per second for 3 s each, to measure the cost per object",
+			Name: "batch", About: "batches of 1, 10, 100, 500 and 1500 objects of 1024 bytes, 20 per second for 3 s each: the cost per object",
 			Rates: []float64{20}, Batches: []int{1, 10, 100, 500, 1500}, Bytes: []int{1024}, Duration: 3 * time.Second,
 		},
 		{
