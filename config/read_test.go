@@ -283,7 +283,7 @@ func otherMistakes() map[string]mistake {
 		"filter: empty":        beyond("filter: ['']", `filter[0]: unknown requirement ""`),
 		"redact: no path":      beyond("redact: [spec.a, 'spec.list[].b']", `redact[1]: the path "spec.list[].b" has []; write [*]`),
 		"skip: half an ID":     beyond("skip: [webhook.resp]", "skip[0]: unknown requirement"),
-		"cluster":              at("cluster: minikube", `cluster: unknown cluster "minikube" (want embedded, kind, envtest, existing or none)`),
+		"cluster":              at("cluster: minikube", `cluster: unknown cluster "minikube" (want embedded, kind, envtest, existing`),
 		"negative objects":     at("generate: {objects: -1}", "generate.objects: -1 objects: want 0 to 100000"),
 		"no folder":            at("reportDir: ''", "reportDir: the name of the folder is empty"),
 		"empty name":           beyond("crds: ['']", "crds[0]: the name is empty"),

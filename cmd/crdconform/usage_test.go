@@ -116,7 +116,7 @@ func TestUsage(t *testing.T) {
 		"nothing to hold":        {"check " + url + " --hold", []string{"--hold: only valid with a program"}},
 		"nothing of ours":        {"check --from-crd --hold --crd " + there(t, definitionFile), []string{"--hold: only valid with a program"}},
 		"no client certificate":  {"check " + url + " --client-cert ca.txt --client-key ca.txt", []string{"--client-cert: tls: failed to find any PEM data"}},
-		"unknown API server":     {"check " + url + " --cluster minikube", []string{"--cluster minikube: unknown cluster (want embedded, kind, envtest, existing, none)"}},
+		"unknown API server":     {"check " + url + " --cluster minikube", []string{"--cluster minikube: unknown cluster (want embedded, kind, envtest, existing"}},
 		"negative objects":       {"check " + url + " --objects -1", []string{"--objects: -1 objects: want 0 to 100000"}},
 		"no report folder":       {"check " + url + " --report-dir=", []string{"--report-dir: the name of the folder is empty"}},
 		"no such config":         {"check --config missing.yaml", []string{"missing.yaml: no such file"}},
