@@ -464,7 +464,7 @@ func TestSettingsThatMakeNoSense(t *testing.T) {
 	}{
 		{"bathc", Settings{}, `there is no profile "bathc"; the profiles are constant, batch,`},
 		{profiles.APIServer, Settings{Clients: []int{-1}}, "-1 clients"},
-		{profiles.Search, Settings{Goal: Goal{Percentile: 100, Limit: time.Second}}, "less than 100 %"},
+		{profiles.Search, Settings{Goal: Goal{Percentile: 100, Limit: time.Second}}, "the percentile below 100"},
 		{profiles.Constant, Settings{InFlight: -1}, "-1 requests in flight"},
 		{profiles.Constant, Settings{Bytes: []int{-1}}, "objects of -1 bytes"},
 		{profiles.Constant, Settings{Rates: []float64{0}}, "a rate of 0 requests a second"},
