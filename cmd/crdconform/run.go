@@ -139,7 +139,7 @@ func (r *runner) check(ctx context.Context) (*reports.Report, error) {
 	if err != nil {
 		report := r.newReport()
 		report.Seed, report.Strict, report.Error = r.seed, r.strict, err.Error()
-		return report, nil //nolint:nilerr // the report has it
+		return report, nil
 	}
 	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: plan.Revise, seed: r.seed}
 	report := plan.Run(ctx, p, log)
