@@ -28,8 +28,8 @@ func (o observers) join(w load.Workload, one load.Watch) load.Watch {
 		before, another := one, observer(w)
 		if another.Second != nil {
 			one.Second = func(s load.Snapshot) {
+				another.Second(s) // first, so that whoever reads of a second on the terminal finds its figures
 				before.Second(s)
-				another.Second(s)
 			}
 		}
 		if another.Result != nil {
