@@ -40,7 +40,7 @@ endif
 
 # Without -shuffle Go remembers what passed and has not changed since. Vetting is for make lint.
 .PHONY: test-short
-test-short: ## Run the quick tests of every package, in two minutes at most
+test-short: ## Run the quick tests of every package
 	$(GO) test -p 3 -short -vet=off $(SLOWEST) ./...
 
 # Clusters are mostly waited for, one after another. What is left out takes as long again, and differs in nothing but a cache.
