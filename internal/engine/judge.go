@@ -17,11 +17,7 @@ import (
 
 // judge checks one kind of objects, and adds what came of it to the report.
 func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
-	endpoint, err := s.hook.endpoint(kind)
-	if err != nil {
-		return err
-	}
-	client, err := wire.Connect(endpoint)
+	client, err := s.connect(kind)
 	if err != nil {
 		return err
 	}
@@ -32,7 +28,7 @@ func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
 	subject := s.subject(client, kind)
 	s.describe(subject)
 	if !s.want.APIServer {
-		s.progress.Judging(endpoint.URL, nameOf(kind))
+		s.progress.Judging(client.Endpoint().URL, nameOf(kind))
 	}
 	env, err := suites.NewEnv(ctx, s.options(subject))
 	if err != nil {

@@ -102,18 +102,13 @@ func controlAt(server *webhook.Server) (*Control, error) {
 	}}, nil
 }
 
-// Load brings the webhook up, sends it the load that the configuration asks for, which has to name a profile, stages or a
-// duration, and takes everything down that was started. It
-// judges nothing else. See Run for the rest.
+// Load brings the webhook up, sends it the load that the configuration asks for, which must name a profile, stages or a duration, and
+// takes down everything that it started. It judges nothing else. See Run for the rest.
 func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
 	s := p.begin(progress, apiServerLog)
 	err := s.up(ctx, p.usesKubeconfig(), func() error {
 		kind := s.kinds[0]
-		endpoint, err := s.hook.endpoint(kind)
-		if err != nil {
-			return err
-		}
-		client, err := wire.Connect(endpoint)
+		client, err := s.connect(kind)
 		if err != nil {
 			return err
 		}
@@ -124,11 +119,11 @@ func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writ
 			}
 		}
 		s.describe(s.subject(client, kind))
-		s.progress.Judging(endpoint.URL, nameOf(kind))
+		s.progress.Judging(client.Endpoint().URL, nameOf(kind))
 		if err = s.loadWith(ctx, client); err != nil || ctx.Err() != nil || !p.want.Load.ThroughAPIServer {
 			return err
 		}
-		return s.loadThrough(ctx, endpoint)
+		return s.loadThrough(ctx, client.Endpoint())
 	})
 	s.fail(ctx, err)
 	s.report.Interrupted = ctx.Err() != nil

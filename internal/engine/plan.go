@@ -32,16 +32,16 @@ import (
 
 // Plan is a check whose files were read and found good. Nothing was started yet.
 type Plan struct {
-	want    Description
-	kinds   []corpus.Corpus // one for each kind of objects
-	areas   []suites.Area
-	selects func(requirement.ID) bool
-	known   map[requirement.ID]string // why requirements are known to fail
-	ca      []byte
-	client  *tls.Certificate
-	notes   []string
-	run     string    // ID of the run
-	load    *LoadTest // nil when no load is to be sent
+	want     Description
+	kinds    []corpus.Corpus // one for each kind of objects
+	selects  func(requirement.ID) bool
+	selected []requirement.ID          // those with a spec
+	known    map[requirement.ID]string // why requirements are known to fail
+	ca       []byte
+	client   *tls.Certificate
+	notes    []string
+	run      string    // ID of the run
+	load     *LoadTest // nil when no load is to be sent
 
 	recorded *recording.Recording // that the load sends again; nil when it sends none
 }
@@ -66,7 +66,6 @@ func (c Description) Prepare() (*Plan, error) {
 	if err := errors.Join(p.readKinds(), p.readCertificates(), p.subject()); err != nil {
 		return nil, err
 	}
-	p.areas = p.chapters(Pods{})
 	if err := errors.Join(p.selection(), p.loads()); err != nil {
 		return nil, err
 	}
@@ -406,10 +405,13 @@ func (p *Plan) selection() error {
 	p.selects = func(id requirement.ID) bool {
 		return (len(c.Filter) == 0 || anyOf(c.Filter, id)) && !anyOf(c.Skip, id)
 	}
-	for _, spec := range suites.Preview(p.areas) {
+	for _, spec := range suites.Preview(p.chapters(Pods{})) {
 		if p.selects(spec.Requirement) {
-			return nil
+			p.selected = append(p.selected, spec.Requirement)
 		}
+	}
+	if len(p.selected) > 0 {
+		return nil
 	}
 	return errors.New("filter and skip leave no requirement to check; \"crdconform list --filter webhook\" shows those of webhooks")
 }

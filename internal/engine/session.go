@@ -12,8 +12,8 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/source"
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/reporter"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -209,16 +209,21 @@ func (s *session) specs(ctx context.Context) (err error) {
 
 // loadAlone sends the load to the webhook, with nothing else going on.
 func (s *session) loadAlone(ctx context.Context) error {
-	endpoint, err := s.hook.endpoint(s.kinds[0])
-	if err != nil {
-		return err
-	}
-	client, err := wire.Connect(endpoint)
+	client, err := s.connect(s.kinds[0])
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	return s.loadWith(ctx, client)
+}
+
+// connect returns a client of the webhook for one kind of objects.
+func (s *session) connect(kind corpus.Corpus) (*wire.Client, error) {
+	endpoint, err := s.hook.endpoint(kind)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Connect(endpoint)
 }
 
 // wantsCluster reports whether an API server is needed: by specs that are selected, or by the program.
@@ -228,7 +233,5 @@ func (p *Plan) wantsCluster() bool {
 
 // selectsChapter reports whether any requirement of a chapter is to be checked.
 func (p *Plan) selectsChapter(name string) bool {
-	return slices.ContainsFunc(suites.Preview(p.areas), func(spec suites.Spec) bool {
-		return spec.Requirement.Area() == name && p.selects(spec.Requirement)
-	})
+	return slices.ContainsFunc(p.selected, func(id requirement.ID) bool { return id.Area() == name })
 }
