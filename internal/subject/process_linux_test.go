@@ -253,6 +253,9 @@ func TestEndsInTheMiddle(t *testing.T) {
 		if err := p.Err(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want something with %q", test.mode, err, test.want)
 		}
+		if err := p.tooLate(t.Context(), time.Second, nil); !strings.HasPrefix(err.Error(), "it exited before it responded: exit status") {
+			t.Errorf("%s: had it not responded in time, it would say %v", test.mode, err)
+		}
 		finish(t, p)
 		if p.Err() == nil {
 			t.Errorf("%s: Stop makes it forget", test.mode)

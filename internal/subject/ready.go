@@ -28,9 +28,6 @@ const (
 	lastPause  = 500 * time.Millisecond
 )
 
-// errEnded is why the wait for an answer ends when the program does.
-var errEnded = errors.New("it exited before it responded")
-
 // errSilent describes a program that does not continue the handshake.
 var errSilent = errors.New("it accepts connections but does not respond")
 
@@ -141,14 +138,14 @@ func (c Command) doors(host string, port int, ca []byte) ([]*wire.Client, error)
 
 // await waits until the program answers at one of its doors with its certificate.
 func (p *Process) await(ctx context.Context, doors []*wire.Client, limit time.Duration) error {
-	within, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	timer := time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
+	within, cancel := context.WithCancel(ctx)
+	defer cancel()
+	timer := time.AfterFunc(limit, cancel)
 	defer timer.Stop()
 	go func() {
 		select {
 		case <-p.Exited():
-			cancel(errEnded)
+			cancel()
 		case <-within.Done():
 		}
 	}()
@@ -176,19 +173,21 @@ func (p *Process) await(ctx context.Context, doors []*wire.Client, limit time.Du
 		pause.Reset(length)
 		select {
 		case <-within.Done():
-			return p.tooLate(ctx, context.Cause(within), limit, last)
+			return p.tooLate(ctx, limit, last)
 		case <-pause.C:
 		}
 	}
 }
 
-// tooLate says why the wait for an answer ended in vain.
-func (p *Process) tooLate(ctx context.Context, cause error, limit time.Duration, last error) error {
-	switch {
-	case ctx.Err() != nil:
+// tooLate says why the wait for an answer ended in vain. A program that exited is to blame for that, even if the time is over too.
+func (p *Process) tooLate(ctx context.Context, limit time.Duration, last error) error {
+	if ctx.Err() != nil {
 		return fmt.Errorf("interrupted while it was starting: %w", cmp.Or(context.Cause(ctx), ctx.Err()))
-	case errors.Is(cause, errEnded):
-		return fmt.Errorf("%w: %s", errEnded, p.child.State())
+	}
+	select {
+	case <-p.Exited():
+		return fmt.Errorf("it exited before it responded: %s", p.child.State())
+	default:
 	}
 	if last == nil {
 		last = errors.New("there was no time for a request")
