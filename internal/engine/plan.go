@@ -2,7 +2,6 @@ package engine
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -12,7 +11,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -93,19 +91,12 @@ func NewRunID() string { return strings.ToLower(rand.Text()[:10]) }
 // completed fills in what a caller left out. A configuration with an apiVersion is a file or the default, and complete.
 func completed(c config.Config) config.Config {
 	if c.APIVersion == "" {
-		d := config.Default()
-		c.APIVersion, c.Kind = d.APIVersion, d.Kind
-		c.Cluster = cmp.Or(c.Cluster, d.Cluster)
-		c.Generate.Objects = cmp.Or(c.Generate.Objects, d.Generate.Objects)
-		c.ReportDir = cmp.Or(c.ReportDir, d.ReportDir)
-		c.Webhook.Timeout = cmp.Or(c.Webhook.Timeout, d.Webhook.Timeout)
-		c.Load.Repeat = cmp.Or(c.Load.Repeat, d.Load.Repeat)
-		if c.Webhook.Command != nil {
+		c.APIVersion, c.Kind = config.APIVersion, config.Kind
+		if c.Webhook.Command != nil { // which is the caller's
 			command := *c.Webhook.Command
-			command.Path = cmp.Or(command.Path, "/convert")
-			command.ReadyTimeout = cmp.Or(command.ReadyTimeout, config.Duration{Duration: time.Minute})
 			c.Webhook.Command = &command
 		}
+		options.SetDefaults(&c, "")
 	}
 	if c.Generate.Seed == 0 {
 		c.Generate.Seed = NewSeed()

@@ -33,13 +33,13 @@ func (o Option) SetDefault(value any) {
 	v.Set(d.Convert(v.Type()))
 }
 
-// SetDefaults sets the options below a section to their defaults: all, where the section is the whole configuration.
+// SetDefaults sets the options below a section that are zero to their defaults. An empty section is the whole configuration.
 func SetDefaults(config any, section string) {
 	for _, o := range All() {
 		if o.Default == nil || o.Implied || section != "" && !Within(o.Key, section) {
 			continue
 		}
-		if v := Value(reflect.ValueOf(config).Elem(), o.Key, false); v.IsValid() {
+		if v := Value(reflect.ValueOf(config).Elem(), o.Key, false); v.IsValid() && v.IsZero() {
 			o.SetDefault(v.Addr().Interface())
 		}
 	}
