@@ -45,9 +45,9 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	Skip []string `json:"skip"`
 	// Whether what API servers tolerate fails the run as well. The default is false.
 	Strict bool `json:"strict"`
-	// API server for the checks that need one: embedded; kind, a cluster made for the check; envtest, kube-apiserver and etcd as
-	// programs; existing, with a context that the command line names; or none to leave those checks out.
-	Cluster Cluster `json:"cluster" jsonschema:"enum=embedded,enum=kind,enum=envtest,enum=existing,enum=none"`
+	// Kind of API server for the checks that need one, or none to leave those checks out. What more is to be said of it, such as a
+	// node image or a context, is said by flags.
+	Cluster Cluster `json:"cluster"`
 	// How objects are generated.
 	Generate Generate `json:"generate"`
 	// Folder to write the reports to, relative to the folder of this file.
@@ -196,22 +196,14 @@ type KnownFailing struct {
 	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
 }
 
-// Cluster is a sort of API server to run checks against.
+// Cluster is a kind of API server to run checks against.
 type Cluster string
 
-// The sorts of clusters.
+// The clusters that need nothing else to be said.
 const (
-	Embedded    Cluster = "embedded"
-	KindCluster Cluster = "kind"
-	Envtest     Cluster = "envtest"
-	Existing    Cluster = "existing"
-	None        Cluster = "none" // leave out what needs an API server
-
-	clusterNames = "embedded, kind, envtest, existing or none"
+	Embedded Cluster = "embedded"
+	None     Cluster = "none" // leave out what needs an API server
 )
-
-// clusters are the sorts of clusters that there are.
-func clusters() []Cluster { return []Cluster{Embedded, KindCluster, Envtest, Existing, None} }
 
 // Generate says how objects are generated from the schemas.
 type Generate struct {

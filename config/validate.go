@@ -49,7 +49,8 @@ func (c Config) problems() []*ProblemError {
 	k.knownFailing()
 	k.patterns("filter", c.Filter)
 	k.patterns("skip", c.Skip)
-	k.unless(slices.Contains(clusters(), c.Cluster), "cluster", "unknown cluster %q (want %s)", c.Cluster, clusterNames)
+	clusters, _ := options.Of("cluster")
+	k.unless(slices.Contains(clusters.Values, string(c.Cluster)), "cluster", "unknown cluster %q (want %s)", c.Cluster, strings.Join(clusters.Values, ", "))
 	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; add one, or leave the key out")
 	k.load()
 	k.objectives()
@@ -64,9 +65,11 @@ func (k *checker) bounds() {
 			continue
 		}
 		for key, n := range o.Numbers(k.config) {
-			unsaid := n == 0 && o.Implied && k.config.Origin(key) == byDefault
+			origin := k.config.Origin(key)
+			unsaid := n == 0 && o.Implied && origin == byDefault
+			empty := n == 0 && o.Bounds.HasDefault() && strings.HasPrefix(origin, "--") // a flag is left out instead
 			blamed := slices.ContainsFunc(k.problems, func(p *ProblemError) bool { return options.Within(key, p.Key) })
-			k.unless(unsaid || blamed || o.Bounds.Hold(n), key, "%s", o.Bounds.Wrong(n))
+			k.unless(unsaid || blamed || o.Bounds.Hold(n) && !empty, key, "%s", o.Bounds.Wrong(n))
 		}
 	}
 }

@@ -96,15 +96,14 @@ func (c *checker) take(cmd *cobra.Command, args []string) {
 func (c *checker) bindOptions(cmd *cobra.Command) {
 	bindConfig(cmd, &c.file)
 	c.options.bind(cmd.Flags(), c.name)
+	c.inCluster.optionFlags = &c.options
 }
 
 // bindSpecs binds the other flags that say what is judged, and how.
 func (c *checker) bindSpecs(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	c.api.none = true
-	c.api.bind(c.streams, flags)
-	flags.Lookup("cluster").Usage = "API server for the checks that need one: " + summaries("check") + "; " + lastKind() + "; or none to leave them out"
-	c.inCluster.optionFlags = &c.options
+	c.api.bind(c.streams, flags, c.name)
 	c.bindKnownFailing(flags)
 	c.complete(cmd)
 	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the curl commands of the report work")
@@ -149,8 +148,8 @@ func (c *checker) check() (engine.Description, error) {
 	if c.flags.Lookup("cluster") == nil {
 		return engine.Description{Config: read, RerunCommand: c.again}, nil
 	}
-	if c.flags.Changed("cluster") {
-		read.Override("cluster", config.Config{Cluster: config.Cluster(c.api.sort)}, "--cluster")
+	if err := read.Validate(); err != nil {
+		return engine.Description{}, err
 	}
 	c.api.sort = string(read.Cluster)
 	if err := c.api.validate(); err != nil {

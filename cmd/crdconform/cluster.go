@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/options"
@@ -21,46 +20,33 @@ type clusterFlags struct {
 	flags   *pflag.FlagSet
 	sort    string // of cluster
 	none    bool   // whether there may be none
+	looks   bool   // whether a cluster may be looked at only
 	options kinds.Options
 }
 
-// bind binds the flags to a command.
-func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet) {
+// bind binds the flags to a command that has --cluster, which says what the cluster is for.
+func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet, command string) {
 	f.flags = flags
-	o := &f.options
-	o.Variable = s.variable
-	flags.StringVar(&f.sort, "cluster", kinds.All()[0].Name, "API server to check: "+summaries("run")+"; or "+lastKind())
-	flags.BoolVar(&o.WatchCache, "watch-cache", false, "start the API server with a watch cache, as real ones have; requirements that count calls or check failures are then not applicable")
-	flags.BoolVar(&o.Keep, "keep", false, "kind: keep the cluster for inspection; \"crdconform cleanup --kind --run ID\" removes it")
-	flags.StringVar(&o.Kubernetes, "kubernetes", "", "embedded, kind: minor version, such as 1.36, as listed in docs/matrix.md and docs/kind.md; default: the newest")
-	flags.StringVar(&o.KindImage, "kind-image", "", "kind: node image of your own, such as kindest/node:v1.36.3")
-	flags.StringVar(&o.KindConfig, "kind-config", "", "kind: file with a kind configuration")
-	flags.StringVar(&o.Assets, "assets", "", "envtest: folder with kube-apiserver and etcd; default: $KUBEBUILDER_ASSETS")
-	flags.StringVar(&o.Kubeconfig, "kubeconfig", "", "existing: kubeconfig; default: $KUBECONFIG or ~/.kube/config")
-	flags.StringVar(&o.Context, "context", "", "existing: context of the kubeconfig; the current one is never used by default")
-	flags.StringVar(&o.WebhookHost, "webhook-host", "", "existing: IP address or name by which the API server reaches this machine; without it, requirements that need a webhook are not applicable")
-	flags.StringVar(&o.WebhookListen, "webhook-listen", "", "existing: address to serve webhooks at, such as 0.0.0.0:9443; default: a free port")
-}
-
-// bindReadOnly binds the flag for looking on.
-func (f *clusterFlags) bindReadOnly(flags *pflag.FlagSet) {
-	flags.BoolVar(&f.options.ReadOnly, "read-only", false, "existing: check only what can be seen without writing, and reject every write")
-}
-
-// summaries says which kinds of clusters there are, but for the last, and what they are to a command.
-func summaries(command string) string {
-	all := kinds.All()
-	var texts []string
-	for _, k := range all[:len(all)-1] {
-		texts = append(texts, k.Name+", "+strings.ReplaceAll(k.Summary, "%s", command))
+	f.options.Variable = s.variable
+	for _, o := range f.options.Table() {
+		switch v := o.Value.(type) {
+		case *bool:
+			if o.Name != kinds.ReadOnly || f.looks {
+				flags.BoolVar(v, o.Name, false, o.Help)
+			}
+		case *string:
+			flags.StringVar(v, o.Name, "", o.Help)
+		}
 	}
-	return strings.Join(texts, "; ")
-}
-
-// lastKind is the name of the kind that a list ends with.
-func lastKind() string {
-	all := kinds.All()
-	return all[len(all)-1].Name
+	var texts []string
+	for _, k := range kinds.All() {
+		texts = append(texts, strings.TrimSuffix(k.Name+", "+strings.ReplaceAll(k.Summary, "%s", command), ", "))
+	}
+	if f.none {
+		texts = append(texts, "none to leave them out")
+	}
+	texts[len(texts)-1] = "or " + texts[len(texts)-1]
+	flags.Lookup("cluster").Usage += ": " + strings.Join(texts, "; ")
 }
 
 // belongs returns the kinds of clusters that a flag is for; none when it is for all.
@@ -89,15 +75,9 @@ func (f *clusterFlags) source() *source.Source {
 
 // validate reports whether the flags go together.
 func (f *clusterFlags) validate() error {
-	var names []string
-	for _, k := range kinds.All() {
-		names = append(names, k.Name)
-	}
-	if f.none {
-		names = append(names, string(config.None))
-	}
-	if !slices.Contains(names, f.sort) {
-		return fmt.Errorf("--cluster %s: unknown cluster (want %s)", f.sort, strings.Join(names, ", "))
+	kind, found := f.kind()
+	if !found && !f.none {
+		return fmt.Errorf("--cluster %s: an API server is required; only \"crdconform check\" can do without", f.sort)
 	}
 	var errs []error
 	f.flags.Visit(func(flag *pflag.Flag) {
@@ -105,7 +85,6 @@ func (f *clusterFlags) validate() error {
 			errs = append(errs, fmt.Errorf("--%s is only valid with --cluster %s, not %s", flag.Name, strings.Join(owners, " or "), f.sort))
 		}
 	})
-	kind, _ := f.kind()
 	for _, option := range slices.Sorted(maps.Keys(kind.Needs)) {
 		if value := f.flags.Lookup(option); value == nil || value.Value.String() == "" {
 			errs = append(errs, fmt.Errorf("--cluster %s requires --%s NAME, %s", f.sort, option, kind.Needs[option]))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
@@ -35,17 +36,12 @@ summary, from report.json. When its standard input ends it stops as if interrupt
 		Example: `  crdconform column --cluster embedded --kubernetes 1.36 --seed 42 --report-dir crdconform-matrix/1-embedded-1.36`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r.command = append(append([]string{"run"}, givenFlags(cmd.Flags())...), "--load-duration=0")
+			r.take()
+			r.command = append(r.command, "--load-duration=0")
 			return r.untilEnd(cmd.Context(), in)
 		},
 	}
-	flags := cmd.Flags()
-	r.api.bind(s, flags)
-	r.bind(flags)
-	r.bindKnownFailing(flags)
-	flags.BoolVar(&r.strict, "strict", false, "treat Tolerated as Failed")
-	flags.Int64Var(&r.seed, "seed", 0, "seed of all random choices, to repeat a run; 0 picks a new one")
-	flags.StringVar(&r.dir, "report-dir", "crdconform-report", "folder for the reports")
+	r.bind(cmd)
 	return cmd
 }
 
@@ -69,6 +65,8 @@ func (r *runner) untilEnd(ctx context.Context, in io.Reader) error {
 type column struct {
 	folder string
 	flags  []string
+	of     *kinds.Columns
+	value  string // of the option that the columns differ in
 }
 
 // column checks one API server and returns the report, with what the exit code follows from. A process that ends without a report

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -265,8 +266,8 @@ func TestBoard(t *testing.T) {
 	t.Parallel()
 	var said, wrong bytes.Buffer
 	b := &board{progress: progress{streams: streams{out: &said, err: &wrong, terminal: true, width: 80}}, several: true, total: 3}
-	first := b.begin(column{"1-a", []string{"--cluster=a"}})
-	second := b.begin(column{"2-b", nil})
+	first := b.begin(column{folder: "1-a", flags: []string{"--cluster=a"}})
+	second := b.begin(column{folder: "2-b"})
 	first.say("crdconform v1: Kubernetes v1.37.2 (a), seed 42")
 	second.say("[ 7/99] Passed        a.b.c (0.100 s)")
 	second.say("FAILED a.b.c: \x1b[2Jit does")
@@ -311,13 +312,14 @@ func TestLines(t *testing.T) {
 // TestColumnsAtATime has whole clusters be checked one at a time, unless somebody says otherwise.
 func TestColumnsAtATime(t *testing.T) {
 	t.Parallel()
-	if got := (&matrix{images: []string{"a", "b"}}).atATime(); got != 1 {
+	whole := []column{{of: &kinds.Columns{Alone: true}}, {of: &kinds.Columns{Alone: true}}}
+	if got := (&matrix{}).atATime(whole); got != 1 {
 		t.Errorf("%d kind clusters at a time", got)
 	}
-	if got := (&matrix{images: []string{"a", "b"}, parallel: 3}).atATime(); got != 3 {
+	if got := (&matrix{parallel: 3}).atATime(whole); got != 3 {
 		t.Errorf("%d at a time, want 3", got)
 	}
-	if got := (&matrix{}).atATime(); got < 1 || got > 2 {
+	if got := (&matrix{}).atATime([]column{{of: &kinds.Columns{}}}); got < 1 || got > 2 {
 		t.Errorf("%d at a time", got)
 	}
 }

@@ -20,15 +20,11 @@ func deploying() []string {
 
 // any reports whether one of the flags is given that say what to deploy.
 func (f inClusterFlags) any() bool {
-	return f.optionFlags != nil && slices.ContainsFunc(deploying(), f.flags.Changed)
+	return slices.ContainsFunc(deploying(), f.flags.Changed)
 }
 
-// check fails for flags that say more of a webhook than they say what to deploy, unless that is said elsewhere, and for flags
-// that say nothing.
+// check fails for flags that say more of a webhook than they say what to deploy, unless that is said elsewhere.
 func (f inClusterFlags) check(said bool) error {
-	if f.optionFlags == nil {
-		return nil
-	}
 	var more []string
 	for _, o := range f.options {
 		if strings.HasPrefix(o.Key, "webhook.inCluster.") && f.flags.Changed(o.Flag) {
@@ -38,7 +34,7 @@ func (f inClusterFlags) check(said bool) error {
 	if len(more) > 0 && !said {
 		return fmt.Errorf("--%s: no webhook to deploy specified; give --webhook-image, --webhook-image-archive or --webhook-manifests", slices.Max(more))
 	}
-	return f.unset("webhook-port", "webhook-target-port", "webhook-replicas")
+	return nil
 }
 
 // first is the first of the flags that say what to deploy.
@@ -55,13 +51,9 @@ type inCluster struct {
 // users reports whether it is the user's own webhook.
 func (w *inCluster) users() bool { return w.checked.Webhook.InCluster != nil }
 
-// validate reports whether the flags go together. All that they say is of this machine.
-func (w *inCluster) validate(sort string, from *source.Source) error {
-	w.checked = config.Default()
-	w.checked.Override("cluster", config.Config{Cluster: config.Cluster(sort)}, "--cluster")
-	if w.flags.optionFlags == nil { // as a column has none
-		return nil
-	}
+// validate reports whether the flags go together, for a configuration. All that they say is of this machine.
+func (w *inCluster) validate(c config.Config, from *source.Source) error {
+	w.checked = c
 	if err := w.flags.check(w.flags.any()); err != nil {
 		return err
 	}

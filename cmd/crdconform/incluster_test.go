@@ -41,7 +41,7 @@ func TestWebhookToDeploy(t *testing.T) {
 		"nothing":            {[]string{"run", "--cluster=kind", "--webhook-port=1"}, "--webhook-port: no webhook to deploy specified; give --webhook-image"},
 		"nothing to check":   {[]string{"check", "--cluster=kind", "--webhook-replicas=2"}, "--webhook-replicas: no webhook to deploy specified"},
 		"two":                {[]string{"check", url, "--cluster=kind", "--webhook-image=a"}, "--webhook-image deploys a webhook, but a URL, a program or --from-crd is also given"},
-		"port 0":             {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-port=0"}, "--webhook-port 0: must be greater than 0"},
+		"port 0":             {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-port=0"}, "--webhook-port: 0 is not a port: want 1 to 65535; leave it out for the default"},
 		"no port":            {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-target-port=70000"}, "--webhook-target-port: 70000 is not a port"},
 		"many pods":          {[]string{"check", "--cluster=kind", "--webhook-image=a", "--webhook-replicas=1000"}, "--webhook-replicas: 1000 pods: want 1 to 100"},
 		"odd service":        {[]string{"run", "--cluster=kind", "--webhook-image=a", "--webhook-service=a/b/c"}, `--webhook-service: "a/b/c" is not the name of a service`},
@@ -62,7 +62,7 @@ func TestWebhookToDeploy(t *testing.T) {
 		"file, no cluster":   {[]string{"check", "--config=" + deployment}, "webhook.inCluster: there are no pods in a cluster of the sort embedded; set cluster to kind or existing"},
 		"no context":         {[]string{"check", "--config=" + deployment, "--cluster=existing"}, "--cluster existing requires --context NAME"},
 		"flags of a kind":    {[]string{"check", "--config=" + deployment, "--cluster=none", "--kind-image=a"}, "--kind-image is only valid with --cluster kind, not none"},
-		"none for run":       {[]string{"run", "--cluster=none"}, "--cluster none: unknown cluster"},
+		"none for run":       {[]string{"run", "--cluster=none"}, "--cluster none: an API server is required"},
 		"certificates twice": {[]string{"serve", "--cert-dir=a", "--ca-out=b"}, "--ca-out: cannot be combined with --cert-dir"},
 		"time before":        {[]string{"serve", "--drain=-1s"}, "--drain -1s: must be at least 0"},
 	} {
@@ -121,9 +121,9 @@ func TestFlagsOverAFile(t *testing.T) {
 func TestAgainWithAWebhook(t *testing.T) {
 	t.Parallel()
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	var api clusterFlags
-	api.bind(streams{}, flags)
 	new(optionFlags).bind(flags, "run")
+	var api clusterFlags
+	api.bind(streams{}, flags, "run")
 	if err := flags.Parse([]string{"--cluster=kind", "--keep", "--webhook-manifests=a", "--webhook-manifests=b c", "--webhook-port=8443"}); err != nil {
 		t.Fatal(err)
 	}

@@ -287,8 +287,8 @@ func (l *loader) setLoad(c *config.Config) error {
 	if changed("from") != changed("to") {
 		return errors.New("--from and --to must be given together")
 	}
-	if err := l.options.unset("duration"); err != nil {
-		return err
+	if changed("duration") && c.Load.Duration.Duration == 0 { // which is to say nothing in the file
+		return errors.New("--duration 0s: must be greater than 0")
 	}
 	switch {
 	case changed("recording") && !changed("profile"):

@@ -15,9 +15,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform/internal/cluster/envtest"
-	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
@@ -28,10 +27,8 @@ import (
 type matrix struct {
 	streams
 	selection
-	embedded []string
-	assets   []string
-	images   []string
-	config   string
+	options  optionFlags
+	values   map[string]*[]string // by the flag of the columns that have them
 	parallel int
 	dir      string
 	seed     int64
@@ -40,7 +37,7 @@ type matrix struct {
 }
 
 func newMatrix(s streams) *cobra.Command {
-	m := &matrix{streams: s}
+	m := &matrix{streams: s, values: map[string]*[]string{}}
 	cmd := &cobra.Command{
 		Use:   "matrix",
 		Short: "Check several versions of Kubernetes, and show what differs",
@@ -62,50 +59,62 @@ A requirement that is known to fail may pass on some of the API servers, but not
   crdconform matrix --assets ~/.local/share/kubebuilder-envtest/k8s/1.33.0-linux-amd64 --assets ~/.local/share/kubebuilder-envtest/k8s/1.36.0-linux-amd64
   crdconform matrix --embedded none --kind-image kindest/node:v1.34.4,kindest/node:v1.36.3 --filter conversion`,
 		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return m.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			given := m.options.given
+			m.flags, m.filter, m.skip = cmd.Flags(), given.Filter, given.Skip
+			m.strict, m.seed, m.dir = given.Strict, given.Generate.Seed, given.ReportDir
+			return m.run(cmd.Context())
+		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&m.embedded, "embedded", []string{kinds.BuiltInMinor().String()}, "minors of embedded API servers, or none")
-	flags.StringSliceVar(&m.assets, "assets", nil, "folders with kube-apiserver and etcd")
-	flags.StringSliceVar(&m.images, "kind-image", nil, "node images of kind")
-	flags.StringVar(&m.config, "kind-config", "", "file with a kind configuration, for all images")
+	help := map[string]string{}
+	for _, o := range new(kinds.Options).Table() {
+		help[o.Name] = o.Help
+	}
+	for _, k := range columnKinds() {
+		m.values[k.Columns.Flag] = flags.StringSlice(k.Columns.Flag, k.Columns.Default, k.Columns.Help)
+		for _, option := range k.Columns.Shared {
+			flags.String(option, "", help[option])
+		}
+	}
 	flags.IntVar(&m.parallel, "parallel", 0, "API servers to check at a time; 0 means 2, or 1 with one processor or with --kind-image")
-	m.bind(flags)
+	m.options.bind(flags, cmd.Name())
 	m.bindKnownFailing(flags)
 	m.complete(cmd)
-	flags.BoolVar(&m.strict, "strict", false, "treat Tolerated as Failed")
-	flags.Int64Var(&m.seed, "seed", 0, "seed of all random choices, to repeat a run; 0 picks a new one")
-	flags.StringVar(&m.dir, "report-dir", "crdconform-matrix", "folder for the reports")
 	return cmd
+}
+
+// columnKinds are the kinds of clusters that can be columns.
+func columnKinds() []kinds.Kind {
+	return slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return k.Columns == nil })
 }
 
 func (m *matrix) columns() []column {
 	var all []column
-	add := func(name string, flags ...string) {
-		all = append(all, column{fmt.Sprintf("%d-%s", len(all)+1, name), flags})
-	}
-	for _, minor := range m.minors() {
-		add("embedded-"+minor, "--cluster=embedded", "--kubernetes="+minor)
-	}
-	for _, assets := range m.assets {
-		add("envtest", "--cluster=envtest", "--assets="+assets)
-	}
-	for _, image := range m.images {
-		flags := []string{"--cluster=kind", "--kind-image=" + image}
-		if m.config != "" {
-			flags = append(flags, "--kind-config="+m.config)
+	for _, k := range columnKinds() {
+		for _, value := range m.given(k.Columns) {
+			name, flags := k.Name, []string{"--cluster=" + k.Name, "--" + k.Columns.Option + "=" + value}
+			if k.Columns.Named {
+				name += "-" + value
+			}
+			for _, option := range k.Columns.Shared {
+				if shared := m.flags.Lookup(option).Value.String(); shared != "" {
+					flags = append(flags, "--"+option+"="+shared)
+				}
+			}
+			all = append(all, column{fmt.Sprintf("%d-%s", len(all)+1, name), flags, k.Columns, value})
 		}
-		add("kind", flags...)
 	}
 	return all
 }
 
-// minors returns the minors of the embedded API servers.
-func (m *matrix) minors() []string {
-	if slices.Equal(m.embedded, []string{"none"}) {
+// given returns the values of the flag for columns, of which each makes one.
+func (m *matrix) given(c *kinds.Columns) []string {
+	values := *m.values[c.Flag]
+	if c.Default != nil && slices.Equal(values, []string{"none"}) {
 		return nil
 	}
-	return m.embedded
+	return values
 }
 
 // validate reports whether the flags go together, and whether there is all that they name.
@@ -113,67 +122,64 @@ func (m *matrix) validate() error {
 	if m.parallel < 0 {
 		return fmt.Errorf("--parallel %d: must be at least 1, or 0 to choose by the machine", m.parallel)
 	}
-	if m.config != "" && len(m.images) == 0 {
-		return fmt.Errorf("--kind-config %s is only valid with --kind-image", m.config)
+	var more []string
+	for _, k := range columnKinds() {
+		values, flag := m.given(k.Columns), "--"+k.Columns.Flag
+		more = append(more, flag)
+		for i, value := range values {
+			if value == "" {
+				return fmt.Errorf("%s %q: one of them is empty", flag, strings.Join(values, ","))
+			}
+			if slices.Contains(values[:i], value) {
+				return fmt.Errorf("%s %s: given twice", flag, value)
+			}
+		}
+		for _, option := range k.Columns.Shared {
+			if shared := m.flags.Lookup(option).Value; shared.String() != "" && len(values) == 0 {
+				return fmt.Errorf("--%s %s is only valid with %s", option, shared, flag)
+			}
+		}
 	}
 	var err error
 	if m.known, err = m.readKnownFailing(); err != nil {
 		return err
 	}
-	for _, list := range []struct {
-		flag   string
-		values []string
-	}{{"embedded", m.minors()}, {"assets", m.assets}, {"kind-image", m.images}} {
-		for i, value := range list.values {
-			if value == "" {
-				return fmt.Errorf("--%s %q: one of them is empty", list.flag, strings.Join(list.values, ","))
-			}
-			if slices.Contains(list.values[:i], value) {
-				return fmt.Errorf("--%s %s: given twice", list.flag, value)
-			}
-		}
-	}
-	var missing []error
-	for _, value := range m.minors() {
-		minor, older, err := minorNamed("--embedded", value)
-		if err != nil {
-			return err
-		}
-		if older {
-			_, err := programsOf(m.streams).Find(minor)
-			missing = append(missing, err)
-		}
-	}
-	if all := m.columns(); len(all) < 2 {
-		return fmt.Errorf("a matrix requires at least two API servers, but there is %s; give more with --embedded, --assets or --kind-image", described(all))
+	columns := m.columns()
+	if len(columns) < 2 {
+		last := len(more) - 1
+		return fmt.Errorf("a matrix requires at least two API servers, but there is %s; give more with %s or %s", described(columns), strings.Join(more[:last], ", "), more[last])
 	}
 	if _, err := m.resolve(areas()); err != nil {
 		return err
 	}
-	if err := m.unusable(); err != nil {
-		return err
-	}
-	if err := errors.Join(missing...); err != nil {
-		return unjudged(err)
-	}
-	return nil
+	return m.usable(columns)
 }
 
-// unusable tells of folders without programs and of a configuration of kind's that cannot be read. That is better known before
-// the first API server is checked than after the last.
-func (m *matrix) unusable() error {
-	var errs []error
-	for _, assets := range m.assets {
-		if err := (envtest.Options{Assets: assets}).Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("--assets %s: %w", assets, err))
+// usable fails when there is not all that columns name. That is better known before the first API server is checked than after the
+// last.
+func (m *matrix) usable(columns []column) error {
+	var unusable, missing []error
+	for _, c := range columns {
+		o := kinds.Options{Variable: m.variable}
+		o.Set(c.of.Option, c.value)
+		for _, option := range c.of.Shared {
+			o.Set(option, m.flags.Lookup(option).Value.String())
+		}
+		err := c.of.Validate(o)
+		if wrong, is := errors.AsType[*kinds.OptionError](err); is && wrong.Option == c.of.Option {
+			wrong.Option = c.of.Flag
+		}
+		switch {
+		case errors.Is(err, minors.ErrNotBuilt):
+			missing = append(missing, err)
+		case err != nil && !slices.ContainsFunc(unusable, func(other error) bool { return other.Error() == asFlag(err).Error() }): // shared by several
+			unusable = append(unusable, asFlag(err))
 		}
 	}
-	for _, image := range m.images {
-		if err := (kind.Options{Image: image, ConfigFile: m.config}).Validate(); err != nil {
-			return errors.Join(append(errs, fmt.Errorf("--kind-config: %w", err))...) // and it is the same for the others
-		}
+	if err := errors.Join(unusable...); err != nil || len(missing) == 0 {
+		return err
 	}
-	return errors.Join(errs...)
+	return unjudged(errors.Join(missing...))
 }
 
 // described says what the columns are.
@@ -233,7 +239,7 @@ func (m *matrix) needless(all []*reports.Report) error {
 // check checks columns, some at a time, and returns their folders and reports in the order of the columns, and the worst that they
 // came to. When the context ends, those that did not begin are left out.
 func (m *matrix) check(ctx context.Context, columns []column) (folders []string, all []*reports.Report, worst error) {
-	at := min(m.atATime(), len(columns))
+	at := min(m.atATime(columns), len(columns))
 	b := &board{progress: progress{streams: m.streams}, several: at > 1, total: len(columns)}
 	all, outcomes := make([]*reports.Report, len(columns)), make([]error, len(columns))
 	slots := make(chan struct{}, at)
@@ -261,11 +267,11 @@ func (m *matrix) check(ctx context.Context, columns []column) (folders []string,
 }
 
 // atATime is how many columns are checked at the same time.
-func (m *matrix) atATime() int {
+func (m *matrix) atATime(columns []column) int {
 	switch {
 	case m.parallel > 0:
 		return m.parallel
-	case len(m.images) > 0: // a kind cluster has enough to do with itself
+	case slices.ContainsFunc(columns, func(c column) bool { return c.of.Alone }):
 		return 1
 	}
 	return min(2, runtime.GOMAXPROCS(0))

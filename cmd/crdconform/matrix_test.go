@@ -195,7 +195,7 @@ func TestClusterFlags(t *testing.T) {
 		"matrix --assets a --parallel -1":                   "--parallel -1: must be at least 1, or 0",
 		"matrix --assets nowhere":                           "--assets nowhere: there is no kube-apiserver in ",
 		"matrix --kind-image a:v1.36.3 --kind-config none":  "--kind-config: kind configuration none does not exist",
-		"run --cluster nope":                                "unknown cluster (want embedded, kind, envtest, existing",
+		"run --cluster nope":                                `--cluster: unknown cluster "nope" (want embedded, kind, envtest, existing`,
 		"run --kind-image a":                                "--kind-image is only valid with --cluster kind, not embedded",
 		"run --cluster kind --assets a":                     "--assets is only valid with --cluster envtest, not kind",
 		"run --cluster existing":                            "requires --context NAME",

@@ -12,7 +12,6 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/minors"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 // programsOf is where API servers of older minors are.
@@ -33,16 +32,6 @@ is part of crdconform. The others are programs, which "crdconform minors build" 
 	}
 	cmd.AddCommand(newMinorsBuild(s))
 	return cmd
-}
-
-// minorNamed reads a minor of which there is an embedded API server, and reports whether it is one in a program of its own. Errors
-// begin with what it was given to.
-func minorNamed(given, text string) (requirement.Minor, bool, error) {
-	minor, older, err := kinds.EmbeddedMinor(text)
-	if wrong, is := errors.AsType[*kinds.OptionError](err); is {
-		err = &kinds.OptionError{Option: given, Value: wrong.Value, Err: wrong.Err}
-	}
-	return minor, older, err
 }
 
 func listMinors(s streams) error {
@@ -87,7 +76,10 @@ func buildMinors(ctx context.Context, s streams, args []string) error {
 		wanted = nil
 	}
 	for _, arg := range args {
-		minor, older, err := minorNamed("minors build", arg)
+		minor, older, err := kinds.EmbeddedMinor(arg)
+		if wrong, is := errors.AsType[*kinds.OptionError](err); is {
+			wrong.Option = "minors build"
+		}
 		if err != nil {
 			return err
 		}

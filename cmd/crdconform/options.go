@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/spf13/pflag"
@@ -76,14 +75,4 @@ func (f *optionFlags) over(c *config.Config) {
 			c.Override(o.Key, f.given, "--"+o.Flag)
 		}
 	}
-}
-
-// unset fails for a flag that was given as 0, where that stands for a flag that is missing.
-func (f *optionFlags) unset(names ...string) error {
-	for _, name := range names {
-		if f.flags.Changed(name) && slices.Contains([]string{"0", "0s"}, f.flags.Lookup(name).Value.String()) {
-			return fmt.Errorf("--%s %s: must be greater than 0", name, f.flags.Lookup(name).Value)
-		}
-	}
-	return nil
 }

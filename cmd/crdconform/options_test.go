@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/options"
 )
 
@@ -14,11 +15,21 @@ import (
 // nothing that crdconform.yaml could say.
 func TestOptionFlags(t *testing.T) {
 	t.Parallel()
-	cluster := "cluster watch-cache keep kubernetes kind-image kind-config assets kubeconfig context webhook-host webhook-listen "
+	clusters, columns := "", ""
+	for _, o := range new(kinds.Options).Table() {
+		if o.Name != kinds.ReadOnly {
+			clusters += o.Name + " "
+		}
+	}
+	for _, k := range columnKinds() {
+		columns += k.Columns.Flag + " " + strings.Join(k.Columns.Shared, " ") + " "
+	}
 	for name, own := range map[string]string{
-		"check":  cluster + "config hold known-failing",
+		"check":  clusters + "config hold known-failing",
 		"load":   "config metrics-address vegeta-results workers worker-image kubeconfig namespace kubernetes baseline max-regress",
-		"run":    cluster + "read-only known-failing",
+		"run":    clusters + kinds.ReadOnly + " known-failing",
+		"matrix": columns + "parallel known-failing",
+		"column": clusters + "known-failing",
 		"diff":   "recording ca-file-a ca-file-b server-name-a server-name-b output",
 		"record": "listen name ca-out tls-cert tls-key out max-size max-exchanges",
 	} {

@@ -68,18 +68,22 @@ The load test is left out when --filter or --skip choose requirements, unless on
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r.take()
-			r.command = append([]string{"run"}, givenFlags(cmd.Flags())...)
 			return r.run(cmd.Context())
 		},
 	}
+	r.api.looks = true
+	r.bind(cmd)
+	return cmd
+}
+
+// bind binds the flags of run, or those of column.
+func (r *runner) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	r.api.bind(s, flags)
-	r.api.bindReadOnly(flags)
-	r.options.bind(flags, "run")
+	r.options.bind(flags, cmd.Name())
+	r.api.bind(r.streams, flags, "run")
 	r.webhook.flags.optionFlags = &r.options
 	r.bindKnownFailing(flags)
 	r.complete(cmd)
-	return cmd
 }
 
 // take takes what the flags say.
@@ -87,6 +91,7 @@ func (r *runner) take() {
 	given, flags := r.options.given, r.options.flags
 	r.flags, r.filter, r.skip = flags, given.Filter, given.Skip
 	r.strict, r.seed, r.dir = given.Strict, given.Generate.Seed, given.ReportDir
+	r.command = append([]string{"run"}, givenFlags(flags)...)
 	r.load = workloadFlags{
 		duration: given.Load.Duration.Duration,
 		given:    flags.Changed("load-rate") || flags.Changed("load-duration") || flags.Changed("load-batch"),
@@ -161,15 +166,21 @@ func (r *runner) describe() (engine.Description, error) {
 		APIServer: true, Chapters: r.chapters, RerunCommand: r.rerun, ServeReference: serveReference,
 		KnownFailingFile: r.knownFailing, Lenient: r.lenient, CollectArtifacts: r.gather,
 	}
+	c := config.Default()
+	c.Override("cluster", r.options.given, "--cluster")
+	if err := c.Validate(); err != nil {
+		return d, err
+	}
+	r.api.sort = string(c.Cluster)
 	err := r.api.validate()
 	if err != nil {
 		return d, err
 	}
 	d.Source = r.api.source()
-	if err = r.webhook.validate(r.api.sort, d.Source); err != nil {
+	if err = r.webhook.validate(c, d.Source); err != nil {
 		return d, err
 	}
-	c := r.webhook.checked
+	c = r.webhook.checked
 	c.Strict, c.Filter, c.Skip = r.strict, r.filter, r.skip
 	c.Generate = config.Generate{Objects: objectsOfRun, Seed: r.seed}
 	if !r.webhook.users() {

@@ -25,12 +25,6 @@ type selection struct {
 	flags        *pflag.FlagSet
 }
 
-func (s *selection) bind(flags *pflag.FlagSet) {
-	s.flags = flags
-	flags.StringSliceVar(&s.filter, "filter", nil, "check only these requirements: IDs, prefixes of IDs such as storage or storage.update, or patterns such as *.uid")
-	flags.StringSliceVar(&s.skip, "skip", nil, "skip these requirements; same syntax as --filter")
-}
-
 func (s *selection) bindKnownFailing(flags *pflag.FlagSet) {
 	flags.StringVar(&s.knownFailing, "known-failing", "", `file of requirements that are known to fail, one per line as "ID: reason"; one that passes fails the run`)
 }

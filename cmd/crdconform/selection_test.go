@@ -117,9 +117,9 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	var s selection
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
-	s.bind(flags)
+	new(optionFlags).bind(flags, "run")
+	s := selection{flags: flags}
 	if err := flags.Parse([]string{"--filter="}); err != nil {
 		t.Fatal(err)
 	}

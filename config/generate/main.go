@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,7 +43,7 @@ func render() ([]byte, error) {
 	schema.Description = "Configuration of crdconform, " + config.FileName + "."
 	schema.Definitions["Webhook"].OneOf = sources()
 	for _, o := range options.All() {
-		if first, _ := options.Of(o.Key); first.Flag == o.Flag && !strings.Contains(o.Key, "[0]") { // of the file, and of no command alone
+		if first, _ := options.Of(o.Key); slices.Equal(first.Commands, o.Commands) && !strings.Contains(o.Key, "[0]") { // of the file, and of no command alone
 			describe(property(schema, o.Key), o)
 		}
 	}

@@ -41,10 +41,10 @@ func TestDeployable(t *testing.T) {
 		want    string
 	}{
 		"no pods":      {config.Embedded, process, config.InCluster{Image: "a"}, "webhook.inCluster: there are no pods in a cluster of the sort embedded"},
-		"an archive":   {config.Existing, existing, config.InCluster{Archive: text}, "webhook.inCluster.archive: images can be loaded into nodes of kind only"},
-		"text":         {config.KindCluster, kind, config.InCluster{Archive: text}, "webhook.inCluster.archive: image archive " + text + ": not an archive"},
-		"no manifests": {config.KindCluster, kind, config.InCluster{Manifests: []string{text}}, "webhook.inCluster.manifests: " + text + ", document 1: "},
-		"an image":     {config.KindCluster, kind, config.InCluster{Image: "example.com/webhook:1"}, ""},
+		"an archive":   {"existing", existing, config.InCluster{Archive: text}, "webhook.inCluster.archive: images can be loaded into nodes of kind only"},
+		"text":         {"kind", kind, config.InCluster{Archive: text}, "webhook.inCluster.archive: image archive " + text + ": not an archive"},
+		"no manifests": {"kind", kind, config.InCluster{Manifests: []string{text}}, "webhook.inCluster.manifests: " + text + ", document 1: "},
+		"an image":     {"kind", kind, config.InCluster{Image: "example.com/webhook:1"}, ""},
 	} {
 		err := Deployable(config.Config{Cluster: test.cluster, Webhook: config.Webhook{InCluster: &test.given}}, test.from)
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.HasPrefix(err.Error(), test.want)) {
@@ -72,7 +72,7 @@ func TestStart(t *testing.T) {
 	}
 	explained := ""
 	c := Description{
-		Config: config.Config{CRDs: []string{crontabs}, Cluster: config.Existing, Filter: []string{"resource.read.every-version"}, Generate: config.Generate{Objects: 3, Seed: 5}},
+		Config: config.Config{CRDs: []string{crontabs}, Cluster: "existing", Filter: []string{"resource.read.every-version"}, Generate: config.Generate{Objects: 3, Seed: 5}},
 		Source: &source.Source{Labels: true, Start: func(ctx context.Context, run source.Run) (cluster.Cluster, error) {
 			if run.ID == "" {
 				t.Error("the run has no ID")
@@ -171,7 +171,7 @@ func TestDefinitionsForAProgram(t *testing.T) {
 		}
 	}()
 	shared := staying{api}
-	c := Description{Config: config.Config{CRDs: []string{crontabs}, Cluster: config.Existing}, Handler: webhook.Handler(), Source: &source.Source{Labels: true}}
+	c := Description{Config: config.Config{CRDs: []string{crontabs}, Cluster: "existing"}, Handler: webhook.Handler(), Source: &source.Source{Labels: true}}
 	plan, err := c.Prepare()
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +233,7 @@ func TestWhatKeepsSpecsFromRunningIsExplained(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		c := test.check
-		c.Cluster, c.Filter = config.Existing, []string{"resource.read.every-version"}
+		c.Cluster, c.Filter = "existing", []string{"resource.read.every-version"}
 		if c.CRDs = []string{crontabs}; c.APIServer {
 			c.CRDs, c.Filter = nil, []string{string(requirement.VersionsScopeCluster)}
 		}

@@ -49,6 +49,9 @@ func (b Bounds) Hold(v float64) bool {
 	return v >= b.Min
 }
 
+// HasDefault reports whether 0 stands for a default.
+func (b Bounds) HasDefault() bool { return b.Zero == byDefault }
+
 // String says what is wanted, such as "1 to 100".
 func (b Bounds) String() string {
 	least, most := number(b.Min), number(b.Max)
@@ -124,6 +127,9 @@ const (
 
 	diff   = "diff"
 	record = "record"
+
+	matrix = "matrix"
+	column = "column" // of a matrix
 )
 
 // All returns all options that have a flag, a default or bounds: each is declared here and nowhere else. The other keys of the file
@@ -144,7 +150,8 @@ func Of(key string) (Option, bool) {
 
 // commonOptions say what is converted, what is checked, and where the reports go.
 func commonOptions() []Option {
-	subject := []string{check, load}
+	subject, specs := []string{check, load}, []string{check, run, matrix, column}
+	const folder = "folder for the reports"
 	return []Option{
 		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', or folders"},
 		{Key: "samples", Flag: "samples", Commands: []string{check, load, diff}, Files: true, Help: "files with custom resources to convert; same syntax as --crd"},
@@ -152,24 +159,26 @@ func commonOptions() []Option {
 			Key: "redact", Flag: "redact", Commands: subject, Whole: true,
 			Help: "path in samples whose letters and digits are masked before any use, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},
-		{Key: "filter", Flag: "filter", Commands: []string{check, run}, Help: "check only these requirements: IDs, prefixes of IDs such as storage or storage.update, or patterns such as *.uid"},
-		{Key: "skip", Flag: "skip", Commands: []string{check, run}, Help: "skip these requirements; same syntax as --filter"},
-		{Key: "strict", Flag: "strict", Commands: []string{check, run}, Help: "treat Tolerated as Failed"},
+		{Key: "filter", Flag: "filter", Commands: specs, Help: "check only these requirements: IDs, prefixes of IDs such as storage or storage.update, or patterns such as *.uid"},
+		{Key: "skip", Flag: "skip", Commands: specs, Help: "skip these requirements; same syntax as --filter"},
+		{Key: "strict", Flag: "strict", Commands: specs, Help: "treat Tolerated as Failed"},
 		{
-			Key: "cluster", Default: "embedded", Flag: "cluster", // the flags about clusters are bound together
-			Help: "API server to check: embedded (in this process), kind (a cluster created for the run), envtest (kube-apiserver and etcd as programs) or existing",
+			Key: "cluster", Default: "embedded", Values: []string{"embedded", "kind", "envtest", "existing", "none"}, // as in package kinds
+			Flag: "cluster", Commands: []string{check}, Help: "API server for the checks that need one",
 		},
+		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: []string{run, column}, Help: "API server to check"},
 		{
 			Key: "generate.objects", Default: 50, Bounds: &Bounds{Max: 100_000, Number: "%s objects"}, Flag: "objects", Commands: []string{check, diff},
 			Help: "objects to generate for each version; 0 uses samples only",
 		},
-		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
+		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run, matrix, column}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
 		{Key: "generate.seed", Default: 1, Implied: true, Flag: "seed", Commands: []string{diff}, Help: "seed of the objects that are generated"},
 		{
 			Key: "redact", Flag: "redact", Commands: []string{record}, Whole: true,
 			Help: "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},
-		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run}, Files: true, Help: "folder for the reports"},
+		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run, column}, Files: true, Help: folder},
+		{Key: "reportDir", Default: "crdconform-matrix", Implied: true, Flag: "report-dir", Commands: []string{matrix}, Files: true, Help: folder},
 	}
 }
 

@@ -23,6 +23,16 @@ func embeddedKind() Kind {
 			return err
 		},
 		Source: EmbeddedSource,
+		Columns: &Columns{
+			Flag: "embedded", Help: "minors of embedded API servers, or none", Option: "kubernetes", Default: []string{BuiltInMinor().String()}, Named: true,
+			Validate: func(o Options) error {
+				minor, older, err := EmbeddedMinor(o.Kubernetes)
+				if err == nil && older {
+					_, err = Programs(o).Find(minor)
+				}
+				return err
+			},
+		},
 	}
 }
 

@@ -22,5 +22,14 @@ func envtestKind() Kind {
 				},
 			}
 		},
+		Columns: &Columns{
+			Flag: "assets", Help: "folders with kube-apiserver and etcd", Option: "assets",
+			Validate: func(o Options) error {
+				if err := (envtest.Options{Assets: o.Assets}).Validate(); err != nil {
+					return &OptionError{"assets", o.Assets, err}
+				}
+				return nil
+			},
+		},
 	}
 }

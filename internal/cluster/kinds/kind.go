@@ -26,6 +26,9 @@ func kindKind() Kind {
 				},
 			}
 		},
+		Columns: &Columns{
+			Flag: "kind-image", Help: "node images of kind", Option: "kind-image", Shared: []string{"kind-config"}, Alone: true, Validate: validateKind,
+		},
 	}
 }
 

@@ -27,6 +27,23 @@ type Kind struct {
 
 	// Source is where such a cluster comes from.
 	Source func(Options) *source.Source
+
+	// Columns says how the command matrix has such clusters; nil if it has none.
+	Columns *Columns
+}
+
+// Columns are the clusters of a kind in a matrix: one for each value of a flag.
+type Columns struct {
+	Flag    string   // that has the values
+	Help    string   // of the flag
+	Option  string   // of the kind, that each value is for
+	Default []string // the values if the flag is not given; with these, the flag can be "none"
+	Shared  []string // options that the matrix has as flags too, for all of them
+	Named   bool     // whether the value is part of a column's name
+	Alone   bool     // whether one such cluster is all that a machine can be expected to run
+
+	// Validate reports whether there is what the options name. Its errors are OptionErrors, or say all by themselves.
+	Validate func(Options) error
 }
 
 // All returns the kinds of clusters.
@@ -47,17 +64,45 @@ type Options struct {
 	// Variable looks up a variable of the environment. Nil means that none is set.
 	Variable func(name string) (value string, set bool)
 
-	WatchCache    bool   // watch-cache
-	Keep          bool   // keep
-	Kubernetes    string // kubernetes: a minor, such as 1.36
-	KindImage     string // kind-image
-	KindConfig    string // kind-config: file
-	Assets        string // assets: folder
-	Kubeconfig    string // kubeconfig
-	Context       string // context
-	WebhookHost   string // webhook-host
-	WebhookListen string // webhook-listen: host:port
-	ReadOnly      bool   // read-only
+	WatchCache, Keep, ReadOnly                      bool
+	Kubernetes, KindImage, KindConfig, Assets       string
+	Kubeconfig, Context, WebhookHost, WebhookListen string
+}
+
+// Option is one of the options of clusters.
+type Option struct {
+	Name  string // such as kind-image
+	Help  string
+	Value any // leads to the value, a bool or a string
+}
+
+// ReadOnly is the name of the option for looking on.
+const ReadOnly = "read-only"
+
+// Table returns all options.
+func (o *Options) Table() []Option {
+	return []Option{
+		{"watch-cache", "start the API server with a watch cache, as real ones have; requirements that count calls or check failures are then not applicable", &o.WatchCache},
+		{"keep", "kind: keep the cluster for inspection; \"crdconform cleanup --kind --run ID\" removes it", &o.Keep},
+		{"kubernetes", "embedded, kind: minor version, such as 1.36, as listed in docs/matrix.md and docs/kind.md; default: the newest", &o.Kubernetes},
+		{"kind-image", "kind: node image of your own, such as kindest/node:v1.36.3", &o.KindImage},
+		{"kind-config", "kind: file with a kind configuration", &o.KindConfig},
+		{"assets", "envtest: folder with kube-apiserver and etcd; default: $KUBEBUILDER_ASSETS", &o.Assets},
+		{"kubeconfig", "existing: kubeconfig; default: $KUBECONFIG or ~/.kube/config", &o.Kubeconfig},
+		{"context", "existing: context of the kubeconfig; the current one is never used by default", &o.Context},
+		{"webhook-host", "existing: IP address or name by which the API server reaches this machine; without it, requirements that need a webhook are not applicable", &o.WebhookHost},
+		{"webhook-listen", "existing: address to serve webhooks at, such as 0.0.0.0:9443; default: a free port", &o.WebhookListen},
+		{ReadOnly, "existing: check only what can be seen without writing, and reject every write", &o.ReadOnly},
+	}
+}
+
+// Set sets the value of an option that is text.
+func (o *Options) Set(name, value string) {
+	for _, option := range o.Table() {
+		if text, is := option.Value.(*string); is && option.Name == name {
+			*text = value
+		}
+	}
 }
 
 // variable looks up a variable of the environment; empty when it is not set.
