@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -306,6 +308,38 @@ func TestLines(t *testing.T) {
 	w.flush()
 	if want := []string{"ab", "", "c", "d"}; !slices.Equal(told, want) {
 		t.Errorf("got %q, want %q", told, want)
+	}
+}
+
+// TestColumnLimitsMemory looks at the limit of the process while a column looks for its API server, which was not built.
+func TestColumnLimitsMemory(t *testing.T) { // not parallel: the limit is that of the process
+	before := debug.SetMemoryLimit(-1)
+	for name, test := range map[string]struct {
+		users bool // whether the user has set a limit
+		want  int64
+	}{
+		"by itself":     {false, softMemory},
+		"by the user's": {true, before},
+	} {
+		var during int64
+		variable := func(name string) (string, bool) {
+			if name != kinds.MinorsVariable {
+				return "", name == "GOMEMLIMIT" && test.users
+			}
+			during = debug.SetMemoryLimit(-1)
+			return t.TempDir(), true
+		}
+		in, end := io.Pipe()
+		cmd := newColumn(streams{out: io.Discard, err: io.Discard, variable: variable}, in)
+		cmd.SetArgs([]string{"--kubernetes=" + minors.All()[0].String(), "--filter=versions.scope.cluster", "--report-dir=" + t.TempDir()})
+		cmd.SilenceErrors, cmd.SilenceUsage = true, true
+		if err := cmd.ExecuteContext(t.Context()); err == nil {
+			t.Errorf("%s: there is an API server", name)
+		}
+		end.Close()
+		if after := debug.SetMemoryLimit(-1); during != test.want || after != before {
+			t.Errorf("%s: the limit is %d while the column runs, and %d after it, want %d and %d", name, during, after, test.want, before)
+		}
 	}
 }
 
