@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
-	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
@@ -67,7 +66,7 @@ func TestBounds(t *testing.T) {
 	}
 	for _, minor := range minors.All() {
 		t.Run(minor.String(), func(t *testing.T) {
-			for _, pretended := range []requirement.Minor{kinds.BuiltInMinor(), minors.All()[0]} {
+			for _, pretended := range []requirement.Minor{minors.BuiltIn(), minors.All()[0]} {
 				beyond(t, minors.Programs{Dir: dir}, minor, pretended)
 			}
 		})
@@ -154,7 +153,7 @@ func TestOlderConform(t *testing.T) {
 	}
 	for _, spec := range suites.Preview(areas()) {
 		one, _ := requirement.Lookup(spec.Requirement)
-		if one.Binds == requirement.Server && !one.HoldsFor(kinds.BuiltInMinor()) && !passed[one.ID] {
+		if one.Binds == requirement.Server && !one.HoldsFor(minors.BuiltIn()) && !passed[one.ID] {
 			t.Errorf("%s holds until %s, and passes on no API server of a minor of then", one.ID, one.Until)
 		}
 	}

@@ -138,7 +138,7 @@ func TestMatrixKnowsFailures(t *testing.T) {
 }
 
 // newest is the minor that is built in.
-var newest = kinds.BuiltInMinor().String()
+var newest = minors.BuiltIn().String()
 
 // knownMinors lists the minors of embedded API servers as errors do.
 func knownMinors() string {
@@ -189,7 +189,7 @@ func TestClusterFlags(t *testing.T) {
 		"minors build 1.5":                                  "minors build 1.5: no such embedded API server",
 		"minors build " + newest:                            "minors build " + newest + ": that one is built in",
 		"minors buidl":                                      "buidl",
-		"run --kubernetes 1.5":                              "--kubernetes 1.5: no such embedded API server (want 1.21, ",
+		"run --kubernetes 1.5":                              "--kubernetes 1.5: no such embedded API server (want " + knownMinors(),
 		"run --cluster envtest --kubernetes 1.36":           "--kubernetes is only valid with --cluster embedded or kind, not envtest",
 		"matrix --assets a --filter no.such":                "no.such",
 		"matrix --assets a --parallel -1":                   "--parallel -1: must be at least 1, or 0",

@@ -50,7 +50,7 @@ func listMinors(s streams) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", minor, release, path)
 	}
-	fmt.Fprintf(w, "%s\t%s\tbuilt in\n", kinds.BuiltInMinor(), embedded.Release())
+	fmt.Fprintf(w, "%s\t%s\tbuilt in\n", minors.BuiltIn(), embedded.Release())
 	if err := w.Flush(); err != nil {
 		return unjudged(err)
 	}

@@ -24,7 +24,7 @@ func embeddedKind() Kind {
 		},
 		Source: EmbeddedSource,
 		Columns: &Columns{
-			Flag: "embedded", Help: "minors of embedded API servers, or none", Option: "kubernetes", Default: []string{BuiltInMinor().String()}, Named: true,
+			Flag: "embedded", Help: "minors of embedded API servers, or none", Option: "kubernetes", Default: []string{minors.BuiltIn().String()}, Named: true,
 			Validate: func(o Options) error {
 				minor, older, err := EmbeddedMinor(o.Kubernetes)
 				if err == nil && older {
@@ -62,19 +62,13 @@ const MinorsVariable = "CRDCONFORM_MINORS"
 // Programs is where API servers of older minors are.
 func Programs(o Options) minors.Programs { return minors.Programs{Dir: o.variable(MinorsVariable)} }
 
-// BuiltInMinor is the minor of the API server that is in this program.
-func BuiltInMinor() requirement.Minor {
-	minor, _ := requirement.ParseMinor(embedded.Release()) // it is a version
-	return minor
-}
-
 // EmbeddedMinor reads a minor of which there is an embedded API server, the built-in one if empty, and reports whether it is one in
 // a program of its own. Errors are OptionErrors.
 func EmbeddedMinor(text string) (minor requirement.Minor, older bool, err error) {
 	if text == "" {
-		return BuiltInMinor(), false, nil
+		return minors.BuiltIn(), false, nil
 	}
-	all := append(minors.All(), BuiltInMinor())
+	all := append(minors.All(), minors.BuiltIn())
 	if minor, err = requirement.ParseMinor(text); err != nil {
 		return minor, false, &OptionError{Option: "kubernetes", Err: err}
 	}
@@ -85,5 +79,5 @@ func EmbeddedMinor(text string) (minor requirement.Minor, older bool, err error)
 		}
 		return minor, false, &OptionError{"kubernetes", text, fmt.Errorf("no such embedded API server (want %s)", strings.Join(names, ", "))}
 	}
-	return minor, minor != BuiltInMinor(), nil
+	return minor, minor != minors.BuiltIn(), nil
 }

@@ -19,6 +19,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -26,6 +27,12 @@ import (
 //
 //go:embed apiserver
 var sources embed.FS
+
+// BuiltIn is the minor of the API server that is in this program.
+func BuiltIn() requirement.Minor {
+	minor, _ := requirement.ParseMinor(embedded.Release()) // it is a version
+	return minor
+}
 
 // All returns the minors for which there is a program, the oldest first.
 func All() []requirement.Minor {
@@ -202,7 +209,7 @@ func (Programs) build(ctx context.Context, minor requirement.Minor, path string,
 	}
 	program := filepath.Join(dir, filepath.Base(path))
 	var said bytes.Buffer
-	command := exec.CommandContext(ctx, tool, "build", "-mod=readonly", "-buildvcs=false", "-tags="+tag(minor), "-ldflags="+linkerFlags(minor), "-o", program, ".")
+	command := exec.CommandContext(ctx, tool, "build", "-mod=readonly", "-buildvcs=false", "-tags="+tags(minor), "-ldflags="+linkerFlags(minor), "-o", program, ".")
 	command.Dir = dir
 	command.Env = append(os.Environ(), "GOWORK=off")
 	command.Stdout, command.Stderr = io.MultiWriter(log, &said), io.MultiWriter(log, &said)
@@ -227,8 +234,14 @@ func (Programs) build(ctx context.Context, minor requirement.Minor, path string,
 	return os.Rename(program, path)
 }
 
-func tag(minor requirement.Minor) string {
-	return fmt.Sprintf("kubernetes_%d_%d", minor.Major, minor.Minor)
+// tags are the build tags of a minor, which say what upstream has not changed yet: before_1_34 and so on, up to the minor that is
+// built in, which is built without a tag.
+func tags(minor requirement.Minor) string {
+	var all []string
+	for next := minor.Minor + 1; next <= BuiltIn().Minor; next++ {
+		all = append(all, fmt.Sprintf("before_%d_%d", minor.Major, next))
+	}
+	return strings.Join(all, ",")
 }
 
 // linkerFlags make the program name its release, as upstream's own builds do.

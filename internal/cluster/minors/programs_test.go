@@ -103,7 +103,7 @@ echo program > "$2"
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"apiserver-v1.31.", "GOWORK=off build -mod=readonly", "-tags=kubernetes_1_31", "version.gitVersion=v1.31.", "version.gitMinor=31"} {
+	for _, want := range []string{"apiserver-v1.31.", "GOWORK=off build -mod=readonly", "-tags=before_1_32,before_1_33,before_1_34", "version.gitVersion=v1.31.", "version.gitMinor=31"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("there is no %q in %s", want, said)
 		}

@@ -2,8 +2,9 @@
 // Kubernetes minor can be run: package minors builds it with the Go modules of that minor, starts it and talks to it.
 // What is said is in docs/matrix.md. Nobody else is expected to start it.
 //
-// The files are the same for all minors, but for those with a build constraint: these are what upstream changed. Without a
-// tag they are for the modules that crdconform itself is built with.
+// The files are the same for all minors, but for those with a build constraint: these are what upstream changed. A minor is built
+// with the tag before_1_34 if it is older than 1.34, and so on. Without a tag the files are for the modules that crdconform itself
+// is built with.
 package main
 
 import (

@@ -1,4 +1,4 @@
-//go:build !kubernetes_1_21
+//go:build !before_1_28
 
 package main
 

@@ -1,4 +1,4 @@
-//go:build kubernetes_1_21 || kubernetes_1_28
+//go:build before_1_31
 
 package main
 

@@ -1,4 +1,4 @@
-//go:build kubernetes_1_31
+//go:build before_1_34 && !before_1_31
 
 package main
 

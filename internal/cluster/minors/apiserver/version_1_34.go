@@ -1,4 +1,4 @@
-//go:build !kubernetes_1_21 && !kubernetes_1_28 && !kubernetes_1_31
+//go:build !before_1_34
 
 package main
 
