@@ -98,6 +98,23 @@ type Part struct {
 // no part.
 type PartName string
 
+// violation is a part of a requirement.
+type violation struct {
+	id   ID
+	part PartName
+}
+
+// SeverityOf returns what a violation of a requirement amounts to: Failed or Tolerated. A part that the requirement does not have is
+// as severe as the requirement.
+func SeverityOf(id ID, part PartName) Verdict {
+	for _, asked := range []violation{{id, part}, {id, ""}} {
+		if severity, found := severities[asked]; found {
+			return severity
+		}
+	}
+	return Failed
+}
+
 // Document is one of the texts that requirements come from.
 type Document struct {
 	ID       string    `json:"id"`

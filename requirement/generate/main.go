@@ -28,7 +28,7 @@ func render(all []requirement.Requirement) []byte {
 	b.WriteString("// Code generated from catalogue.yaml by \"go generate ./requirement\". DO NOT EDIT.\n\npackage requirement\n\n")
 	b.WriteString("// Every ID of the catalogue.\nconst (\n")
 	for _, r := range all {
-		fmt.Fprintf(&b, "\t// %s: %s\n\t%s ID = %q\n", r.ID.Constant(), r.Statement, r.ID.Constant(), r.ID)
+		fmt.Fprintf(&b, "\t%s ID = %q // %s\n", r.ID.Constant(), r.ID, r.Statement)
 	}
 	b.WriteString(")\n\n// Every name of a part in the catalogue.\nconst (\n")
 	for _, name := range partNames(all) {
@@ -51,23 +51,17 @@ func partNames(all []requirement.Requirement) []requirement.PartName {
 	return slices.Compact(names)
 }
 
-// renderSeverities writes a switch, which the judge can ask without an allocation and without the catalogue.
+// renderSeverities writes a table, which the judge can ask without an allocation and without the catalogue.
 func renderSeverities(b *bytes.Buffer, all []requirement.Requirement) {
-	b.WriteString("// SeverityOf returns what a violation of a requirement amounts to: Failed or Tolerated. A part that the requirement does\n" +
-		"// not have is as severe as the requirement.\nfunc SeverityOf(id ID, part PartName) Verdict {\n\tswitch id {\n")
+	b.WriteString("// severities are those that do not follow from the others: of requirements that are not Failed, and of parts.\n" +
+		"var severities = map[violation]Verdict{\n")
 	for _, r := range all {
-		if r.Severity == requirement.Failed && len(r.Parts) == 0 {
-			continue
+		if r.Severity != requirement.Failed {
+			fmt.Fprintf(b, "\t{%s, \"\"}: %s,\n", r.ID.Constant(), r.Severity)
 		}
-		fmt.Fprintf(b, "\tcase %s:\n", r.ID.Constant())
-		if len(r.Parts) > 0 {
-			b.WriteString("\t\tswitch part {\n")
-			for _, part := range r.Parts {
-				fmt.Fprintf(b, "\t\tcase Part%s:\n\t\t\treturn %s\n", requirement.ID(part.Name).Constant(), part.Severity)
-			}
-			b.WriteString("\t\t}\n")
+		for _, part := range r.Parts {
+			fmt.Fprintf(b, "\t{%s, Part%s}: %s,\n", r.ID.Constant(), requirement.ID(part.Name).Constant(), part.Severity)
 		}
-		fmt.Fprintf(b, "\t\treturn %s\n", r.Severity)
 	}
-	b.WriteString("\t}\n\treturn Failed\n}\n")
+	b.WriteString("}\n")
 }
