@@ -19,7 +19,7 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// ReadBaseline reads the load test of a report.json, or a latency.json, of an earlier run, or of the report.json in its folder.
+// ReadBaseline reads the load test of an earlier run from its report.json, its latency.json or its folder.
 func ReadBaseline(file string) (*loadgen.Load, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, "report.json")
@@ -40,7 +40,7 @@ func ReadBaseline(file string) (*loadgen.Load, error) {
 	return load, nil
 }
 
-// UnfitError tells that a load test was measured in a way that proves nothing, so that none can be compared with it.
+// UnfitError reports that the measurements of a load test prove nothing, so it cannot be compared with another.
 type UnfitError struct {
 	File string // that has the load test
 	Why  string // such as that the generator was too busy
@@ -48,7 +48,7 @@ type UnfitError struct {
 
 func (e *UnfitError) Error() string { return fmt.Sprintf("%s: %s; measure it again", e.File, e.Why) }
 
-// loadIn is the load test of a report.json, nil if it has none; or a latency.json, which is nothing else.
+// loadIn returns the load test in a report.json, nil if it has none, or in a latency.json.
 func loadIn(data []byte) (*loadgen.Load, error) {
 	var of struct {
 		APIVersion string `json:"apiVersion"`
@@ -68,8 +68,8 @@ func loadIn(data []byte) (*loadgen.Load, error) {
 	return report.Load, nil
 }
 
-// fits fails when a load that is about to be sent could not be compared with the baseline, rather than after all repeats of it.
-// What shows only while it is sent, such as the protocol, is left for then.
+// fits fails early if a load that is about to be sent cannot be compared with the baseline. Differences that only show while it is
+// sent, such as the protocol, are checked later.
 func (b *Baseline) fits(c config.Config, stages []load.Workload, repeat int) error {
 	if least := compare.RepeatsFor(1); len(b.Limits) > 0 && repeat < least {
 		return c.At("load.baseline", "%s: fewer than %d measurements cannot prove that anything is slower; ask for %d or more by %s", b.File, least, least, options.Key("load.repeat"))
@@ -93,8 +93,8 @@ func (b *Baseline) fits(c config.Config, stages []load.Workload, repeat int) err
 	return nil
 }
 
-// Compared compares a load test with an earlier one by the limits on how much worse it may be. It fails when they sent other
-// load, or when a limit fits nothing that was measured.
+// Compared compares a load test with an earlier one. The limits say how much worse it may be. It fails if they sent different load,
+// or if nothing was measured that a limit applies to.
 func Compared(baseline, now *loadgen.Load, limits []compare.Limit) (loadgen.Comparison, error) {
 	if err := sameLoad(baseline, now); err != nil {
 		return loadgen.Comparison{}, err
@@ -102,7 +102,7 @@ func Compared(baseline, now *loadgen.Load, limits []compare.Limit) (loadgen.Comp
 	return compare.Runs(seriesOf(baseline), seriesOf(now), limits)
 }
 
-// sameLoad fails when stages of the same name sent something else, or in another way, or when no stage is in both.
+// sameLoad fails if stages of the same name sent different load, or if the two have no stage in common.
 func sameLoad(a, b *loadgen.Load) error {
 	if len(a.Stages) == 0 || len(b.Stages) == 0 {
 		return errors.New("nothing to compare")
@@ -131,7 +131,7 @@ func otherLoad(x, y loadgen.Stage, what string) error {
 		reporter.StageWhen(x), reporter.StageWhat(x), reporter.StageWhen(y), reporter.StageWhat(y), what)
 }
 
-// otherwise says what of the load of two stages differs; nothing when it is the same.
+// otherwise returns how the loads of two stages differ, or "" if they are the same.
 func otherwise(x, y loadgen.Stage) string {
 	for _, each := range []struct {
 		what string
@@ -157,7 +157,7 @@ func otherwise(x, y loadgen.Stage) string {
 	return ""
 }
 
-// words says what one stage has where another has something else.
+// words returns a property of a stage as text.
 func words(v any) string {
 	var all []string
 	switch v := v.(type) {
@@ -175,7 +175,7 @@ func words(v any) string {
 	return strings.Join(all, ", ")
 }
 
-// seriesOf has what was measured in the repeats of each stage, and of the control.
+// seriesOf returns the measurements of all repeats of each stage and of the control.
 func seriesOf(l *loadgen.Load) []compare.Series {
 	return append(seriesOfStages(l.Stages, false), seriesOfStages(l.Control, true)...)
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Deployable tells what is wrong with the files that webhook.inCluster of a configuration names. It asks no cluster.
+// Deployable returns what is wrong with the files that webhook.inCluster names. It needs no cluster.
 func Deployable(c config.Config, from *source.Source) error {
 	in := c.Webhook.InCluster
 	if from == nil || !from.Pods {
@@ -51,7 +51,7 @@ func Deployable(c config.Config, from *source.Source) error {
 	return nil
 }
 
-// unsaidIn is an error about what a key of webhook.inCluster names, with the keys that say what is missing, if something is.
+// unsaidIn returns an error about the value of a key of webhook.inCluster. If something is missing, it names the keys to set.
 func unsaidIn(c config.Config, key string, err error) error {
 	format, args := "%w", []any{err}
 	if unsaid := (*deployed.UnsaidError)(nil); errors.As(err, &unsaid) {
@@ -65,8 +65,8 @@ func unsaidIn(c config.Config, key string, err error) error {
 	return c.At("webhook.inCluster."+key, format, args...)
 }
 
-// manifestsOf are the manifests of a configuration. Definitions among them are left out, since they are installed for the specs,
-// unless something in the cluster is to put the caBundle into them.
+// manifestsOf returns the manifests of a configuration. It leaves out definitions, which are installed for the specs, unless
+// something in the cluster is to put the caBundle into them.
 func manifestsOf(c config.Config) deployed.Manifests {
 	in := c.Webhook.InCluster
 	m := deployed.Manifests{
@@ -79,13 +79,13 @@ func manifestsOf(c config.Config) deployed.Manifests {
 	return m
 }
 
-// bundled reports whether it is a caBundle of the manifests that says by which authority to verify the webhook.
+// bundled reports whether the webhook is verified by a caBundle of the manifests.
 func bundled(in config.InCluster) bool {
 	return len(in.Manifests) > 0 && in.Secret == "" && in.CASecret == ""
 }
 
-// deploy deploys the webhook that webhook.inCluster of a configuration is about, and waits until it is ready and the API server
-// reaches it. Whoever called it stops it. Images are loaded into the nodes first where they can be.
+// deploy deploys the webhook of webhook.inCluster, and waits until it is ready and the API server reaches it. The caller stops it.
+// If possible, images are loaded into the nodes first.
 func deploy(ctx context.Context, c config.Config, api cluster.Cluster, o deployed.Options) (*deployed.Webhook, error) {
 	in := c.Webhook.InCluster
 	if o.Progress != nil {
@@ -113,14 +113,14 @@ func deploy(ctx context.Context, c config.Config, api cluster.Cluster, o deploye
 	return hook, err
 }
 
-// image is what pods are made of.
+// image is the image of the pods.
 type image struct {
 	name, architecture string
 	loaded             bool // into the nodes
 	missing            bool // where it could have been loaded from
 }
 
-// loaded makes an image known to the nodes: from an archive, or from what runs the nodes. Other nodes have it, or pull it.
+// loaded loads an image into the nodes, from an archive or from what runs the nodes. Otherwise the nodes have it, or pull it.
 func loaded(ctx context.Context, c config.Config, api cluster.Cluster) (image, error) {
 	in := c.Webhook.InCluster
 	if in.Archive != "" {
@@ -141,10 +141,10 @@ func loaded(ctx context.Context, c config.Config, api cluster.Cluster) (image, e
 	return image{name: in.Image, loaded: true}, err
 }
 
-// aliveTimeout is how long a cluster may take to tell how the webhook fares.
+// aliveTimeout limits how long a cluster may take to report the state of the webhook.
 const aliveTimeout = 10 * time.Second
 
-// serveDeployed deploys the webhook of the user in the cluster.
+// serveDeployed deploys the user's webhook in the cluster.
 func (s *session) serveDeployed(ctx context.Context) (*served, error) {
 	if s.api == nil {
 		return nil, errors.New("webhook.inCluster: load requires a running webhook: give its URL (kubectl port-forward leads to one in a cluster, and workers in the cluster load it from inside), or let \"crdconform check\" deploy and judge it")
@@ -179,7 +179,7 @@ func (s *session) serveDeployed(ctx context.Context) (*served, error) {
 	}, nil
 }
 
-// deploying deploys a webhook, and keeps what it said when it did not come up.
+// deploying deploys a webhook. If it does not start, its output is kept.
 func (s *session) deploying(ctx context.Context, deploy func(deployed.Options) error) error {
 	said, err := os.MkdirTemp("", "crdconform-webhook-")
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *session) deploying(ctx context.Context, deploy func(deployed.Options) e
 	return err
 }
 
-// Pods is what there is of the reference webhook, or of the user's in its place, as pods of the cluster.
+// Pods is the webhook that runs as pods of the cluster: the reference webhook, or the user's in its place.
 type Pods struct {
 	Webhook  *deployed.Webhook // nil when there is none
 	Missing  string            // why there is none, where it was not tried to deploy one
@@ -201,15 +201,15 @@ type Pods struct {
 	Failed   error             // why it could not be deployed
 }
 
-// What the reference webhook is like in a cluster.
+// How the reference webhook is deployed.
 const (
 	referencePort  = 8443 // of the service: not the default, so that it is seen to be used
 	referenceCerts = "/certs"
 	referenceDrain = 5 * time.Second
 )
 
-// deployReference deploys the reference webhook where specs are selected that need a webhook which runs as pods, and there is none.
-// It returns what takes it away. When it could not be deployed, that is for the specs to tell.
+// deployReference deploys the reference webhook if selected specs need a webhook that runs as pods and there is none. It returns a
+// function that removes it. If it cannot be deployed, the specs report that.
 func (s *session) deployReference(ctx context.Context) func(context.Context) error {
 	wanted := s.selects(requirement.ControlWebhookService) || s.selects(requirement.ControlWebhookReplacedPod)
 	if s.want.ServeReference == nil || !wanted || s.pods.Webhook != nil || s.want.Readings != nil {
@@ -228,7 +228,7 @@ func (s *session) deployReference(ctx context.Context) func(context.Context) err
 	}
 }
 
-// reference deploys the reference webhook from an image that is made for that.
+// reference deploys the reference webhook from an image that it builds.
 func (s *session) reference(ctx context.Context, o deployed.Options) error {
 	command, err := s.want.ServeReference(":9443", referenceCerts, referenceDrain)
 	if err != nil {
@@ -251,8 +251,8 @@ func (s *session) reference(ctx context.Context, o deployed.Options) error {
 	return err
 }
 
-// nodesReach tells why the nodes of a cluster do not reach a webhook that definitions refer to by its URL, if they do not. One on
-// loopback, or with the certificate of a service, is led to by the run. What is wrong with a certificate is for the specs to tell.
+// nodesReach returns why the nodes of a cluster cannot reach a webhook that definitions refer to by URL. For a webhook on loopback,
+// or with the certificate of a service, the run itself provides the route. Problems with certificates are left to the specs.
 func nodesReach(ctx context.Context, api cluster.Cluster, run string, endpoint wire.Endpoint) error {
 	u, err := url.Parse(endpoint.URL)
 	if err != nil {
@@ -268,9 +268,8 @@ func nodesReach(ctx context.Context, api cluster.Cluster, run string, endpoint w
 	return nil
 }
 
-// collect keeps what the cluster tells, and the webhook that was deployed in it, unless the run was stopped: when specs failed, or
-// there could be none. The folder said has what was kept of a webhook that did not come up; it may be empty. What could not be had
-// is in a note.
+// collect keeps artifacts of the cluster and of the webhook deployed in it, after specs failed or could not run; not if the run was
+// stopped. The folder said contains the output of a webhook that did not start; it may be empty. A note lists what is missing.
 func (s *session) collect(ctx context.Context, said string) {
 	collector, able := s.api.(cluster.ArtifactCollector)
 	hook := s.pods.Webhook

@@ -1,6 +1,6 @@
-// Package engine is the one place that brings an API server and the webhook under test up, runs the specs on them, sends load,
-// keeps what explains failures, and takes everything down. The commands run, check and load, each column of a matrix, and Run
-// and Judge of package crdconform describe what they want, and hand that over.
+// Package engine is the one place that starts an API server and the webhook under test, runs the specs on them, sends load,
+// collects what explains failures, and stops everything. The commands run, check and load, each column of a matrix, and Run
+// and Judge of package crdconform pass it a description of what to do.
 package engine
 
 import (
@@ -35,46 +35,46 @@ type Description struct {
 	// Baseline is an earlier load test to compare with. It may be nil.
 	Baseline *Baseline
 
-	// Workers share the load that Load sends, and Launcher is where they run. This process sends it by itself if Launcher is nil.
+	// Workers share the load that Load sends, and Launcher starts them. If it is nil, this process sends everything.
 	Workers  int
 	Launcher workers.Launcher
 
-	// Source is where the API server comes from that specs need and programs want to talk to. It may be nil where Cluster is
-	// embedded, for the built-in one, or none.
+	// Source provides the API server for specs and programs that need one. It may be nil if Cluster is none, or embedded for the
+	// built-in one.
 	Source *source.Source
 
-	// LoadSource is where the API server comes from that Load measures clients of where load.throughAPIServer asks for that: the
-	// built-in one, with a watch cache, if it is nil.
+	// LoadSource provides the API server whose clients Load measures, for load.throughAPIServer. If it is nil, that is the built-in
+	// one with a watch cache.
 	LoadSource *source.Source
 
-	// APIServer has the API server judged, by Chapters, rather than the webhook. Then the webhook is the reference webhook, or one
-	// that does the same.
+	// APIServer judges the API server, by Chapters, instead of the webhook. The webhook is then the reference webhook, or one that
+	// does the same.
 	APIServer bool
 
-	// Chapters returns the chapters to check, once it is known what runs as pods: those about webhooks if it is nil.
+	// Chapters returns the chapters to check, once it is known what runs as pods. If it is nil, they are those about webhooks.
 	Chapters func(Pods) []suites.Area
 
-	// Readings have nothing be written to the cluster: see suites.Options. It may be nil.
+	// Readings are checks that write nothing to the cluster: see suites.Options. It may be nil.
 	Readings map[requirement.ID]suites.Reading
 
-	// ServeReference is the command that serves the reference webhook, for an image of it: a program that is static, and its
-	// arguments. It is deployed where Pods are wanted and no webhook of the user's runs as pods. It may be nil.
+	// ServeReference returns the command that serves the reference webhook in an image: a static program and its arguments. It is
+	// deployed if specs need Pods and no webhook of the user runs as pods. It may be nil.
 	ServeReference func(address, certs string, drain time.Duration) ([]string, error)
 
-	// KnownFailingFile is where KnownFailing comes from, for messages: what Config says of that if empty.
+	// KnownFailingFile names the source of KnownFailing in messages. If it is empty, they name the origin in Config.
 	KnownFailingFile string
 
-	// Lenient lets requirements pass that are known to fail.
+	// Lenient allows requirements that are known to fail to pass.
 	Lenient bool
 
-	// CollectArtifacts is called when something failed on a cluster that can tell more, with the function that writes it to a
-	// folder. It may be nil.
+	// CollectArtifacts is called if something failed on a cluster that has artifacts, with a function that writes them to a folder.
+	// It may be nil.
 	CollectArtifacts func(report *reports.Report, write func(dir string) error) error
 
-	// HoldAdvice is what to add where the program under test was stopped at the end, such as "; use --hold to keep it running".
+	// HoldAdvice is added to the note that the program under test was stopped, such as "; use --hold to keep it running".
 	HoldAdvice string
 
-	// AfterJudged is called when all is judged and the webhook still runs, with the whole report. It may be nil.
+	// AfterJudged is called with the whole report when everything is judged and the webhook still runs. It may be nil.
 	AfterJudged func(context.Context, *reports.Report)
 
 	// RerunCommand returns a command that checks one requirement again, for reports. A definition is named when there are

@@ -15,7 +15,7 @@ import (
 	"github.com/crdconform/crdconform/suites/webhook"
 )
 
-// judge checks one kind of objects, and adds what came of it to the report.
+// judge checks one kind of objects and adds the results to the report.
 func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
 	client, err := s.connect(kind)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
 	return err
 }
 
-// options is what specs may use.
+// options returns what the specs may use.
 func (s *session) options(subject *suites.Subject) suites.Options {
 	o := suites.Options{Cluster: s.api, Subject: subject, Seed: s.Seed(), Select: s.selects, Readings: s.want.Readings}
 	if s.api == nil {
@@ -69,7 +69,7 @@ func (s *session) options(subject *suites.Subject) suites.Options {
 	return o
 }
 
-// reach says why the webhook cannot be talked to, from here or from the nodes.
+// reach returns why the webhook cannot be reached from here or from the nodes.
 func (s *session) reach(ctx context.Context, client *wire.Client) error {
 	if err := reach(ctx, client); err != nil {
 		return err
@@ -81,8 +81,7 @@ func (s *session) reach(ctx context.Context, client *wire.Client) error {
 	return nodesReach(ctx, s.api, s.run, client.Endpoint())
 }
 
-// reach tells why the webhook cannot be talked to at all. That its certificate does not verify by the authority that it is
-// said to be signed by is for the specs to judge.
+// reach returns why the webhook cannot be reached at all. A certificate that its authority does not verify is left to the specs.
 func reach(ctx context.Context, client *wire.Client) error {
 	if _, err := client.Handshake(ctx, wire.HandshakeOptions{}); err != nil {
 		var failed *wire.HandshakeError
@@ -97,7 +96,7 @@ func reach(ctx context.Context, client *wire.Client) error {
 	return nil
 }
 
-// subject is the webhook with a kind of objects, as specs want it.
+// subject returns the webhook and a kind of objects, for the specs.
 func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subject {
 	objects := s.want.Generate.Objects
 	if objects == 0 {
@@ -116,7 +115,7 @@ func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subje
 	}
 }
 
-// describe adds a kind to what the report says of the webhook, if it says anything of one.
+// describe adds a kind to the webhook in the report, if the report has one.
 func (s *session) describe(subject *suites.Subject) {
 	if s.want.APIServer && s.load == nil && !s.selectsChapter(webhook.Area.Name) {
 		subject.Fewer = func(_ int, why string) { s.note(subject.Corpus.Kind + ": " + why) }
@@ -136,7 +135,7 @@ func (s *session) describe(subject *suites.Subject) {
 	}
 }
 
-// described is what a report says of a kind. How its objects are generated is of interest where the webhook is judged.
+// described returns a kind as reports have it. How its objects are generated only matters if the webhook is judged.
 func (s *session) described(subject *suites.Subject) reports.Kind {
 	c := subject.Corpus
 	k := reports.Kind{Definition: nameOf(c), Group: c.Group, Kind: c.Kind, Versions: c.Versions}

@@ -16,7 +16,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 )
 
-// LoadTest is a load test of one webhook: what is sent, how often, and what it has to keep.
+// LoadTest is a load test of one webhook: what is sent, how often, and the objectives to meet.
 type LoadTest struct {
 	Profile    load.Profile
 	Bodies     func(load.Workload) ([]contract.Request, error) // what a workload sends over and over
@@ -24,19 +24,19 @@ type LoadTest struct {
 	WarmUp     time.Duration                                   // how long the first stage is sent before, unmeasured
 	Objectives config.Objectives
 
-	// Workers share each stage, and Launcher is where they run: this process sends all by itself if it is nil.
+	// Workers share each stage, and Launcher starts them. If it is nil, this process sends everything.
 	Workers  int
 	Launcher workers.Launcher
 
-	// Control is a webhook that is the same in every run; it is sent the first workload for a while after each repeat. It may be
+	// Control is a webhook that is the same in every run. It receives the first workload for a while after each repeat. It may be
 	// nil.
 	Control *Control
 
-	// Baseline is an earlier run to compare with, and Limits say how much worse this one may be. It may be nil.
+	// Baseline is an earlier run to compare with. It may be nil.
 	Baseline *Baseline
 }
 
-// Control is a webhook that tells the machine from the webhook under test.
+// Control is a webhook that shows how fast the machine is, as opposed to the webhook under test.
 type Control struct {
 	Client *wire.Client
 	Bodies func(load.Workload) ([]contract.Request, error)
@@ -49,14 +49,14 @@ type Baseline struct {
 	Limits []compare.Limit
 }
 
-// Loading is told how a load test goes on.
+// Loading receives the progress of a load test.
 type Loading interface {
-	// Loading is told that a stage begins, or a probe of a search, and returns what is told how it goes on.
+	// Loading is called when a stage or a probe of a search begins, and returns what receives its progress.
 	Loading(w load.Workload) load.Watch
 }
 
-// Run runs the load test and judges it by its objectives. When the context ends, it returns what there is so far, marked as
-// partial; nil when that is nothing.
+// Run runs the load test and judges it by its objectives. When the context ends, it returns the results so far, marked as partial,
+// or nil if there are none.
 func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading) (*loadgen.Load, error) {
 	l := &loadgen.Load{Profile: t.Profile.Name}
 	if err := t.warmUp(ctx, client); err != nil {
@@ -99,7 +99,7 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 	return t.concluded(l)
 }
 
-// add adds what came of a stage.
+// add adds the result of a stage.
 func add(stages *[]loadgen.Stage, summary load.Summary, repeat int) {
 	s := summary.Stage()
 	s.Repeat = repeat
@@ -112,7 +112,7 @@ func add(stages *[]loadgen.Stage, summary load.Summary, repeat int) {
 	*stages = append(*stages, s)
 }
 
-// soFar is what was measured before something went wrong; nil when that is nothing.
+// soFar returns what was measured before something went wrong, or nil if nothing was.
 func soFar(l *loadgen.Load) *loadgen.Load {
 	if len(l.Stages) == 0 && l.Search == nil {
 		return nil
@@ -120,7 +120,7 @@ func soFar(l *loadgen.Load) *loadgen.Load {
 	return l
 }
 
-// warmUp sends the first workload for a while, and forgets what came of it.
+// warmUp sends the first workload for a while and discards the result.
 func (t LoadTest) warmUp(ctx context.Context, client *wire.Client) error {
 	if t.WarmUp <= 0 || len(t.Profile.Stages) == 0 {
 		return nil
@@ -139,8 +139,8 @@ func (t LoadTest) warmUp(ctx context.Context, client *wire.Client) error {
 	return err
 }
 
-// evenly is a workload by the clock at its mean rate, for another while. What came at certain times is sent once, at most: the mean
-// of a short burst is no rate to go on at.
+// evenly returns a workload by the clock at a constant rate, its mean, for another duration. Recorded requests are sent at most
+// once, because the mean of a short burst is not a rate that can be kept up.
 func evenly(w load.Workload, length time.Duration) load.Workload {
 	rate := w.Rate()
 	if n := len(w.Due); n > 0 {
@@ -186,7 +186,7 @@ func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Load
 	return nil
 }
 
-// limited fails when an objective limits none of the stages, as far as that is known before they are sent.
+// limited fails if an objective applies to none of the stages, as far as that is known in advance.
 func (t LoadTest) limited(c config.Config) error {
 	stages := t.Profile.Stages
 	if t.Profile.Search != nil {
@@ -203,7 +203,7 @@ func (t LoadTest) limited(c config.Config) error {
 	return c.At("objectives.presets", "%s does not cover %s in a request; use smaller batches or objects, or limits of your own", options.KEPPreset, what)
 }
 
-// unlimited says of which stages that were sent a preset says nothing. It fails when that is all of them.
+// unlimited lists the stages that a preset does not cover. It fails if it covers none.
 func unlimited(o config.Objectives, l *loadgen.Load) ([]string, error) {
 	if !slices.Contains(o.Presets, options.KEPPreset) || len(l.Stages) == 0 {
 		return nil, nil
@@ -226,7 +226,7 @@ func unlimited(o config.Objectives, l *loadgen.Load) ([]string, error) {
 	return notes, nil
 }
 
-// concluded judges the stages by the objectives. It returns nil where there is nothing to judge.
+// concluded judges the stages by the objectives. It returns nil if there is nothing to judge.
 func (t LoadTest) concluded(l *loadgen.Load) (*loadgen.Load, error) {
 	if soFar(l) == nil {
 		return nil, nil //nolint:nilnil // nothing was measured, and nothing is wrong
@@ -246,7 +246,7 @@ func (t LoadTest) concluded(l *loadgen.Load) (*loadgen.Load, error) {
 	return l, nil
 }
 
-// controlled is how long the control is loaded after each repeat, at most.
+// controlled is the maximum duration of the load on the control after each repeat.
 const controlled = 2 * time.Second
 
 // control measures the control.

@@ -53,13 +53,13 @@ func (s *session) loadWith(ctx context.Context, client *wire.Client) (err error)
 	return err
 }
 
-// How long each of the loads through an API server lasts: where nothing else is said, and at most. There are about 15 of them.
+// The default and the maximum duration of each load through an API server. There are about 15 of them.
 const (
 	throughDuration = 2 * time.Second
 	throughMost     = 10 * time.Second
 )
 
-// loadThrough measures clients of an API server of its own that converts by the webhook.
+// loadThrough starts an API server that calls the webhook, and measures its clients.
 func (s *session) loadThrough(ctx context.Context, endpoint wire.Endpoint) (err error) {
 	kind, err := s.loadable(s.kinds[0])
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *session) loadThrough(ctx context.Context, endpoint wire.Endpoint) (err 
 	return err
 }
 
-// controlAt is the reference webhook as a control.
+// controlAt returns the reference webhook as a control.
 func controlAt(server *webhook.Server) (*Control, error) {
 	client, err := wire.Connect(wire.Endpoint{URL: server.URL, CA: server.CA})
 	if err != nil {
@@ -102,8 +102,8 @@ func controlAt(server *webhook.Server) (*Control, error) {
 	}}, nil
 }
 
-// Load brings the webhook up, sends it the load that the configuration asks for, which must name a profile, stages or a duration, and
-// takes down everything that it started. It judges nothing else. See Run for the rest.
+// Load starts the webhook, sends it the configured load, and stops everything that it started. The configuration must have a
+// profile, stages or a duration. It runs no specs. See Run for the rest.
 func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
 	s := p.begin(progress, apiServerLog)
 	err := s.up(ctx, p.usesKubeconfig(), func() error {

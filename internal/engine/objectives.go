@@ -9,7 +9,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 )
 
-// percentiles are the objectives that limit one.
+// percentiles returns the objectives that limit a percentile.
 func percentiles(o config.Objectives) map[float64]time.Duration {
 	all := map[float64]time.Duration{50: o.P50.Duration, 90: o.P90.Duration, 95: o.P95.Duration, 99: o.P99.Duration, 99.9: o.P999.Duration, 99.99: o.P9999.Duration}
 	for percentile, limit := range all {
@@ -20,8 +20,8 @@ func percentiles(o config.Objectives) map[float64]time.Duration {
 	return all
 }
 
-// goalOf is what a search is for: the one percentile that has a limit, and the share of the requests that may fail. Zero where there
-// is none.
+// goalOf returns the goal of a search: the one percentile that has a limit, and the share of requests that may fail. Both are zero
+// if not set.
 func goalOf(o config.Objectives) load.Goal {
 	var goal load.Goal
 	for percentile, limit := range percentiles(o) {
@@ -33,7 +33,7 @@ func goalOf(o config.Objectives) load.Goal {
 	return goal
 }
 
-// judged compares what was measured in a stage with the objectives.
+// judged compares the measurements of a stage with the objectives.
 func judged(o config.Objectives, s loadgen.Stage) []loadgen.Objective {
 	var all []loadgen.Objective
 	add := func(name, unit string, limit, measured float64) {
@@ -76,7 +76,7 @@ func judged(o config.Objectives, s loadgen.Stage) []loadgen.Objective {
 	return append(all, presets(o.Presets, s)...)
 }
 
-// presets are the objectives that others have set, for a stage.
+// presets returns the objectives of presets for a stage.
 func presets(names []string, s loadgen.Stage) []loadgen.Objective {
 	var all []loadgen.Objective
 	for _, name := range names {
@@ -97,11 +97,11 @@ func presets(names []string, s loadgen.Stage) []loadgen.Objective {
 	return all
 }
 
-// sizeOf is how many bytes of a stage's requests there were for each object.
+// sizeOf returns the size of a stage's requests in bytes per object.
 func sizeOf(s loadgen.Stage) float64 { return float64(s.BytesSent) / float64(max(s.Objects, 1)) }
 
-// kepLimit is what the enhancement proposal "CRDs to GA" (KEP-95) allows for the conversion of so many objects of so many bytes, at
-// the 99th percentile, in milliseconds; 0 where it says nothing.
+// kepLimit returns the limit of the enhancement proposal "CRDs to GA" (KEP-95) on the 99th percentile in milliseconds, for requests
+// with a number of objects of a size in bytes, or 0 if it sets none.
 func kepLimit(batch int, size float64) float64 {
 	if batch == 1 {
 		return 50

@@ -28,7 +28,7 @@ import (
 	"github.com/crdconform/crdconform/suites/webhook"
 )
 
-// Plan is a check whose files were read and found good. Nothing was started yet.
+// Plan is a check whose files were read and are valid. Nothing was started yet.
 type Plan struct {
 	want     Description
 	kinds    []corpus.Corpus // one for each kind of objects
@@ -44,8 +44,7 @@ type Plan struct {
 	recorded *recording.Recording // that the load sends again; nil when it sends none
 }
 
-// Prepare reads the files that a check names. All of its errors are about them, or about what the check says, and say what to
-// do.
+// Prepare reads the files of a check. All of its errors are about these files or about the check itself, and say what to do.
 func (c Description) Prepare() (*Plan, error) {
 	c.Config = completed(c.Config)
 	if err := c.Validate(); err != nil {
@@ -70,7 +69,7 @@ func (c Description) Prepare() (*Plan, error) {
 	return p, nil
 }
 
-// chapters returns the chapters to check, with what runs as pods.
+// chapters returns the chapters to check, given what runs as pods.
 func (p *Plan) chapters(pods Pods) []suites.Area {
 	if p.want.Chapters != nil {
 		return p.want.Chapters(pods)
@@ -88,7 +87,7 @@ func NewSeed() int64 { return mathrand.Int64N(1<<31-1) + 1 }
 // NewRunID returns an ID for a run, which is a DNS label.
 func NewRunID() string { return strings.ToLower(rand.Text()[:10]) }
 
-// completed fills in what a caller left out. A configuration with an apiVersion is a file or the default, and complete.
+// completed fills in what a caller left out. A configuration with an apiVersion is complete: it was read from a file, or is the default.
 func completed(c config.Config) config.Config {
 	if c.APIVersion == "" {
 		c.APIVersion, c.Kind = config.APIVersion, config.Kind
@@ -104,10 +103,10 @@ func completed(c config.Config) config.Config {
 	return c
 }
 
-// Seed is the seed of all random choices. A check without one got one of its own.
+// Seed returns the seed of all random choices. A check without one gets a new one.
 func (p *Plan) Seed() int64 { return p.want.Generate.Seed }
 
-// CRDs returns the definitions of the user that are checked. There are none when only samples are known.
+// CRDs returns the user's definitions to check; none if there are only samples.
 func (p *Plan) CRDs() []*apiextensionsv1.CustomResourceDefinition {
 	var all []*apiextensionsv1.CustomResourceDefinition
 	for _, kind := range p.kinds {
@@ -118,7 +117,7 @@ func (p *Plan) CRDs() []*apiextensionsv1.CustomResourceDefinition {
 	return all
 }
 
-// ReportDir is the folder that the reports belong to.
+// ReportDir returns the folder for the reports.
 func (p *Plan) ReportDir() string { return p.want.Path(p.want.ReportDir) }
 
 // Definitions returns the names of the definitions to check, such as widgets.example.com.
@@ -130,7 +129,7 @@ func (p *Plan) Definitions() []string {
 	return names
 }
 
-// nameOf is the name of a kind's definition; empty when only samples are known, and for the CronTabs of the documents.
+// nameOf returns the name of a kind's definition; "" if there are only samples, and for the CronTabs of the documents.
 func nameOf(c corpus.Corpus) string {
 	if c.Definition == nil || c.Documented {
 		return ""
@@ -138,7 +137,7 @@ func nameOf(c corpus.Corpus) string {
 	return c.Definition.Name()
 }
 
-// readKinds reads the definitions and the samples, and sorts the samples to the definitions.
+// readKinds reads the definitions and the samples, and assigns the samples to the definitions.
 func (p *Plan) readKinds() error {
 	definitions, err := p.readDefinitions()
 	if err != nil {
@@ -240,8 +239,8 @@ func (p *Plan) readSamples() ([]sample, error) {
 	return samples, nil
 }
 
-// redact masks what samples have at the paths that are to be redacted, before anything else sees it. A path at which none of
-// them has anything may be misspelt, so that what it was for would be in the reports.
+// redact masks the values of samples at the configured paths before anything else sees them. A path at which no sample has a value
+// may be misspelt, which would leak the value that it was meant for, so it is an error.
 func (p *Plan) redact(samples []sample) error {
 	if len(p.want.Redact) == 0 {
 		return nil
@@ -267,8 +266,8 @@ func (p *Plan) redact(samples []sample) error {
 	return nil
 }
 
-// sort makes a kind of each definition whose objects are converted, with the samples that belong to it. Samples of other
-// kinds are left out: folders of samples hold what operators need besides.
+// sort makes a kind of each definition whose objects are converted, with its samples. Samples of other kinds are left out, because
+// folders of samples also contain other objects that operators need.
 func (p *Plan) sort(definitions []*corpus.Definition, samples []sample) error {
 	definitions, err := p.converted(definitions)
 	if err != nil {
@@ -300,8 +299,8 @@ func (p *Plan) sort(definitions []*corpus.Definition, samples []sample) error {
 	return nil
 }
 
-// converted returns the definitions that have two versions or more, and of those the ones with a conversion webhook if there
-// are any. Where none has one, the stanza may be added when it is deployed.
+// converted returns the definitions with two or more versions; if any of them have a conversion webhook, only those. If none has
+// one, the stanza may be added at deployment.
 func (p *Plan) converted(definitions []*corpus.Definition) ([]*corpus.Definition, error) {
 	var several, withWebhook []*corpus.Definition
 	for _, d := range definitions {
@@ -339,7 +338,7 @@ func (p *Plan) converted(definitions []*corpus.Definition) ([]*corpus.Definition
 	return several, nil
 }
 
-// readCertificates reads the files about TLS.
+// readCertificates reads the certificates and the key.
 func (p *Plan) readCertificates() error {
 	w := p.want.Webhook
 	p.ca = p.want.CA
@@ -362,7 +361,7 @@ func (p *Plan) readCertificates() error {
 	return nil
 }
 
-// subject reports whether it is said which webhook to check.
+// subject fails if the webhook to check is not specified, or not sufficiently.
 func (p *Plan) subject() error {
 	if p.want.Webhook.Source() == "" && p.want.Handler == nil {
 		return errors.New("no webhook specified; give its URL, or one of url, fromCRD, command, inCluster and reference under webhook in crdconform.yaml")
@@ -390,7 +389,7 @@ func (p *Plan) subject() error {
 	return nil
 }
 
-// selection finds out which requirements to check.
+// selection determines which requirements to check.
 func (p *Plan) selection() error {
 	c := p.want
 	p.selects = func(id requirement.ID) bool {

@@ -19,8 +19,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 )
 
-// loads prepares the load test that the configuration asks for, and sees to it that it can be judged, and compared with its
-// baseline.
+// loads prepares the configured load test, and makes sure that it can be judged and compared with its baseline.
 func (p *Plan) loads() error {
 	if err := p.loadTest(); err != nil || p.load == nil {
 		return err
@@ -41,7 +40,7 @@ func (p *Plan) loads() error {
 	return p.load.Baseline.fits(p.want.Config, stages, p.load.Repeat)
 }
 
-// loadTest prepares the load test that the configuration asks for, with the first kind.
+// loadTest prepares the configured load test, with the first kind.
 func (p *Plan) loadTest() error {
 	l := p.want.Load
 	if l.ThroughAPIServer && p.kinds[0].Definition == nil {
@@ -71,7 +70,7 @@ func (p *Plan) loadTest() error {
 	return nil
 }
 
-// replays prepares the load test that sends a recording again.
+// replays prepares a load test that resends a recording.
 func (p *Plan) replays() error {
 	l := p.want.Load
 	file, err := os.Open(p.want.Path(l.Recording))
@@ -93,7 +92,7 @@ func (p *Plan) replays() error {
 	return p.replay()
 }
 
-// replay prepares the load test that sends what was recorded.
+// replay prepares the load test from the recording that was read.
 func (p *Plan) replay() error {
 	l, recorded := p.want.Load, p.recorded
 	requests := recorded.Requests()
@@ -122,7 +121,7 @@ func (p *Plan) replay() error {
 	return nil
 }
 
-// versionOf is the version of an object as JSON, without its group.
+// versionOf returns the version, without the group, of an object in JSON.
 func versionOf(object []byte) string {
 	var o struct {
 		APIVersion string `json:"apiVersion"`
@@ -133,7 +132,7 @@ func versionOf(object []byte) string {
 	return path.Base(o.APIVersion)
 }
 
-// loadable is a kind with objects at one version that can be converted, at least: generated where there is no sample.
+// loadable returns a kind that has objects of at least one version. They are generated if there are no samples.
 func (p *Plan) loadable(kind corpus.Corpus) (corpus.Corpus, error) {
 	for _, version := range kind.Versions {
 		if len(kind.Objects(version)) > 0 {
@@ -156,7 +155,7 @@ func (p *Plan) loadable(kind corpus.Corpus) (corpus.Corpus, error) {
 	return made, nil
 }
 
-// profileOf is the load that a configuration asks for, with objects of a kind.
+// profileOf returns the configured load, with objects of a kind.
 func profileOf(c config.Config, kind corpus.Corpus) (load.Profile, error) {
 	l := c.Load
 	pairs, err := pairsOf(l.Pairs, kind)
@@ -180,7 +179,7 @@ func profileOf(c config.Config, kind corpus.Corpus) (load.Profile, error) {
 	return s.Profile(name)
 }
 
-// pairsOf are the versions that are asked for; the first that there are objects for, where nothing is.
+// pairsOf returns the configured pairs of versions; by default, the first that there are objects for.
 func pairsOf(given []config.Pair, kind corpus.Corpus) ([]corpus.Pair, error) {
 	var pairs []corpus.Pair
 	for _, pair := range given {
@@ -197,7 +196,7 @@ func pairsOf(given []config.Pair, kind corpus.Corpus) ([]corpus.Pair, error) {
 	return nil, fmt.Errorf("load: there are no objects to convert, and %s needs two versions", kind.Kind)
 }
 
-// ownProfile is a profile that the user wrote.
+// ownProfile returns the user's own profile.
 func ownProfile(l config.Load, pairs []corpus.Pair) (load.Profile, error) {
 	p := load.Profile{Name: "stages"}
 	for _, s := range l.Stages {

@@ -6,30 +6,29 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Progress is told how a check goes on. The calls come one after another.
+// Progress receives the progress of a check. It is never called concurrently.
 type Progress interface {
 	suites.Progress
 
-	// Note is told what goes on between the specs, such as "starting an API server".
+	// Note reports what happens between the specs, such as "starting an API server".
 	Note(text string)
 
-	// Say is told what is good to know later, such as where a cluster stays.
+	// Say reports what is useful later, such as the name of a cluster that is kept.
 	Say(text string)
 
-	// Step is told what is measured through an API server, such as "get at v1, 10 at a time", which takes seconds.
+	// Step reports a measurement through an API server, such as "get at v1, 10 at a time", which takes seconds.
 	Step(text string)
 
 	Loading
 
-	// Judging is told that the specs for a kind begin, which have the URL of its webhook and the name of its definition. The
-	// name is empty where there is none.
+	// Judging reports that the specs for a kind begin, with the URL of its webhook and the name of its definition, if it has one.
 	Judging(url, definition string)
 
-	// Checking is told that the specs for an API server begin: the name of the cluster, and its version of Kubernetes.
+	// Checking reports that the specs for an API server begin, with the name of the cluster and its version of Kubernetes.
 	Checking(name, version string)
 }
 
-// quiet shows nothing.
+// quiet discards everything.
 type quiet struct{}
 
 func (quiet) Started(int)                        {}

@@ -9,8 +9,8 @@ import (
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
-// leaveOutRefused asks for what the recording has redacted, and does not send what the webhook refuses now and did not refuse then:
-// whether it is to blame or the redaction, nobody can tell.
+// leaveOutRefused tries the redacted requests of the recording, and leaves out those that the webhook now rejects but did not reject
+// when they were recorded: either the webhook or the redaction may be the cause.
 func (s *session) leaveOutRefused(ctx context.Context, client *wire.Client) error {
 	if s.recorded == nil || len(s.recorded.Redacted) == 0 {
 		return nil

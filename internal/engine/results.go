@@ -15,7 +15,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Translation is how results of specs get into a report.
+// Translation says how results of specs are written into a report.
 type Translation struct {
 	Subject string                         // the definition that they are about; may be empty
 	Dir     string                         // of the evidence, in the report folder
@@ -57,7 +57,7 @@ func Results(results []suites.Result, t Translation) []reports.Result {
 	return translated
 }
 
-// curl returns a command that sends a request again that is in a directory of the report folder.
+// curl returns a command that resends a request stored in the report folder.
 func curl(client *wire.Client, dir string) string {
 	e := client.Endpoint()
 	var b strings.Builder
@@ -79,7 +79,7 @@ func curl(client *wire.Client, dir string) string {
 	return b.String()
 }
 
-// translation is how the results for a definition get into a report.
+// translation returns how the results for a definition are written into the report.
 func (p *Plan) translation(definition string, client *wire.Client) Translation {
 	shown := definition
 	if len(p.kinds) < 2 {

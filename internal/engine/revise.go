@@ -11,8 +11,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Revise changes the verdict of what is known to fail. What is on the list and passes has to be taken off it; with several
-// definitions, that is when it passes for all of them, which shows in the end only.
+// Revise changes the verdict of a requirement that is known to fail. If it passes, it fails the run, because it must be removed from
+// the list. With several definitions it must pass for all of them, which is only known at the end.
 func (p *Plan) Revise(r *suites.Result) {
 	if (len(p.kinds) > 1 || p.want.Lenient) && r.Verdict == requirement.Passed {
 		return
@@ -26,7 +26,7 @@ func (p *Plan) Revise(r *suites.Result) {
 	Revise(r, p.known, list)
 }
 
-// Revise changes the verdict of a result by what is known to fail, and why; list is where that is said.
+// Revise changes the verdict of a result if it is known to fail. known has the reasons, and list names their source.
 func Revise(r *suites.Result, known map[requirement.ID]string, list string) {
 	reason, listed := known[r.Requirement]
 	switch {
@@ -38,7 +38,7 @@ func Revise(r *suites.Result, known map[requirement.ID]string, list string) {
 	}
 }
 
-// reviseAll fails what is known to fail and passes for each of several definitions.
+// reviseAll fails requirements that are known to fail but pass for each of several definitions.
 func (p *Plan) reviseAll(report *reports.Report) {
 	for id := range p.known {
 		passed := slices.DeleteFunc(slices.Clone(report.Results), func(r reports.Result) bool { return r.ID != id || r.Verdict == requirement.NotApplicable })

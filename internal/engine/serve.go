@@ -30,7 +30,7 @@ import (
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
-// served is a webhook under test that is up.
+// served is a running webhook under test.
 type served struct {
 	endpoint func(corpus.Corpus) (wire.Endpoint, error) // where a kind is converted
 	alive    func() error                               // why it runs no more; nil when that is not known
@@ -40,7 +40,7 @@ type served struct {
 	installed bool                                 // whether definitions are in the cluster already
 }
 
-// serve brings the webhook under test up.
+// serve starts the webhook under test, or finds out how to reach it.
 func (s *session) serve(ctx context.Context) (*served, error) {
 	w := s.want.Webhook
 	switch {
@@ -63,7 +63,7 @@ func (s *session) serve(ctx context.Context) (*served, error) {
 	}), nil
 }
 
-// existing is a webhook that somebody else has brought up.
+// existing returns a webhook that already runs.
 func (p *Plan) existing(endpoint func(corpus.Corpus) (wire.Endpoint, error)) *served {
 	return &served{
 		endpoint: func(kind corpus.Corpus) (wire.Endpoint, error) {
@@ -80,7 +80,7 @@ func (p *Plan) existing(endpoint func(corpus.Corpus) (wire.Endpoint, error)) *se
 	}
 }
 
-// called returns how an option is called where the user said which webhook it is: by its flag, or by its key.
+// called returns the name of an option, in the form in which the user specified the webhook: as a flag or as a key.
 func (p *Plan) called(key options.Key) string {
 	problem, _ := errors.AsType[*config.ProblemError](p.want.At("webhook."+p.want.Webhook.Source(), "%s", key))
 	return problem.Message
@@ -102,7 +102,7 @@ func (p *Plan) serveReference(ctx context.Context) (*served, error) {
 	return p.serveOwn(webhook.Start(ctx, "127.0.0.1:0", webhook.Handler(faults...)))
 }
 
-// serveOwn is a webhook that this process serves.
+// serveOwn serves a webhook in this process.
 func (p *Plan) serveOwn(server *webhook.Server, err error) (*served, error) {
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func (p *Plan) serveOwn(server *webhook.Server, err error) (*served, error) {
 	}, nil
 }
 
-// usesKubeconfig reports whether the program wants to talk to the API server.
+// usesKubeconfig reports whether the program talks to the API server.
 func (p *Plan) usesKubeconfig() bool {
 	c := p.want.Webhook.Command
 	if c == nil {
@@ -133,7 +133,7 @@ func (p *Plan) usesKubeconfig() bool {
 	return false
 }
 
-// serveCommand starts the user's program. One that talks to the API server finds the definitions there.
+// serveCommand starts the user's program. If it talks to the API server, the definitions are installed there first.
 func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served, err error) {
 	folder, err := os.MkdirTemp("", "crdconform-kubeconfig-")
 	if err != nil {
@@ -180,13 +180,13 @@ func (p *Plan) program() subject.Command {
 	}
 }
 
-// installed are definitions that were created for a program, in a cluster that stays.
+// installed are definitions that were created for a program, in a cluster that outlives the run.
 type installed struct {
 	client clientset.Interface
 	all    []*apiextensionsv1.CustomResourceDefinition
 }
 
-// remove deletes those that are still there: specs delete the ones that they took over.
+// remove deletes the definitions that still exist. Specs delete those that they took over.
 func (i *installed) remove(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()
@@ -201,8 +201,8 @@ func (i *installed) remove(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// install creates the definitions without a webhook, for a program that looks for them when it starts. What has to be removed in
-// the end is added to created.
+// install creates the definitions without a webhook, for a program that looks for them when it starts. It adds what must be removed
+// at the end to created.
 func (p *Plan) install(ctx context.Context, api cluster.Cluster, created *installed) error {
 	client, err := clientset.NewForConfig(api.Config())
 	if err != nil {
@@ -244,7 +244,7 @@ func established(ctx context.Context, client clientset.Interface, name string) e
 	})
 }
 
-// writeKubeconfig writes a file that leads to an API server, for nobody else to read.
+// writeKubeconfig writes a kubeconfig that only the current user can read.
 func writeKubeconfig(file string, c *rest.Config) error {
 	const name = "crdconform"
 	return clientcmd.WriteToFile(clientcmdapi.Config{

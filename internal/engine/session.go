@@ -21,14 +21,14 @@ import (
 )
 
 const (
-	// stopTimeout is how long what was started has to stop. The report is complete whatever comes of it.
+	// stopTimeout limits how long each started part may take to stop. The report is complete in any case.
 	stopTimeout = time.Minute
 
-	// collectTimeout is how long a cluster may take to write what explains failures.
+	// collectTimeout limits how long a cluster may take to write artifacts that explain failures.
 	collectTimeout = time.Minute
 )
 
-// session is a plan that is carried out.
+// session is a plan being executed.
 type session struct {
 	*Plan
 
@@ -54,9 +54,9 @@ func (p *Plan) begin(progress Progress, log io.Writer) *session {
 
 func (s *session) note(text string) { s.report.Notes = append(s.report.Notes, text) }
 
-// Run brings the API server and the webhook up, judges one of them, and takes everything down that was started. What could not be
-// judged, and why, is in the report. When the context ends the report is partial. The progress may be nil, and so may the writer
-// that the log of the API server goes to.
+// Run starts the API server and the webhook, judges one of them, and stops everything that it started. The report says what could
+// not be judged, and why. If the context ends, the report is partial. The progress may be nil, and so may the writer for the log of
+// the API server.
 func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
 	s := p.begin(progress, apiServerLog)
 	if p.want.Webhook.Command != nil && p.want.AfterJudged == nil {
@@ -80,7 +80,7 @@ func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Write
 	return s.report
 }
 
-// fail notes why a report is not complete, unless that is only that somebody stopped the run.
+// fail records why a report is incomplete, unless the run was just stopped.
 func (s *session) fail(ctx context.Context, err error) {
 	if err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
 		s.report.Error = err.Error()
@@ -92,8 +92,8 @@ func conclude(report *reports.Report) {
 	reporter.Conclude(report)
 }
 
-// up brings the webhook and an API server up, if one is wanted, has them used, and takes them down. The webhook comes second, and
-// goes first, where it needs the API server. Load that needs none is sent when the API server is gone.
+// up starts the webhook, and an API server if one is needed, calls use, and stops them. A webhook that needs the API server is
+// started after it and stopped before it. Load that needs no API server is sent once that is stopped.
 func (s *session) up(ctx context.Context, wantsCluster bool, use func() error) error {
 	if s.servedByCluster() {
 		return s.withCluster(ctx, wantsCluster, func() error { return s.withWebhook(ctx, use) })
@@ -107,14 +107,14 @@ func (s *session) up(ctx context.Context, wantsCluster bool, use func() error) e
 	})
 }
 
-// servedByCluster reports whether the webhook can be there only when the API server is.
+// servedByCluster reports whether the webhook needs the API server to run.
 func (p *Plan) servedByCluster() bool { return p.deploys() || p.usesKubeconfig() }
 
 // deploys reports whether the webhook under test runs as pods.
 func (p *Plan) deploys() bool { return p.want.Webhook.InCluster != nil && p.want.Handler == nil }
 
-// loadsAlone reports whether load is sent when the API server is gone, so that it has the machine for itself: it is the reference
-// webhook that is loaded.
+// loadsAlone reports whether load is sent after the API server has stopped, so that it has the machine to itself. That is so if it
+// goes to the reference webhook.
 func (p *Plan) loadsAlone() bool { return p.want.APIServer && !p.servedByCluster() }
 
 func (s *session) withWebhook(ctx context.Context, use func() error) (err error) {
@@ -143,13 +143,13 @@ func (s *session) withCluster(ctx context.Context, wanted bool, use func() error
 	return use()
 }
 
-// sources returns where API servers come from if a Description does not say so, by kind of cluster; nil for none. The other kinds are in
-// package kinds, with the libraries that they need.
+// sources returns the default sources of API servers by kind of cluster, nil for none. The other kinds are in package kinds, with the
+// libraries that they need.
 func sources() map[config.Cluster]*source.Source {
 	return map[config.Cluster]*source.Source{config.None: nil, config.Embedded: embeddedWith(embedded.Options{})}
 }
 
-// unknownSource fails when it is needed: a Handler can be checked without a cluster, whatever the file says.
+// unknownSource fails only when it is used, because a Handler can be checked without a cluster, whatever the file says.
 func unknownSource(c config.Cluster) *source.Source {
 	return &source.Source{What: "an API server", Pods: true, Images: true, Start: func(context.Context, source.Run) (cluster.Cluster, error) {
 		return nil, fmt.Errorf("cluster: %s is for \"crdconform check\", and for programs that say by Check.Start how to start it", c)
@@ -158,12 +158,12 @@ func unknownSource(c config.Cluster) *source.Source {
 
 func embeddedWith(o embedded.Options) *source.Source {
 	return &source.Source{What: "an API server", Start: func(ctx context.Context, _ source.Run) (cluster.Cluster, error) {
-		// This cannot be broken off: upstream's API server ends the process when it is stopped before it is up.
+		// This cannot be interrupted: upstream's API server ends the process if it is stopped before it is ready.
 		return source.Starts(embedded.Start(context.WithoutCancel(ctx), o))
 	}}
 }
 
-// start brings an API server up, and returns what takes it down. What API servers in this process log goes to the log until then.
+// start starts an API server, and returns a function that stops it. Until then, API servers in this process write to the log.
 func (s *session) start(ctx context.Context, from *source.Source) (cluster.Cluster, func(context.Context) error, error) {
 	restore, err := embedded.CaptureLog(s.log)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *session) start(ctx context.Context, from *source.Source) (cluster.Clust
 	}, nil
 }
 
-// specs runs the specs for all kinds of objects, and keeps what explains that some failed, or could not be run.
+// specs runs the specs for all kinds of objects. If some fail or cannot run, it collects artifacts that explain why.
 func (s *session) specs(ctx context.Context) (err error) {
 	stop := s.deployReference(ctx)
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
@@ -207,7 +207,7 @@ func (s *session) specs(ctx context.Context) (err error) {
 	return nil
 }
 
-// loadAlone sends the load to the webhook, with nothing else going on.
+// loadAlone sends the load to the webhook while nothing else runs.
 func (s *session) loadAlone(ctx context.Context) error {
 	client, err := s.connect(s.kinds[0])
 	if err != nil {
@@ -226,12 +226,12 @@ func (s *session) connect(kind corpus.Corpus) (*wire.Client, error) {
 	return wire.Connect(endpoint)
 }
 
-// wantsCluster reports whether an API server is needed: by specs that are selected, or by the program.
+// wantsCluster reports whether selected specs or the program need an API server.
 func (p *Plan) wantsCluster() bool {
 	return p.want.APIServer || p.servedByCluster() || p.selectsChapter(resource.Area.Name)
 }
 
-// selectsChapter reports whether any requirement of a chapter is to be checked.
+// selectsChapter reports whether any requirement of a chapter is selected.
 func (p *Plan) selectsChapter(name string) bool {
 	return slices.ContainsFunc(p.selected, func(id requirement.ID) bool { return id.Area() == name })
 }

@@ -61,8 +61,8 @@ func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body,
 	return r
 }
 
-// connectAhead opens the first connections of an attack, lest its first requests wait for handshakes. A handshake that takes long goes
-// on, for the requests to wait for.
+// connectAhead opens the first connections of an attack, so that its first requests need not wait for handshakes. A slow handshake
+// continues, and requests wait for it.
 func (r *run) connectAhead() {
 	connections := r.workload.ahead()
 	if r.client.Endpoint().HTTP2 {
@@ -105,9 +105,8 @@ func (r *run) attack() Summary {
 	}
 }
 
-// end adds the requests that were due but still waited when the attack was stopped, and sums up. When nobody stopped it, those were
-// given up for lost since the webhook was behind, and they failed. The connections are closed: whoever writes reports may need the
-// file descriptors.
+// end adds the requests that were due but still waited when the attack ended, and sums up. Unless the attack was stopped, these
+// failed, because the webhook was too slow. The connections are closed, since writing reports may need the file descriptors.
 func (r *run) end() Summary {
 	r.clock.close()
 	r.client.Close()
@@ -143,8 +142,8 @@ func (r *run) beginning() time.Time {
 // due is when a request by the clock is to be sent.
 func (r *run) due(n uint64) time.Time { return r.began.Add(r.workload.due(r.workload.Part.number(n))) }
 
-// Pace waits until the next request is due and may be sent, and tells vegeta to send it at once, or to stop. Vegeta would
-// sleep by itself, but could not be woken. Clients all begin at once.
+// Pace waits until the next request is due and may be sent, and has vegeta send it at once, or stop. Vegeta could sleep itself, but
+// could not be woken. Clients all start at once.
 func (r *run) Pace(_ time.Duration, n uint64) (time.Duration, bool) {
 	if r.workload.Clients > 0 {
 		return 0, n >= uint64(r.workload.inFlight())
@@ -236,7 +235,7 @@ func (r *run) ask() {
 // pooled is how much memory is kept for another response, in bytes. More is for the garbage collector: there may be hundreds of them.
 const pooled = 4 << 20
 
-// send sends the n-th request of this part, takes its times and judges what came back. It returns when that came.
+// send sends the n-th request of this part, measures it and judges the response. It returns when the response has arrived.
 func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 	n := r.workload.Part.number(nth)
 	sending, id := r.bodies[n%uint64(len(r.bodies))], uid(n)
@@ -282,14 +281,14 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 	return done
 }
 
-// judges reports whether a response is judged. What is no whole response with status 200 always is.
+// judges reports whether a response is judged. Everything but a complete response with status 200 always is.
 func (r *run) judges(n uint64, response contract.Response) bool {
 	// Numbers are spread by the golden ratio: what is sent in turn, and comes round, is judged in equal shares.
 	share, _ := bits.Mul64(n*0x9E3779B97F4A7C15, uint64(max(r.workload.JudgeEvery, 1)))
 	return share == 0 || response.Err != nil || response.Status != http.StatusOK
 }
 
-// tell passes a result on to whoever watches.
+// tell passes a result to the watch.
 func (r *run) tell(m measurement, sent time.Time, response contract.Response, rejected *contract.Violation) {
 	if r.watch.Result == nil {
 		return
@@ -306,9 +305,8 @@ func (r *run) tell(m measurement, sent time.Time, response contract.Response, re
 	r.watch.Result(result)
 }
 
-// ready is when the generator could send a request by the clock, at the earliest, and when it was due: it could be sent when it
-// was due or, if too many were in flight then, when the webhook was done with one of those. From there on delays are the
-// generator's fault.
+// ready is when the generator could have sent a request by the clock, and when the request was due. It could be sent when it was due
+// or, if too many were in flight, when the webhook had answered one of those. Any later delay is the generator's fault.
 func (r *run) ready(n uint64) (ready, due time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

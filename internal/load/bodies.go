@@ -12,14 +12,13 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 )
 
-// How many different requests are sent over and over. Each is sent with a uid of its own.
+// The number of different requests that are sent repeatedly, each time with a new uid.
 const (
 	maxBodies  = 64
 	maxContent = 8 << 20 // bytes of all of them together, but for one that is larger by itself
 )
 
-// paddingAnnotation makes objects as large as they are asked to be. Every definition allows it, and every webhook has to
-// keep it.
+// paddingAnnotation brings objects to the requested size. Every definition allows it, and every webhook must keep it.
 const paddingAnnotation = "crdconform.dev/padding"
 
 // Bodies builds the requests that a workload sends over and over: the objects of the corpus, batch by batch, each with a

@@ -37,7 +37,7 @@ func newSlots(most, few int, rate float64) *slots {
 	return s
 }
 
-// opened tells of a connection that was opened, or could not be.
+// opened records that a connection was opened, or could not be.
 func (s *slots) opened(state tls.ConnectionState, err error) {
 	if err != nil {
 		return

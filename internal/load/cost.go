@@ -41,7 +41,7 @@ func CostOf(summaries []Summary) *loadgen.Cost {
 	return c
 }
 
-// TypicalCost is the one of several repeats that is in the middle by what an object adds; of two, the lesser. It returns nil for
+// TypicalCost returns the median of several repeats by the time that an object adds; of two, the lesser. It returns nil if there are
 // none.
 func TypicalCost(costs []*loadgen.Cost) *loadgen.Cost {
 	if len(costs) == 0 {

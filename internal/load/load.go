@@ -16,7 +16,7 @@ import (
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
-// Watch is told how a run goes on. Each of its functions may be nil, and none is called by two goroutines at once.
+// Watch receives the progress of a run. Its functions may be nil, and are never called concurrently.
 type Watch struct {
 	// Second is called once a second.
 	Second func(Snapshot)
@@ -26,9 +26,8 @@ type Watch struct {
 	Result func(*vegeta.Result)
 }
 
-// Run sends requests over and over, as the workload says, and returns what came of it. Each gets a uid of its own, in the
-// place of the one that it has. When the context ends, Run stops and returns what came of it so far, marked as partial. The
-// client's idle connections are closed before and after.
+// Run sends requests repeatedly, as the workload says, and returns the result. Each request gets a new uid. When the context ends,
+// Run stops and returns the result so far, marked as partial. The client's idle connections are closed before and after.
 func Run(ctx context.Context, client *wire.Client, requests []contract.Request, w Workload, watch Watch) (Summary, error) {
 	if err := w.Validate(); err != nil {
 		return Summary{}, err

@@ -56,7 +56,7 @@ func Merge(summaries ...Summary) (Summary, error) {
 	return merged, nil
 }
 
-// mergeable tells why summaries are not of different parts of the same workload.
+// mergeable fails if summaries are not of different parts of the same workload.
 func mergeable(summaries []Summary) error {
 	seen := map[int]bool{}
 	first := summaries[0].Workload
@@ -77,7 +77,7 @@ func mergeable(summaries []Summary) error {
 	return nil
 }
 
-// lost are the parts that no summary is of.
+// lost returns the parts without a summary.
 func lost(summaries []Summary) []Lost {
 	w := summaries[0].Workload
 	var missing []Lost
@@ -91,7 +91,7 @@ func lost(summaries []Summary) []Lost {
 	return missing
 }
 
-// count adds all of another summary but its times.
+// count adds everything of another summary except its times.
 func count(s *Summary, o Summary) {
 	if o.Began.Before(s.Began) {
 		s.Began = o.Began
@@ -166,8 +166,8 @@ func join(to, from *hdrhistogram.Histogram) error {
 	return nil
 }
 
-// mergeSeconds merges the seconds of several generators. Their ticks are apart by a little, and one that comes late makes its
-// second longer and the next one shorter, so a second is told by its middle.
+// mergeSeconds merges the seconds of several generators. Their ticks differ slightly, and a late tick makes its second longer and
+// the next one shorter, so a second is identified by its middle.
 func mergeSeconds(all [][]Second) ([]Second, error) {
 	at := map[int][]Second{}
 	for _, seconds := range all {

@@ -17,7 +17,7 @@ type Profile struct {
 	Search *Search // nil unless a rate is searched for, which is done before the stages
 }
 
-// Settings are what a built-in profile is made of. What is zero stands for the profile's own value.
+// Settings change a built-in profile. Zero values stand for the profile's own.
 type Settings struct {
 	Rates   []float64 // requests a second; several make a grid with the others that have several
 	Batches []int     // objects in a request
@@ -77,7 +77,7 @@ func shaped(shape []loadgen.Phase, rate float64, d time.Duration) []loadgen.Phas
 	return phases
 }
 
-// over returns the settings with those of a profile where they say nothing.
+// over returns the settings, with those of a profile in place of zero values.
 func (s Settings) over(own profiles.Profile) Settings {
 	list := func(of *[]int, or []int) {
 		if len(*of) == 0 {
@@ -151,7 +151,7 @@ func (s Settings) clients() []Workload {
 	return stages
 }
 
-// name tells a stage from the others by what differs.
+// name returns a name for a stage, made of what differs between the stages.
 func (s Settings) name(w Workload) string {
 	var parts []string
 	if len(s.Batches) > 1 {

@@ -25,8 +25,8 @@ const (
 	memory = "give the machine more memory, send smaller batches"
 )
 
-// shortage says what the generator lacked when an exchange failed for want of it, in the words of the system. It is empty
-// for errors that are none of the generator's own.
+// shortage returns what the generator lacked if an exchange failed because of that, in the words of the system. It is empty for
+// errors that are not the generator's own.
 func shortage(err error) string {
 	var dns *net.DNSError
 	errors.As(err, &dns)

@@ -30,7 +30,7 @@ func read() []metrics.Sample {
 	return samples
 }
 
-// found is what was found out since then. What else this process did counts as well, such as serving the webhook when that is its own.
+// found returns what was measured since then. It includes everything else that this process did, such as serving its own webhook.
 func (s self) found() loadgen.Generator {
 	g := loadgen.Generator{ProcessorSeconds: (ProcessorTime() - s.busy).Seconds(), Cores: runtime.GOMAXPROCS(0)}
 	now := read()

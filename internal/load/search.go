@@ -22,7 +22,7 @@ type Search struct {
 	Workload Workload // of a probe; its rate is what is searched for
 }
 
-// Goal is what a share of the responses has to keep.
+// Goal is a limit that a share of the responses must meet.
 type Goal struct {
 	Percentile float64       // of the requests, such as 99
 	Limit      time.Duration // of their response times
@@ -90,7 +90,7 @@ func (p attempt) result() loadgen.Probe {
 	return loadgen.Probe{Rate: p.Rate, Met: p.Met, Measured: p.String(), Void: p.Void != ""}
 }
 
-// Found is what a search came to.
+// Found is the result of a search.
 type Found struct {
 	loadgen.Search
 
@@ -109,13 +109,13 @@ const (
 	// precision is how far the two rates may be apart at the end, as a share of the higher one.
 	precision = 0.05
 
-	// patience is how many times a probe is repeated until chance is ruled out, at most.
+	// patience is the maximum number of repeats of a probe until chance is ruled out.
 	patience = 4
 
-	// spoilt is after how many probes that the generator could make nothing of no more rates are tried: this machine is too busy.
+	// spoilt is the number of unusable probes after which a search ends, because this machine is too busy.
 	spoilt = 3
 
-	// confirmation is how many times as long as a probe the run at the end is.
+	// confirmation is the length of the final run, in probes.
 	confirmation = 3
 
 	// confidence is that of the interval in which the true share of slow responses lies.
@@ -132,9 +132,10 @@ func (s Search) validate() error {
 	return s.Workload.Validate()
 }
 
-// Run searches: it begins with half of what clients get answered who ask in turn, doubles the rate until the goal is missed,
-// halves what is between the last two rates until they are close or the generator is at its limits, and runs longer at the rate that
-// it has found. The goal has to be met there too, or the search goes on below; unless the generator was too busy to measure three times.
+// Run searches. It starts with half the rate at which the webhook answers clients that ask in turn, and doubles it until the goal is
+// missed. It then halves the interval between the last two rates until they are close or the generator reaches its limits, and runs
+// longer at the rate found. If the goal is missed there, the search continues below, unless the generator was three times too busy to
+// measure.
 func (s Search) Run(ctx context.Context, client *wire.Client, requests []contract.Request, watch func(Workload) Watch) (Found, error) {
 	if err := s.validate(); err != nil {
 		return Found{}, err
@@ -204,7 +205,7 @@ func (s Search) first(ctx context.Context, client *wire.Client, requests []contr
 	return max(summary.RequestRate()/2, 1), err
 }
 
-// add notes what came of a probe.
+// add records the result of a probe.
 func (f *Found) add(p attempt) {
 	f.Probes = append(f.Probes, p.result())
 	if p.Met {
@@ -214,7 +215,7 @@ func (f *Found) add(p attempt) {
 	}
 }
 
-// spoiled is how many probes the generator could not make anything of.
+// spoiled returns the number of unusable probes.
 func (f *Found) spoiled() int {
 	n := 0
 	for _, p := range f.Probes {
@@ -277,8 +278,8 @@ func (s Search) probe(ctx context.Context, client *wire.Client, requests []contr
 	return p, Summary{}, nil
 }
 
-// failing reports whether more requests fail than may, and good whether they do not; neither when that may be chance. Of the failures,
-// seen are known though not all responses are judged.
+// failing reports whether more requests fail than allowed, and good whether they do not; neither is true if it may be chance. seen is
+// the number of failures that are known even if not all responses are judged.
 func (s Search) failing(p attempt, seen uint64) (failing, good bool) {
 	if s.Goal.Errors == 0 {
 		return p.Failed > 0, p.Failed == 0

@@ -41,7 +41,7 @@ func (w Workload) Share() float64 {
 	return float64(w.Total()) / float64(whole.Total())
 }
 
-// shared says what is wrong with the part of an otherwise valid workload.
+// shared returns what is wrong with the part of an otherwise valid workload.
 func (w Workload) shared() error {
 	switch p := w.Part; {
 	case p.Of < 0 || p.Index < 0 || p.Index >= max(p.Of, 1):
@@ -55,8 +55,8 @@ func (w Workload) shared() error {
 // number is the number, in the whole workload, of the n-th request of the part.
 func (p Part) number(n uint64) uint64 { return uint64(p.Index) + n*uint64(max(p.Of, 1)) }
 
-// share is how many of a number of things are the part's: every Of-th, from Index on. Without an end there is none to the part
-// either.
+// share returns how many of a number of things belong to the part: every Of-th, starting at Index. If the number is unlimited, so is
+// the share.
 func (p Part) share(all uint64) uint64 {
 	switch {
 	case p.Of <= 1 || all == math.MaxUint64:
@@ -86,16 +86,15 @@ func (p Part) ofClients(requests uint64, clients int) uint64 {
 // String names the generator as people count, as in "worker 2 of 4".
 func (p Part) String() string { return fmt.Sprintf("worker %d of %d", p.Index+1, max(p.Of, 1)) }
 
-// Lost is a part of a workload of which nothing is known, since its generator ended without a word. What it sent is in no
-// figure.
+// Lost is a part of a workload without any result, because its generator ended unexpectedly. No figure includes what it sent.
 type Lost struct {
 	Part   Part
 	Share  float64 // of the whole workload; see Workload.Share
 	Reason string  // why the generator ended, such as "exit status 137"; empty when that is not known
 }
 
-// PartialReason says which parts of the workload are in no figure, and why. It is empty when all are there, whether or not the
-// run went on to its end.
+// PartialReason says which parts of the workload are missing from all figures, and why. It is empty if none is, whether or not the
+// run was completed.
 func (s Summary) PartialReason() string {
 	if len(s.Lost) == 0 {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 )
 
-// Stage is the workload as a stage of which nothing is measured yet.
+// Stage returns the workload as a stage without measurements.
 func (w Workload) Stage() loadgen.Stage {
 	s := loadgen.Stage{
 		Name: w.Name, Phases: w.Phases, Recorded: len(w.Due) > 0, Clients: w.Clients, Most: w.Requests, InFlight: w.InFlight, Rate: w.Rate(),
@@ -20,7 +20,7 @@ func (w Workload) Stage() loadgen.Stage {
 	return s
 }
 
-// Stage is the summary as reports have it.
+// Stage returns the summary in the form of reports.
 func (s Summary) Stage() loadgen.Stage {
 	l := s.Workload.Stage()
 	l.Workers, l.HTTP = s.Workers, cmp.Or(strings.TrimSuffix(s.Protocol, ".0"), "HTTP")

@@ -39,10 +39,10 @@ const (
 	evidence = 4 << 20
 )
 
-// Kind is a sort of error.
+// Kind is a kind of error.
 type Kind = string
 
-// The sorts of errors. A response counts for the first that fits.
+// The kinds of errors. A response counts as the first that applies.
 const (
 	Transport Kind = "transport" // no response, or half of one
 	Timeout   Kind = "timeout"   // no response in time
@@ -52,7 +52,7 @@ const (
 	Contract  Kind = "contract"  // a response that API servers reject
 )
 
-// kindOf sorts a response that API servers reject.
+// kindOf returns the kind of error of a response that API servers reject.
 func kindOf(response contract.Response, violation contract.Violation) Kind {
 	switch {
 	case response.TimedOut:
@@ -76,7 +76,7 @@ type Second struct {
 	Response string `json:"response"`
 }
 
-// Summary is what came of a workload.
+// Summary is the result of a workload.
 type Summary struct {
 	Workload Workload      `json:"-"`
 	Began    time.Time     `json:"began"`
@@ -97,14 +97,14 @@ type Summary struct {
 	BytesOut uint64 `json:"bytesOut"` // of request bodies
 
 	// Unanswered is the number of requests that were due but not answered when the run was stopped. They are neither in
-	// Requests nor among the failed, since nobody knows what would have become of them. The time that they had waited until
-	// then is in Response, and in Service if they were sent: their true times are longer. Without it, a webhook that stands
-	// still would look fast to the end.
+	// Requests nor among the failed, since their outcome is unknown. The time that they had waited until then is in Response,
+	// and in Service if they were sent: their true times are longer. Without it, a webhook that hangs would look fast to the
+	// end.
 	Unanswered uint64 `json:"unanswered"`
 
 	// Unsent has the requests that the generator could not send because it lacked something of its own, such as file
 	// descriptors or ports, by what the system said. They are in nothing else. A single one makes the run void: the webhook
-	// was not under the load that was asked for, and other failures may follow from the same lack, which is not always told.
+	// was not under the requested load, and the same shortage may have caused other failures without being reported.
 	Unsent map[string]uint64 `json:"unsent"`
 
 	// Times in microseconds, with three significant digits. Errors count too: their time passed for a client as well.
@@ -122,10 +122,10 @@ type Summary struct {
 	Generator loadgen.Generator `json:"generator"` // what the generator found out about itself
 }
 
-// Void reports whether the run says nothing about the webhook, by the generator's own fault.
+// Void reports whether the run says nothing about the webhook, because of the generator itself.
 func (s Summary) Void() bool { return s.VoidReason() != "" }
 
-// VoidReason says why the run is void. It is empty when the run is not.
+// VoidReason returns why the run is void, or "" if it is not.
 func (s Summary) VoidReason() string {
 	sent := s.Requests + s.Unanswered - s.Errors[Overdue]
 	if unsent := s.NotSent(); unsent > 0 {
@@ -141,7 +141,7 @@ func (s Summary) VoidReason() string {
 	return ""
 }
 
-// saturated is the share of the cores from which on the generator itself is what they were busy with.
+// saturated is the share of the cores above which the generator itself kept them busy.
 const saturated = 0.8
 
 // busy says what made requests late, as far as the generator can tell, and what to do.
@@ -180,7 +180,7 @@ func (s Summary) NotSent() uint64 {
 	return n
 }
 
-// givenUp makes failures of the requests that were due and not sent, though nobody stopped the run.
+// givenUp counts requests that were due but never sent as failed, although the run was not stopped.
 func (s Summary) givenUp() Summary {
 	if n := s.Unanswered; n > 0 {
 		s.Unanswered, s.Requests, s.Judged = 0, s.Requests+n, s.Judged+n
@@ -189,8 +189,8 @@ func (s Summary) givenUp() Summary {
 	return s
 }
 
-// Behind says how much of the workload was not sent since the webhook could not follow. It is empty when all was sent, and when
-// somebody stopped the run.
+// Behind says how much of the workload was not sent because the webhook was too slow. It is empty if everything was sent, and if the
+// run was stopped.
 func (s Summary) Behind() string {
 	w, overdue, answered := s.Workload, s.Errors[Overdue], plain(s.RequestRate())
 	if rate := s.RequestRate(); rate >= 10 {
@@ -234,8 +234,8 @@ func (s Summary) SentRate() float64 {
 	return perSecond(uint64(s.Lag.TotalCount()), s.atLeast(s.LastSent))
 }
 
-// RequestRate is the number of requests a second that got a whole response, whatever it says, until the last one came or, if that
-// is later, until no more were due. So it is above the rate of the workload for none, however short that is.
+// RequestRate is the number of requests a second that got a complete response of any kind, until the last response arrived or, if
+// that is later, until no more requests were due. So it never exceeds the rate of the workload, however short that is.
 func (s Summary) RequestRate() float64 {
 	return perSecond(s.Requests-s.Errors[Transport]-s.Errors[Timeout]-s.Errors[Overdue], s.atLeast(s.LastAnswer))
 }
@@ -260,7 +260,7 @@ func perSecond(n uint64, elapsed time.Duration) float64 {
 	return float64(n) / elapsed.Seconds()
 }
 
-// Snapshot is how a run stands.
+// Snapshot is the state of a run.
 type Snapshot struct {
 	Elapsed  time.Duration
 	Requests uint64
@@ -397,7 +397,7 @@ func (t *tally) waiting(waited time.Duration, stopped time.Time) {
 	t.until(stopped)
 }
 
-// unsent adds a request that could not be sent, for want of something.
+// unsent adds a request that could not be sent because the generator lacked something.
 func (t *tally) unsent(lacking string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -418,14 +418,14 @@ func (t *tally) times(m measurement) {
 	t.until(m.done)
 }
 
-// until makes the run last until a moment, at least. The caller holds the lock.
+// until extends the run to at least a point in time. The caller holds the lock.
 func (t *tally) until(moment time.Time) {
 	if moment.After(t.last) {
 		t.last = moment
 	}
 }
 
-// tick ends a second, and says how the run stands.
+// tick ends a second and returns the state of the run.
 func (t *tally) tick(elapsed time.Duration) Snapshot {
 	t.mu.Lock()
 	ended := t.second

@@ -16,7 +16,7 @@ import (
 
 // Workload says what load is sent, and when: by the clock, or by clients that wait for each answer before they ask again.
 type Workload struct {
-	// Name tells the workload from others of the same load test, such as "batch 500, 1024 bytes".
+	// Name distinguishes the workload from others of the same load test, such as "batch 500, 1024 bytes".
 	Name string `json:"name,omitempty"`
 
 	// Phases say when requests become due, one phase after another, whatever the webhook does. Empty for Due and Clients.
@@ -32,7 +32,7 @@ type Workload struct {
 	Duration time.Duration `json:"durationNanoseconds,omitempty"`
 	Requests uint64        `json:"requests,omitempty"`
 
-	// Whole tells that the clients are there to send all Requests: a run in which Duration was too short for that is not whole.
+	// Whole reports whether the clients must send all Requests: if Duration is too short for that, the run is incomplete.
 	Whole bool `json:"whole,omitempty"`
 
 	Batch         int            `json:"batch"`           // objects in a request, at least 1
@@ -150,7 +150,7 @@ func (w Workload) due(n uint64) time.Duration {
 	return began
 }
 
-// Validate reports what nothing can be sent for, whatever the objects. Upper limits are the configuration's.
+// Validate fails for a workload that cannot be sent, whatever the objects. The configuration checks upper limits.
 func (w Workload) Validate() error {
 	err := errors.Join(w.when(), w.what())
 	if err == nil {
@@ -162,7 +162,7 @@ func (w Workload) Validate() error {
 	return fmt.Errorf("%s: %w", w.Name, err)
 }
 
-// when says what is wrong with the times.
+// when returns what is wrong with the times.
 func (w Workload) when() error {
 	switch {
 	case w.Clients > 0 && len(w.Phases)+len(w.Due) > 0:
@@ -216,7 +216,7 @@ func plain(rate float64) string {
 	return strconv.FormatFloat(math.Round(100*rate)/100, 'f', -1, 64)
 }
 
-// what says what is wrong with what is sent.
+// what returns what is wrong with the requests.
 func (w Workload) what() error {
 	switch {
 	case w.Batch < 1:
@@ -231,7 +231,7 @@ func (w Workload) what() error {
 	return nil
 }
 
-// ValidateFor says what is wrong with the workload, given the objects that it is to send.
+// ValidateFor returns what is wrong with the workload for these objects.
 func (w Workload) ValidateFor(c corpus.Corpus) error {
 	if len(w.Pairs) == 0 {
 		return errors.New("there are no versions to convert from and to")

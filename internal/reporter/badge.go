@@ -20,7 +20,7 @@ func Badge(r *reports.Report, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("badge: %w", err)
 	}
-	// Texts are stretched to their lengths, since nobody knows the font: Verdana's letters take about 6.4 pixels each.
+	// Texts are stretched to their lengths, since the font is unknown: Verdana's letters are about 6.4 pixels wide.
 	text := slogan(r)
 	length := 32 * utf8.RuneCountInString(text) / 5
 	const left, around = 74, 14
@@ -64,7 +64,7 @@ func failedCount(r *reports.Report) int {
 	return n
 }
 
-// badgeColor tells outcomes apart. White text has a contrast of 4.5 or more on each of them.
+// badgeColor returns the color of an outcome. White text has a contrast of at least 4.5 on each of them.
 func badgeColor(r *reports.Report) string {
 	switch r.Outcome {
 	case reports.Conformant, reports.Partial:

@@ -32,7 +32,7 @@ func (h hue) RGBA() (r, g, b, a uint32) {
 	return color.RGBA{R: uint8(h >> 16), G: uint8(h >> 8), B: uint8(h), A: 0xff}.RGBA()
 }
 
-// dashing tells lines apart for those who do not see their colors.
+// dashing distinguishes lines for readers who cannot see their colors.
 type dashing int
 
 const (

@@ -19,7 +19,7 @@ func regressed(l *loadgen.Load) []loadgen.Row {
 	return compare.RegressedRows(*l.Comparison)
 }
 
-// incomparable are the statistics of which it cannot be told whether they keep their limits.
+// incomparable returns the statistics whose limits cannot be checked.
 func incomparable(l *loadgen.Load) []loadgen.Row {
 	if l == nil || l.Comparison == nil {
 		return nil
@@ -96,7 +96,7 @@ func words(v compare.Verdict) string {
 	return text.String()
 }
 
-// told says in one sentence what became of a row.
+// told describes the outcome of a row in one sentence.
 func told(r loadgen.Row) string {
 	if r.Why != "" {
 		return strings.TrimSuffix(r.Why, ".") // others put it into sentences

@@ -259,7 +259,7 @@ func bases(l *loadgen.Load) []string {
 	return bases
 }
 
-// create writes a file under another name first, so that nobody reads half of it.
+// create writes a file under a temporary name first, so that a partial file is never read.
 func create(root *os.Root, name string, write func(io.Writer) error) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 )
 
-// severalStages reports whether the stages have to be told apart.
+// severalStages reports whether stages must be distinguished.
 func severalStages(l *loadgen.Load) bool { return len(l.Stages) > 1 }
 
 // stageTitle is the name of a stage, and which of several runs it was if it was not the first. A stage that has no name is called
@@ -34,7 +34,7 @@ func behind(l *loadgen.Load) string {
 	return firstStage(l, func(s loadgen.Stage) string { return s.Behind })
 }
 
-// cutShort says that clients had no time for all requests that they were to send, which nobody is to blame for; nothing when they had.
+// cutShort says that clients had too little time for all of their requests, which is nobody's fault; "" if they had enough.
 func cutShort(l *loadgen.Load) string {
 	if l == nil {
 		return ""

@@ -87,7 +87,7 @@ func JUnit(r *reports.Report, w io.Writer) error {
 	return err
 }
 
-// clean makes all text of the suite visible. XML would spell controls out, which hides them from whoever looks at the whole.
+// clean makes all text of the suite visible. XML would escape control characters, which hides them from readers.
 func (s *testsuite) clean() {
 	texts := []*string{&s.Name, &s.SystemOut}
 	for i := range s.Properties {
@@ -157,7 +157,7 @@ func suitesOf(r *reports.Report) []testsuite {
 	return suites
 }
 
-// runSuite says what kept the run from judging all that it was to, so that nobody takes what there is for all of it.
+// runSuite says why the run could not judge everything, so that its results are not mistaken for all of them.
 func runSuite(r *reports.Report) testsuite {
 	text := r.Error
 	if text == "" {

@@ -118,7 +118,7 @@ func markdownProblems(r *reports.Report, b *strings.Builder) {
 	}
 }
 
-// markdownParts tells all there is to know of a problem, inside of the item of a list.
+// markdownParts writes everything about a problem, inside a list item.
 func markdownParts(b *strings.Builder, result reports.Result) {
 	result.Reason = visible.Cut(result.Reason, 2000) // what comes after it is to be seen too
 	for _, part := range resultParts(result) {

@@ -282,7 +282,7 @@ func (m *Matrix) Headline() string {
 	return text
 }
 
-// word is the verdict, or why there is none.
+// word returns the verdict, or why it is missing.
 func (c MatrixCell) word() string {
 	if c.Verdict == requirement.Unknown {
 		return "not run"

@@ -84,7 +84,7 @@ const (
 	listLimit = 60
 )
 
-// firstList says what a relist tells of the first LIST after a restart; nothing when it asked otherwise than API servers do.
+// firstList says what a relist shows about the first LIST after a restart; "" if its requests differed from those of API servers.
 func firstList(l *loadgen.Load) string {
 	var all []string
 	for _, g := range groupsOf(l) {

@@ -150,7 +150,7 @@ func kindTexts(w *reports.Webhook) map[string]string {
 	return all
 }
 
-// AddComparison adds what a comparison of the load tests proves, or why there is none. Tests that LoadNote has something against are
+// AddComparison adds what a comparison of the load tests proves, or why it is missing. Tests that LoadNote has something against are
 // not to be compared.
 func AddComparison(c *reports.Changes, load loadgen.Comparison, err error) {
 	if err != nil {

@@ -62,7 +62,7 @@ func judgements(l *loadgen.Load) []judgement {
 	return all
 }
 
-// stageJudgement is what the responses of a stage came to. What its objectives did is told of those.
+// stageJudgement is the outcome of the responses of a stage. Objectives are reported separately.
 func stageJudgement(l *loadgen.Load, s loadgen.Stage) judgement {
 	what := stageTitle(l, loadgen.Stage{Name: s.Name}) + ": responses"
 	switch {

@@ -11,7 +11,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// ChangeLines tells what differs from an earlier run, for a terminal, in lines of so many columns where they are sentences.
+// ChangeLines describes what changed since an earlier run, for a terminal. Sentences are wrapped at a number of columns.
 func ChangeLines(c *reports.Changes, columns int) []string {
 	const most = 15
 	lines := labelled("compared", fmt.Sprintf("with %s of %s: %s", c.Baseline, c.Started.UTC().Format("2006-01-02 15:04"), c.Headline), columns)
@@ -54,7 +54,7 @@ func changeText(c reports.Change) string {
 	return joined(fmt.Sprintf("%s: %s, now %s", joined(string(c.ID), " of ", c.Subject), cmp.Or(c.Before, "absent"), cmp.Or(c.Now, "absent")), ": ", visible.Cut(firstLine(c.Reason), 150))
 }
 
-// markdownChanges tells what differs from an earlier run.
+// markdownChanges describes what changed since an earlier run.
 func markdownChanges(c *reports.Changes, b *strings.Builder) {
 	const most = 200
 	b.WriteString("\n## Changes\n\n")

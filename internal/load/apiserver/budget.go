@@ -86,10 +86,10 @@ func (r *run) warm(ctx context.Context) error {
 	return nil
 }
 
-// often is how often the progress tells that something still takes its time.
+// often is the interval at which progress on a slow step is reported.
 const often = 10 * time.Second
 
-// step tells the progress what goes on. The function that it returns tells how far it is, now and then where that takes long.
+// step reports a step as progress. The function that it returns reports how far a slow step is, from time to time.
 func (r *run) step(what string) (still func(detail any)) {
 	r.progress(what)
 	began := time.Now()

@@ -73,7 +73,7 @@ func (r *run) coldList(ctx context.Context, loss Loss, still func(any)) (loadgen
 			c.Skipped = fmt.Sprintf("a cluster of the sort %s cannot be restarted from here", r.Cluster.Name())
 			return c, nil
 		}
-		// It cannot be broken off: the API server would be gone.
+		// This cannot be interrupted: the API server would be gone.
 		if err := cluster.Restart(context.WithoutCancel(ctx)); err != nil {
 			return c, fmt.Errorf("restarting the API server: %w", err)
 		}

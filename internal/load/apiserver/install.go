@@ -43,7 +43,7 @@ func (r *run) install(ctx context.Context) error {
 		Strategy: apiextensionsv1.WebhookConverter,
 		Webhook:  &apiextensionsv1.WebhookConversion{ClientConfig: r.proxy.clientConfig(), ConversionReviewVersions: reviews},
 	}
-	// It cannot be broken off: nobody would know whether the definition is there.
+	// This cannot be interrupted: it would be unknown whether the definition exists.
 	creating, cancel := context.WithTimeout(context.WithoutCancel(ctx), effect)
 	defer cancel()
 	created, err := r.api.crds.Create(creating, crd, metav1.CreateOptions{})

@@ -179,7 +179,7 @@ func (p *proxy) end(began time.Time, objects []string, answered bool) {
 	}
 }
 
-// count begins to count. The function that it returns says what was seen since then. One count goes on at a time.
+// count starts counting. The function that it returns reports what was seen since then. Only one count runs at a time.
 func (p *proxy) count() func() loadgen.Calls {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -35,7 +35,7 @@ import (
 )
 
 const (
-	// alpha is the probability of any regression being proved where there is none.
+	// alpha is the probability of reporting a regression although there is none.
 	alpha = 0.01
 
 	// error95 is the probability of an error on either side of a 95 % interval.
@@ -58,7 +58,7 @@ type Series struct {
 	Values         []float64 `json:"values"`            // one for each repeat that is not void; not negative
 }
 
-// key tells series of a run from each other.
+// key identifies a series within a run.
 type key struct {
 	stage, statistic string
 	control          bool

@@ -17,7 +17,7 @@ import (
 // is. So what webhooks do with it goes well as before: "db.example.com:5432" still has a port, and put together of masked parts
 // a string is the same as masked as a whole.
 //
-// A few sorts of strings have letters that mean something, and keep those: times, durations, quantities and the scheme of a URL.
+// A few kinds of strings have letters that mean something, and keep those: times, durations, quantities and the scheme of a URL.
 // In UUIDs and addresses letters become a or A, and "true" becomes "false". To mask what is masked changes nothing.
 func mask(s string) string {
 	switch {

@@ -21,7 +21,7 @@ type Recording struct {
 	// Exchanges are in the order in which the requests came.
 	Exchanges []Exchange
 
-	// Cut tells that the file ends in the middle of a line, which was left out: the disk was full, or the recording was killed.
+	// Cut reports whether the file ended in the middle of a line, which was left out: the disk was full, or the recording was killed.
 	Cut bool
 }
 

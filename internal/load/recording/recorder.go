@@ -12,7 +12,7 @@ import (
 // DefaultMaxBytes bounds the file of a recording unless something else is said.
 const DefaultMaxBytes = 256 << 20
 
-// ErrFull tells that a recording reached one of its bounds.
+// ErrFull reports that a recording reached one of its limits.
 var ErrFull = errors.New("the recording is full")
 
 // Options says what is recorded and how much of it.
@@ -151,7 +151,7 @@ func (r *Recorder) fits(raw []byte) bool {
 	return r.out.n+need <= r.options.MaxBytes
 }
 
-// write writes a line so that it can be read whatever becomes of the process.
+// write writes a line so that it can be read even if the process dies.
 func (r *Recorder) write(raw []byte) error {
 	if r.zip == nil {
 		_, err := r.out.Write(raw)

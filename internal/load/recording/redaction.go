@@ -290,7 +290,7 @@ func (e *eraser) annotation(text string, erased *bool) string {
 	return strings.TrimSuffix(string(raw), "\n")
 }
 
-// value returns what takes the place of a value. Within tells that its path, or one above it, is to be redacted.
+// value returns the replacement of a value. within reports whether its path, or one above it, is redacted.
 func (e *eraser) value(path string, value any, within bool, erased *bool) any {
 	for i, p := range e.patterns {
 		if !within && p.Matches(path) {

@@ -20,13 +20,13 @@ const (
 	// overtime is how long after everything ought to be over a worker may be silent before it counts as lost.
 	overtime = 30 * time.Second
 
-	// parting is how long workers may take to write what they have when they are told to stop.
+	// parting limits how long workers may take to write their results after an order to stop.
 	parting = 15 * time.Second
 
 	// repeating is how often an order is given again that has no effect yet: some ways for orders lose one now and then.
 	repeating = time.Second
 
-	// renewing is how often workers are told that the coordinator is there. Several may be missed before the lease is over.
+	// renewing is the interval at which the coordinator renews the lease of workers. Several renewals may be missed.
 	renewing = 20 * time.Second
 )
 
@@ -43,7 +43,7 @@ type coordinator struct {
 	started  time.Time   // when the workload begins; zero before that is known
 	stopping bool
 
-	// What the watch was told so far.
+	// What was passed to the watch so far.
 	told             int // seconds
 	requests, failed uint64
 	response         *hdrhistogram.Histogram
@@ -126,7 +126,7 @@ func (c *coordinator) gathered() bool {
 		c.any(func(m *member) bool { return !m.ended }) && !c.any(func(m *member) bool { return !m.ended && !m.ready })
 }
 
-// start tells all workers to start, and returns by when they have to be done.
+// start orders all workers to start, and returns the time by which they must be done.
 func (c *coordinator) start(ctx context.Context) time.Duration {
 	c.started = time.Now().Add(c.lead)
 	for _, m := range c.members {
@@ -136,7 +136,7 @@ func (c *coordinator) start(ctx context.Context) time.Duration {
 	return time.Until(c.started) + c.load.duration()
 }
 
-// stop tells all workers to end with what there is so far. Those that have not even said hello are given up.
+// stop orders all workers to end with the results so far. Those that have not even said hello are given up.
 func (c *coordinator) stop(ctx context.Context) {
 	c.stopping = true
 	for _, m := range c.members {
@@ -168,7 +168,8 @@ func (c *coordinator) repeat(ctx context.Context) {
 	}
 }
 
-// tell gives an order to workers, at the same time. One that cannot be told to start is given up: it would wait for ever.
+// tell sends an order to all workers at the same time. A worker that cannot receive the order to start is given up: it would wait
+// forever.
 func (c *coordinator) send(ctx context.Context, o order, which func(*member) bool) {
 	c.orders = append(c.orders, time.Now())
 	o.Number = len(c.orders)
@@ -193,7 +194,7 @@ func (c *coordinator) send(ctx context.Context, o order, which func(*member) boo
 	telling.Wait()
 }
 
-// impatient gives up whoever should have been heard of.
+// impatient gives up workers that are overdue.
 func (c *coordinator) impatient() {
 	for _, m := range c.members {
 		switch {
@@ -290,7 +291,7 @@ func (m *member) second(s second) error {
 	return nil
 }
 
-// progress tells the watch of the seconds for which all have been heard that are left.
+// progress passes a second to the watch once all remaining workers have reported it.
 func (c *coordinator) progress() {
 	for c.watch.Second != nil {
 		var seconds []load.Second

@@ -55,7 +55,7 @@ type worker struct {
 
 func (p Processes) start(ctx context.Context, spec []byte, index int) (*worker, error) {
 	arguments := append(append([]string{}, p.Args...), "--spec", "-", "--index", strconv.Itoa(index))
-	// It is told to stop when the context ends, and not killed.
+	// When the context ends it is stopped by an order, not killed.
 	child, err := process.Start(exec.CommandContext(context.WithoutCancel(ctx), p.Path, arguments...), process.Options{Input: true, Output: true})
 	if err != nil {
 		return nil, err

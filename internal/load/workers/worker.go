@@ -31,7 +31,7 @@ const (
 	late = 10 * time.Second
 )
 
-// ErrStopped says that a worker was told to stop before it began.
+// ErrStopped reports that a worker was stopped before it began.
 var ErrStopped = errors.New("told to stop before the start")
 
 // Input is what a worker is to do.
@@ -110,7 +110,7 @@ func decompressed(content []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// watch gives each order that a file comes to hold. What is no order is passed over: a file may be read while it is written.
+// watch sends each order that appears in a file. It ignores anything else, since a file may be read while it is written.
 func watch(ctx context.Context, path string, orders chan<- order) {
 	ticker := time.NewTicker(polling)
 	defer ticker.Stop()
@@ -214,7 +214,7 @@ func (o order) punctual(before time.Duration) error {
 	return nil
 }
 
-// obey stops the worker when it is told to, and when nothing is heard any more of whoever could tell it.
+// obey stops the worker on an order to stop, and when the coordinator is no longer heard from.
 func (in Input) obey(ctx context.Context, stop context.CancelCauseFunc) {
 	left := time.NewTimer(lease)
 	defer left.Stop()

@@ -27,7 +27,7 @@ type Launcher interface {
 	// error leaves nothing behind, or says what.
 	Start(ctx context.Context, task Task) (Workers, error)
 
-	// Lead is how long it takes for an order to reach all workers, at most. They are told that much before they are to start.
+	// Lead is the maximum time that an order takes to reach all workers. They receive the order to start that long in advance.
 	Lead() time.Duration
 
 	// Remote reports whether workers run on other machines, which may reach what this one does not.

@@ -167,7 +167,7 @@ func (f finding) explained(r recording.Redaction, recorded, live outcome) bool {
 	return false
 }
 
-// findings returns what tells two outcomes apart.
+// findings returns the differences between two outcomes.
 func (c *comparison) findings(q *Question, a, b outcome) []finding {
 	if a.verdict != b.verdict {
 		k := key{what: Verdict, a: a.verdict, b: b.verdict}

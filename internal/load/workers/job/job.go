@@ -123,7 +123,7 @@ func (f *Launcher) Start(ctx context.Context, task workers.Task) (workers.Worker
 	}
 	apart := context.WithoutCancel(ctx)
 	c := &workerPods{Launcher: f, name: "crdconform-load-" + uuid.NewString()[:8], names: make([]string, task.Workers)}
-	// It cannot be broken off: nobody would know what is there.
+	// This cannot be interrupted: it would be unknown what exists.
 	creating, cancel := context.WithTimeout(apart, starting)
 	defer cancel()
 	if err := c.create(creating, task, parts); err != nil {
@@ -134,7 +134,7 @@ func (f *Launcher) Start(ctx context.Context, task workers.Task) (workers.Worker
 	return c, nil
 }
 
-// create creates the Job and the Secrets. It notes what may be there after that, whatever the API server answered.
+// create creates the Job and the Secrets. It records what may exist afterwards, whatever the API server answered.
 func (c *workerPods) create(ctx context.Context, task workers.Task, parts [][]byte) error {
 	j, err := c.jobs.Create(ctx, c.job(c.name, task, len(parts)), metav1.CreateOptions{})
 	c.created = !refused(err)

@@ -165,7 +165,7 @@ func (c *workerPods) list(ctx context.Context, g *glance) {
 	slices.SortStableFunc(g.pods, func(a, b corev1.Pod) int { return a.CreationTimestamp.Compare(b.CreationTimestamp.Time) })
 }
 
-// pod returns the first pod of an index; nil when there is none.
+// pod returns the first pod with an index, or nil if there is none.
 func (c *workerPods) pod(ctx context.Context, index int) (*corev1.Pod, error) {
 	pods, err := c.look(ctx)
 	if err != nil {
@@ -214,7 +214,7 @@ func (c *workerPods) read(ctx context.Context, pod string, line func([]byte)) er
 // container is the name of the container of a worker.
 func (f *Launcher) container() string { return f.template.Spec.Template.Spec.Containers[0].Name }
 
-// status is that of the worker's container; nil when there is none yet.
+// status returns the status of the worker's container, or nil if it has none yet.
 func status(pod *corev1.Pod) *corev1.ContainerStatus {
 	if len(pod.Spec.Containers) == 0 {
 		return nil
@@ -265,7 +265,7 @@ func outcome(pod *corev1.Pod) error {
 	return fmt.Errorf("pod %s: %s", pod.Name, join("it failed", pod.Status.Reason, pod.Status.Message))
 }
 
-// join makes one sentence of what is said of a pod. "Error" says nothing more than that there was one.
+// join joins the messages about a pod to one sentence. "Error" adds nothing, so it is left out.
 func join(what string, more ...string) string {
 	all := []string{what}
 	for _, text := range more {
