@@ -121,9 +121,6 @@ func (c *Cleaner) connect(ctx context.Context, config *rest.Config) error {
 	return checkVersion(ctx, documents.RESTClient(), config.Host)
 }
 
-// Context is the context of the kubeconfig.
-func (c *Cleaner) Context() string { return c.context }
-
 // Find returns what a run left, or what all runs left if the ID is empty, in the order in which to remove it; and of what it
 // could not see. What goes with something else that is found is not listed: objects of definitions, what is in namespaces, and
 // what controllers made.

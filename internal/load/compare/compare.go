@@ -45,9 +45,6 @@ const (
 // MaxRepeats is how many values a series may have. Longer repeats serve better than more of them.
 const MaxRepeats = 100
 
-// DefaultRepeats is enough to find what is three times its limit, where the repeats differ by 5 %.
-const DefaultRepeats = 10
-
 // Series has what was measured of one statistic in the repeats of a run.
 type Series struct {
 	Stage          string    `json:"stage,omitempty"` // of the load; empty when there is only one, and for a control of all stages

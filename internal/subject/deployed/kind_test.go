@@ -322,7 +322,7 @@ func connections(t *testing.T, w *Webhook) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")
 	cancel(enough)
-	if _, err := w.Dial(ctx, "tcp", ""); err == nil {
+	if _, err := to.dial(ctx); err == nil {
 		t.Error("it connects although the context is over")
 	}
 }

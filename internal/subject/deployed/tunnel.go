@@ -67,13 +67,8 @@ func newTunnel(config *rest.Config, client kubernetes.Interface, service Service
 	return &tunnel{config: config, client: client, service: service}, nil
 }
 
-// Dial opens a connection to a pod of the webhook that is ready, to another one each time. It has the signature of Dial of an
-// http.Transport; the network and the address are not looked at, since there is but one service. The connection goes through
-// the API server, by WebSocket where that speaks it and by SPDY where not. It knows no deadlines: they are errors.
-func (w *Webhook) Dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	return w.tunnel.dial(ctx)
-}
-
+// dial opens a connection to a pod of the webhook that is ready, to another one each time. The connection goes through the API server,
+// by WebSocket where that speaks it and by SPDY where not. It knows no deadlines: they are errors.
 func (t *tunnel) dial(ctx context.Context) (net.Conn, error) {
 	connection, err := t.tryAll(ctx)
 	if err != nil {
