@@ -45,9 +45,9 @@ func newMatrix(s streams) *cobra.Command {
 requirements whose verdicts differ. Each API server is checked in a separate process and has its own report in the folder,
 next to matrix.json and matrix.md.
 
-API servers are embedded ones of several minors, folders with kube-apiserver and etcd, as operators have them for their tests,
-and node images of kind. The embedded one of the newest minor is built in; "crdconform minors" shows the others and builds
-them. If a requirement does not hold for a minor, the table shows since or until which minor it does. The exit code is the
+The API servers can be embedded ones of several minors, folders with kube-apiserver and etcd, which operators have for their
+tests, and node images of kind. The embedded one of the newest minor is built in; "crdconform minors" shows the others and
+builds them. If a requirement does not hold for a minor, the table shows since or until which minor it does. The exit code is the
 worst one: 130 before 3 before 1. An API server whose process ends without a report is shown as unjudged.
 
 With --kind-image, one API server is checked at a time unless --parallel is given: a kind cluster needs about 2.5 GiB of memory

@@ -49,17 +49,17 @@ func newRun(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Check an API server, and load the reference webhook",
-		Long: `run brings up an API server, installs the definitions of the documents, and checks what the documents say of versions,
-conversion, storage and deletion, one spec for each requirement. Then it loads the reference conversion webhook and judges
-every response. The results are written to a folder: report.html, junit.xml, summary.md, report.json, and latency.json and
-latency.hgrm of the load.
+		Long: `run starts an API server, installs the definitions of the documents, and checks what the documents say about versions,
+conversion, storage and deletion, with one spec for each requirement. Then it sends load to the reference conversion webhook
+and judges every response. The results are written to a folder: report.html, junit.xml, summary.md, report.json, and
+latency.json and latency.hgrm of the load.
 
-On a kind cluster the reference webhook is deployed as pods too, from an image that is made of this program, to see that the API
-server reaches it by its service, and that no request fails when one of two pods is deleted. With --webhook-image or
---webhook-manifests it is a webhook of yours, in a kind cluster or an existing one; it has to convert the CronTabs of the
-documents, as the reference webhook does, and the load is sent to it too. For other kinds use "crdconform check".
+On a kind cluster the reference webhook also runs as pods, in an image built from this program. This checks that the API server
+reaches it through its service, and that no request fails when one of two pods is deleted. With --webhook-image or
+--webhook-manifests your own webhook takes its place, on a kind or existing cluster. It must convert the CronTabs of the
+documents, as the reference webhook does, and receives the load too. For other objects use "crdconform check".
 
-The load test is left out when --filter or --skip choose requirements, unless one of its own flags is given.
+The load test is skipped if --filter or --skip is given, unless one of its own flags is given too.
 
 ` + exitCodes,
 		Example: `  crdconform run
