@@ -23,7 +23,6 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/test/bench/crontab"
 	"github.com/crdconform/crdconform/internal/test/figures"
 	"github.com/crdconform/crdconform/internal/test/subjects"
 )
@@ -116,7 +115,7 @@ func serveReference(ctx context.Context, _ *gob.Decoder, tell func(any) error) e
 }
 
 func controllerHandler() http.Handler {
-	return conversion.NewWebhookHandler(crontab.Scheme(), conversion.NewRegistry())
+	return conversion.NewWebhookHandler(crontabScheme(), conversion.NewRegistry())
 }
 
 // serveController is the program of a webhook that controller-runtime serves. Its job is the directory of the certificate.

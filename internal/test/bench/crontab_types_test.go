@@ -1,6 +1,4 @@
-// Package crontab has the conversion of the reference webhook as one writes it with controller-runtime: types for the
-// versions of a CronTab, and methods by which they are made of each other.
-package crontab
+package bench
 
 import (
 	"maps"
@@ -10,8 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// Group is what the CronTabs belong to.
-const Group = "example.com"
+// What follows is the conversion of the reference webhook as one writes it with controller-runtime.
 
 // V1 is a CronTab at version v1, by way of which the others are converted.
 type V1 struct {
@@ -30,11 +27,11 @@ type V1beta1 struct {
 	HostPort *string `json:"hostPort,omitempty"`
 }
 
-// Scheme knows both versions.
-func Scheme() *runtime.Scheme {
+// crontabScheme knows both versions.
+func crontabScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()
 	for version, object := range map[string]runtime.Object{"v1": &V1{}, "v1beta1": &V1beta1{}} {
-		scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: Group, Version: version, Kind: "CronTab"}, object)
+		scheme.AddKnownTypeWithName(schema.GroupVersionKind{Group: "example.com", Version: version, Kind: "CronTab"}, object)
 	}
 	return scheme
 }

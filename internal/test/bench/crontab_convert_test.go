@@ -1,4 +1,4 @@
-package crontab
+package bench
 
 import (
 	"encoding/json"
