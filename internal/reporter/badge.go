@@ -14,7 +14,7 @@ import (
 //go:embed badge.svg.tmpl
 var badge string
 
-// Badge writes what the run came to as an SVG image for the page of a project.
+// Badge writes the outcome of the run as an SVG image for the page of a project.
 func Badge(r *reports.Report, w io.Writer) error {
 	t, err := template.New("badge").Parse(badge)
 	if err != nil {
@@ -53,7 +53,7 @@ func slogan(r *reports.Report) string {
 	return "not judged"
 }
 
-// failedCount is how many results count against whom they judge.
+// failedCount returns how many results count against the judged side.
 func failedCount(r *reports.Report) int {
 	n := 0
 	for _, result := range r.Results {

@@ -21,11 +21,11 @@ type batches struct {
 	groups []group
 }
 
-// mostBatches is how many lines of each sort a chart over the size of batches has.
+// mostBatches is the maximum number of lines of each kind in a chart over batch sizes.
 const mostBatches = 3
 
-// byBatch returns workloads that can be compared by the size of their batch: those with objects of the same size that were
-// sent in the same way. It returns none when there are no two sizes to compare.
+// byBatch returns workloads that differ only in batch size: with objects of the same size, sent in the same way. It returns nil if
+// there are fewer than two sizes.
 func byBatch(l *loadgen.Load) []batches {
 	type key struct {
 		bytes, clients int
@@ -68,7 +68,7 @@ func byBatch(l *loadgen.Load) []batches {
 	return all
 }
 
-// overBatches draws times over the size of batches, and nothing when there is one size only.
+// overBatches draws times over batch sizes, if there is more than one.
 func overBatches(l *loadgen.Load) (template.HTML, error) {
 	all := byBatch(l)
 	if len(all) == 0 {

@@ -49,7 +49,7 @@ func (c Chapter) Count(v requirement.Verdict) int {
 	return n
 }
 
-// Subjects returns what the results are about, in the order in which they come. The empty one stands for what is about no
+// Subjects returns the subjects of the results in order. The empty one stands for results about no
 // definition in particular.
 func Subjects(r *reports.Report) []string {
 	var subjects []string
@@ -63,7 +63,7 @@ func Subjects(r *reports.Report) []string {
 	return subjects
 }
 
-// subjectName is what a subject is called beside others. What is about no definition is about the API server then.
+// subjectName returns the name of a subject when there are several. Results about no definition are about the API server.
 func subjectName(subject string) string {
 	if subject == "" {
 		return "API server"

@@ -65,7 +65,7 @@ func newChart(x, y string) *plot.Plot {
 	return p
 }
 
-// addLine draws a line and names it in the legend. No points are no line.
+// addLine draws a line, if it has points, and names it in the legend.
 func addLine(p *plot.Plot, name string, points plotter.XYs, h hue, d dashing) error {
 	if len(points) == 0 {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// regressed are the statistics that are proved to be worse than at baseline by more than their limits.
+// regressed returns the statistics that are proved to be worse than the baseline by more than their limits.
 func regressed(l *loadgen.Load) []loadgen.Row {
 	if l == nil || l.Comparison == nil {
 		return nil
@@ -27,12 +27,12 @@ func incomparable(l *loadgen.Load) []loadgen.Row {
 	return compare.UndecidedRows(*l.Comparison)
 }
 
-// telling are the rows that say something: those with a limit, and those that differ.
+// telling returns the rows worth showing: those with a limit, and those that differ.
 func telling(c *loadgen.Comparison) []loadgen.Row {
 	return slices.DeleteFunc(slices.Clone(c.Rows), func(r loadgen.Row) bool { return r.Limit == "" && r.Verdict == compare.NoDifference })
 }
 
-// comparisonText is the comparison as a table for a terminal, without the rows that say nothing.
+// comparisonText returns the comparison as a table for a terminal, without rows that are not worth showing.
 func comparisonText(c *loadgen.Comparison) string {
 	var b strings.Builder
 	if len(telling(c)) == 0 {

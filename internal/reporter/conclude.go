@@ -61,8 +61,8 @@ func outcomeOf(r *reports.Report) reports.Outcome {
 	return reports.Conformant
 }
 
-// idle reports whether no requirement is applicable and no load was measured, so that nothing was judged. That requirements do not hold
-// for the minor of an API server is an answer, as a matrix of several minors shows it.
+// idle reports whether nothing was judged, because no requirement is applicable and no load was measured. Requirements that do not
+// hold for the minor of an API server do count as an answer, which a matrix of several minors shows.
 func idle(r *reports.Report) bool {
 	minor := minorOf(r)
 	judged := func(result reports.Result) bool { return result.Verdict != requirement.NotApplicable }
@@ -71,7 +71,7 @@ func idle(r *reports.Report) bool {
 		slices.ContainsFunc(r.Results, func(result reports.Result) bool { return !bound(result) })
 }
 
-// idleness says why nothing is applicable: the reason that most requirements have.
+// idleness says why nothing is applicable: the most frequent reason.
 func idleness(r *reports.Report) string {
 	times, most := map[string]int{}, ""
 	for _, result := range r.Results {
@@ -92,12 +92,12 @@ func idleness(r *reports.Report) string {
 	return joined(text, ": ", most)
 }
 
-// skipped reports whether a result leaves open what was to be judged.
+// skipped reports whether a result leaves its requirement unjudged.
 func skipped(r reports.Result) bool {
 	return r.Verdict == requirement.NotApplicable && r.Level == requirement.Must && !r.Immaterial
 }
 
-// Problem reports whether a result counts against whom it judges, or could not be had.
+// Problem reports whether a result counts against the judged side, or could not be obtained.
 func Problem(r *reports.Report, result reports.Result) bool {
 	return r.Failing(result) || result.Verdict == requirement.Errored
 }
@@ -131,7 +131,7 @@ func Headline(r *reports.Report) string {
 	return "Not concluded"
 }
 
-// failureHeadline says what failed: requirements, or else requests under load; and the objectives that were missed.
+// failureHeadline says what failed: requirements, or otherwise requests under load; and which objectives were missed.
 func failureHeadline(r *reports.Report) string {
 	failed := r.Counts[requirement.Failed]
 	if r.Strict {
@@ -172,7 +172,7 @@ func unjudgedHeadline(r *reports.Report) string {
 	return "Could not judge: there was nothing to judge"
 }
 
-// unsaid is the error if the headline has not said all of it.
+// unsaid returns the error unless the headline already contains all of it.
 func unsaid(r *reports.Report) string {
 	if strings.HasSuffix(Headline(r), strings.TrimSpace(visible.Text(r.Error))) {
 		return ""
@@ -194,7 +194,7 @@ func otherCounts(r *reports.Report) string {
 	return text.String()
 }
 
-// requirements is a number of results. When several definitions were judged, each requirement is counted for each of them.
+// requirements returns a number of results as text. With several definitions, a requirement counts once for each.
 func requirements(r *reports.Report, n int) string {
 	definitions := len(slices.DeleteFunc(Subjects(r), func(subject string) bool { return subject == "" }))
 	if definitions > 1 {

@@ -17,8 +17,8 @@ import (
 // ConformanceKind is the kind of a ConformanceReport, whose format has the version of a Report.
 const ConformanceKind = "ConformanceReport"
 
-// ConformanceReport sums a run up in the form in which projects publish it, beside their releases for instance: who was judged,
-// by what, profile by profile, what was left out and why, and how to get the same again. Gateway API's reports are its example.
+// ConformanceReport is a summary of a run for publication, for instance next to a project's releases: who was judged, by what, the
+// result of each profile, what was skipped and why, and how to reproduce it. It follows the reports of Gateway API.
 type ConformanceReport struct {
 	APIVersion     string            `yaml:"apiVersion"`
 	Kind           string            `yaml:"kind"`
@@ -31,7 +31,7 @@ type ConformanceReport struct {
 	Reproduce      Reproduction      `yaml:"reproduce"`
 }
 
-// Implementation says who was judged, by those who publish it.
+// Implementation describes who was judged, as given by those who publish the report.
 type Implementation struct {
 	Organization string `yaml:"organization,omitempty"`
 	Project      string `yaml:"project,omitempty"`
@@ -55,7 +55,7 @@ type Reproduction struct {
 	Seed    int64  `yaml:"seed,omitempty"`
 }
 
-// Profile is what a chapter came to: Core has what is a MUST, Extended what is a SHOULD or a MAY.
+// Profile is the result of a chapter. Core has the MUST requirements, Extended the SHOULD and MAY ones.
 type Profile struct {
 	Name     string  `yaml:"name"`
 	Subject  string  `yaml:"subject,omitempty"` // definition, see Result
@@ -90,7 +90,7 @@ type Exception struct {
 	Reason string         `yaml:"reason"`
 }
 
-// ParseImplementation reads what flags say of an implementation, by the keys of Implementation.
+// ParseImplementation parses the flags about an implementation, whose keys are those of Implementation.
 func ParseImplementation(given map[string]string) (*Implementation, error) {
 	if len(given) == 0 {
 		return nil, nil //nolint:nilnil // nobody said what it is
@@ -108,7 +108,7 @@ func ParseImplementation(given map[string]string) (*Implementation, error) {
 	return &i, nil
 }
 
-// Conformance sums the report up. The implementation may be nil.
+// Conformance returns a summary of the report for publication. The implementation may be nil.
 func Conformance(r *reports.Report, i *Implementation) *ConformanceReport {
 	c := &ConformanceReport{
 		APIVersion: reports.APIVersion, Kind: ConformanceKind, Date: r.Started.UTC().Truncate(time.Second), Implementation: i,

@@ -12,7 +12,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Part is a piece of what a reader wants to know of a result.
+// Part is a piece of information about a result.
 type Part struct {
 	Name  string         // such as "why it matters"
 	Text  string         // empty when the files are all there is
@@ -20,8 +20,8 @@ type Part struct {
 	Files []reports.File // that have it, or more of it
 }
 
-// resultParts returns all that there is to know of a result beside its requirement's ID, level and statement. They are in the
-// order in which they are read: why to care, what was found, how to see it happen, and where it comes from.
+// resultParts returns all information about a result besides its requirement's ID, level and statement, in reading order: why it
+// matters, what was found, how to reproduce it, and its source.
 func resultParts(r reports.Result) []Part {
 	parts := []Part{
 		{Name: "why it matters", Text: r.Why},
@@ -100,7 +100,7 @@ func sources(r reports.Result) string {
 	return strings.Join(texts, "; ")
 }
 
-// documents are those that the results name as their sources.
+// documents returns the documents that the results name as sources.
 func documents(r *reports.Report) []requirement.Document {
 	named := map[string]bool{}
 	for _, result := range r.Results {

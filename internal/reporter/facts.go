@@ -53,7 +53,7 @@ func runFacts(r *reports.Report) []Fact {
 	return facts
 }
 
-// webhookFacts says what the webhook was judged with: the definition, or how many there were and each of them.
+// webhookFacts says what the webhook was judged with: the definition, or the number of definitions and each of them.
 func webhookFacts(w *reports.Webhook) []Fact {
 	switch len(w.Kinds) {
 	case 0:
@@ -72,7 +72,7 @@ func webhookFacts(w *reports.Webhook) []Fact {
 	return []Fact{all}
 }
 
-// kindText says what the kind is and how many objects there were of it.
+// kindText describes a kind and the number of its objects.
 func kindText(k reports.Kind) string {
 	var text strings.Builder
 	if k.Definition != "" {
@@ -87,7 +87,7 @@ func kindText(k reports.Kind) string {
 	return text.String()
 }
 
-// particulars are what limits the judgement of a kind, in lines.
+// particulars returns the limitations of the judgement of a kind, in lines.
 func particulars(k reports.Kind) []string {
 	var lines []string
 	for _, path := range k.Lossy {

@@ -18,14 +18,14 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// latency is what the files with the times of a load test are called, or the folder for those of several stages.
+// latency is the name of the files with the times of a load test, or of the folder for those of several stages.
 const latency = "latency"
 
 // Folder is where the forms of a report are written.
 type Folder string
 
-// Open makes the folder if it is missing, and fails when nothing can be written there: better now than when the run is
-// over. It removes what an earlier run wrote there, and nothing else, so that no stale file is taken for a new one.
+// Open creates the folder if it is missing, and fails early if it is not writable. It removes the files of an earlier run, and nothing
+// else, so that no stale file is taken for a new one.
 func Open(name string) (Folder, error) {
 	if err := os.MkdirAll(name, 0o755); err != nil {
 		return "", fmt.Errorf("report folder: %w", err)
@@ -110,7 +110,7 @@ func stale(root *os.Root) []string {
 	return append(names, layout.Report)
 }
 
-// remove removes a file if it is there, and the directories that it leaves empty.
+// remove removes a file if it exists, and directories that become empty.
 func remove(root *os.Root, name string) error {
 	if !is(root, name, fs.FileMode.IsRegular) {
 		return nil
@@ -183,8 +183,8 @@ type proof struct {
 	dir  string // where it has to be
 }
 
-// Gather has something else than this package write into the folder of the report folder that is for what a cluster tells, and
-// records in the report what is new there, so that the next run removes that and nothing else.
+// Gather calls a function that writes artifacts of a cluster into their folder in the report folder. It records new files in the
+// report, so that the next run removes these and nothing else.
 func (f Folder) Gather(r *reports.Report, write func(dir string) error) error {
 	dir := filepath.Join(string(f), filepath.FromSlash(layout.Artifacts))
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -217,7 +217,7 @@ func (f Folder) gathered() ([]string, error) {
 	return names, err
 }
 
-// evidence returns the files of results, of the cluster and of findings, as far as they are to be written.
+// evidence returns the files of results, of the cluster and of findings that are to be written.
 func evidence(r *reports.Report) []proof {
 	var all []proof
 	for _, result := range r.Results {
@@ -243,8 +243,8 @@ func evidence(r *reports.Report) []proof {
 	return all
 }
 
-// bases returns what the files with the times of each stage are called, without their extensions. The number in a name has
-// no two stages share one; what else is in it is letters and digits that every file system takes.
+// bases returns the names of the files with the times of each stage, without extensions. The number in a name makes sure that
+// no two stages share one; the rest is letters and digits that every file system accepts.
 func bases(l *loadgen.Load) []string {
 	if len(l.Stages) == 1 {
 		return []string{latency}

@@ -66,7 +66,7 @@ func Names[T any](formats []Format[T]) []string {
 	return names
 }
 
-// Filed returns the formats that a run writes. The report itself comes first: by it the next run knows which files to remove.
+// Filed returns the formats that a run writes. The report itself comes first, because it tells the next run which files to remove.
 func Filed[T any](formats []Format[T]) []Format[T] {
 	filed := slices.DeleteFunc(slices.Clone(formats), func(f Format[T]) bool { return f.File == "" })
 	slices.SortStableFunc(filed, func(a, b Format[T]) int {
@@ -81,7 +81,7 @@ func Filed[T any](formats []Format[T]) []Format[T] {
 	return filed
 }
 
-// stageFiles are the files with the times of the stages whose files have these names before their extensions.
+// stageFiles returns the files with the times of stages, for these names without extensions.
 func stageFiles(bases ...string) []string {
 	var files []string
 	for _, base := range bases {

@@ -8,7 +8,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 )
 
-// group is all runs of one workload: as many as there are repeats of the stage.
+// group is all runs of one workload, one for each repeat of the stage.
 type group struct {
 	Name string
 	Runs []loadgen.Stage
@@ -32,7 +32,7 @@ func groupsOf(l *loadgen.Load) []group {
 	return groups
 }
 
-// sound are the runs that say something about the webhook; all of them if none does.
+// sound returns the runs that say something about the webhook, or all if none does.
 func (g group) sound() []loadgen.Stage {
 	sound := slices.DeleteFunc(slices.Clone(g.Runs), func(s loadgen.Stage) bool { return s.VoidReason != "" })
 	if len(sound) == 0 {
@@ -41,7 +41,7 @@ func (g group) sound() []loadgen.Stage {
 	return sound
 }
 
-// Typical is the run in the middle when they are ordered by their 99th percentile.
+// Typical returns the run with the median 99th percentile.
 func (g group) Typical() loadgen.Stage {
 	runs := slices.Clone(g.sound())
 	slices.SortStableFunc(runs, func(a, b loadgen.Stage) int { return cmp.Compare(a.Response.P99, b.Response.P99) })
@@ -71,12 +71,12 @@ func worstOf(l *loadgen.Load, g group) (outcome, label string) {
 	return worst(outcomes)
 }
 
-// columns are the headings of what Figures returns. Times are response times in milliseconds.
+// columns returns the headings for Figures. Times are response times in milliseconds.
 func columns() []string {
 	return []string{"requests/s", "objects/s", "p50", "p99", "p99.9", "max"}
 }
 
-// Figures are what the runs of a workload came to. Runs that are void count only where all are.
+// Figures returns the results of the runs of a workload. Void runs count only if all are void.
 func (g group) Figures() []spread {
 	var figures []spread
 	for _, of := range []func(loadgen.Stage) float64{

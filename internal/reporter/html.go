@@ -34,7 +34,7 @@ var (
 	script string
 )
 
-// What a page has room for, so that browsers show one with thousands of failures too.
+// Limits of a page, so that browsers can show one with thousands of failures.
 const (
 	mostProblems  = 300     // that are told in full above all others
 	mostExchanges = 400_000 // bytes of requests and responses
@@ -47,7 +47,7 @@ func policy() string {
 	return "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// HTML writes the report as one page that needs nothing from anywhere.
+// HTML writes the report as one self-contained page.
 func HTML(r *reports.Report, w io.Writer) error {
 	subjects, problems, room := Subjects(r), problems(r), mostExchanges
 	listed := problems[:min(len(problems), mostProblems)]
@@ -85,7 +85,7 @@ func HTML(r *reports.Report, w io.Writer) error {
 	return err
 }
 
-// pageFunctions are what a page calls that is the same for each report.
+// pageFunctions returns the template functions that do not depend on the report.
 func pageFunctions() template.FuncMap {
 	return template.FuncMap{
 		"lower":       func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
@@ -122,14 +122,14 @@ func pageFunctions() template.FuncMap {
 	}
 }
 
-// problems are the results that have a place of their own above all others: those that failed, then those that could not
+// problems returns the results that are shown above all others: those that failed, then those that could not
 // be judged.
 func problems(r *reports.Report) []reports.Result {
 	failed := slices.DeleteFunc(slices.Clone(r.Results), func(result reports.Result) bool { return !r.Failing(result) })
 	return append(failed, r.With(requirement.Errored)...)
 }
 
-// concerned are the numbers of the subjects that results are about.
+// concerned returns the numbers of the subjects of results.
 func concerned(results []reports.Result, subjects []string) []int {
 	var all []int
 	for i, subject := range subjects {
@@ -148,7 +148,7 @@ func unlisted(n int) string {
 	return more(n) + ", which are shown with their chapters"
 }
 
-// exchange is the requests and responses of a result, as far as there is room left.
+// exchange returns the requests and responses of a result that still fit on the page.
 func exchange(r reports.Result, room *int) []Part {
 	var parts []Part
 	for _, file := range r.Files {
@@ -168,12 +168,12 @@ func exchange(r reports.Result, room *int) []Part {
 	return parts
 }
 
-// anchor is what a link to something about a subject leads to.
+// anchor returns the target of links to something about a subject.
 func anchor(what any, subject string) string {
 	return visible.Text(joined(fmt.Sprint(what), "@", subject))
 }
 
-// link returns a link to a file in the folder, and nothing for what would lead out of it or is not there.
+// link returns a link to a file in the folder, or "" if it would lead out of the folder or the file is missing.
 func link(f reports.File) string {
 	if !layout.Local(f.Path) || f.Missing {
 		return ""

@@ -16,7 +16,7 @@ import (
 //go:embed load.html
 var loadPage string
 
-// What a page has room for. All of it is in the files beside the page.
+// Limits of a page. The files next to the page contain everything.
 const (
 	mostCharted  = 6  // stages with charts
 	mostFindings = 10 // findings of a stage
@@ -31,7 +31,7 @@ type loadView struct {
 	Uncharted string        // which stages have charts, if not all do
 }
 
-// stageView is all runs of a workload, or one of them, as the page shows them.
+// stageView shows all runs of a workload, or one of them, on the page.
 type stageView struct {
 	group
 
@@ -109,7 +109,7 @@ func viewOf(l *loadgen.Load) (*loadView, error) {
 	return v, err
 }
 
-// worstFirst returns the stages, those with the longest times first.
+// worstFirst returns the stages with the longest times first.
 func (v *loadView) worstFirst() []*stageView {
 	var stages []*stageView
 	for i := range v.Stages {

@@ -14,7 +14,7 @@ import (
 //go:embed matrix.html
 var matrixPage string
 
-// HTML writes the matrix as one page that needs nothing from anywhere: what differs first, then all.
+// HTML writes the matrix as one self-contained page: differences first, then everything.
 func (m *Matrix) HTML(w io.Writer) error {
 	functions := template.FuncMap{
 		"lower": func(v any) string { return strings.ToLower(fmt.Sprint(v)) },

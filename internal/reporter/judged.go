@@ -29,7 +29,7 @@ func Void(l *loadgen.Load) string {
 	return firstStage(l, func(s loadgen.Stage) string { return s.VoidReason })
 }
 
-// behind says how much of a load was not sent since the webhook could not follow; nothing when all was.
+// behind says how much of a load was not sent because the webhook was too slow; "" if everything was sent.
 func behind(l *loadgen.Load) string {
 	return firstStage(l, func(s loadgen.Stage) string { return s.Behind })
 }
@@ -47,7 +47,7 @@ func cutShort(l *loadgen.Load) string {
 	})
 }
 
-// firstStage is what is said of the first stage of which something is, and of how many others something is said too.
+// firstStage returns the message about the first stage that has one, and the number of other stages with a message.
 func firstStage(l *loadgen.Load, said func(loadgen.Stage) string) string {
 	stages := slices.DeleteFunc(slices.Clone(l.Stages), func(s loadgen.Stage) bool { return said(s) == "" })
 	if len(stages) == 0 {
@@ -63,12 +63,12 @@ func firstStage(l *loadgen.Load, said func(loadgen.Stage) string) string {
 	return text
 }
 
-// Requests is how many were sent, or due and never sent, in all stages.
+// Requests returns the number of requests that were sent, or due and never sent, in all stages.
 func Requests(l *loadgen.Load) uint64 {
 	return sum(l, func(s loadgen.Stage) uint64 { return s.Requests })
 }
 
-// FailedRequests is how many requests got a response that API servers reject, in all stages.
+// FailedRequests returns the number of requests in all stages whose response API servers reject.
 func FailedRequests(l *loadgen.Load) uint64 {
 	return sum(l, func(s loadgen.Stage) uint64 { return s.Failed })
 }
@@ -86,7 +86,7 @@ func isAbout(o loadgen.Objective, s loadgen.Stage) bool {
 	return (o.Stage == "" || o.Stage == s.Name) && (o.Repeat == 0 || o.Repeat == s.Repeat)
 }
 
-// objectiveOutcome says what became of an objective: met, missed, or void when a stage that it is about says nothing about the webhook.
+// objectiveOutcome returns the outcome of an objective: met, missed, or void if its stage says nothing about the webhook.
 func objectiveOutcome(l *loadgen.Load, o loadgen.Objective) string {
 	switch {
 	case slices.ContainsFunc(l.Stages, func(s loadgen.Stage) bool { return isAbout(o, s) && s.VoidReason != "" }):
@@ -102,8 +102,8 @@ func allowed(l *loadgen.Load, s loadgen.Stage) bool {
 	return slices.ContainsFunc(l.Objectives, func(o loadgen.Objective) bool { return o.Name == "errors" && isAbout(o, s) })
 }
 
-// against is how many requests of a stage speak against the webhook: those that failed, unless the user allows a share of
-// them. When the generator was too busy only responses that came and are wrong do, since no haste of it makes them so.
+// against returns how many requests of a stage count against the webhook: those that failed, unless the user allows a share of them.
+// If the generator was too busy, only wrong responses count, because the generator cannot cause those.
 func against(l *loadgen.Load, s loadgen.Stage) uint64 {
 	switch {
 	case allowed(l, s):
@@ -114,7 +114,7 @@ func against(l *loadgen.Load, s loadgen.Stage) uint64 {
 	return s.Failed
 }
 
-// failing reports whether failed requests speak against the webhook.
+// failing reports whether failed requests count against the webhook.
 func failing(l *loadgen.Load) bool {
 	return l != nil && sum(l, func(s loadgen.Stage) uint64 { return against(l, s) }) > 0
 }
@@ -129,7 +129,7 @@ func unreached(l *loadgen.Load) bool {
 		slices.ContainsFunc(l.Search.Probes, func(p loadgen.Probe) bool { return p.Rate == l.Search.Missed && !p.Met && !p.Void })
 }
 
-// misses says which objectives were missed. It has room for a few of them.
+// misses lists the first few objectives that were missed.
 func misses(l *loadgen.Load) string {
 	const most = 3
 	var misses []string
@@ -167,7 +167,7 @@ func unconfirmed(l *loadgen.Load) bool {
 	return l.Search != nil && !unreached(l) && (l.Search.Met == 0 || len(l.Stages) == 0)
 }
 
-// searchFound says what the search found, and whether that is confirmed.
+// searchFound returns the result of a search, and whether it is confirmed.
 func searchFound(l *loadgen.Load) string {
 	if unconfirmed(l) && l.Search.Met > 0 {
 		return searchText(*l.Search) + "; that is not confirmed"
@@ -228,10 +228,10 @@ func stageOutcome(l *loadgen.Load, s loadgen.Stage) string {
 	return "good"
 }
 
-// outcomes are what can become of a stage or an objective, the worst first.
+// outcomes are the possible outcomes of a stage or an objective, the worst first.
 func outcomes() []string { return []string{"failed", "missed", "void", "stopped", "met", "good"} }
 
-// worst is the worst of several outcomes, and the same with how many have it unless all have.
+// worst returns the worst of several outcomes, with the number of those that have it unless all have.
 func worst(all []string) (outcome, label string) {
 	for _, outcome := range outcomes() {
 		n := 0
@@ -250,12 +250,12 @@ func worst(all []string) (outcome, label string) {
 	return "", ""
 }
 
-// objectiveSubject is what an objective is about: the stage and the statistic.
+// objectiveSubject returns the stage and the statistic of an objective.
 func objectiveSubject(l *loadgen.Load, o loadgen.Objective) string {
 	return stageTitle(l, loadgen.Stage{Name: o.Stage, Repeat: o.Repeat}) + ": " + o.Name
 }
 
-// loadFacts sums the load test up in a few lines, without the stages.
+// loadFacts summarizes the load test in a few lines, without the stages.
 func loadFacts(l *loadgen.Load) []Fact {
 	facts := []Fact{{Name: "profile", Value: stageTitle(l, loadgen.Stage{})}}
 	add := func(name, value string) {
@@ -286,7 +286,7 @@ func loadFacts(l *loadgen.Load) []Fact {
 	return facts
 }
 
-// loadStopped says that a load test is not whole, and nothing when it is.
+// loadStopped says that a load test is incomplete; "" if it is not.
 func loadStopped(l *loadgen.Load) string {
 	if !slices.ContainsFunc(l.Stages, func(s loadgen.Stage) bool { return s.Partial && s.Behind == "" }) {
 		return ""
@@ -297,7 +297,7 @@ func loadStopped(l *loadgen.Load) string {
 	return "before its end"
 }
 
-// loadSampled says how many responses were judged, and nothing when all were.
+// loadSampled says how many responses were judged; "" if all were.
 func loadSampled(l *loadgen.Load) string {
 	every := 0
 	for _, s := range l.Stages {

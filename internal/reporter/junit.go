@@ -184,7 +184,7 @@ func resultCase(r *reports.Report, class string, result reports.Result) testcase
 	return c
 }
 
-// details is all that a reader of a problem wants to know, as plain text. Not all of it is visible yet.
+// details returns everything about a problem as plain text. It may still contain invisible characters.
 func details(result reports.Result) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "%s (%s): %s\n", joined(string(result.ID), ", ", result.Subject), result.Level, result.Statement)

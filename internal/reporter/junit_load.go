@@ -54,7 +54,7 @@ func stageOfJudged(s loadgen.Stage) string {
 	return fmt.Sprintf("%d of %s", s.Failed, many(s.Requests, "request"))
 }
 
-// objectiveCase is the case that an objective is met. A stage that says nothing about the webhook leaves it open.
+// objectiveCase is the case that an objective is met. It is skipped if the stage says nothing about the webhook.
 func objectiveCase(l *loadgen.Load, name string, o loadgen.Objective) testcase {
 	c := testcase{Name: name, Classname: "load", Time: seconds(0)}
 	var reasons, stages []string

@@ -14,7 +14,7 @@ import (
 	"github.com/crdconform/crdconform/loadgen"
 )
 
-// hgrm writes a table of percentiles as HdrHistogram's tools and plotters read it, in milliseconds.
+// hgrm writes a table of percentiles in milliseconds, in the format of HdrHistogram's tools and plotters.
 func hgrm(t loadgen.Times, w io.Writer) error {
 	h, err := histogram.Decode(t.Histogram)
 	if err != nil {
@@ -24,8 +24,8 @@ func hgrm(t loadgen.Times, w io.Writer) error {
 	return err
 }
 
-// curve draws the times of a stage by percentile. The scale is HdrHistogram's: each step to the right is a tenth of the
-// requests of the step before, so that the slow ones get the room.
+// curve draws the times of a stage by percentile. The scale is HdrHistogram's: each step to the right has a tenth of the
+// requests of the previous one, which leaves room for the slow ones.
 func curve(s loadgen.Stage) (template.HTML, error) {
 	response, err := curvePoints(s.Response)
 	if err != nil {

@@ -20,7 +20,7 @@ const detailed = 400_000
 // more than a mebibyte.
 const mostMarkdown = 800_000
 
-// Markdown writes a summary for a job's page: the outcome, the chapters in a table, what failed, and the load.
+// Markdown writes a summary for the page of a CI job: the outcome, the chapters in a table, what failed, and the load.
 func Markdown(r *reports.Report, w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# crdconform: %s\n\n", escapeMarkdown(Headline(r)))
@@ -43,7 +43,7 @@ func Markdown(r *reports.Report, w io.Writer) error {
 	return err
 }
 
-// markdownFacts lists facts. A summary has room for some of their particulars.
+// markdownFacts lists facts, with the first few of their details.
 func markdownFacts(b *strings.Builder, facts []Fact) {
 	const most = 12
 	for _, fact := range facts {
@@ -137,7 +137,7 @@ func markdownParts(b *strings.Builder, result reports.Result) {
 	}
 }
 
-// markdownLink is a link to a file in the folder, and the bare name of what would lead out of it.
+// markdownLink returns a link to a file in the folder, or just the name of a file outside of it.
 func markdownLink(f reports.File) string {
 	to := link(f)
 	if to == "" {
@@ -146,7 +146,7 @@ func markdownLink(f reports.File) string {
 	return fmt.Sprintf("[%s](%s)", escapeMarkdown(path.Base(f.Path)), strings.NewReplacer("&", "%26", "$", "%24", "~", "%7E").Replace(to))
 }
 
-// escapeMarkdown keeps text in a line from being taken for markup.
+// escapeMarkdown escapes text in a line, so that it is not taken for markup.
 func escapeMarkdown(s string) string {
 	return strings.NewReplacer(
 		"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "~", "\\~", "$", "\\$", "&", "&amp;", "<", "&lt;", "|", "\\|", "[", "\\[", "\n", " ",

@@ -14,7 +14,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Matrix is what several runs came to, side by side: one column for each API server.
+// Matrix shows the results of several runs side by side, with a column for each API server.
 type Matrix struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -41,14 +41,14 @@ type MatrixRow struct {
 	Note    string         `json:"note,omitempty"`    // what the verdicts say of the minors that the catalogue gives
 }
 
-// MatrixCell is what a requirement came to in one run. Its verdict is Unknown where the run has none.
+// MatrixCell is the result of a requirement in one run. Its verdict is Unknown if the run has none.
 type MatrixCell struct {
 	Verdict requirement.Verdict `json:"verdict"`
 	Reason  string              `json:"reason,omitempty"`
 	Bound   string              `json:"bound,omitempty"` // why it does not hold there, such as "since 1.31"
 }
 
-// NewMatrix puts reports side by side, whose folders are given beside them.
+// NewMatrix puts reports side by side. folders has the folder of each.
 func NewMatrix(folders []string, all []*reports.Report) *Matrix {
 	order := make([]int, len(all))
 	for i := range order {
@@ -215,7 +215,7 @@ func (m *Matrix) Markdown(w io.Writer) error {
 	return err
 }
 
-// Text shows the rows that differ by words in columns, and says how many do not.
+// Text shows the rows that differ in columns of text, and says how many do not.
 func (m *Matrix) Text(out io.Writer) error {
 	var text strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -259,7 +259,7 @@ func (m *Matrix) notes() []MatrixRow {
 	return all
 }
 
-// Partial reports whether an interruption left something out.
+// Partial reports whether something is missing because of an interruption.
 func (m *Matrix) Partial() bool {
 	return len(m.Missing) > 0 || slices.ContainsFunc(m.Columns, func(c MatrixColumn) bool { return c.Outcome == reports.Interrupted })
 }

@@ -92,7 +92,7 @@ func weight(v requirement.Verdict) int {
 	}, v)
 }
 
-// sameTarget fails when a report is about another API server or webhook than what was merged so far.
+// sameTarget fails if a report is about another API server or webhook than those merged so far.
 func sameTarget(r *reports.Report, other *reports.Report, name, otherName string) error {
 	a, b := r.Cluster, other.Cluster
 	if a != nil && b != nil && *a != *b {
@@ -140,7 +140,7 @@ func started(command string) string {
 	return program
 }
 
-// definitions says which a webhook was judged with, in no order but that of their names.
+// definitions returns the definitions that a webhook was judged with, sorted by name.
 func definitions(w *reports.Webhook) string {
 	var all []string
 	for _, k := range w.Kinds {
@@ -185,7 +185,7 @@ func isLocal(w *reports.Webhook) bool {
 	return u.Hostname() == "localhost" || err == nil && address.IsLoopback()
 }
 
-// combined is a webhook that was judged with the kinds of both.
+// combined returns a webhook that was judged with the kinds of both.
 func combined(w *reports.Webhook, other *reports.Webhook) *reports.Webhook {
 	if w == nil || other == nil {
 		return cmp.Or(w, other)
@@ -200,7 +200,7 @@ func combined(w *reports.Webhook, other *reports.Webhook) *reports.Webhook {
 	return &both
 }
 
-// Detach has the report name its files and lead to none, for a form that is written where they are not.
+// Detach makes the report name its files without linking to them, for a format that is written elsewhere.
 func Detach(r *reports.Report) {
 	for _, file := range r.Files() {
 		file.Missing = true
