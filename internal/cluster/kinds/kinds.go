@@ -106,7 +106,7 @@ func (o *Options) Set(name, value string) {
 }
 
 // variable looks up a variable of the environment; empty when it is not set.
-func (o Options) variable(name string) string {
+func (o *Options) variable(name string) string {
 	if o.Variable == nil {
 		return ""
 	}

@@ -77,7 +77,7 @@ func (s *source) Import(name string) (*types.Package, error) {
 		parsed = append(parsed, f)
 	}
 	check := types.Config{Importer: s, IgnoreFuncBodies: true, Error: func(error) {}}
-	p, _ := check.Check(name, s.files, parsed, nil) //nolint:errcheck // see above
+	p, _ := check.Check(name, s.files, parsed, nil)
 	s.loaded[name] = p
 	return p, nil
 }
