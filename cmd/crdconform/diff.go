@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -173,20 +172,14 @@ func (d *differ) connect(i int) (*wire.Client, error) {
 	if len(d.urls) == 1 {
 		side = ""
 	}
-	endpoint := wire.Endpoint{
-		URL: d.urls[i], ServerName: cmp.Or(d.serverName[i], w.ServerName), HTTP2: w.HTTP2, Timeout: w.Timeout.Duration,
+	ca, err := authority(flag, name)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Connect(wire.Endpoint{
+		URL: d.urls[i], CA: ca, ServerName: cmp.Or(d.serverName[i], w.ServerName), HTTP2: w.HTTP2, Timeout: w.Timeout.Duration,
 		CAOption: "--ca-file" + side, ServerNameOption: "--server-name" + side,
-	}
-	if name != "" {
-		var err error
-		if endpoint.CA, err = os.ReadFile(name); err != nil {
-			return nil, fmt.Errorf("--%s: %w", flag, err)
-		}
-		if !x509.NewCertPool().AppendCertsFromPEM(endpoint.CA) {
-			return nil, fmt.Errorf("--%s %s: no certificate in it; give PEM, beginning with -----BEGIN CERTIFICATE-----", flag, name)
-		}
-	}
-	return wire.Connect(endpoint)
+	})
 }
 
 // read reads what to ask. All of its errors are about usage, but for that it was interrupted.

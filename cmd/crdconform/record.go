@@ -34,7 +34,7 @@ const leastSize = 4 << 10
 // recorder is the command record.
 type recorder struct {
 	streams
-	target
+	url               string
 	flags             optionFlags
 	listen            string
 	names             []string
@@ -50,7 +50,7 @@ type recorder struct {
 }
 
 func newRecord(s streams) *cobra.Command {
-	r := &recorder{streams: s, target: target{timeout: wire.APIServerTimeout}}
+	r := &recorder{streams: s}
 	cmd := &cobra.Command{
 		Use:   "record URL",
 		Short: "Record what API servers and a webhook exchange",
@@ -79,11 +79,14 @@ Exit codes:
 		Example: `  crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl.gz
   crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl --redact spec.password --redact 'spec.users[*].token'
   crdconform record https://10.0.0.7:443/convert --ca-file ca.crt --server-name widgets.system.svc --listen 0.0.0.0:9444 --name 10.0.0.5 --out widgets.jsonl`,
-		Args: oneURL,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("record requires the URL of a webhook, such as https://localhost:9443/convert, but got %d arguments", len(args))
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			given := r.flags.given
-			r.url, r.redact = args[0], given.Redact
-			r.caFile, r.serverName, r.http2 = given.Webhook.CAFile, given.Webhook.ServerName, given.Webhook.HTTP2
+			r.url, r.redact = args[0], r.flags.given.Redact
 			return r.run(cmd.Context())
 		},
 	}
@@ -109,7 +112,7 @@ func (r *recorder) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	client, _, err := r.connect() //nolint:contextcheck // definitions are validated without waiting for anything
+	client, err := r.connect()
 	if err != nil {
 		return err
 	}
@@ -140,6 +143,18 @@ func (r *recorder) run(ctx context.Context) error {
 	summary := written.Close() // again, perhaps
 	summary.Err = cmp.Or(summary.Err, file.Close())
 	return cmp.Or(served, r.conclude(traffic, summary))
+}
+
+// connect prepares a client of the webhook. All of its errors are about usage.
+func (r *recorder) connect() (*wire.Client, error) {
+	w := r.flags.given.Webhook
+	ca, err := authority("ca-file", w.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Connect(wire.Endpoint{
+		URL: r.url, CA: ca, ServerName: w.ServerName, HTTP2: w.HTTP2, Timeout: w.Timeout.Duration, CAOption: "--ca-file", ServerNameOption: "--server-name",
+	})
 }
 
 // options are those of the recording, as the flags say. All errors are about usage.
