@@ -211,6 +211,9 @@ type Generate struct {
 	Objects int `json:"objects"`
 	// Seed of all random choices, to repeat a run. The default is 0: a new one in each run.
 	Seed int64 `json:"seed"`
+	// TimeBudget is how long a webhook is asked about the objects of a definition. What is not judged by then is NotApplicable. The default
+	// is 0: as long as it takes.
+	TimeBudget Duration `json:"timeBudget,omitzero"`
 }
 
 // Load is the load test. What is left out is as the profile has it.

@@ -80,6 +80,7 @@ type Kind struct {
 	Versions   []string `json:"versions"`        //
 	Samples    int      `json:"samples"`         // number of objects given
 	Generated  int      `json:"generated"`       // number of objects generated per version; 0 for none
+	Cut        bool     `json:"cut,omitempty"`   // the time budget was used up before everything was judged
 	Lossy      []string `json:"lossy,omitempty"` // paths declared lossy, each with the reason: "spec.x: reason"
 	Gaps       []string `json:"gaps,omitempty"`  // what cannot be generated, and why
 }

@@ -33,6 +33,14 @@ func Value(object map[string]any, path string) (any, bool) {
 	return fieldpath.Value(object, fieldpath.Split(path))
 }
 
+// Without returns a copy of an object without what is at a path. An item of a list leaves no gap.
+func Without(object *unstructured.Unstructured, path string) *unstructured.Unstructured {
+	way := fieldpath.Split(path)
+	less := object.DeepCopy()
+	without(less.Object, way[:len(way)-1], way[len(way)-1:])
+	return less
+}
+
 // Only returns a copy of an object that has, beside its apiVersion, kind and metadata, nothing but what is at a path. Of a
 // list that the path goes through it has one item, and the whole of that.
 func Only(object *unstructured.Unstructured, path string) *unstructured.Unstructured {

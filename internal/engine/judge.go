@@ -103,7 +103,7 @@ func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subje
 		objects = -1
 	}
 	return &suites.Subject{
-		Client: client, Corpus: kind, Objects: objects, Alive: s.hook.alive, Installed: s.usesKubeconfig() || s.hook.installed, Reference: s.hook.client,
+		Client: client, Corpus: kind, Objects: objects, Budget: s.want.Generate.TimeBudget.Duration, Alive: s.hook.alive, Installed: s.usesKubeconfig() || s.hook.installed, Reference: s.hook.client,
 		Lossy: func(from, through, path string) (string, bool) {
 			for _, l := range s.want.Lossy {
 				if l.Matches(kind.Group, kind.Kind, from, through, path) {
@@ -118,7 +118,6 @@ func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subje
 // describe adds a kind to the webhook in the report, if the report has one.
 func (s *session) describe(subject *suites.Subject) {
 	if s.want.APIServer && s.load == nil && !s.selectsChapter(webhook.Area.Name) {
-		subject.Fewer = func(_ int, why string) { s.note(subject.Corpus.Kind + ": " + why) }
 		return
 	}
 	if s.report.Webhook == nil {
@@ -127,11 +126,9 @@ func (s *session) describe(subject *suites.Subject) {
 	w, k := s.report.Webhook, s.described(subject)
 	w.Kinds = append(w.Kinds, k)
 	last := len(w.Kinds) - 1
-	subject.Fewer = func(objects int, why string) {
-		if w.Kinds[last].Generated > 0 {
-			w.Kinds[last].Generated = objects
-		}
-		s.note(cmp.Or(k.Definition, k.Kind) + ": " + why)
+	subject.Spent = func() {
+		w.Kinds[last].Cut = true
+		s.note(fmt.Sprintf("%s: the time budget of %s was used up before everything was judged", cmp.Or(k.Definition, k.Kind), subject.Budget))
 	}
 }
 

@@ -171,6 +171,10 @@ func commonOptions() []Option {
 			Key: "generate.objects", Default: 50, Bounds: &Bounds{Max: 100_000, Number: "%s objects"}, Flag: "objects", Commands: []string{check, diff},
 			Help: "objects to generate for each version; 0 uses samples only",
 		},
+		{
+			Key: "generate.timeBudget", Flag: "time-budget", Commands: []string{check},
+			Help: "how long to ask a webhook about the objects of a definition; what is left then is NotApplicable; default: as long as it takes",
+		},
 		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run, matrix, column}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
 		{Key: "generate.seed", Default: 1, Implied: true, Flag: "seed", Commands: []string{diff}, Help: "seed of the objects that are generated"},
 		{

@@ -53,7 +53,7 @@ func outcomeOf(r *reports.Report) reports.Outcome {
 		return reports.NonConformant
 	case errored:
 		return reports.Unjudged
-	case slices.ContainsFunc(r.Results, skipped):
+	case slices.ContainsFunc(r.Results, skipped), cut(r):
 		return reports.Partial
 	case unloaded(r.Load) && r.Counts[requirement.Passed]+r.Counts[requirement.Tolerated] == 0:
 		return reports.Partial // nothing was found to hold either
@@ -97,6 +97,11 @@ func skipped(r reports.Result) bool {
 	return r.Verdict == requirement.NotApplicable && r.Level == requirement.Must && !r.Immaterial
 }
 
+// cut reports whether a time budget left something open.
+func cut(r *reports.Report) bool {
+	return r.Webhook != nil && slices.ContainsFunc(r.Webhook.Kinds, func(k reports.Kind) bool { return k.Cut })
+}
+
 // Problem reports whether a result counts against the judged side, or could not be obtained.
 func Problem(r *reports.Report, result reports.Result) bool {
 	return r.Failing(result) || result.Verdict == requirement.Errored
@@ -111,7 +116,7 @@ func Headline(r *reports.Report) string {
 		}
 		return fmt.Sprintf("Conforms: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
 	case reports.Partial:
-		return fmt.Sprintf("Conforms: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
+		return fmt.Sprintf("Conforms as far as it was judged: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
 	case reports.NonConformant:
 		return failureHeadline(r)
 	case reports.Unjudged:

@@ -69,9 +69,11 @@ type Subject struct {
 	// Objects is how many objects are generated for each version, where the schemas are known: 50 if 0, none if less.
 	Objects int
 
-	// Fewer receives how many objects are generated for each version when those are fewer than Objects, with the reason. It
-	// may be nil.
-	Fewer func(objects int, why string)
+	// Budget is how long the webhook is asked about its objects; 0 if there is no limit. What is left then is not applicable.
+	Budget time.Duration
+
+	// Spent is called when something is left because the budget is spent. It may be nil.
+	Spent func()
 
 	// Lossy reports whether what is at a path of an object at a version may be lost on the way through another version, and
 	// the reason for that. Nil means that nothing may.

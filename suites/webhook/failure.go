@@ -51,6 +51,9 @@ func (p *prober) refusals(ctx SpecContext) {
 	var all []found
 	for _, version := range p.env.Subject.Corpus.Versions {
 		for _, r := range p.pool(ctx, version).refusals {
+			if !r.failed() {
+				continue // for the requirement that its response violates
+			}
 			pair := corpus.Pair{From: r.version, To: r.x.to}
 			path := strings.Join(corpus.Leaves(r.object), ", ")
 			message := fmt.Sprintf("conversion failed for an object that the schema allows, with %s: %s", cmp.Or(path, "nothing in it"), r.x.judgement.Rejected())

@@ -41,6 +41,13 @@ type refusal struct {
 	settled bool
 }
 
+// failed reports whether the webhook said that it cannot convert the object, or broke down. Otherwise it answered with something that
+// API servers reject.
+func (r refusal) failed() bool {
+	v := r.x.judgement.Rejected()
+	return crashed(&r.x) || v == nil || v.Requirement == requirement.WebhookFailureAvoided
+}
+
 // pool returns the generated objects of a version. Where the webhook refuses some, it is found out which values it would
 // rather have: a string may have to be a duration although the schema does not say so.
 func (p *prober) pool(ctx context.Context, version string) *pool {
@@ -48,8 +55,10 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 		return known
 	}
 	c := p.env.Subject.Corpus
-	one := &pool{generator: c.Definition.Generator(version, p.env.Seed(), c.Objects(version))}
-	one.size = p.affordable(ctx, one.generator, version)
+	one := &pool{generator: c.Definition.Generator(version, p.env.Seed(), c.Objects(version)), size: p.env.Subject.Objects}
+	if one.size <= 0 {
+		one.size = objectsPerVersion
+	}
 	before := p.late
 	var rejections []corpus.Rejection
 	one.objects, rejections = one.generator.Adapt(ctx, one.size, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
@@ -79,48 +88,6 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 // cause is in which way a conversion failed.
 func cause(x *exchange) string {
 	return fmt.Sprintf("%s to %s, crashed: %t", x.judgement.Stopped, x.to, crashed(x))
-}
-
-// affordable is how many objects of each version can be tried with a webhook of this speed, as one shows it for all: fewer in
-// steps, so that they are the same in the next run.
-func (p *prober) affordable(ctx context.Context, generator *corpus.Generator, version string) int {
-	if p.size > 0 {
-		return p.size
-	}
-	wanted := p.env.Subject.Objects
-	if wanted <= 0 {
-		wanted = objectsPerVersion
-	}
-	trial := generator.Objects(corpus.Plain, 1)
-	took := p.pace(ctx, version, trial)
-	if took > quick && p.late == nil { // some webhooks take long for the first request only
-		took = min(took, p.pace(ctx, version, trial))
-	}
-	size := wanted
-	switch {
-	case took > time.Second:
-		size = min(wanted, 2)
-	case took > quick:
-		size = min(wanted, 5)
-	}
-	if ctx.Err() != nil || len(trial) == 0 { // which says nothing about the webhook
-		return size
-	}
-	p.size = size
-	if fewer := p.env.Subject.Fewer; fewer != nil && size < wanted && p.generates() {
-		fewer(size, fmt.Sprintf("the webhook took %.2g s for a request, so %d objects were generated for each version in place of %d", took.Seconds(), size, wanted))
-	}
-	return size
-}
-
-// quick is how long a webhook may take for a request to be tried with all objects.
-const quick = 100 * time.Millisecond
-
-// pace is how long a webhook takes for a request, of those with an object for each other version.
-func (p *prober) pace(ctx context.Context, version string, trial []*unstructured.Unstructured) time.Duration {
-	began := time.Now()
-	p.refused(ctx, version, trial)
-	return time.Since(began) / time.Duration(max(len(p.env.Subject.Corpus.Versions)-1, 1))
 }
 
 // objectsPerVersion is how many objects are generated for each version unless the user says otherwise.
@@ -168,6 +135,30 @@ func (p *prober) schemaOf(version string) *corpus.Schema {
 	return nil
 }
 
+// inBudget skips the running spec when there is no time left for it.
+func (p *prober) inBudget() {
+	GinkgoHelper()
+	if p.spent() {
+		Skip(fmt.Sprintf("not judged: the time budget of %s is used up", p.env.Subject.Budget))
+	}
+}
+
+// spent reports whether the time budget is used up.
+func (p *prober) spent() bool {
+	s := p.env.Subject
+	if p.began.IsZero() {
+		p.began = time.Now()
+	}
+	if s.Budget == 0 || time.Since(p.began) < s.Budget {
+		return false
+	}
+	if s.Spent != nil && !p.told {
+		p.told = true
+		s.Spent()
+	}
+	return true
+}
+
 // generates reports whether objects are generated from the schemas.
 func (p *prober) generates() bool {
 	return p.env.Subject.Corpus.Definition != nil && p.env.Subject.Objects >= 0
@@ -191,8 +182,8 @@ func (p *prober) base(ctx context.Context, version string) []*unstructured.Unstr
 		return samples
 	}
 	one := p.pool(ctx, version)
-	if len(one.objects) == 0 {
-		return one.generator.Objects(corpus.Plain, few)
+	if len(one.objects) == 0 { // the webhook converts none, and what was learned from that may have left nothing to generate
+		return c.Definition.Generator(version, p.env.Seed(), nil).Objects(corpus.Plain, few)
 	}
 	return copies(one.objects[:min(len(one.objects), few)])
 }

@@ -26,6 +26,8 @@ type prober struct {
 	tick time.Duration // after which the same is asked for again, see pure
 
 	calls  int
+	began  time.Time              // when the first spec ran, see spent
+	told   bool                   // that its time budget is used up
 	silent *contract.Response     // the response to the samples when it did not come in time, see notice
 	late   *lateness              // see convert
 	ended  error                  // what is known of a webhook that ended while it was asked, see send
@@ -34,7 +36,6 @@ type prober struct {
 	plain  []exchange             // see standard
 	hands  *handshake             // see shake
 	pools  map[string]*pool       // by version, see pool
-	size   int                    // of pools, see affordable; 0 while it is not known
 	losing map[string]bool        // see usual
 	trips  map[corpus.Pair][]trip // of all objects, see roundTrip
 
@@ -233,12 +234,12 @@ func (p *prober) standard(ctx context.Context) []exchange {
 	return p.plain
 }
 
-// judge is the body of specs for what the judge looks at: the requirement is kept in all standard exchanges, or the spec
-// fails, or it says why that cannot be judged.
+// judge is the body of specs for what the judge looks at: the requirement is kept in all standard exchanges and in those of
+// generated objects, or the spec fails, or it says why that cannot be judged.
 func (p *prober) judge(ctx context.Context, id requirement.ID) {
 	GinkgoHelper()
 	var tolerated *exchange
-	for _, x := range p.standard(ctx) {
+	for _, x := range slices.Concat(p.standard(ctx), p.generated(ctx)) {
 		violations := x.judgement.Of(id)
 		if slices.ContainsFunc(violations, rejected) {
 			p.fail(x, described(x, violations))
@@ -255,6 +256,30 @@ func (p *prober) judge(ctx context.Context, id requirement.ID) {
 	if tolerated != nil {
 		p.violated(requirement.Tolerated, *tolerated, described(*tolerated, tolerated.judgement.Of(id)))
 	}
+}
+
+// generated returns the exchanges for the generated objects of each pair of versions: those that the webhook converted, and the
+// smallest of those whose response API servers would reject. Failures are left to refusals.
+func (p *prober) generated(ctx context.Context) []exchange {
+	if !p.generates() || p.unsound(ctx) != nil {
+		return nil
+	}
+	var all []exchange
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		for _, o := range p.forth(ctx, pair, p.all(ctx, pair.From)) {
+			if last := len(all) - 1; o.object != nil && (last < 0 || all[last].request.UID != o.x.request.UID) {
+				all = append(all, o.x)
+			}
+		}
+	}
+	for _, version := range p.env.Subject.Corpus.Versions {
+		for _, r := range p.pool(ctx, version).refusals {
+			if !r.failed() {
+				all = append(all, r.x)
+			}
+		}
+	}
+	return all
 }
 
 func rejected(v contract.Violation) bool { return v.Severity == contract.Rejected }

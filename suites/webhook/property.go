@@ -73,6 +73,11 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 	tried := 0
 	made := map[string][]*unstructured.Unstructured{} // by version; big ones take long to make
 	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		if len(all) == 0 { // what was found is found, whatever is left
+			p.inBudget()
+		} else if p.spent() {
+			break
+		}
 		objects, known := made[pair.From]
 		if !known {
 			objects = what.objects(ctx, pair.From)

@@ -60,7 +60,7 @@ func (p *prober) travel(ctx context.Context, pair corpus.Pair, objects []*unstru
 			places = append(places, i)
 		}
 	}
-	for i, back := range p.convert(ctx, corpus.Pair{From: pair.To, To: pair.From}, onward) {
+	for i, back := range p.convert(ctx, reverse(pair), onward) {
 		back.x.before = &trips[places[i]].there.x
 		trips[places[i]].back = back
 	}
@@ -77,6 +77,9 @@ func restored(original *unstructured.Unstructured, converted map[string]any) *un
 	after.SetAnnotations(annotations)
 	return after
 }
+
+// reverse is the way back.
+func reverse(pair corpus.Pair) corpus.Pair { return corpus.Pair{From: pair.To, To: pair.From} }
 
 // there is the way of a round trip.
 func there(pair corpus.Pair) string { return fmt.Sprintf("%s -> %s", pair, pair.From) }

@@ -41,11 +41,11 @@ func (p *prober) holdStyle(ctx context.Context, style corpus.Style, what string,
 // ordinary are the characters of text that nothing happens to.
 const ordinary = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@=,+ "
 
-// zeroValues is about what is lost for good, and about what is merely left out.
+// zeroValues is about zeros that are lost for good, that are merely left out, and that another value takes the place of.
 func (p *prober) zeroValues(ctx SpecContext) {
 	p.needsGenerated("which fields take such values")
 	p.holdStyle(ctx, corpus.Zeros, "empty values", func(l corpus.Loss) bool {
-		return l.After == nil && (l.Before == false || l.Before == "" || l.Before == int64(0) || l.Before == float64(0))
+		return l.Before == false || l.Before == "" || l.Before == int64(0) || l.Before == float64(0)
 	})
 }
 

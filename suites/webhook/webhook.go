@@ -8,6 +8,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	. "github.com/onsi/ginkgo/v2"
+
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
 )
@@ -30,6 +32,7 @@ func register(env *suites.Env, tick time.Duration) {
 		everything:   map[string][]*unstructured.Unstructured{},
 		written:      map[*unstructured.Unstructured]json.RawMessage{},
 	}
+	BeforeEach(p.inBudget)
 	transport(env, p)
 	request(env, p)
 	response(env, p)
