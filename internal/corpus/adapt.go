@@ -60,8 +60,13 @@ func (g *Generator) learn(ctx context.Context, object *unstructured.Unstructured
 	within, cancel := context.WithTimeout(ctx, shrinking)
 	defer cancel()
 	rejection := Rejection{Object: g.schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
+		g.makeUsual(candidate, g.refusedMetadata())
 		return within.Err() == nil && refused(ctx, []*unstructured.Unstructured{candidate})[0] == cause
 	})}
+	g.makeUsual(rejection.Object, g.refusedMetadata())
+	if rejection.Settled = g.blameMetadata(ctx, rejection.Object, refused); rejection.Settled {
+		return rejection
+	}
 	for _, path := range g.culprits(ctx, rejection.Object, refused) {
 		if g.Refuse(path) {
 			rejection.Settled = true

@@ -79,11 +79,17 @@ func Multiply(objects []*unstructured.Unstructured, n int) []*unstructured.Unstr
 	batch := make([]*unstructured.Unstructured, 0, n)
 	for i := range n {
 		object := objects[i%len(objects)].DeepCopy()
-		object.SetName(fmt.Sprintf("%s-%d", object.GetName(), i))
+		object.SetName(numbered(object.GetName(), i))
 		_ = unstructured.SetNestedField(object.Object, uid(object, i), "metadata", "uid")
 		batch = append(batch, object)
 	}
 	return batch
+}
+
+// numbered is a name with a number at its end, cut so that API servers still take it.
+func numbered(name string, number int) string {
+	end := fmt.Sprintf("-%d", number)
+	return strings.TrimRight(name[:min(len(name), longestName-len(end))], ".-") + end
 }
 
 // Differences returns the differences between two objects: what the second has lost, or else what it has besides.

@@ -48,6 +48,7 @@ type Generator struct {
 
 	mu     sync.RWMutex // of what Refuse changes
 	places []place      // by the node's ID
+	usual  metadata     // what the metadata of objects is usual in, since the webhook refuses what is special
 
 	gapsMu sync.Mutex
 	gaps   map[Gap]bool // found while generating

@@ -1,13 +1,11 @@
 package corpus
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
@@ -99,37 +97,17 @@ func (g *Generator) around(m *maker, number int, fields map[string]any) *unstruc
 	if spec.Scope != apiextensionsv1.ClusterScoped {
 		object.SetNamespace("default")
 	}
-	note := "made by crdconform"
-	if m.style == Text {
-		note = m.strange(0, 200)
+	if style == Plain {
+		g.vary(object, number)
+		return complete(object, number)
 	}
-	object.SetLabels(map[string]string{"app": strings.ToLower(spec.Names.Kind)})
-	object.SetAnnotations(map[string]string{"example.com/note": note})
-	if style == Plain && number%4 == 1 {
-		busy(object)
+	if style == m.style || g.usual.has(bare) {
+		describe(object)
+	}
+	if m.style == Text {
+		object.SetAnnotations(map[string]string{noteKey: m.strange(0, 200)})
 	}
 	return complete(object, number)
-}
-
-// busy gives an object the metadata that objects have which people, clients and controllers work with.
-func busy(object *unstructured.Unstructured) {
-	labels, annotations := object.GetLabels(), object.GetAnnotations()
-	labels["example.com/pinned"] = "" // selectors ask for the key
-	labels["app.kubernetes.io/part-of"] = "Team_A.Billing"
-	annotations["example.com/empty"] = ""
-	annotations["owner"] = "Ada Lovelace <ada@example.com>"
-	annotations["example.com/runbook"] = strings.Repeat("Look at the logs first. ", 50)
-	annotations["kubectl.kubernetes.io/last-applied-configuration"] = fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"annotations":{},"name":%q}}`+"\n",
-		object.GetAPIVersion(), object.GetKind(), object.GetName())
-	object.SetLabels(labels)
-	object.SetAnnotations(annotations)
-	object.SetFinalizers([]string{"example.com/held"})
-	object.SetGeneration(3)
-	object.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "5b1f9c0e-5f0c-4b64-9a52-9d1a3a1f0c11"}})
-	object.SetManagedFields([]metav1.ManagedFieldsEntry{{
-		Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: object.GetAPIVersion(),
-		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:owner":{}}}}`),
-	}})
 }
 
 // mended makes an object of its fields, and changes it until it is valid.
@@ -168,6 +146,7 @@ type repair struct {
 	object  map[string]any
 	tried   map[string]int // by path
 	dropped map[Gap]bool
+	special map[string]any // the metadata, if a usual one is tried in its place
 }
 
 // How often a place gets other values, and how many changes there are at most.
@@ -183,6 +162,7 @@ func (r *repair) run() (Problem, bool) {
 	for range mostChanges {
 		problems = r.m.g.schema.Problems(r.object)
 		if len(problems) == 0 {
+			r.respecial()
 			return Problem{}, true
 		}
 		slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Path+a.Message, b.Path+b.Message) })
@@ -192,6 +172,17 @@ func (r *repair) run() (Problem, bool) {
 		r.m.g.defaults(r.object)
 	}
 	return problems[0], false
+}
+
+// respecial gives a valid object its special metadata again, unless it is invalid for that.
+func (r *repair) respecial() {
+	if r.special == nil {
+		return
+	}
+	usual := r.object["metadata"]
+	if r.object["metadata"] = r.special; len(r.m.g.schema.Problems(r.object)) > 0 {
+		r.object["metadata"] = usual
+	}
 }
 
 // changeAll changes something for each problem, but nothing that was just changed. It is false when there is nothing more
@@ -212,6 +203,12 @@ func (r *repair) changeAll(problems []Problem) bool {
 // change changes something at a path or around it, and returns the path of what it changed. It is false when there is
 // nothing more to try.
 func (r *repair) change(path []fieldpath.Step, problem Problem) (string, bool) {
+	if (len(path) == 0 || isMeta(path[0].Key)) && r.special == nil && r.m.style == Plain {
+		r.special = runtime.DeepCopyJSON(r.object)["metadata"].(map[string]any)
+		if r.m.g.rename(&unstructured.Unstructured{Object: r.object}) {
+			return "metadata", true
+		}
+	}
 	for ; len(path) > 0; path = path[:len(path)-1] {
 		n, parent := r.m.g.walk(path)
 		if _, there := fieldpath.Value(r.object, path); !there || n == nil || isMeta(path[0].Key) {
