@@ -90,7 +90,10 @@ func (g *Generator) around(m *maker, number int, fields map[string]any) *unstruc
 	object.SetAPIVersion(spec.Group + "/" + g.version)
 	object.SetKind(spec.Names.Kind)
 	style := m.style
-	if m.minimal {
+	switch {
+	case m.single != nil:
+		style = "single"
+	case m.minimal:
 		style = "minimal"
 	}
 	object.SetName(g.name(style, number))
@@ -159,7 +162,11 @@ const (
 // run returns a problem that is left when it fails.
 func (r *repair) run() (Problem, bool) {
 	var problems []Problem
-	for range mostChanges {
+	changes := mostChanges
+	if r.m.single != nil {
+		changes /= 2
+	}
+	for range changes {
 		problems = r.m.g.schema.Problems(r.object)
 		if len(problems) == 0 {
 			r.respecial()
@@ -261,6 +268,9 @@ func (r *repair) again(n *node, tries int) any {
 		m.style, m.minimal = Plain, true
 		return m.union(n)
 	}
+	if m.single != nil && m.minimal && n.kind == object && tries%3 > 0 {
+		return m.union(n)
+	}
 	if tries > otherValues*2/3 && m.style != Text {
 		m.style = Plain
 	}
@@ -272,6 +282,9 @@ func (r *repair) again(n *node, tries int) any {
 // union makes an object with one optional field. Rules often say that the one whose name is the value of another field must be
 // there, and no other.
 func (m *maker) union(n *node) map[string]any {
+	if len(n.variants) > 0 {
+		n = m.variant(n)
+	}
 	made := m.object(n)
 	var optional, named []property
 	for _, p := range n.properties {
@@ -302,13 +315,13 @@ func (r *repair) drop(path []fieldpath.Step, parent, n *node) bool {
 	around, _ := fieldpath.Value(r.object, path[:len(path)-1])
 	switch around := around.(type) {
 	case map[string]any:
-		if !parent.canLack(n) || parent.required[last.Key] {
+		if !parent.canLack(n) || parent.required[last.Key] || r.m.mustHave(n) {
 			return false
 		}
 		delete(around, last.Key)
 		return true
 	case []any:
-		if int64(len(around)) <= parent.minItems || len(path) < 2 {
+		if int64(len(around)) <= parent.minItems || len(path) < 2 || len(around) == 1 && r.m.mustHave(n) {
 			return false
 		}
 		fieldpath.Put(r.object, path[:len(path)-1], slices.Delete(slices.Clone(around), last.At, last.At+1))

@@ -35,6 +35,14 @@ func (s *Schema) Shrink(ctx context.Context, object *unstructured.Unstructured, 
 	}
 }
 
+// newReduction is one that stays within the process, so that it needs no context.
+func newReduction(s *Schema, object *unstructured.Unstructured, fails func(*unstructured.Unstructured) bool) *reduction {
+	r := &reduction{ctx: context.Background(), schema: s, best: object.DeepCopy(), seen: map[string]bool{}}
+	r.fails = func(_ context.Context, candidate *unstructured.Unstructured) bool { return fails(candidate) }
+	r.bestText = r.weighed(r.best)
+	return r
+}
+
 // reduction makes an object smaller step by step.
 type reduction struct {
 	ctx         context.Context //nolint:containedctx // it lives as long as the call of Shrink

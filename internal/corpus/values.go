@@ -17,6 +17,7 @@ type maker struct {
 	full    bool // everything that is optional
 	share   int  // bytes for each place that can grow, in the style Huge
 	doubt   bool // what was made may be invalid
+	single  *way // what the object is about, if that is one field
 }
 
 // chance is true in so many of 100 cases.
@@ -38,6 +39,9 @@ func (m *maker) fields() map[string]any {
 
 // value makes a value for a place that is not broken.
 func (m *maker) value(n *node) any {
+	if value, is := m.given(n); is {
+		return value
+	}
 	if len(n.variants) > 0 {
 		n = m.variant(n)
 	}
@@ -95,6 +99,9 @@ func (m *maker) likesSample(n *node, p *place) bool {
 
 // variant returns one of those that are not broken.
 func (m *maker) variant(n *node) *node {
+	if branch := m.branch(n); branch != nil {
+		return branch
+	}
 	for _, at := range m.rng.Perm(len(n.variants)) {
 		if variant := n.variants[at]; !m.g.places[variant.id].broken {
 			return variant
@@ -139,7 +146,7 @@ func (m *maker) object(n *node) map[string]any {
 		m.embed(n, made)
 	}
 	for _, p := range n.properties {
-		if m.can(n, p) && (n.required[p.name] || m.chance(m.presence(p.node))) {
+		if m.mustHave(p.node) || m.can(n, p) && (n.required[p.name] || m.chance(m.presence(p.node))) {
 			made[p.name] = m.value(p.node)
 		}
 	}
@@ -230,7 +237,7 @@ func (m *maker) atMost(n *node, made map[string]any) {
 		if int64(len(made)) <= n.maxFields {
 			return
 		}
-		if !n.required[p.name] && !n.hasMeta(p.name) {
+		if !n.required[p.name] && !n.hasMeta(p.name) && !m.mustHave(p.node) {
 			delete(made, p.name)
 		}
 	}
@@ -262,6 +269,9 @@ func (m *maker) fillMap(n *node, made map[string]any) {
 		return
 	}
 	count := m.count(n.minFields, n.maxFields)
+	if count == 0 && m.mustHave(n.entries) {
+		count = 1
+	}
 	grown, used := m.grows(), 0
 	for tries := 0; tries < 3*count+20; tries++ {
 		if enough := len(made) >= count && (!grown || used >= m.share); enough || int64(len(made)) >= n.maxFields || len(made) > mostItems {
@@ -314,6 +324,9 @@ func (m *maker) list(n *node) []any {
 		return made
 	}
 	count, grown, used := m.count(n.minItems, n.maxItems), m.grows(), 0
+	if count == 0 && m.mustHave(n.items) {
+		count = 1
+	}
 	distinct := n.unique || n.listType != ""
 	seen := map[string]bool{}
 	for failed := 0; failed < 60; {
