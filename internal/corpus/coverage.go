@@ -1,0 +1,400 @@
+package corpus
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// Coverage counts which fields of a schema objects have, and with which sorts of values. It is for one goroutine at a time.
+type Coverage struct {
+	schema   *Schema
+	objects  int
+	metadata map[string]int
+	fields   map[string]*covered // by path
+}
+
+// covered is what was seen of a field.
+type covered struct {
+	node      *node
+	exercised bool
+	seen      map[string]int
+}
+
+// Covered is what objects have of a schema.
+type Covered struct {
+	Objects    int            `json:"objects"`
+	Total      int            `json:"total"`                // of fields that can have a value
+	Exercised  int            `json:"exercised"`            // of those, how many had one whose loss would be seen
+	Never      []Uncovered    `json:"never,omitempty"`      // the others
+	Impossible []Uncovered    `json:"impossible,omitempty"` // fields that no valid object has
+	Metadata   map[string]int `json:"metadata"`             // how many objects have which sort of metadata
+	Fields     []CoveredField `json:"fields"`               // all that were seen or could be, sorted by path
+}
+
+// CoveredField is with which sorts of values a field was seen.
+type CoveredField struct {
+	Path string         `json:"path"` // as in Gap
+	Seen map[string]int `json:"seen"` // how often, by the sort
+}
+
+// Uncovered is a field that no object had with a value whose loss would be seen.
+type Uncovered struct {
+	Path   string `json:"path"`
+	Reason string `json:"reason,omitempty"` // empty if none is known
+}
+
+// The sorts of values. Beside them there are those of members of enums, such as is "A", and of branches, such as branch 1 of 2.
+const (
+	seenAbsent   = "absent"
+	seenNull     = "null"
+	seenEmpty    = "empty" // "", 0, false, {} and []
+	seenDefault  = "default"
+	seenOther    = "other" // neither null nor empty nor the default
+	seenLowest   = "lowest"
+	seenHighest  = "highest"
+	seenShort    = "short" // at most 3 characters
+	seenLong     = "long"  // more than 63 characters
+	seenInteger  = "integer"
+	seenString   = "string"
+	seenOne      = "one inside"     // a list or map of one
+	seenSeveral  = "several inside" // a list or map of more
+	seenAsLong   = "as long as another list beside it"
+	seenUnlike   = "not as long as another list beside it"
+	seenFraction = "fraction"
+	seenNegative = "negative"
+)
+
+// The sorts of metadata.
+const (
+	withoutBoth        = "neither labels nor annotations"
+	withoutLabels      = "no labels"
+	withoutAnnotations = "no annotations"
+	withOwner          = "an owner, a finalizer and managed fields"
+	withGenerateName   = "a generated name"
+	withDots           = "a name with dots"
+	withLongLabel      = "a name of 63 characters"
+	withLongName       = "a name of 253 characters"
+	withLongNamespace  = "a namespace of 63 characters"
+)
+
+// NewCoverage returns what counts for a schema, which must not be nil.
+func NewCoverage(s *Schema) *Coverage {
+	c := &Coverage{schema: s, metadata: map[string]int{}, fields: map[string]*covered{}}
+	c.expect(s.root)
+	return c
+}
+
+// expect notes the fields below a node. Variants have no others.
+func (c *Coverage) expect(n *node) {
+	for _, inner := range n.parts() {
+		if !inner.shallow {
+			c.fields[inner.path] = &covered{node: inner, seen: map[string]int{}}
+			c.expect(inner)
+		}
+	}
+}
+
+// parts returns what a value consists of, without what all kinds have.
+func (n *node) parts() []*node {
+	var parts []*node
+	for _, p := range n.properties {
+		if !n.hasMeta(p.name) {
+			parts = append(parts, p.node)
+		}
+	}
+	for _, one := range []*node{n.items, n.entries} {
+		if one != nil {
+			parts = append(parts, one)
+		}
+	}
+	return parts
+}
+
+// Add counts what an object has. The object must be valid.
+func (c *Coverage) Add(object *unstructured.Unstructured) {
+	c.objects++
+	for _, sort := range sortsOfMetadata(object) {
+		c.metadata[sort]++
+	}
+	c.inside(c.schema.root, object.Object)
+}
+
+// sortsOfMetadata are the sorts of metadata that an object has.
+func sortsOfMetadata(object *unstructured.Unstructured) []string {
+	labels, annotations := len(object.GetLabels()) > 0, len(object.GetAnnotations()) > 0
+	var sorts []string
+	for _, sort := range []struct {
+		name string
+		is   bool
+	}{
+		{withoutBoth, !labels && !annotations},
+		{withoutLabels, !labels && annotations},
+		{withoutAnnotations, labels && !annotations},
+		{withOwner, len(object.GetOwnerReferences()) > 0 && len(object.GetFinalizers()) > 0 && len(object.GetManagedFields()) > 0},
+		{withGenerateName, object.GetGenerateName() != ""},
+		{withDots, strings.Contains(object.GetName(), ".")},
+		{withLongLabel, len(object.GetName()) == longestLabel},
+		{withLongName, len(object.GetName()) == longestName},
+		{withLongNamespace, len(object.GetNamespace()) == longestLabel},
+	} {
+		if sort.is {
+			sorts = append(sorts, sort.name)
+		}
+	}
+	return sorts
+}
+
+// see counts a value of a field, and what is inside it.
+func (c *Coverage) see(n *node, value any) {
+	field := c.fields[n.path]
+	if field == nil {
+		return
+	}
+	for _, sort := range n.sortsOfValue(value) {
+		field.seen[sort]++
+	}
+	field.exercised = field.exercised || tells(n, value) || n.isDull()
+	c.inside(n, value)
+}
+
+// inside counts the values that one consists of.
+func (c *Coverage) inside(n *node, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, p := range n.properties {
+			if inner, there := value[p.name]; there {
+				c.see(p.node, inner)
+				c.compareLists(n, p, inner, value)
+			} else if field := c.fields[p.path]; field != nil {
+				field.seen[seenAbsent]++
+			}
+		}
+		for key, inner := range value {
+			if n.entries != nil && n.byName[key] == nil {
+				c.see(n.entries, inner)
+			}
+		}
+	case []any:
+		for _, inner := range value {
+			if n.items != nil {
+				c.see(n.items, inner)
+			}
+		}
+	}
+}
+
+// compareLists counts how long a list is in comparison with others in the same object.
+func (c *Coverage) compareLists(n *node, p property, value any, around map[string]any) {
+	list, field := []any(nil), c.fields[p.path]
+	if list, _ = value.([]any); list == nil || field == nil {
+		return
+	}
+	for _, other := range n.properties {
+		if beside, ok := around[other.name].([]any); ok && other.node != p.node {
+			if len(beside) == len(list) {
+				field.seen[seenAsLong]++
+			} else {
+				field.seen[seenUnlike]++
+			}
+		}
+	}
+}
+
+// sortsOfValue are the sorts that a value belongs to.
+func (n *node) sortsOfValue(value any) []string {
+	if value == nil {
+		return []string{seenNull}
+	}
+	sorts := n.sortsOfContents(value)
+	isDefault := n.def != nil && reflect.DeepEqual(n.def, value)
+	if isDefault {
+		sorts = append(sorts, seenDefault)
+	}
+	if empty := slices.Contains(sorts, seenEmpty); !empty && !isDefault {
+		sorts = append(sorts, seenOther)
+	}
+	if n.enum != nil {
+		sorts = append(sorts, "is "+shown(value))
+	}
+	for i, variant := range n.variants {
+		if variant.fits(value) {
+			sorts = append(sorts, fmt.Sprintf("branch %d of %d", i+1, len(n.variants)))
+		}
+	}
+	return sorts
+}
+
+// sortsOfContents are the sorts that a value belongs to by its type and size.
+func (n *node) sortsOfContents(value any) []string {
+	var sorts []string
+	add := func(sort string, is bool) {
+		if is {
+			sorts = append(sorts, sort)
+		}
+	}
+	sized := func(size, lowest, highest int64) {
+		add(seenEmpty, size == 0)
+		add(seenLowest, lowest > 0 && size == lowest)
+		add(seenHighest, highest < unlimited && size == highest)
+	}
+	switch value := value.(type) {
+	case string:
+		length := int64(utf8.RuneCountInString(value))
+		sized(length, n.minLength, n.maxLength)
+		add(seenShort, length > 0 && length <= 3)
+		add(seenLong, length > longestLabel)
+		add(seenString, n.kind == intOrString)
+	case []any:
+		sized(int64(len(value)), n.minItems, n.maxItems)
+		add(seenOne, len(value) == 1)
+		add(seenSeveral, len(value) > 1)
+	case map[string]any:
+		sized(int64(len(value)), n.minFields, n.maxFields)
+		add(seenOne, n.entries != nil && len(value) == 1)
+		add(seenSeveral, n.entries != nil && len(value) > 1)
+	case int64:
+		lowest, highest := n.bounds()
+		add(seenEmpty, value == 0)
+		add(seenLowest, value == lowest)
+		add(seenHighest, value == highest)
+		add(seenNegative, value < 0)
+		add(seenInteger, n.kind == intOrString)
+	case float64:
+		add(seenEmpty, value == 0)
+		add(seenNegative, value < 0)
+		add(seenFraction, true)
+	case bool:
+		add(seenEmpty, !value)
+	}
+	return sorts
+}
+
+// fits reports whether a value seems to be of a variant: it has what that requires, and nothing that it refuses.
+func (n *node) fits(value any) bool {
+	fields, ok := value.(map[string]any)
+	if !ok {
+		return n.accepts(value)
+	}
+	for name := range n.required {
+		if _, there := fields[name]; !there {
+			return false
+		}
+	}
+	for name, inner := range fields {
+		if field := n.byName[name]; field != nil && !field.accepts(inner) || slices.Contains(n.forbids, name) {
+			return false
+		}
+	}
+	return true
+}
+
+// isDull reports whether a value can only be empty or the default, so that any will do.
+func (n *node) isDull() bool {
+	switch {
+	case n.enum != nil:
+		return !slices.ContainsFunc(n.enum, func(value any) bool { return n.accepts(value) && tells(n, value) })
+	case n.kind == object:
+		return n.isLeaf() && !n.preserve && !n.embedded && n.def == nil
+	case n.kind == list:
+		return n.maxItems == 0
+	case n.kind == text:
+		return n.maxLength == 0
+	case n.kind == integer:
+		lowest, highest := n.bounds()
+		return lowest == highest
+	}
+	return false
+}
+
+// Result returns what was counted. The gaps are those of the generator of the objects: they say why fields have no values.
+func (c *Coverage) Result(gaps []Gap) Covered {
+	result := Covered{Objects: c.objects, Metadata: maps.Clone(c.metadata)}
+	impossible := c.impossible()
+	for _, path := range slices.Sorted(maps.Keys(c.fields)) {
+		field := c.fields[path]
+		if reason, never := impossible[path]; never && !field.exercised {
+			result.Impossible = append(result.Impossible, Uncovered{path, reason})
+			continue
+		}
+		result.Total++
+		result.Fields = append(result.Fields, CoveredField{path, maps.Clone(field.seen)})
+		if field.exercised {
+			result.Exercised++
+		} else {
+			result.Never = append(result.Never, Uncovered{path, reasonOf(path, gaps)})
+		}
+	}
+	return result
+}
+
+// impossible are the fields that no valid object has, with the reasons.
+func (c *Coverage) impossible() map[string]string {
+	reasons := map[string]string{}
+	var below func(n *node, reason string)
+	below = func(n *node, reason string) {
+		for _, inner := range n.parts() {
+			why := cmp.Or(reason, inner.impossible(), inner.requires())
+			if why != "" && !inner.shallow {
+				reasons[inner.path] = why
+			}
+			below(inner, why)
+		}
+	}
+	below(c.schema.root, "")
+	return reasons
+}
+
+// requires returns why there can be no value, if that is for something that is required in it.
+func (n *node) requires() string {
+	for _, p := range n.properties {
+		if p.required && !n.hasMeta(p.name) {
+			if why := cmp.Or(p.impossible(), p.node.requires()); why != "" {
+				return fmt.Sprintf("it requires %s: %s", p.name, why)
+			}
+		}
+	}
+	if n.items != nil && n.minItems > 0 {
+		return n.items.impossible()
+	}
+	return ""
+}
+
+// reasonOf is what gaps say of a path, of what is around it, or of what is inside it.
+func reasonOf(path string, gaps []Gap) string {
+	reason, nearest := "", -1
+	for _, gap := range gaps {
+		switch {
+		case gap.Path == path:
+			return gap.Reason
+		case isBelow(path, gap.Path) && len(gap.Path) > nearest:
+			reason, nearest = gap.Reason, len(gap.Path)
+			if gap.Path != "" {
+				reason = gap.Path + ": " + gap.Reason
+			}
+		case isBelow(gap.Path, path) && nearest < 0 && reason == "":
+			reason = gap.Path + ": " + gap.Reason
+		}
+	}
+	return reason
+}
+
+// isBelow reports whether a path is inside another.
+func isBelow(path, other string) bool {
+	rest, below := strings.CutPrefix(path, other)
+	return below && (other == "" || strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
+}
+
+// Share is how many of 100 fields were exercised; 100 if there are none.
+func (c Covered) Share() float64 {
+	if c.Total == 0 {
+		return 100
+	}
+	return 100 * float64(c.Exercised) / float64(c.Total)
+}
