@@ -214,6 +214,8 @@ type Generate struct {
 	// TimeBudget is how long a webhook is asked about the objects of a definition. What is not judged by then is NotApplicable. The default
 	// is 0: as long as it takes.
 	TimeBudget Duration `json:"timeBudget,omitzero"`
+	// Coverage is the share of the fields of each definition that must be exercised, or the run fails: 95% for example. The default is 0%: any.
+	Coverage Share `json:"coverage,omitempty"`
 }
 
 // Load is the load test. What is left out is as the profile has it.

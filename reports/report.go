@@ -70,6 +70,9 @@ func (c *Cluster) String() string {
 type Webhook struct {
 	URL   string `json:"url"`
 	Kinds []Kind `json:"kinds"` // kinds that it was judged with
+
+	// MinCoverage is the share of the fields of each kind that must be exercised, from 0 to 1; 0 if none was requested.
+	MinCoverage float64 `json:"minCoverage,omitempty"`
 }
 
 // Kind is a definition that a webhook was judged with, and the objects used.
@@ -82,7 +85,36 @@ type Kind struct {
 	Generated  int      `json:"generated"`       // number of objects generated per version; 0 for none
 	Cut        bool     `json:"cut,omitempty"`   // the time budget was used up before everything was judged
 	Lossy      []string `json:"lossy,omitempty"` // paths declared lossy, each with the reason: "spec.x: reason"
-	Gaps       []string `json:"gaps,omitempty"`  // what cannot be generated, and why
+	Gaps       []string `json:"gaps,omitempty"`  // what could not be generated, and why
+
+	Coverage []Coverage `json:"coverage,omitempty"` // what was tried, for each pair of versions; absent when nothing was generated
+}
+
+// Coverage is what the objects have of the schema of a version that the webhook converted to another version and back. A field is
+// exercised when an object has it with a value whose loss would be seen: neither null nor the default and, unless a default would take
+// its place, not empty.
+type Coverage struct {
+	From       string          `json:"from"`                 // version of the objects, and of the schema
+	To         string          `json:"to"`                   // version that they were converted to and back from
+	Objects    int             `json:"objects"`              // number of objects that came back
+	Total      int             `json:"total"`                // number of fields that can have a value
+	Exercised  int             `json:"exercised"`            // number of those that were exercised
+	Never      []FieldNote     `json:"never,omitempty"`      // the others
+	Impossible []FieldNote     `json:"impossible,omitempty"` // fields that no valid object has, which are not in the total
+	Metadata   map[string]int  `json:"metadata"`             // number of objects by what is special about their metadata, such as a name with dots
+	Fields     []FieldCoverage `json:"fields"`               // all that are in the total, by path
+}
+
+// FieldCoverage is how often a field was seen with which sorts of values.
+type FieldCoverage struct {
+	Path string         `json:"path"` // such as spec.ports[*].name, with <key> for the keys of maps
+	Seen map[string]int `json:"seen"` // number of times by the sort, such as default, empty or absent
+}
+
+// FieldNote says why a field was not exercised.
+type FieldNote struct {
+	Path   string `json:"path"`             // see FieldCoverage
+	Reason string `json:"reason,omitempty"` // absent when none is known
 }
 
 // MergedRun is one of the runs that a report was merged from.

@@ -46,6 +46,8 @@ func (f *optionFlags) bindOption(o options.Option) {
 		f.flags.Int64Var(v, o.Flag, *v, o.Help)
 	case *config.Duration:
 		f.flags.DurationVar(&v.Duration, o.Flag, v.Duration, o.Help)
+	case *config.Share:
+		f.flags.TextVar(v, o.Flag, *v, o.Help)
 	case *float64:
 		f.flags.Float64Var(v, o.Flag, *v, o.Help)
 	case *[]int:

@@ -76,6 +76,9 @@ func summarize(s streams, report *reports.Report) {
 	fmt.Fprintln(s.out)
 	s.chapters(report)
 	s.notes(report)
+	for _, line := range reporter.CoverageLines(report) {
+		s.line("", "", line)
+	}
 	if l := report.Load; l != nil {
 		for _, line := range reporter.LoadLines(l, s.columns()) {
 			fmt.Fprintln(s.out, line)

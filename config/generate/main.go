@@ -105,6 +105,8 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 			Pattern:  `^\+?(0|(([0-9]+\.?[0-9]*|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`,
 			Examples: []any{"500ms", "30s", "1m30s"},
 		}
+	case reflect.TypeFor[config.Share]():
+		return &jsonschema.Schema{Type: "string", Pattern: `^([0-9]{1,2}(\.[0-9]+)?|100(\.0+)?) ?%$`, Examples: []any{"95%"}}
 	case reflect.TypeFor[config.Pattern]():
 		return &jsonschema.Schema{Type: "string", Pattern: `^[^.]`, Examples: []any{"spec.list[*].name", "metadata.annotations['example.com/a']"}}
 	}

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/reports"
 )
 
 // Coverage counts which fields of a schema objects have, and with which sorts of values. It is for one goroutine at a time.
@@ -25,29 +27,6 @@ type covered struct {
 	node      *node
 	exercised bool
 	seen      map[string]int
-}
-
-// Covered is what objects have of a schema.
-type Covered struct {
-	Objects    int            `json:"objects"`
-	Total      int            `json:"total"`                // of fields that can have a value
-	Exercised  int            `json:"exercised"`            // of those, how many had one whose loss would be seen
-	Never      []Uncovered    `json:"never,omitempty"`      // the others
-	Impossible []Uncovered    `json:"impossible,omitempty"` // fields that no valid object has
-	Metadata   map[string]int `json:"metadata"`             // how many objects have which sort of metadata
-	Fields     []CoveredField `json:"fields"`               // all that were seen or could be, sorted by path
-}
-
-// CoveredField is with which sorts of values a field was seen.
-type CoveredField struct {
-	Path string         `json:"path"` // as in Gap
-	Seen map[string]int `json:"seen"` // how often, by the sort
-}
-
-// Uncovered is a field that no object had with a value whose loss would be seen.
-type Uncovered struct {
-	Path   string `json:"path"`
-	Reason string `json:"reason,omitempty"` // empty if none is known
 }
 
 // The sorts of values. Beside them there are those of members of enums, such as is "A", and of branches, such as branch 1 of 2.
@@ -313,22 +292,22 @@ func (n *node) isDull() bool {
 	return false
 }
 
-// Result returns what was counted. The gaps are those of the generator of the objects: they say why fields have no values.
-func (c *Coverage) Result(gaps []Gap) Covered {
-	result := Covered{Objects: c.objects, Metadata: maps.Clone(c.metadata)}
+// Result returns what was counted, without the versions. The gaps are those of the generator of the objects: they say why fields have no values.
+func (c *Coverage) Result(gaps []Gap) reports.Coverage {
+	result := reports.Coverage{Objects: c.objects, Metadata: maps.Clone(c.metadata), Fields: []reports.FieldCoverage{}}
 	impossible := c.impossible()
 	for _, path := range slices.Sorted(maps.Keys(c.fields)) {
 		field := c.fields[path]
 		if reason, never := impossible[path]; never && !field.exercised {
-			result.Impossible = append(result.Impossible, Uncovered{path, reason})
+			result.Impossible = append(result.Impossible, reports.FieldNote{Path: path, Reason: reason})
 			continue
 		}
 		result.Total++
-		result.Fields = append(result.Fields, CoveredField{path, maps.Clone(field.seen)})
+		result.Fields = append(result.Fields, reports.FieldCoverage{Path: path, Seen: maps.Clone(field.seen)})
 		if field.exercised {
 			result.Exercised++
 		} else {
-			result.Never = append(result.Never, Uncovered{path, reasonOf(path, gaps)})
+			result.Never = append(result.Never, reports.FieldNote{Path: path, Reason: reasonOf(path, gaps)})
 		}
 	}
 	return result
@@ -389,12 +368,4 @@ func reasonOf(path string, gaps []Gap) string {
 func isBelow(path, other string) bool {
 	rest, below := strings.CutPrefix(path, other)
 	return below && (other == "" || strings.HasPrefix(rest, ".") || strings.HasPrefix(rest, "["))
-}
-
-// Share is how many of 100 fields were exercised; 100 if there are none.
-func (c Covered) Share() float64 {
-	if c.Total == 0 {
-		return 100
-	}
-	return 100 * float64(c.Exercised) / float64(c.Total)
 }

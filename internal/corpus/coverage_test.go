@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/reports"
 )
 
 // widgetOf is a widget with a spec.
@@ -52,7 +54,7 @@ func TestCoverage(t *testing.T) {
 		c := NewCoverage(s)
 		c.Add(widgetOf(t, `{"name":"a"}`, test.spec))
 		result := c.Result(nil)
-		at := slices.IndexFunc(result.Fields, func(f CoveredField) bool { return f.Path == test.path })
+		at := slices.IndexFunc(result.Fields, func(f reports.FieldCoverage) bool { return f.Path == test.path })
 		if at < 0 || encoded(result.Fields[at].Seen) != test.want {
 			t.Errorf("%s: got %v, want %s of %s", test.spec, result.Fields, test.want, test.path)
 		}
@@ -74,7 +76,7 @@ func TestCoverageCounts(t *testing.T) {
 		}
 		return paths
 	}
-	if got := c.Result(nil); got.Total != 20 || got.Exercised != 0 || len(got.Never) != 20 || got.Share() != 0 {
+	if got := c.Result(nil); got.Total != 20 || got.Exercised != 0 || len(got.Never) != 20 {
 		t.Errorf("got %+v", got)
 	}
 	for _, step := range []struct {
@@ -93,7 +95,7 @@ func TestCoverageCounts(t *testing.T) {
 		}
 	}
 	result := c.Result([]Gap{{"spec.free", "for some reason"}, {"spec.to.b", "the reason"}, {"spec.t", "another path"}})
-	if want := []Uncovered{{"spec.free.known", "spec.free: for some reason"}, {"spec.to.b", "the reason"}}; !reflect.DeepEqual(result.Never, want) || result.Exercised != 18 || result.Objects != 6 || result.Share() != 90 {
+	if want := []reports.FieldNote{{Path: "spec.free.known", Reason: "spec.free: for some reason"}, {Path: "spec.to.b", Reason: "the reason"}}; !reflect.DeepEqual(result.Never, want) || result.Exercised != 18 || result.Objects != 6 {
 		t.Errorf("got %+v", result)
 	}
 	var impossible []string
@@ -104,7 +106,7 @@ func TestCoverageCounts(t *testing.T) {
 		t.Errorf("got %q", impossible)
 	}
 	data, err := json.Marshal(result)
-	var back Covered
+	var back reports.Coverage
 	if err != nil || json.Unmarshal(data, &back) != nil || !reflect.DeepEqual(back, result) {
 		t.Errorf("%v, %s", err, data)
 	}
@@ -133,7 +135,7 @@ func TestCoverageOfARealDefinition(t *testing.T) {
 		c.Add(object)
 	}
 	result := c.Result(g.Gaps())
-	if len(result.Never) > 0 || len(result.Impossible) > 0 || result.Share() != 100 {
+	if len(result.Never) > 0 || len(result.Impossible) > 0 || result.Exercised != result.Total {
 		t.Errorf("%d of %d: %v, %v", result.Exercised, result.Total, result.Never, result.Impossible)
 	}
 	seen := map[string]map[string]int{}

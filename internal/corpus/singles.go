@@ -24,6 +24,7 @@ const mostSingles = 3000
 type Single struct {
 	Path   string // of the field, as in Gap
 	About  string // what the field is there for: a value, a member of its enum, a branch of oneOf, or to be empty
+	Zero   bool   // whether the value of the field is 0, false or ""
 	Object *unstructured.Unstructured
 }
 
@@ -63,7 +64,8 @@ func (g *Generator) Singles() []Single {
 		delete(fields, "metadata")
 		if key := encoded(fields); !seen[key] {
 			seen[key] = true
-			singles = append(singles, Single{t.path, t.about, made[i].object})
+			zero := g.schema.anyAt(t.path, made[i].object.Object, isZero)
+			singles = append(singles, Single{t.path, t.about, zero, made[i].object})
 		}
 	}
 	return singles

@@ -121,11 +121,14 @@ func (s *session) describe(subject *suites.Subject) {
 		return
 	}
 	if s.report.Webhook == nil {
-		s.report.Webhook = &reports.Webhook{URL: subject.Client.Endpoint().URL}
+		s.report.Webhook = &reports.Webhook{URL: subject.Client.Endpoint().URL, MinCoverage: float64(s.want.Generate.Coverage)}
 	}
 	w, k := s.report.Webhook, s.described(subject)
 	w.Kinds = append(w.Kinds, k)
 	last := len(w.Kinds) - 1
+	subject.Tried = func(coverage []reports.Coverage, gaps []string) {
+		w.Kinds[last].Coverage, w.Kinds[last].Gaps = coverage, gaps
+	}
 	subject.Spent = func() {
 		w.Kinds[last].Cut = true
 		s.note(fmt.Sprintf("%s: the time budget of %s was used up before everything was judged", cmp.Or(k.Definition, k.Kind), subject.Budget))

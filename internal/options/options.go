@@ -175,6 +175,10 @@ func commonOptions() []Option {
 			Key: "generate.timeBudget", Flag: "time-budget", Commands: []string{check},
 			Help: "how long to ask a webhook about the objects of a definition; what is left then is NotApplicable; default: as long as it takes",
 		},
+		{
+			Key: "generate.coverage", Flag: "coverage", Commands: []string{check},
+			Help: "share of the fields of each definition that must be exercised, such as 95%; with less, the exit code is 3",
+		},
 		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run, matrix, column}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
 		{Key: "generate.seed", Default: 1, Implied: true, Flag: "seed", Commands: []string{diff}, Help: "seed of the objects that are generated"},
 		{

@@ -45,7 +45,7 @@ func outcomeOf(r *reports.Report) reports.Outcome {
 	failed := r.Counts[requirement.Failed] > 0 || r.Strict && r.Counts[requirement.Tolerated] > 0 ||
 		failing(r.Load) || len(missedTargets(r.Load)) > 0 || unreached(r.Load) || len(regressed(r.Load)) > 0
 	errored := r.Error != "" || r.Counts[requirement.Errored] > 0 || r.Counts[requirement.Unknown] > 0 ||
-		voidLoad(r.Load) != "" || cutShort(r.Load) != "" || len(incomparable(r.Load)) > 0 || unmeasured(r.Load) != "" || len(r.Results) == 0 && unloaded(r.Load) || idle(r)
+		voidLoad(r.Load) != "" || cutShort(r.Load) != "" || len(incomparable(r.Load)) > 0 || unmeasured(r.Load) != "" || len(r.Results) == 0 && unloaded(r.Load) || idle(r) || uncovered(r) != ""
 	switch {
 	case r.Interrupted:
 		return reports.Interrupted
@@ -53,7 +53,7 @@ func outcomeOf(r *reports.Report) reports.Outcome {
 		return reports.NonConformant
 	case errored:
 		return reports.Unjudged
-	case slices.ContainsFunc(r.Results, skipped), cut(r):
+	case slices.ContainsFunc(r.Results, skipped), cut(r), thin(r):
 		return reports.Partial
 	case unloaded(r.Load) && r.Counts[requirement.Passed]+r.Counts[requirement.Tolerated] == 0:
 		return reports.Partial // nothing was found to hold either
@@ -170,6 +170,9 @@ func unjudgedHeadline(r *reports.Report) string {
 		return "Could not judge the load through the API server: " + unmeasured(r.Load)
 	case len(incomparable(r.Load)) > 0:
 		return "Could not compare with the baseline: " + told(incomparable(r.Load)[0])
+	}
+	if text := uncovered(r); text != "" {
+		return "Could not judge all of it: " + text
 	}
 	if idle(r) {
 		return "Could not judge: " + idleness(r)

@@ -89,7 +89,7 @@ func kindText(k reports.Kind) string {
 
 // particulars returns the limitations of the judgement of a kind, in lines.
 func particulars(k reports.Kind) []string {
-	var lines []string
+	lines := nonempty(coverageText(k))
 	for _, path := range k.Lossy {
 		lines = append(lines, "declared lossy: "+path)
 	}

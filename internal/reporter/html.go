@@ -88,6 +88,7 @@ func HTML(r *reports.Report, w io.Writer) error {
 // pageFunctions returns the template functions that do not depend on the report.
 func pageFunctions() template.FuncMap {
 	return template.FuncMap{
+		"sorts":       sorts,
 		"lower":       func(v any) string { return strings.ToLower(fmt.Sprint(v)) },
 		"brief":       brief,
 		"anchor":      anchor,

@@ -24,6 +24,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -71,6 +72,10 @@ type Subject struct {
 
 	// Budget is how long the webhook is asked about its objects; 0 if there is no limit. What is left then is not applicable.
 	Budget time.Duration
+
+	// Tried receives what has been tried so far, again and again: the coverage of each pair of versions, and what could not be generated.
+	// It may be nil.
+	Tried func(coverage []reports.Coverage, gaps []string)
 
 	// Spent is called when something is left because the budget is spent. It may be nil.
 	Spent func()

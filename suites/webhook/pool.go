@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -171,7 +172,12 @@ func (p *prober) styled(ctx context.Context, version string, style corpus.Style,
 		return nil
 	}
 	one := p.pool(ctx, version)
-	return one.generator.Objects(style, min(n, one.size))
+	objects := one.generator.Objects(style, min(n, one.size))
+	if style == corpus.Zeros {
+		p.each(ctx, version)
+		objects = append(objects, p.zeros[version]...)
+	}
+	return objects
 }
 
 // base returns the objects of a version that everything else builds on: the samples or, where there are none, a few that
@@ -188,28 +194,58 @@ func (p *prober) base(ctx context.Context, version string) []*unstructured.Unstr
 	return copies(one.objects[:min(len(one.objects), few)])
 }
 
-// all returns the objects of base and those that were generated. They are the same ones each time, and not to be changed.
+// all returns the objects of base and those that were generated with many fields each. They are the same ones each time, and not to
+// be changed.
 func (p *prober) all(ctx context.Context, version string) []*unstructured.Unstructured {
+	each := p.each(ctx, version)
+	if n, known := p.mixed[version]; known {
+		return each[:n:n]
+	}
+	return each // the spec was stopped
+}
+
+// each returns the objects of all, and after them those that were generated with one field each, which is not 0, false or "". They are
+// the same ones each time, and not to be changed.
+func (p *prober) each(ctx context.Context, version string) []*unstructured.Unstructured {
 	if known := p.everything[version]; known != nil {
 		return known
 	}
 	objects := p.base(ctx, version)
-	if p.generates() {
-		objects = append(objects, copies(p.pool(ctx, version).objects)...)
+	if !p.generates() {
+		p.know(ctx, version, objects, len(objects))
+		return objects
 	}
-	if ctx.Err() == nil {
-		p.everything[version] = objects
-		for i, raw := range corpus.JSON(objects...) {
-			p.written[objects[i]] = raw
+	one := p.pool(ctx, version)
+	objects = append(objects, copies(one.objects)...)
+	mixed := len(objects)
+	var zeros []*unstructured.Unstructured
+	for _, single := range one.generator.Singles() {
+		if single.Zero {
+			zeros = append(zeros, single.Object)
+		} else {
+			objects = append(objects, single.Object)
 		}
 	}
+	p.zeros[version] = zeros
+	p.know(ctx, version, objects, mixed)
 	return objects
 }
 
-// isAll reports whether objects are those that all returns for a version.
-func (p *prober) isAll(version string, objects []*unstructured.Unstructured) bool {
-	all := p.everything[version]
-	return len(all) > 0 && len(objects) == len(all) && objects[0] == all[0]
+// know remembers the objects of a version, unless the spec was stopped while they were made.
+func (p *prober) know(ctx context.Context, version string, objects []*unstructured.Unstructured, mixed int) {
+	if ctx.Err() != nil {
+		return
+	}
+	p.everything[version], p.mixed[version] = objects, mixed
+	for i, raw := range corpus.JSON(objects...) {
+		p.written[objects[i]] = raw
+	}
+}
+
+// areKnown reports whether objects are those that all or each returns for a version.
+func (p *prober) areKnown(version string, objects []*unstructured.Unstructured) bool {
+	known := p.everything[version]
+	return len(known) > 0 && (len(objects) == len(known) || len(objects) == p.mixed[version]) && len(objects) > 0 && objects[0] == known[0]
 }
 
 func copies(objects []*unstructured.Unstructured) []*unstructured.Unstructured {
@@ -238,9 +274,15 @@ func (p *prober) convert(ctx context.Context, pair corpus.Pair, objects []*unstr
 	return outcomes
 }
 
-// answers asks for the conversion of objects, all in one request and, if that fails, each alone. Once one of them was not
+// perRequest is how many objects are asked for in a request, unless it is their number that matters.
+const perRequest = 100
+
+// answers asks for the conversion of objects, as many in one request as there may be and, if that fails, each alone. Once one of them was not
 // answered in time, the spec is not answered any more: each other might take as long.
 func (p *prober) answers(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
+	if len(objects) > perRequest {
+		return slices.Concat(p.answers(ctx, pair, objects[:perRequest]), p.answers(ctx, pair, objects[perRequest:]))
+	}
 	if len(objects) == 0 {
 		return nil
 	}

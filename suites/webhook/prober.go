@@ -41,7 +41,10 @@ type prober struct {
 
 	travelled time.Time // when the last of the trips ended
 
-	everything map[string][]*unstructured.Unstructured        // by version, see all
+	everything map[string][]*unstructured.Unstructured        // by version, see each
+	mixed      map[string]int                                 // by version, how many of everything are those of all
+	zeros      map[string][]*unstructured.Unstructured        // by version, objects with one field each that is 0, false or ""
+	coverage   map[corpus.Pair]*corpus.Coverage               // see cover
 	written    map[*unstructured.Unstructured]json.RawMessage // those of everything, as JSON
 
 	depending *[]dependency // see dependencies

@@ -22,24 +22,26 @@ type trip struct {
 	there, back outcome
 }
 
-// roundTrip takes objects to the second version of a pair and back. Those of all are taken once for all specs.
+// roundTrip takes objects to the second version of a pair and back. Those of each are taken once for all specs.
 func (p *prober) roundTrip(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []trip {
-	if !p.isAll(pair.From, objects) {
+	if !p.areKnown(pair.From, objects) {
 		return p.travel(ctx, pair, objects)
 	}
 	if p.trips[pair] == nil {
-		trips := p.travel(ctx, pair, objects)
+		each := p.each(ctx, pair.From)
+		trips := p.travel(ctx, pair, each)
 		if ctx.Err() != nil {
-			return trips
+			return trips[:len(objects)]
 		}
 		p.trips[pair], p.travelled = trips, time.Now()
+		p.cover(ctx, pair, each, trips)
 	}
-	return p.trips[pair]
+	return p.trips[pair][:len(objects)]
 }
 
-// forth takes objects to the second version of a pair, which all have been taken to for roundTrip.
+// forth takes objects to the second version of a pair, which those of each have been taken to for roundTrip.
 func (p *prober) forth(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []outcome {
-	if !p.isAll(pair.From, objects) {
+	if !p.areKnown(pair.From, objects) {
 		return p.convert(ctx, pair, objects)
 	}
 	outcomes := make([]outcome, len(objects))
@@ -93,8 +95,12 @@ func (p *prober) kept(objects func(ctx context.Context, version string) []*unstr
 func (p *prober) keptOf(objects func(ctx context.Context, version string) []*unstructured.Unstructured, counts func(place string, l corpus.Loss) bool) property {
 	return property{objects, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		way := there(pair)
+		trips := p.roundTrip(ctx, pair, objects)
+		if len(objects) > 1 && !p.areKnown(pair.From, objects) { // an object alone is one that is made smaller
+			p.cover(ctx, pair, objects, trips)
+		}
 		var findings []finding
-		for i, t := range p.roundTrip(ctx, pair, objects) {
+		for i, t := range trips {
 			switch {
 			case t.there.object == nil && crashed(&t.there.x):
 				findings = append(findings, finding{i, way, "", fmt.Sprintf("conversion failed: %s", t.there.x.judgement.Rejected()), none, t.there.x})
@@ -143,7 +149,7 @@ func (p *prober) usual(ctx context.Context) map[string]bool {
 		return p.losing
 	}
 	losing := map[string]bool{}
-	what := p.kept(p.all)
+	what := p.kept(p.each)
 	for _, pair := range p.env.Subject.Corpus.Pairs() {
 		for _, f := range what.check(ctx, pair, what.objects(ctx, pair.From)) {
 			losing[f.place()] = true

@@ -165,7 +165,7 @@ func hasNull(value any) bool {
 // valid is the property of converted objects to have none of some kinds of problems. API servers check none of them on reads.
 // What is against the limits of a field can be read all the same, and so can null.
 func (p *prober) valid(sorts ...corpus.ProblemSort) property {
-	return property{p.all, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{p.each, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.schemaOf(pair.To)
 		var findings []finding
 		for i, o := range p.forth(ctx, pair, objects) {

@@ -30,6 +30,9 @@ func register(env *suites.Env, tick time.Duration) {
 		trips:        map[corpus.Pair][]trip{},
 		declarations: map[string]bool{},
 		everything:   map[string][]*unstructured.Unstructured{},
+		mixed:        map[string]int{},
+		zeros:        map[string][]*unstructured.Unstructured{},
+		coverage:     map[corpus.Pair]*corpus.Coverage{},
 		written:      map[*unstructured.Unstructured]json.RawMessage{},
 	}
 	BeforeEach(p.inBudget)
