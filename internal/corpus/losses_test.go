@@ -148,3 +148,16 @@ func FuzzLosses(f *testing.F) {
 		}
 	})
 }
+
+// TestHas asks for paths that a schema has, and for others.
+func TestHas(t *testing.T) {
+	t.Parallel()
+	s := CronTabs("v1beta1", "v1").Definition.Schema("v1")
+	for path, want := range map[string]bool{
+		"host": true, "hostPort": false, "spec.image": true, "spec.nothing": false, "metadata.labels['a/b']": true, "spec": true, "spec.image.inside": false,
+	} {
+		if s.Has(path) != want {
+			t.Errorf("%s: got %t", path, !want)
+		}
+	}
+}

@@ -46,6 +46,25 @@ func isMeta(field string) bool {
 	return field == "apiVersion" || field == "kind" || field == "metadata"
 }
 
+// Has reports whether the schema has a field for a path, or accepts any there. Metadata is in every schema.
+func (s *Schema) Has(path string) bool {
+	n := s.root
+	for i, next := range fieldpath.Split(path) {
+		switch {
+		case i == 0 && isMeta(next.Key), n != nil && (n.preserve || n.shallow):
+			return true
+		case next.List:
+			n = n.item()
+		default:
+			n = n.child(next.Key)
+		}
+		if n == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // Place returns a path with [*] in place of every index, and ['*'] in place of every key of a map whose keys are up to users.
 // Paths with the same place are of one field.
 func (s *Schema) Place(path string) string {

@@ -25,6 +25,10 @@ func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
 	if err = s.reach(ctx, client); err != nil {
 		return err
 	}
+	if s.isUnknown(ctx, client, kind) {
+		s.unknown++
+		return nil
+	}
 	subject := s.subject(client, kind)
 	s.describe(subject)
 	if !s.want.APIServer {

@@ -38,6 +38,7 @@ type session struct {
 	api      cluster.Cluster // nil while there is none
 	hook     *served         // the webhook under test
 	pods     Pods
+	unknown  int // how many kinds the webhook does not convert
 }
 
 func (p *Plan) begin(progress Progress, log io.Writer) *session {
@@ -199,6 +200,9 @@ func (s *session) specs(ctx context.Context) (err error) {
 			s.collect(ctx, "")
 			return err
 		}
+	}
+	if s.unknown == len(s.kinds) {
+		return errUnknownKinds
 	}
 	s.reviseAll(s.report)
 	if len(s.report.With(requirement.Failed, requirement.Errored)) > 0 {

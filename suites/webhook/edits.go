@@ -31,7 +31,7 @@ type edit struct {
 // edits is the property of objects to keep what a client changes at the other version. An object at the second version of
 // the pair comes from the first, as it does for a client, is changed in one field or loses it, and goes back and forth.
 func (p *prober) edits() property {
-	return property{p.edited, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: p.edited, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		others := p.styled(ctx, pair.To, corpus.Plain, editedObjects)
 		tried := map[string]int{}
 		var changes, removals []edit

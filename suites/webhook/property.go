@@ -23,6 +23,9 @@ type property struct {
 
 	// check converts objects that are at the first version of a pair, and returns what is wrong.
 	check func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding
+
+	// explain attaches what helps with all that was found. It may be nil.
+	explain func(all []found)
 }
 
 // finding is what is wrong with the conversion of an object.
@@ -111,6 +114,9 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 		p.env.Attach("places.txt", []byte(strings.Join(lines(all), "\n")+"\n"))
 	}
 	p.env.Attach("object.yaml", corpus.YAML(first.subject))
+	if what.explain != nil {
+		what.explain(all)
+	}
 	p.violated(p.env.Severity(first.part), first.x, message)
 }
 

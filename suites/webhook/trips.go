@@ -93,7 +93,7 @@ func (p *prober) kept(objects func(ctx context.Context, version string) []*unstr
 
 // keptOf is the same for losses that count.
 func (p *prober) keptOf(objects func(ctx context.Context, version string) []*unstructured.Unstructured, counts func(place string, l corpus.Loss) bool) property {
-	return property{objects, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		way := there(pair)
 		trips := p.roundTrip(ctx, pair, objects)
 		if len(objects) > 1 && !p.areKnown(pair.From, objects) { // an object alone is one that is made smaller
@@ -115,7 +115,7 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 			default:
 				p.came++
 				for _, lost := range p.lost(pair, objects[i].Object, t.back.object) {
-					if f := (finding{i, way, p.schemaOf(pair.From).Place(lost.Path), lost.String(), partOf(lost), t.back.x}); counts(f.place(), lost) {
+					if f := (finding{i, way, p.schemaOf(pair.From).Place(lost.Path), lost.String() + p.lacks(pair.To, lost.Path), partOf(lost), t.back.x}); counts(f.place(), lost) {
 						findings = append(findings, f)
 					}
 				}
@@ -173,7 +173,7 @@ func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(
 // path is the property of objects that the way by a third version makes no difference. Those that lose something there are not
 // its concern.
 func (p *prober) path() property {
-	return property{p.all, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
 		for _, by := range p.env.Subject.Corpus.Versions {
 			if by != pair.From && by != pair.To {
@@ -228,7 +228,7 @@ func apart(schema *corpus.Schema, a, b map[string]any) []corpus.Loss {
 // on every way. API servers of today never ask for that.
 func (p *prober) identity(ctx context.Context) property {
 	usual := p.usual(ctx)
-	return property{p.all, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		same := corpus.Pair{From: pair.From, To: pair.From}
 		var findings []finding
 		for i, o := range p.convert(ctx, same, objects) {
@@ -257,7 +257,7 @@ const (
 
 // growth is the property of objects to stay as big as they are on the way there and back, again and again.
 func (p *prober) growth() property {
-	return property{p.base, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: p.base, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, rounds)
 		sizes := make([][]int, len(objects))
 		x := make([]exchange, len(objects))

@@ -20,11 +20,25 @@ const stylish = 30
 
 func (p *prober) strings(ctx SpecContext) {
 	p.needsGenerated("which fields take any text")
-	// What is lost whole is no matter of characters.
-	p.holdStyle(ctx, corpus.Text, "text", func(l corpus.Loss) bool {
-		before, isText := l.Before.(string)
-		return isText && l.After != nil && strings.Trim(before, ordinary) != ""
-	})
+	p.holdStyle(ctx, corpus.Text, "text", func(l corpus.Loss) bool { return isStrange(l.Path) || isStrange(l.Before) })
+}
+
+// isStrange reports whether there are characters in a value that text often loses. A value that is known by one, as an entry of a map or
+// an item of a list is, may be lost whole.
+func isStrange(value any) bool {
+	switch value := value.(type) {
+	case string:
+		return strings.Trim(value, ordinary) != ""
+	case []any:
+		return slices.ContainsFunc(value, isStrange)
+	case map[string]any:
+		for key, inner := range value {
+			if isStrange(key) || isStrange(inner) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // holdStyle fails the spec when objects of a style do not come back as they were, for a reason that has to do with the style.
@@ -39,7 +53,7 @@ func (p *prober) holdStyle(ctx context.Context, style corpus.Style, what string,
 }
 
 // ordinary are the characters of text that nothing happens to.
-const ordinary = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@=,+ "
+const ordinary = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@=,+ []'"
 
 // zeroValues is about zeros that are lost for good, that are merely left out, and that another value takes the place of.
 func (p *prober) zeroValues(ctx SpecContext) {
@@ -107,7 +121,7 @@ func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstr
 // what is empty, annotations, where webhooks keep what a version has no field for, and defaults where API servers set them: not in
 // the partial objects of server-side apply.
 func (p *prober) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, defaulted bool) property {
-	return property{objects, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.schemaOf(pair.From)
 		var findings []finding
 		for i, t := range p.roundTrip(ctx, pair, objects) {
@@ -135,7 +149,7 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 
 // converted is the property of objects to be converted at all.
 func (p *prober) converted(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
-	return property{objects, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
 		for i, o := range p.answers(ctx, pair, objects) {
 			if o.raw == nil {
@@ -165,7 +179,7 @@ func hasNull(value any) bool {
 // valid is the property of converted objects to have none of some kinds of problems. API servers check none of them on reads.
 // What is against the limits of a field can be read all the same, and so can null.
 func (p *prober) valid(sorts ...corpus.ProblemSort) property {
-	return property{p.each, func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: p.each, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.schemaOf(pair.To)
 		var findings []finding
 		for i, o := range p.forth(ctx, pair, objects) {
