@@ -6,7 +6,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
 	"net"
 )
 
@@ -19,18 +18,13 @@ type HandshakeOptions struct {
 
 // Handshake is what came out of a TLS handshake.
 type Handshake struct {
-	Version     uint16              // such as tls.VersionTLS13
-	CipherSuite uint16              // such as tls.TLS_AES_128_GCM_SHA256
-	ALPN        string              // the protocol that the webhook chose; empty when it chose none
-	Chain       []*x509.Certificate // as the webhook sent it, its own certificate first; never empty
+	Version uint16              // such as tls.VersionTLS13
+	ALPN    string              // the protocol that the webhook chose; empty when it chose none
+	Chain   []*x509.Certificate // as the webhook sent it, its own certificate first; never empty
 
 	// VerifyError is why API servers would not accept the certificate; nil when they would. It is judged by the CA and the
 	// server name of the endpoint.
 	VerifyError error
-
-	// CertificateAsked reports whether the webhook asked for a certificate of the client. Whether it insists on one is not known
-	// after a handshake of TLS 1.3: then it refuses the first request.
-	CertificateAsked bool
 }
 
 // HandshakeError is why there was no handshake.
@@ -38,7 +32,6 @@ type HandshakeError struct {
 	Connected bool  // whether there was a connection at all
 	Refused   bool  // whether the webhook refused what it was offered, by an alert or by choosing something else
 	NotTLS    bool  // whether it answered something that is not TLS
-	HungUp    bool  // whether it ended the connection with no word, which is how some webhooks refuse
 	Err       error // a sentence that says what to do
 }
 
@@ -59,25 +52,17 @@ func (c *Client) Handshake(ctx context.Context, o HandshakeOptions) (Handshake, 
 		return Handshake{}, c.noHandshake(ctx, err, false)
 	}
 	defer connection.Close()
-	asked := false
-	config := c.offer(o)
-	config.GetClientCertificate = func(info *tls.CertificateRequestInfo) (*tls.Certificate, error) {
-		asked = true
-		return c.identify(info)
-	}
-	secured := tls.Client(connection, config)
+	secured := tls.Client(connection, c.offer(o))
 	if err := secured.HandshakeContext(within); err != nil {
 		return Handshake{}, c.noHandshake(ctx, err, true)
 	}
 	defer secured.Close() //nolint:errcheck // it says goodbye, which nobody has to hear
 	state := secured.ConnectionState()
 	return Handshake{
-		Version:          state.Version,
-		CipherSuite:      state.CipherSuite,
-		ALPN:             state.NegotiatedProtocol,
-		Chain:            state.PeerCertificates,
-		VerifyError:      c.verify(state.PeerCertificates),
-		CertificateAsked: asked,
+		Version:     state.Version,
+		ALPN:        state.NegotiatedProtocol,
+		Chain:       state.PeerCertificates,
+		VerifyError: c.verify(state.PeerCertificates),
 	}, nil
 }
 
@@ -132,7 +117,6 @@ func (c *Client) noHandshake(ctx context.Context, err error, connected bool) err
 		Connected: connected,
 		Refused:   isRefusal(err),
 		NotTLS:    errors.As(err, &record),
-		HungUp:    isHangUp(err) || errors.Is(err, io.EOF),
 		Err:       c.explain(err, "", c.patience),
 	}
 }

@@ -46,11 +46,8 @@ type Options struct {
 	// not looked at.
 	Kubeconfig string
 
-	// Context is the context of the kubeconfig. Without one, Start fails unless Confirmed is set.
+	// Context is the context of the kubeconfig. Without one, Start fails.
 	Context string
-
-	// Confirmed accepts the current context of the kubeconfig, because the user confirmed it.
-	Confirmed bool
 
 	// Run is the ID of the run, a DNS label. Whatever is created has it as the value of cluster.RunLabel.
 	Run string

@@ -94,19 +94,14 @@ func choose(kubeconfig *api.Config, options Options) (string, error) {
 	if len(known) > 0 {
 		there = "there are " + strings.Join(known, ", ")
 	}
-	name := options.Context
-	if name == "" {
-		if !options.Confirmed {
-			return "", misused("no cluster specified; give a context, %s", there)
-		}
-		if name = kubeconfig.CurrentContext; name == "" {
-			return "", misused("the kubeconfig has no current context; give a context, %s", there)
-		}
-	}
-	if kubeconfig.Contexts[name] == nil {
+	switch name := options.Context; {
+	case name == "":
+		return "", misused("no cluster specified; give a context, %s", there)
+	case kubeconfig.Contexts[name] == nil:
 		return "", misused("unknown context %s; %s", name, there)
+	default:
+		return name, nil
 	}
-	return name, nil
 }
 
 // whole reports whether the kubeconfig has what a context names.

@@ -90,9 +90,6 @@ func TestUsage(t *testing.T) {
 		"no contexts": {Options{Run: "a", Context: "bad", Kubeconfig: written(t, func(c *api.Config) {
 			c.Contexts = nil
 		})}, "unknown context bad; the kubeconfig contains no contexts"},
-		"no current context": {Options{Run: "a", Confirmed: true, Kubeconfig: written(t, func(c *api.Config) {
-			c.CurrentContext = ""
-		})}, "the kubeconfig has no current context; give a context, there are good, other"},
 		"no cluster": {Options{Run: "a", Context: "good", Kubeconfig: written(t, func(c *api.Config) {
 			c.Contexts["good"].Cluster = "away"
 		})}, `the context good refers to the cluster "away", which the kubeconfig does not contain`},
@@ -131,10 +128,8 @@ func discreet(t *testing.T, err error) {
 	}
 }
 
-// TestConfirmed takes the current context, and only when somebody was asked.
-func TestConfirmed(t *testing.T) {
-	path := written(t, nil)
-	_, err := Start(t.Context(), Options{Run: "a", Kubeconfig: path, Confirmed: true})
+func TestNothingAnswers(t *testing.T) {
+	_, err := Start(t.Context(), Options{Run: "a", Kubeconfig: written(t, nil), Context: "good"})
 	if err == nil || !strings.HasPrefix(err.Error(), "the cluster of the context good: nothing answers at https://127.0.0.1:1") {
 		t.Errorf("got %v", err)
 	}
