@@ -34,8 +34,6 @@ type Command struct {
 type Options struct {
 	Kubeconfig string        // path of the file that {kubeconfig} stands for; empty when the run has no cluster
 	Output     io.Writer     // gets whatever the program writes, and must not block; nil discards it
-	Host       string        // the address to listen on; empty for 127.0.0.1
-	Names      []string      // more DNS names and addresses for the certificate
 	Grace      time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
 }
 

@@ -64,7 +64,7 @@ func Start(ctx context.Context, c Command, o Options) (*Process, error) {
 }
 
 func start(ctx context.Context, c Command, o Options) (*Process, error) {
-	folder, ca, err := issue(c, o)
+	folder, ca, err := issue(c)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", c.name(), err)
 	}
@@ -74,16 +74,16 @@ func start(ctx context.Context, c Command, o Options) (*Process, error) {
 		grace:  cmp.Or(o.Grace, defaultGrace),
 		output: &process.Tail{Next: o.Output},
 	}
-	port, err := freePort(ctx, o.Host)
+	port, err := freePort(ctx)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), os.RemoveAll(folder))
 	}
-	doors, err := c.doors(o.Host, port, ca)
+	doors, err := c.doors(port, ca)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), os.RemoveAll(folder))
 	}
 	if err := p.launch(ctx, c, map[string]string{
-		"certs": folder, "port": strconv.Itoa(port), "host": cmp.Or(o.Host, loopback), "kubeconfig": o.Kubeconfig,
+		"certs": folder, "port": strconv.Itoa(port), "host": loopback, "kubeconfig": o.Kubeconfig,
 	}); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
@@ -93,7 +93,7 @@ func start(ctx context.Context, c Command, o Options) (*Process, error) {
 		case ctx.Err() != nil:
 		case slices.ContainsFunc(doors, func(door *wire.Client) bool { return escaped(ctx, door) }):
 			stopErr = errors.Join(stopErr, errEscaped)
-		case p.lostPort(ctx, o.Host, port):
+		case p.lostPort(ctx, port):
 			err = fmt.Errorf("%w: %w", errPortTaken, err)
 		}
 		return nil, errors.Join(fmt.Errorf("%s: %w; %s", p.name, err, p.lastWords()), stopErr)

@@ -32,17 +32,14 @@ const (
 var errSilent = errors.New("it accepts connections but does not respond")
 
 // issue makes a folder with a certificate for the program. It returns the folder and the authority's certificate.
-func issue(c Command, o Options) (string, []byte, error) {
+func issue(c Command) (string, []byte, error) {
 	authority, err := pki.NewAuthority("crdconform webhook program")
 	if err != nil {
 		return "", nil, err
 	}
-	names := append([]string{"localhost", loopback, loopback6}, o.Names...)
+	names := append([]string{"localhost"}, hosts()...)
 	if c.ServerName != "" {
 		names = append(names, c.ServerName)
-	}
-	if !isWildcard(o.Host) {
-		names = append(names, o.Host)
 	}
 	pair, err := authority.Server(names...)
 	if err != nil {
@@ -60,35 +57,23 @@ func issue(c Command, o Options) (string, []byte, error) {
 	return folder, authority.PEM(), nil
 }
 
-// isWildcard reports whether a host to listen on stands for all addresses, or for none in particular.
-func isWildcard(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "" || ip != nil && ip.IsUnspecified()
-}
-
-// hosts returns where a program that should listen on a host may respond. Some ignore it and choose an address of localhost
+// hosts returns where a program that should listen on the first may respond. Some ignore it and choose an address of localhost
 // themselves.
-func hosts(host string) []string {
-	if isWildcard(host) || host == "localhost" {
-		return []string{loopback, loopback6}
-	}
-	return []string{host}
-}
+func hosts() []string { return []string{loopback, loopback6} }
 
 // freePort returns a port on which no program listens.
-func freePort(ctx context.Context, host string) (int, error) {
-	where := hosts(host)
+func freePort(ctx context.Context) (int, error) {
 	for range 100 {
-		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(where[0], "0"))
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(loopback, "0"))
 		if err != nil {
-			return 0, fmt.Errorf("no free port on %s: %w", where[0], err)
+			return 0, fmt.Errorf("no free port on %s: %w", loopback, err)
 		}
 		_, text, err := net.SplitHostPort(listener.Addr().String())
 		if err = errors.Join(err, listener.Close()); err != nil {
 			return 0, err
 		}
 		port, err := strconv.Atoi(text)
-		if err != nil || !isTaken(ctx, host, port) {
+		if err != nil || !isTaken(ctx, port) {
 			return port, err
 		}
 	}
@@ -96,8 +81,8 @@ func freePort(ctx context.Context, host string) (int, error) {
 }
 
 // isTaken reports whether a program listens on a port.
-func isTaken(ctx context.Context, host string, port int) bool {
-	return slices.ContainsFunc(hosts(host), func(host string) bool {
+func isTaken(ctx context.Context, port int) bool {
+	return slices.ContainsFunc(hosts(), func(host string) bool {
 		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 		if err == nil {
 			listener.Close() //nolint:errcheck // it was only to see whether it opens
@@ -107,8 +92,8 @@ func isTaken(ctx context.Context, host string, port int) bool {
 }
 
 // lostPort reports whether the program, which is stopped now, did not get its port because another program had it.
-func (p *Process) lostPort(ctx context.Context, host string, port int) bool {
-	if isTaken(ctx, host, port) {
+func (p *Process) lostPort(ctx context.Context, port int) bool {
+	if isTaken(ctx, port) {
 		return true
 	}
 	words := strings.ToLower(p.Output())
@@ -117,16 +102,15 @@ func (p *Process) lostPort(ctx context.Context, host string, port int) bool {
 }
 
 // doors returns a client for every place where the program may answer.
-func (c Command) doors(host string, port int, ca []byte) ([]*wire.Client, error) {
+func (c Command) doors(port int, ca []byte) ([]*wire.Client, error) {
 	var doors []*wire.Client
-	for _, host := range hosts(host) {
+	for _, host := range hosts() {
 		at := url.URL{Scheme: "https", Host: net.JoinHostPort(host, strconv.Itoa(port))}
-		ip := net.ParseIP(host)
 		door, err := wire.Connect(wire.Endpoint{
 			URL:        at.String() + "/" + strings.TrimPrefix(c.Path, "/"),
 			CA:         ca,
 			ServerName: c.ServerName,
-			HTTP2:      c.ServerName == "" && ip != nil && ip.IsLoopback(),
+			HTTP2:      c.ServerName == "",
 		})
 		if err != nil {
 			return nil, err
