@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
@@ -26,7 +25,7 @@ func TestBlindToStorage(t *testing.T) {
 		requirement.LifecycleDeletionObjects, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleDeletionRecovers,
 		requirement.LifecycleDeletionWithoutWebhook, requirement.LifecycleLegacyStoredDefinition, requirement.LifecycleLegacyNotStructural,
 	}
-	env := suitetest.Env(t, suites.Options{Cluster: bare{suitetest.Cluster(t, embedded.Options{})}, Seed: 1})
+	env := suitetest.Env(t, suites.Options{Cluster: bare{apiServer.Cluster(t)}, Seed: 1})
 	outcome, err := suites.Run(t.Context(), env, []suites.Area{storage.Area, lifecycle.Area}, suitetest.Quiet{})
 	if err != nil {
 		t.Fatal(err)

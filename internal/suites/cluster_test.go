@@ -52,7 +52,7 @@ func verdicts(outcome suites.Outcome) map[requirement.ID]string {
 
 // TestWithoutAWayToWebhooks has specs that need a webhook, by every way to ask for one, and some that do not.
 func TestWithoutAWayToWebhooks(t *testing.T) {
-	outcome := run(t, suites.Options{Cluster: apart{suitetest.Cluster(t, embedded.Options{}), errApart}}, func(env *suites.Env) {
+	outcome := run(t, suites.Options{Cluster: apart{apiServer.Cluster(t), errApart}}, func(env *suites.Env) {
 		never := func(SpecContext, *suites.Resource) { Fail("it ran") }
 		env.With(fixtures.Webhook).It(requirement.ConversionRequestPost, "is installed ahead", never)
 		env.It(requirement.ConversionRequestReview, "installs", func(ctx SpecContext) {
@@ -89,7 +89,7 @@ func TestWithoutAWayToWebhooks(t *testing.T) {
 
 // TestListenerThatFails is no reason to leave specs out: somebody expected it to work.
 func TestListenerThatFails(t *testing.T) {
-	_, err := suites.NewEnv(t.Context(), suites.Options{Cluster: apart{suitetest.Cluster(t, embedded.Options{}), errors.New("the port is taken")}})
+	_, err := suites.NewEnv(t.Context(), suites.Options{Cluster: apart{apiServer.Cluster(t), errors.New("the port is taken")}})
 	if err == nil || !strings.Contains(err.Error(), "the port is taken") {
 		t.Errorf("got %v", err)
 	}
@@ -97,7 +97,7 @@ func TestListenerThatFails(t *testing.T) {
 
 // TestForeignDefinitions has definitions in the groups of a run that are not its own, and others beside.
 func TestForeignDefinitions(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	env := suitetest.Env(t, suites.Options{Cluster: c})
 	install := func(group, run string) *apiextensionsv1.CustomResourceDefinition {
 		crd := fixtures.None.New(fixtures.InGroup(group))
@@ -191,7 +191,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // TestReadings runs specs as a run that only reads.
 func TestReadings(t *testing.T) {
-	c := &asked{Cluster: suitetest.Cluster(t, embedded.Options{})}
+	c := &asked{Cluster: apiServer.Cluster(t)}
 	outcome := run(t, suites.Options{Cluster: c, Run: "a", Subject: suitetest.Subject(t), Readings: map[requirement.ID]suites.Reading{
 		requirement.VersionsServingKind: {Text: "reads", Check: func(ctx context.Context, env *suites.Env) {
 			Expect(env.Get(ctx, "/version").Status).To(Equal(http.StatusOK))
@@ -230,7 +230,7 @@ func TestFinalVersions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it runs whole chapters")
 	}
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	for name, blind := range map[string]bool{"looking": false, "concluding": true} {
 		t.Run(name, func(t *testing.T) {
 			var of cluster.Cluster = c
@@ -310,7 +310,7 @@ func TestFinalVersionsNoticesAServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it runs whole chapters")
 	}
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	tampered := func(change func(meta map[string]any)) cluster.Cluster {
 		return bare{&suitetest.Tampered{Cluster: c, Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r)
@@ -412,7 +412,7 @@ func TestFinalizersThatAreLeft(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: an object is waited for that does not go")
 	}
-	env, err := suites.NewEnv(t.Context(), suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{}), Effect: 20 * time.Second})
+	env, err := suites.NewEnv(t.Context(), suites.Options{Cluster: apiServer.Cluster(t), Effect: 20 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

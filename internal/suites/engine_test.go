@@ -257,7 +257,7 @@ func TestWhatAClusterCannotDoIsNotApplicable(t *testing.T) {
 }
 
 func TestWhatIsNotInstalledIsErrored(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	outcome := run(t, suites.Options{Cluster: c}, func(env *suites.Env) {
 		env.With(fixtures.None, fixtures.InGroup("no dots")).It(requirement.StorageWriteInitialVersion, "needs what cannot be installed",
 			func(SpecContext, *suites.Resource) { Fail("it ran") })
@@ -268,7 +268,7 @@ func TestWhatIsNotInstalledIsErrored(t *testing.T) {
 }
 
 func TestWhatRunsInstallIsRemoved(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	register := func(env *suites.Env) {
 		env.With(fixtures.None).It(requirement.StorageWriteInitialVersion, "uses a definition", func(SpecContext, *suites.Resource) {})
 		env.With(fixtures.None).It(requirement.StorageWriteStorageVersion, "uses another", func(SpecContext, *suites.Resource) { Fail("so") })
@@ -290,7 +290,7 @@ func TestWhatRunsInstallIsRemoved(t *testing.T) {
 
 // TestUnreachableAPIServer cuts the line to the API server while a spec runs.
 func TestUnreachableAPIServer(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	cut := false
 	tampered := &suitetest.Tampered{Cluster: c, Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if cut {
@@ -310,7 +310,7 @@ func TestUnreachableAPIServer(t *testing.T) {
 }
 
 func TestEnvServesSeveralRuns(t *testing.T) {
-	env := suitetest.Env(t, suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{})})
+	env := suitetest.Env(t, suites.Options{Cluster: apiServer.Cluster(t)})
 	area := suites.Area{Name: "test", Register: func(env *suites.Env) {
 		env.With(fixtures.None).It(requirement.VersionsServingDiscovery, "creates an object", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))
@@ -328,7 +328,7 @@ func TestEnvServesSeveralRuns(t *testing.T) {
 }
 
 func TestRequirementsOfOtherMinors(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	tampered := &suitetest.Tampered{Cluster: c}
 	edited(func(r suitetest.Request) bool { return r.URL.Path == "/version" },
 		func(body map[string]any) { body["major"], body["minor"] = "1", "18" })(t, tampered)

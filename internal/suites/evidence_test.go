@@ -12,10 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -31,7 +29,7 @@ func TestWhatFailedIsKept(t *testing.T) {
 			crd.Create(ctx, "v1", object)
 		}
 	}
-	outcome := run(t, suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{})}, func(env *suites.Env) {
+	outcome := run(t, suites.Options{Cluster: apiServer.Cluster(t)}, func(env *suites.Env) {
 		env.With(fixtures.None).It(many, "fails with many objects", func(ctx SpecContext, crd *suites.Resource) {
 			fill(ctx, crd, 21)
 			Fail("so")

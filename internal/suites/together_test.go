@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
@@ -18,7 +17,7 @@ import (
 // TestTogether has specs that share a definition: it is there until the last of them is done, in the group of the first one that
 // is selected.
 func TestTogether(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	all := []requirement.ID{requirement.SchemaPruningDocumented, requirement.SchemaPruningStrict, requirement.SchemaPruningWarn}
 	for _, test := range []struct {
 		selected []requirement.ID

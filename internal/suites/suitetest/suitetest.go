@@ -1,4 +1,4 @@
-// Package suitetest runs the areas under the go command, on an embedded API server of their own.
+// Package suitetest runs the areas under the go command, on an embedded API server.
 package suitetest
 
 import (
@@ -18,11 +18,11 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Run runs the specs of an area as a test. The configuration is Ginkgo's own; the ginkgo command looks for tests that ask
-// for it.
-func Run(t *testing.T, area suites.Area, suite types.SuiteConfig, reporter types.ReporterConfig) {
+// Run runs the specs of an area on a cluster as a test. The configuration is Ginkgo's own; the ginkgo command looks for tests that
+// ask for it.
+func Run(t *testing.T, c cluster.Cluster, area suites.Area, suite types.SuiteConfig, reporter types.ReporterConfig) {
 	t.Helper()
-	env := Env(t, suites.Options{Cluster: Cluster(t, embedded.Options{}), Subject: Subject(t)})
+	env := Env(t, suites.Options{Cluster: c, Subject: Subject(t)})
 	suites.RunTest(t, env, area, suite, reporter)
 }
 
