@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
@@ -21,9 +20,14 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// apiServer is for all tests but the table of faults.
+var apiServer suitetest.Shared
+
+func TestMain(m *testing.M) { apiServer.Main(m) }
+
 // TestReferenceWebhookPasses runs all specs against the correct webhook: each must pass, not merely not fail.
 func TestReferenceWebhookPasses(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	for name, objects := range map[string]corpus.Corpus{
 		"generated":        reference(t),
 		"cluster-scoped":   sampled(t, scope(apiextensionsv1.ClusterScoped)),

@@ -22,14 +22,13 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // TestSetUps has what stands in the way of the specs named: it is never blamed on the webhook.
 func TestSetUps(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	for name, test := range map[string]struct {
 		subject *suites.Subject
 		verdict requirement.Verdict
@@ -80,7 +79,7 @@ func TestWithoutACluster(t *testing.T) {
 // TestService has the webhook called by the service that its certificate is for.
 func TestService(t *testing.T) {
 	handler := &called{next: webhook.Handler()}
-	results := judge(t, suitetest.Cluster(t, embedded.Options{}), behindService(t, handler), requirement.ResourceCreateEveryVersion)
+	results := judge(t, apiServer.Cluster(t), behindService(t, handler), requirement.ResourceCreateEveryVersion)
 	if len(results) != 1 || results[0].Verdict != requirement.Passed {
 		t.Errorf("got %+v", results)
 	}
@@ -91,7 +90,7 @@ func TestService(t *testing.T) {
 
 // TestWebhookOutOfReach has calls to the service go where nobody listens. That is not the webhook's doing.
 func TestWebhookOutOfReach(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	results := judge(t, misrouting{c}, behindService(t, webhook.Handler()), requirement.ResourceCreateEveryVersion, requirement.ResourceWatchEveryVersion)
 	if len(results) != 2 {
 		t.Errorf("got %+v", results)
@@ -117,7 +116,7 @@ func TestDeclaredLosses(t *testing.T) {
 	}
 	s := subject(t, changing("v1beta1", func(o map[string]any) { delete(within(o, "spec"), "image") }), sampled(t))
 	s.Lossy = func(_, _, path string) (string, bool) { return "there are no images", path == "spec.image" }
-	for _, result := range judge(t, suitetest.Cluster(t, embedded.Options{}), s, requirement.ResourceReadEveryVersion, requirement.ResourceWriteNoOp, requirement.ResourceUpdateEveryVersion, requirement.ResourceApplyTwoManagers, requirement.ResourceListMixedStorage) {
+	for _, result := range judge(t, apiServer.Cluster(t), s, requirement.ResourceReadEveryVersion, requirement.ResourceWriteNoOp, requirement.ResourceUpdateEveryVersion, requirement.ResourceApplyTwoManagers, requirement.ResourceListMixedStorage) {
 		if result.Verdict != requirement.Passed {
 			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
 		}
@@ -128,7 +127,7 @@ func TestDeclaredLosses(t *testing.T) {
 func TestSilentWebhook(t *testing.T) {
 	handler := saying("context deadline exceeded", func(string, string, map[string]any) bool { return true })
 	failed := 0
-	for _, result := range judge(t, suitetest.Cluster(t, embedded.Options{}), subject(t, handler, sampled(t))) {
+	for _, result := range judge(t, apiServer.Cluster(t), subject(t, handler, sampled(t))) {
 		switch {
 		case result.Verdict == requirement.Failed:
 			failed++
@@ -155,7 +154,7 @@ func TestEmptyValuesLeftOut(t *testing.T) {
 			delete(spec, "verbose")
 		}
 	}), c)
-	for _, result := range judge(t, suitetest.Cluster(t, embedded.Options{}), s, requirement.ResourceReadEveryVersion) {
+	for _, result := range judge(t, apiServer.Cluster(t), s, requirement.ResourceReadEveryVersion) {
 		if result.Verdict != requirement.Tolerated || !strings.Contains(result.Reason, "spec.verbose: expected false, got nothing") {
 			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
 		}
@@ -270,7 +269,7 @@ func (f far) Listen(ctx context.Context) (net.Listener, string, error) {
 
 // TestFarAPIServer has an API server led to a webhook that listens on loopback, and not led where it reaches nothing here.
 func TestFarAPIServer(t *testing.T) {
-	c := suitetest.Cluster(t, embedded.Options{})
+	c := apiServer.Cluster(t)
 	name, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
