@@ -62,8 +62,9 @@ var current = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	flags := fmt.Sprintf("-s -w%sgitVersion=%s%sgitMajor=%d%sgitMinor=%d", in, release, in, minor.Major, in, minor.Minor)
-	out, err := exec.CommandContext(context.Background(), "go", "build", "-ldflags="+flags, "-o", path, "./apiserver").CombinedOutput()
-	if err != nil {
+	build := exec.CommandContext(context.Background(), "go", "build", "-ldflags="+flags, "-o", path, "./apiserver")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // make build has compiled most of it like this
+	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
 	return path, nil
