@@ -34,6 +34,9 @@ func TestInterruptedRun(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && name != "in specs" {
+				t.Skip("left out by -short: an API server for another part of a run")
+			}
 			p := start(t, append([]string{"run"}, test.args...)...)
 			test.until(t, p)
 			p.signal(t, test.signal)

@@ -107,6 +107,9 @@ func TestPrograms(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if testing.Short() && name == Kubebuilder {
+				t.Skip("left out by -short: to link controller-runtime takes longer than all else here")
+			}
 			p := Build(t, name)
 			t.Run("is lossless", func(t *testing.T) { t.Parallel(); lossless(t, p) })
 			t.Run("has its bugs", func(t *testing.T) { t.Parallel(); showsBugs(t, p) })
