@@ -49,8 +49,8 @@ func TestIgnoranceIsCaught(t *testing.T) {
 	})
 }
 
-// TestLeftIsSeen proves that what a webhook left in an answer is told from what it did not leave.
-func TestLeftIsSeen(t *testing.T) {
+// TestLeavingIsCaught proves that what a webhook left in an answer is told from what it did not leave.
+func TestLeavingIsCaught(t *testing.T) {
 	for _, one := range []struct {
 		webhook *leaving
 		want    []string
