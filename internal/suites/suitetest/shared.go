@@ -14,8 +14,8 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 )
 
-// Shared is an API server for the tests of a package that leave nothing in it, one after the other. To start one takes seconds of
-// processor time with the race detector.
+// Shared is an API server for the tests of a package that leave nothing in it, one after the other. To start one for each takes a
+// second of processor time.
 type Shared struct {
 	start   sync.Once
 	cluster *embedded.Cluster
