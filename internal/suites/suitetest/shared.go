@@ -38,7 +38,7 @@ func (s *Shared) Cluster(t *testing.T) *embedded.Cluster {
 	t.Helper()
 	s.start.Do(func() {
 		if s.failed = embedded.LogTo(io.Discard); s.failed == nil {
-			s.cluster, s.failed = embedded.Start(context.Background(), embedded.Options{})
+			s.cluster, s.failed = embedded.Start(context.WithoutCancel(t.Context()), embedded.Options{})
 		}
 	})
 	if s.failed != nil {
