@@ -153,13 +153,17 @@ func (c *compiler) strings(l *limits, v *structuralschema.ValueValidation) {
 	raise(&l.minLength, v.MinLength)
 	lower(&l.maxLength, v.MaxLength)
 	if v.Pattern != "" {
-		if pattern, err := regexp.Compile(v.Pattern); err == nil {
-			l.patterns = append(l.patterns, pattern)
-		}
+		c.pattern(l, v.Pattern)
 	}
 	if v.Format != "" {
 		c.unsure = c.unsure || l.format != "" && l.format != v.Format
 		l.format, l.validated = v.Format, formats()[plainFormat(v.Format)] != nil
+	}
+}
+
+func (c *compiler) pattern(l *limits, text string) {
+	if pattern, err := regexp.Compile(text); err == nil {
+		l.patterns = append(l.patterns, pattern)
 	}
 }
 

@@ -45,6 +45,7 @@ type Generator struct {
 	byPath     map[string][]*node
 	base       []Gap // those of the schema itself
 	words      []string
+	rulings    map[string]*ruling
 
 	mu     sync.RWMutex // of what Refuse changes
 	places []place      // by the node's ID
@@ -60,7 +61,7 @@ func (d *Definition) Generator(version string, seed int64, samples []*unstructur
 	s := d.Schema(version)
 	g := &Generator{
 		definition: d, schema: s, version: version, seed: seed,
-		words: words(), byPath: map[string][]*node{}, places: make([]place, s.nodes), gaps: map[Gap]bool{},
+		words: words(), byPath: map[string][]*node{}, places: make([]place, s.nodes), gaps: map[Gap]bool{}, rulings: s.rulings(),
 	}
 	g.index(s.root)
 	for _, sample := range samples {

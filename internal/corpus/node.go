@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
@@ -46,7 +47,7 @@ type node struct {
 
 	limits
 	quantity bool
-	rules    bool // there are rules in CEL here
+	rules    apiextensionsv1.ValidationRules // in CEL, here
 
 	variants []*node // what to generate in place of this
 	forbids  []string
@@ -114,8 +115,8 @@ func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema
 			n.forbids = append(n.forbids, forbidden(v.Not, n.required)...)
 		}
 	}
-	n.rules = len(s.XValidations) > 0
-	c.unsure = c.unsure || n.rules || len(choices) > 0
+	n.rules = slices.Clone(s.XValidations)
+	c.unsure = c.unsure || len(n.rules) > 0 || len(choices) > 0
 	c.defaults = c.defaults || n.def != nil
 	c.inside(n, s, nested(more))
 	n.quantity = (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsQuantities(n.limits)
@@ -154,7 +155,7 @@ func (c *compiler) inside(n *node, s *structuralschema.Structural, more []*struc
 	}
 	for _, v := range more {
 		c.unsure = c.unsure || len(v.XValidations) > 0
-		n.rules = n.rules || len(v.XValidations) > 0
+		n.rules = append(n.rules, v.XValidations...)
 	}
 	n.byName = make(map[string]*node, len(s.Properties))
 	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {

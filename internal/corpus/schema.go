@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -32,6 +33,9 @@ type Schema struct {
 	nodes      int  // how many there are under root, with root
 	unsure     bool // there is what only validation tells of a generated object
 	defaults   bool // there are any
+
+	learn sync.Once
+	ruled map[string]*ruling // by path, once they are learned
 }
 
 // ProblemSort is what is wrong with a value.

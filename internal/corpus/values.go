@@ -18,6 +18,7 @@ type maker struct {
 	share   int  // bytes for each place that can grow, in the style Huge
 	doubt   bool // what was made may be invalid
 	single  *way // what the object is about, if that is one field
+	solving int  // how many rules are being solved, one around the other
 }
 
 // chance is true in so many of 100 cases.
@@ -42,6 +43,14 @@ func (m *maker) value(n *node) any {
 	if value, is := m.given(n); is {
 		return value
 	}
+	if len(n.rules) == 0 {
+		return m.raw(n)
+	}
+	return m.solve(n, m.raw(n))
+}
+
+// raw makes a value without a look at the rules of the place.
+func (m *maker) raw(n *node) any {
 	if len(n.variants) > 0 {
 		n = m.variant(n)
 	}
@@ -231,17 +240,20 @@ func (m *maker) atLeast(n *node, made map[string]any) {
 	m.doubt = m.doubt || int64(len(made)) < n.minFields
 }
 
-// atMost takes optional fields away until there are few enough.
+// atMost takes optional fields away until there are few enough: others each time, since often just one may be there.
 func (m *maker) atMost(n *node, made map[string]any) {
-	for _, p := range n.properties {
+	if int64(len(made)) <= n.maxFields {
+		return
+	}
+	for _, at := range m.rng.Perm(len(n.properties)) {
+		if p := n.properties[at]; !n.required[p.name] && !n.hasMeta(p.name) && !m.mustHave(p.node) {
+			delete(made, p.name)
+		}
 		if int64(len(made)) <= n.maxFields {
 			return
 		}
-		if !n.required[p.name] && !n.hasMeta(p.name) && !m.mustHave(p.node) {
-			delete(made, p.name)
-		}
 	}
-	m.doubt = m.doubt || int64(len(made)) > n.maxFields
+	m.doubt = true
 }
 
 // embed gives an embedded resource what all have.
