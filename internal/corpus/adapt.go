@@ -4,7 +4,6 @@ import (
 	"context"
 	"reflect"
 	"slices"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,55 +18,126 @@ type Rejection struct {
 	Settled bool
 }
 
-const (
-	// rejections is how many times Adapt changes what is generated.
-	rejections = 100
+// Adapted is what came of objects that a webhook may refuse.
+type Adapted struct {
+	Objects    []*unstructured.Unstructured // those that it does not refuse
+	Rejections []Rejection                  // what was learned, in order
 
-	// learning and shrinking are how long that may take, and finding the smallest object for one rejection.
-	learning  = 20 * time.Second
-	shrinking = 5 * time.Second
+	// Dropped is how many objects were left out in the end since they are refused, by the cause.
+	Dropped map[string]int
+
+	// Asked is how many objects the webhook was asked about, and Cut says that there would have been more to learn.
+	Asked int
+	Cut   bool
+}
+
+// What Learn does at most. These are counts and not times, so that a slow machine learns the same as a fast one.
+const (
+	rejections    = 100  // changes of what is generated
+	mostUnsettled = 4    // rejections from which nothing could be learned
+	mostLearning  = 4000 // objects to ask about, beside those that each change brings
+	mostShrinking = 250  // of these, for one rejection
 )
 
-// Adapt makes n plain objects and sees which are refused. It finds out which values the refused ones are refused for, and
-// makes objects with others there, because a webhook often requires more than the schema says: that a string is a duration.
-// The function is given objects and says of each why it is refused, in words that are the same for the same cause; empty if it
-// is not. The result is those of the objects that are not refused, and what was learned.
+// Adapt is Learn without what was dropped.
 func (g *Generator) Adapt(ctx context.Context, n int, refused func(context.Context, []*unstructured.Unstructured) []string) ([]*unstructured.Unstructured, []Rejection) {
-	var learned []Rejection
-	for ends := time.Now().Add(learning); ; {
+	adapted := g.Learn(ctx, n, refused)
+	return adapted.Objects, adapted.Rejections
+}
+
+// Learn makes n plain objects and sees which are refused. It finds out which values the refused ones are refused for, and
+// makes objects with others there, because a webhook often requires more than the schema says: that a string is a duration, or
+// that a field is there. The function is given objects and says of each why it is refused, in words that are the same for the
+// same cause; empty if it is not.
+func (g *Generator) Learn(ctx context.Context, n int, refused func(context.Context, []*unstructured.Unstructured) []string) Adapted {
+	l := &learning{g: g, refused: refused}
+	for unsettled := 0; ; {
 		objects := g.Objects(Plain, n)
-		causes := refused(ctx, objects)
-		at := slices.IndexFunc(causes, func(cause string) bool { return cause != "" })
-		if at >= 0 && len(learned) < rejections && time.Now().Before(ends) && ctx.Err() == nil {
-			rejection := g.learn(ctx, objects[at], causes[at], refused)
-			learned = append(learned, rejection)
-			if rejection.Settled {
+		causes := l.ask(ctx, objects)
+		bad := indices(causes, func(cause string) bool { return cause != "" })
+		if len(bad) > unsettled && ctx.Err() == nil {
+			l.cut = len(l.learned) >= rejections || unsettled >= mostUnsettled || l.asked-l.batches >= mostLearning
+			if !l.cut {
+				at := bad[unsettled]
+				l.accepted = slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return causes[slices.Index(objects, o)] != "" })
+				rejection := l.learn(ctx, objects[at], causes[at])
+				l.learned = append(l.learned, rejection)
+				if !rejection.Settled {
+					unsettled++
+				}
+				l.batches += n
 				continue
 			}
 		}
-		var taken []*unstructured.Unstructured
+		adapted := Adapted{Rejections: l.learned, Dropped: map[string]int{}, Asked: l.asked, Cut: l.cut}
 		for i, object := range objects {
 			if causes[i] == "" {
-				taken = append(taken, object)
+				adapted.Objects = append(adapted.Objects, object)
+			} else {
+				adapted.Dropped[causes[i]]++
 			}
 		}
-		return taken, learned
+		return adapted
 	}
 }
 
+func indices(causes []string, is func(string) bool) []int {
+	var found []int
+	for i, cause := range causes {
+		if is(cause) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// learning is what Learn knows.
+type learning struct {
+	g        *Generator
+	refused  func(context.Context, []*unstructured.Unstructured) []string
+	learned  []Rejection
+	accepted []*unstructured.Unstructured
+	asked    int
+	batches  int // of those, how many for whole batches
+	cut      bool
+}
+
+func (l *learning) ask(ctx context.Context, objects []*unstructured.Unstructured) []string {
+	l.asked += len(objects)
+	return l.refused(ctx, objects)
+}
+
+// one asks about one object.
+func (l *learning) one(ctx context.Context, object *unstructured.Unstructured) string {
+	return l.ask(ctx, []*unstructured.Unstructured{object})[0]
+}
+
+// shrink makes an object smaller as long as something is said of it.
+func (l *learning) shrink(ctx context.Context, object *unstructured.Unstructured, said func(string) bool) *unstructured.Unstructured {
+	ends := l.asked + mostShrinking
+	return l.g.schema.Shrink(ctx, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
+		l.g.makeUsual(candidate, l.g.refusedMetadata())
+		return l.asked < ends && ctx.Err() == nil && said(l.one(ctx, candidate))
+	})
+}
+
 // learn determines which values of an object are rejected, and continues with others.
-func (g *Generator) learn(ctx context.Context, object *unstructured.Unstructured, cause string, refused func(context.Context, []*unstructured.Unstructured) []string) Rejection {
-	within, cancel := context.WithTimeout(ctx, shrinking)
-	defer cancel()
-	rejection := Rejection{Object: g.schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
-		g.makeUsual(candidate, g.refusedMetadata())
-		return within.Err() == nil && refused(ctx, []*unstructured.Unstructured{candidate})[0] == cause
-	})}
+func (l *learning) learn(ctx context.Context, object *unstructured.Unstructured, cause string) Rejection {
+	g := l.g
+	rejection := Rejection{Object: l.shrink(ctx, object, func(other string) bool { return other == cause })}
 	g.makeUsual(rejection.Object, g.refusedMetadata())
-	if rejection.Settled = g.blameMetadata(ctx, rejection.Object, refused); rejection.Settled {
+	if rejection.Settled = g.blameMetadata(ctx, rejection.Object, l.ask); rejection.Settled {
 		return rejection
 	}
-	for _, path := range g.culprits(ctx, rejection.Object, refused) {
+	guilty, suspects := g.culprits(ctx, rejection.Object, l.ask)
+	if len(guilty) == 0 && l.missing(ctx) {
+		rejection.Settled = true
+		return rejection
+	}
+	if len(guilty) == 0 {
+		guilty = suspects
+	}
+	for _, path := range guilty {
 		if g.Refuse(path) {
 			rejection.Settled = true
 		}
@@ -75,10 +145,46 @@ func (g *Generator) learn(ctx context.Context, object *unstructured.Unstructured
 	return rejection
 }
 
-// culprits returns the leaves of an object without which it is not refused; all that are not defaults when no single one is to
-// blame, or the schema requires them.
-func (g *Generator) culprits(ctx context.Context, object *unstructured.Unstructured, refused func(context.Context, []*unstructured.Unstructured) []string) []string {
-	var suspects, guilty []string
+// missing finds fields that must be there although the schema does not say so, by an object that is accepted: what is left of it
+// when it is made as small as may be. From now on all objects have them. It is false if there is nothing new.
+func (l *learning) missing(ctx context.Context) bool {
+	var object *unstructured.Unstructured
+	if len(l.accepted) > 0 {
+		object = l.accepted[0]
+	} else if at := slices.IndexFunc(l.g.samples, func(sample *unstructured.Unstructured) bool { return l.one(ctx, sample) == "" }); at >= 0 {
+		object = l.g.samples[at]
+	} else {
+		return false
+	}
+	found := false
+	for _, leaf := range Leaves(l.shrink(ctx, object, func(cause string) bool { return cause == "" })) {
+		found = l.g.want(leaf) || found
+	}
+	return found
+}
+
+// want has all objects have what is at a path from now on, as far as what is around it is there. It is false if they have it anyway.
+func (g *Generator) want(path string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	found := false
+	way := fieldpath.Split(path)
+	for i := range way {
+		n, parent := g.walk(way[:i+1])
+		if n == nil || parent == nil || parent.required[way[i].Key] || way[i].List || n.def != nil || isMeta(way[0].Key) {
+			continue
+		}
+		for _, one := range g.byPath[n.path] {
+			found = found || !g.places[one.id].wanted
+			g.places[one.id].wanted = true
+		}
+	}
+	return found
+}
+
+// culprits returns the leaves of an object without which it is not refused, and all that are not defaults: these are suspects when no
+// single one is to blame, or the schema requires them.
+func (g *Generator) culprits(ctx context.Context, object *unstructured.Unstructured, refused func(context.Context, []*unstructured.Unstructured) []string) (guilty, suspects []string) {
 	for _, path := range Leaves(object) {
 		way := fieldpath.Split(path)
 		if n := g.schema.at(way); n != nil && n.def != nil {
@@ -97,8 +203,5 @@ func (g *Generator) culprits(ctx context.Context, object *unstructured.Unstructu
 			guilty = append(guilty, path)
 		}
 	}
-	if len(guilty) > 0 {
-		return guilty
-	}
-	return suspects
+	return guilty, suspects
 }

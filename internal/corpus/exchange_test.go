@@ -2,7 +2,10 @@ package corpus
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +115,89 @@ func TestSuitGivesUp(t *testing.T) {
 	})
 	if len(objects) != 0 || len(rejections) == 0 || rejections[len(rejections)-1].Settled {
 		t.Errorf("%d objects, rejections %v", len(objects), rejections)
+	}
+}
+
+// TestLearnSaysWhatIsDropped has a webhook refuse what cannot be learned, for two causes.
+func TestLearnSaysWhatIsDropped(t *testing.T) {
+	t.Parallel()
+	g := timersDefinition(t).Generator("v1", 1, nil)
+	asked := 0
+	adapted := g.Learn(t.Context(), 40, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+		causes := make([]string, len(objects))
+		asked += len(objects)
+		for i, object := range objects {
+			switch number := strings.TrimPrefix(object.GetName(), "timer-plain-"); number {
+			case "5":
+				causes[i] = "five"
+			case "8", "9":
+				causes[i] = "more"
+			}
+		}
+		return causes
+	})
+	if want := map[string]int{"five": 1, "more": 2}; !maps.Equal(adapted.Dropped, want) || len(adapted.Objects) != 37 || adapted.Asked != asked || adapted.Cut {
+		t.Errorf("%d objects, dropped %v, asked %d of %d, cut %t", len(adapted.Objects), adapted.Dropped, adapted.Asked, asked, adapted.Cut)
+	}
+}
+
+// TestLearnFindsWhatIsMissing has a webhook want fields that the schema does not require: all objects have them once that is learned,
+// even if none but the sample was accepted.
+func TestLearnFindsWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec("inner: {type: object, properties: {key: {type: string}, other: {type: string}}}, name: {type: string}, must: {type: string}")))
+	sample := widgetOf(t, `{"name":"sample"}`, `{"name":"a","must":"b","inner":{"key":"9","other":"c"}}`)
+	for name, samples := range map[string][]*unstructured.Unstructured{"with a sample": {sample}, "without": nil} {
+		g := d.Generator("v1", 1, samples)
+		adapted := g.Learn(t.Context(), 30, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+			causes := make([]string, len(objects))
+			for i, object := range objects {
+				_, key := Value(object.Object, "spec.inner.key")
+				_, must := Value(object.Object, "spec.must")
+				if !key || !must || len(samples) > 0 && object.GetName() != "sample" && len(adaptedFields(g)) == 0 {
+					causes[i] = "something is missing"
+				}
+			}
+			return causes
+		})
+		if len(adapted.Objects) != 30 || len(adapted.Dropped) > 0 {
+			t.Errorf("%s: %d objects, dropped %v", name, len(adapted.Objects), adapted.Dropped)
+		}
+		if !slices.ContainsFunc(adapted.Objects, func(o *unstructured.Unstructured) bool { _, found := Value(o.Object, "spec.name"); return !found }) {
+			t.Errorf("%s: all objects have what need not be there", name)
+		}
+	}
+}
+
+// adaptedFields are the paths of what is known to be wanted.
+func adaptedFields(g *Generator) []string {
+	var paths []string
+	for path, nodes := range g.byPath {
+		if g.places[nodes[0].id].wanted {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// TestLearnDependsOnNoClock has a slow webhook be learned from as a fast one.
+func TestLearnDependsOnNoClock(t *testing.T) {
+	t.Parallel()
+	learn := func(slow time.Duration) string {
+		adapted := timersDefinition(t).Generator("v1", 3, nil).Learn(t.Context(), 10, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+			<-time.After(slow)
+			causes := make([]string, len(objects))
+			for i, object := range objects {
+				if every, found, _ := unstructured.NestedString(object.Object, "spec", "every"); found && !strings.HasSuffix(every, "Z") {
+					causes[i] = "no time"
+				}
+			}
+			return causes
+		})
+		return together(adapted.Objects) + fmt.Sprint(adapted.Asked)
+	}
+	if learn(0) != learn(2*time.Millisecond) {
+		t.Error("a slow webhook is asked about other objects")
 	}
 }
 

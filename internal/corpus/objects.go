@@ -46,6 +46,7 @@ func (g *Generator) one(style Style, number int) result {
 		g.schema.Prepare(sample.Object)
 		sample.SetName(g.name(style, number))
 		if len(g.schema.Problems(sample.Object)) == 0 {
+			g.addGap(Gap{last.failed.Path, "samples take the place of some objects: " + last.failed.Reason})
 			return result{object: complete(sample, number)}
 		}
 	}

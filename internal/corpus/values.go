@@ -155,7 +155,7 @@ func (m *maker) object(n *node) map[string]any {
 		m.embed(n, made)
 	}
 	for _, p := range n.properties {
-		if m.mustHave(p.node) || m.can(n, p) && (n.required[p.name] || m.chance(m.presence(p.node))) {
+		if m.mustHave(p.node) || m.can(n, p) && (n.required[p.name] || m.g.places[p.id].wanted || m.chance(m.presence(p.node))) {
 			made[p.name] = m.value(p.node)
 		}
 	}
