@@ -49,7 +49,8 @@ type node struct {
 	quantity bool
 	rules    apiextensionsv1.ValidationRules // in CEL, here
 
-	variants []*node // what to generate in place of this
+	hints    []string // strings like those that the place is for
+	variants []*node  // what to generate in place of this
 	forbids  []string
 	weight   int // how many nodes there are, with this one
 }
@@ -119,6 +120,7 @@ func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema
 	c.unsure = c.unsure || len(n.rules) > 0 || len(choices) > 0
 	c.defaults = c.defaults || n.def != nil
 	c.inside(n, s, nested(more))
+	n.hints = n.hinted(s.Description)
 	n.quantity = (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsQuantities(n.limits)
 	n.weigh()
 	if choose {

@@ -23,6 +23,8 @@ func (n *node) sorts() int {
 	switch {
 	case n.enum != nil:
 		return 1
+	case n.kind == text && n.isFree() && len(n.hints) > 0:
+		return 3 + len(sortsOfText()) // words are the last
 	case n.kind == text && n.isFree():
 		return 2 + len(sortsOfText())
 	case n.kind == text:
@@ -62,7 +64,10 @@ func (m *maker) text(n *node) string {
 		}
 		return one(m, p.pool)
 	}
-	if p.level > samplesSort {
+	if p.level == 0 && m.style == Plain && len(n.hints) > 0 {
+		return one(m, n.hints)
+	}
+	if p.level > samplesSort && p.level <= samplesSort+len(sortsOfText()) {
 		if fitting := slices.DeleteFunc(sortsOfText()[p.level-samplesSort-1], func(s string) bool { return !n.acceptsText(s) }); len(fitting) > 0 {
 			return one(m, fitting)
 		}

@@ -1,0 +1,66 @@
+package corpus
+
+import (
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// meaning is something that free strings often are, without the schema saying so.
+type meaning struct {
+	is       func(string) bool
+	examples []string
+	words    *regexp.Regexp // in descriptions
+}
+
+// meanings returns what free strings often are.
+func meanings() []meaning {
+	is := func(err error) bool { return err == nil }
+	return []meaning{
+		{func(s string) bool { _, err := time.ParseDuration(s); return is(err) && s != "0" }, []string{"10s", "1h30m0s", "15m0s", "5m0s", "30m", "2m"}, regexp.MustCompile(`(?i)\b(duration|time\.ParseDuration|timeout in the form)\b`)},
+		{func(s string) bool { _, err := time.Parse(time.RFC3339, s); return is(err) }, times(), regexp.MustCompile(`(?i)\b(RFC ?3339|date-time|ISO ?8601)\b`)},
+		{isCron, []string{"*/5 * * * *", "0 3 * * 1", "30 2 1 * *", "15 14 * * 1-5"}, regexp.MustCompile(`(?i)\bcron\b`)},
+		{func(s string) bool { _, err := netip.ParsePrefix(s); return is(err) }, []string{"192.0.2.0/24", "10.0.0.0/8", "2001:db8::/32"}, regexp.MustCompile(`\bCIDRs?\b`)},
+		{func(s string) bool { _, err := netip.ParseAddr(s); return is(err) }, []string{"192.0.2.7", "198.51.100.23", "2001:db8::17"}, regexp.MustCompile(`(?i)\bIP address\b`)},
+		{func(s string) bool { u, err := url.Parse(s); return is(err) && u.Scheme != "" && u.Host != "" }, []string{"https://example.com/path", "http://example.org:8080/", "https://registry.example.net/v2/?q=1"}, regexp.MustCompile(`\b(URLs?|URIs?)\b`)},
+		{func(s string) bool { _, err := resource.ParseQuantity(s); return is(err) && !isDigits(s) }, append(quantities(), "30m", "2m"), regexp.MustCompile(`(?i)\bresource quantity\b`)},
+	}
+}
+
+func isCron(s string) bool {
+	return len(strings.Fields(s)) == 5 && strings.Trim(s, "0123456789*/,- ") == ""
+}
+
+func isDigits(s string) bool { return strings.Trim(s, "0123456789.") == "" }
+
+// hinted returns strings like those that a place is for, as far as its default or its description tells; none if they don't. Those of
+// the default are all that the default might be: 5m is a duration, and a quantity too.
+func (n *node) hinted(description string) []string {
+	if n.kind != text || n.enum != nil || !n.isFree() {
+		return nil
+	}
+	var examples []string
+	found := false
+	if given, ok := n.def.(string); ok && given != "" {
+		for _, one := range meanings() {
+			switch {
+			case !one.is(given):
+			case !found:
+				found, examples = true, slices.Clone(one.examples)
+			default:
+				examples = slices.DeleteFunc(examples, func(s string) bool { return !one.is(s) })
+			}
+		}
+	}
+	for _, one := range meanings() {
+		if !found && one.words.MatchString(description) {
+			found, examples = true, one.examples
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(examples), func(s string) bool { return !n.acceptsText(s) })
+}
