@@ -54,41 +54,34 @@ func (g *Generator) Learn(ctx context.Context, n int, refused func(context.Conte
 	for unsettled := 0; ; {
 		objects := g.Objects(Plain, n)
 		causes := l.ask(ctx, objects)
-		bad := indices(causes, func(cause string) bool { return cause != "" })
+		l.batches += len(objects)
+		var bad []int
+		l.accepted = nil
+		for i, cause := range causes {
+			if cause == "" {
+				l.accepted = append(l.accepted, objects[i])
+			} else {
+				bad = append(bad, i)
+			}
+		}
 		if len(bad) > unsettled && ctx.Err() == nil {
 			l.cut = len(l.learned) >= rejections || unsettled >= mostUnsettled || l.asked-l.batches >= mostLearning
 			if !l.cut {
 				at := bad[unsettled]
-				l.accepted = slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return causes[slices.Index(objects, o)] != "" })
 				rejection := l.learn(ctx, objects[at], causes[at])
 				l.learned = append(l.learned, rejection)
 				if !rejection.Settled {
 					unsettled++
 				}
-				l.batches += n
 				continue
 			}
 		}
-		adapted := Adapted{Rejections: l.learned, Dropped: map[string]int{}, Asked: l.asked, Cut: l.cut}
-		for i, object := range objects {
-			if causes[i] == "" {
-				adapted.Objects = append(adapted.Objects, object)
-			} else {
-				adapted.Dropped[causes[i]]++
-			}
+		adapted := Adapted{Objects: l.accepted, Rejections: l.learned, Dropped: map[string]int{}, Asked: l.asked, Cut: l.cut}
+		for _, at := range bad {
+			adapted.Dropped[causes[at]]++
 		}
 		return adapted
 	}
-}
-
-func indices(causes []string, is func(string) bool) []int {
-	var found []int
-	for i, cause := range causes {
-		if is(cause) {
-			found = append(found, i)
-		}
-	}
-	return found
 }
 
 // learning is what Learn knows.

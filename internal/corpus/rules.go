@@ -3,6 +3,7 @@ package corpus
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -175,9 +176,7 @@ func (r *reader) call(call ast.CallExpr, variables map[string]*node) *node {
 // bound returns the variables of an expression that is about each part of a place.
 func bound(variables map[string]*node, on *node, args []ast.Expr) map[string]*node {
 	inner := make(map[string]*node, len(variables)+2)
-	for name, place := range variables {
-		inner[name] = place
-	}
+	maps.Copy(inner, variables)
 	part := on.item()
 	if on != nil && on.items == nil {
 		part = nil // these are keys

@@ -325,8 +325,13 @@ func (r *rule) candidates(m *maker) []string {
 				all = append(all, given+word, given+"/"+word, given)
 			case "endsWith":
 				all = append(all, word+given, given)
-			case "contains", "split", "indexOf", "lastIndexOf":
+			case "contains", "indexOf", "lastIndexOf":
 				all = append(all, word+given+word, given+word, word+given)
+			case "split":
+				all = append(all, word+given+word)
+				for _, part := range r.texts {
+					all = append(all, part+given+word, word+given+part, part+given+r.texts[len(r.texts)-1])
+				}
 			case "matches", "find", "findAll":
 				all = append(all, patterned(given)...)
 			}

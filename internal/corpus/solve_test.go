@@ -28,6 +28,7 @@ func TestRulesAreSolved(t *testing.T) {
 		"items":             {"part: {type: array, maxItems: 9, items: {type: object, required: [op], properties: {op: {type: string, enum: [In, Gt]}, values: {type: array, maxItems: 9, items: {type: string, maxLength: 9}}}}, x-kubernetes-validations: [{rule: \"self.all(x, x.op == 'Gt' ? (has(x.values) && x.values.size() == 1 && int(x.values[0]) >= 0) : true)\"}]}", "spec.part[*].values[*]"},
 		"keys":              {"part: {type: object, maxProperties: 9, additionalProperties: {type: string}, x-kubernetes-validations: [{rule: 'self.all(key, 0 < int(key) && int(key) <= 65535)'}]}", "spec.part.<key>"},
 		"not a star":        {"part: {type: array, maxItems: 9, items: {type: string, maxLength: 9}, x-kubernetes-validations: [{rule: \"!('*' in self && self.size() > 1)\"}]}", "spec.part[*]"},
+		"parts":             {"a: {type: string, maxLength: 30, x-kubernetes-validations: [{rule: \"self.split('@')[0] in ['x1', 'y1']\"}, {rule: \"self.split('@')[0] == 'y1' ? self.split('@')[1] == 'latest' : true\"}, {rule: \"self.matches('^[a-z0-9]+@.+$')\"}]}", "spec.a"},
 		"unchanged":         {"a: {type: string, x-kubernetes-validations: [{rule: 'self == oldSelf'}]}", "spec.a"},
 	} {
 		d := defined(t, widget(spec(test.schema)))
