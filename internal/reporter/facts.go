@@ -94,7 +94,7 @@ func particulars(k reports.Kind) []string {
 		lines = append(lines, "declared lossy: "+path)
 	}
 	for _, gap := range k.Gaps {
-		lines = append(lines, "not generated: "+gap)
+		lines = append(lines, "not tried: "+gap)
 	}
 	return lines
 }

@@ -296,7 +296,7 @@ func TestFacts(t *testing.T) {
 		Definition: "widgets.example.com", Group: "example.com", Kind: "Widget", Versions: []string{"v1", "v2"}, Samples: 2, Generated: 50,
 		Lossy: []string{"spec.a: gone"}, Gaps: []string{"spec.b: no such string", "spec.c: too deep"},
 	}
-	lines := []string{"declared lossy: spec.a: gone", "not generated: spec.b: no such string", "not generated: spec.c: too deep"}
+	lines := []string{"declared lossy: spec.a: gone", "not tried: spec.b: no such string", "not tried: spec.c: too deep"}
 	const about = "widgets.example.com: Widget of example.com at v1, v2; 2 samples, 50 generated for each version"
 	for name, test := range map[string]struct {
 		kinds []reports.Kind

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -31,7 +32,11 @@ func (p *prober) cover(ctx context.Context, pair corpus.Pair, objects []*unstruc
 		if p.pools[version] == nil {
 			continue
 		}
-		found := p.pool(ctx, version).generator.Gaps()
+		one := p.pool(ctx, version)
+		found := one.generator.Gaps()
+		for _, cause := range slices.Sorted(maps.Keys(one.dropped)) {
+			gaps = append(gaps, fmt.Sprintf("%d of %d objects at %s, which the webhook does not convert (%s)", one.dropped[cause], one.size, version, cause))
+		}
 		for _, gap := range found {
 			gaps = append(gaps, fmt.Sprintf("%s at %s: %s", gap.Path, version, gap.Reason))
 		}

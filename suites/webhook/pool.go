@@ -29,6 +29,7 @@ type pool struct {
 	generator *corpus.Generator
 	size      int                          // how many objects there are to be
 	objects   []*unstructured.Unstructured // those that it converts to every other version
+	dropped   map[string]int               // how many objects it does not convert, by the cause
 	refusals  []refusal
 }
 
@@ -61,8 +62,9 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 		one.size = objectsPerVersion
 	}
 	before := p.late
-	var rejections []corpus.Rejection
-	one.objects, rejections = one.generator.Adapt(ctx, one.size, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+	within, cancel := p.withinBudget(ctx)
+	defer cancel()
+	adapted := one.generator.Learn(within, one.size, func(_ context.Context, objects []*unstructured.Unstructured) []string {
 		causes := make([]string, len(objects))
 		for i, x := range p.refused(ctx, version, objects) {
 			if x != nil {
@@ -71,6 +73,8 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 		}
 		return causes
 	})
+	rejections := adapted.Rejections
+	one.objects, one.dropped = adapted.Objects, adapted.Dropped
 	if p.late != before { // nothing was asked after that, so there is nothing to learn but that
 		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: p.decode(p.late.x.request.Objects[0])}, x: p.late.x}}
 		rejections, p.late = nil, before
@@ -88,7 +92,10 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 
 // cause is in which way a conversion failed.
 func cause(x *exchange) string {
-	return fmt.Sprintf("%s to %s, crashed: %t", x.judgement.Stopped, x.to, crashed(x))
+	if crashed(x) {
+		return fmt.Sprintf("%s on the way to %s: it broke down", x.judgement.Stopped, x.to)
+	}
+	return fmt.Sprintf("%s on the way to %s", x.judgement.Stopped, x.to)
 }
 
 // objectsPerVersion is how many objects are generated for each version unless the user says otherwise.
@@ -142,6 +149,14 @@ func (p *prober) inBudget() {
 	if p.spent() {
 		Skip(fmt.Sprintf("not judged: the time budget of %s is used up", p.env.Subject.Budget))
 	}
+}
+
+// withinBudget is a context that ends with the time budget.
+func (p *prober) withinBudget(ctx context.Context) (context.Context, context.CancelFunc) {
+	if budget := p.env.Subject.Budget; budget > 0 {
+		return context.WithDeadline(ctx, p.began.Add(budget))
+	}
+	return context.WithCancel(ctx)
 }
 
 // spent reports whether the time budget is used up.
