@@ -334,7 +334,7 @@ func (c *Coverage) impossible() map[string]string {
 func (n *node) requires() string {
 	for _, p := range n.properties {
 		if p.required && !n.hasMeta(p.name) {
-			if why := cmp.Or(p.impossible(), p.node.requires()); why != "" {
+			if why := cmp.Or(p.impossible(), p.requires()); why != "" {
 				return fmt.Sprintf("it requires %s: %s", p.name, why)
 			}
 		}

@@ -2,10 +2,10 @@ package corpus
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -194,7 +194,7 @@ func TestLearnDependsOnNoClock(t *testing.T) {
 			}
 			return causes
 		})
-		return together(adapted.Objects) + fmt.Sprint(adapted.Asked)
+		return together(adapted.Objects) + strconv.Itoa(adapted.Asked)
 	}
 	if learn(0) != learn(2*time.Millisecond) {
 		t.Error("a slow webhook is asked about other objects")

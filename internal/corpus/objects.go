@@ -21,8 +21,12 @@ const (
 // fullNodes is how many nodes a schema has at most whose first object has every field.
 const fullNodes = 6000
 
-// attempts is how often an object is restarted when the result cannot be made valid.
-const attempts = 4
+// attempts is how often an object is restarted when the result cannot be made valid, and hugeAttempts a large one, which takes long to
+// validate.
+const (
+	attempts     = 4
+	hugeAttempts = 2
+)
 
 // one makes an object.
 func (g *Generator) one(style Style, number int) result {
@@ -31,6 +35,9 @@ func (g *Generator) one(style Style, number int) result {
 		m := g.maker(style, number, attempt)
 		m.sparse = style == Plain && number%8 == 7 || attempt == attempts-1
 		m.full = style == Plain && number == 0 && attempt == 0 && g.schema.nodes <= fullNodes
+		if style == Huge && attempt == hugeAttempts {
+			break
+		}
 		if style == Huge {
 			last = g.huge(m, number)
 		} else {
@@ -158,14 +165,18 @@ const (
 	otherValues  = 12 // with those of small parts
 	sparseValues = 8
 	mostChanges  = 70
+	hugeChanges  = 10 // of large objects
 )
 
 // run returns a problem that is left when it fails.
 func (r *repair) run() (Problem, bool) {
 	var problems []Problem
 	changes := mostChanges
-	if r.m.single != nil {
+	switch {
+	case r.m.single != nil:
 		changes /= 2
+	case r.m.style == Huge:
+		changes = hugeChanges
 	}
 	for range changes {
 		problems = r.m.g.schema.Problems(r.object)
@@ -212,7 +223,7 @@ func (r *repair) changeAll(problems []Problem) bool {
 // nothing more to try.
 func (r *repair) change(path []fieldpath.Step, problem Problem) (string, bool) {
 	if (len(path) == 0 || isMeta(path[0].Key)) && r.special == nil && r.m.style == Plain {
-		r.special = runtime.DeepCopyJSON(r.object)["metadata"].(map[string]any)
+		r.special, _ = runtime.DeepCopyJSON(r.object)["metadata"].(map[string]any)
 		if r.m.g.rename(&unstructured.Unstructured{Object: r.object}) {
 			return "metadata", true
 		}

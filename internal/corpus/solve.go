@@ -12,8 +12,11 @@ import (
 	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
-// mostSteps is how many changes are tried at most until a value keeps to the rules of its place.
-const mostSteps = 80
+// How many changes are tried at most until a value keeps to the rules of its place.
+const (
+	mostSteps = 80
+	hugeSteps = 2 // of large objects
+)
 
 // solve changes a value until it keeps to the rules of its place, as far as that can be done: one of the fields that a broken rule
 // talks about gets another value, is taken away or is added, and what breaks fewer rules is kept.
@@ -36,6 +39,8 @@ func (m *maker) solve(n *node, value any) any {
 	switch {
 	case m.solving > 2:
 		return value
+	case m.style == Huge: // rules take long for large values, and these are made again and again
+		steps = hugeSteps
 	case m.solving > 1: // it is a part of a value that is one of many to try
 		steps /= 8
 	}

@@ -74,7 +74,7 @@ func mutations() map[string]func(value any) (any, bool) {
 		return func(value any) (any, bool) {
 			if n, ok := value.(json.Number); ok {
 				if i, err := n.Int64(); err == nil && math.Abs(float64(i)) < 1<<50 {
-					return json.Number(fmt.Sprint(int64(change(float64(i))))), true
+					return json.Number(strconv.FormatInt(int64(change(float64(i))), 10)), true
 				}
 			}
 			return value, true
