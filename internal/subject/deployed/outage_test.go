@@ -42,21 +42,29 @@ func TestOutage(t *testing.T) {
 
 func TestLoadWhileSomethingHappens(t *testing.T) {
 	t.Parallel()
-	var now, most, count atomic.Int32
+	var now, most, count, refused atomic.Int32
 	var broken atomic.Bool
 	k := Kills{Clients: 3, Convert: func(ctx context.Context) error {
 		count.Add(1)
-		most.Store(max(most.Load(), now.Add(1)))
+		for n, m := now.Add(1), most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() { //nolint:revive // the condition does it
+		}
 		defer now.Add(-1)
 		if broken.Load() {
+			refused.Add(1)
 			return errors.New("broken")
 		}
 		return pause(ctx, time.Millisecond)
 	}}
 	calls, err := k.load(t.Context(), func(ctx context.Context) error {
-		err := pause(ctx, 50*time.Millisecond)
+		var err error
+		for err == nil && most.Load() < 3 {
+			err = pause(ctx, time.Millisecond)
+		}
 		broken.Store(true)
-		return errors.Join(err, pause(ctx, 5*time.Millisecond))
+		for err == nil && refused.Load() == 0 {
+			err = pause(ctx, time.Millisecond)
+		}
+		return err
 	})
 	if err != nil || most.Load() != 3 || len(calls) != int(count.Load()) || now.Load() != 0 {
 		t.Errorf("%d calls of %d, %d at a time, %v", len(calls), count.Load(), most.Load(), err)
