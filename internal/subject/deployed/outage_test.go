@@ -46,7 +46,7 @@ func TestLoadWhileSomethingHappens(t *testing.T) {
 	var broken atomic.Bool
 	k := Kills{Clients: 3, Convert: func(ctx context.Context) error {
 		count.Add(1)
-		for n, m := now.Add(1), most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() { //nolint:revive // the condition does it
+		for n, m := now.Add(1), most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
 		}
 		defer now.Add(-1)
 		if broken.Load() {
