@@ -11,7 +11,8 @@ import (
 )
 
 // CRDFiles returns the files that crds stands for, sorted and without duplicates. A folder stands for the files in it that
-// end in .yaml, .yml or .json. It fails when a name or a pattern stands for no file at all, and says which.
+// end in .yaml, .yml or .json, or for its kustomization alone if it has one. It fails when a name or a pattern stands for no
+// file at all, and says which.
 func (c Config) CRDFiles() ([]string, error) { return c.files("crds", c.CRDs) }
 
 // SampleFiles returns the files that samples stands for, like CRDFiles.
@@ -35,7 +36,7 @@ func (c Config) files(key string, names []string) ([]string, error) {
 }
 
 // Expand returns the files that a name stands for, sorted: a file, a folder with .yaml, .yml and .json files in it, or a
-// pattern such as *.yaml for any of these. It fails when there is none.
+// pattern such as *.yaml for any of these. A kustomization stands for its folder. It fails when there is none.
 func Expand(name string) ([]string, error) { return expand(name, name) }
 
 // pattern returns what is to be looked for in the place of Path: signs of patterns in the folder of the file stand for
@@ -63,6 +64,11 @@ func expand(name, pattern string) ([]string, error) {
 		}
 		files = append(files, more...)
 	}
+	kustomized := map[string]bool{}
+	for _, file := range files {
+		kustomized[filepath.Dir(file)] = kustomized[filepath.Dir(file)] || isKustomization(file)
+	}
+	files = slices.DeleteFunc(files, func(file string) bool { return kustomized[filepath.Dir(file)] && !isKustomization(file) })
 	switch {
 	case len(files) > 0:
 		slices.Sort(files)
@@ -98,7 +104,16 @@ func opened(name string) ([]string, error) {
 		switch filepath.Ext(entry.Name()) {
 		case ".yaml", ".yml", ".json":
 			files = append(files, path)
+		default:
+			if isKustomization(path) {
+				files = append(files, path)
+			}
 		}
 	}
 	return files, nil
+}
+
+// isKustomization reports whether kustomize would build a file.
+func isKustomization(file string) bool {
+	return slices.Contains([]string{"kustomization.yaml", "kustomization.yml", "Kustomization"}, filepath.Base(file))
 }

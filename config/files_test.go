@@ -20,7 +20,7 @@ func files(t *testing.T, names ...string) string {
 
 func TestCRDFiles(t *testing.T) {
 	t.Parallel()
-	dir := files(t, "crds/b.yaml", "crds/a.yml", "crds/c.json", "crds/readme.md", "crds/sub/d.yaml", "crds/sub.yaml/e.yaml", "odd[1].yaml", "one.txt", "empty/readme.md")
+	dir := files(t, "crds/b.yaml", "crds/a.yml", "crds/c.json", "crds/readme.md", "crds/sub/d.yaml", "crds/sub.yaml/e.yaml", "odd[1].yaml", "one.txt", "empty/readme.md", "built/Kustomization", "built/a.yaml", "built/deep/b.yaml")
 	absolute := filepath.Join(files(t, "f.yaml"), "f.yaml")
 	for name, test := range map[string]struct {
 		names []string
@@ -33,6 +33,8 @@ func TestCRDFiles(t *testing.T) {
 		"a folder, slashed": {[]string{"./crds/"}, []string{"crds/a.yml", "crds/b.yaml", "crds/c.json"}},
 		"folders":           {[]string{"crds/s*"}, []string{"crds/sub.yaml/e.yaml", "crds/sub/d.yaml"}},
 		"twice":             {[]string{"crds/b.yaml", "crds", "./crds/../crds/a.yml"}, []string{"crds/a.yml", "crds/b.yaml", "crds/c.json"}},
+		"a kustomization":   {[]string{"built"}, []string{"built/Kustomization"}},
+		"and its files":     {[]string{"built/*"}, []string{"built/Kustomization", "built/deep/b.yaml"}},
 		"signs in a name":   {[]string{"odd[1].yaml"}, []string{"odd[1].yaml"}},
 	} {
 		t.Run(name, func(t *testing.T) {

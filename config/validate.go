@@ -45,6 +45,7 @@ func (c Config) problems() []*ProblemError {
 		k.unless(err == nil, options.Item("redact", i), "%v", err)
 	}
 	k.webhook()
+	k.unless(c.Generate.TimeBudget.Duration >= 0, "generate.timeBudget", "%s is negative; leave it out to judge everything, however long it takes", c.Generate.TimeBudget)
 	k.lossy()
 	k.knownFailing()
 	k.patterns("filter", c.Filter)

@@ -144,13 +144,31 @@ type Result struct {
 	// subject: for example, one that needs three versions of a definition with two.
 	Immaterial bool `json:"immaterial,omitempty"`
 
-	Reason  string  `json:"reason,omitempty"` // why the verdict is not Passed
+	Reason string `json:"reason,omitempty"` // why the verdict is not Passed
+
+	// Findings is what happened to which fields, each once; absent where the reason is about something else.
+	Findings []FieldFinding `json:"findings,omitempty"`
+
 	Seconds float64 `json:"seconds"`          // duration of the spec
 	Rerun   string  `json:"rerun"`            // command that runs only this spec again
 	Output  string  `json:"output,omitempty"` // what the spec logged
 	Files   []File  `json:"files,omitempty"`  // evidence
 	Curl    string  `json:"curl,omitempty"`   // command that sends the request again, to be run in the report folder
 }
+
+// FieldFinding is what happens to a field of objects on their way from one version to another, or there and back.
+type FieldFinding struct {
+	Field   string `json:"field,omitempty"`   // such as spec.ports[*].name, with * for the keys of maps; absent for the object as a whole
+	Effect  string `json:"effect"`            // lost, changed, added, refused, invalid, differs or grows
+	From    string `json:"from"`              // version of the objects
+	To      string `json:"to"`                // version that they are converted to
+	Lacking bool   `json:"lacking,omitempty"` // the version To has no such field, so the loss may be meant
+	Kept    bool   `json:"kept,omitempty"`    // other values of the field come back, so it is not meant
+	Message string `json:"message"`           // one example
+}
+
+// Meant reports whether a loss may be meant.
+func (f FieldFinding) Meant() bool { return f.Effect == "lost" && f.Lacking && !f.Kept }
 
 // File is a file in the report folder.
 type File = loadgen.File

@@ -218,6 +218,7 @@ const (
 	WebhookFailureStatus                                ID = "webhook.failure.status"                                   // A conversion that cannot be done is answered with a ConversionReview whose response.result.status is Failed.
 	WebhookFailureUID                                   ID = "webhook.failure.uid"                                      // The response to a conversion that failed also copies request.uid.
 	WebhookFailureAvoided                               ID = "webhook.failure.avoided"                                  // The webhook fails no conversion of a valid object.
+	WebhookFailureAnnotations                           ID = "webhook.failure.annotations"                              // An object is converted whatever is in the annotations that the webhook adds to objects.
 	SchemaStructuralMandatory                           ID = "schema.structural.mandatory"                              // A schema must be structural; a definition with another one can neither be created nor be changed to have it.
 	SchemaStructuralTypeOfRoot                          ID = "schema.structural.type-of-root"                           // The root of a schema has a type.
 	SchemaStructuralTypeOfFields                        ID = "schema.structural.type-of-fields"                         // Every field of an object that a schema specifies has a type, whether specified by properties or by additionalProperties.
@@ -707,19 +708,21 @@ const (
 
 // Every name of a part in the catalogue.
 const (
-	PartAdditions        PartName = "additions"
-	PartCrash            PartName = "crash"
-	PartDecodable        PartName = "decodable"
-	PartEmpty            PartName = "empty"
-	PartFineInTheEnd     PartName = "fine-in-the-end"
-	PartGenerated        PartName = "generated"
-	PartHTTPStatus       PartName = "http-status"
-	PartMalformed        PartName = "malformed"
-	PartMissingInV1beta1 PartName = "missing-in-v1beta1"
-	PartRefusedValue     PartName = "refused-value"
-	PartSameValues       PartName = "same-values"
-	PartSpelling         PartName = "spelling"
-	PartUIDInV1beta1     PartName = "uid-in-v1beta1"
+	PartAdditions         PartName = "additions"
+	PartCrash             PartName = "crash"
+	PartDecodable         PartName = "decodable"
+	PartEmpty             PartName = "empty"
+	PartFineInTheEnd      PartName = "fine-in-the-end"
+	PartGenerated         PartName = "generated"
+	PartHTTPStatus        PartName = "http-status"
+	PartMalformed         PartName = "malformed"
+	PartMissingInV1beta1  PartName = "missing-in-v1beta1"
+	PartOtherDefault      PartName = "other-default"
+	PartRefusedAnnotation PartName = "refused-annotation"
+	PartRefusedValue      PartName = "refused-value"
+	PartSameValues        PartName = "same-values"
+	PartSpelling          PartName = "spelling"
+	PartUIDInV1beta1      PartName = "uid-in-v1beta1"
 )
 
 // severities are those that do not follow from the others: of requirements that are not Failed, and of parts.
@@ -739,6 +742,7 @@ var severities = map[violation]Verdict{
 	{WebhookBatchEmpty, ""}:                              Tolerated,
 	{WebhookConversionRoundTrip, PartEmpty}:              Tolerated,
 	{WebhookConversionAdditions, ""}:                     Tolerated,
+	{WebhookConversionAdditions, PartOtherDefault}:       Failed,
 	{WebhookConversionPath, PartEmpty}:                   Tolerated,
 	{WebhookConversionIdentity, ""}:                      Tolerated,
 	{WebhookConversionEdits, PartEmpty}:                  Tolerated,
@@ -750,6 +754,7 @@ var severities = map[violation]Verdict{
 	{WebhookFailureStatus, PartSpelling}:                 Tolerated,
 	{WebhookFailureUID, PartUIDInV1beta1}:                Tolerated,
 	{WebhookFailureAvoided, PartRefusedValue}:            Tolerated,
+	{WebhookFailureAnnotations, PartRefusedAnnotation}:   Tolerated,
 	{ResourceCreateEveryVersion, PartEmpty}:              Tolerated,
 	{ResourceReadEveryVersion, PartEmpty}:                Tolerated,
 	{ResourceUpdateEveryVersion, PartEmpty}:              Tolerated,

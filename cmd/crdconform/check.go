@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -30,7 +33,8 @@ type checker struct {
 	options optionFlags
 	flags   *pflag.FlagSet
 	hold    bool
-	seed    int64 // of the check, once it is known
+	lossy   string // file for the losses to declare; empty for none
+	seed    int64  // of the check, once it is known
 
 	api       clusterFlags
 	inCluster inClusterFlags
@@ -62,6 +66,8 @@ A violation that API servers reject fails the check. One that they accept is Tol
 		Example: `  crdconform check https://localhost:9443/convert --ca-file ca.crt --crd config/crd/bases/example.com_widgets.yaml
 
   crdconform check --crd config/crd/bases -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+
+  kustomize build config/default | crdconform check --crd - -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
 
   crdconform check --crd config/crd/bases --cluster kind --webhook-image widgets:dev
   crdconform check --crd config/crd/bases --cluster existing --context staging \
@@ -106,7 +112,8 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	c.api.bind(c.streams, flags, c.name)
 	c.bindKnownFailing(flags)
 	c.complete(cmd)
-	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the curl commands of the report work")
+	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the scripts of the report work")
+	flags.StringVar(&c.lossy, "write-lossy", "", "file to write the fields to that the webhook loses, as entries of lossy for crdconform.yaml; it must not exist yet")
 }
 
 // urlOrProgram wants a URL at most, and nothing else before a program.
@@ -141,6 +148,11 @@ func (c *checker) check() (engine.Description, error) {
 		return engine.Description{}, err
 	}
 	read.KnownFailing = append(read.KnownFailing, known...)
+	for _, names := range [][]string{c.options.given.CRDs, c.options.given.Samples} {
+		for i, name := range names {
+			names[i] = orInput(name)
+		}
+	}
 	c.options.over(&read)
 	if files := read.Webhook.ClientCertificate; (c.flags.Changed("client-cert") || c.flags.Changed("client-key")) && (files.CertFile == "") != (files.KeyFile == "") {
 		return engine.Description{}, errors.New("--client-cert and --client-key, a certificate and its private key, must be given together")
@@ -158,6 +170,14 @@ func (c *checker) check() (engine.Description, error) {
 	return engine.Description{
 		Config: read, Source: c.api.source(), RerunCommand: c.again, CollectArtifacts: c.gather, HoldAdvice: "; use --hold to keep it running",
 	}, nil
+}
+
+// orInput is a file, or the standard input where - stands for it.
+func orInput(name string) string {
+	if name == standardInput {
+		return "/dev/stdin"
+	}
+	return name
 }
 
 // webhook puts the one that arguments and flags name in the place of the one in the file.
@@ -247,7 +267,7 @@ func (c *checker) run(ctx context.Context) error {
 	if c.hold {
 		check.AfterJudged = func(ctx context.Context, report *reports.Report) {
 			held, ended = report, c.finish(p, report)
-			p.say("The webhook keeps running, so that the curl commands of the report work, until Ctrl-C.")
+			p.say("The webhook keeps running, so that the scripts of the report work, until Ctrl-C.")
 			<-ctx.Done()
 		}
 	}
@@ -255,12 +275,15 @@ func (c *checker) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err = c.reserve(); err != nil {
+		return err
+	}
 	c.seed, c.dir = plan.Seed(), plan.ReportDir()
 	if err = c.begin(); err != nil {
 		return err
 	}
 	log := &lateLog{path: filepath.Join(string(c.folder), "apiserver.log")}
-	p.seed, p.revise = plan.Seed(), plan.Revise
+	p.seed, p.revise, p.several = plan.Seed(), plan.Revise, len(plan.Definitions()) > 1
 	report := plan.Run(ctx, p, log)
 	switch {
 	case held == nil:
@@ -275,12 +298,52 @@ func (c *checker) run(ctx context.Context) error {
 func (c *checker) finish(p *progress, report *reports.Report) error {
 	p.wipe()
 	report.Tool, report.Command = toolVersion(), c.newReport().Command
-	return c.end(c.streams, report)
+	return c.beside(c.end(c.streams, report), c.declare(report))
+}
+
+// reserve fails if the file for the losses cannot be created.
+func (c *checker) reserve() error {
+	if c.lossy == "" {
+		return nil
+	}
+	if err := c.write(""); err != nil {
+		return fmt.Errorf("--write-lossy: %w; give the name of a new file", err)
+	}
+	return os.Remove(c.lossy)
+}
+
+// declare writes the losses to their file, if there are any.
+func (c *checker) declare(report *reports.Report) error {
+	if c.lossy == "" {
+		return nil
+	}
+	if len(reporter.Losses(report)) == 0 {
+		fmt.Fprintf(c.out, "Nothing is lost that could be declared, so %s was not written.\n", c.lossy)
+		return nil
+	}
+	text, err := written(func(w io.Writer) error { return reporter.Lossy(report, w) })
+	if err == nil {
+		err = c.write(text)
+	}
+	if err == nil {
+		fmt.Fprintf(c.out, "Losses: %s\n", c.lossy)
+	}
+	return err
+}
+
+// write creates the file for the losses.
+func (c *checker) write(text string) error {
+	file, err := os.OpenFile(c.lossy, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Close())
 }
 
 // again is the command that checks one requirement again in the same way.
 func (c *checker) again(_ string, id requirement.ID) string {
-	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed"})...)
+	words := append([]string{"crdconform", c.name}, c.repeated([]string{"filter", "skip", "seed", "write-lossy"})...)
 	words = slices.Insert(words, 2, fmt.Sprintf("--filter=%s", id), fmt.Sprintf("--seed=%d", c.seed))
 	return strings.Join(words, " ")
 }

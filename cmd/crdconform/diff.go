@@ -19,6 +19,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/kustomization"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/load/recording/difference"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -185,7 +186,7 @@ func (d *differ) connect(i int) (*wire.Client, error) {
 // read reads what to ask. All of its errors are about usage, but for that it was interrupted.
 func (d *differ) read(ctx context.Context) error {
 	if err := eachFile("crd", d.crds, func(file io.Reader) error { //nolint:contextcheck // definitions are validated without waiting for anything
-		definitions, err := corpus.ReadDefinitions(file)
+		definitions, _, err := corpus.ReadDefinitions(file)
 		d.definitions = append(d.definitions, definitions...)
 		return err
 	}); err != nil {
@@ -229,7 +230,7 @@ func (d *differ) read(ctx context.Context) error {
 func eachFile(flag string, names []string, read func(io.Reader) error) error {
 	var files []string
 	for _, name := range names {
-		more, err := config.Expand(name)
+		more, err := config.Expand(orInput(name))
 		if err != nil {
 			return fmt.Errorf("--%s: %w", flag, err)
 		}
@@ -237,7 +238,7 @@ func eachFile(flag string, names []string, read func(io.Reader) error) error {
 	}
 	slices.Sort(files)
 	for _, name := range slices.Compact(files) {
-		data, err := os.ReadFile(name)
+		data, err := kustomization.ReadFile(name)
 		if err == nil {
 			err = read(bytes.NewReader(data))
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/kustomization"
 )
 
 // initializer is the command init.
@@ -79,7 +80,7 @@ func (i *initializer) files(name string) ([]config.File, error) {
 	}
 	var files []config.File
 	for _, one := range found {
-		data, err := os.ReadFile(one)
+		data, err := kustomization.ReadFile(one)
 		if err != nil {
 			return nil, err
 		}

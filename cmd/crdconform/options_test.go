@@ -25,7 +25,7 @@ func TestOptionFlags(t *testing.T) {
 		columns = append(append(columns, k.Columns.Flag), k.Columns.Shared...)
 	}
 	for name, own := range map[string][]string{
-		"check":  append(strings.Fields("config hold known-failing"), clusters...),
+		"check":  append(strings.Fields("config hold known-failing write-lossy"), clusters...),
 		"load":   strings.Fields("config metrics-address vegeta-results workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
 		"run":    append([]string{kinds.ReadOnly, "known-failing"}, clusters...),
 		"matrix": append([]string{"parallel", "known-failing"}, columns...),

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/load"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -16,9 +18,10 @@ import (
 // shown at once in both.
 type progress struct {
 	streams
-	strict bool
-	rerun  func(definition string, id requirement.ID) string
-	revise func(*suites.Result) // changes verdicts by what is known to fail
+	strict  bool
+	several bool // there are several definitions, so that problems take a line each
+	rerun   func(definition string, id requirement.ID) string
+	revise  func(*suites.Result) // changes verdicts by what is known to fail
 
 	observers observers
 
@@ -135,7 +138,7 @@ func (p *progress) left() string {
 func (p *progress) SpecDone(r suites.Result) {
 	p.done++
 	p.revise(&r)
-	if !p.terminal {
+	if !p.terminal && !p.several {
 		p.say("[%*d/%d] %-13s %s (%.3f s)", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds())
 	}
 	if r.Verdict == requirement.Failed || r.Verdict == requirement.Errored || p.strict && r.Verdict == requirement.Tolerated {
@@ -143,8 +146,14 @@ func (p *progress) SpecDone(r suites.Result) {
 	}
 }
 
-// problem shows a result that counts against somebody, with what a reader needs to go on.
+// problem shows a result that counts against somebody, with what a reader needs to go on. Of several definitions there would be too
+// much to read.
 func (p *progress) problem(r suites.Result) {
+	if p.several {
+		p.wipe()
+		p.line(red, strings.ToUpper(r.Verdict.String()), fmt.Sprintf(" %s of %s: %s", r.Requirement, p.definition, reporter.Brief(reports.Result{Reason: r.Reason})))
+		return
+	}
 	statement, why := "", ""
 	if known, found := requirement.Lookup(r.Requirement); found {
 		statement, why = known.Statement, known.Why

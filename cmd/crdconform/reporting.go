@@ -69,6 +69,7 @@ const (
 	mostNotes    = 6
 	mostChanges  = 12 // lines
 	mostProblems = 10
+	mostLosses   = 3
 )
 
 // summarize shows the outcome on one screen: what failed comes last, above the headline, where eyes are when a run ends.
@@ -87,7 +88,8 @@ func summarize(s streams, report *reports.Report) {
 	if c := report.Changes; c != nil {
 		s.changes(c)
 	}
-	s.problems(report)
+	s.causes(report)
+	s.losses(report)
 	color := map[reports.Outcome]string{reports.Conformant: green, reports.Partial: green, reports.NonConformant: red}[report.Outcome]
 	if color == "" {
 		color = yellow
@@ -118,9 +120,13 @@ func (s streams) line(color, head, text string) {
 	fmt.Fprintln(s.out, head+string(visible))
 }
 
-// chapters shows how many results of each chapter came to what. Of many chapters it shows those with problems.
+// chapters shows how many results of each chapter came to what. Those of many definitions are added up, and of many areas it shows those
+// with problems.
 func (s streams) chapters(report *reports.Report) {
 	chapters, width := reporter.Chapters(report), 12
+	if len(chapters) > mostChapters {
+		chapters = reporter.Areas(report)
+	}
 	shown := chapters
 	if len(chapters) > mostChapters {
 		shown = slices.DeleteFunc(slices.Clone(chapters), func(c reporter.Chapter) bool {
@@ -197,30 +203,46 @@ func (s streams) changes(c *reports.Changes) {
 	}
 }
 
-// problems lists what counts against somebody or could not be judged, in a line each, or in two if they are few and the terminal is
-// narrow. They were told in full when they came.
-func (s streams) problems(report *reports.Report) {
-	var all []reports.Result
-	for _, result := range report.Results {
-		if reporter.Problem(report, result) {
-			all = append(all, result)
+// causes lists what counts against somebody or could not be judged, by cause: in a line each, or in more if they are few and the terminal
+// is narrow. The problems were told when they came.
+func (s streams) causes(report *reports.Report) {
+	all := reporter.Causes(report)
+	for _, c := range all[:min(len(all), mostProblems)] {
+		verdict, which, extent := strings.ToUpper(c.Verdict.String()), " "+c.What, ""
+		switch {
+		case len(c.Pairs) > 0:
+			extent = c.Extent()
+		case c.Extent() != "" && len(reporter.Subjects(report)) > 1:
+			which += " of " + c.Extent()
 		}
-	}
-	for _, result := range all[:min(len(all), mostProblems)] {
-		of := ""
-		if result.Subject != "" && len(reporter.Subjects(report)) > 1 {
-			of = " of " + result.Subject
+		line := which + ": " + c.Example
+		if extent != "" {
+			line = which + " (" + extent + "): " + c.Example
 		}
-		verdict, which, reason := strings.ToUpper(result.Verdict.String()), fmt.Sprintf(" %s%s:", result.ID, of), reporter.Brief(result)
-		if s.terminal && len(all) <= mostProblems/2 && utf8.RuneCountInString(verdict+which+" "+reason) > s.width {
-			s.line(red, verdict, which)
-			s.line("", "    ", reason)
+		if s.terminal && len(all) <= mostProblems/2 && utf8.RuneCountInString(verdict+line) > s.width {
+			s.line(red, verdict, which+":")
+			if extent != "" {
+				s.line("", "    ", extent)
+			}
+			s.line("", "    ", c.Example)
 			continue
 		}
-		s.line(red, verdict, which+" "+reason)
+		s.line(red, verdict, line)
 	}
 	if n := len(all) - mostProblems; n > 0 {
-		s.line("", "", fmt.Sprintf("and %d more, in report.html", n))
+		s.line("", "", fmt.Sprintf("and %d more causes, in report.html", n))
+	}
+}
+
+// losses shows how to declare the fields that a conversion may be meant to lose.
+func (s streams) losses(report *reports.Report) {
+	meant := slices.DeleteFunc(reporter.Losses(report), func(l reporter.Loss) bool { return !l.Meant })
+	if len(meant) == 0 {
+		return
+	}
+	fmt.Fprintf(s.out, "To declare what is meant, add this to crdconform.yaml; \"crdconform check --write-lossy FILE\" writes all %d:\nlossy:\n", len(meant))
+	for _, l := range meant[:min(len(meant), mostLosses)] {
+		fmt.Fprintln(s.out, l.Line())
 	}
 }
 

@@ -102,10 +102,45 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 			t.Errorf("a line has %d characters: %s", n, line)
 		}
 	}
-	for _, want := range []string{"and 2988 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 990 more, in report.html\n", " lines more, by --format markdown\n", "Changes: " + reporter.Summary(report.Changes)} {
+	for _, want := range []string{"and 88 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 90 more causes, in report.html\n", " lines more, by --format markdown\n", "Changes: " + reporter.Summary(report.Changes)} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, out.String())
 		}
+	}
+}
+
+// TestSummaryOfTenDefinitions has ten definitions that all lose a field by design be summed up on half a screen.
+func TestSummaryOfTenDefinitions(t *testing.T) {
+	report := &reports.Report{Webhook: &reports.Webhook{}}
+	for n := range 10 {
+		k := reports.Kind{Definition: fmt.Sprintf("widget%ds.example.com", n), Group: "example.com", Kind: fmt.Sprintf("Widget%d", n), Coverage: []reports.Coverage{{From: "v1", To: "v2", Total: 5, Exercised: 5}}}
+		report.Webhook.Kinds = append(report.Webhook.Kinds, k)
+		for _, id := range []requirement.ID{"webhook.conversion.round-trip", "resource.write.no-op"} {
+			report.Results = append(report.Results, reports.Result{
+				Requirement: requirement.Requirement{ID: id, Level: requirement.Must}, Subject: k.Definition, Verdict: requirement.Failed, Reason: "lost",
+				Findings: []reports.FieldFinding{{Field: "spec.legacy", Effect: "lost", From: "v1", To: "v2", Lacking: true, Message: "v1 -> v2 -> v1: spec.legacy: expected 1, got nothing"}},
+			})
+		}
+	}
+	reporter.Conclude(report)
+	var out strings.Builder
+	summarize(streams{out: &out, terminal: true, width: 80}, report)
+	const want = `
+webhook, all definitions   10 Failed
+resource, all definitions  10 Failed
+fields exercised: 50 of 50 in 10 definitions
+FAILED spec.legacy is lost: v2 has no such field:
+    10 definitions; webhook.conversion.round-trip and 1 more
+    v1 -> v2 -> v1: spec.legacy: expected 1, got nothing
+To declare what is meant, add this to crdconform.yaml; "crdconform check --write-lossy FILE" writes all 10:
+lossy:
+- {path: "spec.legacy", group: "example.com", kind: "Widget0", from: "v1", through: "v2", reason: "TODO"}
+- {path: "spec.legacy", group: "example.com", kind: "Widget1", from: "v1", through: "v2", reason: "TODO"}
+- {path: "spec.legacy", group: "example.com", kind: "Widget2", from: "v1", through: "v2", reason: "TODO"}
+Does not conform: 20 of 20 requirements for 10 definitions failed, in 0.0 s
+`
+	if got := out.String(); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
 

@@ -357,7 +357,7 @@ func TestNothingToCheck(t *testing.T) {
 	}
 }
 
-// TestHold has the program go on after all is judged: the curl lines of the report reach it until the interruption, which takes
+// TestHold has the program go on after all is judged: the scripts of the report reach it until the interruption, which takes
 // nothing from the verdict.
 func TestHold(t *testing.T) {
 	t.Parallel()

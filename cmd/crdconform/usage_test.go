@@ -61,6 +61,8 @@ func TestUsage(t *testing.T) {
 		"plain http for load": {"load http://127.0.0.1:1/convert", []string{"is not the URL of a webhook; write it as https://"}},
 		"a password":          {"check https://me:secret@localhost/", []string{"not allowed", "leave them out"}},
 		"no time":             {"check " + url + " --timeout 0s", []string{"--timeout: 0s must be greater than 0; API servers wait for 30s"}},
+		"a negative budget":   {"check " + url + " --time-budget -5s", []string{"--time-budget: -5s is negative; leave it out"}},
+		"too little coverage": {"check " + url + " --coverage -1%", []string{`"-1%" is not a share; write a percentage from 0% to 100%`}},
 		"not a time":          {"load " + url + " --timeout soon", []string{`invalid argument "soon" for "--timeout" flag`}},
 
 		"no CA file":        {"check " + url + " --ca-file missing.crt", []string{"--ca-file: open missing.crt: no such file"}},

@@ -16,6 +16,9 @@ type Rejection struct {
 
 	// Settled reports whether objects with other values in the same places are made from now on.
 	Settled bool
+
+	// Needs is the path of a field that the object lacks by right, and with which it is not refused; empty if none was found.
+	Needs string
 }
 
 // Adapted is what came of objects that a webhook may refuse.
@@ -37,13 +40,8 @@ const (
 	mostUnsettled = 4    // rejections from which nothing could be learned
 	mostLearning  = 4000 // objects to ask about, beside those that each change brings
 	mostShrinking = 250  // of these, for one rejection
+	mostNeeded    = 40   // of these, with a field more
 )
-
-// Adapt is Learn without what was dropped.
-func (g *Generator) Adapt(ctx context.Context, n int, refused func(context.Context, []*unstructured.Unstructured) []string) ([]*unstructured.Unstructured, []Rejection) {
-	adapted := g.Learn(ctx, n, refused)
-	return adapted.Objects, adapted.Rejections
-}
 
 // Learn makes n plain objects and sees which are refused. It finds out which values the refused ones are refused for, and
 // makes objects with others there, because a webhook often requires more than the schema says: that a string is a duration, or
@@ -122,6 +120,10 @@ func (l *learning) learn(ctx context.Context, object *unstructured.Unstructured,
 	if rejection.Settled = g.blameMetadata(ctx, rejection.Object, l.ask); rejection.Settled {
 		return rejection
 	}
+	if needs := l.needed(ctx, rejection.Object); needs != "" && g.want(needs) {
+		rejection.Needs, rejection.Settled = needs, true
+		return rejection
+	}
 	guilty, suspects := g.culprits(ctx, rejection.Object, l.ask)
 	if len(guilty) == 0 && l.missing(ctx) {
 		rejection.Settled = true
@@ -136,6 +138,74 @@ func (l *learning) learn(ctx context.Context, object *unstructured.Unstructured,
 		}
 	}
 	return rejection
+}
+
+// Needed returns the path of a field that an object lacks by right, and with which it is not refused; empty if none is found. The function
+// is as for Learn.
+func (g *Generator) Needed(ctx context.Context, object *unstructured.Unstructured, refused func(context.Context, []*unstructured.Unstructured) []string) string {
+	return (&learning{g: g, refused: refused}).needed(ctx, object)
+}
+
+// needed returns the path of a field with which an object is not refused, of those that it lacks. What is missing is most likely
+// where something else is, so the innermost come first.
+func (l *learning) needed(ctx context.Context, object *unstructured.Unstructured) string {
+	ends := l.asked + mostNeeded
+	for _, path := range slices.Backward(mapsOf(object)) {
+		n := l.g.schema.at(path)
+		if n == nil {
+			continue
+		}
+		for _, field := range n.properties {
+			whole := append(slices.Clone(path), fieldpath.Step{Key: field.name})
+			if _, found := fieldpath.Value(object.Object, whole); found || n.hasMeta(field.name) {
+				continue
+			}
+			candidate := l.g.filled(object, whole, field.node)
+			if l.asked >= ends || ctx.Err() != nil {
+				return ""
+			}
+			if candidate != nil && l.one(ctx, candidate) == "" {
+				return fieldpath.Join(whole)
+			}
+		}
+	}
+	return ""
+}
+
+// mapsOf returns the paths of the maps that an object consists of, from the outside to the inside.
+func mapsOf(object *unstructured.Unstructured) [][]fieldpath.Step {
+	var found [][]fieldpath.Step
+	for queue := []([]fieldpath.Step){nil}; len(queue) > 0; queue = queue[1:] {
+		inside, _ := fieldpath.Value(object.Object, queue[0])
+		if _, isMap := inside.(map[string]any); isMap {
+			found = append(found, queue[0])
+		}
+		for _, next := range parts(inside) {
+			if len(queue[0]) > 0 || !isMeta(next.Key) {
+				queue = append(queue, append(slices.Clone(queue[0]), next))
+			}
+		}
+	}
+	return found
+}
+
+// filled returns an object with a value at a path, nil if none is found that the schema allows there.
+func (g *Generator) filled(object *unstructured.Unstructured, path []fieldpath.Step, n *node) *unstructured.Unstructured {
+	const mostTries = 4
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	for try := range mostTries {
+		if g.places[n.id].broken {
+			break
+		}
+		candidate := object.DeepCopy()
+		fieldpath.Put(candidate.Object, path, g.maker(Plain, try, 0).value(n))
+		g.schema.Prepare(candidate.Object)
+		if len(g.schema.Problems(candidate.Object)) == 0 {
+			return candidate
+		}
+	}
+	return nil
 }
 
 // missing finds fields that must be there although the schema does not say so, by an object that is accepted: what is left of it

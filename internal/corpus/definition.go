@@ -24,18 +24,20 @@ type Definition struct {
 }
 
 // ReadDefinitions reads the CustomResourceDefinitions of a stream of YAML or JSON documents, or of lists in it. Objects
-// of other kinds are ignored, so there may be none. Errors name the document, the definition, the version and the place
-// in the schema.
-func ReadDefinitions(r io.Reader) ([]*Definition, error) {
-	var definitions []*Definition
-	err := eachObject(r, func(object *unstructured.Unstructured) error {
-		definition, err := readDefinition(object)
-		if definition != nil {
+// of other kinds are left out and counted, so there may be no definition. Errors name the document, the definition, the
+// version and the place in the schema.
+func ReadDefinitions(r io.Reader) (definitions []*Definition, others int, err error) {
+	err = eachObject(r, func(object *unstructured.Unstructured) error {
+		definition, problem := readDefinition(object)
+		switch {
+		case definition != nil:
 			definitions = append(definitions, definition)
+		case problem == nil:
+			others++
 		}
-		return err
+		return problem
 	})
-	return definitions, err
+	return definitions, others, err
 }
 
 // readDefinition returns nil for objects of other kinds.
@@ -167,6 +169,15 @@ func (d *Definition) Versions() []string {
 		}
 	}
 	return versions
+}
+
+// Retired returns the versions that are neither served nor stored, at which objects may have been stored before: all of them, unless
+// the status says which versions objects are stored at.
+func (d *Definition) Retired() []string {
+	stored := d.CRD.Status.StoredVersions
+	return slices.DeleteFunc(d.all(), func(version string) bool {
+		return d.has(version) || len(stored) > 0 && !slices.Contains(stored, version)
+	})
 }
 
 // all returns every version.

@@ -14,14 +14,14 @@ func TestReadDefinitions(t *testing.T) {
 	t.Parallel()
 	text := "# a comment\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n" + widget("{type: object}") +
 		"\n---\n{apiVersion: v1, kind: List, items: [" + strings.ReplaceAll(widget("{type: object}"), "widgets", "gadgets") + "]}"
-	all, err := ReadDefinitions(strings.NewReader(text))
+	all, _, err := ReadDefinitions(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(all) != 2 || all[0].Name() != "widgets.example.com" || all[1].Name() != "gadgets.example.com" {
 		t.Errorf("got %v", all)
 	}
-	if none, err := ReadDefinitions(strings.NewReader("apiVersion: v1\nkind: Pod\n")); err != nil || len(none) != 0 {
+	if none, others, err := ReadDefinitions(strings.NewReader("apiVersion: v1\nkind: Pod\n")); err != nil || len(none) != 0 || others != 1 {
 		t.Errorf("got %v, %v", none, err)
 	}
 }
@@ -61,7 +61,7 @@ func TestDefinitionsThatMakeNoSense(t *testing.T) {
 		"reference":      {widget(spec("a: {$ref: '#/x'}")), "$ref"},
 		"list keys":      {widget(spec("a: {type: array, x-kubernetes-list-type: map, items: {type: object}}")), "x-kubernetes-list-map-keys"},
 	} {
-		_, err := ReadDefinitions(strings.NewReader(test.text))
+		_, _, err := ReadDefinitions(strings.NewReader(test.text))
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want something with %q", name, err, test.want)
 		}
@@ -152,7 +152,7 @@ func FuzzNewDefinition(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, schema string) {
-		all, err := ReadDefinitions(strings.NewReader(widget(schema)))
+		all, _, err := ReadDefinitions(strings.NewReader(widget(schema)))
 		if err != nil || len(all) == 0 {
 			return
 		}

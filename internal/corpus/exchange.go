@@ -99,7 +99,7 @@ func (s *Schema) Differences(a, b map[string]any) []Loss {
 	}
 	surplus := s.Losses(b, a)
 	for i, l := range surplus {
-		surplus[i] = Loss{Path: l.Path, Before: l.After, After: l.Before, Added: l.After == nil, Empty: l.Empty}
+		surplus[i] = Loss{Path: l.Path, Before: l.After, After: l.Before, Added: l.After == nil, Empty: l.Empty, Default: l.Default}
 	}
 	return surplus
 }

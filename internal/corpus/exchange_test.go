@@ -68,7 +68,7 @@ func timer(spec string) *unstructured.Unstructured {
 // values.
 func TestSuit(t *testing.T) {
 	g := timersDefinition(t).Generator("v1", 1, nil)
-	objects, rejections := g.Adapt(t.Context(), 40, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+	adapted := g.Learn(t.Context(), 40, func(_ context.Context, objects []*unstructured.Unstructured) []string {
 		causes := make([]string, len(objects))
 		for i, object := range objects {
 			every, found, _ := unstructured.NestedString(object.Object, "spec", "every")
@@ -78,6 +78,7 @@ func TestSuit(t *testing.T) {
 		}
 		return causes
 	})
+	objects, rejections := adapted.Objects, adapted.Rejections
 	var durations, paused int
 	for _, object := range objects {
 		if every, found, _ := unstructured.NestedString(object.Object, "spec", "every"); found {
@@ -106,13 +107,14 @@ func TestSuit(t *testing.T) {
 // TestSuitGivesUp has everything refused.
 func TestSuitGivesUp(t *testing.T) {
 	g := timersDefinition(t).Generator("v1", 1, nil)
-	objects, rejections := g.Adapt(t.Context(), 4, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+	adapted := g.Learn(t.Context(), 4, func(_ context.Context, objects []*unstructured.Unstructured) []string {
 		causes := make([]string, len(objects))
 		for i := range causes {
 			causes[i] = "no"
 		}
 		return causes
 	})
+	objects, rejections := adapted.Objects, adapted.Rejections
 	if len(objects) != 0 || len(rejections) == 0 || rejections[len(rejections)-1].Settled {
 		t.Errorf("%d objects, rejections %v", len(objects), rejections)
 	}
@@ -165,6 +167,44 @@ func TestLearnFindsWhatIsMissing(t *testing.T) {
 		}
 		if !slices.ContainsFunc(adapted.Objects, func(o *unstructured.Unstructured) bool { _, found := Value(o.Object, "spec.name"); return !found }) {
 			t.Errorf("%s: all objects have what need not be there", name)
+		}
+	}
+}
+
+// TestLearnFindsWhatIsNeeded has a webhook break down over one optional field that is missing beside another, in a list too: the field is
+// named, all objects have it from then on, and nothing is left out.
+func TestLearnFindsWhatIsNeeded(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec("done: {type: integer}, phase: {type: string}, list: {type: array, items: {type: object, required: [key], properties: {key: {type: string}, reason: {type: string}}}}")))
+	for _, needs := range []string{"spec.phase", "spec.list[0].reason"} {
+		g := d.Generator("v1", 1, nil)
+		refused := func(_ context.Context, objects []*unstructured.Unstructured) []string {
+			causes := make([]string, len(objects))
+			for i, object := range objects {
+				place := strings.TrimSuffix(strings.TrimSuffix(needs, ".phase"), "[0].reason")
+				around, there := Value(object.Object, place)
+				items, _ := around.([]any)
+				if needs == "spec.phase" {
+					items = []any{around}
+				}
+				for _, item := range items {
+					fields, _ := item.(map[string]any)
+					if there && fields["phase"] == nil && fields["reason"] == nil {
+						causes[i] = "nil pointer"
+					}
+				}
+			}
+			return causes
+		}
+		adapted := g.Learn(t.Context(), 30, refused)
+		if len(adapted.Rejections) != 1 || adapted.Rejections[0].Needs != needs || !adapted.Rejections[0].Settled {
+			t.Fatalf("%s: got %+v", needs, adapted.Rejections)
+		}
+		if again := g.Needed(t.Context(), adapted.Rejections[0].Object, refused); again != needs {
+			t.Errorf("%s: the object needs %q", needs, again)
+		}
+		if len(adapted.Objects) != 30 || len(g.Gaps()) > 0 || !slices.ContainsFunc(adapted.Objects, func(o *unstructured.Unstructured) bool { _, found := Value(o.Object, "spec.done"); return found }) {
+			t.Errorf("%s: %d objects, gaps %v", needs, len(adapted.Objects), g.Gaps())
 		}
 	}
 }
@@ -281,7 +321,7 @@ func TestDifferences(t *testing.T) {
 func TestListsByKeysThatAreEmpty(t *testing.T) {
 	crd := strings.Replace(timers, "type: array\n", "type: array\n                x-kubernetes-list-type: map\n                x-kubernetes-list-map-keys: [name]\n", 1)
 	crd = strings.Replace(crd, "items: {type: object,", "items: {type: object, required: [name],", 1)
-	definitions, err := ReadDefinitions(strings.NewReader(crd))
+	definitions, _, err := ReadDefinitions(strings.NewReader(crd))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,13 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
 )
@@ -26,6 +32,10 @@ type Loss struct {
 	// Empty says that the value was 0, false or "" and is absent now, and that no other default takes its place. Encoders drop
 	// those that leave out what is empty.
 	Empty bool
+
+	// Default is the default that takes the place of a value that is absent now and means something else, or that one that was added
+	// differs from. It is nil where there is none.
+	Default any
 }
 
 // String says what was expected where, and what is there: spec.port: expected 80, got nothing. Long values are cut.
@@ -40,7 +50,46 @@ func (l Loss) String() string {
 	if l.After != nil {
 		after = shown(l.After)
 	}
-	return fmt.Sprintf("%s: expected %s, got %s", l.Path, before, after)
+	text := fmt.Sprintf("%s: expected %s, got %s", printable(l.Path), before, after)
+	one, isText := l.Before.(string)
+	other, isOtherText := l.After.(string)
+	if isText && isOtherText && one != other && norm.NFC.String(one) == norm.NFC.String(other) {
+		text = fmt.Sprintf("%s: expected %+q, got %+q (Unicode normalised)", printable(l.Path), one, other)
+	}
+	if sameItems(l.Before, l.After) {
+		text += ": the same items in another order"
+	}
+	switch {
+	case l.Default != nil && l.Added:
+		text += ", where the default is " + shown(l.Default)
+	case l.Default != nil:
+		text += ", which becomes the default " + shown(l.Default)
+	}
+	return text
+}
+
+// Effect says what happened: added, changed, or lost, also if the field's default has taken the place of the value.
+func (s *Schema) Effect(l Loss) string {
+	switch n := s.at(fieldpath.Split(l.Path)); {
+	case l.Added:
+		return "added"
+	case l.After == nil, n != nil && n.def != nil && reflect.DeepEqual(n.def, l.After):
+		return "lost"
+	}
+	return "changed"
+}
+
+// printable is text with what is not visible escaped, such as line ends and marks that turn the direction of reading.
+func printable(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if unicode.IsPrint(r) {
+			b.WriteRune(r)
+		} else {
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
+		}
+	}
+	return b.String()
 }
 
 // shown is a value as JSON, of at most 120 bytes.
@@ -51,9 +100,9 @@ func shown(value any) string {
 		text = []byte(fmt.Sprint(value))
 	}
 	if len(text) > most {
-		return strings.ToValidUTF8(string(text[:most]), "") + "..."
+		return printable(strings.ToValidUTF8(string(text[:most]), "")) + "..."
 	}
-	return string(text)
+	return printable(string(text))
 }
 
 // Losses compares an object with what came of it: all fields but metadata, and of that the labels and annotations. What was
@@ -124,7 +173,7 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 			continue
 		}
 		if other == nil && (!found || value != nil) && field.replaces(value, found) {
-			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value})
+			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Default: field.def})
 			continue
 		}
 		lost = append(lost, compare(field, fieldpath.Child(path, key), value, other)...)
@@ -138,6 +187,18 @@ func (n *node) replaces(value any, null bool) bool {
 		return false
 	}
 	return !reflect.DeepEqual(n.def, value)
+}
+
+// OtherDefault returns the default that an object would have at a path without what is there, nil if that means the same.
+func (s *Schema) OtherDefault(object map[string]any, path string) any {
+	without := Without(&unstructured.Unstructured{Object: object}, path)
+	s.Prepare(without.Object)
+	for _, l := range s.Losses(object, without.Object) {
+		if strings.HasPrefix(l.Path, path) && l.After != nil {
+			return l.After
+		}
+	}
+	return nil
 }
 
 // compareLists compares lists in order, or by the identity of the items.
@@ -154,7 +215,25 @@ func compareLists(n *node, path string, before, after []any) []Loss {
 	for i := range before {
 		lost = append(lost, compare(n.item(), fieldpath.Item(path, i), before[i], after[i])...)
 	}
+	if len(lost) > 1 && sameItems(before, after) {
+		return []Loss{{Path: path, Before: before, After: after}}
+	}
 	return lost
+}
+
+// sameItems reports whether two values are lists of the same items, in whatever order.
+func sameItems(a, b any) bool {
+	sorted := func(value any) []string {
+		list, _ := value.([]any)
+		texts := make([]string, 0, len(list))
+		for _, item := range list {
+			texts = append(texts, encoded(item))
+		}
+		slices.Sort(texts)
+		return texts
+	}
+	one, other := sorted(a), sorted(b)
+	return len(one) > 0 && slices.Equal(one, other)
 }
 
 // nothing is a list as a value that is nil when the list is.

@@ -62,17 +62,20 @@ func TestLosses(t *testing.T) {
 		{`{"spec":{"quantity":"10m"}}`, `{"spec":{"quantity":"10M"}}`, `spec.quantity: expected "10m", got "10M"`, `spec.quantity: expected "10m", got "10M"`},
 		{`{"spec":{"port":5}}`, `{"spec":{"port":"5"}}`, `spec.port: expected 5, got "5"`, `spec.port: expected 5, got "5"`},
 		{`{"spec":{"bytes":"YQ=="}}`, `{"spec":{"bytes":"YQ\n=="}}`, `spec.bytes: expected "YQ==", got "YQ\n=="`, ""},
-		{`{"spec":{"set":["a","b"]}}`, `{"spec":{"set":["b","a"]}}`, `spec.set[0]: expected "a", got "b"; spec.set[1]: expected "b", got "a"`, ""},
+		{`{"spec":{"set":["a","b"]}}`, `{"spec":{"set":["b","a"]}}`, `spec.set: expected ["a","b"], got ["b","a"]: the same items in another order`, ""},
 		{`{"spec":{"set":["a","b"]}}`, `{"spec":{"set":["b"]}}`, `spec.set: expected ["a","b"], got ["b"]`, `spec.set[0]: expected "a", got nothing`},
 		{`{"spec":{"set":["a"]}}`, `{"spec":{"set":["b","a"]}}`, `spec.set: expected ["a"], got ["b","a"]`, `spec.set: expected ["a"], got ["b","a"]`},
-		{`{"spec":{"list":[1,2]}}`, `{"spec":{"list":[2,1]}}`, `spec.list[0]: expected 1, got 2; spec.list[1]: expected 2, got 1`, `spec.list[0]: expected 1, got 2; spec.list[1]: expected 2, got 1`},
+		{`{"spec":{"list":[1,2]}}`, `{"spec":{"list":[2,1]}}`, `spec.list: expected [1,2], got [2,1]: the same items in another order`, `spec.list: expected [1,2], got [2,1]: the same items in another order`},
+		{`{"a":["1h","60m"]}`, `{"a":["60m","1h"]}`, "", ""},
+		{`{"a":"o\u0302"}`, `{"a":"\u00f4"}`, `a: expected "o\u0302", got "\u00f4" (Unicode normalised)`, `a: expected "o\u0302", got "\u00f4" (Unicode normalised)`},
+		{`{"a\nb":"\u202e"}`, `{}`, `['a\nb']: expected "\u202e", got nothing`, `['a\nb']: expected "\u202e", got nothing`},
 		{`{"spec":{"map":[{"name":"a","value":1},{"name":"b","value":2}]}}`, `{"spec":{"map":[{"name":"b","kind":"A","value":2},{"name":"a","value":3}]}}`, `spec.map[0].name: expected "a", got "b"; spec.map[0].value: expected 1, got 2; spec.map[1].name: expected "b", got "a"; spec.map[1].value: expected 2, got 3`, `spec.map[0].value: expected 1, got 3`},
 		{`{"a":0,"b":"","c":false}`, `{}`, `a: expected 0, got nothing (empty); b: expected "", got nothing (empty); c: expected false, got nothing (empty)`, `a: expected 0, got nothing (empty); b: expected "", got nothing (empty); c: expected false, got nothing (empty)`},
-		{`{"spec":{"lit":false,"dark":false}}`, `{"spec":{}}`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing (empty)`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing`},
+		{`{"spec":{"lit":false,"dark":false}}`, `{"spec":{}}`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing (empty)`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing, which becomes the default true`},
 		{`{"a":{},"b":[],"c":null}`, `{}`, "", ""},
 		{`{}`, `{"a":{},"b":[],"c":null,"d":1}`, "", ""},
 		{`{"a":null}`, `{"a":{}}`, "", ""},
-		{`{"spec":{"level":null,"words":[]}}`, `{"spec":{}}`, "", `spec.level: expected null, got nothing; spec.words: expected [], got nothing`},
+		{`{"spec":{"level":null,"words":[]}}`, `{"spec":{}}`, "", `spec.level: expected null, got nothing, which becomes the default 3; spec.words: expected [], got nothing, which becomes the default ["a"]`},
 		{`{"spec":{"level":null}}`, `{"spec":{"level":null}}`, "", ""},
 		{`{"a":{"b":1}}`, `{}`, "a.b: expected 1, got nothing", "a.b: expected 1, got nothing"},
 		{`{"a":{"b":1}}`, `{"a":[]}`, `a: expected {"b":1}, got []`, `a: expected {"b":1}, got []`},
@@ -97,8 +100,14 @@ func TestLongValuesAreCut(t *testing.T) {
 	if len(text) > 160 || !utf8.ValidString(text) || !strings.HasSuffix(text, `..., got nothing`) {
 		t.Errorf("got %q", text)
 	}
-	if got := (Loss{Path: "a"}).String(); got != "a: expected null, got nothing" {
-		t.Errorf("got %q", got)
+	for want, l := range map[string]Loss{
+		"a: expected null, got nothing":                            {Path: "a"},
+		"a: expected nothing, got 0, where the default is 1":       {Path: "a", After: 0, Added: true, Default: 1},
+		`a: expected "", got nothing, which becomes the default 1`: {Path: "a", Before: "", Default: 1},
+	} {
+		if got := l.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

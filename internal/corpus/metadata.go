@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -39,7 +40,7 @@ func (g *Generator) vary(object *unstructured.Unstructured, number int) {
 	}
 	describe(object)
 	if number%4 == 1 {
-		busy(object)
+		busy(object, number/4)
 	}
 	if g.usual.has(bare) {
 		return
@@ -86,8 +87,10 @@ func describe(object *unstructured.Unstructured) {
 	object.SetAnnotations(map[string]string{noteKey: "made by crdconform"})
 }
 
-// busy gives an object the metadata that objects have which people, clients and controllers work with.
-func busy(object *unstructured.Unstructured) {
+// busy gives an object the metadata that objects have which people, clients and controllers work with. The number says which of what
+// there is in several forms: every other has a large generation and several owners, and every third is being
+// deleted.
+func busy(object *unstructured.Unstructured, number int) {
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
 	labels["example.com/pinned"] = "" // selectors ask for the key
 	labels["app.kubernetes.io/part-of"] = "Team_A.Billing"
@@ -99,8 +102,21 @@ func busy(object *unstructured.Unstructured) {
 	object.SetLabels(labels)
 	object.SetAnnotations(annotations)
 	object.SetFinalizers([]string{"example.com/held"})
+	owners := []metav1.OwnerReference{
+		{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "5b1f9c0e-5f0c-4b64-9a52-9d1a3a1f0c11", BlockOwnerDeletion: new(bool)},
+		{APIVersion: "apps/v1", Kind: "Deployment", Name: "controller", UID: "0d6a1c9b-7a2e-4a53-8a0b-6b0f8a4c2e52", Controller: new(true), BlockOwnerDeletion: new(true)},
+		{APIVersion: "v1", Kind: "Secret", Name: "third", UID: "c9e4d2f0-3f7b-4a0e-9a41-2d5b7e6f1a93", Controller: new(bool)},
+	}
 	object.SetGeneration(3)
-	object.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "5b1f9c0e-5f0c-4b64-9a52-9d1a3a1f0c11"}})
+	object.SetOwnerReferences(owners[:1])
+	if number%2 == 1 {
+		object.SetGeneration(1<<53 - 1) // as a 32-bit integer or a float32 it is another number
+		object.SetOwnerReferences(owners)
+	}
+	if number%3 == 2 {
+		object.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)})
+		_ = unstructured.SetNestedField(object.Object, int64(0), "metadata", "deletionGracePeriodSeconds")
+	}
 	object.SetManagedFields([]metav1.ManagedFieldsEntry{{
 		Manager: "kubectl-client-side-apply", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: object.GetAPIVersion(),
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:owner":{}}}}`),

@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func metadataOf(tb testing.TB, objects []*unstructured.Unstructured) map[string]
 		count("neither", !labels && !annotations)
 		count("labels only", labels && !annotations)
 		count("annotations only", !labels && annotations)
-		count("busy", len(o.GetFinalizers()) > 0 && len(o.GetOwnerReferences()) == 1 && len(o.GetManagedFields()) == 1)
+		count("busy", len(o.GetFinalizers()) > 0 && len(o.GetOwnerReferences()) > 0 && len(o.GetManagedFields()) == 1)
 		count("63", len(o.GetName()) == 63)
 		count("253", len(o.GetName()) == 253)
 		count("dots", strings.Contains(o.GetName(), ".") && len(o.GetName()) < 63)
@@ -71,6 +72,44 @@ func TestMetadataVaries(t *testing.T) {
 	}
 	if seen = metadataOf(t, []*unstructured.Unstructured{d.Generator("v1", 1, nil).Minimal()}); seen["neither"] != 1 {
 		t.Errorf("the minimal object has %v", seen)
+	}
+}
+
+// TestMetadataOfControllers wants what webhooks lose that rebuild metadata: flags that are false, several owners, large numbers, and
+// objects that are being deleted, which must have finalizers.
+func TestMetadataOfControllers(t *testing.T) {
+	t.Parallel()
+	seen := map[string]int{}
+	for _, o := range namespaced(t, spec("a: {type: string}")).Generator("v1", 1, nil).Objects(Plain, 50) {
+		controllers := 0
+		for _, owner := range o.GetOwnerReferences() {
+			if owner.Controller != nil && *owner.Controller {
+				controllers++
+				seen["controller"]++
+			} else if owner.Controller != nil {
+				seen["no controller"]++
+			}
+			if owner.BlockOwnerDeletion != nil {
+				seen[fmt.Sprintf("blocks %t", *owner.BlockOwnerDeletion)]++
+			}
+		}
+		if controllers > 1 {
+			t.Errorf("API servers refuse %d controllers", controllers)
+		}
+		if o.GetGeneration() > 1<<31 {
+			seen["large generation"]++
+		}
+		if o.GetDeletionTimestamp() != nil {
+			seen["deleted"]++
+			if len(o.GetFinalizers()) == 0 {
+				t.Error("an object is being deleted without a finalizer")
+			}
+		}
+	}
+	for _, what := range []string{"controller", "no controller", "blocks true", "blocks false", "large generation", "deleted"} {
+		if seen[what] < 3 {
+			t.Errorf("%s: %d of 50", what, seen[what])
+		}
 	}
 }
 
@@ -137,7 +176,7 @@ func TestRefusedMetadata(t *testing.T) {
 		"names": {long}, "annotations": {nothing}, "both": {long, nothing}, "all": {long, nothing, field},
 	} {
 		g := d.Generator("v1", 1, nil)
-		objects, rejections := g.Adapt(t.Context(), 40, func(_ context.Context, objects []*unstructured.Unstructured) []string {
+		adapted := g.Learn(t.Context(), 40, func(_ context.Context, objects []*unstructured.Unstructured) []string {
 			causes := make([]string, len(objects))
 			for i, o := range objects {
 				if slices.ContainsFunc(refuses, func(refuse func(*unstructured.Unstructured) bool) bool { return refuse(o) }) {
@@ -146,6 +185,7 @@ func TestRefusedMetadata(t *testing.T) {
 			}
 			return causes
 		})
+		objects, rejections := adapted.Objects, adapted.Rejections
 		seen := metadataOf(t, objects)
 		if len(objects) != 40 || len(rejections) == 0 || slices.ContainsFunc(rejections, func(r Rejection) bool { return !r.Settled }) {
 			t.Errorf("%s: %d objects, %d rejections", name, len(objects), len(rejections))

@@ -161,12 +161,18 @@ func (n *node) extremes(level int) []int64 {
 	const exact = int64(1) << 53 // the first integer after which floating point has gaps
 	step := n.step()
 	wanted := []int64{up(lowest, step), down(highest, step)}
-	for _, value := range []int64{exact + 1, -exact - 1} {
+	for _, value := range append(overflowing(), exact+1, -exact-1) {
 		if value > lowest && value < highest {
 			wanted = append(wanted, value)
 		}
 	}
 	return wanted
+}
+
+// overflowing are the fewest days, hours and minutes that are more seconds than 32 bits hold, and seconds that are more milliseconds.
+func overflowing() []int64 {
+	const seconds = math.MaxInt32
+	return []int64{seconds/(24*60*60) + 1, seconds/(60*60) + 1, seconds/60 + 1, seconds/1000 + 1}
 }
 
 // small are integers that users write.

@@ -3,6 +3,7 @@ package corpus
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -19,6 +20,15 @@ func Leaves(object *unstructured.Unstructured) []string {
 		}
 	}
 	return paths
+}
+
+// Given returns the leaves of an object that are not as the defaults have them.
+func (s *Schema) Given(object *unstructured.Unstructured) []string {
+	bare := object.DeepCopy()
+	if s != nil {
+		s.root.withoutDefaults(bare.Object)
+	}
+	return Leaves(bare)
 }
 
 func appendLeaves(paths []string, path string, value any) []string {
@@ -47,22 +57,48 @@ func isMeta(field string) bool {
 }
 
 // Has reports whether the schema has a field for a path, or accepts any there. Metadata is in every schema.
-func (s *Schema) Has(path string) bool {
+func (s *Schema) Has(path string) bool { return s.Lacks(path) == "" }
+
+// Lacks returns the beginning of a path up to the first field that the schema does not have; empty if it has them all.
+func (s *Schema) Lacks(path string) string {
 	n := s.root
-	for i, next := range fieldpath.Split(path) {
+	steps := fieldpath.Split(path)
+	for i, next := range steps {
 		switch {
 		case i == 0 && isMeta(next.Key), n != nil && (n.preserve || n.shallow):
-			return true
+			return ""
 		case next.List:
 			n = n.item()
 		default:
 			n = n.child(next.Key)
 		}
 		if n == nil {
-			return false
+			return fieldpath.Join(steps[:i+1])
 		}
 	}
-	return true
+	return ""
+}
+
+// Pattern returns the place of a path as users write it: with * in place of such a key.
+func (s *Schema) Pattern(path string) string {
+	return strings.TrimPrefix(strings.ReplaceAll(s.Place(path), "['*']", ".*"), ".")
+}
+
+// Describes reports whether the schema says something of a path. It does not of what is below x-kubernetes-preserve-unknown-fields alone.
+func (s *Schema) Describes(path string) bool {
+	way := fieldpath.Split(path)
+	return s == nil || len(way) == 0 || isMeta(way[0].Key) || s.at(way) != nil
+}
+
+// IsRuled reports whether rules in CEL hold at a path or above.
+func (s *Schema) IsRuled(path string) bool {
+	way := fieldpath.Split(path)
+	for i := range len(way) + 1 {
+		if n := s.at(way[:i]); n != nil && len(n.rules) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Place returns a path with [*] in place of every index, and ['*'] in place of every key of a map whose keys are up to users.

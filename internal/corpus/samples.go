@@ -45,10 +45,14 @@ func Read(r io.Reader) (Corpus, error) {
 // fails when they are not.
 func FromSamples(samples []*unstructured.Unstructured) (Corpus, error) {
 	c := Corpus{samples: map[string][]*unstructured.Unstructured{}}
+	var errs []error
 	for _, sample := range samples {
 		if err := errors.Join(customResource(sample), add(&c, sample.DeepCopy())); err != nil {
-			return Corpus{}, fmt.Errorf("sample %s: %w", sampleName(sample), err)
+			errs = append(errs, fmt.Errorf("sample %s: %w", sampleName(sample), err))
 		}
+	}
+	if len(errs) > 0 {
+		return Corpus{}, errors.Join(errs...)
 	}
 	return c, c.twoVersions()
 }

@@ -156,6 +156,11 @@ func (s *Schema) invalid(ctx context.Context, object map[string]any) []Problem {
 	problems := translated(errs, Invalid)
 	if len(problems) == 0 && s.rules != nil {
 		broken, _ := s.rules.Validate(ctx, nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
+		for _, err := range broken {
+			if value, found := Value(object, err.Field); found {
+				err.BadValue = value // upstream's lacks what is in it
+			}
+		}
 		problems = translated(broken, Rule)
 	}
 	return problems

@@ -13,10 +13,12 @@ import (
 	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
-// How often Shrink asks at most whether a candidate fails, and how many candidates it looks at.
+// How often Shrink asks at most whether a candidate fails, and how many candidates it looks at, also in bytes: large ones take long to
+// validate. These are counts, so that the same object comes out on any machine.
 const (
 	mostAsked      = 400
 	mostCandidates = 6000
+	mostBytes      = 32 << 20
 )
 
 // Shrink returns the smallest object like the given one that still fails. Every candidate is valid and as an API server
@@ -45,17 +47,18 @@ func newReduction(s *Schema, object *unstructured.Unstructured, fails func(*unst
 
 // reduction makes an object smaller step by step.
 type reduction struct {
-	ctx         context.Context //nolint:containedctx // it lives as long as the call of Shrink
-	schema      *Schema
-	fails       func(context.Context, *unstructured.Unstructured) bool
-	best        *unstructured.Unstructured
-	bestText    string
-	seen        map[string]bool
-	asked, made int
+	ctx      context.Context //nolint:containedctx // it lives as long as the call of Shrink
+	schema   *Schema
+	fails    func(context.Context, *unstructured.Unstructured) bool
+	best     *unstructured.Unstructured
+	bestText string
+	seen     map[string]bool
+
+	asked, made, bytes int
 }
 
 func (r *reduction) over() bool {
-	return r.asked >= mostAsked || r.made >= mostCandidates || r.ctx.Err() != nil
+	return r.asked >= mostAsked || r.made >= mostCandidates || r.bytes >= mostBytes || r.ctx.Err() != nil
 }
 
 // try takes a change over if the object is smaller then, valid, and fails.
@@ -68,6 +71,7 @@ func (r *reduction) try(change func(map[string]any)) bool {
 	change(candidate.Object)
 	r.schema.Prepare(candidate.Object)
 	text, whole := r.weighed(candidate), encoded(candidate.Object)
+	r.bytes += len(whole)
 	if !simpler(text, r.bestText) || r.seen[whole] {
 		return false
 	}

@@ -58,6 +58,9 @@ func (m *maker) text(n *node) string {
 	if m.style == Zeros && n.acceptsText("") {
 		return ""
 	}
+	if fitting := slices.DeleteFunc(zoned(), func(s string) bool { return !n.acceptsText(s) }); m.style == Text && n.format == "date-time" && len(fitting) > 0 && m.chance(50) {
+		return one(m, fitting)
+	}
 	if !n.isFree() {
 		if m.style == Huge && m.share > 0 {
 			return slices.MaxFunc(p.pool, func(a, b string) int { return len(a) - len(b) })
@@ -100,7 +103,7 @@ func fitted(word string, least, most int64) string {
 
 // long makes a string of so many bytes, if that is allowed.
 func (m *maker) long(n *node, bytes int) string {
-	const most = 512 << 10
+	const most = 192 << 10 // so that it fits into an annotation, which is where webhooks keep things
 	length := max(n.minLength, min(n.maxLength, int64(min(bytes, most))))
 	return fitted(strings.Repeat(one(m, m.g.words)+" ", int(length/3)+1), n.minLength, length)
 }
@@ -139,6 +142,9 @@ func (m *maker) intOrString(n *node) any {
 		}
 		return m.integer(n)
 	}
+	if m.style == Text && p.level == 0 && n.acceptsText("5") && m.chance(30) {
+		return "5"
+	}
 	shape := [][]string{{"", "25%"}, {""}, {"25%"}, {"http"}}[p.level]
 	if text := one(m, shape); text != "" && n.acceptsText(text) && (m.style != Integers && m.style != Zeros || p.level > 1) {
 		return text
@@ -149,7 +155,7 @@ func (m *maker) intOrString(n *node) any {
 // strings returns strings that the patterns, the format and the length allow, at most 16. Those that people would write
 // come first, and what a pattern alone allows only when there are few of them.
 func (n *node) strings() []string {
-	const enough, least = 16, 3
+	const enough, least, capitals = 16, 3, 2
 	var pool []string
 	keep := func(candidates []string) {
 		for _, candidate := range candidates {
@@ -180,8 +186,15 @@ func (n *node) strings() []string {
 			keep(found)
 		}
 	}
+	if len(pool) > 0 && !slices.ContainsFunc(pool, hasCapital) { // a webhook may fold case
+		pool = pool[:min(len(pool), enough-capitals)]
+		keep(slices.DeleteFunc(append(usual(), strings.ToUpper(pool[0])), func(s string) bool { return !hasCapital(s) }))
+	}
 	return pool
 }
+
+// hasCapital reports whether a string has a letter that lower case would change.
+func hasCapital(s string) bool { return strings.ToLower(s) != s }
 
 // hasControl reports whether a string has characters that are uncommon and that many tools cannot show.
 func hasControl(s string) bool {

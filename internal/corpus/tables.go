@@ -34,6 +34,9 @@ func times() []string {
 	return []string{"2019-09-04T14:03:02Z", "2024-02-29T23:59:59Z", "1999-12-31T00:00:00Z", "2038-01-19T03:14:08Z"}
 }
 
+// zoned are times at an offset, which may be written in another zone but stay the same instants.
+func zoned() []string { return []string{"2024-02-29T23:59:59+05:30", "2019-09-04T14:03:02-08:00"} }
+
 // usual returns strings of the shapes that patterns are written for.
 func usual() []string {
 	all := []string{
@@ -54,7 +57,7 @@ func strangeText() []string {
 	return []string{
 		"Ångström ñ", "e\u0301a\u0308o\u0302", "日本語テキスト", "🦄👩‍👩‍👧‍👦🏳️‍🌈", "𝒳𝓎𝓏 𐍈", "שלום עולם", "\u202eright to left\u202c", "مرحبا",
 		"line\u2028separator\u2029paragraph", `quote " and ' and \ and \n`, "\u0001\u0002\u001f", "tab\tnewline\nreturn\r", "<b>&amp;</b> & <script>",
-		"zero\u200bwidth\u200d\ufeff", " leading and trailing ", "${HOME} $(id) {{ .Values }} %s %d", "null", "true", "0123", "1e3", "~", "- a: b # c", "ﬁ ǅ İ ı ſ ẞ",
+		"zero\u200bwidth\u200d\ufeff", " leading and trailing ", "${HOME} $(id) {{ .Values }} %s %d", "MixedCase and UPPER", "a,b;c|d=e", "first\r\nsecond", "null", "true", "0123", "1e3", "~", "- a: b # c", "ﬁ ǅ İ ı ſ ẞ",
 		"\u007f\u0085\u00a0", "\ufffd\ufffc", "é", "🙂", "ß", "\\", "\"", "'",
 	}
 }

@@ -272,7 +272,13 @@ func (m *maker) embed(n *node, made map[string]any) {
 			name = one(m, m.g.places[limits.id].pool)
 		}
 	}
-	made["metadata"] = map[string]any{"name": name}
+	metadata := map[string]any{"name": name}
+	for field, value := range map[string]any{"labels": map[string]any{"app": "embedded"}, "annotations": map[string]any{noteKey: "made by crdconform"}} {
+		if described := n.byName["metadata"]; !m.minimal && (described == nil || described.byName[field] == nil) {
+			metadata[field] = value
+		}
+	}
+	made["metadata"] = metadata
 }
 
 // fillMap adds entries to a map.
@@ -315,7 +321,7 @@ func (m *maker) key(n *node, i int) string {
 }
 
 // mostItems is how many items a list or map grows to.
-const mostItems = 20_000
+const mostItems = 2_000
 
 // count is how many items a list or map gets.
 func (m *maker) count(least, most int64) int {
@@ -357,6 +363,12 @@ func (m *maker) list(n *node) []any {
 		made = append(made, item)
 		used += size(item) + 1
 	}
+	if len(made) > 0 && m.style == Text && int64(len(made)) < n.maxItems && n.items.isFree() { // the same in capitals is another item
+		text, _ := made[len(made)-1].(string)
+		if upper := strings.ToUpper(text); upper != text && n.items.accepts(upper) && !slices.Contains(made, any(upper)) {
+			made = append(made, upper)
+		}
+	}
 	m.doubt = m.doubt || int64(len(made)) < n.minItems
 	return made
 }
@@ -380,12 +392,12 @@ func (m *maker) itemKey(n *node, item any, i int) string {
 // grows reports whether lists and maps grow to their share.
 func (m *maker) grows() bool { return m.style == Huge && m.share > 0 }
 
-// within makes the items of what grows. They do not grow themselves, or the first would take all, unless few are allowed.
+// within makes the items of what grows. Each grows to a part of the share, or the first would take all, unless few are allowed.
 func (m *maker) within(n *node, most int64) any {
-	const few = 16
+	const few, parts = 16, 100
 	share := m.share
 	if most > few {
-		m.share = 0
+		m.share /= parts
 	}
 	defer func() { m.share = share }()
 	return m.value(n)

@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/pem"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -19,7 +16,6 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -121,6 +117,10 @@ func TestPrepare(t *testing.T) {
 		"invalid sample": {with(func(c *config.Config) {
 			c.CRDs, c.Samples = []string{crontabs}, []string{put(t, "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: odd}\nport: x\n")}
 		}), `sample example.com/v1 "odd": it does not match the schema of v1: port`},
+		"another invalid sample": {with(func(c *config.Config) {
+			const odd = "apiVersion: example.com/v1\nkind: CronTab\nmetadata: {name: odd}\nport: x\n"
+			c.CRDs, c.Samples = []string{crontabs}, []string{put(t, odd+"---\n"+strings.Replace(odd, "odd", "odder", 1))}
+		}), `sample example.com/v1 "odder": it does not match the schema of v1: port`},
 		"missing CA": {with(func(c *config.Config) { c.Webhook.CAFile = "missing.crt" }), "webhook.caFile: open missing.crt"},
 		"no CA":      {with(func(c *config.Config) { c.Webhook.CAFile = key }), "webhook.caFile: there is no certificate in "},
 		"client certificate": {with(func(c *config.Config) {
@@ -233,55 +233,6 @@ func TestWhatRunSays(t *testing.T) {
 	report := checked(t, Description{Config: config.Config{Webhook: config.Webhook{Reference: &config.Reference{Faults: []string{"nothing"}}}}})
 	if report.Outcome != reports.Unjudged || !strings.Contains(report.Error, `webhook.reference.faults[0]: unknown fault "nothing"`) {
 		t.Errorf("an unknown fault: %s, %q", report.Outcome, report.Error)
-	}
-}
-
-// TestUnknownKinds has definitions of which no file says which webhook converts them: one that the webhook rejects altogether is left out
-// with what it says, and no run is good that has nothing else.
-func TestUnknownKinds(t *testing.T) {
-	t.Parallel()
-	data, err := os.ReadFile(crontabs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, _ := strings.Cut(string(data), "  conversion:\n")
-	_, versions, found := strings.Cut(rest, "  versions:\n")
-	if !found {
-		t.Fatal("the definition has another form than it had")
-	}
-	bare := head + "  versions:\n" + versions
-	gadgets := strings.NewReplacer("CronTab", "Gadget", "crontab", "gadget").Replace(bare)
-	jobs := strings.NewReplacer("CronTab", "Job", "crontab", "job").Replace(bare)
-	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			panic(http.ErrAbortHandler)
-		}
-		if !strings.Contains(string(body), `"kind":"CronTab"`) && strings.Contains(string(body), `"kind":`) && strings.Contains(string(body), `"objects":[{`) {
-			request, err := contract.ParseRequest(body)
-			if err != nil {
-				panic(http.ErrAbortHandler)
-			}
-			w.Header().Set("Content-Type", "application/json")
-			fmt.Fprintf(w, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":%q,"result":{"status":"Failed","message":"no such kind here"}}}`, request.UID)
-			return
-		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
-		webhook.Handler().ServeHTTP(w, r)
-	})
-	c := config.Config{Filter: []string{string(requirement.WebhookResponseUID)}, CRDs: []string{put(t, gadgets), put(t, bare)}}
-	report := checked(t, Description{Config: c, Handler: handler})
-	const note = "gadgets.example.com was left out: no file says that this webhook converts it, and the webhook rejects its objects at every version: no such kind here"
-	if report.Outcome != reports.Conformant || len(report.Results) != 1 || report.Results[0].Subject != "crontabs.example.com" || !slices.Contains(report.Notes, note) {
-		t.Errorf("%s with %v, %q: %s", report.Outcome, report.Counts, report.Notes, report.Error)
-	}
-	c.CRDs = []string{put(t, gadgets), put(t, jobs)}
-	if report = checked(t, Description{Config: c, Handler: handler}); report.Outcome != reports.Unjudged || !strings.Contains(report.Error, "the webhook rejects every object of every definition") {
-		t.Errorf("%s with %v: %s", report.Outcome, report.Counts, report.Error)
-	}
-	c.CRDs = []string{put(t, gadgets)}
-	if report = checked(t, Description{Config: c, Handler: handler}); len(report.Results) != 1 {
-		t.Errorf("a definition alone: %s with %v: %s", report.Outcome, report.Counts, report.Error)
 	}
 }
 

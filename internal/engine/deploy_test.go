@@ -92,7 +92,7 @@ func TestStart(t *testing.T) {
 	}{
 		"right":   {webhook.Handler(), requirement.Passed, ""},
 		"wrong":   {faulty(t, "swaps-host-and-port"), requirement.Failed, ""},
-		"nowhere": {http.NotFoundHandler(), requirement.Errored, "the webhook converts no object generated at v1alpha1: webhook.response.http-status to v1beta1 fails"},
+		"nowhere": {http.NotFoundHandler(), requirement.NotApplicable, "cannot be judged while webhook.response.http-status fails: the webhook converts no object generated at v1alpha1"},
 	} {
 		c.Handler = test.handler
 		plan, err := c.Prepare()

@@ -50,7 +50,7 @@ func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
 	if !s.want.APIServer { // whose work is in the same process, mostly
 		s.report.HarnessSeconds += (load.ProcessorTime() - own).Seconds()
 	}
-	s.report.Results = append(s.report.Results, Results(outcome.Results, s.translation(nameOf(kind), client))...)
+	s.report.Results = append(s.report.Results, Results(outcome.Results, s.translation(nameOf(kind)))...)
 	s.report.Interrupted = s.report.Interrupted || outcome.Interrupted
 	if err == nil && ctx.Err() == nil && s.report.Load == nil && s.load != nil && !s.loadsAlone() {
 		err = s.loadWith(ctx, client)

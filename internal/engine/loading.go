@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -106,6 +107,9 @@ func controlAt(server *webhook.Server) (*Control, error) {
 // profile, stages or a duration. It runs no specs. See Run for the rest.
 func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
 	s := p.begin(progress, apiServerLog)
+	if n := len(s.kinds); n > 1 {
+		s.note(fmt.Sprintf("The load consists of objects of %s only, the first of %d definitions.", nameOf(s.kinds[0]), n))
+	}
 	err := s.up(ctx, p.usesKubeconfig(), func() error {
 		kind := s.kinds[0]
 		client, err := s.connect(kind)

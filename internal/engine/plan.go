@@ -9,6 +9,7 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/kustomization"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject"
@@ -177,19 +179,26 @@ func (p *Plan) readDefinitions() ([]*corpus.Definition, error) {
 	from := map[string]string{} // file by name of the definition
 	var definitions []*corpus.Definition
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := kustomization.ReadFile(file)
 		if err != nil {
 			return nil, p.want.At("crds", "%w", err)
 		}
-		read, err := corpus.ReadDefinitions(bytes.NewReader(data))
+		read, others, err := corpus.ReadDefinitions(bytes.NewReader(data))
 		if err != nil {
 			return nil, p.want.At("crds", "%s: %w", file, err)
+		}
+		if others > 0 && len(read) > 0 {
+			p.notes = append(p.notes, fmt.Sprintf("%s has %d objects that are no CustomResourceDefinitions, which were left out", file, others))
 		}
 		for _, d := range read {
 			if before, twice := from[d.Name()]; twice {
 				return nil, p.want.At("crds", "%s is in %s and in %s; leave one of them out", d.Name(), before, file)
 			}
 			from[d.Name()] = file
+		}
+		if beside := kustomization.In(filepath.Dir(filepath.Dir(file))); beside != "" && !kustomization.Is(file) && !slices.ContainsFunc(read, hasWebhook) {
+			note := fmt.Sprintf("the definitions in %s were read without %s, which may add the webhook; give %s to check what that builds", filepath.Dir(file), beside, filepath.Dir(beside))
+			p.notes = append(slices.DeleteFunc(p.notes, func(other string) bool { return other == note }), note)
 		}
 		definitions = append(definitions, read...)
 	}
@@ -220,18 +229,22 @@ func (p *Plan) readSamples() ([]sample, error) {
 		return nil, err
 	}
 	var samples []sample
+	var errs []error
 	for _, file := range files {
-		data, err := os.ReadFile(file)
+		data, err := kustomization.ReadFile(file)
 		if err != nil {
 			return nil, p.want.At("samples", "%w", err)
 		}
 		objects, err := corpus.ReadSamples(bytes.NewReader(data))
 		if err != nil {
-			return nil, p.want.At("samples", "%s: %w", file, err)
+			errs = append(errs, p.want.At("samples", "%s: %w", file, err))
 		}
 		for _, object := range objects {
 			samples = append(samples, sample{object, file})
 		}
+	}
+	if len(errs) > 0 {
+		return nil, errors.Join(errs...)
 	}
 	if len(files) > 0 && len(samples) == 0 {
 		return nil, p.want.At("samples", "there are no objects in %s", strings.Join(files, ", "))
@@ -274,6 +287,7 @@ func (p *Plan) sort(definitions []*corpus.Definition, samples []sample) error {
 		return err
 	}
 	used := map[string]bool{}
+	var errs []error
 	for _, d := range definitions {
 		c, err := corpus.New(d, nil)
 		if err != nil {
@@ -285,7 +299,7 @@ func (p *Plan) sort(definitions []*corpus.Definition, samples []sample) error {
 			}
 			used[s.file] = true
 			if err := c.Add(s.object); err != nil {
-				return p.want.At("samples", "%s: %w", s.file, err)
+				errs = append(errs, p.want.At("samples", "%s: %w", s.file, err))
 			}
 		}
 		p.kinds = append(p.kinds, c)
@@ -296,25 +310,35 @@ func (p *Plan) sort(definitions []*corpus.Definition, samples []sample) error {
 			p.notes = append(p.notes, s.file+" has no objects of these definitions and was left out")
 		}
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+func hasWebhook(d *corpus.Definition) bool {
+	conversion := d.CRD.Spec.Conversion
+	return conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter
 }
 
 // converted returns the definitions with two or more versions; if any of them have a conversion webhook, only those. If none has
 // one, the stanza may be added at deployment.
 func (p *Plan) converted(definitions []*corpus.Definition) ([]*corpus.Definition, error) {
 	var several, withWebhook []*corpus.Definition
+	copied := ""
 	for _, d := range definitions {
+		if retired := d.Retired(); len(retired) > 0 {
+			copied = "; to check versions that are not served, at which objects may be stored, set served to true in a copy of the file"
+			p.notes = append(p.notes, fmt.Sprintf("%s: objects may be stored at %s, which is not served and was not checked; set served to true in a copy of the file to check it", d.Name(), strings.Join(retired, ", ")))
+		}
 		if len(d.Versions()) < 2 {
 			p.notes = append(p.notes, d.Name()+" has only one version, so nothing is converted, and was left out")
 			continue
 		}
 		several = append(several, d)
-		if conversion := d.CRD.Spec.Conversion; conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter {
+		if hasWebhook(d) {
 			withWebhook = append(withWebhook, d)
 		}
 	}
 	if len(several) == 0 {
-		return nil, p.want.At("crds", "every definition has only one version, and a conversion needs two")
+		return nil, p.want.At("crds", "every definition has only one version, and a conversion needs two%s", copied)
 	}
 	if len(withWebhook) > 0 {
 		for _, d := range several {
@@ -328,7 +352,7 @@ func (p *Plan) converted(definitions []*corpus.Definition) ([]*corpus.Definition
 		return nil, p.want.At("webhook.fromCRD", "no definition has a conversion webhook; set spec.conversion, or give webhook.url")
 	}
 	for _, d := range several {
-		p.notes = append(p.notes, d.Name()+" has no spec.conversion in the file; it is checked as if spec.conversion named this webhook")
+		p.notes = append(p.notes, d.Name()+" has no spec.conversion in the file; it is taken to name this webhook")
 		metav1.SetMetaDataAnnotation(&d.CRD.ObjectMeta, suites.Assumed, "the conversion webhook")
 		d.CRD.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,

@@ -9,66 +9,15 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func TestCurl(t *testing.T) {
-	const sent = ` -H 'Content-Type: application/json' --data-binary @exchanges/x/request.json `
-	authority, err := pki.NewAuthority("test")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, test := range map[string]struct {
-		endpoint wire.Endpoint
-		want     string
-	}{
-		"as it is": {
-			wire.Endpoint{URL: "https://localhost:9443/convert"},
-			"curl -i --http1.1" + sent + "'https://localhost:9443/convert?timeout=30s'",
-		},
-		"certificates and HTTP/2": {
-			wire.Endpoint{URL: "https://localhost:9443/convert", CA: authority.PEM(), HTTP2: true},
-			"curl -i --cacert exchanges/x/ca.crt" + sent + "'https://localhost:9443/convert?timeout=30s'",
-		},
-		"another name": {
-			wire.Endpoint{URL: "https://127.0.0.1:9443/convert", ServerName: "a.b.svc"},
-			"curl -i --http1.1 --connect-to a.b.svc:9443:127.0.0.1:9443" + sent + "'https://a.b.svc:9443/convert?timeout=30s'",
-		},
-		"another name at the default port": {
-			wire.Endpoint{URL: "https://[::1]/", ServerName: "a.b.svc"},
-			"curl -i --http1.1 --connect-to 'a.b.svc:443:[::1]:443'" + sent + "'https://a.b.svc:443/?timeout=30s'",
-		},
-		"a slash at the end": {
-			wire.Endpoint{URL: "https://localhost:9443/convert/"},
-			"curl -i --http1.1" + sent + "'https://localhost:9443/convert?timeout=30s'",
-		},
-		"the name that it has": {
-			wire.Endpoint{URL: "https://localhost/it's", ServerName: "localhost"},
-			"curl -i --http1.1" + sent + `'https://localhost:443/it%27s?timeout=30s'`,
-		},
-	} {
-		client, err := wire.Connect(test.endpoint)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := curl(client, "exchanges/x"); got != test.want {
-			t.Errorf("%s:\n%s, want\n%s", name, got, test.want)
-		}
-	}
-}
-
 // TestResults translates a result with evidence and one without.
 func TestResults(t *testing.T) {
-	client, err := wire.Connect(wire.Endpoint{URL: "https://localhost:9443/convert"})
-	if err != nil {
-		t.Fatal(err)
-	}
 	results := []suites.Result{{
 		Requirement: "webhook.response.uid", Text: "compares", Verdict: requirement.Failed, Reason: "because", Location: "/elsewhere/x.go:1",
 		Duration: 1500 * time.Millisecond, Output: "said", Attachments: []suites.Attachment{{Name: "request.json", Data: []byte("{}")}},
@@ -77,14 +26,13 @@ func TestResults(t *testing.T) {
 		Subject: "crontabs.example.com", Dir: "exchanges",
 		Revise: func(r *suites.Result) { r.Reason += ", revised" },
 		Rerun:  func(id requirement.ID) string { return "again " + string(id) },
-		Client: client,
 	})
 	if len(got) != 2 {
 		t.Fatalf("got %v", got)
 	}
 	r := got[0]
 	if r.ID != "webhook.response.uid" || r.Statement == "" || r.Spec != "compares" || r.Verdict != requirement.Failed || r.Reason != "because, revised" ||
-		r.Location != "/elsewhere/x.go:1" || r.Seconds != 1.5 || r.Output != "said" || r.Rerun != "again webhook.response.uid" || !strings.Contains(r.Curl, "@exchanges/webhook.response.uid/request.json https://") && !strings.Contains(r.Curl, "@exchanges/webhook.response.uid/request.json 'https://") {
+		r.Location != "/elsewhere/x.go:1" || r.Seconds != 1.5 || r.Output != "said" || r.Rerun != "again webhook.response.uid" || r.Curl != "sh exchanges/webhook.response.uid/reproduce.sh" {
 		t.Errorf("got %+v", r)
 	}
 	if len(r.Files) != 1 || r.Files[0].Path != "exchanges/webhook.response.uid/request.json" || string(r.Files[0].Data) != "{}" {

@@ -61,7 +61,7 @@ func (s *session) note(text string) { s.report.Notes = append(s.report.Notes, te
 func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
 	s := p.begin(progress, apiServerLog)
 	if p.want.Webhook.Command != nil && p.want.AfterJudged == nil {
-		s.note("The program was stopped, so the curl commands cannot connect" + p.want.HoldAdvice + ".")
+		s.note("The program was stopped, so the scripts cannot connect" + p.want.HoldAdvice + ".")
 	}
 	held := false
 	err := s.up(ctx, p.wantsCluster(), func() error {
@@ -192,6 +192,9 @@ func (s *session) start(ctx context.Context, from *source.Source) (cluster.Clust
 func (s *session) specs(ctx context.Context) (err error) {
 	stop := s.deployReference(ctx)
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
+	for _, note := range s.notes {
+		s.progress.Say("note: " + note)
+	}
 	for _, kind := range s.kinds {
 		if ctx.Err() != nil {
 			return nil // whoever stopped it knows

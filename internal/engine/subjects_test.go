@@ -97,7 +97,7 @@ var bugs = map[string][]string{
 		"Failed webhook.conversion.round-trip",
 	},
 	subjects.Kubebuilder + "/fills-in": {
-		"Tolerated webhook.conversion.additions",
+		"Failed webhook.conversion.additions",
 	},
 	subjects.Kubebuilder + "/truncates": {
 		"Failed webhook.conversion.strings",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,42 +28,55 @@ func (s *session) isUnknown(ctx context.Context, client *wire.Client, kind corpu
 	if _, assumed := kind.Definition.CRD.Annotations[suites.Assumed]; !assumed {
 		return false
 	}
+	const few = 3
 	said := ""
 	for _, pair := range kind.Pairs() {
-		objects := kind.Objects(pair.From)
-		if len(objects) == 0 {
-			objects = kind.Definition.Generator(pair.From, s.Seed(), nil).Objects(corpus.Plain, 1)
+		objects := kind.Definition.Generator(pair.From, s.Seed(), nil).Objects(corpus.Plain, few)
+		if samples := kind.Objects(pair.From); len(samples) > 0 {
+			objects = samples[:min(len(samples), few)]
 		}
 		if len(objects) == 0 {
 			return false
 		}
-		answer, rejected := rejection(ctx, client, kind, pair, objects[0])
-		if !rejected {
-			return false
+		for _, object := range objects {
+			answer, rejected := rejection(ctx, client, kind, pair, object)
+			if !rejected {
+				return false
+			}
+			said = answer
 		}
-		said = answer
 	}
-	s.note(fmt.Sprintf("%s was left out: no file says that this webhook converts it, and the webhook rejects its objects at every version: %s", nameOf(kind), said))
+	note := fmt.Sprintf("%s was left out: no file says that this webhook converts it, and the webhook rejects its objects at every version: %s", nameOf(kind), said)
+	s.note(note)
+	s.progress.Say("note: " + note)
 	return true
 }
 
-// rejection returns what a webhook says of an object that it refuses to convert. Whatever else goes wrong is for specs to judge.
+// rejection returns what a webhook says of an object that it refuses to convert in any version of ConversionReview. A webhook that
+// breaks down may say the same by an HTTP status, with a text that names the kind. Whatever else goes wrong is for specs to judge.
 func rejection(ctx context.Context, client *wire.Client, kind corpus.Corpus, pair corpus.Pair, object *unstructured.Unstructured) (said string, rejected bool) {
+	response, judgement, err := asked(ctx, client, kind, "v1", pair, object)
+	if v := judgement.Rejected(); err != nil || response.Err != nil || v == nil {
+		return "", false
+	}
+	if _, older, err := asked(ctx, client, kind, "v1beta1", pair, object); err != nil || older.Rejected() == nil {
+		return "", false
+	}
+	switch {
+	case response.Status >= 400 && response.Status < 500, response.Status >= 500 && strings.Contains(string(response.Body), kind.Kind):
+		return fmt.Sprintf("HTTP status %d, %.200q", response.Status, response.Body), true
+	}
+	return judgement.Message, judgement.Stopped == requirement.WebhookFailureAvoided
+}
+
+func asked(ctx context.Context, client *wire.Client, kind corpus.Corpus, reviewVersion string, pair corpus.Pair, object *unstructured.Unstructured) (contract.Response, contract.Judgement, error) {
 	request := contract.Request{
-		ReviewVersion: "v1", UID: uuid.NewString(), DesiredAPIVersion: kind.APIVersion(pair.To), Objects: corpus.JSON(object),
+		ReviewVersion: reviewVersion, UID: uuid.NewString(), DesiredAPIVersion: kind.APIVersion(pair.To), Objects: corpus.JSON(object),
 	}
 	body, err := request.Body()
 	if err != nil {
-		return "", false
+		return contract.Response{}, contract.Judgement{}, err
 	}
 	response := client.Send(ctx, body)
-	if response.Err == nil && response.Status >= 400 && response.Status < 500 {
-		return fmt.Sprintf("HTTP status %d", response.Status), true
-	}
-	judgement := request.Judge(response)
-	v := judgement.Rejected()
-	if v == nil || v.Requirement != requirement.WebhookFailureAvoided {
-		return "", false
-	}
-	return judgement.Message, true
+	return response, request.Judge(response), nil
 }

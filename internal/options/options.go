@@ -153,7 +153,7 @@ func commonOptions() []Option {
 	subject, specs := []string{check, load}, []string{check, run, matrix, column}
 	const folder = "folder for the reports"
 	return []Option{
-		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', or folders"},
+		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},
 		{Key: "samples", Flag: "samples", Commands: []string{check, load, diff}, Files: true, Help: "files with custom resources to convert; same syntax as --crd"},
 		{
 			Key: "redact", Flag: "redact", Commands: subject, Whole: true,

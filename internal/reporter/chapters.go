@@ -1,6 +1,8 @@
 package reporter
 
 import (
+	"slices"
+
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -28,6 +30,21 @@ func Chapters(r *reports.Report) []Chapter {
 		chapters[i].Results = append(chapters[i].Results, result)
 	}
 	return chapters
+}
+
+// Areas returns the chapters of all definitions added up.
+func Areas(r *reports.Report) []Chapter {
+	var areas []Chapter
+	for _, chapter := range Chapters(r) {
+		i := slices.IndexFunc(areas, func(c Chapter) bool { return c.Area == chapter.Area })
+		if i < 0 {
+			areas = append(areas, chapter)
+			continue
+		}
+		areas[i].Results = append(areas[i].Results, chapter.Results...)
+		areas[i].Name = chapter.Area + ", all definitions"
+	}
+	return areas
 }
 
 // joined puts more behind a text, if there is more.

@@ -17,12 +17,18 @@ const (
 
 	// mostNever is how many fields a line names that were not exercised.
 	mostNever = 3
+
+	// mostKinds is how many kinds have a line each.
+	mostKinds = 3
 )
 
-// CoverageLines say which of the fields of each kind were exercised, in a line for each.
+// CoverageLines say which of the fields of each kind were exercised, in a line for each, or in one for all if they are many.
 func CoverageLines(r *reports.Report) []string {
 	if r.Webhook == nil {
 		return nil
+	}
+	if len(r.Webhook.Kinds) > mostKinds {
+		return nonempty(coverageOfAll(r.Webhook.Kinds))
 	}
 	var lines []string
 	for _, k := range r.Webhook.Kinds {
@@ -35,14 +41,34 @@ func CoverageLines(r *reports.Report) []string {
 	return lines
 }
 
+// coverageOfAll says it of all kinds together.
+func coverageOfAll(kinds []reports.Kind) string {
+	var never []string
+	done, all := 0, 0
+	for _, k := range kinds {
+		exercised, total := exercised(k)
+		done, all = done+exercised, all+total
+		for _, field := range neverExercised(k) {
+			never = append(never, visible.Text(k.Definition)+": "+field)
+		}
+	}
+	if all == 0 {
+		return ""
+	}
+	return exercisedText(fmt.Sprintf("%d of %d in %d definitions", done, all, len(kinds)), never)
+}
+
 // coverageText says which of the fields of a kind were exercised, and names some that were not; empty if nothing was counted.
 func coverageText(k reports.Kind) string {
 	exercised, total := exercised(k)
 	if len(k.Coverage) == 0 {
 		return ""
 	}
-	text := fmt.Sprintf("fields exercised: %d of %d", exercised, total)
-	never := neverExercised(k)
+	return exercisedText(fmt.Sprintf("%d of %d", exercised, total), neverExercised(k))
+}
+
+func exercisedText(share string, never []string) string {
+	text := "fields exercised: " + share
 	if len(never) == 0 {
 		return text
 	}

@@ -54,7 +54,7 @@ func reasonName(r reports.Result) string {
 func objectPart(r reports.Result) Part {
 	const lines, size = 40, 4000
 	p := Part{Name: "smallest object", Code: true, Files: filesNamed(r, "object.yaml")}
-	if len(filesNamed(r, "reproduce.sh")) > 0 {
+	if len(filesNamed(r, "request.json")) == 0 && len(filesNamed(r, "reproduce.sh")) > 0 {
 		p.Name = "object" // which nobody has made smaller
 	}
 	if len(p.Files) != 1 {

@@ -33,7 +33,7 @@ func TestParts(t *testing.T) {
 		"everything": {full, append([]Part{
 			{Name: "why it matters", Text: "or else"},
 			{Name: "expected and actual", Text: "v1 -> v2: spec.a: expected 1, got 2\nobject: {}", Code: true},
-			{Name: "object", Text: "data", Code: true, Files: files("object.yaml")},
+			{Name: "smallest object", Text: "data", Code: true, Files: files("object.yaml")},
 			{Name: "send it again, in the report folder", Text: "curl it", Code: true, Files: files("request.json")},
 			{Name: "commands, in order", Files: files("reproduce.sh")},
 			{Name: "re-run this requirement only", Text: "crdconform again", Code: true},
@@ -41,6 +41,7 @@ func TestParts(t *testing.T) {
 		"an object alone": {reports.Result{Verdict: requirement.Tolerated, Reason: "null", Files: files("object.yaml")}, []Part{
 			{Name: "expected and actual", Text: "null", Code: true}, {Name: "smallest object", Text: "data", Code: true, Files: files("object.yaml")},
 		}},
+		"commands":       {reports.Result{Files: files("reproduce.sh", "object.yaml")}, []Part{{Name: "object", Text: "data", Code: true, Files: files("object.yaml")}, {Name: "commands, in order", Files: files("reproduce.sh")}}},
 		"objects":        {reports.Result{Files: files("1/object.yaml", "2/object.yaml")}, []Part{{Name: "smallest object", Code: true, Files: files("1/object.yaml", "2/object.yaml")}}},
 		"errored":        {reports.Result{Verdict: requirement.Errored, Reason: "no"}, []Part{{Name: "reason", Text: "no", Code: true}}},
 		"not applicable": {reports.Result{Verdict: requirement.NotApplicable, Reason: "no"}, []Part{{Name: "reason", Text: "no", Code: true}}},

@@ -27,6 +27,7 @@ func Formats(i *Implementation) []Format[*reports.Report] {
 		{"conformance", "", func(r *reports.Report, w io.Writer) error { return Conformance(r, i).YAML(w) }},
 		{"prometheus", "", Prometheus},
 		{"badge", "", Badge},
+		{"lossy", "", Lossy},
 	}
 }
 

@@ -29,6 +29,7 @@ func TestMoreForms(t *testing.T) {
 	golden(t, "conformance.yaml", writtenBy(t, Conformance(r, implementation).YAML))
 	golden(t, "metrics.prom", written(t, r, Prometheus))
 	golden(t, "badge.svg", written(t, r, Badge))
+	golden(t, "lossy.yaml", written(t, r, Lossy))
 	golden(t, "matrix.html", writtenBy(t, NewMatrix([]string{"a", hostile}, []*reports.Report{sample(t), hostileEverywhere(t)}).HTML))
 }
 

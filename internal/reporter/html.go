@@ -49,7 +49,7 @@ func policy() string {
 
 // HTML writes the report as one self-contained page.
 func HTML(r *reports.Report, w io.Writer) error {
-	subjects, problems, room := Subjects(r), problems(r), mostExchanges
+	subjects, causes, problems, room := Subjects(r), Causes(r), problems(r), mostExchanges
 	listed := problems[:min(len(problems), mostProblems)]
 	above := map[string]bool{}
 	for _, result := range listed {
@@ -68,6 +68,7 @@ func HTML(r *reports.Report, w io.Writer) error {
 		"number":    func(subject string) int { return slices.Index(subjects, subject) },
 		"concerned": func() []int { return concerned(listed, subjects) },
 		"above":     func(result reports.Result) bool { return above[anchor(result.ID, result.Subject)] },
+		"causes":    func() []Cause { return causes[:min(len(causes), mostProblems)] },
 		"problems":  func() []reports.Result { return listed },
 		"unlisted":  func() string { return unlisted(len(problems) - len(listed)) },
 		"documents": func() []requirement.Document { return documents(r) },

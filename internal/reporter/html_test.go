@@ -310,10 +310,10 @@ func TestHTMLShowsOneSubject(t *testing.T) {
 		}
 		ours := "conversion.answer.uid; storage.rewrite.order; "
 		want := []string{
-			"Problems; " + ours + "conversion.trip.back; conversion.meta.labels; Chapters; Load; versions; conversion; storage; conversion, widgets.example.com; conversion, gadgets.example.com; Sources",
-			"Problems; " + ours + "conversion.meta.labels; Chapters; Load; versions; conversion; storage; Sources",
-			"Problems; conversion.trip.back; Chapters; Load; conversion, widgets.example.com; Sources",
-			"Chapters; Load; conversion, gadgets.example.com; Sources",
+			"Causes; Problems; " + ours + "conversion.trip.back; conversion.meta.labels; Chapters; Load; versions; conversion; storage; conversion, widgets.example.com; conversion, gadgets.example.com; Sources",
+			"Causes; Problems; " + ours + "conversion.meta.labels; Chapters; Load; versions; conversion; storage; Sources",
+			"Causes; Problems; conversion.trip.back; Chapters; Load; conversion, widgets.example.com; Sources",
+			"Causes; Chapters; Load; conversion, gadgets.example.com; Sources",
 		}[i]
 		if got := content(named(elements(t, browse(t, chromium, page)), "title")[0]); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", choice, got, want)
@@ -337,11 +337,11 @@ func TestHTMLInABrowser(t *testing.T) {
 		t.Errorf("got the headlines %v, want %s", h1, Headline(r))
 	}
 	counts := fmt.Sprintf("%d tables, %d scripts, %d images", len(named(all, "table")), len(named(all, "script")), len(named(all, "img")))
-	if want := fmt.Sprintf("%d tables, 1 scripts, 0 images", 4+len(Chapters(r))); counts != want {
+	if want := fmt.Sprintf("%d tables, 1 scripts, 0 images", 5+len(Chapters(r))); counts != want {
 		t.Errorf("got %s, want %s", counts, want)
 	}
-	// Each table has a row of headings: that of chapters, of stages, of objectives, of times, and one for each chapter.
-	if got, want := len(named(all, "tr")), 1+len(Chapters(r))+1+1+1+2+1+3+len(Chapters(r))+len(r.Results); got != want {
+	// Each table has a row of headings: that of causes, of chapters, of stages, of objectives, of times, and one for each chapter.
+	if got, want := len(named(all, "tr")), 1+len(Causes(r))+1+len(Chapters(r))+1+1+1+2+1+3+len(Chapters(r))+len(r.Results); got != want {
 		t.Errorf("got %d rows, want %d", got, want)
 	}
 	charts := named(all, "svg")

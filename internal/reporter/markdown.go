@@ -18,7 +18,7 @@ const detailed = 400_000
 
 // mostMarkdown is how many bytes of a summary there may be before problems are only counted. GitHub shows nothing of one that has
 // more than a mebibyte.
-const mostMarkdown = 800_000
+const mostMarkdown = 850_000
 
 // Markdown writes a summary for the page of a CI job: the outcome, the chapters in a table, what failed, and the load.
 func Markdown(r *reports.Report, w io.Writer) error {
@@ -35,6 +35,7 @@ func Markdown(r *reports.Report, w io.Writer) error {
 		markdownChanges(r.Changes, &b)
 	}
 	markdownChapters(r, &b)
+	markdownCauses(r, &b)
 	markdownProblems(r, &b)
 	markdownLoad(r, &b)
 	b.WriteString("\n## Run\n\n")
@@ -83,6 +84,21 @@ func Verdicts(r *reports.Report) []requirement.Verdict {
 		requirement.Failed, requirement.Errored, requirement.Unknown,
 	}
 	return slices.DeleteFunc(order, func(v requirement.Verdict) bool { return v != requirement.Passed && r.Counts[v] == 0 })
+}
+
+func markdownCauses(r *reports.Report, b *strings.Builder) {
+	const most = 50
+	causes := Causes(r)
+	if len(causes) == 0 {
+		return
+	}
+	b.WriteString("\n| cause | where | example |\n| --- | --- | --- |\n")
+	for _, c := range causes[:min(len(causes), most)] {
+		fmt.Fprintf(b, "| %s | %s | %s |\n", escapeMarkdown(c.What), escapeMarkdown(c.Extent()), escapeMarkdown(c.Example))
+	}
+	if n := len(causes) - most; n > 0 {
+		fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(n))
+	}
 }
 
 // markdownProblems has a section for each verdict, with one for each subject in it if there are several.

@@ -87,9 +87,9 @@ func TestMarkdownTables(t *testing.T) {
 				t.Errorf("%s: %q has %d cells, want %d", name, line, n-1, cells-1)
 			}
 		}
-		want, wantTables := 2+len(Chapters(r))+2+len(r.Load.Stages)+2+len(r.Load.Objectives), 3
+		want, wantTables := 2+len(Chapters(r))+2+len(Causes(r))+2+len(r.Load.Stages)+2+len(r.Load.Objectives), 4
 		if r.Changes != nil {
-			want, wantTables = want+2+len(r.Changes.Requirements), 4
+			want, wantTables = want+2+len(r.Changes.Requirements), 5
 		}
 		if tables != wantTables || rows != want {
 			t.Errorf("%s: %d tables with %d rows, want %d with %d", name, tables, rows, wantTables, want)

@@ -10,6 +10,7 @@ import (
 	"github.com/onsi/ginkgo/v2"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -158,6 +159,11 @@ func (e *Env) Attach(name string, data []byte) {
 	ginkgo.AddReportEntry(entryAttachment, Attachment{name, data}, ginkgo.ReportEntryVisibilityNever)
 }
 
+// Found records what the running spec found at which fields, in place of what it recorded before.
+func (e *Env) Found(findings []reports.FieldFinding) {
+	ginkgo.AddReportEntry(entryFindings, findings, ginkgo.ReportEntryVisibilityNever)
+}
+
 // Require ends the running spec as Errored when what it needs could not be had. The arguments say what that was.
 func (e *Env) Require(err error, format string, arguments ...any) {
 	if err != nil {
@@ -183,6 +189,7 @@ const (
 	entryStopped     = "crdconform/stopped"
 	entryImmaterial  = "crdconform/immaterial"
 	entryAttachment  = "crdconform/attachment"
+	entryFindings    = "crdconform/findings"
 )
 
 // Attachment is a file that belongs to a result.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/onsi/ginkgo/v2/types"
 
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -17,6 +18,7 @@ type Result struct {
 	Text        string // what the spec does
 	Verdict     requirement.Verdict
 	Reason      string // why the verdict is not Passed; empty when it is
+	Findings    []reports.FieldFinding
 	Immaterial  bool   // NotApplicable because the subject has nothing that the requirement is about
 	Location    string // file:line below the root of the module, of the spec, and of the failure if there was one
 	Started     time.Time
@@ -58,8 +60,11 @@ func resultOf(r types.SpecReport) (Result, bool) {
 	}
 	for _, entry := range r.ReportEntries {
 		result.Immaterial = result.Immaterial || entry.Name == entryImmaterial
+		// What is found last is what the verdict is about.
+		if findings, ok := entry.GetRawValue().([]reports.FieldFinding); ok {
+			result.Findings = findings
+		}
 		if attachment, ok := entry.GetRawValue().(Attachment); ok {
-			// What is found last is what the verdict is about.
 			result.Attachments = slices.DeleteFunc(result.Attachments, func(a Attachment) bool { return a.Name == attachment.Name })
 			result.Attachments = append(result.Attachments, attachment)
 		}

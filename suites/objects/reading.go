@@ -49,13 +49,17 @@ func (c chapter) reading() {
 			events, err := crd.At("v1").WatchOne(ctx, "watched")
 			Expect(err).NotTo(HaveOccurred())
 			defer events.Stop()
-			create(ctx, crd, "watched")
-			_, err = crd.At("v1").MergePatch(ctx, "watched", `{"spec": {"image": "other"}}`)
-			c.env.Require(err, "changing the object")
-			c.env.Require(crd.At("v1").Delete(ctx, "watched"), "deleting the object")
-			for _, want := range []watch.EventType{watch.Added, watch.Modified, watch.Deleted} {
+			reports := func(want watch.EventType) {
+				GinkgoHelper()
 				Eventually(ctx, events.ResultChan()).Should(Receive(HaveField("Type", want)), "it must be reported")
 			}
+			create(ctx, crd, "watched")
+			reports(watch.Added) // a watch from now on may begin after the response to its request
+			_, err = crd.At("v1").MergePatch(ctx, "watched", `{"spec": {"image": "other"}}`)
+			c.env.Require(err, "changing the object")
+			reports(watch.Modified)
+			c.env.Require(crd.At("v1").Delete(ctx, "watched"), "deleting the object")
+			reports(watch.Deleted)
 		})
 	})
 }

@@ -65,11 +65,14 @@ func (c chapter) selectors() {
 			defer events.Stop()
 			with(ctx, crd, "not-watched", "other", 1)
 			with(ctx, crd, "selected", "watched", 1)
-			_, err = crd.At("v1").MergePatch(ctx, "selected", `{"spec": {"image": "other"}}`)
-			c.env.Require(err, "changing the object")
-			for _, want := range []watch.EventType{watch.Added, watch.Deleted} {
+			reports := func(want watch.EventType) {
+				GinkgoHelper()
 				Eventually(ctx, events.ResultChan()).Should(Receive(And(HaveField("Type", want), HaveField("Object.GetName()", "selected"))), "it must be reported")
 			}
+			reports(watch.Added) // a watch from now on may begin after the response to its request
+			_, err = crd.At("v1").MergePatch(ctx, "selected", `{"spec": {"image": "other"}}`)
+			c.env.Require(err, "changing the object")
+			reports(watch.Deleted)
 		})
 
 		images.It(requirement.ObjectsSelectorsDelete, "deletes objects by a field", func(ctx SpecContext, crd *suites.Resource) {

@@ -71,7 +71,7 @@ func (r *round) applied(ctx context.Context, version, suffix string) *object {
 			break
 		}
 	}
-	r.env.Require(err, "applying the samples at %s, all of which the API server rejects", version)
+	r.require(err, "applying the samples at %s, all of which the API server rejects", version)
 	return nil
 }
 
@@ -86,9 +86,9 @@ func (r *round) apply(ctx context.Context, o *object, version string, sent *unst
 func (r *round) must(ctx context.Context, o *object, err error, format string, arguments ...any) {
 	GinkgoHelper()
 	if r.unconverted(ctx, err) {
-		r.fail(ctx, o, format+" (stored at %s)failed: %v", append(arguments, r.storage, err)...)
+		r.fail(ctx, o, format+" (stored at %s) failed: %v", append(arguments, r.storage, err)...)
 	}
-	r.env.Require(err, format, arguments...)
+	r.require(err, format, arguments...)
 }
 
 // part is what the second manager applies: no fields of its own, but metadata.
@@ -109,14 +109,16 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 	if !r.sound(ctx, o) {
 		return
 	}
-	both := func() {
+	both := func() (between *unstructured.Unstructured) {
 		r.must(ctx, o, r.apply(ctx, o, other, r.part(o, true), second), "a second manager applying a label at %s to what was applied at %s", other, o.version)
+		between = r.inStorage(ctx, o)
 		r.must(ctx, o, r.apply(ctx, o, o.version, o.sent, first), "applying again at %s, after a second manager at %s", o.version, other)
+		return between
 	}
 	both()
 	both() // what the webhook adds is there after the first time
-	before := r.read(ctx, o, o.version)
-	both()
+	before, stored := r.read(ctx, o, o.version), r.inStorage(ctx, o)
+	between := both()
 	after := r.read(ctx, o, o.version)
 	if before == nil || after == nil {
 		return
@@ -128,7 +130,12 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 		if len(r.definition.Schema(o.version).Differences(before.Object, after.Object)) == 0 {
 			part = requirement.PartSameValues // writes needlessly, but no client sees a different object
 		}
-		r.violated(ctx, part, o, "applying the same again, at %s and at %s: expected nothing to change, got a new resourceVersion%s", o.version, other, r.difference(o.version, before, after))
+		spelled := ""
+		if other := otherwise(o.sent, after); len(other) > 0 && part != none {
+			spelled = ", but what was applied comes back in another order or spelling:\n" + lines(other)
+		}
+		r.violated(ctx, part, o, "applying the same again, at %s and at %s: expected nothing to change, got a new resourceVersion%s%s%s%s", o.version, other, r.difference(o.version, before, after), spelled,
+			rewritten(other, stored, between), rewritten(o.version, between, r.inStorage(ctx, o)))
 	}
 	r.giveUp(ctx, o, other)
 }
@@ -182,14 +189,14 @@ func (r *round) move(ctx context.Context, o *object, other string) {
 	}
 	err := put(ctx, r, o, other, nil, map[string]any{touched: other})
 	if r.unconverted(ctx, err) {
-		r.blame(ctx, requirement.ResourceWriteNoOp, o, "applied at %s, put at %s (stored at %s)failed: %v", o.version, other, r.storage, err)
+		r.blame(ctx, requirement.ResourceWriteNoOp, o, "applied at %s, put at %s (stored at %s) failed: %v", o.version, other, r.storage, err)
 		return
 	}
 	if refused(err) {
 		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "applied at %s, put at %s as it was read there: expected it to be accepted, got: %v", o.version, other, err)
 		return
 	}
-	r.env.Require(err, "putting %s at %s", o.name, other)
+	r.require(err, "putting %s at %s", o.name, other)
 	got := r.read(ctx, o, other)
 	if got == nil {
 		return
@@ -199,7 +206,7 @@ func (r *round) move(ctx context.Context, o *object, other string) {
 	moved := r.reduced(o, got)
 	err = r.apply(ctx, o, other, moved, first)
 	if refused(err) {
-		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "applying at %s what was read therefailed: %v", other, err)
+		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "applying at %s what was read there failed: %v", other, err)
 		return
 	}
 	r.must(ctx, o, err, "applying at %s what was applied at %s before", other, o.version)

@@ -75,7 +75,7 @@ func (r *round) finalizers(ctx context.Context, o *object, version, list string)
 	_, err := r.crd.At(version).MergePatch(ctx, o.name, patch)
 	r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(version, o.name), quoted([]byte(patch)))
 	if refused(err) {
-		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "changing finalizers at %s of what was created at %sfailed: %v", version, o.version, err)
+		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "changing finalizers at %s of what was created at %s failed: %v", version, o.version, err)
 		return false
 	}
 	r.must(ctx, o, err, "changing finalizers at %s of what was created at %s", version, o.version)
@@ -108,7 +108,7 @@ func (r *round) deleteLabelled(ctx context.Context, version string) {
 		_, err := r.crd.At(written).MergePatch(ctx, o.name, patch)
 		r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(written, o.name), quoted([]byte(patch)))
 		if refused(err) {
-			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "setting a label at %sfailed: %v", written, err)
+			r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "setting a label at %s failed: %v", written, err)
 			continue
 		}
 		r.must(ctx, o, err, "setting a label at %s", written)

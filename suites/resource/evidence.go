@@ -45,9 +45,14 @@ func (r *round) address(version, name string) string {
 	return address
 }
 
-// manifest is an object at a version as YAML.
+// manifest is an object at a version as YAML, without what would keep a copy from being written: kubectl fills in what an update needs,
+// and API servers keep the record of managers where it is left out.
 func (r *round) manifest(version string, from *unstructured.Unstructured) string {
-	return string(corpus.YAML(r.crd.Object(version, r.placed(from))))
+	written := r.crd.Object(version, r.placed(from))
+	for _, field := range []string{"creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"} {
+		unstructured.RemoveNestedField(written.Object, "metadata", field)
+	}
+	return string(corpus.YAML(written))
 }
 
 // placed is an object with its namespace, if it has one.

@@ -109,6 +109,11 @@ func evidence(t *testing.T, result suites.Result) {
 	for _, attachment := range result.Attachments {
 		names[attachment.Name] = string(attachment.Data)
 	}
+	for _, once := range []string{"\n  resourceVersion: ", "\n  uid: ", "\n  managedFields:"} {
+		if strings.Contains(names["reproduce.sh"], once) {
+			t.Errorf("%s: what was done cannot be done again: there is %q in\n%s", result.Requirement, once, names["reproduce.sh"])
+		}
+	}
 	definition := ""
 	for name, text := range names {
 		if strings.HasSuffix(name, ".example.com.yaml") && strings.Contains(text, "kind: CustomResourceDefinition\n") {
@@ -255,11 +260,35 @@ func faults() map[string]fault {
 		"restores what it kept": {
 			fails:   []requirement.ID{requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceScaleEveryVersion},
 			says:    `fields changed and read there`,
-			handler: changing("", restore),
+			handler: changing("", keep("spec")),
+		},
+		"restores the status that it kept": {
+			fails:   []requirement.ID{requirement.ResourceStatusEveryVersion},
+			says:    `status written and read at v1alpha1 (stored at v1beta1)`,
+			handler: changing("", keep("status")),
+		},
+		"leaves null in a field that there is not": {
+			fails:   []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields},
+			says:    `field not declared in schema`,
+			handler: changing("v1", func(o map[string]any) { within(o, "spec")["creationTimestamp"] = nil }), // as encoders of embedded metadata do
+		},
+		"returns a number for text": {
+			fails:   []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields, requirement.ResourceWriteValidatedRead},
+			says:    `.spec.policy: expected string, got`,
+			handler: changing("v1", func(o map[string]any) { within(o, "spec")["policy"] = 5 }), // no sample has one
+		},
+		"adds what is not the default": {
+			fails: []requirement.ID{requirement.ResourceWriteNoOp},
+			says:  `spec.replicas: expected nothing, got 7, where the default is 1`,
+			handler: changing("v1", func(o map[string]any) {
+				if o["spec"] == nil {
+					o["spec"] = map[string]any{"replicas": 7}
+				}
+			}),
 		},
 		"adds a default": {
 			tolerated: []requirement.ID{requirement.ResourceWriteNoOp},
-			says:      `with more at spec`,
+			says:      `spec.cronSpec: expected nothing, got "* * * * *"`,
 			handler: changing("v1", func(o map[string]any) {
 				spec := within(o, "spec")
 				if spec["cronSpec"] == nil {
@@ -271,26 +300,28 @@ func faults() map[string]fault {
 	}
 }
 
-// restore keeps the first spec that is converted to v1 in an annotation, and puts it into what is converted back.
-func restore(o map[string]any) {
-	const key = "example.com/spec"
-	meta := within(o, "metadata")
-	annotations := within(meta, "annotations")
-	switch kept, found := annotations[key].(string); {
-	case !found && version(o["apiVersion"]) == "v1" && o["spec"] != nil:
-		text, err := json.Marshal(o["spec"])
-		if err != nil {
-			panic(err)
+// keep keeps the first value that a field has when it is converted to v1 in an annotation, and puts it into what is converted back.
+func keep(field string) func(o map[string]any) {
+	key := "example.com/" + field
+	return func(o map[string]any) {
+		meta := within(o, "metadata")
+		annotations := within(meta, "annotations")
+		switch kept, found := annotations[key].(string); {
+		case !found && version(o["apiVersion"]) == "v1" && o[field] != nil:
+			text, err := json.Marshal(o[field])
+			if err != nil {
+				panic(err)
+			}
+			annotations[key] = string(text)
+			meta["annotations"] = annotations
+		case found && version(o["apiVersion"]) != "v1":
+			decoder := json.NewDecoder(strings.NewReader(kept))
+			decoder.UseNumber()
+			var before map[string]any
+			if err := decoder.Decode(&before); err != nil {
+				panic(err)
+			}
+			o[field] = before
 		}
-		annotations[key] = string(text)
-		meta["annotations"] = annotations
-	case found && version(o["apiVersion"]) != "v1":
-		decoder := json.NewDecoder(strings.NewReader(kept))
-		decoder.UseNumber()
-		var spec map[string]any
-		if err := decoder.Decode(&spec); err != nil {
-			panic(err)
-		}
-		o["spec"] = spec
 	}
 }

@@ -15,14 +15,17 @@ import (
 func listing(c *chapter) {
 	Describe("listing", func() {
 		c.it(requirement.ResourceListMixedStorage,
-			"creates samples while each version is the storage version, and lists them at all versions", func(ctx SpecContext, r *round) {
+			"creates samples at each version while it is the storage version, one by way of another, and lists them at all versions", func(ctx SpecContext, r *round) {
 				stored := r.storage
 				DeferCleanup(func(ctx SpecContext) { r.store(context.WithoutCancel(ctx), stored) })
 				versions := r.definition.Versions()
 				var mixed []*object
 				for i, version := range versions {
 					r.store(ctx, version)
-					written := r.served()[(i+1)%len(r.served())] // another, so that it is converted
+					written := version
+					if served := r.served(); version == stored || !slices.Contains(served, version) {
+						written = served[(i+1)%len(served)] // another, so that it is converted
+					}
 					mixed = append(mixed, r.create(ctx, written, 1)...)
 				}
 				if r.blocked != "" {
@@ -50,7 +53,7 @@ func (r *round) list(ctx context.Context, version string, all []*object) {
 	GinkgoHelper()
 	items, err := r.crd.At(version).List(ctx)
 	if len(all) == 0 {
-		r.env.Require(err, "listing at %s", version)
+		r.require(err, "listing at %s", version)
 		return
 	}
 	r.journal.add("", "kubectl get %s.%s.%s -A -o yaml", r.definition.CRD.Spec.Names.Plural, version, r.crd.Group())

@@ -4,7 +4,6 @@ package resource
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/google/uuid"
@@ -13,6 +12,7 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // Area is the chapter, ready for suites.Run.
@@ -38,21 +38,26 @@ func (c *chapter) generate(ctx context.Context, version string) []*unstructured.
 		return known
 	}
 	generator := c.env.Subject.Corpus.Definition.Generator(version, c.env.Seed(), nil)
-	objects, _ := generator.Adapt(ctx, number, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+	learning, enough := context.WithCancel(ctx)
+	defer enough()
+	adapted := generator.Learn(learning, number, func(_ context.Context, objects []*unstructured.Unstructured) []string {
 		causes := c.refused(ctx, version, objects)
+		if alike := slices.Compact(slices.Clone(causes)); len(objects) > 1 && len(alike) == 1 && alike[0] != "" && alike[0] != string(requirement.WebhookFailureAvoided) {
+			enough() // it is not about values
+		}
 		if i := slices.IndexFunc(causes, func(cause string) bool { return cause != "" }); i >= 0 {
 			c.refusals[version] = causes[i]
 		}
 		return causes
 	})
 	// One without a spec is not what clients create.
-	if whole := slices.DeleteFunc(slices.Clone(objects), func(o *unstructured.Unstructured) bool { return o.Object["spec"] == nil }); len(whole) > 0 {
-		objects = whole
+	if whole := slices.DeleteFunc(slices.Clone(adapted.Objects), func(o *unstructured.Unstructured) bool { return o.Object["spec"] == nil }); len(whole) > 0 {
+		adapted.Objects = whole
 	}
 	if ctx.Err() == nil {
-		c.generated[version] = objects
+		c.generated[version] = adapted.Objects
 	}
-	return objects
+	return adapted.Objects
 }
 
 // refused says of objects at a version why the webhook does not convert them to some other version; empty if it does.
@@ -92,7 +97,7 @@ func (c *chapter) refusal(ctx context.Context, pair corpus.Pair, objects ...*uns
 	}
 	judgement := request.Judge(response)
 	if v := judgement.Rejected(); v != nil {
-		return fmt.Sprintf("%s to %s", v.Requirement, pair.To)
+		return string(v.Requirement)
 	}
 	return ""
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -33,8 +34,8 @@ type chapter struct {
 	generated map[string][]*unstructured.Unstructured // by version, see generate
 	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
 
-	// silent says that an API server waited in vain for the webhook. Nothing more is asked then: each request would take
-	// half a minute.
+	// silent says why nothing more is asked: an API server waited in vain for the webhook, which may take half a minute each
+	// time, or the webhook answers nobody any more.
 	silent string
 }
 
@@ -50,6 +51,12 @@ type round struct {
 	journal    journal
 	turn       int // how often samples were created, which gives them their names
 
+	spec  SpecContext
+	body  func(ctx SpecContext, r *round)
+	trial *trial // nil for what counts
+
+	found []reports.FieldFinding // of the last comparison, see losses
+
 	blocked   string // why the spec cannot be judged, when another requirement is broken; empty otherwise
 	tolerated bool
 }
@@ -60,9 +67,9 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 	GinkgoHelper()
 	c.env.Own().It(id, text, func(ctx SpecContext, crd *suites.Resource) {
 		if c.silent != "" {
-			Skip("the webhook did not answer an API server in time, so nothing more was asked: " + c.silent)
+			Skip(c.silent)
 		}
-		r := &round{chapter: c, id: id, crd: crd, definition: c.env.Subject.Corpus.Definition}
+		r := &round{chapter: c, id: id, crd: crd, definition: c.env.Subject.Corpus.Definition, spec: ctx, body: body}
 		r.storage = crd.StorageVersion(ctx)
 		r.initially = r.storage
 		body(ctx, r)
@@ -113,14 +120,20 @@ type object struct {
 // samples returns objects to create at a version, as clients send them: the user's, or generated ones.
 func (r *round) samples(ctx context.Context, version string) []*unstructured.Unstructured {
 	known := r.env.Subject.Corpus.Objects(version)
+	if r.trial != nil && r.trial.version != version {
+		return nil
+	}
+	if r.trial != nil {
+		known = []*unstructured.Unstructured{r.trial.sample}
+	}
 	if len(known) == 0 {
 		known = r.generate(ctx, version)
 	}
 	if cause := r.refusals[version]; len(known) == 0 && cause != "" {
-		r.env.Require(fmt.Errorf("%s fails", cause), "the webhook converts no object generated at %s", version)
+		Skip(fmt.Sprintf("cannot be judged while %s fails: the webhook converts no object generated at %s", cause, version))
 	}
 	if len(known) == 0 {
-		r.env.Require(errors.New("give a sample"), "the schema of %s allows no object that could be generated", version)
+		r.require(errors.New("give a sample"), "the schema of %s allows no object that could be generated", version)
 	}
 	topic := strings.ReplaceAll(strings.TrimPrefix(string(r.id), "resource."), ".", "-")
 	var samples []*unstructured.Unstructured
@@ -189,8 +202,8 @@ func (r *round) create(ctx context.Context, version string, number int) []*objec
 			created = append(created, o)
 		}
 	}
-	if len(created) == 0 && converts {
-		r.env.Require(errors.Join(refused...), "creating the samples at %s, all of which the API server refuses", version)
+	if len(created) == 0 && len(samples) > 0 && converts {
+		r.require(errors.Join(refused...), "creating the samples at %s, all of which the API server refuses", version)
 	}
 	return created
 }
@@ -222,12 +235,18 @@ func (r *round) read(ctx context.Context, o *object, version string) *unstructur
 		r.blame(ctx, requirement.ResourceReadEveryVersion, o, "reading at %s what was created at %s (stored at %s): expected the object, got: %v", version, o.version, r.storage, err)
 		return nil
 	}
-	r.env.Require(err, "reading %s at %s", o.name, version)
+	r.require(err, "reading %s at %s", o.name, version)
 	return got
 }
 
-// removeAfter removes an object when the spec is over.
-func (r *round) removeAfter(name string) { DeferCleanup(r.removeUnder, r.storage, name) }
+// removeAfter removes an object when the spec, or the trial, is over.
+func (r *round) removeAfter(name string) {
+	if r.trial != nil {
+		r.trial.made = append(r.trial.made, name)
+		return
+	}
+	DeferCleanup(r.removeUnder, r.storage, name)
+}
 
 // removeUnder removes an object while a version is the storage version: where it was created under the same, that needs
 // no conversion. It does so when the run was stopped too.
@@ -235,7 +254,7 @@ func (r *round) removeUnder(ctx SpecContext, storage, name string) {
 	enough, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	r.store(enough, storage)
-	r.env.Require(r.remove(enough, r.home(), name), "removing %s", name)
+	r.require(r.remove(enough, r.home(), name), "removing %s", name)
 }
 
 func (r *round) remove(ctx context.Context, version, name string) error {

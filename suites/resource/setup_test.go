@@ -8,12 +8,15 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
@@ -123,6 +126,16 @@ func TestDeclaredLosses(t *testing.T) {
 	}
 }
 
+// TestListsOfOldObjects loses a field on the way to a version that is not the storage version: what was stored at that one never had it.
+func TestListsOfOldObjects(t *testing.T) {
+	s := subject(t, changing("v1alpha1", func(o map[string]any) { delete(within(o, "spec"), "image") }), sampled(t))
+	for _, result := range judge(t, apiServer.Cluster(t), s, requirement.ResourceListMixedStorage) {
+		if result.Verdict != requirement.Passed {
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		}
+	}
+}
+
 // TestSilentWebhook asks a webhook no more that let the API server wait.
 func TestSilentWebhook(t *testing.T) {
 	handler := saying("context deadline exceeded", func(string, string, map[string]any) bool { return true })
@@ -138,6 +151,39 @@ func TestSilentWebhook(t *testing.T) {
 	if failed != 1 {
 		t.Errorf("%d specs failed, want the first that waited for the webhook", failed)
 	}
+}
+
+// TestBrokenBelow has webhooks that break what the chapter builds on: nothing is Errored, and what cannot be judged names the requirement.
+func TestBrokenBelow(t *testing.T) {
+	t.Run("renames", func(t *testing.T) {
+		rename := changing("", func(o map[string]any) { within(o, "metadata")["name"] = "other" })
+		for _, result := range judge(t, apiServer.Cluster(t), subject(t, rename, reference(t))) {
+			if result.Verdict != requirement.NotApplicable || !strings.HasPrefix(result.Reason, "cannot be judged while webhook.metadata.name fails: ") {
+				t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+			}
+		}
+	})
+	t.Run("answers no more", func(t *testing.T) {
+		var asked atomic.Int64
+		handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if asked.Add(1) > 20 {
+				panic(http.ErrAbortHandler)
+			}
+			webhook.Handler().ServeHTTP(w, r)
+		})
+		var failed []requirement.ID
+		for _, result := range judge(t, apiServer.Cluster(t), subject(t, handler, sampled(t))) {
+			if result.Verdict == requirement.Failed {
+				failed = append(failed, result.Requirement)
+			}
+			if result.Verdict == requirement.Errored || result.Verdict == requirement.NotApplicable && !strings.Contains(result.Reason, " fails: the webhook did not answer an API server") {
+				t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+			}
+		}
+		if len(failed) != 1 {
+			t.Errorf("failed are %q, want the one that saw it first", failed)
+		}
+	})
 }
 
 // TestEmptyValuesLeftOut has a webhook that drops false tolerated.
@@ -156,6 +202,33 @@ func TestEmptyValuesLeftOut(t *testing.T) {
 	}), c)
 	for _, result := range judge(t, apiServer.Cluster(t), s, requirement.ResourceReadEveryVersion) {
 		if result.Verdict != requirement.Tolerated || !strings.Contains(result.Reason, "spec.verbose: expected false, got nothing") {
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		}
+	}
+}
+
+// TestSmallestObject has a loss in one field of generated objects shown with hardly another, and with what was done to that object.
+func TestSmallestObject(t *testing.T) {
+	handler := changing("v1beta1", func(o map[string]any) { delete(within(o, "spec"), "image") })
+	for _, result := range judge(t, apiServer.Cluster(t), subject(t, handler, reference(t)), requirement.ResourceReadEveryVersion, requirement.ResourceWriteNoOp) {
+		name, _, _ := strings.Cut(result.Reason, ":")
+		for _, a := range result.Attachments {
+			object := &unstructured.Unstructured{}
+			switch {
+			case a.Name == "reproduce.sh" && !strings.Contains(string(a.Data), "name: "+name+"\n"):
+				t.Errorf("%s is about %s, and what was done is\n%s", result.Requirement, name, a.Data)
+			case a.Name != "object.yaml":
+				continue
+			}
+			if err := yaml.Unmarshal(a.Data, &object.Object); err != nil {
+				t.Fatal(err)
+			}
+			// Two are there by default.
+			if leaves := corpus.Leaves(object); len(leaves) > 3 || !slices.Contains(leaves, "spec.image") || object.GetName() != name {
+				t.Errorf("%s is about %s with %s: %s", result.Requirement, object.GetName(), strings.Join(leaves, ", "), result.Reason)
+			}
+		}
+		if result.Verdict != requirement.Failed {
 			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
 		}
 	}

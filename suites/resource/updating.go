@@ -70,7 +70,7 @@ func (r *round) touchEverywhere(ctx context.Context, by means, o *object) {
 		case r.unconverted(ctx, err):
 			r.fail(ctx, o, "changing an annotation at %s of what was created at %s (stored at %s): expected it to be changed, got: %v", version, o.version, r.storage, err)
 		}
-		r.env.Require(err, "changing an annotation of %s at %s", o.name, version)
+		r.require(err, "changing an annotation of %s at %s", o.name, version)
 		_ = unstructured.SetNestedField(o.expected, value, "metadata", "annotations", touched)
 		if got := r.read(ctx, o, o.version); got != nil {
 			r.kept(ctx, o, got, "created at %s, an annotation changed at %s, read at %s (stored at %s)", o.version, version, o.version, r.storage)
@@ -89,7 +89,7 @@ func (r *round) replace(ctx context.Context, by means, o, other *object) bool {
 	if r.unconverted(ctx, err) {
 		r.fail(ctx, o, "changing fields at %s (stored at %s): expected them to be changed, got: %v", o.version, r.storage, err)
 	}
-	r.env.Require(err, "changing fields of %s at %s", o.name, o.version)
+	r.require(err, "changing fields of %s at %s", o.name, o.version)
 	for _, key := range []string{"apiVersion", "kind", "metadata"} {
 		fields[key] = o.expected[key]
 	}
@@ -149,7 +149,7 @@ func jsonPatch(ctx context.Context, r *round, o *object, version string, fields,
 		operations = append(operations, operation{"add", "/metadata/annotations/" + escaped.Replace(key), value})
 	}
 	patch, err := json.Marshal(operations)
-	r.env.Require(err, "writing a JSON patch")
+	r.require(err, "writing a JSON patch")
 	_, err = r.crd.At(version).JSONPatch(ctx, o.name, string(patch))
 	r.journal.add(o.name, "kubectl patch %s --type=json -p %s", r.address(version, o.name), quoted(patch))
 	return err
@@ -164,7 +164,7 @@ func mergePatch(ctx context.Context, r *round, o *object, version string, fields
 		body["metadata"] = map[string]any{"annotations": annotations}
 	}
 	patch, err := json.Marshal(body)
-	r.env.Require(err, "writing a merge patch")
+	r.require(err, "writing a merge patch")
 	_, err = r.crd.At(version).MergePatch(ctx, o.name, string(patch))
 	r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(version, o.name), quoted(patch))
 	return err

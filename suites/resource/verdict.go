@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -11,28 +13,37 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// unconverted reports whether a request failed because the webhook did not convert. The spec ends as Errored when the API
-// server does not get through to a webhook that answers otherwise.
+// unconverted reports whether a request failed because the webhook did not convert, or because an API server that merges fields could
+// not make anything of what it converted. The spec ends as Errored when the API server does not get through to a webhook that
+// answers otherwise.
 func (r *round) unconverted(ctx context.Context, err error) bool {
 	GinkgoHelper()
 	if err == nil {
 		return false
 	}
 	late := apierrors.IsTimeout(err)
-	if !late && !strings.Contains(err.Error(), "conversion webhook for") {
+	if !late && !strings.Contains(err.Error(), "conversion webhook for") && !isUnmerged(err) {
 		return false
 	}
-	if late || containsAny(err.Error(), "context deadline exceeded", "Client.Timeout exceeded") {
-		r.silent = err.Error()
-	}
-	if containsAny(err.Error(), ": dial ", "x509: ", "tls: ", "no such host") && r.answers(ctx) {
-		r.env.Require(err, "the webhook answers crdconform and cannot be reached by the API server")
+	switch {
+	case late, containsAny(err.Error(), "context deadline exceeded", "Client.Timeout exceeded"), containsAny(err.Error(), ": Post ") && !r.answers(ctx):
+		r.silent = fmt.Sprintf("cannot be judged while %s fails: the webhook did not answer an API server, so nothing more was asked: %v", r.id, err)
+	case containsAny(err.Error(), ": dial ", "x509: ", "tls: ", "no such host") && r.answers(ctx):
+		r.require(err, "the webhook answers crdconform and cannot be reached by the API server")
 	}
 	return true
+}
+
+// isUnmerged reports whether server-side apply met values that are not as the schema says. What is sent is, so these come from a
+// conversion.
+func isUnmerged(err error) bool {
+	return containsAny(err.Error(), ": field not declared in schema", ": duplicate entries for key", ": associative list ",
+		": expected string, got ", ": expected boolean, got ", ": expected numeric (int or float), got ", ": expected map, got ", ": expected list, got ")
 }
 
 func containsAny(text string, parts ...string) bool {
@@ -46,7 +57,7 @@ func containsAny(text string, parts ...string) bool {
 
 // answers reports whether the webhook answers a request that does not come from the API server.
 func (r *round) answers(ctx context.Context) bool {
-	_, response := r.ask(ctx, r.storage, r.samples(ctx, r.home())...)
+	_, response := r.ask(ctx, r.storage)
 	return response.Err == nil
 }
 
@@ -73,37 +84,46 @@ func (r *round) fail(ctx context.Context, o *object, format string, arguments ..
 const none requirement.PartName = ""
 
 // violated makes the verdict what a violation in a part of the requirement amounts to, with the same. Only the first that is
-// Tolerated counts.
+// Tolerated counts. One that is not is shown with a smaller object, if that shows it too.
 func (r *round) violated(ctx context.Context, part requirement.PartName, o *object, format string, arguments ...any) {
 	GinkgoHelper()
 	severity := r.env.Severity(part)
-	if severity == requirement.Tolerated {
-		if r.tolerated {
-			return
-		}
+	v := &violation{r, o, format, fmt.Sprintf(format, arguments...)}
+	switch {
+	case severity == requirement.Tolerated && (r.tolerated || r.trial != nil):
+		return
+	case severity == requirement.Tolerated:
 		r.tolerated = true
+	case r.trial != nil:
+		panic(v)
+	default:
+		if smaller := r.smallest(ctx, *v); smaller != nil {
+			v = smaller
+		}
 	}
-	r.attach(ctx, o)
-	r.env.Violated(severity, o.name+": "+fmt.Sprintf(format, arguments...))
+	v.round.attach(ctx, v.object)
+	r.env.Found(v.round.found)
+	r.env.Violated(severity, v.object.name+": "+v.message)
 }
 
 // kept fails the spec unless what was read at the object's version has what is expected. What is gone because it was
 // empty is a part of its own. The text says what was done.
 func (r *round) kept(ctx context.Context, o *object, got *unstructured.Unstructured, format string, arguments ...any) {
 	GinkgoHelper()
-	what := fmt.Sprintf(format, arguments...)
+	what := strings.ReplaceAll(fmt.Sprintf(format, arguments...), "%", "%%")
 	lost, empty := r.losses(o.version, o.expected, got.Object)
 	if len(lost) > 0 {
-		r.fail(ctx, o, "%s:\n%s", what, lines(lost))
+		r.fail(ctx, o, what+":\n%s", lines(lost))
 	}
 	if len(empty) > 0 {
-		r.violated(ctx, requirement.PartEmpty, o, "%s: empty values were dropped:\n%s", what, lines(empty))
+		r.violated(ctx, requirement.PartEmpty, o, what+": empty values were dropped:\n%s", lines(empty))
 	}
 }
 
 // losses compares two reads at a version, apart from what the user declared to be lossy. It returns what was lost, and
 // what was left out because it was empty.
 func (r *round) losses(version string, before, after map[string]any) (lost, empty []corpus.Loss) {
+	r.found = nil
 	for _, loss := range r.definition.Schema(version).Losses(before, after) {
 		switch {
 		case r.lossy(version, loss.Path):
@@ -111,6 +131,7 @@ func (r *round) losses(version string, before, after map[string]any) (lost, empt
 			empty = append(empty, loss)
 		default:
 			lost = append(lost, loss)
+			r.found = append(r.found, r.findings(version, loss)...)
 		}
 	}
 	return lost, empty
@@ -152,15 +173,57 @@ func (r *round) difference(version string, before, after *unstructured.Unstructu
 	if lost := schema.Losses(before.Object, after.Object); len(lost) > 0 {
 		return ":\n" + lines(lost)
 	}
-	added := schema.Losses(after.Object, before.Object)
+	var added []string
+	for _, loss := range schema.Losses(after.Object, before.Object) {
+		added = append(added, corpus.Loss{Path: loss.Path, After: loss.Before, Added: true}.String())
+	}
 	if len(added) == 0 {
 		return fmt.Sprintf(", though nothing that is seen at %s differs", version)
 	}
-	var paths []string
-	for _, loss := range added {
-		paths = append(paths, loss.Path)
+	return ":\n" + strings.Join(added, "\n")
+}
+
+// inStorage returns what is stored of an object, nil where storage cannot be looked into.
+func (r *round) inStorage(ctx context.Context, o *object) *unstructured.Unstructured {
+	if _, ok := r.env.Cluster.(cluster.Storage); !ok {
+		return nil
 	}
-	return ", with more at " + strings.Join(paths, ", ")
+	return r.crd.Stored(ctx, o.name).Object
+}
+
+// rewritten shows what an apply at a version changed in storage, as the end of a message; nothing where that is not known.
+func rewritten(version string, before, after *unstructured.Unstructured) string {
+	if before == nil || after == nil {
+		return ""
+	}
+	changed := otherwise(before, after)
+	for _, field := range []string{"annotations", "generation", "labels", "managedFields"} {
+		was, _, _ := unstructured.NestedFieldNoCopy(before.Object, "metadata", field)
+		is, _, _ := unstructured.NestedFieldNoCopy(after.Object, "metadata", field)
+		if !reflect.DeepEqual(was, is) {
+			changed = append(changed, corpus.Loss{Path: "metadata." + field, Before: was, After: is, Added: was == nil})
+		}
+	}
+	if len(changed) == 0 {
+		return ""
+	}
+	return "; in storage, applying at " + version + " changed:\n" + lines(changed)
+}
+
+// otherwise returns the fields, but metadata, that two objects have in another order or spelling. API servers tell these apart when they
+// decide whether to write.
+func otherwise(before, after *unstructured.Unstructured) []corpus.Loss {
+	paths := append(corpus.Leaves(before), corpus.Leaves(after)...)
+	slices.Sort(paths)
+	var changed []corpus.Loss
+	for _, path := range slices.Compact(paths) {
+		was, _ := corpus.Value(before.Object, path)
+		is, _ := corpus.Value(after.Object, path)
+		if !reflect.DeepEqual(was, is) {
+			changed = append(changed, corpus.Loss{Path: path, Before: was, After: is, Added: was == nil})
+		}
+	}
+	return changed
 }
 
 // refused reports whether the API server itself refuses what it was sent, by its validation.

@@ -32,11 +32,15 @@ func watching(c *chapter) {
 // watchOf creates, changes and deletes an object of a version under the eyes of watches at all versions.
 func (r *round) watchOf(ctx context.Context, version string) {
 	GinkgoHelper()
-	name := r.samples(ctx, version)[0].GetName()
+	samples := r.samples(ctx, version)
+	if len(samples) == 0 {
+		return
+	}
+	name := samples[0].GetName()
 	watches := map[string]watch.Interface{}
 	for _, watched := range r.served() {
 		w, err := r.crd.At(watched).WatchOne(ctx, name)
-		r.env.Require(err, "watching at %s", watched)
+		r.require(err, "watching at %s", watched)
 		defer w.Stop()
 		watches[watched] = w
 		r.journal.add(name, "kubectl get %s -o yaml --watch &", r.address(watched, name))

@@ -2,6 +2,7 @@ package resource
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -61,10 +62,10 @@ func (r *round) putBack(ctx context.Context, o *object, version string) bool {
 		return false
 	}
 	if r.unconverted(ctx, err) {
-		r.blame(ctx, requirement.ResourceWriteNoOp, o, "created at %s, put at %s as it was read there (stored at %s)failed: %v", o.version, version, r.storage, err)
+		r.blame(ctx, requirement.ResourceWriteNoOp, o, "created at %s, put at %s as it was read there (stored at %s) failed: %v", o.version, version, r.storage, err)
 		return false
 	}
-	r.env.Require(err, "putting %s at %s as it was read there", o.name, version)
+	r.require(err, "putting %s at %s as it was read there", o.name, version)
 	return true
 }
 
@@ -104,7 +105,7 @@ func (r *round) restore(ctx context.Context, o *object, version string) {
 		r.blame(ctx, requirement.ResourceCreateEveryVersion, o, "created under another name at %s as it was read there: expected it to be created, got: %v", version, err)
 		return
 	}
-	r.env.Require(err, "creating at %s what was read there", version)
+	r.require(err, "creating at %s what was read there", version)
 }
 
 // sound reports whether an object keeps what was written when it is read, and when it is put back at each version.
@@ -168,13 +169,23 @@ func (r *round) settled(ctx context.Context, o *object, version string, before, 
 	added := slices.DeleteFunc(r.definition.Schema(home).Losses(after.Object, before.Object), func(l corpus.Loss) bool {
 		return strings.HasPrefix(l.Path, "metadata.")
 	})
+	for i, l := range added {
+		added[i] = corpus.Loss{Path: l.Path, After: l.Before, Added: true, Default: r.definition.Schema(home).OtherDefault(after.Object, l.Path)}
+		if added[i].Default != nil && !r.lossy(home, l.Path) {
+			lost = append(lost, added[i])
+		}
+	}
 	switch {
 	case len(lost) > 0:
 		r.fail(ctx, o, "created at %s, put at %s as it was read there, and read at %s before and after:\n%s", o.version, version, home, lines(lost))
 	case len(empty) > 0:
 		r.violated(ctx, requirement.PartEmpty, o, "created at %s, put at %s as it was read there: empty values were dropped:\n%s", o.version, version, lines(empty))
 	case len(added) > 0 || after.GetGeneration() != before.GetGeneration():
-		r.violated(ctx, requirement.PartAdditions, o, "created at %s, put at %s as it was read there: it has generation %d after %d%s",
-			o.version, version, after.GetGeneration(), before.GetGeneration(), r.difference(home, before, after))
+		generation := ""
+		if after.GetGeneration() != before.GetGeneration() {
+			generation = fmt.Sprintf(" has changed its generation from %d to %d, and", before.GetGeneration(), after.GetGeneration())
+		}
+		r.violated(ctx, requirement.PartAdditions, o, "created at %s: writing it back at %s as it was read there%s has changed what is read at %s%s",
+			o.version, version, generation, home, r.difference(home, before, after))
 	}
 }

@@ -62,6 +62,14 @@ func (p *prober) dependent(ctx context.Context) bool {
 	return slices.ContainsFunc(p.dependencies(ctx), func(d dependency) bool { return len(d.unsteady) == 0 })
 }
 
+// independently skips the spec if what becomes of an object depends on others: what is found then need not show for the object alone.
+func (p *prober) independently(ctx context.Context) {
+	GinkgoHelper()
+	if p.dependent(ctx) {
+		Skip("cannot be judged while webhook.batch.independent fails: the result for an object depends on others")
+	}
+}
+
 // dependency is an object that was converted otherwise together with others than it was alone.
 type dependency struct {
 	pair     corpus.Pair
@@ -99,7 +107,7 @@ func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, 
 	}
 	last := len(objects) - 1
 	for i, object := range objects {
-		alone := p.alone(ctx, pair, object)
+		alone := p.byItself(ctx, pair, object)
 		if alone == nil {
 			continue
 		}
@@ -107,7 +115,7 @@ func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, 
 			if d.apart = p.apart(pair, alone, d.x.judgement.Objects[d.at]); len(d.apart) > 0 {
 				d.pair = pair
 				for n := 0; n < steadiness && len(d.unsteady) == 0; n++ {
-					d.unsteady = p.apart(pair, alone, p.alone(ctx, pair, object))
+					d.unsteady = p.apart(pair, alone, p.byItself(ctx, pair, object))
 				}
 				return d, true
 			}
@@ -120,11 +128,11 @@ func (p *prober) dependency(ctx context.Context, pair corpus.Pair) (dependency, 
 // their number: as many copies of one are converted.
 func (p *prober) refusedTogether(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) bool {
 	copies := p.ask(ctx, p.reviewVersion(ctx), pair, corpus.Multiply(objects[:1], len(objects))...)
-	return copies.judgement.Rejected() == nil && !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return p.alone(ctx, pair, o) == nil })
+	return copies.judgement.Rejected() == nil && !slices.ContainsFunc(objects, func(o *unstructured.Unstructured) bool { return p.byItself(ctx, pair, o) == nil })
 }
 
-// alone is what an object converts to when it is asked for alone, nil when it is not converted.
-func (p *prober) alone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) json.RawMessage {
+// byItself is what an object converts to when it is asked for alone, nil when it is not converted.
+func (p *prober) byItself(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) json.RawMessage {
 	return p.answers(ctx, pair, []*unstructured.Unstructured{object})[0].raw
 }
 
@@ -157,6 +165,7 @@ func (p *prober) mixedVersions(ctx SpecContext) {
 	if len(versions) < 3 {
 		p.env.Inapplicable(fmt.Sprintf("needs objects at three versions, because API servers send no objects that already have the desired version; there are %d", len(versions)))
 	}
+	p.sound(ctx) // so there are objects at every version
 	for _, to := range versions {
 		var mixed []*unstructured.Unstructured
 		for _, from := range versions {
@@ -213,7 +222,7 @@ func (p *prober) badObject(ctx SpecContext) {
 			return
 		}
 		if v := x.judgement.Rejected(); v != nil {
-			p.fail(x, fmt.Sprintf("%s: expected all objects, or a failure, when one cannot be converted, got %s", x.what, v))
+			p.fail(x, fmt.Sprintf("%s: expected all objects, or a failure, when object %d cannot be converted, got %s", x.what, batched/2, v))
 		}
 	}
 	Skip("not tested: the webhook accepted every malformed object tried")

@@ -22,22 +22,7 @@ func conversion(env *suites.Env, p *prober) {
 			p.hold(ctx, p.keptEach())
 		})
 
-		env.It(requirement.WebhookConversionAdditions, "looks for values that were not there before the way to another version and back", func(ctx SpecContext) {
-			p.needsSchemas("which values are defaults")
-			p.sound(ctx)
-			if p.dependent(ctx) {
-				Skip("cannot be judged while webhook.batch.independent fails")
-			}
-			p.came = 0
-			what := p.added(p.each, true)
-			all, _ := p.against(ctx, what)
-			if len(all) == 0 {
-				what = p.added(p.owned, false)
-				all, _ = p.against(ctx, what)
-			}
-			p.report(ctx, what, all)
-			p.someCame()
-		})
+		env.It(requirement.WebhookConversionAdditions, "looks for values that were not there before the way to another version and back", p.additions)
 
 		env.It(requirement.WebhookConversionPath, "converts objects to each version directly and by way of each other", func(ctx SpecContext) {
 			if n := len(env.Subject.Corpus.Versions); n < 3 {
@@ -60,6 +45,8 @@ func conversion(env *suites.Env, p *prober) {
 
 		env.It(requirement.WebhookConversionEdits, "changes a field at the other version and converts back and forth", func(ctx SpecContext) {
 			p.needsGenerated("which values a field may have")
+			p.sound(ctx)
+			p.independently(ctx)
 			p.hold(ctx, p.edits())
 		})
 

@@ -40,10 +40,16 @@ func (p *prober) cover(ctx context.Context, pair corpus.Pair, objects []*unstruc
 		for _, gap := range found {
 			gaps = append(gaps, fmt.Sprintf("%s at %s: %s", gap.Path, version, gap.Reason))
 		}
-		for _, pair := range p.env.Subject.Corpus.Pairs() {
-			if counted := p.coverage[pair]; counted != nil && pair.From == version {
-				of := counted.Result(found)
-				of.From, of.To = pair.From, pair.To
+		if one.cut {
+			gaps = append(gaps, fmt.Sprintf("more of what the webhook rejects at %s, which was not learned", version))
+		}
+		if pair.From == version {
+			of := p.coverage[pair].Result(found)
+			of.From, of.To = pair.From, pair.To
+			p.results[pair] = of
+		}
+		for _, other := range p.env.Subject.Corpus.Pairs() {
+			if of, counted := p.results[other]; counted && other.From == version {
 				all = append(all, of)
 			}
 		}

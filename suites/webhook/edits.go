@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -13,9 +14,10 @@ import (
 )
 
 const (
-	// editedObjects and editsPerObject bound how many changes are tried at each pair of versions, and as many removals.
-	editedObjects  = 6
-	editsPerObject = 12
+	// editedObjects and editsPerObject bound how many changes are tried at each pair of versions, and as many removals but for those beside
+	// lists of several.
+	editedObjects  = 10
+	editsPerObject = 24
 
 	// editTries is for how many objects a place is tried that no valid change was found for.
 	editTries = 2
@@ -23,6 +25,7 @@ const (
 
 // edit is an object that a client has changed at one place.
 type edit struct {
+	read   *unstructured.Unstructured // as the client reads it
 	object *unstructured.Unstructured // as the client writes it
 	origin int                        // the object that the client read was converted from: index into what was checked
 	path   string                     // the place
@@ -31,43 +34,124 @@ type edit struct {
 // edits is the property of objects to keep what a client changes at the other version. An object at the second version of
 // the pair comes from the first, as it does for a client, is changed in one field or loses it, and goes back and forth.
 func (p *prober) edits() property {
-	return property{objects: p.edited, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{objects: p.each, reversed: true, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		others := p.styled(ctx, pair.To, corpus.Plain, editedObjects)
+		most := editsPerObject
+		if len(objects) == 1 {
+			most = math.MaxInt // what was found in it must be found again
+		}
 		tried := map[string]int{}
 		var changes, removals []edit
-		for i, o := range p.convert(ctx, pair, objects) {
-			if o.object == nil || p.spent() {
+		trips := p.roundTrip(ctx, pair, objects)
+		for i, t := range trips {
+			if t.there.object == nil || p.spent() {
 				continue
 			}
-			converted := restored(objects[i], o.object)
-			changes = append(changes, p.changes(pair.To, i, converted, others, tried)...)
-			removals = append(removals, p.removals(pair.To, i, converted, tried)...)
+			converted := restored(objects[i], t.there.object)
+			beside := ""
+			if i < editedObjects {
+				changes = append(changes, p.changes(pair.To, i, converted, others, most, tried)...)
+			} else if beside = company(objects[i]); beside == "" {
+				continue
+			}
+			if len(converted.GetAnnotations()) > len(objects[i].GetAnnotations()) { // what is removed can only come back from there
+				removals = append(removals, p.removals(pair.To, i, converted, beside, most, tried)...)
+			}
 		}
-		return append(p.undone(ctx, pair, changes), p.returned(ctx, pair, objects, removals)...)
+		return slices.Concat(p.undone(ctx, pair, objects, trips, changes), p.returned(ctx, pair, objects, removals))
 	}}
 }
 
-// undone returns the changes that did not survive the way to the first version of a pair and back.
-func (p *prober) undone(ctx context.Context, pair corpus.Pair, changes []edit) []finding {
+// company returns the first list of an object that has several items, empty if there is none. Where the other version has room for one of
+// them, the others may come back when it is removed.
+func company(object *unstructured.Unstructured) string {
+	for _, path := range corpus.Leaves(object) {
+		if head, inSecond := strings.CutSuffix(path, "[1]"); inSecond {
+			return head
+		}
+		if head, _, inSecond := strings.Cut(path, "[1]."); inSecond {
+			return head
+		}
+	}
+	return ""
+}
+
+// undone returns the changes that did not survive the way to the first version of a pair and back, and those that do not show there.
+func (p *prober) undone(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, read []trip, changes []edit) []finding {
 	other, usual := reverse(pair), p.usual(ctx)
 	var findings []finding
+	var hidden []edit
 	for j, t := range p.roundTrip(ctx, other, objectsOf(changes)) {
+		e := changes[j]
 		if t.back.object == nil {
 			continue
 		}
-		for _, l := range p.lost(other, changes[j].object.Object, t.back.object) {
+		before := len(findings)
+		for _, l := range p.lost(other, e.object.Object, t.back.object) {
 			if l.After == nil || strings.HasPrefix(l.Path, "metadata.") {
 				continue // what is lost whole is lost without any change too, and metadata is the webhook's
 			}
-			f := finding{changes[j].origin, there(other), p.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x}
-			if usual[f.place()] || !p.losesAlone(ctx, other, changes[j].object, f) {
+			f := finding{e.origin, there(other), p.schemaOf(other.From).Place(l.Path), l.String(), partOf(l), t.back.x, p.effectOf(other.From, l)}
+			if usual[f.place()] || !p.losesAlone(ctx, other, e.object, &f) {
 				continue // it is lost without any change too, or because of the others in the request
 			}
 			f.trip = fmt.Sprintf("%s, changed there -> %s -> %s", pair, pair.From, pair.To)
 			findings = append(findings, f)
 		}
+		first := read[e.origin].back.object
+		if len(findings) == before && first != nil && len(apart(p.schemaOf(pair.From), first, t.there.object)) == 0 && !p.declared(other, e.path) {
+			hidden = append(hidden, e)
+		}
+	}
+	return append(findings, p.overridden(ctx, pair, objects, hidden)...)
+}
+
+// overridden returns the changes that do not show at the first version of a pair, although they do without what the webhook keeps in
+// annotations: it restores what was there before. That another annotation brings the change back at the second version does not help
+// the clients of the first.
+func (p *prober) overridden(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, hidden []edit) []finding {
+	other, schema := reverse(pair), p.schemaOf(pair.From)
+	var plain []*unstructured.Unstructured
+	for _, e := range hidden {
+		for _, object := range []*unstructured.Unstructured{e.read, e.object} {
+			without := object.DeepCopy()
+			without.SetAnnotations(objects[e.origin].GetAnnotations())
+			plain = append(plain, without)
+		}
+	}
+	var findings []finding
+	outcomes := p.convert(ctx, other, plain)
+	for j, e := range hidden {
+		before, after := outcomes[2*j].object, outcomes[2*j+1].object
+		if before == nil || after == nil {
+			continue
+		}
+		shown := apart(schema, after, before)
+		if len(shown) == 0 {
+			continue
+		}
+		read := p.convert(ctx, other, []*unstructured.Unstructured{e.read})[0]
+		written := p.convert(ctx, other, []*unstructured.Unstructured{e.object})[0]
+		if read.object == nil || written.object == nil {
+			continue
+		}
+		for _, l := range shown {
+			if p.declared(pair, l.Path) || !sameAt(schema, l.Path, before, read.object) || !sameAt(schema, l.Path, before, written.object) {
+				continue // something else than the annotations makes the difference
+			}
+			written.x.before = &read.x
+			way := fmt.Sprintf("%s, changed there -> %s", pair, pair.From)
+			message := fmt.Sprintf("%s: the change does not show at %s: %s, restored from an annotation", e.path, pair.From, l)
+			findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, written.x, effect{sort: "changed"}})
+			break
+		}
 	}
 	return findings
+}
+
+// sameAt reports whether two objects have the same at a path.
+func sameAt(schema *corpus.Schema, path string, a, b map[string]any) bool {
+	return !slices.ContainsFunc(apart(schema, a, b), func(l corpus.Loss) bool { return strings.HasPrefix(l.Path, path) || strings.HasPrefix(path, l.Path) })
 }
 
 // returned returns the removed values that are there again after the way to the first version of a pair and back, unless they come
@@ -87,23 +171,27 @@ func (p *prober) returned(ctx context.Context, pair corpus.Pair, objects []*unst
 		}
 		plain := e.object.DeepCopy()
 		plain.SetAnnotations(objects[e.origin].GetAnnotations())
-		alone, _ := p.returns(ctx, other, e.object, e.path)
-		always, known := p.returns(ctx, other, plain, e.path)
-		if !alone || always || !known {
+		alone, x := p.returns(ctx, other, e.object, e.path)
+		always, without := p.returns(ctx, other, plain, e.path)
+		if !alone || always || without == nil {
 			continue
 		}
 		message := corpus.Loss{Path: e.path, After: value, Added: true}.String()
 		way := fmt.Sprintf("%s, removed there -> %s -> %s", pair, pair.From, pair.To)
-		findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, t.back.x})
+		findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: added}})
 	}
 	return findings
 }
 
-// returns reports whether an object that is asked for alone comes back with something at a path, if it comes back.
-func (p *prober) returns(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) (something, back bool) {
+// returns reports whether an object that is asked for alone comes back with something at a path. The exchange is nil if it does not come
+// back.
+func (p *prober) returns(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, path string) (bool, *exchange) {
 	t := p.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
+	if t.back.object == nil {
+		return false, nil
+	}
 	value, _ := corpus.Value(t.back.object, path)
-	return !isEmpty(value), t.back.object != nil
+	return !isEmpty(value), &t.back.x
 }
 
 func objectsOf(edits []edit) []*unstructured.Unstructured {
@@ -129,26 +217,21 @@ func isEmpty(value any) bool {
 	return value == false || value == int64(0) || value == float64(0)
 }
 
-// losesAlone reports whether an object loses the same when it is asked for alone.
-func (p *prober) losesAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f finding) bool {
+// losesAlone reports whether an object loses the same when it is asked for alone, and has the finding show that.
+func (p *prober) losesAlone(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, f *finding) bool {
 	t := p.roundTrip(ctx, pair, []*unstructured.Unstructured{object})[0]
+	f.x = t.back.x
 	return t.back.object != nil && slices.ContainsFunc(p.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return p.schemaOf(pair.From).Place(l.Path) == f.path })
 }
 
-// edited returns the objects to change.
-func (p *prober) edited(ctx context.Context, version string) []*unstructured.Unstructured {
-	all := p.all(ctx, version)
-	return all[:min(len(all), editedObjects)]
-}
-
 // changes returns edits of an object that give one leaf the value that some other object has there. Each place is changed once.
-func (p *prober) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, tried map[string]int) []edit {
+func (p *prober) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int) []edit {
 	var edits []edit
 	schema := p.schemaOf(version)
 	problems := schema.Problems(object.Object)
 	for _, path := range corpus.Leaves(object) {
 		place := "changed " + fieldpath.Generalize(path)
-		if tried[place] >= editTries || len(edits) == editsPerObject || !corpus.MaySolve(problems, path) {
+		if tried[place] >= editTries || len(edits) == most || !corpus.MaySolve(problems, path) {
 			continue
 		}
 		tried[place]++
@@ -156,7 +239,7 @@ func (p *prober) changes(version string, origin int, object *unstructured.Unstru
 			variant, different := corpus.Exchange(object, other, path)
 			if different && len(schema.Problems(variant.Object)) == 0 {
 				tried[place] = editTries
-				edits = append(edits, edit{variant, origin, path})
+				edits = append(edits, edit{object, variant, origin, path})
 				break
 			}
 		}
@@ -164,14 +247,15 @@ func (p *prober) changes(version string, origin int, object *unstructured.Unstru
 	return edits
 }
 
-// removals returns edits of an object that remove one leaf that API servers give no default. Each place is removed once.
-func (p *prober) removals(version string, origin int, object *unstructured.Unstructured, tried map[string]int) []edit {
+// removals returns edits of an object that remove one leaf that API servers give no default. Each place is removed once, and once beside
+// each list that the original has several items in.
+func (p *prober) removals(version string, origin int, object *unstructured.Unstructured, beside string, most int, tried map[string]int) []edit {
 	var edits []edit
 	schema := p.schemaOf(version)
 	for _, path := range corpus.Leaves(object) {
-		place := "removed " + fieldpath.Generalize(path)
+		place := "removed " + fieldpath.Generalize(path) + " beside " + fieldpath.Generalize(beside)
 		value, _ := corpus.Value(object.Object, path)
-		if tried[place] >= editTries || len(edits) == editsPerObject || isEmpty(value) {
+		if tried[place] >= editTries || len(edits) == most || isEmpty(value) {
 			continue
 		}
 		tried[place]++
@@ -179,7 +263,7 @@ func (p *prober) removals(version string, origin int, object *unstructured.Unstr
 		schema.Prepare(variant.Object)
 		if _, isDefault := corpus.Value(variant.Object, path); !isDefault && len(schema.Problems(variant.Object)) == 0 {
 			tried[place] = editTries
-			edits = append(edits, edit{variant, origin, path})
+			edits = append(edits, edit{object, variant, origin, path})
 		}
 	}
 	return edits

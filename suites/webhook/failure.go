@@ -2,13 +2,18 @@ package webhook
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -16,8 +21,16 @@ import (
 func failure(env *suites.Env, p *prober) {
 	Describe("failure", func() {
 		env.It(requirement.WebhookFailureAvoided, "looks for failures in the conversion of valid objects", func(ctx SpecContext) {
-			p.judge(ctx, requirement.WebhookFailureAvoided)
 			p.refusals(ctx)
+			p.judge(ctx, requirement.WebhookFailureAvoided)
+		})
+
+		env.It(requirement.WebhookFailureAnnotations, "puts something else into annotations that the webhook adds, and converts the objects back", func(ctx SpecContext) {
+			p.came = 0
+			p.hold(ctx, p.defaced())
+			if p.came == 0 {
+				env.Inapplicable("the webhook adds no annotations")
+			}
 		})
 
 		provoked := func(id requirement.ID, text string) {
@@ -41,30 +54,139 @@ func failure(env *suites.Env, p *prober) {
 }
 
 // refusals reports generated objects that the webhook did not convert. A webhook that broke down over one fails, and so does
-// one that refuses an object with nothing in it. One that requires values that the schema does not require is Tolerated:
-// clients are free to write others, but few will.
+// one that refuses an object with nothing in it, or every object of a version. One that requires values that the schema does not
+// require is Tolerated: clients are free to write others, but few will.
 func (p *prober) refusals(ctx SpecContext) {
 	GinkgoHelper()
-	if !p.generates() || p.unsound(ctx) != nil {
+	if !p.generates() {
 		return
 	}
+	x := p.unsound(ctx)
+	if x != nil && x.judgement.Stopped != requirement.WebhookFailureAvoided {
+		return
+	}
+	p.report(ctx, p.converted(nil), p.failures(ctx))
+}
+
+// failures returns the generated objects that the webhook did not convert: the smallest mixed ones, and of the others one for each way and
+// message. Those whose response violates another requirement are left to that.
+func (p *prober) failures(ctx context.Context) []found {
+	if p.failing != nil {
+		return *p.failing
+	}
 	var all []found
+	seen := map[string]bool{}
+	add := func(r refusal, every bool) {
+		if !r.failed() {
+			return
+		}
+		pair := corpus.Pair{From: r.version, To: r.x.to}
+		seen[r.words()] = true
+		path := cmp.Or(r.needs, strings.Join(p.schemaOf(r.version).Given(r.object), ", "))
+		about := "with " + cmp.Or(path, "nothing in it")
+		if r.needs != "" {
+			about = fmt.Sprintf("without %s, and succeeded with it", path)
+		}
+		message := fmt.Sprintf("conversion failed for an object that the schema allows, %s: %s", about, r.x.judgement.Rejected())
+		part := none
+		if !crashed(&r.x) && !every && (r.settled || len(corpus.Leaves(r.object)) > 0) {
+			part = requirement.PartRefusedValue
+		}
+		all = append(all, found{finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}, pair, r.object})
+	}
+	if !p.generates() {
+		return nil
+	}
+	unsound := p.unsound(ctx) != nil
+	isShown := func(version string) bool { return unsound && len(p.env.Subject.Corpus.Objects(version)) > 0 } // by a sample
 	for _, version := range p.env.Subject.Corpus.Versions {
-		for _, r := range p.pool(ctx, version).refusals {
-			if !r.failed() {
-				continue // for the requirement that its response violates
-			}
-			pair := corpus.Pair{From: r.version, To: r.x.to}
-			path := strings.Join(corpus.Leaves(r.object), ", ")
-			message := fmt.Sprintf("conversion failed for an object that the schema allows, with %s: %s", cmp.Or(path, "nothing in it"), r.x.judgement.Rejected())
-			part := none
-			if !crashed(&r.x) && (r.settled || len(corpus.Leaves(r.object)) > 0) {
-				part = requirement.PartRefusedValue
-			}
-			all = append(all, found{finding{0, pair.String(), path, message, part, r.x}, pair, r.object})
+		if isShown(version) {
+			continue
+		}
+		one := p.pool(ctx, version)
+		for _, r := range one.refusals {
+			add(r, len(one.objects) == 0)
 		}
 	}
-	p.report(ctx, p.converted(nil), all)
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		if isShown(pair.From) {
+			continue
+		}
+		objects := p.each(ctx, pair.From)
+		for i, o := range p.forth(ctx, pair, objects) {
+			if r := (refusal{version: pair.From, object: objects[i], x: o.x}); o.object == nil && !seen[r.words()] {
+				if crashed(&r.x) && p.late == nil {
+					r.needs = p.pool(ctx, pair.From).generator.Needed(ctx, r.object, func(ctx context.Context, objects []*unstructured.Unstructured) []string {
+						return p.causes(ctx, pair.From, objects)
+					})
+				}
+				add(r, false)
+			}
+		}
+	}
+	if ctx.Err() == nil {
+		p.failing = &all
+	}
+	return all
+}
+
+// defaced is the property of objects to be converted whatever somebody has written into the annotations that the webhook added to
+// them. Each annotation is tried once for each way.
+func (p *prober) defaced() property {
+	return property{objects: p.each, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		tried := map[string]bool{}
+		var findings []finding
+		for i, o := range p.forth(ctx, pair, objects) {
+			if o.object == nil {
+				continue
+			}
+			converted := restored(objects[i], o.object)
+			given, annotations := objects[i].GetAnnotations(), converted.GetAnnotations()
+			for _, key := range slices.Sorted(maps.Keys(annotations)) {
+				if _, isGiven := given[key]; isGiven || tried[key] {
+					continue
+				}
+				tried[key] = true
+				p.came++
+				for _, f := range p.deface(ctx, pair, o.x, converted, key, annotations[key]) {
+					f.object = i
+					findings = append(findings, f)
+				}
+			}
+		}
+		return findings
+	}}
+}
+
+// deface converts an object, which was converted on the way of a pair, with other values in an annotation.
+func (p *prober) deface(ctx context.Context, pair corpus.Pair, before exchange, converted *unstructured.Unstructured, key, value string) []finding {
+	var findings []finding
+	for _, onward := range p.env.Subject.Corpus.Pairs() {
+		if onward.From != pair.To {
+			continue
+		}
+		for _, other := range []string{"null", "", "[]", "not JSON", value[:len(value)/2]} {
+			variant := converted.DeepCopy()
+			annotations := variant.GetAnnotations()
+			annotations[key] = other
+			variant.SetAnnotations(annotations)
+			o := p.answers(ctx, onward, []*unstructured.Unstructured{variant})[0]
+			if o.raw != nil {
+				continue
+			}
+			o.x.before = &before
+			part, path := none, fieldpath.Child("metadata.annotations", key)
+			if v := o.x.judgement.Rejected(); v.Requirement == requirement.WebhookFailureAvoided && !brokeOff(&o.x) {
+				part = requirement.PartRefusedAnnotation
+			}
+			message := fmt.Sprintf("%s: expected the object to be converted with %.40q there, got %s", path, other, o.x.judgement.Rejected())
+			findings = append(findings, finding{0, fmt.Sprintf("%s -> %s", pair, onward.To), path, message, part, o.x, effect{sort: refused}})
+			if part == none {
+				break
+			}
+		}
+	}
+	return findings
 }
 
 // talks skips the spec unless the webhook answers with a ConversionReview where there is nothing to fail.

@@ -36,6 +36,9 @@ func TestFaultsAreCaught(t *testing.T) {
 					found = append(found, result.Requirement)
 					caught[result.Requirement] = true
 					worst = worst || result.Verdict == fault.Verdict
+					t.Run("again", func(t *testing.T) {
+						shownAgain(t, result, slices.Contains(fault.Breaks, requirement.WebhookConversionPure))
+					})
 				default:
 					t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
 				}

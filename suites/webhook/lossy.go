@@ -11,7 +11,7 @@ func (p *prober) lacks(version, path string) string {
 	if schema := p.schemaOf(version); schema == nil || schema.Has(path) {
 		return ""
 	}
-	return fmt.Sprintf(" (%s has no such field)", version)
+	return fmt.Sprintf(" (%s has no field of that name)", version)
 }
 
 // attachLossy attaches what crdconform.yaml can declare of what was found, for losses that are meant.
@@ -27,10 +27,10 @@ func (p *prober) attachLossy(all []found) {
 		places++
 		reason := "TODO: both versions have the field, so this looks like a bug"
 		if p.lacks(f.pair.To, f.path) != "" {
-			reason = fmt.Sprintf("TODO: %s has no such field", f.pair.To)
+			reason = fmt.Sprintf("TODO: %s has no field of that name", f.pair.To)
 		}
 		fmt.Fprintf(&b, "- path: %s\n  group: %s\n  kind: %s\n  from: %s\n  through: %s\n  reason: %s\n",
-			strconv.Quote(f.path), c.Group, c.Kind, f.pair.From, f.pair.To, strconv.Quote(reason))
+			strconv.Quote(p.schemaOf(f.pair.From).Pattern(f.path)), c.Group, c.Kind, f.pair.From, f.pair.To, strconv.Quote(reason))
 	}
 	if places > 0 {
 		p.env.Attach("lossy.yaml", []byte(b.String()))

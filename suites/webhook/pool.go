@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"time"
 
@@ -16,13 +17,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-const (
-	// few is how many generated objects replace samples if there are none.
-	few = 3
-
-	// shrinking is how long finding the smallest object for a requirement may take.
-	shrinking = 5 * time.Second
-)
+// few is how many generated objects replace samples if there are none.
+const few = 3
 
 // pool is what a webhook makes of the objects that are generated for a version.
 type pool struct {
@@ -30,6 +26,7 @@ type pool struct {
 	size      int                          // how many objects there are to be
 	objects   []*unstructured.Unstructured // those that it converts to every other version
 	dropped   map[string]int               // how many objects it does not convert, by the cause
+	cut       bool                         // whether there would have been more to learn
 	refusals  []refusal
 }
 
@@ -41,6 +38,8 @@ type refusal struct {
 
 	// settled says that the webhook converts objects with other values in the same places.
 	settled bool
+
+	needs string // the path of a field that it lacks by right, and with which it is converted
 }
 
 // failed reports whether the webhook said that it cannot convert the object, or broke down. Otherwise it answered with something that
@@ -48,6 +47,11 @@ type refusal struct {
 func (r refusal) failed() bool {
 	v := r.x.judgement.Rejected()
 	return crashed(&r.x) || v == nil || v.Requirement == requirement.WebhookFailureAvoided
+}
+
+// words say on which way the object was not converted, and why.
+func (r refusal) words() string {
+	return fmt.Sprintf("%s -> %s: %v", r.version, r.x.to, r.x.judgement.Rejected())
 }
 
 // pool returns the generated objects of a version. Where the webhook refuses some, it is found out which values it would
@@ -65,29 +69,34 @@ func (p *prober) pool(ctx context.Context, version string) *pool {
 	within, cancel := p.withinBudget(ctx)
 	defer cancel()
 	adapted := one.generator.Learn(within, one.size, func(_ context.Context, objects []*unstructured.Unstructured) []string {
-		causes := make([]string, len(objects))
-		for i, x := range p.refused(ctx, version, objects) {
-			if x != nil {
-				causes[i] = cause(x)
-			}
-		}
-		return causes
+		return p.causes(ctx, version, objects)
 	})
 	rejections := adapted.Rejections
-	one.objects, one.dropped = adapted.Objects, adapted.Dropped
+	one.objects, one.dropped, one.cut = adapted.Objects, adapted.Dropped, adapted.Cut || within.Err() != nil
 	if p.late != before { // nothing was asked after that, so there is nothing to learn but that
 		one.refusals = []refusal{{version: version, object: &unstructured.Unstructured{Object: p.decode(p.late.x.request.Objects[0])}, x: p.late.x}}
 		rejections, p.late = nil, before
 	}
 	for _, rejection := range rejections {
 		if x := p.refused(ctx, version, []*unstructured.Unstructured{rejection.Object})[0]; x != nil {
-			one.refusals = append(one.refusals, refusal{version: version, object: rejection.Object, x: *x, settled: rejection.Settled})
+			one.refusals = append(one.refusals, refusal{version, rejection.Object, *x, rejection.Settled, rejection.Needs})
 		}
 	}
 	if ctx.Err() == nil {
 		p.pools[version] = one // all or nothing: the spec may be stopped in between
 	}
 	return one
+}
+
+// causes says of each object why the webhook does not convert it, empty if it does.
+func (p *prober) causes(ctx context.Context, version string, objects []*unstructured.Unstructured) []string {
+	causes := make([]string, len(objects))
+	for i, x := range p.refused(ctx, version, objects) {
+		if x != nil {
+			causes[i] = cause(x)
+		}
+	}
+	return causes
 }
 
 // cause is in which way a conversion failed.
@@ -117,18 +126,27 @@ func (p *prober) refused(ctx context.Context, version string, objects []*unstruc
 	return refused
 }
 
-// crashed reports whether a webhook broke down over a request, as opposed to saying that it cannot convert the objects.
+// crashed reports whether a webhook broke down over a request, as opposed to saying that it cannot convert the objects. One that catches
+// the crash, and answers with its words, has not foreseen the objects either.
 func crashed(x *exchange) bool {
-	return x.response.Err != nil || x.response.Status >= 500
+	v := x.judgement.Rejected()
+	return brokeOff(x) || v != nil && v.Requirement == requirement.WebhookFailureAvoided && caughtCrash.MatchString(v.Actual)
 }
 
-// shrink returns the smallest object like one given that still does something, within the time that there is for it.
+// brokeOff reports whether a webhook did not answer a request, or by an HTTP status that says that it is broken.
+func brokeOff(x *exchange) bool { return x.response.Err != nil || x.response.Status >= 500 }
+
+// caughtCrash matches what languages say of code that took for granted that something is there. What they say of text
+// that cannot be parsed is not among it.
+var caughtCrash = regexp.MustCompile(`runtime error: |KeyError|AttributeError|IndexError|'NoneType' object|NullPointerException|Cannot read propert(y|ies) of (undefined|null)`)
+
+// shrink returns the smallest object like one given that still does something, within the time budget.
 func (p *prober) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) *unstructured.Unstructured {
 	schema := p.schemaOf(version)
 	if schema == nil || p.silent != nil || p.isLateHere() {
 		return object
 	}
-	within, cancel := context.WithTimeout(ctx, shrinking)
+	within, cancel := p.withinBudget(ctx)
 	defer cancel()
 	return schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
 		return within.Err() == nil && does(ctx, candidate)
@@ -346,15 +364,28 @@ func (p *prober) spoken(ctx context.Context) string {
 		return x
 	}
 	speaks := "v1"
-	if x := ask("v1"); x.refused() && p.silent == nil {
+	x := ask("v1")
+	switch {
+	case p.silent != nil:
+	case x.refused():
 		if older := ask("v1beta1"); older.judgement.Rejected() == nil || x.unknown() && !older.unknown() {
 			speaks = "v1beta1"
 		}
+	case x.speechless() && !slices.ContainsFunc(objects, func(object *unstructured.Unstructured) bool {
+		alone := p.ask(ctx, "v1", pair, object)
+		return !alone.speechless()
+	}):
+		p.silent = &x.response // no object makes a difference, so there is nothing to learn from others
 	}
 	if ctx.Err() == nil {
 		p.speaks = speaks
 	}
 	return speaks
+}
+
+// speechless reports whether an answer is no ConversionReview with a response.
+func (x *exchange) speechless() bool {
+	return slices.Contains([]requirement.ID{requirement.WebhookResponseBody, requirement.WebhookResponseReviewKind, requirement.WebhookResponseStanza}, x.judgement.Stopped)
 }
 
 // isLateHere reports whether an object was not converted in time in the running spec.

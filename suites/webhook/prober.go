@@ -16,6 +16,8 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -45,9 +47,11 @@ type prober struct {
 	mixed      map[string]int                                 // by version, how many of everything are those of all
 	zeros      map[string][]*unstructured.Unstructured        // by version, objects with one field each that is 0, false or ""
 	coverage   map[corpus.Pair]*corpus.Coverage               // see cover
+	results    map[corpus.Pair]reports.Coverage               // of coverage, as they were told last
 	written    map[*unstructured.Unstructured]json.RawMessage // those of everything, as JSON
 
 	depending *[]dependency // see dependencies
+	failing   *[]found      // see failures
 
 	came int // how many objects have made the way that a spec is about
 
@@ -62,7 +66,9 @@ type exchange struct {
 	body      []byte
 	response  contract.Response
 	judgement contract.Judgement
-	before    *exchange // whose outcome was sent in this one; nil if none was
+	before    *exchange    // whose outcome was sent in this one, or that shows something together with it; nil if there is none
+	raw       *malformed   // how it was sent if API servers send nothing like it
+	client    *wire.Client // that sent it, if not the subject's
 }
 
 // ask asks for the conversion of objects at the version that begins the pair to the one that ends it.
@@ -117,37 +123,53 @@ func (p *prober) send(ctx context.Context, what string, request contract.Request
 	return x
 }
 
-// reach sends something to the webhook. Once its program has ended, there is nothing more to judge.
+// reach sends something to the webhook. Once that has ended, there is nothing more to judge.
 func (p *prober) reach(ctx context.Context, send func(context.Context) contract.Response) contract.Response {
 	GinkgoHelper()
 	if p.ended != nil {
-		Skip(fmt.Sprintf("cannot be judged: %v", p.ended))
+		Skip(fmt.Sprintf("cannot be judged while %v", p.ended))
 	}
 	p.secured(ctx)
 	response := send(ctx)
 	if response.Interrupted { // then it says nothing about the webhook
 		p.env.Require(response.Err, "asking the webhook")
 	}
-	if alive := p.env.Subject.Alive; response.Err != nil && alive != nil {
-		if p.ended = p.end(ctx, response, alive); p.ended != nil {
-			Fail(fmt.Sprintf("expected it to answer, but %v", p.ended))
+	if response.Err != nil && !response.TimedOut {
+		if err := p.end(ctx); err != nil {
+			running := strings.TrimPrefix(CurrentSpecReport().LeafNodeLabels[0], "req:")
+			p.ended = fmt.Errorf("%s fails: %w", running, err)
+			Fail(fmt.Sprintf("expected it to answer, but %v", err))
 		}
 	}
 	return response
 }
 
-// end says why the program of a webhook has ended, if it has. Its end is known a moment after the connection broke.
-func (p *prober) end(ctx context.Context, response contract.Response, alive func() error) error {
+// end says why a webhook has ended that did not answer, if it has: its program did, which is known a moment after the connection broke, or
+// it does not answer what it converted before either.
+func (p *prober) end(ctx context.Context) error {
 	const moments = 20
-	err := alive()
+	converted := slices.IndexFunc(p.plain, func(x exchange) bool { return x.judgement.Rejected() == nil })
+	alive := p.env.Subject.Alive
+	var silent error
 	for range moments {
-		if err != nil || response.TimedOut || ctx.Err() != nil {
-			break
+		if alive != nil {
+			if err := alive(); err != nil {
+				return err
+			}
+		}
+		if converted >= 0 {
+			response := p.env.Subject.Client.Send(ctx, p.plain[converted].body)
+			silent = nil
+			if response.Err != nil && !response.TimedOut && ctx.Err() == nil {
+				silent = fmt.Errorf("it does not answer any more, not even what it answered before: %w", response.Err)
+			}
+		}
+		if silent == nil && (alive == nil || converted >= 0) {
+			return nil
 		}
 		p.wait(ctx, 50*time.Millisecond)
-		err = alive()
 	}
-	return err
+	return silent
 }
 
 // bare returns the body without the empty response that API servers put beside the request: the documents' form.
@@ -261,16 +283,17 @@ func (p *prober) judge(ctx context.Context, id requirement.ID) {
 	}
 }
 
-// generated returns the exchanges for the generated objects of each pair of versions: those that the webhook converted, and the
-// smallest of those whose response API servers would reject. Failures are left to refusals.
+// generated returns the exchanges for the generated objects of each pair of versions: those that the webhook converted, and those whose
+// response API servers would reject, the smallest of the mixed ones. Failures are left to refusals.
 func (p *prober) generated(ctx context.Context) []exchange {
 	if !p.generates() || p.unsound(ctx) != nil {
 		return nil
 	}
 	var all []exchange
 	for _, pair := range p.env.Subject.Corpus.Pairs() {
-		for _, o := range p.forth(ctx, pair, p.all(ctx, pair.From)) {
-			if last := len(all) - 1; o.object != nil && (last < 0 || all[last].request.UID != o.x.request.UID) {
+		for _, o := range p.forth(ctx, pair, p.each(ctx, pair.From)) {
+			isJudged := o.object != nil || !refusal{x: o.x}.failed()
+			if last := len(all) - 1; isJudged && (last < 0 || all[last].request.UID != o.x.request.UID) {
 				all = append(all, o.x)
 			}
 		}
@@ -314,6 +337,7 @@ func (p *prober) fail(x exchange, message string) {
 
 // attach attaches the request, and what is needed to send it again; and the exchange that came before, if that matters.
 func (p *prober) attach(x exchange) {
+	p.env.Attach("reproduce.sh", p.script(x))
 	p.env.Attach("request.json", x.body)
 	p.env.Attach("response.txt", x.response.Body) // what a browser must not take for a page
 	if x.before != nil {

@@ -99,7 +99,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: &schema {type: object, required: [answer], properties: {answer: {type: string, pattern: '^a$', minLength: 9}}}}}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
 `
-	definitions, err := corpus.ReadDefinitions(strings.NewReader(impossible))
+	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(impossible))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	. "github.com/onsi/ginkgo/v2"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -26,6 +29,9 @@ type property struct {
 
 	// explain attaches what helps with all that was found. It may be nil.
 	explain func(all []found)
+
+	// reversed is whether what is wrong is about objects at the second version of a pair, on their way through the first.
+	reversed bool
 }
 
 // finding is what is wrong with the conversion of an object.
@@ -36,6 +42,38 @@ type finding struct {
 	message string               // what was expected there, and what was got
 	part    requirement.PartName // which part of the requirement it violates, which says how severe it is
 	x       exchange
+	effect  effect
+}
+
+// effect is what happens to a field.
+type effect struct {
+	sort  string // of reports.FieldFinding
+	lacks string // the part of the path that the other version has no field for, if it is lost; empty if it has all
+	kept  bool   // other values of the field come back
+	dull  bool   // the value says little: 0, false, or empty
+}
+
+// The sorts of effects besides those of corpus.
+const (
+	added   = "added"
+	refused = "refused"
+	invalid = "invalid"
+	differs = "differs"
+	grows   = "grows"
+)
+
+// effectOf returns the effect that a loss at a version is.
+func (p *prober) effectOf(version string, l corpus.Loss) effect {
+	return effect{sort: p.schemaOf(version).Effect(l), dull: isEmpty(l.Before)}
+}
+
+// effectBy is the same for a loss on the way through the second version of a pair.
+func (p *prober) effectBy(pair corpus.Pair, l corpus.Loss) effect {
+	e := p.effectOf(pair.From, l)
+	if schema := p.schemaOf(pair.To); schema != nil && e.sort == "lost" {
+		e.lacks = schema.Lacks(l.Path)
+	}
+	return e
 }
 
 // none stands for findings that are in no part of a requirement.
@@ -88,7 +126,11 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 		}
 		tried += len(objects)
 		for _, f := range what.check(ctx, pair, objects) {
-			all = append(all, found{f, pair, objects[f.object]})
+			one := found{f, pair, objects[f.object]}
+			if p.isMadeUp(one) {
+				one.message += madeUp
+			}
+			all = append(all, one)
 		}
 	}
 	return all, tried
@@ -98,26 +140,36 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 func (p *prober) report(ctx context.Context, what property, all []found) {
 	GinkgoHelper()
 	// One that API servers accept is not worth reporting next to one that they reject.
-	if failures := slices.DeleteFunc(slices.Clone(all), func(f found) bool { return p.env.Severity(f.part) == requirement.Tolerated }); len(failures) > 0 {
-		all = failures
+	if p.fails(all) {
+		all = slices.DeleteFunc(slices.Clone(all), func(f found) bool { return p.env.Severity(f.part) == requirement.Tolerated })
 	}
+	slices.SortStableFunc(all, func(a, b found) int { return p.rank(a) - p.rank(b) })
 	all = distinct(all)
 	if len(all) == 0 {
 		return
 	}
-	first, alone := p.smallest(ctx, what, all[0])
-	if !alone && p.dependent(ctx) {
-		Skip("cannot be judged while webhook.batch.independent fails: the result for an object depends on others in the request")
+	if _, alone := p.alone(ctx, what, all[0], p.renamed(all[0].subject)); !alone {
+		p.independently(ctx)
 	}
-	message := told(first, all)
+	first := p.smallest(ctx, what, all[0])
+	if strings.HasSuffix(all[0].message, madeUp) && !strings.HasSuffix(first.message, madeUp) {
+		first.message += madeUp
+	}
+	all[0] = first
 	if len(all) > mostTold {
 		p.env.Attach("places.txt", []byte(strings.Join(lines(all), "\n")+"\n"))
 	}
 	p.env.Attach("object.yaml", corpus.YAML(first.subject))
+	p.env.Found(p.reported(what, all))
 	if what.explain != nil {
 		what.explain(all)
 	}
-	p.violated(p.env.Severity(first.part), first.x, message)
+	p.violated(p.env.Severity(first.part), first.x, told(all))
+}
+
+// fails reports whether any of what was found is not Tolerated.
+func (p *prober) fails(all []found) bool {
+	return slices.ContainsFunc(all, func(f found) bool { return p.env.Severity(f.part) != requirement.Tolerated })
 }
 
 // distinct keeps the first of the findings at each place.
@@ -133,37 +185,85 @@ func distinct(all []found) []found {
 	return kept
 }
 
-// smallest returns the same finding for the smallest object that has it, and whether it shows for an object alone.
-func (p *prober) smallest(ctx context.Context, what property, f found) (found, bool) {
-	alone := func(ctx context.Context, object *unstructured.Unstructured) (found, bool) {
-		for _, one := range what.check(ctx, f.pair, []*unstructured.Unstructured{object}) {
-			if one.place() == f.place() && p.env.Severity(one.part) == p.env.Severity(f.part) {
-				return found{one, f.pair, object}, true
-			}
+// reported returns findings as reports have them. Of a field that the other version lacks with all below it, one is enough.
+func (p *prober) reported(what property, all []found) []reports.FieldFinding {
+	var findings []reports.FieldFinding
+	for _, f := range all {
+		pair := f.pair
+		if what.reversed {
+			pair = reverse(pair)
 		}
-		return f, false
+		r := reports.FieldFinding{Field: p.schemaOf(pair.From).Pattern(f.path), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.line()}
+		if r.Meant() {
+			r.Field = p.schemaOf(pair.From).Pattern(f.effect.lacks)
+		}
+		if !slices.ContainsFunc(findings, func(other reports.FieldFinding) bool {
+			other.Message = r.Message
+			return r.Meant() && other == r
+		}) {
+			findings = append(findings, r)
+		}
 	}
-	f, again := alone(ctx, f.subject)
+	return findings
+}
+
+// alone returns the same finding for an object that is asked for alone, and whether it has it.
+func (p *prober) alone(ctx context.Context, what property, f found, object *unstructured.Unstructured) (found, bool) {
+	for _, one := range what.check(ctx, f.pair, []*unstructured.Unstructured{object}) {
+		again := found{one, f.pair, object}
+		if one.place() == f.place() && p.env.Severity(one.part) == p.env.Severity(f.part) && p.rank(again) <= p.rank(f) {
+			return again, true
+		}
+	}
+	return f, false
+}
+
+// renamed returns a copy of an object with a name and a UID that no object had before, so that the webhook cannot know it.
+func (p *prober) renamed(object *unstructured.Unstructured) *unstructured.Unstructured {
+	other := object.DeepCopy()
+	other.SetName(fmt.Sprintf("alone-%d", p.calls))
+	other.SetUID(types.UID(uuid.NewSHA1(uuid.NameSpaceURL, []byte(other.GetName())).String()))
+	return other
+}
+
+// smallest returns the same finding for the smallest object that has it. It may take the neighbours in the batch, or not come every
+// time: then it is returned as it is.
+func (p *prober) smallest(ctx context.Context, what property, f found) found {
+	f, again := p.alone(ctx, what, f, f.subject)
 	if !again {
-		return f, false // it takes the neighbours in the batch, or does not come every time
+		return f
 	}
 	p.shrink(ctx, f.pair.From, f.subject, func(ctx context.Context, candidate *unstructured.Unstructured) bool {
-		smaller, still := alone(ctx, candidate)
+		smaller, still := p.alone(ctx, what, f, candidate)
 		if still {
 			f = smaller
 		}
 		return still
 	})
-	return f, true
+	return f
 }
 
-// told says what was found: all of it in lines, and the object of the first.
-func told(first found, all []found) string {
-	shown := append([]string{first.line()}, lines(all[1:])...)
+// told says what was found: what happens to each field in a line, with the other ways on which it happens in a second one, and the
+// object of the first.
+func told(all []found) string {
+	var shown []string
+	ways := map[string][]string{}
+	key := func(f found) string { return fmt.Sprintf("%s %q %t", f.effect.sort, f.path, f.effect.lacks != "") }
+	for _, f := range all {
+		ways[key(f)] = append(ways[key(f)], f.trip)
+	}
+	for _, f := range all {
+		also := ways[key(f)]
+		if f.path == "" || len(also) == 1 {
+			shown = append(shown, f.line())
+		} else if also[0] == f.trip {
+			shown = append(shown, f.line()+"\n    also "+strings.Join(also[1:], "; "))
+		}
+	}
 	if more := len(shown) - mostTold; more > 0 {
 		shown = append(shown[:mostTold], fmt.Sprintf("and %d more places like this, see places.txt", more))
 	}
-	return strings.Join(shown, "\n") + "\nobject: " + brief(first.subject)
+	return strings.Join(shown, "\n") + "\nobject: " + brief(all[0].subject)
 }
 
 // mostTold is how many places a message names.
@@ -180,7 +280,7 @@ func lines(all []found) []string {
 
 func (f finding) line() string { return f.trip + ": " + f.message }
 
-// brief is an object without its metadata, in one line.
+// brief is an object in one line, of whose metadata it has labels and annotations.
 func brief(object *unstructured.Unstructured) string {
 	const most = 300
 	fields := map[string]any{}
@@ -189,10 +289,14 @@ func brief(object *unstructured.Unstructured) string {
 			fields[name] = value
 		}
 	}
+	metadata := map[string]any{}
 	for _, field := range []string{"labels", "annotations"} {
 		if values, found, _ := unstructured.NestedStringMap(object.Object, "metadata", field); found && len(values) > 0 {
-			fields["metadata."+field] = values
+			metadata[field] = values
 		}
+	}
+	if len(metadata) > 0 {
+		fields["metadata"] = metadata
 	}
 	text, err := json.Marshal(fields)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -23,36 +24,50 @@ const (
 	parallel = 8
 )
 
-// pure asks for the same objects again, at once and a second later, and for all of them many times in parallel.
+// asked is what came of objects when they were first asked for.
+type asked struct {
+	pair    corpus.Pair
+	objects []*unstructured.Unstructured
+	first   []outcome
+}
+
+// pure asks for the same objects again, at once and a second later, and for all of them many times in parallel. It asks again for the way
+// back, too: only what was converted has the annotations in which webhooks keep fields.
 func (p *prober) pure(ctx SpecContext) {
 	p.sound(ctx)
-	first := map[corpus.Pair][]outcome{}
-	objects := map[string][]*unstructured.Unstructured{}
-	for _, version := range p.env.Subject.Corpus.Versions {
-		objects[version] = p.all(ctx, version)
+	var forth, back []asked
+	for _, pair := range p.env.Subject.Corpus.Pairs() {
+		objects := p.all(ctx, pair.From)
+		forth = append(forth, asked{pair, objects, p.forth(ctx, pair, objects)})
+		home := asked{pair: reverse(pair)}
+		for i, t := range p.roundTrip(ctx, pair, objects) {
+			if t.back.object != nil {
+				home.objects = append(home.objects, restored(objects[i], t.there.object))
+				home.first = append(home.first, t.back)
+			}
+		}
+		back = append(back, home)
 	}
 	var all []found
 	what := property{check: p.again}
-	compare := func(pair corpus.Pair, then []outcome, way string) {
-		for _, f := range p.unlike(pair, first[pair], then, way) {
-			all = append(all, found{f, pair, objects[pair.From][f.object]})
+	compare := func(a asked, then []outcome, way string) {
+		for _, f := range p.unlike(a.pair, a.first, then, way) {
+			all = append(all, found{f, a.pair, a.objects[f.object]})
 		}
 	}
-	pairs := p.env.Subject.Corpus.Pairs()
-	for _, pair := range pairs {
-		first[pair] = p.forth(ctx, pair, objects[pair.From])
-		compare(pair, p.answers(ctx, pair, objects[pair.From]), "at once")
+	for _, a := range slices.Concat(forth, back) {
+		compare(a, p.answers(ctx, a.pair, a.objects), "at once")
 	}
 	p.wait(ctx, p.tick-time.Since(p.travelled))
-	for _, pair := range pairs {
-		compare(pair, p.answers(ctx, pair, objects[pair.From]), "a while later")
+	for _, a := range slices.Concat(forth, back) {
+		compare(a, p.answers(ctx, a.pair, a.objects), "a while later")
 	}
-	for _, pair := range pairs {
-		if len(first[pair][0].x.request.Objects) < len(objects[pair.From]) {
+	for _, a := range forth {
+		if len(a.first) == 0 || len(a.first[0].x.request.Objects) < len(a.objects) {
 			continue // they are too many for one request
 		}
-		for _, then := range p.atOnce(ctx, pair, objects[pair.From]) {
-			compare(pair, then, fmt.Sprintf("%d at the same time", parallel))
+		for _, then := range p.atOnce(ctx, a.pair, a.objects) {
+			compare(a, then, fmt.Sprintf("%d at the same time", parallel))
 		}
 	}
 	p.report(ctx, what, all)
@@ -74,14 +89,15 @@ func (p *prober) unlike(pair corpus.Pair, first, then []outcome, way string) []f
 	var findings []finding
 	for i := range first {
 		at := pair.String() + ", asked again"
+		then[i].x.before = &first[i].x
 		switch {
 		case first[i].object == nil:
 		case bytes.Equal(first[i].raw, then[i].raw):
 		case then[i].raw == nil:
-			findings = append(findings, finding{i, at, "", fmt.Sprintf("%s: conversion failed for objects that it converted before: %s", way, then[i].x.judgement.Rejected()), none, then[i].x})
+			findings = append(findings, finding{i, at, "", fmt.Sprintf("%s: conversion failed for objects that it converted before: %s", way, then[i].x.judgement.Rejected()), none, then[i].x, effect{sort: refused}})
 		default:
 			for _, l := range p.schemaOf(pair.To).Differences(first[i].object, p.decode(then[i].raw)) {
-				findings = append(findings, finding{i, at, p.schemaOf(pair.To).Place(l.Path), way + ": " + l.String(), none, then[i].x})
+				findings = append(findings, finding{i, at, p.schemaOf(pair.To).Place(l.Path), way + ": " + l.String(), none, then[i].x, effect{sort: differs}})
 			}
 		}
 	}

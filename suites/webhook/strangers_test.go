@@ -7,10 +7,13 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
@@ -260,4 +263,114 @@ func judgeStranger(t *testing.T, s stranger, seed int64) []suites.Result {
 		t.Fatal(err)
 	}
 	return outcome.Results
+}
+
+// TestBrokenAltogether has webhooks judged of which nothing good comes any more, or never did. One requirement fails, and whatever else
+// cannot be judged says which.
+func TestBrokenAltogether(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	for name, test := range map[string]struct {
+		handler http.Handler
+		want    requirement.ID // none if it is that of whichever spec is running
+		says    string
+		most    int64 // requests
+	}{
+		"answers zeros": {
+			http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				w.Write(make([]byte, 1<<10))
+			}), requirement.WebhookResponseBody, "expected a JSON document", 10,
+		},
+		"answers no more": {
+			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if asked.Load() > 40 {
+					panic(http.ErrAbortHandler)
+				}
+				webhook.Handler().ServeHTTP(w, r)
+			}), "", "it does not answer any more, not even what it answered before", 100,
+		},
+		"does not know a version": {
+			unless(func(r contract.Request) bool {
+				return strings.HasSuffix(r.DesiredAPIVersion, "/v1alpha1") || len(r.Objects) > 0 && strings.Contains(string(r.Objects[0]), "/v1alpha1")
+			}, false), requirement.WebhookFailureAvoided, "v1beta1 -> v1alpha1: conversion failed for an object that the schema allows, with nothing in it", 4000,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked.Store(0)
+			subject := served{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked.Add(1)
+				test.handler.ServeHTTP(w, r)
+			})}.start(t)
+			subject.Objects = 12
+			d, err := corpus.NewDefinition(fixtures.Reference.New())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if subject.Corpus, err = corpus.New(d, nil); err != nil {
+				t.Fatal(err)
+			}
+			failed := requirement.ID("")
+			for _, r := range judgeSubject(t, subject) {
+				if r.Verdict == requirement.Failed {
+					if failed != "" || test.want != "" && r.Requirement != test.want || !strings.Contains(r.Reason, test.says) {
+						t.Errorf("%s fails: %s", r.Requirement, r.Reason)
+					}
+					failed = r.Requirement
+				}
+				if r.Verdict == requirement.Failed && test.want == requirement.WebhookFailureAvoided && !slices.ContainsFunc(r.Attachments, func(a suites.Attachment) bool { return a.Name == "object.yaml" }) {
+					t.Errorf("%s comes without an object", r.Requirement)
+				}
+				if r.Verdict == requirement.Errored || r.Verdict == requirement.Tolerated {
+					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+			}
+			if failed == "" || asked.Load() > test.most {
+				t.Errorf("failed is %q, after %d requests", failed, asked.Load())
+			}
+		})
+	}
+}
+
+// TestMadeUpContent loses a field and everything below x-kubernetes-preserve-unknown-fields: the field is what is shown, and of the rest it
+// is said that it was made up.
+func TestMadeUpContent(t *testing.T) {
+	t.Parallel()
+	const loose = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.org}
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: &schema {type: object, properties: {spec: {type: object, properties: {config: {type: object, x-kubernetes-preserve-unknown-fields: true}, note: {type: string}}}}}}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
+`
+	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(loose))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := served{handler: stranger{change: func(o map[string]any) {
+		if config, ok := specOf(o)["config"].(map[string]any); ok {
+			clear(config)
+		}
+		delete(specOf(o), "note")
+	}}}.start(t)
+	if subject.Corpus, err = corpus.New(definitions[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range judgeSubject(t, subject) {
+		if r.Requirement != requirement.WebhookConversionRoundTrip {
+			continue
+		}
+		lines := strings.Split(r.Reason, "\n")
+		if r.Verdict != requirement.Failed || !strings.Contains(lines[0], "spec.note: expected") || strings.HasSuffix(lines[1], madeUp) || !strings.HasSuffix(lines[2], madeUp) {
+			t.Errorf("it is %s: %s", r.Verdict, r.Reason)
+		}
+	}
 }

@@ -129,7 +129,7 @@ func (p *prober) converts(ctx SpecContext, http2 bool) {
 	request := p.request(p.reviewVersion(ctx), pair.To, p.base(ctx, pair.From)...)
 	body, err := request.Body()
 	p.env.Require(err, "building a request")
-	x := exchange{what: pair.String(), to: pair.To, request: request, body: body}
+	x := exchange{what: pair.String(), to: pair.To, request: request, body: body, client: client}
 	x.response = p.reach(ctx, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
 	x.judgement = request.Judge(x.response)
 	if v := x.judgement.Rejected(); v != nil {

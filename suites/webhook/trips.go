@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -88,11 +89,12 @@ func there(pair corpus.Pair) string { return fmt.Sprintf("%s -> %s", pair, pair.
 
 // kept is the property of objects to come back from another version as they were.
 func (p *prober) kept(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
-	return p.keptOf(objects, func(string, corpus.Loss) bool { return true })
+	return p.keptOf(objects, nil, func(corpus.Loss) bool { return true })
 }
 
-// keptOf is the same for losses that count.
-func (p *prober) keptOf(objects func(ctx context.Context, version string) []*unstructured.Unstructured, counts func(place string, l corpus.Loss) bool) property {
+// keptOf is the same for losses that count, in places that are not usual. That objects without anything special about them are not
+// converted is reported by webhook.failure.avoided.
+func (p *prober) keptOf(objects func(ctx context.Context, version string) []*unstructured.Unstructured, usual map[string]bool, counts func(l corpus.Loss) bool) property {
 	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		way := there(pair)
 		trips := p.roundTrip(ctx, pair, objects)
@@ -100,22 +102,22 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 			p.cover(ctx, pair, objects, trips)
 		}
 		var findings []finding
+		breaks := sync.OnceValue(func() bool { return p.breaksDown(ctx, reverse(pair)) })
 		for i, t := range trips {
 			switch {
-			case t.there.object == nil && crashed(&t.there.x):
-				findings = append(findings, finding{i, way, "", fmt.Sprintf("conversion failed: %s", t.there.x.judgement.Rejected()), none, t.there.x})
-			case t.there.object == nil: // reported by webhook.failure.avoided
-			case t.back.object == nil && crashed(&t.back.x):
-				findings = append(findings, finding{i, way, "", fmt.Sprintf("conversion of its own result failed: %s", t.back.x.judgement.Rejected()), none, t.back.x})
+			case t.back.object == nil && t.there.object != nil && crashed(&t.back.x) && breaks():
+			case t.there.object == nil:
+				if f := (finding{i, way, "", fmt.Sprintf("conversion failed: %s", t.there.x.judgement.Rejected()), none, t.there.x, effect{sort: refused}}); usual != nil && crashed(&t.there.x) && !usual[f.place()] {
+					findings = append(findings, f)
+				}
 			case t.back.object == nil:
-				refused := finding{i, way, "", fmt.Sprintf("conversion of its own result failed: %s", t.back.x.judgement.Rejected()), none, t.back.x}
-				if counts(refused.place(), corpus.Loss{}) {
-					findings = append(findings, refused)
+				if f := (finding{i, way, "", fmt.Sprintf("conversion of its own result failed: %s", t.back.x.judgement.Rejected()), none, t.back.x, effect{sort: refused}}); !usual[f.place()] && (crashed(&t.back.x) || counts(corpus.Loss{})) {
+					findings = append(findings, f)
 				}
 			default:
 				p.came++
-				for _, lost := range p.lost(pair, objects[i].Object, t.back.object) {
-					if f := (finding{i, way, p.schemaOf(pair.From).Place(lost.Path), lost.String() + p.lacks(pair.To, lost.Path), partOf(lost), t.back.x}); counts(f.place(), lost) {
+				for _, l := range p.lost(pair, objects[i].Object, t.back.object) {
+					if f := (finding{i, way, p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair.To, l.Path), partOf(l), t.back.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
 						findings = append(findings, f)
 					}
 				}
@@ -143,7 +145,8 @@ func (p *prober) declared(pair corpus.Pair, path string) bool {
 	return declared
 }
 
-// usual returns the places in which objects without anything special about them lose something.
+// usual returns the places in which objects without anything special about them lose something, and the ways on which the webhook breaks
+// down over one.
 func (p *prober) usual(ctx context.Context) map[string]bool {
 	if p.losing != nil {
 		return p.losing
@@ -155,19 +158,39 @@ func (p *prober) usual(ctx context.Context) map[string]bool {
 			losing[f.place()] = true
 		}
 	}
+	for _, f := range p.failures(ctx) {
+		if crashed(&f.x) {
+			losing[finding{trip: there(f.pair)}.place()] = true
+		}
+	}
 	if ctx.Err() == nil {
 		p.losing = losing
 	}
 	return losing
 }
 
+// breaksDown reports whether the webhook breaks down over an object without anything special about it on the way of a pair, which
+// webhook.failure.avoided reports.
+func (p *prober) breaksDown(ctx context.Context, pair corpus.Pair) bool {
+	return slices.ContainsFunc(p.failures(ctx), func(f found) bool { return f.pair == pair && crashed(&f.x) })
+}
+
 // specially is the property of objects of a style to come back as they were, but for what is lost whatever the style: blames
 // reports whether a loss has to do with it.
 func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(corpus.Loss) bool) property {
 	usual := p.usual(ctx)
-	return p.keptOf(func(ctx context.Context, version string) []*unstructured.Unstructured {
+	what := p.keptOf(func(ctx context.Context, version string) []*unstructured.Unstructured {
 		return p.styled(ctx, version, style, stylish)
-	}, func(place string, l corpus.Loss) bool { return !usual[place] && blames(l) })
+	}, usual, blames)
+	check := what.check
+	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		findings := check(ctx, pair, objects)
+		for i := range findings {
+			findings[i].effect.kept = findings[i].effect.lacks != ""
+		}
+		return findings
+	}
+	return what
 }
 
 // path is the property of objects that the way by a third version makes no difference. Those that lose something there are not
@@ -207,7 +230,7 @@ func (p *prober) detour(ctx context.Context, pair corpus.Pair, by string, object
 		for _, l := range apart(p.schemaOf(pair.To), direct[i].object, end.object) {
 			if !p.declared(pair, l.Path) && !p.declared(first, l.Path) {
 				way := fmt.Sprintf("%s -> %s, and by %s", pair.From, pair.To, by)
-				findings = append(findings, finding{i, way, p.schemaOf(pair.To).Place(l.Path), fmt.Sprintf("%s by %s", l, by), partOf(l), end.x})
+				findings = append(findings, finding{i, way, p.schemaOf(pair.To).Place(l.Path), fmt.Sprintf("%s by %s", l, by), partOf(l), end.x, effect{sort: differs}})
 			}
 		}
 	}
@@ -233,11 +256,11 @@ func (p *prober) identity(ctx context.Context) property {
 		var findings []finding
 		for i, o := range p.convert(ctx, same, objects) {
 			if o.object == nil {
-				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), none, o.x})
+				findings = append(findings, finding{i, same.String(), "", fmt.Sprintf("expected the object as it is, got %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 				continue
 			}
 			for _, l := range p.schemaOf(pair.From).Losses(objects[i].Object, o.object) {
-				if f := (finding{i, there(pair), p.schemaOf(pair.From).Place(l.Path), l.String(), none, o.x}); !usual[f.place()] && !p.declared(pair, l.Path) {
+				if f := (finding{i, there(pair), p.schemaOf(pair.From).Place(l.Path), l.String(), none, o.x, p.effectOf(pair.From, l)}); !usual[f.place()] && !p.declared(pair, l.Path) {
 					f.trip = same.String()
 					findings = append(findings, f)
 				}
@@ -261,8 +284,8 @@ func (p *prober) growth() property {
 		way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, rounds)
 		sizes := make([][]int, len(objects))
 		x := make([]exchange, len(objects))
-		current := objects
-		for range rounds {
+		current, early := objects, objects
+		for round := range rounds {
 			trips := p.roundTrip(ctx, pair, current)
 			current = slices.Clone(current)
 			for i, t := range trips {
@@ -272,17 +295,43 @@ func (p *prober) growth() property {
 				current[i] = restored(current[i], t.back.object)
 				sizes[i], x[i] = append(sizes[i], size(current[i])), t.back.x
 			}
+			if round == settled-1 {
+				early = current
+			}
 		}
 		var findings []finding
 		for i, of := range sizes {
-			early, middle, late := of[settled-1], of[(rounds+settled)/2], of[rounds-1]
-			if early < middle && middle < late {
-				message := fmt.Sprintf("expected the object to keep its size of %d bytes, got %d bytes after %d rounds and %d after %d", early, middle, (rounds+settled)/2+1, late, rounds)
-				findings = append(findings, finding{i, way, "", message, none, x[i]})
+			least, middle, most := of[settled-1], of[(rounds+settled)/2], of[rounds-1]
+			if least < middle && middle < most {
+				place := grown(early[i], current[i])
+				message := fmt.Sprintf("%s: expected the object to keep its size of %d bytes, got %d bytes after %d rounds and %d after %d", place, least, middle, (rounds+settled)/2+1, most, rounds)
+				findings = append(findings, finding{i, way, p.schemaOf(pair.From).Place(place), message, none, x[i], effect{sort: grows}})
 			}
 		}
 		return findings
 	}}
+}
+
+// grown returns the place in an object that has grown most.
+func grown(before, after *unstructured.Unstructured) string {
+	place, most := "", 0
+	length := func(object *unstructured.Unstructured, path string) int {
+		value, _ := corpus.Value(object.Object, path)
+		return len(fmt.Sprint(value))
+	}
+	paths := corpus.Leaves(after)
+	for _, field := range []string{"labels", "annotations"} {
+		values, _, _ := unstructured.NestedStringMap(after.Object, "metadata", field)
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			paths = append(paths, fieldpath.Child("metadata."+field, key))
+		}
+	}
+	for _, path := range paths {
+		if n := length(after, path) - length(before, path); n > most {
+			place, most = path, n
+		}
+	}
+	return place
 }
 
 func size(object *unstructured.Unstructured) int {

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -20,7 +22,10 @@ const stylish = 30
 
 func (p *prober) strings(ctx SpecContext) {
 	p.needsGenerated("which fields take any text")
-	p.holdStyle(ctx, corpus.Text, "text", func(l corpus.Loss) bool { return isStrange(l.Path) || isStrange(l.Before) })
+	p.holdStyle(ctx, corpus.Text, "text", func(l corpus.Loss) bool {
+		text, _ := l.Before.(string)
+		return isStrange(l.Path) || isStrange(l.Before) || strings.ToLower(text) != text || text != "" && l.After != nil
+	})
 }
 
 // isStrange reports whether there are characters in a value that text often loses. A value that is known by one, as an entry of a map or
@@ -59,8 +64,15 @@ const ordinary = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789
 func (p *prober) zeroValues(ctx SpecContext) {
 	p.needsGenerated("which fields take such values")
 	p.holdStyle(ctx, corpus.Zeros, "empty values", func(l corpus.Loss) bool {
-		return l.Before == false || l.Before == "" || l.Before == int64(0) || l.Before == float64(0)
+		if item, is := l.Before.(map[string]any); is && strings.HasSuffix(l.Path, "]") { // an item may be known by a zero, and lost whole
+			return slices.ContainsFunc(slices.Collect(maps.Values(item)), isZero)
+		}
+		return isZero(l.Before)
 	})
+}
+
+func isZero(value any) bool {
+	return value == false || value == "" || value == int64(0) || value == float64(0)
 }
 
 // tried skips a spec that had nothing to try, which would hold whatever the webhook does.
@@ -117,10 +129,57 @@ func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstr
 	return size(least) >= small
 }
 
+// additions looks at whole objects, and at the partial ones of server-side apply unless whole ones show enough.
+func (p *prober) additions(ctx SpecContext) {
+	p.needsSchemas("which values are defaults")
+	p.sound(ctx)
+	p.independently(ctx)
+	p.came = 0
+	what := p.added(p.each, true)
+	all, _ := p.against(ctx, what)
+	if len(all) == 0 || !p.fails(all) && !p.spent() {
+		partial := p.added(p.owned, false)
+		if more, _ := p.against(ctx, partial); len(all) == 0 || p.fails(more) {
+			what, all = partial, more
+		}
+	}
+	p.report(ctx, what, fewZeros(all))
+	p.someCame()
+}
+
+// mostZeros is how many fields are named that encoders have set to 0, false or "".
+const mostZeros = 3
+
+// fewZeros keeps of the zeros that were added those of a few fields, and says how many others there are.
+func fewZeros(all []found) []found {
+	others := map[string]bool{}
+	var kept []found
+	var named []string
+	last := 0
+	for _, f := range all {
+		place := fieldpath.Generalize(f.path)
+		isNamed := slices.Contains(named, place)
+		switch {
+		case !f.effect.dull:
+		case !isNamed && len(named) == mostZeros:
+			others[place] = true
+			continue
+		case !isNamed:
+			named = append(named, place)
+			last = len(kept)
+		}
+		kept = append(kept, f)
+	}
+	if len(others) > 0 {
+		kept[last].message += fmt.Sprintf("; %d more fields get 0, false or \"\"", len(others))
+	}
+	return kept
+}
+
 // added is the property of objects to have nothing after the way there and back that they did not have before, but for
-// what is empty, annotations, where webhooks keep what a version has no field for, and defaults where API servers set them: not in
-// the partial objects of server-side apply.
-func (p *prober) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, defaulted bool) property {
+// empty maps and lists, annotations, where webhooks keep what a version has no field for, and defaults, which API servers set too. What API
+// servers would have set otherwise is a part of its own, for which partial objects are the smaller example.
+func (p *prober) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, whole bool) property {
 	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.schemaOf(pair.From)
 		var findings []finding
@@ -128,18 +187,25 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 			if t.back.object == nil {
 				continue
 			}
-			before := objects[i].DeepCopy().Object
-			if defaulted {
-				schema.Prepare(before)
+			before, defaulted := objects[i].Object, objects[i].DeepCopy().Object
+			schema.Prepare(defaulted)
+			surplus := schema.Losses(t.back.object, defaulted)
+			if whole {
+				before = defaulted
 			}
 			if slices.ContainsFunc(p.lost(pair, objects[i].Object, t.back.object), func(l corpus.Loss) bool { return !l.Empty }) {
 				continue // something else has come back, and was reported
 			}
 			p.came++
 			for _, l := range schema.Losses(t.back.object, before) {
-				if l.After == nil && !l.Empty && !strings.HasPrefix(l.Path, "metadata.annotations") && !p.wrong(schema, t.back.object, l.Path) {
-					message := corpus.Loss{Path: l.Path, After: l.Before, Added: true}.String()
-					findings = append(findings, finding{i, there(pair), schema.Place(l.Path), message, none, t.back.x})
+				isDefault := !slices.ContainsFunc(surplus, func(s corpus.Loss) bool { return strings.HasPrefix(s.Path, l.Path) })
+				if l.After == nil && !isDefault && !strings.HasPrefix(l.Path, "metadata.annotations") && !p.wrong(schema, t.back.object, l.Path) && !p.declared(pair, l.Path) {
+					addition := corpus.Loss{Path: l.Path, After: l.Before, Added: true, Default: schema.OtherDefault(t.back.object, l.Path)}
+					part := none
+					if addition.Default != nil {
+						part = requirement.PartOtherDefault
+					}
+					findings = append(findings, finding{i, there(pair), schema.Place(l.Path), addition.String(), part, t.back.x, effect{sort: added, dull: l.Empty}})
 				}
 			}
 		}
@@ -147,13 +213,14 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 	}}
 }
 
-// converted is the property of objects to be converted at all.
+// converted is the property of objects to be converted at all. Where the webhook breaks down over objects without anything special about
+// them, it is not held against others.
 func (p *prober) converted(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
 	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
 		for i, o := range p.answers(ctx, pair, objects) {
-			if o.raw == nil {
-				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x})
+			if o.raw == nil && (!crashed(&o.x) || !p.usual(ctx)[finding{trip: there(pair)}.place()]) {
+				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 			}
 		}
 		return findings
@@ -193,7 +260,11 @@ func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 			}
 			for _, problem := range schema.Problems(converted) {
 				if slices.Contains(sorts, problem.Sort) && !harmless(converted, problem) {
-					findings = append(findings, finding{i, pair.String(), problem.Path, problem.String(), none, o.x})
+					message := problem.String()
+					if problem.Sort == corpus.Invalid || problem.Sort == corpus.Rule {
+						message += fmt.Sprintf(" (rejected by %s, valid at %s)", pair.To, pair.From)
+					}
+					findings = append(findings, finding{i, pair.String(), schema.Place(problem.Path), message, none, o.x, effect{sort: invalid}})
 				}
 			}
 		}

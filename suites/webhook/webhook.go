@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/reports"
 )
 
 // Area is the chapter on the webhook's side of a conversion.
@@ -33,6 +34,7 @@ func register(env *suites.Env, tick time.Duration) {
 		mixed:        map[string]int{},
 		zeros:        map[string][]*unstructured.Unstructured{},
 		coverage:     map[corpus.Pair]*corpus.Coverage{},
+		results:      map[corpus.Pair]reports.Coverage{},
 		written:      map[*unstructured.Unstructured]json.RawMessage{},
 	}
 	BeforeEach(p.inBudget)

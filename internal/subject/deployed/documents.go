@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/internal/kustomization"
 )
 
 // document is an object to apply, and where it was read.
@@ -61,14 +63,22 @@ func loadPath(path string) ([]document, error) {
 		return nil, fmt.Errorf("%s: no such file or folder", path)
 	case err != nil:
 		return nil, err
-	case info.IsDir() && kustomizationIn(path) != "":
+	case info.IsDir() && kustomization.In(path) != "":
 		return build(path)
 	case info.IsDir():
 		return loadFolder(path)
-	case slices.Contains(kustomizationNames(), filepath.Base(path)):
+	case kustomization.Is(path):
 		return build(filepath.Dir(path))
 	}
 	return loadFile(path)
+}
+
+func build(folder string) ([]document, error) {
+	data, err := kustomization.Build(folder)
+	if err != nil {
+		return nil, err
+	}
+	return parse(data, "the kustomization in "+folder)
 }
 
 func loadFolder(folder string) ([]document, error) {

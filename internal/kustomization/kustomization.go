@@ -1,4 +1,5 @@
-package deployed
+// Package kustomization builds kustomizations from what is on this machine.
+package kustomization
 
 import (
 	"fmt"
@@ -7,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"sigs.k8s.io/kustomize/api/konfig"
 	"sigs.k8s.io/kustomize/api/krusty"
@@ -15,11 +17,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-func kustomizationNames() []string { return konfig.RecognizedKustomizationFileNames() }
+// Is reports whether a file is a kustomization, by its name.
+func Is(file string) bool {
+	return slices.Contains(konfig.RecognizedKustomizationFileNames(), filepath.Base(file))
+}
 
-// kustomizationIn returns the path of the kustomization of a folder, or nothing.
-func kustomizationIn(folder string) string {
-	for _, name := range kustomizationNames() {
+// In returns the path of the kustomization of a folder, or nothing.
+func In(folder string) string {
+	for _, name := range konfig.RecognizedKustomizationFileNames() {
 		if info, err := os.Stat(filepath.Join(folder, name)); err == nil && info.Mode().IsRegular() {
 			return filepath.Join(folder, name)
 		}
@@ -27,12 +32,24 @@ func kustomizationIn(folder string) string {
 	return ""
 }
 
-// build builds the kustomization of a folder from what is on this machine. Kustomize keeps schemas in variables of its own, so
-// this must not run twice at a time.
-func build(folder string) ([]document, error) {
+// ReadFile reads a file. Of a kustomization it returns what that builds.
+func ReadFile(file string) ([]byte, error) {
+	if Is(file) {
+		return Build(filepath.Dir(file))
+	}
+	return os.ReadFile(file)
+}
+
+// building is held while a kustomization is built: kustomize keeps schemas in variables of its own.
+var building sync.Mutex
+
+// Build builds the kustomization of a folder. Nothing is downloaded.
+func Build(folder string) ([]byte, error) {
 	if err := checkLocal(folder, map[string]bool{}); err != nil {
 		return nil, err
 	}
+	building.Lock()
+	defer building.Unlock()
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), folder)
 	if err != nil {
 		return nil, fmt.Errorf("the kustomization in %s: %w", folder, err)
@@ -41,13 +58,13 @@ func build(folder string) ([]document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the kustomization in %s: %w", folder, err)
 	}
-	return parse(data, "the kustomization in "+folder)
+	return data, nil
 }
 
 // checkLocal fails when a kustomization, or one that it is made of, needs something from elsewhere. Kustomize would run git,
 // or fetch a URL, as soon as it saw it.
 func checkLocal(folder string, seen map[string]bool) error {
-	file := kustomizationIn(folder)
+	file := In(folder)
 	if file == "" || seen[filepath.Clean(folder)] {
 		return nil // kustomize itself says what is missing
 	}

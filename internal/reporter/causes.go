@@ -1,0 +1,144 @@
+package reporter
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Cause is what problems have in common: what happens to a field, or else the requirement, or the reason why nothing could be judged.
+type Cause struct {
+	What         string // such as "spec.port is lost: both versions have it", or a requirement
+	Verdict      requirement.Verdict
+	Lacking      []string // versions that have no such field, so that it may be meant; none if it looks like a bug
+	Requirements []string
+	Subjects     []string // none if the report has only one
+	Pairs        []string // such as "v1 -> v2"; none if it is not about a field
+	Example      string   // in a line
+	First        reports.Result
+
+	field, effect string
+	kept          bool
+}
+
+// Causes returns the causes of all problems: what looks like a bug first, then losses of fields that the other version does not have,
+// then what could not be judged; of each those first that break most requirements of most definitions.
+func Causes(r *reports.Report) []Cause {
+	var causes []*Cause
+	known := map[string]*Cause{}
+	several := len(Subjects(r)) > 1
+	for _, result := range r.Results {
+		if !Problem(r, result) {
+			continue
+		}
+		findings := result.Findings
+		if len(findings) == 0 || result.Verdict == requirement.Errored {
+			findings = []reports.FieldFinding{{Message: Brief(result)}}
+		}
+		for _, f := range findings {
+			key := fmt.Sprintf("%s %q %t", f.Effect, f.Field, f.Meant())
+			switch {
+			case result.Verdict == requirement.Errored:
+				key = f.Message
+			case f.Field == "":
+				key = string(result.ID)
+			}
+			c := known[key]
+			if c == nil {
+				c = &Cause{Verdict: result.Verdict, Example: brief(f.Message), First: result, field: f.Field, effect: f.Effect, kept: f.Kept}
+				known[key] = c
+				causes = append(causes, c)
+			}
+			c.add(f, result)
+			if !several {
+				c.Subjects = nil
+			}
+		}
+	}
+	slices.SortStableFunc(causes, func(a, b *Cause) int {
+		return cmp.Or(a.rank()-b.rank(), len(b.Requirements)-len(a.Requirements), len(b.Subjects)-len(a.Subjects))
+	})
+	all := make([]Cause, 0, len(causes))
+	for _, c := range causes {
+		c.What = c.what()
+		all = append(all, *c)
+	}
+	return all
+}
+
+// add adds a finding.
+func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
+	put := func(list *[]string, text string) {
+		if text = visible.Text(text); text != "" && !slices.Contains(*list, text) {
+			*list = append(*list, text)
+		}
+	}
+	put(&c.Requirements, string(result.ID))
+	put(&c.Subjects, result.Subject)
+	if f.Field != "" {
+		put(&c.Pairs, f.From+" -> "+f.To)
+	}
+	if f.Meant() {
+		put(&c.Lacking, f.To)
+	}
+}
+
+func (c *Cause) rank() int {
+	switch {
+	case c.Verdict == requirement.Errored:
+		return 2
+	case len(c.Lacking) > 0:
+		return 1
+	}
+	return 0
+}
+
+// what says what happens to the field, and whether that looks like a bug.
+func (c *Cause) what() string {
+	if c.field == "" {
+		return firstNamed(c.Requirements)
+	}
+	text := visible.Text(c.field) + " " + visible.Text(c.effect)
+	if c.effect != "differs" && c.effect != "grows" {
+		text = visible.Text(c.field) + " is " + visible.Text(c.effect)
+	}
+	switch {
+	case len(c.Lacking) == 1:
+		return text + ": " + c.Lacking[0] + " has no such field"
+	case len(c.Lacking) > 1:
+		return text + ": " + listed(c.Lacking) + " have no such field"
+	case c.effect == "lost" && c.kept:
+		return text + ", though other values of it are kept"
+	case c.effect == "lost":
+		return text + ", though both versions have it"
+	}
+	return text
+}
+
+// firstNamed names the first of a list, and counts the others.
+func firstNamed(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	return list[0] + " " + more(len(list)-1)
+}
+
+// Extent says which requirements and definitions a cause concerns, as far as What does not.
+func (c *Cause) Extent() string {
+	var parts []string
+	switch {
+	case len(c.Subjects) == 1:
+		parts = append(parts, c.Subjects[0])
+	case len(c.Subjects) > 1:
+		parts = append(parts, fmt.Sprintf("%d definitions", len(c.Subjects)))
+	}
+	if c.field != "" {
+		parts = append(parts, firstNamed(c.Requirements))
+	}
+	return strings.Join(parts, "; ")
+}

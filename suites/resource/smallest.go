@@ -1,0 +1,108 @@
+package resource
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+const (
+	// mostTried and longest bound how many smaller objects are tried in place of one for which a spec fails.
+	mostTried = 30
+	longest   = 10 * time.Second
+)
+
+// trial is what a round does for one object alone, without failing the spec.
+type trial struct {
+	version string
+	sample  *unstructured.Unstructured
+	made    []string // the names of what was created
+}
+
+// violation is what a spec would fail for.
+type violation struct {
+	round           *round
+	object          *object
+	format, message string
+}
+
+// unfit says that an object cannot be tried.
+type unfit struct{}
+
+// smallest does what the spec does for smaller objects than the one that it fails for. It returns the failure of the smallest one that
+// fails in the same way, nil if the object does not when it is alone.
+func (r *round) smallest(ctx context.Context, failed violation) *violation {
+	if r.storage != r.initially || r.silent != "" || r.id == requirement.ResourceListMixedStorage {
+		return nil // it takes the storage version that there is now, or changes of it for each
+	}
+	within, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	var found *violation
+	tried := 0
+	fails := func(_ context.Context, candidate *unstructured.Unstructured) bool {
+		if tried == mostTried || within.Err() != nil {
+			return false
+		}
+		tried++
+		t := &round{chapter: r.chapter, id: r.id, crd: r.crd, definition: r.definition, storage: r.storage, initially: r.initially, spec: r.spec, body: r.body}
+		t.trial, t.turn = &trial{version: failed.object.version, sample: candidate}, tried*most*1000
+		v := t.try()
+		if v == nil || v.format != failed.format {
+			r.clear(ctx, t)
+			return false
+		}
+		if found != nil {
+			r.clear(ctx, found.round)
+		}
+		found = v
+		return true
+	}
+	whole := r.crd.Object(failed.object.version, failed.object.sent)
+	if fails(ctx, whole) {
+		r.definition.Schema(failed.object.version).Shrink(within, whole, fails)
+	}
+	if found != nil {
+		for _, name := range found.round.trial.made {
+			r.removeAfter(name)
+		}
+	}
+	return found
+}
+
+// try runs the spec for one object, and returns what it would fail for.
+func (r *round) try() (found *violation) {
+	defer func() {
+		switch ended := recover().(type) {
+		case nil, unfit:
+		case *violation:
+			found = ended
+		default:
+			panic(ended)
+		}
+	}()
+	r.body(r.spec, r)
+	return nil
+}
+
+// clear removes what a trial has created. What cannot be removed now is removed after the spec.
+func (r *round) clear(ctx context.Context, tried *round) {
+	for _, name := range tried.trial.made {
+		if err := r.remove(ctx, r.home(), name); err != nil {
+			r.removeAfter(name)
+		}
+	}
+}
+
+// require ends the spec as Errored when what it needs could not be had; a trial just ends.
+func (r *round) require(err error, format string, arguments ...any) {
+	GinkgoHelper()
+	if err != nil && r.trial != nil {
+		panic(unfit{})
+	}
+	r.env.Require(err, format, arguments...)
+}

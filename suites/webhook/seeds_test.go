@@ -1,0 +1,260 @@
+package webhook
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// seedsEnv says with how many seeds each fault is judged. Otherwise it is one, which differs from fault to fault.
+const seedsEnv = "CRDCONFORM_TEST_SEEDS"
+
+// boxes have what the CronTabs do not: a union, two lists that belong together, embedded metadata, and text with a default.
+const boxes = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boxes.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: boxes, kind: Box}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema:
+      openAPIV3Schema: &schema
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              prefix: {type: string, default: app}
+              hosts: {type: array, items: {type: string}}
+              ports: {type: array, items: {type: integer}}
+              store:
+                type: object
+                required: [type]
+                properties:
+                  type: {type: string, enum: [S3, Disk]}
+                  s3: {type: object, properties: {bucket: {type: string}, region: {type: string}}}
+                  disk: {type: object, properties: {path: {type: string}}}
+              template:
+                type: object
+                properties:
+                  image: {type: string}
+                  metadata:
+                    type: object
+                    properties:
+                      labels: {type: object, additionalProperties: {type: string}}
+                      annotations: {type: object, additionalProperties: {type: string}}
+              manifest: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
+  - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
+`
+
+// TestSeedsAreCaught judges webhooks with the bugs that random objects are most likely to miss, with several seeds: each time exactly
+// the right requirements must fail.
+func TestSeedsAreCaught(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: most specs run for each of two dozen webhooks")
+	}
+	avoided, roundTrip := requirement.WebhookFailureAvoided, requirement.WebhookConversionRoundTrip
+	type subject struct {
+		fault string                    // of the reference webhook, or
+		spoil func(spec map[string]any) // what happens to the spec of boxes
+		want  requirement.ID            // of spoil
+	}
+	in := func(part string, spoil func(map[string]any)) func(map[string]any) {
+		return func(spec map[string]any) {
+			if inner, ok := spec[part].(map[string]any); ok {
+				spoil(inner)
+			}
+		}
+	}
+	lacks := func(value any) { // as a type assertion does
+		if fields, _ := value.(map[string]any); len(fields) == 0 {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	table := map[string]subject{
+		"a union whose member is missing": {spoil: in("store", func(store map[string]any) {
+			if store["type"] == "S3" && store["s3"] == nil {
+				lacks(nil)
+			}
+		}), want: avoided},
+		"a union whose member is empty": {spoil: in("store", func(store map[string]any) {
+			if member, found := store["disk"]; found && store["type"] == "Disk" {
+				lacks(member)
+			}
+		}), want: avoided},
+		"correlated lists of different lengths": {spoil: func(spec map[string]any) {
+			hosts, _ := spec["hosts"].([]any)
+			ports, _ := spec["ports"].([]any)
+			if len(hosts) > len(ports) {
+				lacks(nil)
+			}
+		}, want: avoided},
+		"correlated lists cut to one length": {spoil: func(spec map[string]any) {
+			hosts, _ := spec["hosts"].([]any)
+			ports, _ := spec["ports"].([]any)
+			if len(ports) > len(hosts) {
+				spec["ports"] = ports[:len(hosts)]
+			}
+		}, want: roundTrip},
+		"a list without its last item": {spoil: func(spec map[string]any) {
+			if hosts, _ := spec["hosts"].([]any); len(hosts) > 2 {
+				spec["hosts"] = hosts[:len(hosts)-1]
+			}
+		}, want: roundTrip},
+		"labels of embedded metadata":      {spoil: in("template", in("metadata", func(meta map[string]any) { delete(meta, "labels") })), want: roundTrip},
+		"annotations of embedded metadata": {spoil: in("template", in("metadata", func(meta map[string]any) { delete(meta, "annotations") })), want: roundTrip},
+		"labels of an embedded resource":   {spoil: in("manifest", in("metadata", func(meta map[string]any) { delete(meta, "labels") })), want: roundTrip},
+		"a default in place of the empty text": {spoil: func(spec map[string]any) {
+			if spec["prefix"] == "" {
+				delete(spec, "prefix")
+			}
+		}, want: requirement.WebhookConversionZeroValues},
+	}
+	for _, name := range []string{
+		"needs-annotations", "shares-annotations", "cuts-long-names", "loses-empty-annotation", "restores-removed", "stale-annotation", "hides-edits",
+		"true-for-false", "one-for-zero", "none-for-empty", "drops-false", "zero-for-unset", "other-default", "cuts-list",
+		"trusts-annotation",
+	} {
+		table[name] = subject{fault: name}
+	}
+	seeds := 1
+	if text := os.Getenv(seedsEnv); text != "" { //nolint:forbidigo // how much a test does is no option of the product
+		var err error
+		if seeds, err = strconv.Atoi(text); err != nil || seeds < 1 {
+			t.Fatalf("%s=%s: want a number from 1", seedsEnv, text)
+		}
+	}
+	for i, name := range slices.Sorted(maps.Keys(table)) {
+		test, first := table[name], int64(i+2) // others are judged with seed 1
+		t.Run(name, func(t *testing.T) {
+			var subject *suites.Subject
+			want := []requirement.ID{test.want}
+			if test.fault != "" {
+				fault, found := webhook.FaultNamed(test.fault)
+				if !found {
+					t.Fatal("there is no such fault")
+				}
+				subject = suitetest.Subject(t, fault)
+				want = slices.Sorted(slices.Values(fault.Breaks))
+			} else {
+				subject = boxed(t, test.spoil)
+			}
+			subject.Objects = 12
+			for seed := first; seed < first+int64(seeds); seed++ {
+				var found []requirement.ID
+				for _, r := range seeded(t, subject, seed) {
+					if r.Verdict != requirement.Passed && r.Verdict != requirement.NotApplicable {
+						found = append(found, r.Requirement)
+						t.Logf("seed %d: %s is %s: %s", seed, r.Requirement, r.Verdict, r.Reason)
+					}
+				}
+				slices.Sort(found)
+				if !slices.Equal(found, want) {
+					t.Errorf("seed %d: found by %v, want %v", seed, found, want)
+				}
+			}
+		})
+	}
+}
+
+// boxed is a webhook for boxes that does something to their specs.
+func boxed(t *testing.T, spoil func(spec map[string]any)) *suites.Subject {
+	t.Helper()
+	return boxing(t, func(object map[string]any) {
+		if spec := specOf(object); spec != nil {
+			spoil(spec)
+		}
+	})
+}
+
+// boxing is a webhook for boxes that changes them.
+func boxing(t *testing.T, change func(object map[string]any)) *suites.Subject {
+	t.Helper()
+	subject := served{handler: stranger{change: change}}.start(t)
+	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(boxes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if subject.Corpus, err = corpus.New(definitions[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	return subject
+}
+
+// TestLawfulNotes has v2 of boxes hold neither the spelling of a prefix, which is lower-cased, nor more than the first host. Annotations keep
+// both as long as what they belong to is as it was. Only objects that are written at v2 lose something.
+func TestLawfulNotes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: most specs run")
+	}
+	const spelling, rest = "example.com/spelling", "example.com/rest"
+	subject := boxing(t, func(object map[string]any) {
+		spec, notes := specOf(object), metadataOf(object, "annotations")
+		if spec == nil {
+			return
+		}
+		prefix, _ := spec["prefix"].(string)
+		hosts, _ := spec["hosts"].([]any)
+		if strings.HasSuffix(object["apiVersion"].(string), "/v2") {
+			if lower := strings.ToLower(prefix); lower != prefix {
+				spec["prefix"], notes[spelling] = lower, prefix
+			}
+			if len(hosts) > 1 {
+				text, err := json.Marshal(hosts[1:])
+				if err != nil {
+					panic(err)
+				}
+				spec["hosts"], notes[rest] = hosts[:1], string(text)
+			}
+			return
+		}
+		if noted, ok := notes[spelling].(string); ok && strings.ToLower(noted) == prefix {
+			spec["prefix"] = noted
+		}
+		var more []any
+		if text, ok := notes[rest].(string); ok && len(hosts) == 1 && json.Unmarshal([]byte(text), &more) == nil {
+			spec["hosts"] = append(hosts, more...)
+		}
+		delete(notes, spelling)
+		delete(notes, rest)
+	})
+	subject.Objects = 12
+	for seed := range int64(3) {
+		for _, r := range seeded(t, subject, seed+1) {
+			if r.Requirement == requirement.WebhookConversionEdits && r.Verdict != requirement.Passed {
+				t.Errorf("seed %d: %s is %s: %s", seed+1, r.Requirement, r.Verdict, r.Reason)
+			}
+		}
+	}
+}
+
+// seeded judges what becomes of objects, but for those that take seconds each.
+func seeded(t *testing.T, subject *suites.Subject, seed int64) []suites.Result {
+	t.Helper()
+	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: seed, Select: func(id requirement.ID) bool {
+		return id != requirement.WebhookConversionHuge && !strings.HasPrefix(string(id), "webhook.transport.") && !strings.HasPrefix(string(id), "webhook.request.")
+	}})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return outcome.Results
+}
