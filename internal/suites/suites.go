@@ -102,6 +102,21 @@ type Setup struct {
 	definition fixtures.Definition
 	options    []fixtures.Option
 	shared     *shared // nil when every spec gets a definition of its own
+	needs      Need    // nil when the rights that every run has are enough
+}
+
+// Need is something that a spec cannot do without. It returns what is lacking, as a reason that follows "needs", and nothing where all
+// is there.
+type Need func(ctx ginkgo.SpecContext, env *Env) string
+
+// Needs skips the running spec unless everything is there that it needs.
+func (e *Env) Needs(ctx ginkgo.SpecContext, all ...Need) {
+	ginkgo.GinkgoHelper()
+	for _, one := range all {
+		if lacking := one(ctx, e); lacking != "" {
+			e.Inapplicable("needs " + lacking)
+		}
+	}
 }
 
 // With prepares specs that need a documented definition, changed by options. Each spec gets one of its own, in an API group of
@@ -119,12 +134,21 @@ func (s Setup) Together() Setup {
 	return s
 }
 
+// Needing makes the specs of the set-up skip where something is lacking without which their definition cannot be installed.
+func (s Setup) Needing(need Need) Setup {
+	s.needs = need
+	return s
+}
+
 // It declares the spec that checks one requirement, with the definition of the set-up. See Env.It.
 func (s Setup) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource)) {
 	pending := s.env.installer.announce(s, id)
 	s.env.declare(id, text, func(ctx ginkgo.SpecContext) {
 		if s.env.readings != nil { // nothing is installed
 			ginkgo.Skip(onlyReads)
+		}
+		if s.needs != nil {
+			s.env.Needs(ctx, s.needs)
 		}
 		body(ctx, pending.take(ctx))
 	})

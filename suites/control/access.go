@@ -83,7 +83,7 @@ func (c chapter) somebody(ctx SpecContext, crd *suites.Resource) somebody {
 	GinkgoHelper()
 	const rbac = "rbac.authorization.k8s.io"
 	s := somebody{c, "crdconform:" + crd.Group()}
-	c.needs(
+	c.env.Needs(
 		ctx, served(rbac+"/v1", "rolebindings", "RBAC"), may("impersonate", "", "users"),
 		may("create", rbac, "roles"), may("create", rbac, "rolebindings"), s.mayNothing,
 	)

@@ -36,7 +36,7 @@ func (c chapter) admission() {
 	Describe("admission", func() {
 		c.env.With(fixtures.Webhook, parent).It(requirement.ControlAdmissionDefaults,
 			"creates an object at v1 that an admission webhook receives at v1beta1, and returns an object without a field that has a default", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(
+				c.env.Needs(
 					ctx, served(group+"/v1", "mutatingwebhookconfigurations", "admission webhooks"), may("create", group, "mutatingwebhookconfigurations"),
 				)
 				path := "/admit-" + crd.Group()

@@ -26,7 +26,7 @@ func (c chapter) aggregator() {
 
 		two.It(requirement.ControlAggregatorAPIServices,
 			"looks for the API service of each version", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, aggregation, may("get", "apiregistration.k8s.io", "apiservices"))
+				c.env.Needs(ctx, aggregation, may("get", "apiregistration.k8s.io", "apiservices"))
 				for _, version := range []string{older, newer} {
 					c.soon(ctx, func(ctx context.Context) (apiService, error) { return c.apiService(ctx, crd, version) }).
 						Should(Equal(apiService{Group: crd.Group(), Version: version, Local: true, Available: true}), "there must be an API service for %s", version)
@@ -35,7 +35,7 @@ func (c chapter) aggregator() {
 
 		two.It(requirement.ControlAggregatorDiscovery,
 			"looks for the group in aggregated discovery", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, aggregation)
+				c.env.Needs(ctx, aggregation)
 				shown := func(version string) shownVersion {
 					return shownVersion{Version: version, Fresh: true, Plural: "crontabs", Kind: "CronTab", Namespaced: true, Subresources: []string{"scale", "status"}}
 				}
@@ -46,7 +46,7 @@ func (c chapter) aggregator() {
 
 		two.It(requirement.ControlAggregatorOpenapiV2,
 			"looks for the schemas in the OpenAPI document of the whole API", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, aggregation)
+				c.env.Needs(ctx, aggregation)
 				c.soon(ctx, func(ctx context.Context) ([]string, error) { return c.openAPIV2(ctx, crd) }).Should(SatisfyAll(
 					ContainElements(
 						crd.Path(older), crd.Path(newer), crd.Path(newer)+"/{name}/status", crd.Path(newer)+"/{name}/scale",
@@ -57,7 +57,7 @@ func (c chapter) aggregator() {
 
 		two.It(requirement.ControlAggregatorOpenapiV3,
 			"looks for the schemas in the OpenAPI document of each version", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, aggregation)
+				c.env.Needs(ctx, aggregation)
 				fields := func(version string) func(context.Context) ([]string, error) {
 					return func(ctx context.Context) ([]string, error) { return c.openAPIV3(ctx, crd, version) }
 				}
@@ -67,7 +67,7 @@ func (c chapter) aggregator() {
 
 		two.It(requirement.ControlAggregatorUnserved,
 			"stops serving a version", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, aggregation, may("get", "apiregistration.k8s.io", "apiservices"))
+				c.env.Needs(ctx, aggregation, may("get", "apiregistration.k8s.io", "apiservices"))
 				published := func(ctx context.Context) ([]string, error) { return c.published(ctx, crd) }
 				c.soon(ctx, published).Should(Equal([]string{older + " APIService", older + " discovery", older + " OpenAPI v2"}), "the version must be there first")
 				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))

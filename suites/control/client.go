@@ -79,7 +79,7 @@ func (c chapter) writing() {
 }
 
 func (c chapter) naming() {
-	c.env.With(fixtures.None, called("namedtab", "crdcn")).It(requirement.ControlKubectlNames,
+	c.env.With(fixtures.None, called("namedtab", "crdcn")).Needing(rightTo("namedtabs")).It(requirement.ControlKubectlNames,
 		"asks for an object by all names of its resource", func(ctx SpecContext, crd *suites.Resource) {
 			k := c.kubectl()
 			object := of("Namedtab", fixtures.LocalCronTab.At(newer))
@@ -92,7 +92,7 @@ func (c chapter) naming() {
 			}
 		})
 
-	c.env.With(fixtures.StableCategories, called("categorytab", "crdcc"), inCategory("crdconform-category")).It(requirement.ControlKubectlCategory,
+	c.env.With(fixtures.StableCategories, called("categorytab", "crdcc"), inCategory("crdconform-category")).Needing(rightTo("categorytabs")).It(requirement.ControlKubectlCategory,
 		"asks for the objects of a category", func(ctx SpecContext, crd *suites.Resource) {
 			k := c.kubectl()
 			object := of("Categorytab", fixtures.MyNewCronObject.At(newer))
@@ -128,7 +128,7 @@ func (c chapter) naming() {
 }
 
 func (c chapter) printing() {
-	c.env.With(fixtures.Webhook, called("explainedtab", "crdce")).It(requirement.ControlKubectlExplain,
+	c.env.With(fixtures.Webhook, called("explainedtab", "crdce")).Needing(rightTo("explainedtabs")).It(requirement.ControlKubectlExplain,
 		"explains a resource without and with a version", func(ctx SpecContext, crd *suites.Resource) {
 			k := c.kubectl()
 			explained := func(flags ...string) func(context.Context) string {

@@ -21,7 +21,7 @@ func (c chapter) garbage() {
 
 		owning.It(requirement.ControlGarbageOwners,
 			"deletes a custom object that owns others by references at two versions", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, controllers, may("create", "", "configmaps"))
+				c.env.Needs(ctx, controllers, may("create", "", "configmaps"))
 				custom := crd.Create(ctx, older, fixtures.LocalCronTab.At(older))
 				first := c.dependent(ctx, crd, owner(custom, crd.APIVersion(older)))
 				second := c.dependent(ctx, crd, owner(custom, crd.APIVersion(newer)))
@@ -33,7 +33,7 @@ func (c chapter) garbage() {
 
 		owning.It(requirement.ControlGarbageDependents,
 			"deletes what owns custom objects of two versions", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, controllers, may("create", "", "configmaps"))
+				c.env.Needs(ctx, controllers, may("create", "", "configmaps"))
 				configMap := c.configMap(ctx, crd, metav1.ObjectMeta{})
 				for version, object := range map[string]*unstructured.Unstructured{
 					older: fixtures.LocalCronTab.At(older), newer: fixtures.RemoteCronTab.At(newer),
@@ -50,7 +50,7 @@ func (c chapter) garbage() {
 
 		owning.It(requirement.ControlGarbageForeground,
 			"deletes a custom object in the foreground", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, controllers, may("create", "", "configmaps"))
+				c.env.Needs(ctx, controllers, may("create", "", "configmaps"))
 				custom := crd.Create(ctx, older, fixtures.LocalCronTab.At(older))
 				reference := owner(custom, crd.APIVersion(newer))
 				reference.BlockOwnerDeletion = new(true)
@@ -69,7 +69,7 @@ func (c chapter) garbage() {
 
 		owning.It(requirement.ControlGarbageOrphan,
 			"deletes a custom object and orphans its dependents", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, controllers, may("create", "", "configmaps"))
+				c.env.Needs(ctx, controllers, may("create", "", "configmaps"))
 				custom := crd.Create(ctx, older, fixtures.LocalCronTab.At(older))
 				dependent := c.dependent(ctx, crd, owner(custom, crd.APIVersion(older)))
 				c.awaitCollector(ctx, crd)

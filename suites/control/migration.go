@@ -55,7 +55,7 @@ func (c chapter) migration() {
 			"migrates objects that must not be written", func(ctx SpecContext, crd *suites.Resource) {
 				const admission = "admissionregistration.k8s.io"
 				version := c.migrations(ctx)
-				c.needs(
+				c.env.Needs(
 					ctx, served(admission+"/v1", "validatingadmissionpolicies", "a policy that makes a migration fail"),
 					may("create", admission, "validatingadmissionpolicies"), may("create", admission, "validatingadmissionpolicybindings"),
 				)
@@ -73,9 +73,9 @@ func (c chapter) migration() {
 // migrations returns the version of the migration API that the server has, or skips the spec where there is none.
 func (c chapter) migrations(ctx SpecContext) string {
 	GinkgoHelper()
-	c.needs(ctx, controllers)
+	c.env.Needs(ctx, controllers)
 	version := preferred(ctx, c.env, migrationGroup)
-	c.needs(ctx, func(ctx SpecContext, env *suites.Env) string {
+	c.env.Needs(ctx, func(ctx SpecContext, env *suites.Env) string {
 		if version == "" || version == "v1alpha1" {
 			return fmt.Sprintf("the API for storage migration, but this API server does not serve v1beta1 or later of %s, which must be switched on before 1.37", migrationGroup)
 		}

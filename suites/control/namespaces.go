@@ -26,14 +26,14 @@ func (c chapter) namespaces() {
 	Describe("namespaces", func() {
 		c.env.With(fixtures.Stable).It(requirement.ControlNamespacesMissing,
 			"creates an object in a namespace that does not exist", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, namespacesEnforced)
+				c.env.Needs(ctx, namespacesEnforced)
 				object := fixtures.MyNewCronObject.At(newer)
 				Expect(crd.At(newer).In("crdconform-missing").Create(ctx, object)).Error().To(beGone(), "nothing can be created in a namespace that does not exist")
 			})
 
 		c.env.With(fixtures.None).It(requirement.ControlNamespacesTerminating,
 			"creates objects in a namespace that is being deleted", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, namespacesEnforced, may("create", "", "namespaces"))
+				c.env.Needs(ctx, namespacesEnforced, may("create", "", "namespaces"), namespacesEnd)
 				namespace := c.namespace(ctx, crd, held)
 				before := fixtures.LocalCronTab.At(newer)
 				before.SetName("before")
@@ -48,7 +48,7 @@ func (c chapter) namespaces() {
 
 		c.env.With(fixtures.Webhook).It(requirement.ControlNamespacesObjects,
 			"deletes a namespace with objects of two versions", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, controllers, may("create", "", "namespaces"))
+				c.env.Needs(ctx, controllers, may("create", "", "namespaces"))
 				namespace := c.namespace(ctx, crd)
 				c.prepared(ctx, crd.At(older).In(namespace), fixtures.LocalCronTab.At(older))
 				crd.Change(ctx, fixtures.StoredAt(newer))
@@ -61,7 +61,7 @@ func (c chapter) namespaces() {
 
 		c.env.With(fixtures.Stable).It(requirement.ControlNamespacesFinalizers,
 			"deletes a namespace with an object that has a finalizer", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(ctx, controllers, may("create", "", "namespaces"))
+				c.env.Needs(ctx, controllers, may("create", "", "namespaces"))
 				namespace := c.namespace(ctx, crd)
 				object := fixtures.MyNewCronObject.At(newer)
 				object.SetFinalizers([]string{held})
@@ -84,7 +84,7 @@ func (c chapter) brokenWebhook() {
 	// blocked leaves an object at the older version in a namespace, breaks the webhook, and asks for the deletion of the
 	// namespace. The namespace controller works at the version that discovery prefers.
 	blocked := func(ctx SpecContext, crd *suites.Resource) string {
-		c.needs(ctx, controllers, may("create", "", "namespaces"))
+		c.env.Needs(ctx, controllers, may("create", "", "namespaces"))
 		namespace := c.namespace(ctx, crd)
 		c.prepared(ctx, crd.At(older).In(namespace), fixtures.LocalCronTab.At(older))
 		crd.Webhook.Break("status-500")
@@ -110,7 +110,7 @@ func (c chapter) brokenWebhook() {
 
 	c.env.With(fixtures.Webhook, fixtures.StoredAt(newer)).It(requirement.ControlNamespacesPreferredVersion,
 		"deletes a namespace with an object stored at the preferred version while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
-			c.needs(ctx, controllers, may("create", "", "namespaces"))
+			c.env.Needs(ctx, controllers, may("create", "", "namespaces"))
 			namespace := c.namespace(ctx, crd)
 			c.prepared(ctx, crd.At(newer).In(namespace), fixtures.LocalCronTab.At(newer))
 			crd.Webhook.Break("status-500")

@@ -18,22 +18,8 @@ import (
 	"github.com/crdconform/crdconform/internal/suites"
 )
 
-// need is something of a control plane that a spec cannot do without. It returns what is lacking, as a reason that follows
-// "needs", and nothing where all is there.
-type need func(ctx SpecContext, env *suites.Env) string
-
-// needs skips the spec unless the control plane has everything that it needs.
-func (c chapter) needs(ctx SpecContext, all ...need) {
-	GinkgoHelper()
-	for _, one := range all {
-		if lacking := one(ctx, c.env); lacking != "" {
-			c.env.Inapplicable("needs " + lacking)
-		}
-	}
-}
-
 // served is the need for a resource of the control plane. What it is for is said in words.
-func served(groupVersion, resource, purpose string) need {
+func served(groupVersion, resource, purpose string) suites.Need {
 	return func(ctx SpecContext, env *suites.Env) string {
 		if serves(ctx, env, groupVersion, resource) {
 			return ""
@@ -91,6 +77,18 @@ func controllers(ctx SpecContext, env *suites.Env) string {
 		purpose, answer.Status, suites.Namespace, account.Status)
 }
 
+// namespacesEnd is the need for something that ends a namespace which is being deleted: its controller, or else this run.
+func namespacesEnd(ctx SpecContext, env *suites.Env) string {
+	if controllers(ctx, env) == "" {
+		return ""
+	}
+	lacking := may("update", "", "namespaces/finalize")(ctx, env)
+	if lacking != "" {
+		lacking = "the namespace controller, or in its place " + lacking
+	}
+	return lacking
+}
+
 // missedRenewals is how many times its own duration a lease may go without being renewed before its holder counts as gone.
 // Holders give up after one, and a new one may need a moment.
 const missedRenewals = 4
@@ -112,7 +110,7 @@ func idleFor(lease coordinationv1.Lease, header http.Header) time.Duration {
 }
 
 // may is the need for a right. A server that has no reviews of access refuses nothing either, or will say so itself.
-func may(verb, group, resource string) need {
+func may(verb, group, resource string) suites.Need {
 	return func(ctx SpecContext, env *suites.Env) string {
 		name, sub, _ := strings.Cut(resource, "/")
 		review := authorizationv1.SelfSubjectAccessReview{
@@ -127,6 +125,9 @@ func may(verb, group, resource string) need {
 		return ""
 	}
 }
+
+// rightTo is the need for a resource of custom objects other than crontabs. Roles know no patterns of groups, so it is one for all groups.
+func rightTo(resource string) suites.Need { return may("list", "*", resource) }
 
 // reviewed asks the server for a review of access, and reports whether it gave one.
 func reviewed(ctx SpecContext, env *suites.Env, review *authorizationv1.SelfSubjectAccessReview, header http.Header) bool {

@@ -26,7 +26,7 @@ func (c chapter) scaling() {
 
 		scaled.It(requirement.ControlScalingDisruptionBudget,
 			"has a disruption budget for pods of custom objects, whose references name two versions", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(
+				c.env.Needs(
 					ctx, controllers, served("policy/v1", "poddisruptionbudgets", "disruption budgets"),
 					may("create", "policy", "poddisruptionbudgets"), may("create", "", "pods"),
 				)
@@ -55,7 +55,7 @@ func (c chapter) scaling() {
 
 		scaled.It(requirement.ControlScalingAutoscaler,
 			"has an autoscaler for a custom object with more replicas than it allows", func(ctx SpecContext, crd *suites.Resource) {
-				c.needs(
+				c.env.Needs(
 					ctx, controllers, served("autoscaling/v2", "horizontalpodautoscalers", "autoscalers"),
 					may("create", "autoscaling", "horizontalpodautoscalers"),
 				)

@@ -356,6 +356,43 @@ func TestSuitesRunWithExactlyTheseRights(t *testing.T) {
 	s.nothingLeft(t, "rights")
 }
 
+// TestControlWithTheRightsOfTheManifest runs the chapter control as the user of deploy/rbac.yaml, and as one who has no role but
+// that of the suites. What somebody lacks a right for is not applicable.
+func TestControlWithTheRightsOfTheManifest(t *testing.T) {
+	s := apiServer(t)
+	s.finalize(t)
+	all := s.account(t)
+	s.bind(t, "few", "crdconform")
+	for _, test := range []struct {
+		name    string
+		user    api.AuthInfo
+		lacking string // what somebody lacks
+	}{
+		{"all", all, ""},
+		{"few", s.as("few"), "needs the right to list namedtabs.*, which the user of this run does not have"},
+	} {
+		path := s.kubeconfig(t, test.user)
+		eventually(t, func() error {
+			return starts(t.Context(), Options{Kubeconfig: path, Context: "test", Run: test.name})
+		})
+		c := connected(t, Options{Kubeconfig: path, Run: test.name})
+		env := suitetest.Env(t, suites.Options{Cluster: c, Seed: 1, Domain: c.Domain(), Run: test.name})
+		outcome, err := suites.Run(t.Context(), env, []suites.Area{control.Area}, suitetest.Quiet{})
+		if err := errors.Join(err, env.Close(context.WithoutCancel(t.Context()))); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range outcome.Results {
+			switch {
+			case r.Verdict != requirement.Passed && r.Verdict != requirement.NotApplicable:
+				t.Errorf("%s: %s is %s: %s", test.name, r.Requirement, r.Verdict, r.Reason)
+			case r.Requirement == requirement.ControlKubectlNames && r.Reason != test.lacking:
+				t.Errorf("%s: %s is %s: %q, want %q", test.name, r.Requirement, r.Verdict, r.Reason, test.lacking)
+			}
+		}
+		s.nothingLeft(t, test.name)
+	}
+}
+
 // runSuites runs the chapters that bind API servers, of which nothing may fail, and nothing may lack a webhook. It returns how
 // many requirements passed.
 func (w *watched) runSuites(t *testing.T) int {

@@ -128,6 +128,24 @@ func ip(t *testing.T) string {
 	return ""
 }
 
+// bind gives a user the rights of a role.
+func (s server) bind(t *testing.T, user, role string) {
+	t.Helper()
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: user},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	}
+	if _, err := s.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.client.RbacV1().ClusterRoleBindings().Delete(context.WithoutCancel(t.Context()), binding.Name, metav1.DeleteOptions{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // allow gives a user a right, and no more.
 func (s server) allow(t *testing.T, user string, rights ...Right) {
 	t.Helper()
@@ -141,20 +159,12 @@ func (s server) allow(t *testing.T, user string, rights ...Right) {
 		}
 		role.Rules = append(role.Rules, rule)
 	}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: user},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: user},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
-	}
-	rbac := s.client.RbacV1()
-	_, err1 := rbac.ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
-	_, err2 := rbac.ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
-	if err := errors.Join(err1, err2); err != nil {
+	if _, err := s.client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	s.bind(t, user, role.Name)
 	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		if err := errors.Join(rbac.ClusterRoleBindings().Delete(ctx, user, metav1.DeleteOptions{}), rbac.ClusterRoles().Delete(ctx, user, metav1.DeleteOptions{})); err != nil {
+		if err := s.client.RbacV1().ClusterRoles().Delete(context.WithoutCancel(t.Context()), role.Name, metav1.DeleteOptions{}); err != nil {
 			t.Error(err)
 		}
 	})
