@@ -22,7 +22,7 @@ func (c chapter) access() {
 
 		two.It(requirement.ControlAccessGroup,
 			"grants read access with a rule for the group", func(ctx SpecContext, crd *suites.Resource) {
-				somebody := c.somebody(ctx, crd)
+				somebody := c.somebody(ctx)
 				for _, version := range []string{older, newer} {
 					Expect(somebody.status(ctx, http.MethodGet, crd.Path(version))).To(Equal(http.StatusForbidden), "no access to %s has been granted yet", version)
 				}
@@ -35,7 +35,7 @@ func (c chapter) access() {
 
 		two.It(requirement.ControlAccessNoVersions,
 			"tries to grant read access with a rule that names a version", func(ctx SpecContext, crd *suites.Resource) {
-				somebody := c.somebody(ctx, crd)
+				somebody := c.somebody(ctx)
 				// The rule for the status shows when the role is in force.
 				somebody.let(ctx, crd, rule(crd.APIVersion(newer), "crontabs", "list"), rule(crd.Group(), "crontabs."+newer, "list"), rule(crd.Group(), "crontabs/status", "get"))
 				status := crd.Path(newer, "local-crontab", "status")
@@ -47,7 +47,7 @@ func (c chapter) access() {
 
 		two.It(requirement.ControlAccessSubresources,
 			"grants access to objects, and then to their subresources", func(ctx SpecContext, crd *suites.Resource) {
-				somebody := c.somebody(ctx, crd)
+				somebody := c.somebody(ctx)
 				object := fixtures.LocalCronTab.At(older)
 				object.Object["spec"] = map[string]any{"replicas": int64(1)}
 				crd.Create(ctx, older, object)
@@ -71,20 +71,19 @@ func (c chapter) access() {
 	})
 }
 
-// somebody is a user who may do only what a spec allows. It exists only by impersonation.
-type somebody struct {
-	chapter
+// somebody is a user who may do only what specs allow, each in a group of its own. It exists only by impersonation.
+type somebody struct{ chapter }
 
-	name string
-}
+// nobodyElse is the name of the user. Whoever runs this may be given the right to impersonate it and nobody else.
+const nobodyElse = "crdconform:somebody"
 
 // somebody makes up a user, or skips the spec where RBAC is not in force.
-func (c chapter) somebody(ctx SpecContext, crd *suites.Resource) somebody {
+func (c chapter) somebody(ctx SpecContext) somebody {
 	GinkgoHelper()
 	const rbac = "rbac.authorization.k8s.io"
-	s := somebody{c, "crdconform:" + crd.Group()}
+	s := somebody{c}
 	c.env.Needs(
-		ctx, served(rbac+"/v1", "rolebindings", "RBAC"), may("impersonate", "", "users"),
+		ctx, served(rbac+"/v1", "rolebindings", "RBAC"), mayOn("impersonate", "", "users", nobodyElse),
 		may("create", rbac, "roles"), may("create", rbac, "rolebindings"), s.mayNothing,
 	)
 	return s
@@ -105,7 +104,7 @@ func (s somebody) mayNothing(ctx SpecContext, env *suites.Env) string {
 }
 
 // header makes the API server take a request for one of the user's.
-func (s somebody) header() http.Header { return http.Header{"Impersonate-User": {s.name}} }
+func (s somebody) header() http.Header { return http.Header{"Impersonate-User": {nobodyElse}} }
 
 // status returns the HTTP status that the user gets.
 func (s somebody) status(ctx SpecContext, method, path string) int {
@@ -126,9 +125,9 @@ func (s somebody) let(ctx SpecContext, crd *suites.Resource, rules ...rbacv1.Pol
 		TypeMeta:   metav1.TypeMeta{APIVersion: version, Kind: "RoleBinding"},
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "crdconform-"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: role.GetName()},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: s.name}},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: nobodyElse}},
 	})
-	fmt.Fprintf(GinkgoWriter, "%s may now: %v\n", s.name, rules)
+	fmt.Fprintf(GinkgoWriter, "%s may now: %v\n", nobodyElse, rules)
 }
 
 // rule allows a verb for a resource.

@@ -110,13 +110,16 @@ func idleFor(lease coordinationv1.Lease, header http.Header) time.Duration {
 }
 
 // may is the need for a right. A server that has no reviews of access refuses nothing either, or will say so itself.
-func may(verb, group, resource string) suites.Need {
+func may(verb, group, resource string) suites.Need { return mayOn(verb, group, resource, "") }
+
+// mayOn is the need for a right to what has a name, or to all where that is empty.
+func mayOn(verb, group, resource, named string) suites.Need {
 	return func(ctx SpecContext, env *suites.Env) string {
 		name, sub, _ := strings.Cut(resource, "/")
 		review := authorizationv1.SelfSubjectAccessReview{
 			TypeMeta: metav1.TypeMeta{APIVersion: authorizationv1.SchemeGroupVersion.String(), Kind: "SelfSubjectAccessReview"},
 			Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Namespace: suites.Namespace, Verb: verb, Group: group, Resource: name, Subresource: sub,
+				Namespace: suites.Namespace, Verb: verb, Group: group, Resource: name, Subresource: sub, Name: named,
 			}},
 		}
 		if reviewed(ctx, env, &review, nil) && !review.Status.Allowed {
