@@ -723,6 +723,7 @@ const (
 	PartSameValues        PartName = "same-values"
 	PartSpelling          PartName = "spelling"
 	PartUIDInV1beta1      PartName = "uid-in-v1beta1"
+	PartUnservedVersion   PartName = "unserved-version"
 )
 
 // severities are those that do not follow from the others: of requirements that are not Failed, and of parts.
@@ -754,6 +755,7 @@ var severities = map[violation]Verdict{
 	{WebhookFailureStatus, PartSpelling}:                 Tolerated,
 	{WebhookFailureUID, PartUIDInV1beta1}:                Tolerated,
 	{WebhookFailureAvoided, PartRefusedValue}:            Tolerated,
+	{WebhookFailureAvoided, PartUnservedVersion}:         Tolerated,
 	{WebhookFailureAnnotations, PartRefusedAnnotation}:   Tolerated,
 	{ResourceCreateEveryVersion, PartEmpty}:              Tolerated,
 	{ResourceReadEveryVersion, PartEmpty}:                Tolerated,

@@ -283,7 +283,7 @@ func (d *differ) kinds(samples []*unstructured.Unstructured) ([]corpus.Corpus, e
 	}
 	var kinds []corpus.Corpus
 	for _, definition := range d.definitions {
-		if len(definition.Versions()) < 2 {
+		if !definition.Converts() {
 			continue // nothing is converted
 		}
 		c, err := corpus.New(definition, nil)

@@ -23,7 +23,11 @@ import (
 type Corpus struct {
 	Group    string
 	Kind     string
-	Versions []string // in the order in which they were met, at least two
+	Versions []string // in the order in which they were met, at least two; those of Unserved last
+
+	// Unserved are the versions that are neither served nor stored, at which objects may be stored all the same. API servers convert
+	// from these, and not to them.
+	Unserved []string
 
 	// Documented says that these are the CronTabs of the documents, whose conversions are known.
 	Documented bool
@@ -84,15 +88,15 @@ func documented(versions []string) *Definition {
 }
 
 // New returns the corpus of a definition with a user's samples, of which there may be none. Every sample must be at one of the
-// definition's versions and valid there, and the definition must have two versions. Objects that only the schemas describe
-// come from Definition.Generator.
+// definition's versions and valid there, and there must be something to convert, see Definition.Converts. Objects that only the
+// schemas describe come from Definition.Generator.
 func New(d *Definition, samples []*unstructured.Unstructured) (Corpus, error) {
 	spec := d.CRD.Spec
 	c := Corpus{
-		Group: spec.Group, Kind: spec.Names.Kind, Versions: d.Versions(),
+		Group: spec.Group, Kind: spec.Names.Kind, Versions: append(d.Versions(), d.Unserved()...), Unserved: d.Unserved(),
 		Definition: d, samples: map[string][]*unstructured.Unstructured{},
 	}
-	if len(c.Versions) < 2 {
+	if !d.Converts() {
 		return Corpus{}, fmt.Errorf("definition %s serves or stores only the version %s, and a conversion needs two", d.Name(), c.Versions[0])
 	}
 	for _, sample := range samples {
@@ -127,7 +131,7 @@ func (d *Definition) judge(sample *unstructured.Unstructured) error {
 	if gvk.Group != d.CRD.Spec.Group || gvk.Kind != d.CRD.Spec.Names.Kind {
 		return fmt.Errorf("it is a %s of %s, and definition %s is for %s of %s; check one kind at a time", gvk.Kind, gvk.Group, d.Name(), d.CRD.Spec.Names.Kind, d.CRD.Spec.Group)
 	}
-	if !d.has(gvk.Version) {
+	if !d.has(gvk.Version) && !slices.Contains(d.Unserved(), gvk.Version) {
 		return fmt.Errorf("definition %s does not serve or store the version %s, only %s; change its apiVersion", d.Name(), gvk.Version, strings.Join(d.Versions(), ", "))
 	}
 	problems := d.Schema(gvk.Version).Problems(sample.Object)
@@ -169,17 +173,25 @@ func (c Corpus) APIVersion(version string) string {
 // Pair is a conversion from one version to another.
 type Pair = loadgen.Pair
 
-// Pairs returns every ordered pair of versions.
+// Pairs returns every ordered pair of versions that API servers convert between; those of OneWay are last.
 func (c Corpus) Pairs() []Pair {
 	var pairs []Pair
 	for _, from := range c.Versions {
-		for _, to := range c.Versions {
-			if from != to {
-				pairs = append(pairs, Pair{From: from, To: to})
+		for _, to := range c.Mutual() {
+			if pair := (Pair{From: from, To: to}); from != to && (!c.OneWay(pair) || c.Definition.serves(to)) {
+				pairs = append(pairs, pair)
 			}
 		}
 	}
 	return pairs
+}
+
+// OneWay reports whether API servers convert from the first version of a pair only, because it is one of Unserved.
+func (c Corpus) OneWay(pair Pair) bool { return slices.Contains(c.Unserved, pair.From) }
+
+// Mutual returns the versions that API servers convert from and to.
+func (c Corpus) Mutual() []string {
+	return slices.DeleteFunc(slices.Clone(c.Versions), func(version string) bool { return slices.Contains(c.Unserved, version) })
 }
 
 // Objects returns copies of the samples at a version.

@@ -48,6 +48,49 @@ func TestPairs(t *testing.T) {
 	}
 }
 
+// TestUnserved wants conversions from versions that are not served to those that are, and none to them.
+func TestUnserved(t *testing.T) {
+	const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: gauges.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: gauges, kind: Gauge}
+  versions:
+  - {name: v1alpha1, served: false, storage: false, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v1beta1, served: true, storage: false, schema: {openAPIV3Schema: {type: object}}}
+  - {name: v1, served: V1, storage: true, schema: {openAPIV3Schema: {type: object}}}
+`
+	const both = "v1beta1 -> v1, v1 -> v1beta1"
+	for name, test := range map[string]struct{ definition, want string }{
+		"no status":          {strings.Replace(definition, "V1", "true", 1), both + ", v1alpha1 -> v1beta1, v1alpha1 -> v1"},
+		"stored":             {strings.Replace(definition, "V1", "true", 1) + "status: {storedVersions: [v1alpha1, v1]}", both + ", v1alpha1 -> v1beta1, v1alpha1 -> v1"},
+		"not stored":         {strings.Replace(definition, "V1", "true", 1) + "status: {storedVersions: [v1]}", both},
+		"storage not served": {strings.Replace(definition, "V1", "false", 1), both + ", v1alpha1 -> v1beta1"},
+	} {
+		definitions, _, err := ReadDefinitions(strings.NewReader(test.definition))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := New(definitions[0], nil)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		var pairs []string
+		for _, pair := range c.Pairs() {
+			pairs = append(pairs, pair.String())
+			if c.OneWay(pair) != (pair.From == "v1alpha1") {
+				t.Errorf("%s: OneWay(%s) is %t", name, pair, c.OneWay(pair))
+			}
+		}
+		if got := strings.Join(pairs, ", "); got != test.want || !slices.Equal(c.Mutual(), []string{"v1beta1", "v1"}) {
+			t.Errorf("%s: got %s between %v, want %s", name, got, c.Mutual(), test.want)
+		}
+	}
+}
+
 func TestBatch(t *testing.T) {
 	c := CronTabs("v1beta1", "v1")
 	batch := c.Batch("v1", 100)

@@ -171,12 +171,29 @@ func (d *Definition) Versions() []string {
 	return versions
 }
 
-// Retired returns the versions that are neither served nor stored, at which objects may have been stored before: all of them, unless
+// Unserved returns the versions that are neither served nor stored, at which objects may have been stored before: all of them, unless
 // the status says which versions objects are stored at.
-func (d *Definition) Retired() []string {
+func (d *Definition) Unserved() []string {
 	stored := d.CRD.Status.StoredVersions
 	return slices.DeleteFunc(d.all(), func(version string) bool {
 		return d.has(version) || len(stored) > 0 && !slices.Contains(stored, version)
+	})
+}
+
+// Converts reports whether API servers have anything to convert: there are two versions, and one is served.
+func (d *Definition) Converts() bool {
+	return len(d.Versions())+len(d.Unserved()) > 1 && slices.ContainsFunc(d.Versions(), d.serves)
+}
+
+// Stores reports whether the status says that objects are stored at a version.
+func (d *Definition) Stores(version string) bool {
+	return slices.Contains(d.CRD.Status.StoredVersions, version)
+}
+
+// serves reports whether a version is served.
+func (d *Definition) serves(version string) bool {
+	return slices.ContainsFunc(d.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
+		return v.Name == version && v.Served
 	})
 }
 

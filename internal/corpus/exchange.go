@@ -23,9 +23,7 @@ func Exchange(object, other *unstructured.Unstructured, path string) (*unstructu
 	if !here || !there || len(way) == 0 || reflect.DeepEqual(before, value) {
 		return nil, false
 	}
-	changed := object.DeepCopy()
-	fieldpath.Put(changed.Object, way, runtime.DeepCopyJSONValue(value))
-	return changed, true
+	return With(object, path, value), true
 }
 
 // Value returns the value at a path, and whether there is one.
@@ -39,6 +37,13 @@ func Without(object *unstructured.Unstructured, path string) *unstructured.Unstr
 	less := object.DeepCopy()
 	without(less.Object, way[:len(way)-1], way[len(way)-1:])
 	return less
+}
+
+// With returns a copy of an object that has another value at a path where it has one.
+func With(object *unstructured.Unstructured, path string, value any) *unstructured.Unstructured {
+	changed := object.DeepCopy()
+	fieldpath.Put(changed.Object, fieldpath.Split(path), runtime.DeepCopyJSONValue(value))
+	return changed
 }
 
 // Only returns a copy of an object that has, beside its apiVersion, kind and metadata, nothing but what is at a path. Of a

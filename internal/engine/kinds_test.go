@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -133,8 +134,8 @@ func TestKustomizations(t *testing.T) {
 	}
 }
 
-// TestRetiredVersions has versions that are not served, and at which objects may be stored: nothing is said to be checked that is not.
-func TestRetiredVersions(t *testing.T) {
+// TestUnservedVersions has versions that are not served, and at which objects may be stored: the conversion from there is checked.
+func TestUnservedVersions(t *testing.T) {
 	t.Parallel()
 	const definition = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -148,18 +149,25 @@ spec:
   - {name: v1beta1, served: SERVED, storage: false, schema: {openAPIV3Schema: {type: object}}}
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
 `
+	const webhooks = "  conversion: {strategy: Webhook, webhook: {conversionReviewVersions: [v1]}}\n"
 	prepare := func(text string) (*Plan, error) {
 		return Description{Config: config.Config{CRDs: []string{put(t, text)}}, Handler: webhook.Handler()}.Prepare()
 	}
-	const note = "widgets.example.com: objects may be stored at v1alpha1, which is not served and was not checked; set served to true in a copy of the file to check it"
+	const note = "widgets.example.com: objects may be stored at v1alpha1, which is not served, so the conversion from there is checked"
 	for status, noted := range map[string]bool{"": true, "status: {storedVersions: [v1]}\n": false, "status: {storedVersions: [v1alpha1, v1]}\n": true} {
-		if plan, err := prepare(strings.Replace(definition, "SERVED", "true", 1) + status); err != nil || slices.Contains(plan.notes, note) != noted {
+		plan, err := prepare(strings.Replace(definition, "SERVED", "true", 1) + status)
+		if err != nil || slices.Contains(plan.notes, note) != noted || slices.Contains(plan.kinds[0].Unserved, "v1alpha1") != noted {
 			t.Errorf("%s: got %v, %v", status, plan, err)
 		}
 	}
-	_, err := prepare(strings.Replace(definition, "SERVED", "false", 1))
-	if err == nil || !strings.Contains(err.Error(), "only one version, and a conversion needs two; to check versions that are not served, at which objects may be stored, set served to true in a copy of the file") {
-		t.Errorf("with one version that is served: %v", err)
+	// One version that is served is enough if the file says that a webhook converts from the others.
+	one := strings.Replace(definition, "SERVED", "false", 1)
+	plan, err := prepare(one + webhooks)
+	if want := []corpus.Pair{{From: "v1alpha1", To: "v1"}, {From: "v1beta1", To: "v1"}}; err != nil || !slices.Equal(plan.kinds[0].Pairs(), want) {
+		t.Errorf("with one version that is served: got %v, %v", plan, err)
+	}
+	if _, err = prepare(one); err == nil || !strings.Contains(err.Error(), "only one version, and a conversion needs two, or spec.conversion with a webhook for versions that are not served") {
+		t.Errorf("with one version that is served, and no webhook: %v", err)
 	}
 }
 

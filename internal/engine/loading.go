@@ -76,7 +76,7 @@ func (s *session) loadThrough(ctx context.Context, endpoint wire.Endpoint) (err 
 	}
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
 	var objects []*unstructured.Unstructured
-	for _, version := range kind.Versions {
+	for _, version := range kind.Mutual() {
 		objects = append(objects, kind.Objects(version)...)
 	}
 	result, err := apiserver.Run(ctx, apiserver.Options{

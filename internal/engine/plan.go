@@ -318,19 +318,21 @@ func hasWebhook(d *corpus.Definition) bool {
 	return conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter
 }
 
-// converted returns the definitions with two or more versions; if any of them have a conversion webhook, only those. If none has
+// converted returns the definitions with two or more versions that are served or stored, or a webhook for those that are not; if any of them have a conversion webhook, only those. If none has
 // one, the stanza may be added at deployment.
 func (p *Plan) converted(definitions []*corpus.Definition) ([]*corpus.Definition, error) {
 	var several, withWebhook []*corpus.Definition
-	copied := ""
 	for _, d := range definitions {
-		if retired := d.Retired(); len(retired) > 0 {
-			copied = "; to check versions that are not served, at which objects may be stored, set served to true in a copy of the file"
-			p.notes = append(p.notes, fmt.Sprintf("%s: objects may be stored at %s, which is not served and was not checked; set served to true in a copy of the file to check it", d.Name(), strings.Join(retired, ", ")))
-		}
-		if len(d.Versions()) < 2 {
+		unserved := strings.Join(d.Unserved(), ", ")
+		switch {
+		case !d.Converts():
 			p.notes = append(p.notes, d.Name()+" has only one version, so nothing is converted, and was left out")
 			continue
+		case len(d.Versions()) < 2 && !hasWebhook(d):
+			p.notes = append(p.notes, fmt.Sprintf("%s has only one version besides %s, which is not served, and no conversion webhook, and was left out", d.Name(), unserved))
+			continue
+		case unserved != "":
+			p.notes = append(p.notes, fmt.Sprintf("%s: objects may be stored at %s, which is not served, so the conversion from there is checked", d.Name(), unserved))
 		}
 		several = append(several, d)
 		if hasWebhook(d) {
@@ -338,7 +340,7 @@ func (p *Plan) converted(definitions []*corpus.Definition) ([]*corpus.Definition
 		}
 	}
 	if len(several) == 0 {
-		return nil, p.want.At("crds", "every definition has only one version, and a conversion needs two%s", copied)
+		return nil, p.want.At("crds", "every definition has only one version, and a conversion needs two, or spec.conversion with a webhook for versions that are not served")
 	}
 	if len(withWebhook) > 0 {
 		for _, d := range several {

@@ -134,7 +134,7 @@ func versionOf(object []byte) string {
 
 // loadable returns a kind that has objects of at least one version. They are generated if there are no samples.
 func (p *Plan) loadable(kind corpus.Corpus) (corpus.Corpus, error) {
-	for _, version := range kind.Versions {
+	for _, version := range kind.Mutual() {
 		if len(kind.Objects(version)) > 0 {
 			return kind, nil
 		}
@@ -143,7 +143,7 @@ func (p *Plan) loadable(kind corpus.Corpus) (corpus.Corpus, error) {
 	if err != nil {
 		return kind, fmt.Errorf("load: %w", err)
 	}
-	for _, version := range kind.Versions {
+	for _, version := range kind.Mutual() {
 		minimal := kind.Definition.Generator(version, p.Seed(), nil).Minimal()
 		if minimal == nil {
 			return kind, fmt.Errorf("load: there is no sample at %s, and none can be generated; give samples", version)

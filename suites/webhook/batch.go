@@ -86,7 +86,7 @@ func (p *prober) dependencies(ctx context.Context) []dependency {
 		return *p.depending
 	}
 	found := []dependency{}
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
+	for _, pair := range p.pairs(ctx) {
 		if d, ok := p.dependency(ctx, pair); ok {
 			found = append(found, d)
 		}
@@ -161,16 +161,15 @@ func (p *prober) batch(ctx context.Context, version string, n int) []*unstructur
 }
 
 func (p *prober) mixedVersions(ctx SpecContext) {
-	versions := p.env.Subject.Corpus.Versions
-	if len(versions) < 3 {
-		p.env.Inapplicable(fmt.Sprintf("needs objects at three versions, because API servers send no objects that already have the desired version; there are %d", len(versions)))
+	if n := len(p.env.Subject.Corpus.Versions); n < 3 {
+		p.env.Inapplicable(fmt.Sprintf("needs objects at three versions, because API servers send no objects that already have the desired version; there are %d", n))
 	}
 	p.sound(ctx) // so there are objects at every version
-	for _, to := range versions {
+	for _, to := range p.env.Subject.Corpus.Mutual() {
 		var mixed []*unstructured.Unstructured
-		for _, from := range versions {
-			if from != to {
-				mixed = append(mixed, p.batch(ctx, from, 2)...)
+		for _, pair := range p.pairs(ctx) {
+			if pair.To == to {
+				mixed = append(mixed, p.batch(ctx, pair.From, 2)...)
 			}
 		}
 		x := p.ask(ctx, p.reviewVersion(ctx), corpus.Pair{From: "all others", To: to}, mixed...)
@@ -181,7 +180,7 @@ func (p *prober) mixedVersions(ctx SpecContext) {
 // sizes asks for batches of the smallest object, each for another pair of versions: it is the number that matters.
 func (p *prober) sizes(ctx SpecContext) {
 	p.sound(ctx)
-	pairs := p.env.Subject.Corpus.Pairs()
+	pairs := p.pairs(ctx)
 	for i, n := range []int{1, 2, 500, 1500} {
 		pair := pairs[i%len(pairs)]
 		smallest := slices.MinFunc(p.all(ctx, pair.From), func(a, b *unstructured.Unstructured) int { return size(a) - size(b) })
@@ -196,7 +195,7 @@ func (p *prober) sizes(ctx SpecContext) {
 // empty asks for nothing. API servers of today never do.
 func (p *prober) empty(ctx SpecContext) {
 	p.sound(ctx)
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
+	for _, pair := range p.pairs(ctx) {
 		x := p.ask(ctx, p.reviewVersion(ctx), pair)
 		if v := x.judgement.Rejected(); v != nil {
 			p.violated(p.env.Severity(none), x, fmt.Sprintf("%s: expected success for a request without objects, got %s", x.what, v))
@@ -209,7 +208,7 @@ func (p *prober) empty(ctx SpecContext) {
 // something of it keeps its contract.
 func (p *prober) badObject(ctx SpecContext) {
 	p.sound(ctx)
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
+	for _, pair := range p.pairs(ctx) {
 		objects := p.batch(ctx, pair.From, batched)
 		spoiled, ok := p.spoil(objects[batched/2])
 		if !ok {

@@ -22,14 +22,14 @@ func (p *prober) cover(ctx context.Context, pair corpus.Pair, objects []*unstruc
 		p.coverage[pair] = corpus.NewCoverage(schema)
 	}
 	for i, t := range trips {
-		if t.back.object != nil {
+		if t.back.object != nil || p.oneWay(pair) && t.there.object != nil {
 			p.coverage[pair].Add(objects[i])
 		}
 	}
 	var all []reports.Coverage
 	var gaps []string
 	for _, version := range p.env.Subject.Corpus.Versions {
-		if p.pools[version] == nil {
+		if p.pools[version] == nil || p.isClosed(ctx, version) {
 			continue
 		}
 		one := p.pool(ctx, version)

@@ -34,7 +34,7 @@ type edit struct {
 // edits is the property of objects to keep what a client changes at the other version. An object at the second version of
 // the pair comes from the first, as it does for a client, is changed in one field or loses it, and goes back and forth.
 func (p *prober) edits() property {
-	return property{objects: p.each, reversed: true, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{mutual: true, objects: p.each, reversed: true, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		others := p.styled(ctx, pair.To, corpus.Plain, editedObjects)
 		most := editsPerObject
 		if len(objects) == 1 {

@@ -22,7 +22,9 @@ func failure(env *suites.Env, p *prober) {
 	Describe("failure", func() {
 		env.It(requirement.WebhookFailureAvoided, "looks for failures in the conversion of valid objects", func(ctx SpecContext) {
 			p.refusals(ctx)
-			p.judge(ctx, requirement.WebhookFailureAvoided)
+			if len(p.pairs(ctx)) > 0 {
+				p.judge(ctx, requirement.WebhookFailureAvoided)
+			}
 		})
 
 		env.It(requirement.WebhookFailureAnnotations, "puts something else into annotations that the webhook adds, and converts the objects back", func(ctx SpecContext) {
@@ -58,14 +60,15 @@ func failure(env *suites.Env, p *prober) {
 // require is Tolerated: clients are free to write others, but few will.
 func (p *prober) refusals(ctx SpecContext) {
 	GinkgoHelper()
-	if !p.generates() {
+	if closed := p.unconverted(ctx); !p.generates() || len(p.pairs(ctx)) == 0 {
+		p.report(ctx, p.convertedOrClosed(), closed)
 		return
 	}
 	x := p.unsound(ctx)
 	if x != nil && x.judgement.Stopped != requirement.WebhookFailureAvoided {
 		return
 	}
-	p.report(ctx, p.converted(nil), p.failures(ctx))
+	p.report(ctx, p.convertedOrClosed(), p.failures(ctx))
 }
 
 // failures returns the generated objects that the webhook did not convert: the smallest mixed ones, and of the others one for each way and
@@ -97,10 +100,11 @@ func (p *prober) failures(ctx context.Context) []found {
 	if !p.generates() {
 		return nil
 	}
+	all = append(all, p.unconverted(ctx)...)
 	unsound := p.unsound(ctx) != nil
 	isShown := func(version string) bool { return unsound && len(p.env.Subject.Corpus.Objects(version)) > 0 } // by a sample
 	for _, version := range p.env.Subject.Corpus.Versions {
-		if isShown(version) {
+		if isShown(version) || p.isClosed(ctx, version) {
 			continue
 		}
 		one := p.pool(ctx, version)
@@ -108,7 +112,7 @@ func (p *prober) failures(ctx context.Context) []found {
 			add(r, len(one.objects) == 0)
 		}
 	}
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
+	for _, pair := range p.pairs(ctx) {
 		if isShown(pair.From) {
 			continue
 		}

@@ -38,7 +38,7 @@ func (p *prober) integersOfSamples(ctx SpecContext) {
 	c := p.env.Subject.Corpus
 	kept := false
 	for _, values := range ranges() {
-		for _, pair := range c.Pairs() {
+		for _, pair := range p.pairs(ctx) {
 			objects := c.Objects(pair.From)
 			sent := make([][]int64, len(objects))
 			for i, object := range objects {

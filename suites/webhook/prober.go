@@ -52,6 +52,7 @@ type prober struct {
 
 	depending *[]dependency // see dependencies
 	failing   *[]found      // see failures
+	closed    *[]found      // see unconverted
 
 	came int // how many objects have made the way that a spec is about
 
@@ -195,9 +196,10 @@ func (p *prober) objects(ctx context.Context, version string) {
 // first returns the exchange for the first pair of versions in a version of ConversionReview.
 func (p *prober) first(ctx context.Context, reviewVersion string) exchange {
 	GinkgoHelper()
-	for _, version := range p.env.Subject.Corpus.Versions {
+	for _, version := range p.env.Subject.Corpus.Mutual() {
 		p.objects(ctx, version)
 	}
+	p.open(ctx)
 	if p.firsts == nil {
 		p.firsts = map[string]exchange{}
 	}
@@ -250,7 +252,7 @@ func (p *prober) standard(ctx context.Context) []exchange {
 	if p.plain == nil {
 		var plain []exchange
 		for _, reviewVersion := range p.reviewVersions(ctx) {
-			for _, pair := range p.env.Subject.Corpus.Pairs() {
+			for _, pair := range p.pairs(ctx) {
 				plain = append(plain, p.samples(ctx, reviewVersion, pair))
 			}
 		}
@@ -290,7 +292,7 @@ func (p *prober) generated(ctx context.Context) []exchange {
 		return nil
 	}
 	var all []exchange
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
+	for _, pair := range p.pairs(ctx) {
 		for _, o := range p.forth(ctx, pair, p.each(ctx, pair.From)) {
 			isJudged := o.object != nil || !refusal{x: o.x}.failed()
 			if last := len(all) - 1; isJudged && (last < 0 || all[last].request.UID != o.x.request.UID) {

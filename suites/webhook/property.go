@@ -32,6 +32,9 @@ type property struct {
 
 	// reversed is whether what is wrong is about objects at the second version of a pair, on their way through the first.
 	reversed bool
+
+	// mutual is whether API servers ask for it only between versions that they convert from and to.
+	mutual bool
 }
 
 // finding is what is wrong with the conversion of an object.
@@ -113,7 +116,10 @@ func (p *prober) against(ctx context.Context, what property) ([]found, int) {
 	var all []found
 	tried := 0
 	made := map[string][]*unstructured.Unstructured{} // by version; big ones take long to make
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
+	for _, pair := range p.pairs(ctx) {
+		if what.mutual && p.oneWay(pair) {
+			continue
+		}
 		if len(all) == 0 { // what was found is found, whatever is left
 			p.inBudget()
 		} else if p.spent() {

@@ -36,9 +36,12 @@ type asked struct {
 func (p *prober) pure(ctx SpecContext) {
 	p.sound(ctx)
 	var forth, back []asked
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
+	for _, pair := range p.pairs(ctx) {
 		objects := p.all(ctx, pair.From)
 		forth = append(forth, asked{pair, objects, p.forth(ctx, pair, objects)})
+		if p.oneWay(pair) {
+			continue
+		}
 		home := asked{pair: reverse(pair)}
 		for i, t := range p.roundTrip(ctx, pair, objects) {
 			if t.back.object != nil {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -39,6 +40,9 @@ type stranger struct {
 	refuses func(review map[string]any) int // an HTTP status, 0 for none
 	hangs   func(object map[string]any) bool
 	writes  func(w http.ResponseWriter, body []byte)
+
+	// converts is like change, for webhooks that tell versions apart; what it returns is why it fails.
+	converts func(from, to string, object map[string]any) string
 }
 
 func (s stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -75,7 +79,13 @@ func (s stranger) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(request["desiredAPIVersion"].(string), "v0nosuchversion") {
 			result = map[string]any{"status": "Failed", "message": "there is no such version"}
 		}
+		from, to := path.Base(object["apiVersion"].(string)), path.Base(request["desiredAPIVersion"].(string))
 		object["apiVersion"] = request["desiredAPIVersion"]
+		if s.converts != nil {
+			if why := s.converts(from, to, object); why != "" {
+				result = map[string]any{"status": "Failed", "message": why}
+			}
+		}
 		if s.change != nil {
 			s.change(object)
 		}

@@ -102,9 +102,17 @@ func (p *prober) keptOf(objects func(ctx context.Context, version string) []*uns
 			p.cover(ctx, pair, objects, trips)
 		}
 		var findings []finding
+		forth := p.forthOnly(pair, objects, usual == nil)
 		breaks := sync.OnceValue(func() bool { return p.breaksDown(ctx, reverse(pair)) })
 		for i, t := range trips {
 			switch {
+			case p.oneWay(pair) && t.there.object != nil:
+				p.came++
+				for _, l := range forth(ctx, i, t) {
+					if f := (finding{i, pair.String(), p.schemaOf(pair.From).Place(l.Path), l.String() + p.lacks(pair.To, l.Path), partOf(l), t.there.x, p.effectBy(pair, l)}); !usual[f.place()] && counts(l) {
+						findings = append(findings, f)
+					}
+				}
 			case t.back.object == nil && t.there.object != nil && crashed(&t.back.x) && breaks():
 			case t.there.object == nil:
 				if f := (finding{i, way, "", fmt.Sprintf("conversion failed: %s", t.there.x.judgement.Rejected()), none, t.there.x, effect{sort: refused}}); usual != nil && crashed(&t.there.x) && !usual[f.place()] {
@@ -153,7 +161,7 @@ func (p *prober) usual(ctx context.Context) map[string]bool {
 	}
 	losing := map[string]bool{}
 	what := p.kept(p.each)
-	for _, pair := range p.env.Subject.Corpus.Pairs() {
+	for _, pair := range p.pairs(ctx) {
 		for _, f := range what.check(ctx, pair, what.objects(ctx, pair.From)) {
 			losing[f.place()] = true
 		}
@@ -196,9 +204,9 @@ func (p *prober) specially(ctx context.Context, style corpus.Style, blames func(
 // path is the property of objects that the way by a third version makes no difference. Those that lose something there are not
 // its concern.
 func (p *prober) path() property {
-	return property{objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{mutual: true, objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
-		for _, by := range p.env.Subject.Corpus.Versions {
+		for _, by := range p.env.Subject.Corpus.Mutual() {
 			if by != pair.From && by != pair.To {
 				findings = append(findings, p.detour(ctx, pair, by, objects)...)
 			}
@@ -251,7 +259,7 @@ func apart(schema *corpus.Schema, a, b map[string]any) []corpus.Loss {
 // on every way. API servers of today never ask for that.
 func (p *prober) identity(ctx context.Context) property {
 	usual := p.usual(ctx)
-	return property{objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{mutual: true, objects: p.all, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		same := corpus.Pair{From: pair.From, To: pair.From}
 		var findings []finding
 		for i, o := range p.convert(ctx, same, objects) {
@@ -280,7 +288,7 @@ const (
 
 // growth is the property of objects to stay as big as they are on the way there and back, again and again.
 func (p *prober) growth() property {
-	return property{objects: p.base, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{mutual: true, objects: p.base, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, rounds)
 		sizes := make([][]int, len(objects))
 		x := make([]exchange, len(objects))

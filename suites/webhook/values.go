@@ -180,7 +180,7 @@ func fewZeros(all []found) []found {
 // empty maps and lists, annotations, where webhooks keep what a version has no field for, and defaults, which API servers set too. What API
 // servers would have set otherwise is a part of its own, for which partial objects are the smaller example.
 func (p *prober) added(objects func(ctx context.Context, version string) []*unstructured.Unstructured, whole bool) property {
-	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+	return property{mutual: true, objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		schema := p.schemaOf(pair.From)
 		var findings []finding
 		for i, t := range p.roundTrip(ctx, pair, objects) {

@@ -53,8 +53,8 @@ func About(ctx context.Context, c corpus.Corpus, reviewVersion string, n int, se
 			}
 		}
 		raw := corpus.JSON(objects...)
-		for _, to := range c.Versions {
-			if to == from {
+		for _, pair := range c.Pairs() {
+			if pair.From != from {
 				continue
 			}
 			for i := range raw {
@@ -64,7 +64,7 @@ func About(ctx context.Context, c corpus.Corpus, reviewVersion string, n int, se
 				request := contract.Request{
 					ReviewVersion:     reviewVersion,
 					UID:               fmt.Sprintf("d1ff0000-0000-4000-8000-%012x", len(questions)),
-					DesiredAPIVersion: c.APIVersion(to),
+					DesiredAPIVersion: c.APIVersion(pair.To),
 					Objects:           raw[i : i+1],
 				}
 				body, err := request.Body()
