@@ -50,6 +50,8 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	Cluster Cluster `json:"cluster"`
 	// How objects are generated.
 	Generate Generate `json:"generate"`
+	// How long the whole run may take. It ends then with a report of what was judged. The default is 0: as long as it takes.
+	RunTimeout Duration `json:"runTimeout,omitzero"`
 	// Folder to write the reports to, relative to the folder of this file.
 	ReportDir string `json:"reportDir" jsonschema:"minLength=1"`
 	// Load to send.

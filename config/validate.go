@@ -46,6 +46,7 @@ func (c Config) problems() []*ProblemError {
 	}
 	k.webhook()
 	k.unless(c.Generate.TimeBudget.Duration >= 0, "generate.timeBudget", "%s is negative; leave it out to judge everything, however long it takes", c.Generate.TimeBudget)
+	k.unless(c.RunTimeout.Duration >= 0, "runTimeout", "%s is negative; leave it out for no limit", c.RunTimeout)
 	k.lossy()
 	k.knownFailing()
 	k.patterns("filter", c.Filter)

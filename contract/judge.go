@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"mime"
 	"strconv"
+	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdconform/crdconform/internal/cluster/redact"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -51,7 +53,7 @@ func (r Request) JudgeFailure(response Response) (Judgement, bool) {
 	const id, want = requirement.WebhookFailureStatus, `200 and a ConversionReview with result.status "Failed"`
 	if response.Err == nil && (response.Status < 200 || response.Status > 206 || response.Status == 204) {
 		// The client's request fails either way, even if with an unhelpful message.
-		j.stop(id, requirement.PartHTTPStatus, "HTTP status", want, strconv.Itoa(response.Status)+detours(response))
+		j.stop(id, requirement.PartHTTPStatus, "HTTP status", want, strconv.Itoa(response.Status)+detours(response)+said(response.Body))
 		return j, true
 	}
 	answer := r.envelope(&j, response)
@@ -146,7 +148,7 @@ func httpStatus(j *Judgement, response Response) bool {
 	if status == 200 && detours == "" {
 		return true
 	}
-	actual := strconv.Itoa(status) + detours
+	actual := strconv.Itoa(status) + detours + said(response.Body)
 	if status == 404 {
 		actual += "; check the path of the URL: many webhooks are at /convert, and that of \"crdconform serve\" at /crdconvert"
 	}
@@ -170,6 +172,19 @@ func detours(response Response) string {
 		words += ", redirected to " + clip(response.RedirectedTo)
 	}
 	return words
+}
+
+// said quotes the beginning of a body that is no ConversionReview, in a line and without what looks like a secret: often it says which
+// line of a webhook crashed.
+func said(body []byte) string {
+	text := strings.ToValidUTF8(string(body[:min(len(body), 2*most)]), "")
+	if text = strings.Join(strings.Fields(redact.Text(text)), " "); text == "" {
+		return ""
+	}
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return ": " + strconv.Quote(text)
 }
 
 // contentType judges the content type and reports whether an API server reads on: it does unless it cannot parse it.

@@ -285,3 +285,21 @@ func FuzzJudge(f *testing.F) {
 		request.JudgeFailure(response)
 	})
 }
+
+// TestBodyOfAnError wants the beginning of the body in the violation: in a line, printable, and without what looks like a secret.
+func TestBodyOfAnError(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ body, want string }{
+		"a stack":  {"TypeError: no 'size'\n    at hook.js:13:35\n", `HTTP status: expected 200, got 500: "TypeError: no 'size' at hook.js:13:35"`},
+		"nothing":  {"", "HTTP status: expected 200, got 500"},
+		"blank":    {" \n", "HTTP status: expected 200, got 500"},
+		"bytes":    {"a\x00\x1b[31mb\xff", `HTTP status: expected 200, got 500: "a\x00\x1b[31mb"`},
+		"a secret": {"cannot call with Authorization: Bearer abcdefghijklmnop0123456789", `HTTP status: expected 200, got 500: "cannot call with Authorization: Bearer [redacted]"`},
+		"long":     {strings.Repeat("é", 1000), `HTTP status: expected 200, got 500: "` + strings.Repeat("é", 150) + `..."`},
+	} {
+		j := twoObjects().Judge(contract.Response{Status: 500, Body: []byte(test.body)})
+		if v := j.Rejected(); v == nil || v.String() != test.want {
+			t.Errorf("%s: got %v, want %s", name, v, test.want)
+		}
+	}
+}

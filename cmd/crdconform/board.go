@@ -73,6 +73,9 @@ func (l *lane) say(line string) {
 			return
 		}
 	}
+	if b.progress.terminal && strings.HasPrefix(line, goesOn) {
+		return
+	}
 	prefix := ""
 	if b.several {
 		prefix = l.name + ": "

@@ -261,7 +261,7 @@ func (c *checker) run(ctx context.Context) error {
 	if w := check.Webhook; c.hold && (w.URL != "" || w.FromCRD != nil) {
 		return errors.New("--hold: only valid with a program; a URL keeps serving anyway")
 	}
-	p := &progress{streams: c.streams, strict: check.Strict, rerun: c.again}
+	p := &progress{streams: c.streams, strict: check.Strict, rerun: c.again, patience: patience}
 	var held *reports.Report
 	var ended error
 	if c.hold {

@@ -108,7 +108,7 @@ func (l *loader) run(ctx context.Context) error {
 		return err
 	}
 	check.Workers = l.load.workers
-	p := &progress{streams: l.streams}
+	p := &progress{streams: l.streams, patience: patience}
 	if check.LoadSource, err = l.through(check.Load.ThroughAPIServer); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/load"
@@ -31,6 +32,50 @@ type progress struct {
 	began       time.Time        // the specs
 	clock       func() time.Time // time.Now if nil
 	status      bool             // there is a line that changes
+
+	patience time.Duration // how long nothing may be written where lines cannot change, before a line says what goes on; forever if 0
+	waiting  waiting
+}
+
+// patience is how long a run is silent where lines cannot change: some that run CI take silence for a run that hangs.
+const patience = 30 * time.Second
+
+// waiting has what goes on be written from time to time, until it is stopped.
+type waiting struct {
+	mu    sync.Mutex
+	timer *time.Timer // nil while nothing is waited for
+	text  string
+	began time.Time // what the text is about
+}
+
+// on says what goes on now. Whoever waits already goes on waiting, however often that changes.
+func (w *waiting) on(text string, every time.Duration, tell func(text string, since time.Duration)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.text, w.began = text, time.Now()
+	if w.timer != nil {
+		return
+	}
+	var timer *time.Timer
+	timer = time.AfterFunc(every, func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if w.timer == timer {
+			tell(w.text, time.Since(w.began))
+			timer.Reset(every)
+		}
+	})
+	w.timer = timer
+}
+
+// stop has nothing written from here on.
+func (w *waiting) stop() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.timer != nil {
+		w.timer.Stop()
+		w.timer = nil
+	}
 }
 
 // The escape sequences, used on terminals only.
@@ -57,15 +102,21 @@ func (p *progress) say(format string, arguments ...any) {
 }
 
 func (p *progress) wipe() {
+	p.waiting.stop()
 	if p.status {
 		fmt.Fprint(p.out, erase)
 		p.status = false
 	}
 }
 
-// show replaces the line that changes. It does nothing where lines cannot change.
+// show replaces the line that changes. Where lines cannot change, the text is written if it holds for long.
 func (p *progress) show(text string) {
 	if !p.terminal {
+		if p.patience > 0 {
+			p.waiting.on(text, p.patience, func(text string, since time.Duration) {
+				fmt.Fprintf(p.out, "%s%s (for %s)\n", goesOn, visible.Text(text), since.Round(time.Second))
+			})
+		}
 		return
 	}
 	if most, runes := p.width-1, []rune(text); most > 0 && len(runes) > most {
@@ -75,7 +126,10 @@ func (p *progress) show(text string) {
 	p.status = true
 }
 
-// Note shows what goes on between the specs, where lines can change.
+// goesOn begins a line about something that takes long.
+const goesOn = "still running: "
+
+// Note shows what goes on between the specs.
 func (p *progress) Note(text string) { p.show(text) }
 
 // Say shows what is good to know later.

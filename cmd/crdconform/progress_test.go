@@ -163,6 +163,33 @@ func TestWhatIsShownAsAProblem(t *testing.T) {
 	}
 }
 
+// lineByLine is a writer from which a test takes lines while others are written.
+type lineByLine chan string
+
+func (l lineByLine) Write(text []byte) (int, error) {
+	l <- string(text)
+	return len(text), nil
+}
+
+// TestSilenceIsBroken has what takes long be told where lines cannot change, but nothing after it is over.
+func TestSilenceIsBroken(t *testing.T) {
+	lines := make(lineByLine, 1000)
+	p := &progress{streams: streams{out: lines}, revise: func(*suites.Result) {}, patience: time.Millisecond}
+	p.Started(1)
+	p.SpecStarted("a.b.c", "does it")
+	if got, want := <-lines, "still running: [1/1] a.b.c: does it (for 0s)\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	p.SpecDone(suites.Result{Requirement: "a.b.c", Verdict: requirement.Passed})
+	last := ""
+	for len(lines) > 0 {
+		last = <-lines
+	}
+	if want := "[1/1] Passed        a.b.c (0.000 s)\n"; last != want || p.waiting.timer != nil {
+		t.Errorf("got %q last, want %q; still waiting: %t", last, want, p.waiting.timer != nil)
+	}
+}
+
 func TestProgressOfLoad(t *testing.T) {
 	snapshot := func(seconds int) load.Snapshot {
 		return load.Snapshot{Elapsed: time.Duration(seconds)*time.Second + 3*time.Millisecond, Requests: uint64(100 * seconds), Failed: 2, P99: 1234 * time.Microsecond, Last: load.Second{Second: loadgen.Second{Requests: 99}}}

@@ -146,7 +146,7 @@ func (r *runner) check(ctx context.Context) (*reports.Report, error) {
 		report.Seed, report.Strict, report.Error = r.seed, r.strict, err.Error()
 		return report, nil
 	}
-	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: plan.Revise, seed: r.seed}
+	p := &progress{streams: r.streams, strict: r.strict, rerun: r.rerun, revise: plan.Revise, seed: r.seed, patience: patience}
 	report := plan.Run(ctx, p, log)
 	p.wipe()
 	report.Tool, report.Command, report.Started = toolVersion(), r.newReport().Command, r.began.UTC()
@@ -182,6 +182,7 @@ func (r *runner) describe() (engine.Description, error) {
 	}
 	c = r.webhook.checked
 	c.Strict, c.Filter, c.Skip = r.strict, r.filter, r.skip
+	c.Override("runTimeout", r.options.given, "--run-timeout")
 	c.Generate = config.Generate{Objects: objectsOfRun, Seed: r.seed}
 	if !r.webhook.users() {
 		c.Webhook.Reference = &config.Reference{}

@@ -107,6 +107,8 @@ func controlAt(server *webhook.Server) (*Control, error) {
 // profile, stages or a duration. It runs no specs. See Run for the rest.
 func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
 	s := p.begin(progress, apiServerLog)
+	ctx = s.limited(ctx)
+	defer s.limit.lift()
 	if n := len(s.kinds); n > 1 {
 		s.note(fmt.Sprintf("The load consists of objects of %s only, the first of %d definitions.", nameOf(s.kinds[0]), n))
 	}
@@ -130,7 +132,6 @@ func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writ
 		return s.loadThrough(ctx, client.Endpoint())
 	})
 	s.fail(ctx, err)
-	s.report.Interrupted = ctx.Err() != nil
-	conclude(s.report)
+	s.end(ctx)
 	return s.report
 }

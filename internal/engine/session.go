@@ -39,6 +39,7 @@ type session struct {
 	hook     *served         // the webhook under test
 	pods     Pods
 	unknown  int // how many kinds the webhook does not convert
+	limit    limit
 }
 
 func (p *Plan) begin(progress Progress, log io.Writer) *session {
@@ -60,12 +61,17 @@ func (s *session) note(text string) { s.report.Notes = append(s.report.Notes, te
 // the API server.
 func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Writer) *reports.Report {
 	s := p.begin(progress, apiServerLog)
+	ctx = s.limited(ctx)
+	defer s.limit.lift()
 	if p.want.Webhook.Command != nil && p.want.AfterJudged == nil {
 		s.note("The program was stopped, so the scripts cannot connect" + p.want.HoldAdvice + ".")
 	}
 	held := false
 	err := s.up(ctx, p.wantsCluster(), func() error {
 		err := s.specs(ctx)
+		if s.load == nil || !s.loadsAlone() {
+			s.limit.lift()
+		}
 		if err == nil && p.want.AfterJudged != nil && ctx.Err() == nil {
 			held = true
 			conclude(s.report)
@@ -75,8 +81,7 @@ func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Write
 	})
 	s.fail(ctx, err)
 	if !held {
-		s.report.Interrupted = s.report.Interrupted || ctx.Err() != nil
-		conclude(s.report)
+		s.end(ctx)
 	}
 	return s.report
 }
@@ -86,6 +91,15 @@ func (s *session) fail(ctx context.Context, err error) {
 	if err != nil && (ctx.Err() == nil || !errors.Is(err, context.Canceled)) {
 		s.report.Error = err.Error()
 	}
+}
+
+// end concludes the report of a run that the context may have ended.
+func (s *session) end(ctx context.Context) {
+	s.report.Interrupted = s.report.Interrupted || ctx.Err() != nil
+	if s.limit.ended(ctx) {
+		s.cut(s.report)
+	}
+	conclude(s.report)
 }
 
 func conclude(report *reports.Report) {
@@ -104,6 +118,7 @@ func (s *session) up(ctx context.Context, wantsCluster bool, use func() error) e
 		if err != nil || ctx.Err() != nil || s.load == nil || !s.loadsAlone() {
 			return err
 		}
+		defer s.limit.lift()
 		return s.loadAlone(ctx)
 	})
 }

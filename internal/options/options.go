@@ -185,6 +185,10 @@ func commonOptions() []Option {
 			Key: "redact", Flag: "redact", Commands: []string{record}, Whole: true,
 			Help: "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},
+		{
+			Key: "runTimeout", Flag: "run-timeout", Commands: []string{check, load, run},
+			Help: "how long the whole run may take, such as 20m; it ends then with a report of what was judged; default: as long as it takes",
+		},
 		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run, column}, Files: true, Help: folder},
 		{Key: "reportDir", Default: "crdconform-matrix", Implied: true, Flag: "report-dir", Commands: []string{matrix}, Files: true, Help: folder},
 	}

@@ -148,11 +148,16 @@ func failureHeadline(r *reports.Report) string {
 	}
 	switch {
 	case failed > 0 || r.Load == nil:
-		return joined(fmt.Sprintf("Does not conform: %d of %s failed", failed, requirements(r, len(r.Results))), "; under load, ", missed)
+		return incomplete(r, joined(fmt.Sprintf("Does not conform: %d of %s failed", failed, requirements(r, len(r.Results))), "; under load, ", missed))
 	case failing(r.Load):
-		return joined(joined("Does not conform: "+ofJudged(r.Load, "request")+" failed", "; ", missed), "; ", late)
+		return incomplete(r, joined(joined("Does not conform: "+ofJudged(r.Load, "request")+" failed", "; ", missed), "; ", late))
 	}
-	return joined("Does not meet its objectives under load: "+missed, "; ", late)
+	return incomplete(r, joined("Does not meet its objectives under load: "+missed, "; ", late))
+}
+
+// incomplete adds to a headline what kept the run from judging everything.
+func incomplete(r *reports.Report, headline string) string {
+	return joined(headline, ". Incomplete: ", firstLine(r.Error))
 }
 
 func unjudgedHeadline(r *reports.Report) string {

@@ -250,7 +250,7 @@ func TestHTMLOfTroubles(t *testing.T) {
 		"nothing":              {reports.Report{}, "Could not judge: there was nothing to judge", nil},
 		"a short error":        {reports.Report{Error: "no cluster"}, "Could not judge: no cluster", nil},
 		"a long error":         {reports.Report{Error: "no cluster\nbecause"}, "Could not judge: no cluster", []string{"no cluster\nbecause"}},
-		"failed, with error":   {reports.Report{Error: "no load", Results: must(requirement.Failed)}, "Does not conform: 1 of 1 requirement failed", []string{"no load"}},
+		"failed, with error":   {reports.Report{Error: "no load", Results: must(requirement.Failed)}, "Does not conform: 1 of 1 requirement failed. Incomplete: no load", nil},
 		"load without answers": {reports.Report{Load: one(loadgen.Stage{Requests: 1, Failed: 1, Response: noTimes(t), Service: noTimes(t), Lag: noTimes(t)})}, "Does not conform: 1 of 1 request under load failed", nil},
 		"load without times":   {reports.Report{Load: one(loadgen.Stage{Requests: 1, Response: newTimes(t, recorded(t, 0)), Service: noTimes(t), Lag: noTimes(t)})}, "Conforms: the only response under load is correct", nil},
 	} {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 func TestStagesAreJudgedApart(t *testing.T) {
@@ -73,6 +74,15 @@ func TestStagesAreJudgedApart(t *testing.T) {
 		if got := strings.Join(stages, " "); got != test.stages {
 			t.Errorf("%s: the stages are %q, want %q", name, got, test.stages)
 		}
+	}
+}
+
+// TestIncompleteHeadline has the headline say that a run failed and could not judge everything.
+func TestIncompleteHeadline(t *testing.T) {
+	r := &reports.Report{Error: "the run timeout of 1m0s was over\nand more", Results: []reports.Result{{Verdict: requirement.Failed}, {Verdict: requirement.Unknown}}}
+	Conclude(r)
+	if want := "Does not conform: 1 of 2 requirements failed. Incomplete: the run timeout of 1m0s was over"; r.Outcome != reports.NonConformant || Headline(r) != want {
+		t.Errorf("%s, %q; want %q", r.Outcome, Headline(r), want)
 	}
 }
 

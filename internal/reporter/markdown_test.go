@@ -163,7 +163,7 @@ func TestMarkdownErrors(t *testing.T) {
 	}{
 		"short":  {reports.Report{Error: "no cluster"}, "# crdconform: Could not judge: no cluster\n\n- "},
 		"long":   {reports.Report{Error: "no cluster\nbecause"}, "\n```\nno cluster\nbecause\n```\n"},
-		"failed": {reports.Report{Error: "no load", Results: must(requirement.Failed)}, "\n```\nno load\n```\n"},
+		"failed": {reports.Report{Error: "no load", Results: must(requirement.Failed)}, "# crdconform: Does not conform: 1 of 1 requirement failed. Incomplete: no load\n\n- "},
 	} {
 		Conclude(&test.report)
 		text := string(written(t, &test.report, Markdown))

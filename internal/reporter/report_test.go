@@ -111,7 +111,7 @@ func TestConclude(t *testing.T) {
 		"an error":                 {reports.Report{Error: "no cluster\nbecause", Results: must(passed)}, reports.Unjudged, "Could not judge: no cluster"},
 		"an error and nothing":     {reports.Report{Error: "\x1b[31mno cluster"}, reports.Unjudged, "Could not judge: \uFFFD[31mno cluster"},
 		"a long error":             {reports.Report{Error: strings.Repeat("x", 999)}, reports.Unjudged, "Could not judge: " + strings.Repeat("x", 999)},
-		"an error and a failure":   {reports.Report{Error: "no load", Results: must(failed)}, reports.NonConformant, "Does not conform: 1 of 1 requirement failed"},
+		"an error and a failure":   {reports.Report{Error: "no load", Results: must(failed)}, reports.NonConformant, "Does not conform: 1 of 1 requirement failed. Incomplete: no load"},
 		"good load":                {reports.Report{Load: good}, reports.Conformant, "Conforms: all 100 responses under load are correct"},
 		"bad load":                 {reports.Report{Load: bad}, reports.NonConformant, "Does not conform: 3 of 100 requests under load failed"},
 		"void load":                {reports.Report{Load: void}, reports.Unjudged, "Could not judge the load: the generator was too busy: 90 of 100 requests were sent late"},

@@ -104,6 +104,7 @@ func verdict(violations []contract.Violation) string {
 		id := string(v.Requirement)
 		if v.Requirement == requirement.WebhookResponseHTTPStatus {
 			status, _, _ := strings.Cut(v.Actual, ";") // a hint may go with it
+			status, _, _ = strings.Cut(status, `: "`)  // and what the webhook said
 			id += " by " + status
 		}
 		if v.Severity == contract.Tolerated {
