@@ -162,7 +162,7 @@ type FieldFinding struct {
 	Effect  string `json:"effect"`            // lost, changed, added, refused, invalid, differs or grows
 	From    string `json:"from"`              // version of the objects
 	To      string `json:"to"`                // version that they are converted to
-	Lacking bool   `json:"lacking,omitempty"` // the version To has no such field, so the loss may be meant
+	Lacking bool   `json:"lacking,omitempty"` // the version To has no field of that name, so the loss may be meant
 	Kept    bool   `json:"kept,omitempty"`    // other values of the field come back, so it is not meant
 	Message string `json:"message"`           // one example
 }

@@ -129,7 +129,7 @@ func TestSummaryOfTenDefinitions(t *testing.T) {
 webhook, all definitions   10 Failed
 resource, all definitions  10 Failed
 fields exercised: 50 of 50 in 10 definitions
-FAILED spec.legacy is lost: v2 has no such field:
+FAILED spec.legacy is lost: v2 has no field of that name:
     10 definitions; webhook.conversion.round-trip and 1 more
     v1 -> v2 -> v1: spec.legacy: expected 1, got nothing
 To declare what is meant, add this to crdconform.yaml; "crdconform check --write-lossy FILE" writes all 10:

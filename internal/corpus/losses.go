@@ -1,6 +1,7 @@
 package corpus
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -92,10 +93,19 @@ func printable(text string) string {
 	return b.String()
 }
 
+// Encode returns a value as JSON in one line, as people read it: <, > and & are not escaped. It fails for what JSON cannot hold.
+func Encode(value any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	err := encoder.Encode(value)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
 // shown is a value as JSON, of at most 120 bytes.
 func shown(value any) string {
 	const most = 120
-	text, err := json.Marshal(value)
+	text, err := Encode(value)
 	if err != nil {
 		text = []byte(fmt.Sprint(value))
 	}

@@ -78,6 +78,7 @@ func TestLosses(t *testing.T) {
 		{`{"spec":{"level":null,"words":[]}}`, `{"spec":{}}`, "", `spec.level: expected null, got nothing, which becomes the default 3; spec.words: expected [], got nothing, which becomes the default ["a"]`},
 		{`{"spec":{"level":null}}`, `{"spec":{"level":null}}`, "", ""},
 		{`{"a":{"b":1}}`, `{}`, "a.b: expected 1, got nothing", "a.b: expected 1, got nothing"},
+		{`{"a":"<b> & c"}`, `{}`, `a: expected "<b> & c", got nothing`, `a: expected "<b> & c", got nothing`},
 		{`{"a":{"b":1}}`, `{"a":[]}`, `a: expected {"b":1}, got []`, `a: expected {"b":1}, got []`},
 		{`{"a":[1]}`, `{}`, `a: expected [1], got nothing`, `a: expected [1], got nothing`},
 		{`{"metadata":{"name":"a","labels":{"app.x/y":"1"}}}`, `{"metadata":{"name":"b"}}`, `metadata.labels['app.x/y']: expected "1", got nothing`, `metadata.labels['app.x/y']: expected "1", got nothing`},

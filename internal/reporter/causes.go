@@ -15,7 +15,7 @@ import (
 type Cause struct {
 	What         string // such as "spec.port is lost: both versions have it", or a requirement
 	Verdict      requirement.Verdict
-	Lacking      []string // versions that have no such field, so that it may be meant; none if it looks like a bug
+	Lacking      []string // versions that have no field of that name, so that it may be meant; none if it looks like a bug
 	Requirements []string
 	Subjects     []string // none if the report has only one
 	Pairs        []string // such as "v1 -> v2"; none if it is not about a field
@@ -109,9 +109,9 @@ func (c *Cause) what() string {
 	}
 	switch {
 	case len(c.Lacking) == 1:
-		return text + ": " + c.Lacking[0] + " has no such field"
+		return text + ": " + c.Lacking[0] + " has no field of that name"
 	case len(c.Lacking) > 1:
-		return text + ": " + listed(c.Lacking) + " have no such field"
+		return text + ": " + listed(c.Lacking) + " have no field of that name"
 	case c.effect == "lost" && c.kept:
 		return text + ", though other values of it are kept"
 	case c.effect == "lost":

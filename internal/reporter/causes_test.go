@@ -51,7 +51,7 @@ func TestCauses(t *testing.T) {
 	want := []cause{
 		{"spec.ports[*].name is lost, though both versions have it", "3 definitions; area.trip.back and 1 more", "v1 -> v2, v3 -> v2", "v1 -> v2: spec.ports[*].name: expected 1, got nothing"},
 		{"area.trip.uid", "kind1.example.com", "", "expected a, got b"},
-		{"spec.legacy is lost: v2 and v3 have no such field", "3 definitions; area.trip.back", "v1 -> v2, v1 -> v3", "v1 -> v2: spec.legacy: expected 1, got nothing"},
+		{"spec.legacy is lost: v2 and v3 have no field of that name", "3 definitions; area.trip.back", "v1 -> v2, v1 -> v3", "v1 -> v2: spec.legacy: expected 1, got nothing"},
 		{"area.trip.sizes and 1 more", "3 definitions", "", "no answer"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

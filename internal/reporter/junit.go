@@ -13,12 +13,18 @@ import (
 )
 
 // The elements of JUnit's XML. There are several schemas for it; these elements are the ones that both Ant's and Jenkins'
-// have, with what either demands. Neither has room for the properties of a case, so they are properties of the suite, named
-// after the case.
+// have, with what either demands, and with the totals of all suites, which other readers show. Neither has room for the properties
+// of a case, so they are properties of the suite, named after the case.
 type (
 	testsuites struct {
-		XMLName xml.Name    `xml:"testsuites"`
-		Suites  []testsuite `xml:"testsuite"`
+		XMLName  xml.Name    `xml:"testsuites"`
+		Name     string      `xml:"name,attr"`
+		Tests    int         `xml:"tests,attr"` // this and the following count those of all suites
+		Failures int         `xml:"failures,attr"`
+		Errors   int         `xml:"errors,attr"`
+		Skipped  int         `xml:"skipped,attr"`
+		Time     string      `xml:"time,attr"` // of the whole run, in seconds
+		Suites   []testsuite `xml:"testsuite"`
 	}
 	testsuite struct {
 		ID         int        `xml:"id,attr"`
@@ -56,9 +62,9 @@ type (
 )
 
 // JUnit writes the report as JUnit XML: a suite for each chapter, a case for each requirement; and a suite for what has
-// changed, if that is known. Readers tell cases apart by their class and name, so the class is the chapter's name.
+// changed, if that is known. Readers tell cases apart by their class and name, so the class is derived from the chapter's name.
 func JUnit(r *reports.Report, w io.Writer) error {
-	var all testsuites
+	all := testsuites{Name: "crdconform", Time: seconds(r.Seconds)}
 	for _, suite := range suitesOf(r) {
 		for _, c := range suite.Cases {
 			suite.Tests++
@@ -75,6 +81,7 @@ func JUnit(r *reports.Report, w io.Writer) error {
 		suite.Timestamp = r.Started.UTC().Format("2006-01-02T15:04:05")
 		suite.Properties = append(runProperties(r), suite.Properties...)
 		suite.clean()
+		all.Tests, all.Failures, all.Errors, all.Skipped = all.Tests+suite.Tests, all.Failures+suite.Failures, all.Errors+suite.Errors, all.Skipped+suite.Skipped
 		all.Suites = append(all.Suites, suite)
 	}
 	var b strings.Builder
@@ -131,7 +138,7 @@ func suitesOf(r *reports.Report) []testsuite {
 		suite := testsuite{Name: chapter.Name}
 		total := 0.0
 		for _, result := range chapter.Results {
-			suite.Cases = append(suite.Cases, resultCase(r, chapter.Name, result))
+			suite.Cases = append(suite.Cases, resultCase(r, className(chapter.Name), result))
 			suite.Properties = append(suite.Properties,
 				property{string(result.ID) + ".requirement", result.Statement},
 				property{string(result.ID) + ".level", string(result.Level)},
@@ -156,6 +163,10 @@ func suitesOf(r *reports.Report) []testsuite {
 	}
 	return suites
 }
+
+// className is the class of the cases of a chapter. Jenkins takes what is before the last dot for a package, so the dots in the name
+// of a definition become underscores, which such names do not have: different chapters have different classes.
+func className(chapter string) string { return strings.ReplaceAll(chapter, ".", "_") }
 
 // runSuite says why the run could not judge everything, so that its results are not mistaken for all of them.
 func runSuite(r *reports.Report) testsuite {

@@ -63,6 +63,9 @@ func TestJUnit(t *testing.T) {
 	for _, suite := range suites {
 		cases = append(cases, suite.Cases...)
 	}
+	if root := regexp.MustCompile(`<testsuites [^>]*>`).FindString(string(written(t, r, JUnit))); root != `<testsuites name="crdconform" tests="16" failures="4" errors="2" skipped="3" time="83.250">` {
+		t.Errorf("the totals are %s", root)
+	}
 	names := map[string]bool{}
 	for i, c := range cases {
 		if name := c.Classname + " " + c.Name; names[name] {
@@ -73,7 +76,7 @@ func TestJUnit(t *testing.T) {
 		if i >= len(r.Results) {
 			continue
 		}
-		if result := r.Results[i]; c.Name != string(result.ID) || c.Classname != joined(result.ID.Area(), ", ", result.Subject) || c.Time != seconds(result.Seconds) {
+		if result := r.Results[i]; c.Name != string(result.ID) || c.Classname != strings.ReplaceAll(joined(result.ID.Area(), ", ", result.Subject), ".", "_") || c.Time != seconds(result.Seconds) {
 			t.Errorf("%s: got %s in %s after %s s", result.ID, c.Name, c.Classname, c.Time)
 		}
 	}

@@ -15,7 +15,7 @@ type Loss struct {
 	Path, Group, Kind, From, Through string
 	Reason                           string // what was seen
 
-	Meant bool // whether it may be, because the other version has no such field
+	Meant bool // whether it may be, because the other version has no field of that name
 }
 
 // Losses returns the fields that failed requirements found lost or changed, those first that may be meant.

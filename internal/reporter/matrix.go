@@ -14,7 +14,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Matrix shows the results of several runs side by side, with a column for each API server.
+// Matrix shows the results of several runs side by side, with a column for each.
 type Matrix struct {
 	APIVersion string         `json:"apiVersion"`
 	Kind       string         `json:"kind"`
@@ -31,11 +31,14 @@ type MatrixColumn struct {
 	Outcome reports.Outcome             `json:"outcome"`          //
 	Error   string                      `json:"error,omitempty"`  // why it could not judge all that it was to
 	Counts  map[requirement.Verdict]int `json:"counts,omitempty"` //
+
+	Alike bool `json:"-"` // another column has the same API server
 }
 
 // MatrixRow is one requirement.
 type MatrixRow struct {
 	ID      requirement.ID `json:"id"`
+	Subject string         `json:"subject,omitempty"` // definition; absent if no run has several
 	Cells   []MatrixCell   `json:"cells"`             // one for each column
 	Changed []string       `json:"changed,omitempty"` // versions that came to something else than the version before
 	Note    string         `json:"note,omitempty"`    // what the verdicts say of the minors that the catalogue gives
@@ -56,18 +59,28 @@ func NewMatrix(folders []string, all []*reports.Report) *Matrix {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return byVersion(all[a], all[b]) })
 	m := &Matrix{APIVersion: reports.APIVersion, Kind: "Matrix"}
-	rows := map[requirement.ID]int{}
+	rows := map[string]int{}
+	several := slices.ContainsFunc(all, func(r *reports.Report) bool { return len(Subjects(r)) > 1 })
 	for column, i := range order {
 		m.Columns = append(m.Columns, columnOf(folders[i], all[i]))
 		for _, result := range all[i].Results {
-			at, known := rows[result.ID]
+			row := MatrixRow{ID: result.ID, Cells: make([]MatrixCell, len(all))}
+			if several {
+				row.Subject = result.Subject
+			}
+			at, known := rows[row.Name()]
 			if !known {
 				at = len(m.Rows)
-				rows[result.ID] = at
-				m.Rows = append(m.Rows, MatrixRow{ID: result.ID, Cells: make([]MatrixCell, len(all))})
+				rows[row.Name()] = at
+				m.Rows = append(m.Rows, row)
 			}
 			m.Rows[at].Cells[column] = MatrixCell{result.Verdict, result.Reason, boundOf(result, minorOf(all[i]))}
 		}
+	}
+	for i, c := range m.Columns {
+		m.Columns[i].Alike = slices.ContainsFunc(m.Columns, func(other MatrixColumn) bool {
+			return other.Report != c.Report && other.Version == c.Version && other.Cluster == c.Cluster
+		})
 	}
 	for i := range m.Rows {
 		m.Rows[i].Changed = m.changed(m.Rows[i])
@@ -168,13 +181,28 @@ func byVersion(a, b *reports.Report) int {
 	return cmp.Or(cmp.Compare(x.Major, y.Major), cmp.Compare(x.Minor, y.Minor))
 }
 
-// Title is what a column is called.
+// Title is what a column is called: the API server, and the report if others are of the same API server.
 func (c MatrixColumn) Title() string {
+	title := c.Version + " " + c.Cluster
 	if c.Version == "" {
-		return "none"
+		title = "none"
 	}
-	return c.Version + " " + c.Cluster
+	if c.Alike {
+		title += ", " + c.Report
+	}
+	return title
 }
+
+// Of is what the columns are about: API servers where they differ, or runs otherwise, such as those on several webhooks.
+func (m *Matrix) Of() string {
+	if slices.ContainsFunc(m.Columns, func(c MatrixColumn) bool { return c.Alike }) {
+		return "run"
+	}
+	return "API server"
+}
+
+// Name is what a row is called: the requirement, and the definition if runs have several.
+func (r MatrixRow) Name() string { return joined(string(r.ID), ", ", r.Subject) }
 
 // Differs reports whether the verdicts of a row are not all the same.
 func (r MatrixRow) Differs() bool {
@@ -193,7 +221,7 @@ func (m *Matrix) Markdown(w io.Writer) error {
 		if !row.Differs() {
 			continue
 		}
-		fmt.Fprintf(&text, "| `%s` |", row.ID)
+		fmt.Fprintf(&text, "| `%s`%s |", row.ID, escapeMarkdown(joined("", " ", row.Subject)))
 		for _, cell := range row.Cells {
 			fmt.Fprintf(&text, " %s |", escapeMarkdown(cell.text()))
 		}
@@ -205,7 +233,7 @@ func (m *Matrix) Markdown(w io.Writer) error {
 	}
 	text.WriteString(" |\n\n")
 	for _, note := range m.notes() {
-		fmt.Fprintf(&text, "- `%s` %s\n", note.ID, escapeMarkdown(note.Note))
+		fmt.Fprintf(&text, "- `%s`%s %s\n", note.ID, escapeMarkdown(joined("", " ", note.Subject)), escapeMarkdown(note.Note))
 	}
 	if len(m.notes()) > 0 {
 		text.WriteByte('\n')
@@ -228,7 +256,7 @@ func (m *Matrix) Text(out io.Writer) error {
 		if !row.Differs() {
 			continue
 		}
-		fmt.Fprint(w, visible.Text(string(row.ID)))
+		fmt.Fprint(w, visible.Text(row.Name()))
 		for _, cell := range row.Cells {
 			fmt.Fprint(w, "\t", cell.word())
 		}
@@ -241,7 +269,7 @@ func (m *Matrix) Text(out io.Writer) error {
 	fmt.Fprintln(w, "\t")
 	_ = w.Flush() // it goes to memory
 	for _, note := range m.notes() {
-		fmt.Fprintf(&text, "%s %s\n", visible.Text(string(note.ID)), visible.Text(note.Note))
+		fmt.Fprintf(&text, "%s %s\n", visible.Text(note.Name()), visible.Text(note.Note))
 	}
 	fmt.Fprintf(&text, "%s\n", visible.Text(m.Headline()))
 	_, err := io.WriteString(out, text.String())
@@ -273,6 +301,9 @@ func (m *Matrix) Headline() string {
 		}
 	}
 	text := fmt.Sprintf("%d of %d requirements gave the same result on all %d API servers.", alike, len(m.Rows), len(m.Columns))
+	if m.Of() == "run" {
+		text = fmt.Sprintf("%d of %d requirements gave the same result in all %d runs.", alike, len(m.Rows), len(m.Columns))
+	}
 	if m.Partial() {
 		text = "Interrupted, so this is incomplete. " + text
 	}

@@ -2,6 +2,7 @@ package reporter
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -121,6 +122,35 @@ func TestMatrixOfOneVersion(t *testing.T) {
 	})
 	if row := m.Rows[0]; !row.Differs() || row.Changed != nil || row.Note != "" {
 		t.Errorf("got %+v", row)
+	}
+}
+
+// TestMatrixOfRuns has runs on one API server, such as those of several webhooks: their columns are told apart, and each of their
+// definitions has rows of its own.
+func TestMatrixOfRuns(t *testing.T) {
+	t.Parallel()
+	run := func(verdicts ...requirement.Verdict) *reports.Report {
+		r := &reports.Report{Cluster: &reports.Cluster{Name: "embedded", Version: "v1.37.2"}}
+		for i, v := range verdicts {
+			r.Results = append(r.Results, reports.Result{Requirement: requirement.Requirement{ID: "area.topic.rule"}, Subject: fmt.Sprintf("kind%d.example.com", i), Verdict: v})
+		}
+		Conclude(r)
+		return r
+	}
+	m := NewMatrix([]string{"last-night", "tonight"}, []*reports.Report{run(requirement.Passed, requirement.Failed), run(requirement.Passed, requirement.Passed)})
+	if got := m.Headline(); got != "1 of 2 requirements gave the same result in all 2 runs." {
+		t.Error(got)
+	}
+	for name, form := range map[string]func(*Matrix, io.Writer) error{"text": (*Matrix).Text, "markdown": (*Matrix).Markdown, "html": (*Matrix).HTML} {
+		text := string(written(t, m, form))
+		for _, want := range []string{"v1.37.2 embedded, last-night", "v1.37.2 embedded, tonight", "kind1.example.com"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("there is no %q in the %s:\n%s", want, name, text)
+			}
+		}
+		if strings.Contains(text, "API server") {
+			t.Errorf("the %s speaks of API servers:\n%s", name, text)
+		}
 	}
 }
 

@@ -128,7 +128,7 @@ func ofDefinitions() []reports.Result {
 	}
 	all[0].Findings = []reports.FieldFinding{
 		{Field: "spec.name" + hostile, Effect: "lost", From: "v1", To: "v2", Message: "v1 -> v2 -> v1: spec.name: expected \"a\", got " + hostile},
-		{Field: "spec.legacy", Effect: "lost", From: "v1", To: "v2", Lacking: true, Message: "v1 -> v2 -> v1: spec.legacy: expected 1, got nothing (v2 has no such field)"},
+		{Field: "spec.legacy", Effect: "lost", From: "v1", To: "v2", Lacking: true, Message: "v1 -> v2 -> v1: spec.legacy: expected 1, got nothing (v2 has no field of that name)"},
 	}
 	all[1].Files[0].Data = []byte(strings.Repeat("- a line of many\n", 41))
 	all[3].Immaterial = true

@@ -5,7 +5,7 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// findings returns what happened to a field at a version. Of a field that is lost it is one for each version that has no such field, by
+// findings returns what happened to a field at a version. Of a field that is lost it is one for each version that has no field of that name, by
 // which it may have been lost.
 func (r *round) findings(version string, loss corpus.Loss) []reports.FieldFinding {
 	schema := r.definition.Schema(version)

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -304,7 +303,7 @@ func brief(object *unstructured.Unstructured) string {
 	if len(metadata) > 0 {
 		fields["metadata"] = metadata
 	}
-	text, err := json.Marshal(fields)
+	text, err := corpus.Encode(fields)
 	if err != nil {
 		return err.Error()
 	}

@@ -1,7 +1,6 @@
 package difference
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -226,13 +225,11 @@ func apart(s *corpus.Schema, a, b map[string]any) []corpus.Loss {
 
 // value is a value of an object as JSON.
 func value(v any) json.RawMessage {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
+	text, err := corpus.Encode(v)
+	if err != nil {
 		panic(fmt.Sprintf("difference: %v", err)) // it came from JSON
 	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	return text
 }
 
 // example describes a finding to people.
