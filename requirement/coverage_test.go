@@ -37,23 +37,26 @@ func TestCover(t *testing.T) {
 // TestEveryStatementIsUnderItsHeading holds the catalogue to the headings of the documents: each place that an entry names is below the
 // heading that it names and above the next, so nothing is left out of the coverage.
 func TestEveryStatementIsUnderItsHeading(t *testing.T) {
-	headings := map[string][]Heading{}
-	for _, d := range Documents() {
-		headings[d.ID] = d.Headings
-	}
 	for _, r := range All() {
 		for _, source := range r.Source {
-			under := Heading{}
-			for _, h := range headings[source.Document] {
-				if h.Line <= source.Line {
-					under = h
-				}
-			}
-			if under.Title != source.Section {
+			if under := headingOf(source.Document, source.Line); under.Title != source.Section {
 				t.Errorf("%s: %s is under the heading %q", r.ID, source, under.Title)
 			}
 		}
 	}
+}
+
+// headingOf returns the heading that a line of a document is under, and none above the first.
+func headingOf(document string, line int) Heading {
+	under := Heading{}
+	for _, d := range Documents() {
+		for _, h := range d.Headings {
+			if d.ID == document && h.Line <= line {
+				under = h
+			}
+		}
+	}
+	return under
 }
 
 // TestHeadings has the headings of a document be in their order, each once.

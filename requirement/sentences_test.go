@@ -79,17 +79,22 @@ func TestSentencesAreInOrder(t *testing.T) {
 	}
 }
 
-// TestEveryRequirementHasASentence wants what cites a document to be named by a sentence. What cites none is beyond the documents.
+// TestEveryRequirementHasASentence wants each requirement to be named by a sentence under each heading that it cites. What cites none is
+// beyond the documents.
 func TestEveryRequirementHasASentence(t *testing.T) {
-	named := map[ID]bool{}
+	named := map[string]bool{} // by document, heading and ID
 	for _, s := range Sentences() {
-		for _, id := range s.Requirements {
-			named[id] = true
+		for _, place := range s.At {
+			for _, id := range s.Requirements {
+				named[place.Document+headingOf(place.Document, place.First).Title+string(id)] = true
+			}
 		}
 	}
 	for _, r := range All() {
-		if !named[r.ID] && slices.ContainsFunc(r.Source, func(s Source) bool { return s.Document != "server" }) {
-			t.Errorf("%s cites a document, and no sentence names it", r.ID)
+		for _, source := range r.Source {
+			if source.Document != "server" && !named[source.Document+source.Section+string(r.ID)] {
+				t.Errorf("%s cites %s, and no sentence there names it", r.ID, source)
+			}
 		}
 	}
 }
