@@ -2,55 +2,69 @@ package requirement
 
 import "slices"
 
-// Coverage is what became of the statements under one heading of a document.
+// Coverage is what became of the sentences under one heading of a document.
 type Coverage struct {
 	Document string `json:"document"` // its ID
-	Section  string `json:"section"`  // the heading; empty for the document "server", which has none
+	Section  string `json:"section"`  // the heading; empty for what is above the first
 
-	Checked  int `json:"checked"`  // by a spec
-	Linted   int `json:"linted"`   // by a rule of lint: those that bind authors
-	Untested int `json:"untested"` // with a reason
-	Obsolete int `json:"obsolete"` // with what holds today
-
-	As string `json:"as,omitempty"` // ID of the document that states the same under this heading and counts it; nothing is counted here then
+	Checked   int `json:"checked"`   // with a requirement that a spec or a rule of lint checks
+	Unchecked int `json:"unchecked"` // with requirements, all of them untested or obsolete, for the reasons that they give
+	None      int `json:"none"`      // without a requirement, for the reason that the sentence gives
 }
 
-// Statements is how many there are.
-func (c *Coverage) Statements() int { return c.Checked + c.Linted + c.Untested + c.Obsolete }
+// Sentences is how many there are.
+func (c *Coverage) Sentences() int { return c.Checked + c.Unchecked + c.None }
 
-// Cover returns, for every heading of the documents, what became of the statements under it, in the order of the documents and
-// their headings. What several headings state counts under each of them, and once under each. A heading that states nothing
-// counts nothing.
-func Cover(documents []Document, requirements []Requirement) []Coverage {
+// Cover returns, for every heading of the documents, what became of the sentences under it, in the order of the documents and
+// their headings. A sentence that comes several times counts each time. One whose requirements are all missing among the given ones
+// does not count. Documents without headings have no sentences.
+func Cover(documents []Document, sentences []Sentence, requirements []Requirement) []Coverage {
+	known := map[ID]Requirement{}
+	for _, r := range requirements {
+		known[r.ID] = r
+	}
 	var coverage []Coverage
 	for _, document := range documents {
-		headings := document.Headings
-		if len(headings) == 0 {
-			headings = []Heading{{}}
+		if len(document.Headings) == 0 {
+			continue
 		}
-		for _, heading := range headings {
-			c := Coverage{Document: document.ID, Section: heading.Title, As: heading.As}
-			for _, r := range requirements {
-				if slices.ContainsFunc(r.Source, func(s Source) bool { return s.Document == document.ID && s.Section == heading.Title }) {
-					c.add(r)
+		headings := document.Headings
+		if headings[0].Line > 1 {
+			headings = slices.Insert(slices.Clone(headings), 0, Heading{Line: 1})
+		}
+		for i, heading := range headings {
+			c := Coverage{Document: document.ID, Section: heading.Title}
+			for _, s := range sentences {
+				for _, place := range s.At {
+					if place.Document == document.ID && heading.Line <= place.First && (i+1 == len(headings) || place.First < headings[i+1].Line) {
+						c.add(s, known)
+					}
 				}
 			}
-			coverage = append(coverage, c)
+			if heading.Title != "" || c.Sentences() > 0 {
+				coverage = append(coverage, c)
+			}
 		}
 	}
 	return coverage
 }
 
-// add counts a requirement.
-func (c *Coverage) add(r Requirement) {
+// add counts a sentence.
+func (c *Coverage) add(s Sentence, known map[ID]Requirement) {
+	if s.None != "" {
+		c.None++
+		return
+	}
+	named, checked := false, false
+	for _, id := range s.Requirements {
+		if r, found := known[id]; found {
+			named, checked = true, checked || r.Untested == ""
+		}
+	}
 	switch {
-	case r.Obsolete:
-		c.Obsolete++
-	case r.Untested != "":
-		c.Untested++
-	case r.Binds == Author:
-		c.Linted++
-	default:
+	case checked:
 		c.Checked++
+	case named:
+		c.Unchecked++
 	}
 }

@@ -126,7 +126,6 @@ type Document struct {
 type Heading struct {
 	Line  int    `json:"line"` // from 1
 	Title string `json:"title"`
-	As    string `json:"as,omitempty"` // ID of the document that states the same under this heading, where no entry names this document for it
 }
 
 // Source is a place in a document. In YAML it reads "document:line heading", or "server" for what is in no document.

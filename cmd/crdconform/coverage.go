@@ -10,67 +10,87 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// allOf adds up what became of the statements of a document. One under several headings counts under each.
-func allOf(document string, coverage []requirement.Coverage) *requirement.Coverage {
-	sum := &requirement.Coverage{Document: document}
-	for _, c := range coverage {
-		if c.Document == document {
-			sum.Checked += c.Checked
-			sum.Linted += c.Linted
-			sum.Untested += c.Untested
-			sum.Obsolete += c.Obsolete
+// coverage is what became of the sentences of the documents.
+type coverage struct {
+	Headings []requirement.Coverage `json:"headings"`          // those with sentences, if only some requirements are wanted
+	Without  []requirement.Sentence `json:"without,omitempty"` // sentences without a requirement, with the reason; if all requirements are wanted
+}
+
+// covered tells what became of the sentences that name one of the requirements; of all sentences, if all requirements are wanted.
+func covered(wanted []requirement.Requirement) coverage {
+	sentences := requirement.Sentences()
+	reasoned := func(s requirement.Sentence) bool { return s.None != "" }
+	if len(wanted) == len(requirement.All()) {
+		return coverage{
+			Headings: requirement.Cover(requirement.Documents(), sentences, wanted),
+			Without:  slices.DeleteFunc(slices.Clone(sentences), func(s requirement.Sentence) bool { return !reasoned(s) }),
+		}
+	}
+	headings := requirement.Cover(requirement.Documents(), slices.DeleteFunc(sentences, reasoned), wanted)
+	return coverage{Headings: slices.DeleteFunc(headings, func(c requirement.Coverage) bool { return c.Sentences() == 0 })}
+}
+
+// of adds up what became of the sentences of a document.
+func (c coverage) of(document string) requirement.Coverage {
+	sum := requirement.Coverage{Document: document}
+	for _, heading := range c.Headings {
+		if heading.Document == document {
+			sum.Checked += heading.Checked
+			sum.Unchecked += heading.Unchecked
+			sum.None += heading.None
 		}
 	}
 	return sum
 }
 
-// covered tells for every heading of the documents what became of the statements; for those with a statement, when only some of all
-// requirements are wanted.
-func covered(wanted []requirement.Requirement) []requirement.Coverage {
-	coverage := requirement.Cover(requirement.Documents(), wanted)
-	if len(wanted) == len(requirement.All()) {
-		return coverage
-	}
-	return slices.DeleteFunc(coverage, func(c requirement.Coverage) bool { return c.Statements() == 0 })
-}
-
-// heading names a heading, and the document that states the same under it.
-func heading(c requirement.Coverage) string {
-	if c.As != "" {
-		return c.Section + " (as in " + c.As + ")"
-	}
-	return c.Section
-}
-
-// coverageText prints for every document and its headings what became of the statements.
-func coverageText(all []requirement.Requirement) string {
+// coverageText prints for every document and its headings what became of the sentences, and those without a requirement.
+func coverageText(wanted []requirement.Requirement) string {
 	var b strings.Builder
-	coverage := covered(all)
+	covered := covered(wanted)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(name string, c *requirement.Coverage) {
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\n", name, c.Statements(), c.Checked, c.Linted, c.Untested, c.Obsolete)
+	row := func(name string, c requirement.Coverage) {
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\n", name, c.Sentences(), c.Checked, c.Unchecked, c.None)
 	}
-	fmt.Fprintln(table, "document, heading\tstatements\tby a spec\tby lint\tuntested\tobsolete")
+	fmt.Fprintln(table, "document, heading\tsentences\tchecked\tuntested or obsolete\tno requirement")
 	document := ""
-	for _, c := range coverage {
+	for _, c := range covered.Headings {
 		if c.Document != document {
 			document = c.Document
-			row(document, allOf(document, coverage))
+			row(document, covered.of(document))
 		}
-		if c.Section != "" {
-			row("  "+heading(c), &c)
-		}
+		row("  "+section(c), c)
 	}
 	_ = table.Flush() // what it writes to takes everything
-	return b.String() + "\nWhat is stated under several headings counts under each.\n" + tallied(all) + "\n"
+	b.WriteString("\nA sentence that comes several times counts each time.\n")
+	if len(covered.Without) > 0 {
+		b.WriteString("\nSentences without a requirement:\n")
+		for _, s := range covered.Without {
+			fmt.Fprintf(table, "  %s\t%s ...\t%s\n", s.At[0], s.Words, s.None)
+		}
+		_ = table.Flush()
+	}
+	return b.String() + "\n" + tallied(wanted) + "\n"
 }
 
-// coverageMarkdown is the same in a table.
-func coverageMarkdown(all []requirement.Requirement) string {
+// section names a heading.
+func section(c requirement.Coverage) string { return cmp.Or(c.Section, "(before the first heading)") }
+
+// coverageMarkdown has the counts in tables: of documents, and of their headings.
+func coverageMarkdown(wanted []requirement.Requirement) string {
 	var b strings.Builder
-	b.WriteString("What is stated under several headings counts under each.\n\n| document | heading | statements | by a spec | by lint | untested | obsolete |\n| --- | --- | --- | --- | --- | --- | --- |\n")
-	for _, c := range covered(all) {
-		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d | %d |\n", c.Document, cell(cmp.Or(heading(c), "(none)")), c.Statements(), c.Checked, c.Linted, c.Untested, c.Obsolete)
+	covered := covered(wanted)
+	b.WriteString("Which requirements each sentence of the documents has, or why it has none, is in [sentences.md](sentences.md). " +
+		"A sentence that comes several times counts each time.\n\n")
+	const columns = "sentences | checked | untested or obsolete | no requirement |\n"
+	b.WriteString("| document | " + columns + "| --- | --- | --- | --- | --- |\n")
+	for _, d := range requirement.Documents() {
+		if c := covered.of(d.ID); c.Sentences() > 0 {
+			fmt.Fprintf(&b, "| %s | %d | %d | %d | %d |\n", d.ID, c.Sentences(), c.Checked, c.Unchecked, c.None)
+		}
+	}
+	b.WriteString("\n| document | heading | " + columns + "| --- | --- | --- | --- | --- | --- |\n")
+	for _, c := range covered.Headings {
+		fmt.Fprintf(&b, "| %s | %s | %d | %d | %d | %d |\n", c.Document, cell(section(c)), c.Sentences(), c.Checked, c.Unchecked, c.None)
 	}
 	return b.String()
 }

@@ -14,15 +14,15 @@ import (
 func newList(s streams) *cobra.Command {
 	var filter []string
 	var output string
-	var coverage bool
+	var showCoverage bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the requirements",
 		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that are not checked are marked: as
 untested, or as obsolete if the documents no longer apply.
 
-With --coverage it prints, for every heading of the documents, the number of statements and what became of them. Where a
-document repeats another, "as in" names the one that is counted.`,
+With --coverage it prints, for every document and its headings, the number of sentences and what became of them: those with a
+requirement that is checked, those whose requirements are untested or obsolete, and those without a requirement, with the reason.`,
 		Example: `  crdconform list
   crdconform list --filter webhook
   crdconform list --coverage
@@ -34,13 +34,13 @@ document repeats another, "as in" names the one that is counted.`,
 				return err
 			}
 			switch {
-			case output == "text" && coverage:
+			case output == "text" && showCoverage:
 				return write(s.out, coverageText(all))
 			case output == "text":
 				return write(s.out, listText(all))
 			case output == "json":
 				var text string
-				if coverage {
+				if showCoverage {
 					text, err = listJSON(covered(all))
 				} else {
 					text, err = listJSON(all)
@@ -49,7 +49,7 @@ document repeats another, "as in" names the one that is counted.`,
 					return unjudged(err)
 				}
 				return write(s.out, text)
-			case output == "markdown" && coverage:
+			case output == "markdown" && showCoverage:
 				return write(s.out, coverageMarkdown(all))
 			case output == "markdown":
 				return write(s.out, listMarkdown(all))
@@ -59,7 +59,7 @@ document repeats another, "as in" names the one that is counted.`,
 	}
 	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, prefixes of IDs, or patterns such as *.uid")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "format: text, json or markdown")
-	cmd.Flags().BoolVar(&coverage, "coverage", false, "count the statements under each heading of the documents, by what became of them")
+	cmd.Flags().BoolVar(&showCoverage, "coverage", false, "count the sentences of the documents, by what became of them")
 	_ = cmd.RegisterFlagCompletionFunc("filter", completeID)
 	return cmd
 }
@@ -81,7 +81,7 @@ func selected(patterns []string) ([]requirement.Requirement, error) {
 	return slices.DeleteFunc(all, func(r requirement.Requirement) bool { return !wanted[r.ID] }), nil
 }
 
-func listJSON[T any](all []T) (string, error) {
+func listJSON(all any) (string, error) {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)
 	encoder.SetIndent("", "  ")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
@@ -221,28 +222,38 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestCoverage holds the three forms of the coverage to what the catalogue says.
+// TestCoverage holds the three forms of the coverage to what the catalogue and the table of sentences say.
 func TestCoverage(t *testing.T) {
 	t.Parallel()
-	var got []requirement.Coverage
+	var got coverage
 	if err := json.Unmarshal([]byte(inside(t, "list", "--coverage", "--output", "json")), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := requirement.Cover(requirement.Documents(), requirement.All())
-	if !slices.Equal(got, want) {
-		t.Errorf("as JSON there are %d headings, want %d", len(got), len(want))
+	want := requirement.Cover(requirement.Documents(), requirement.Sentences(), requirement.All())
+	if !slices.Equal(got.Headings, want) {
+		t.Errorf("as JSON there are %d headings, want %d", len(got.Headings), len(want))
 	}
 	text, markdown := inside(t, "list", "--coverage"), inside(t, "list", "--coverage", "--output", "markdown")
 	for _, c := range want {
-		if counts := fmt.Sprintf("| %d | %d | %d | %d | %d |\n", c.Statements(), c.Checked, c.Linted, c.Untested, c.Obsolete); !strings.Contains(markdown, "| "+c.Document+" | ") || !strings.Contains(markdown, counts) {
-			t.Errorf("%s %s is not in the table with %s", c.Document, c.Section, counts)
+		if counts := fmt.Sprintf("| %s | %s | %d | %d | %d | %d |\n", c.Document, cell(section(c)), c.Sentences(), c.Checked, c.Unchecked, c.None); !strings.Contains(markdown, counts) {
+			t.Errorf("the table lacks %s", counts)
 		}
-		if c.As != "" && !strings.Contains(markdown, "| "+c.Document+" | "+c.Section+" (as in "+c.As+") | 0 |") {
-			t.Errorf("%s %s does not lead to %s", c.Document, c.Section, c.As)
-		}
-		if !strings.Contains(text, "\n"+c.Document+"  ") || c.Section != "" && !strings.Contains(text, "\n  "+heading(c)+"  ") {
+		if !strings.Contains(text, "\n"+c.Document+"  ") || !strings.Contains(text, "\n  "+section(c)+"  ") {
 			t.Errorf("%s %s is not in the text", c.Document, c.Section)
 		}
+	}
+	without := 0
+	for _, s := range requirement.Sentences() {
+		if s.None == "" {
+			continue
+		}
+		without++
+		if line := regexp.MustCompile(`(?m)^  ` + regexp.QuoteMeta(s.At[0].String()) + ` .*` + regexp.QuoteMeta(s.None) + `$`); !line.MatchString(text) {
+			t.Errorf("%s is not in the text with its reason", s.At[0])
+		}
+	}
+	if len(got.Without) != without {
+		t.Errorf("as JSON there are %d sentences without a requirement, want %d", len(got.Without), without)
 	}
 	if !strings.HasSuffix(text, tallied(requirement.All())+"\n") {
 		t.Errorf("it does not end with all counts: %s", text)
@@ -250,7 +261,7 @@ func TestCoverage(t *testing.T) {
 	if !strings.Contains(inside(t, "list", "--output", "markdown"), markdown) {
 		t.Error("the coverage is not in the list as markdown")
 	}
-	if some := inside(t, "list", "--coverage", "--filter", "publishing.categories"); strings.Contains(some, "versions-1.11") || !strings.Contains(some, "\n  Categories  ") {
+	if some := inside(t, "list", "--coverage", "--filter", "publishing.categories"); strings.Contains(some, "versions-1.11") || !strings.Contains(some, "\n  Categories  ") || strings.Contains(some, "without a requirement") {
 		t.Errorf("the coverage of some is of all: %s", some)
 	}
 }

@@ -1,13 +1,16 @@
 // Command generate writes ids.go of package requirement: a constant for each ID of the catalogue, documented by its
-// statement, a constant for each name of a part, and the severities. Run it by "go generate ./requirement".
+// statement, a constant for each name of a part, and the severities; and docs/sentences.md, the table of the sentences of the documents.
+// Run it by "go generate ./requirement".
 package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/format"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -16,6 +19,9 @@ func main() {
 	source, err := format.Source(render(requirement.All()))
 	if err == nil {
 		err = os.WriteFile("ids.go", source, 0o644)
+	}
+	if err == nil {
+		err = os.WriteFile("../docs/sentences.md", renderSentences(requirement.Documents(), requirement.Sentences()), 0o644)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
@@ -64,4 +70,46 @@ func renderSeverities(b *bytes.Buffer, all []requirement.Requirement) {
 		}
 	}
 	b.WriteString("}\n")
+}
+
+// row is a sentence at one of its places.
+type row struct {
+	requirement.Span
+	requirement.Sentence
+}
+
+// renderSentences writes a table for each document.
+func renderSentences(documents []requirement.Document, sentences []requirement.Sentence) []byte {
+	var b bytes.Buffer
+	b.WriteString("# Sentences of the documents\n\n" +
+		"Written by `go generate ./requirement` from requirement/sentences.yaml; a test keeps it up to date. Every sentence of the documents is here " +
+		"with its requirements, or with the reason why it has none. The documents themselves are not in the repository: a sentence is named by its " +
+		"lines and its first words.\n")
+	for _, document := range documents {
+		var rows []row
+		for _, s := range sentences {
+			for _, place := range s.At {
+				if place.Document == document.ID {
+					rows = append(rows, row{place.Span, s})
+				}
+			}
+		}
+		if len(rows) == 0 {
+			continue
+		}
+		slices.SortStableFunc(rows, func(a, b row) int { return cmp.Or(a.First-b.First, a.Last-b.Last) })
+		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n| lines | sentence | requirements, or why there are none |\n| --- | --- | --- |\n", document.ID, document.Title)
+		for _, r := range rows {
+			what := r.None
+			if what == "" {
+				var ids []string
+				for _, id := range r.Requirements {
+					ids = append(ids, "`"+string(id)+"`")
+				}
+				what = strings.Join(ids, " ")
+			}
+			fmt.Fprintf(&b, "| %s | %s ... | %s |\n", r.Span, strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_").Replace(r.Words), what)
+		}
+	}
+	return b.Bytes()
 }

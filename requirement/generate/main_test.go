@@ -22,3 +22,13 @@ func TestIDsAreUpToDate(t *testing.T) {
 		t.Error("ids.go does not follow from catalogue.yaml; run \"go generate ./requirement\"")
 	}
 }
+
+func TestSentencesAreUpToDate(t *testing.T) {
+	got, err := os.ReadFile("../../docs/sentences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, renderSentences(requirement.Documents(), requirement.Sentences())) {
+		t.Error("docs/sentences.md does not follow from sentences.yaml; run \"go generate ./requirement\"")
+	}
+}

@@ -1,0 +1,102 @@
+package requirement
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed sentences.yaml
+var sentencesYAML []byte
+
+// Sentence is one of the documents, without its text: they are the writing of others. Either it has requirements, or None says why
+// it has none.
+type Sentence struct {
+	Words        string  `json:"words"`                  // how it begins, to find it by
+	Hash         string  `json:"hash"`                   // first 12 digits of the SHA-256 of its letters and digits, in lower case
+	At           []Place `json:"at"`                     // where it is; documents repeat each other
+	Requirements []ID    `json:"requirements,omitempty"` // what is checked of it, or has an entry that says why it is not
+	None         string  `json:"none,omitempty"`         // why it has no requirement
+}
+
+// SentenceText says which text a document is, and how to find the sentences in it.
+type SentenceText struct {
+	Document string `json:"document"`          // its ID
+	SHA256   string `json:"sha256"`            // of the file
+	Fenced   bool   `json:"fenced,omitempty"`  // code is between fences, as in Markdown
+	Wrapped  bool   `json:"wrapped,omitempty"` // sentences go on in the next line
+	Code     []Span `json:"code,omitempty"`    // lines that are code, where there are no fences
+}
+
+// Span is a range of lines, both included. In YAML it reads 12-14, or 12.
+type Span struct{ First, Last int }
+
+// String renders the span the way it is written in the table.
+func (s Span) String() string {
+	if s.First == s.Last {
+		return strconv.Itoa(s.First)
+	}
+	return fmt.Sprintf("%d-%d", s.First, s.Last)
+}
+
+// MarshalText renders the span the way it is written in the table.
+func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Span) UnmarshalText(text []byte) error {
+	first, last, found := strings.Cut(string(text), "-")
+	if !found {
+		last = first
+	}
+	var err1, err2 error
+	s.First, err1 = strconv.Atoi(first)
+	s.Last, err2 = strconv.Atoi(last)
+	if err1 != nil || err2 != nil || s.First < 1 || s.Last < s.First {
+		return fmt.Errorf("lines %q: want for example 12-14", text)
+	}
+	return nil
+}
+
+// Place is where a sentence is. In YAML it reads document:12-14.
+type Place struct {
+	Document string // its ID
+	Span
+}
+
+// String renders the place the way it is written in the table.
+func (p Place) String() string { return p.Document + ":" + p.Span.String() }
+
+// MarshalText renders the place the way it is written in the table.
+func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (p *Place) UnmarshalText(text []byte) error {
+	document, lines, _ := strings.Cut(string(text), ":")
+	p.Document = document
+	return p.Span.UnmarshalText([]byte(lines))
+}
+
+type sentenceTable struct {
+	Texts     []SentenceText `json:"texts"`
+	Sentences []Sentence     `json:"sentences"`
+}
+
+// loadSentences parses the embedded table once. One that cannot be parsed is a defect of the build, which the tests of this package find.
+var loadSentences = sync.OnceValue(func() sentenceTable {
+	var t sentenceTable
+	if err := yaml.UnmarshalStrict(sentencesYAML, &t); err != nil {
+		panic(fmt.Sprintf("requirement: sentences.yaml: %v", err))
+	}
+	return t
+})
+
+// Sentences returns every sentence of the documents, in the order in which they first come.
+func Sentences() []Sentence { return slices.Clone(loadSentences().Sentences) }
+
+// SentenceTexts returns the texts that the sentences are from, in the order of the catalogue.
+func SentenceTexts() []SentenceText { return slices.Clone(loadSentences().Texts) }
