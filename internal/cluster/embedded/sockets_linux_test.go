@@ -1,91 +1,17 @@
 package embedded
 
 import (
-	"bufio"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/test/neighbours"
 )
 
-// TestSockets looks for what another user of the machine could connect to: everything listens on loopback, or at a socket in a folder
-// that is private.
-func TestSockets(t *testing.T) {
-	before := listening(t)
+// TestNeighbours looks for what another user of the machine could connect to.
+func TestNeighbours(t *testing.T) {
+	before := neighbours.Listening(t, os.Getpid())
 	start(t, Options{})
-	private, local := 0, 0
-	for at := range listening(t) {
-		switch {
-		case before[at]:
-		case strings.HasPrefix(at, "/"):
-			private++
-			if info, err := os.Stat(filepath.Dir(at)); err != nil || info.Mode().Perm() != 0o700 {
-				t.Errorf("%s is in a folder of %v, %v", at, info, err)
-			}
-		case strings.HasPrefix(at, "0100007F:") || strings.HasSuffix(at, "0000000001000000"): // 127.0.0.1 and ::1
-			local++
-		default:
-			t.Errorf("it listens at %q", at)
-		}
+	if sockets, ports := neighbours.Reach(t, os.Getpid(), before); sockets != 1 || ports != 1 {
+		t.Errorf("it listens at %d sockets and %d ports, want one each", sockets, ports)
 	}
-	if private != 1 || local != 1 {
-		t.Errorf("it listens at %d sockets and %d ports, want one each", private, local)
-	}
-}
-
-// listening returns where this process listens: paths of sockets, of which abstract ones begin with @, and addresses as in
-// /proc/net/tcp.
-func listening(t *testing.T) map[string]bool {
-	t.Helper()
-	const tcpListening, unixListening = "0A", "00010000" // states and flags of the kernel
-	own := map[string]bool{}
-	files, err := filepath.Glob("/proc/self/fd/*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, file := range files {
-		if to, err := os.Readlink(file); err == nil { // the one of the glob itself is gone
-			if inode, is := strings.CutPrefix(to, "socket:["); is {
-				own[strings.TrimSuffix(inode, "]")] = true
-			}
-		}
-	}
-	at := map[string]bool{}
-	for _, line := range lines(t, "/proc/net/unix") {
-		// Num RefCount Protocol Flags Type St Inode Path
-		if fields := strings.Fields(line); fields[3] == unixListening && own[fields[6]] {
-			at[strings.Join(fields[7:], " ")] = true
-		}
-	}
-	for _, table := range []string{"/proc/net/tcp", "/proc/net/tcp6"} {
-		for _, line := range lines(t, table) {
-			// sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode
-			if fields := strings.Fields(line); fields[3] == tcpListening && own[fields[9]] {
-				at[fields[1]] = true
-			}
-		}
-	}
-	return at
-}
-
-// lines are those of a table of the kernel behind its heading.
-func lines(t *testing.T, path string) []string {
-	t.Helper()
-	file, err := os.Open(path)
-	if os.IsNotExist(err) { // as tcp6 where there is no IPv6
-		return nil
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	var all []string
-	scanner := bufio.NewScanner(file)
-	for scanner.Scan() {
-		all = append(all, scanner.Text())
-	}
-	if err := scanner.Err(); err != nil || len(all) == 0 {
-		t.Fatalf("%s: %d lines, %v", path, len(all), err)
-	}
-	return all[1:]
 }
