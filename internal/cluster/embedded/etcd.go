@@ -27,7 +27,7 @@ var _ = quiet.Restore()
 
 const (
 	clientSocket = "client.sock"
-	peerSocket   = "peer.sock"
+	peerSocket   = "peer.sock" // never made
 
 	// socketPath is how long the path of a Unix socket may be on any system: BSD has 104 bytes for it with the zero at its
 	// end, Linux 108.
@@ -47,7 +47,7 @@ func socketDir(dir, short string) (string, error) {
 	return outside, nil
 }
 
-// startEtcd runs a member of its own on Unix sockets, so that no other process can reach it and no port is used.
+// startEtcd runs a member of its own on a Unix socket in a private directory, so that no other user can reach it and no port is used.
 func startEtcd(ctx context.Context, dir, sockets string) (*etcd, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -57,7 +57,9 @@ func startEtcd(ctx context.Context, dir, sockets string) (*etcd, error) {
 	config := embed.NewConfig()
 	config.Dir = filepath.Join(dir, "data")
 	config.ListenClientUrls, config.AdvertiseClientUrls = []url.URL{clients}, []url.URL{clients}
-	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{peers}, []url.URL{peers}
+	// It has no peers, so it listens for none. Etcd would do so at an abstract socket, which all users of the machine can reach: it
+	// takes the host of a URL for the path. The URL is a name only.
+	config.ListenPeerUrls, config.AdvertisePeerUrls = nil, []url.URL{peers}
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
 	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	// The data need not survive the machine, and a member of its own can elect itself at once.

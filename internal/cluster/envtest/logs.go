@@ -80,7 +80,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return fmt.Errorf("no log: %w", err)
 	}
-	return os.WriteFile(to, []byte(redact.Text(string(text))), 0o644)
+	return os.WriteFile(to, []byte(redact.Text(string(text))), 0o600)
 }
 
 func (l *logs) close() error {

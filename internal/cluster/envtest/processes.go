@@ -18,11 +18,12 @@ import (
 
 	"k8s.io/client-go/rest"
 	upstream "sigs.k8s.io/controller-runtime/pkg/envtest"
+
+	"github.com/crdconform/crdconform/internal/cluster/pki"
 )
 
 const (
 	clientSocket   = "client.sock"
-	peerSocket     = "peer.sock"
 	servicesSocket = "services.sock"
 
 	longestSocketName = servicesSocket
@@ -37,12 +38,16 @@ const (
 	pause = 20 * time.Millisecond
 )
 
-// startEtcd runs etcd on Unix sockets, so that no other user of the machine can read or write its data. Its port serves only
-// health checks.
+// startEtcd runs etcd on a Unix socket, so that no other user of the machine can read or write its data. One port serves only health
+// checks, and one its peers: it has none, and nobody has a certificate to be one. For peers at a Unix socket etcd would listen at an
+// abstract one, which all users of the machine can reach: it takes the host of a URL for the path.
 func (c *Cluster) startEtcd(ctx context.Context, program string) error {
 	clients := url.URL{Scheme: "unix", Path: filepath.Join(c.dir, clientSocket)}
-	peers := url.URL{Scheme: "unix", Path: filepath.Join(c.dir, peerSocket)}
-	err := c.onFreePort(ctx, etcdName, program, func(path string, port int) (func() error, error) {
+	authority, pair, err := c.peerFiles()
+	if err != nil {
+		return fmt.Errorf("preparing etcd: %w", err)
+	}
+	err = c.onFreePort(ctx, etcdName, program, func(path string, port int) (func() error, error) {
 		data, err := c.makeDir("data")
 		if err != nil {
 			return nil, err
@@ -57,7 +62,9 @@ func (c *Cluster) startEtcd(ctx context.Context, program string) error {
 			StartTimeout: c.limits.start, StopTimeout: c.limits.stop + grace,
 		}
 		c.etcd.Configure().
-			Set("listen-client-urls", clients.String()).Set("listen-peer-urls", peers.String()).
+			Set("listen-client-urls", clients.String()).Set("listen-peer-urls", "https://"+hostPort(0)).
+			Set("peer-client-cert-auth", "true").Set("peer-trusted-ca-file", authority).
+			Set("peer-cert-file", pair+".crt").Set("peer-key-file", pair+".key").
 			Set(httpFlag, health.String()).Set("enable-grpc-gateway", "false").
 			// A member of its own can elect itself at once.
 			Set("heartbeat-interval", "10").Set("election-timeout", "50")
@@ -67,6 +74,25 @@ func (c *Cluster) startEtcd(ctx context.Context, program string) error {
 		return err
 	}
 	return c.connectStorage(clients.String())
+}
+
+// peerFiles writes the certificate that etcd shows its peers, and its key, to files that begin with pair, and the authority by which it
+// verifies theirs. That has signed no other certificate, and its key is gone.
+func (c *Cluster) peerFiles() (authority, pair string, err error) {
+	signer, err := pki.NewAuthority("crdconform etcd peers")
+	if err != nil {
+		return "", "", err
+	}
+	issued, err := signer.Server(loopback)
+	if err != nil {
+		return "", "", err
+	}
+	authority, pair = filepath.Join(c.dir, "peers.crt"), filepath.Join(c.dir, "peer")
+	return authority, pair, errors.Join(
+		os.WriteFile(authority, signer.PEM(), 0o600),
+		os.WriteFile(pair+".crt", issued.Certificate, 0o600),
+		os.WriteFile(pair+".key", issued.Key, 0o600),
+	)
 }
 
 // startAPIServer runs kube-apiserver, which reaches what is in the cluster through a proxy on a Unix socket.

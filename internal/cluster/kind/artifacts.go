@@ -28,7 +28,7 @@ func (c *Cluster) Artifacts(ctx context.Context, dir string) error {
 		into := dir
 		if len(c.nodes) > 1 {
 			into = filepath.Join(dir, node.String())
-			if err := os.MkdirAll(into, 0o755); err != nil {
+			if err := os.MkdirAll(into, 0o700); err != nil {
 				errs = append(errs, err)
 				continue
 			}
@@ -66,7 +66,7 @@ func logsOf(ctx context.Context, node nodes.Node, dir string) error {
 			errs = append(errs, fmt.Errorf("%s of %s: %w: %s", file, node, explain(err), last(problems.String())))
 		}
 		if out.Len() > 0 {
-			errs = append(errs, os.WriteFile(filepath.Join(dir, file), []byte(redact.Text(out.String())), 0o644))
+			errs = append(errs, os.WriteFile(filepath.Join(dir, file), []byte(redact.Text(out.String())), 0o600))
 		}
 	}
 	return errors.Join(errs...)
@@ -106,5 +106,5 @@ func write(file string, value any) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(redact.Text(string(text))), 0o644)
+	return os.WriteFile(file, []byte(redact.Text(string(text))), 0o600)
 }

@@ -111,7 +111,7 @@ func (w *Webhook) events(ctx context.Context, of fields.Set) ([]string, error) {
 // made them. Whatever is missing is in the error; the rest is still written. Secrets are not written, and what is in those
 // that the pods use is taken out of everything else.
 func (w *Webhook) Artifacts(ctx context.Context, dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("artifacts of the webhook: %w", err)
 	}
 	now, err := w.look(ctx)
