@@ -101,7 +101,8 @@ type Setup struct {
 	env        *Env
 	definition fixtures.Definition
 	options    []fixtures.Option
-	shared     *shared // nil when every spec gets a definition of its own
+	shared     *shared         // nil when every spec gets a definition of its own
+	apart      fixtures.Option // what makes the shared definition that of one spec; nil when it is of all
 }
 
 // With prepares specs that need a documented definition, changed by options. Each spec gets one of its own, in an API group of
@@ -126,8 +127,15 @@ func (s Setup) It(id requirement.ID, text string, body func(ctx ginkgo.SpecConte
 		if s.env.readings != nil { // nothing is installed
 			ginkgo.Skip(onlyReads)
 		}
-		body(ctx, pending.take(ctx))
+		body(ctx, s.take(ctx, id, pending))
 	})
+}
+
+// Apart names the part of a shared definition that a spec is about. Where the API server refuses the whole as invalid, the spec has its
+// part installed instead: it fails if that is refused, and is judged by it otherwise.
+func (s Setup) Apart(part fixtures.Option) Setup {
+	s.apart = part
+	return s
 }
 
 // Severity returns what a violation of the running spec's requirement amounts to, Failed or Tolerated, by the part of the
