@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
+	"github.com/onsi/gomega"
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -192,18 +193,35 @@ func (p *pending) take(ctx ginkgo.SpecContext) *Resource {
 	return r
 }
 
-// wait waits for a definition, until objects can be created without being held.
-func (p *pending) wait(ctx ginkgo.SpecContext) *Resource {
+// take waits for the definition of a spec, see pending.take; or for the spec's part of it, see Apart.
+func (s Setup) take(ctx ginkgo.SpecContext, id requirement.ID, p *pending) *Resource {
 	ginkgo.GinkgoHelper()
-	env := p.installer.env
+	if s.apart == nil || !apierrors.IsInvalid(p.outcome(ctx)) {
+		return p.take(ctx)
+	}
+	options := append(slices.Clone(s.options), s.apart)
+	gomega.Expect(s.env.Submit(ctx, id, s.definition, options...)).To(gomega.Succeed(), "the API server must accept the part of the definition that this is about")
+	return s.env.Install(ctx, id, 0, s.definition, options...)
+}
+
+// outcome waits until a definition is installed or could not be, and returns why.
+func (p *pending) outcome(ctx ginkgo.SpecContext) error {
+	ginkgo.GinkgoHelper()
 	p.installer.ask(p)
 	select {
 	case <-p.done:
 	case <-ctx.Done():
-		env.errored("the definition was not installed in time")
+		p.installer.env.errored("the definition was not installed in time")
 	}
-	skipUnreached(p.err)
-	env.Require(p.err, "installing the definition")
+	return p.err
+}
+
+// wait waits for a definition, until objects can be created without being held.
+func (p *pending) wait(ctx ginkgo.SpecContext) *Resource {
+	ginkgo.GinkgoHelper()
+	err := p.outcome(ctx)
+	skipUnreached(err)
+	p.installer.env.Require(err, "installing the definition")
 	if hold := time.Until(p.resource.holdEnds); hold > 0 {
 		timer := time.NewTimer(hold)
 		defer timer.Stop()

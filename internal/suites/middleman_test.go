@@ -108,9 +108,18 @@ func (m *middleman) discard(r *http.Request) {
 	response.Body.Close()
 }
 
+// answering makes a fault by which the API server sees something else of a webhook's answers.
+func answering(call func(m *middleman, r *http.Request) *http.Response) tampering {
+	return func(t *testing.T, x *suitetest.Tampered) {
+		t.Helper()
+		x.Exchange = newMiddleman(t, func(m *middleman, w http.ResponseWriter, r *http.Request) { pass(w, call(m, r)) }).exchange
+	}
+}
+
 // pass sends a call on and passes the answer back.
-func (m *middleman) pass(w http.ResponseWriter, r *http.Request) {
-	response := m.forward(r)
+func (m *middleman) pass(w http.ResponseWriter, r *http.Request) { pass(w, m.forward(r)) }
+
+func pass(w http.ResponseWriter, response *http.Response) {
 	defer response.Body.Close()
 	w.WriteHeader(response.StatusCode)
 	io.Copy(w, response.Body)

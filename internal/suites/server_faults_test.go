@@ -143,6 +143,7 @@ func anything(suitetest.Request) bool { return true }
 func acceptingFaults() []serverFault {
 	definitions := func(r suitetest.Request) bool { return r.Definition && r.Method != http.MethodGet }
 	writes := func(r suitetest.Request) bool { return r.Objects && r.Method != http.MethodGet }
+	renamed := []requirement.ID{requirement.ConversionMetadataName, requirement.ConversionMetadataNamespace, requirement.ConversionMetadataUID}
 	return []serverFault{
 		{
 			"accepts definitions that are invalid", slices.Concat(
@@ -197,6 +198,13 @@ func acceptingFaults() []serverFault {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
 			}),
 		},
+		{"hides that conversions of lists failed", renamed, answered(
+			func(r suitetest.Request) bool { return r.Objects && r.Name == "" && r.Method == http.MethodGet }, 500, 599, 200, func(suitetest.Request) any {
+				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTabList", "metadata": map[string]any{}, "items": []any{}}
+			})},
+		{"hides that conversions of writes failed", append(renamed, requirement.LifecycleUpgradeApplyNeedsWebhook), answered(writes, 500, 599, 200, func(suitetest.Request) any {
+			return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
+		})},
 	}
 }
 
@@ -270,6 +278,26 @@ func hidingFaults() []serverFault {
 				status["conditions"] = []any{map[string]any{"type": "Established", "status": "True", "lastTransitionTime": "2019-09-04T14:03:02Z", "reason": "InitialNamesAccepted"}}
 			}
 		})},
+		{"watches versions that are not served", []requirement.ID{requirement.VersionsServingUnservedNotFound}, answered(
+			suitetest.Request.Watch, 404, 404, 200, func(suitetest.Request) any { return map[string]any{} })},
+		{"warns of watches", []requirement.ID{requirement.VersionsDeprecationSilentOtherwise}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			response, err := next.RoundTrip(r.Request)
+			if err == nil && r.Watch() {
+				response.Header.Add("Warning", `299 - "made up"`)
+			}
+			return response, err
+		})},
+		{"gives no warnings for writes that fail", []requirement.ID{requirement.VersionsDeprecationErrorsWarned}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			response, err := next.RoundTrip(r.Request)
+			if err == nil && r.Method != http.MethodGet && response.StatusCode >= 400 {
+				response.Header.Del("Warning")
+			}
+			return response, err
+		})},
+		{"refuses to apply", []requirement.ID{requirement.LifecycleUpgradeWebhookNotNeeded}, answered(func(r suitetest.Request) bool {
+			return r.Header.Get("Content-Type") == "application/apply-patch+yaml"
+		}, 200, 299, 500, status(500, "InternalError"))},
+		{"holds writes at the old version during an upgrade", []requirement.ID{requirement.LifecycleUpgradeClientsUnaffected}, holdsWrites()},
 		{"shows deleted definitions", []requirement.ID{requirement.LifecycleDeletionWithoutWebhook}, remembered(
 			func(r suitetest.Request) bool { return r.Definition && r.Name != "" && r.Method == http.MethodGet })},
 		{"is an old release", []requirement.ID{requirement.VersionsServingMinimumVersion}, edited(
@@ -288,6 +316,27 @@ func hidingFaults() []serverFault {
 
 func aDefinition(r suitetest.Request) bool {
 	return r.Definition && r.Name != "" && r.Method == http.MethodGet
+}
+
+// holdsWrites lets clients wait that put objects at v1beta1 while v1 is the storage version, until v1 is the only stored version.
+func holdsWrites() tampering {
+	var upgrading atomic.Bool
+	trimmed := make(chan struct{})
+	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		switch {
+		case r.Definition && r.Method == http.MethodPut && r.Sub == "":
+			upgrading.Store(true)
+		case r.Definition && r.Sub == "status":
+			close(trimmed)
+		case r.Objects && r.Method == http.MethodPut && upgrading.Load() && strings.Contains(r.URL.Path, "/v1beta1/"):
+			select {
+			case <-trimmed:
+			case <-r.Context().Done():
+				return nil, context.Cause(r.Context())
+			}
+		}
+		return next.RoundTrip(r.Request)
+	})
 }
 
 // failsForEver fails all reads once one has failed.
@@ -381,6 +430,9 @@ func garblingFaults() []serverFault {
 	reads := func(r suitetest.Request) bool {
 		return r.Objects && r.Sub == "" && r.Name != "" && (r.Method == http.MethodGet || r.Method == http.MethodPut) && !r.Watch()
 	}
+	lists := func(r suitetest.Request) bool {
+		return r.Objects && r.Name == "" && r.Method == http.MethodGet && !r.Watch() && !r.Table()
+	}
 	return []serverFault{
 		{"garbles objects", []requirement.ID{
 			requirement.ConversionNoneOnlyAPIVersion, requirement.ConversionNonePrunesToSchema, requirement.ConversionResponseControlsRead,
@@ -391,10 +443,7 @@ func garblingFaults() []serverFault {
 		{"shows objects at another version", []requirement.ID{
 			requirement.VersionsServingPathPerVersion, requirement.StorageReadRequestedVersion, requirement.StorageReadAnyServed, requirement.StorageSequenceFiveSteps,
 		}, edited(reads, func(body map[string]any) { body["apiVersion"] = "example.com/v0" })},
-		{"lists an object too many", []requirement.ID{requirement.LifecycleDeletionRecreatedEmpty, requirement.ConversionFailureSparesStorageVersion}, edited(
-			func(r suitetest.Request) bool {
-				return r.Objects && r.Name == "" && r.Method == http.MethodGet && !r.Watch() && !r.Table()
-			},
+		{"lists an object too many", []requirement.ID{requirement.LifecycleDeletionRecreatedEmpty, requirement.ConversionFailureSparesStorageVersion}, edited(lists,
 			func(body map[string]any) {
 				body["items"] = []any{map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}}
 			})},
@@ -406,17 +455,48 @@ func garblingFaults() []serverFault {
 					body["preferredVersion"] = list[0]
 				}
 			})},
+		{"garbles objects at v1beta1", []requirement.ID{
+			requirement.ConversionNoneOnlyAPIVersion, requirement.ConversionMetadataOtherChangesIgnored, requirement.ConversionMetadataLabelsMayChange,
+			requirement.ConversionMetadataAnnotationsMayChange, requirement.ConversionMetadataRemovalHonoured,
+		}, edited(func(r suitetest.Request) bool { return reads(r) && strings.Contains(r.URL.Path, "/v1beta1/") }, garble())},
+		{"garbles lists", []requirement.ID{
+			requirement.ConversionNoneOnlyAPIVersion, requirement.ConversionMetadataOtherChangesIgnored, requirement.ConversionMetadataLabelsMayChange,
+			requirement.ConversionMetadataAnnotationsMayChange, requirement.ConversionMetadataRemovalHonoured,
+		}, edited(lists, func(body map[string]any) {
+			for _, item := range body["items"].([]any) {
+				garble()(item.(map[string]any))
+			}
+		})},
+		{"garbles what is watched", []requirement.ID{
+			requirement.ConversionNoneOnlyAPIVersion, requirement.StorageReadUnchangedOnDisk, requirement.StorageUpdateOnlyWay, requirement.LifecycleUpgradeWebhookNotNeeded,
+		}, watches(func(body io.ReadCloser) io.ReadCloser {
+			return replacing(replacing(body, `"host":"`, `"host":"garbled-`), `"port":"`, `"port":"garbled-`)
+		})},
+		{"drops managed fields", []requirement.ID{requirement.ConversionFailureSparesStorageVersion}, edited(
+			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodPut },
+			func(body map[string]any) {
+				if meta, ok := body["metadata"].(map[string]any); ok {
+					delete(meta, "managedFields")
+				}
+			})},
 		{"makes up a conversion strategy", []requirement.ID{requirement.ConversionNoneDefault}, edited(aDefinition, func(body map[string]any) {
 			if spec, ok := body["spec"].(map[string]any); ok {
 				spec["conversion"] = map[string]any{"strategy": "Magic"}
 			}
 		})},
-		{"watches without errors", []requirement.ID{requirement.ConversionFailureEndsWatch}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
-			response, err := next.RoundTrip(r.Request)
-			if err == nil && r.Objects && r.Watch() {
-				response.Body = replacing(response.Body, `"type":"ERROR"`, `"type":"ADDED"`)
-			}
-			return response, err
+		{"watches without errors", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
+			return replacing(body, `"type":"ERROR"`, `"type":"ADDED"`)
+		})},
+		{"hides why watches end", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
+			return replacing(body, "conversion webhook for ", "made up for ")
+		})},
+		{"goes on watching after an error", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
+			reader, writer := io.Pipe()
+			go func() { _, _ = io.Copy(writer, body) }() // and the writer stays open
+			return struct {
+				io.Reader
+				io.Closer
+			}{reader, reader}
 		})},
 	}
 }
@@ -433,6 +513,17 @@ func garble() func(body map[string]any) {
 			delete(meta, "finalizers")
 		}
 	}
+}
+
+// watches makes a fault that changes what watches of objects tell.
+func watches(change func(body io.ReadCloser) io.ReadCloser) tampering {
+	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r.Request)
+		if err == nil && r.Objects && r.Watch() {
+			response.Body = change(response.Body)
+		}
+		return response, err
+	})
 }
 
 // replacing replaces text in the lines of a stream.
@@ -460,7 +551,7 @@ func storageFaults() []serverFault {
 		{"stores at another version", []requirement.ID{
 			requirement.StorageWriteInitialVersion, requirement.StorageWriteStorageVersion, requirement.StorageChangeKeepsExisting,
 			requirement.StorageChangeNewObjects, requirement.StorageChangeUpdatedObjects, requirement.StorageReadUnserved, requirement.StorageUpdateRewrites,
-			requirement.StorageUpdateEmptyPatch, requirement.StorageStoredVersionsNoOtherInStorage, requirement.LifecycleUpgradeRewrite,
+			requirement.StorageUpdateEmptyPatch, requirement.StorageStoredVersionsNoOtherInStorage, requirement.LifecycleUpgradeRewrite, requirement.LifecycleUpgradeNone,
 		}, look(func(object map[string]any) {
 			group, version, _ := strings.Cut(fmt.Sprint(object["apiVersion"]), "/")
 			object["apiVersion"] = group + "/" + map[string]string{"v1": "v1beta1", "v1beta1": "v1", "v1alpha1": "v1"}[version]
@@ -565,6 +656,28 @@ func callFaults() []serverFault {
 			request["objects"] = append(request["objects"].([]any), map[string]any{"metadata": map[string]any{"name": "made-up"}})
 		}))},
 		{"calls twice", []requirement.ID{requirement.ConversionRequestOnRead, requirement.ConversionFailureNoOtherRetry}, calls(2)},
+		{"retries at once", []requirement.ID{requirement.ConversionFailureRetryAfter}, answering(func(m *middleman, r *http.Request) *http.Response {
+			response := m.forward(r)
+			if response.StatusCode != http.StatusServiceUnavailable {
+				return response
+			}
+			response.Body.Close()
+			return m.forward(r)
+		})},
+		{"takes no status but 200, and follows no redirect", []requirement.ID{requirement.ConversionResponseHTTPStatus}, answering(func(m *middleman, r *http.Request) *http.Response {
+			response := m.forward(r)
+			if response.StatusCode != http.StatusOK {
+				response.StatusCode = http.StatusInternalServerError
+			}
+			return response
+		})},
+		{"takes every status", []requirement.ID{requirement.ConversionResponseHTTPStatus}, answering(func(m *middleman, r *http.Request) *http.Response {
+			response := m.forward(r)
+			if response.StatusCode > http.StatusPartialContent && response.StatusCode < http.StatusBadRequest {
+				response.StatusCode = http.StatusOK
+			}
+			return response
+		})},
 		{"does not call", []requirement.ID{requirement.ConversionRequestOnWatch, requirement.ConversionRequestOnUpdate}, calls(0)},
 		{"calls without need", []requirement.ID{requirement.ConversionRequestNoUnusedVersions}, callsNeedlessly()},
 	}

@@ -101,8 +101,9 @@ type Setup struct {
 	env        *Env
 	definition fixtures.Definition
 	options    []fixtures.Option
-	shared     *shared // nil when every spec gets a definition of its own
-	needs      Need    // nil when the rights that every run has are enough
+	shared     *shared         // nil when every spec gets a definition of its own
+	apart      fixtures.Option // what makes the shared definition that of one spec; nil when it is of all
+	needs      Need            // nil when the rights that every run has are enough
 }
 
 // Need is something that a spec cannot do without. It returns what is lacking, as a reason that follows "needs", and nothing where all
@@ -150,8 +151,15 @@ func (s Setup) It(id requirement.ID, text string, body func(ctx ginkgo.SpecConte
 		if s.needs != nil {
 			s.env.Needs(ctx, s.needs)
 		}
-		body(ctx, pending.take(ctx))
+		body(ctx, s.take(ctx, id, pending))
 	})
+}
+
+// Apart names the part of a shared definition that a spec is about. Where the API server refuses the whole as invalid, the spec has its
+// part installed instead: it fails if that is refused, and is judged by it otherwise.
+func (s Setup) Apart(part fixtures.Option) Setup {
+	s.apart = part
+	return s
 }
 
 // Severity returns what a violation of the running spec's requirement amounts to, Failed or Tolerated, by the part of the

@@ -2,11 +2,13 @@ package conversion
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -90,6 +92,8 @@ func blocked(env *suites.Env) {
 		var event watch.Event
 		Eventually(ctx, watching.ResultChan()).Should(Receive(&event))
 		Expect(event.Type).To(Equal(watch.Error))
+		Expect(apierrors.FromObject(event.Object)).To(failConversion())
+		Eventually(ctx, watching.ResultChan()).Should(BeClosed(), "the watch must end")
 	})
 }
 
@@ -98,11 +102,19 @@ func spares(env *suites.Env) {
 		"creates, reads, updates and deletes at the storage version while the webhook fails", func(ctx SpecContext, crd *suites.Resource) {
 			broken(ctx, crd)
 			Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion())
+			crd.Webhook.Mend()
+			env.Require(suites.ErrorOf(crd.At("v1").Apply(ctx, fixtures.LocalCronTab.At("v1"), "crdconform")), "applying at v1")
+			crd.Webhook.Break("fails-valid-objects")
 			created, err := crd.At("v1beta1").Create(ctx, fixtures.RemoteCronTab.At("v1beta1"))
 			Expect(err).NotTo(HaveOccurred())
 			created.Object["hostPort"] = "example.com:4321"
 			Expect(crd.At("v1beta1").Update(ctx, created)).Error().NotTo(HaveOccurred())
-			Expect(crd.At("v1beta1").Get(ctx, "local-crontab")).Error().NotTo(HaveOccurred())
+			applied, err := crd.At("v1beta1").Get(ctx, "local-crontab")
+			Expect(err).NotTo(HaveOccurred())
+			Expect(applied.GetManagedFields()).To(ContainElement(HaveField("APIVersion", crd.APIVersion("v1"))))
+			managers := applied.GetManagedFields()
+			applied.Object["hostPort"] = "localhost:4321"
+			Expect(crd.At("v1beta1").Update(ctx, applied)).To(HaveField("GetManagedFields()", Equal(managers)), "its managed fields must be kept")
 			Expect(crd.At("v1beta1").List(ctx)).To(HaveLen(2))
 			Expect(crd.At("v1beta1").Delete(ctx, "local-crontab")).To(Succeed())
 		})
@@ -124,7 +136,12 @@ func retries(env *suites.Env) {
 			env.SkipWithWatchCache() // which may ask by itself at any time
 			crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))
 			crd.Webhook.Forget()
+			var mu sync.Mutex
+			var asked []time.Time
 			crd.Webhook.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				mu.Lock()
+				asked = append(asked, time.Now())
+				mu.Unlock()
 				if len(crd.Webhook.Received()) > 1 {
 					webhook.Handler().ServeHTTP(w, r)
 					return
@@ -133,7 +150,10 @@ func retries(env *suites.Env) {
 				w.WriteHeader(http.StatusServiceUnavailable)
 			}))
 			Expect(crd.At("v1beta1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("hostPort", "localhost:1234")))
-			Expect(crd.Webhook.Received()).To(HaveLen(2))
+			mu.Lock()
+			defer mu.Unlock()
+			Expect(asked).To(HaveLen(2))
+			Expect(asked[1].Sub(asked[0])).To(BeNumerically(">=", time.Second), "it must wait for as long as the webhook says")
 		})
 
 	counted(env).It(requirement.ConversionFailureNoOtherRetry,

@@ -5,6 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -16,16 +17,40 @@ func withoutWebhook(crd *definition) {
 	crd.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.NoneConverter}
 }
 
+// nested adds to all versions a field with whatever is in it.
+func nested(crd *definition) {
+	preserve := true
+	for i := range crd.Spec.Versions {
+		crd.Spec.Versions[i].Schema.OpenAPIV3Schema.Properties["spec"] = apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: &preserve}
+	}
+}
+
+// differsNot creates an object at the storage version, and compares it with what is read, listed and watched at another.
+func differsNot(ctx SpecContext, crd *suites.Resource, object *unstructured.Unstructured, storage, other string) {
+	GinkgoHelper()
+	stored := crd.Create(ctx, storage, object)
+	want := stored.DeepCopy()
+	want.SetAPIVersion(crd.APIVersion(other))
+	Expect(crd.At(other).Get(ctx, object.GetName())).To(Equal(want), "read at %s", other)
+	Expect(crd.At(other).List(ctx)).To(ContainElement(*want), "listed at %s", other)
+	watching, err := crd.At(other).WatchOne(ctx, object.GetName())
+	Expect(err).NotTo(HaveOccurred())
+	defer watching.Stop()
+	Eventually(ctx, watching.ResultChan()).Should(Receive(HaveField("Object", Equal(want))), "watched at %s", other)
+}
+
 func none(env *suites.Env) {
 	Describe("the None strategy", func() {
-		env.With(fixtures.None).It(requirement.ConversionNoneOnlyAPIVersion,
-			"compares an object at the version it is stored at with the other", func(ctx SpecContext, crd *suites.Resource) {
-				stored := crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1"))
-				read, err := crd.At("v1").Get(ctx, "local-crontab")
-				Expect(err).NotTo(HaveOccurred())
-				Expect(read.GetAPIVersion()).To(Equal(crd.APIVersion("v1")))
-				read.SetAPIVersion(stored.GetAPIVersion())
-				Expect(read).To(Equal(stored))
+		env.With(fixtures.None, nested).It(requirement.ConversionNoneOnlyAPIVersion,
+			"compares objects at the version they are stored at with the other", func(ctx SpecContext, crd *suites.Resource) {
+				object := fixtures.LocalCronTab.At("v1")
+				object.Object["spec"] = fixtures.Value(`{list: [{a: 1, b: [x]}, text], number: 1.5, large: 9007199254740993, nothing: null, empty: {}, none: []}`)
+				object.SetLabels(map[string]string{"app": "crontab"})
+				object.SetAnnotations(map[string]string{"example.com/owner": "somebody"})
+				differsNot(ctx, crd, object, "v1beta1", "v1")
+				crd.Change(ctx, fixtures.StoredAt("v1"))
+				object.SetName("other-way-round")
+				differsNot(ctx, crd, object, "v1", "v1beta1")
 			})
 
 		env.With(fixtures.None, func(crd *definition) { crd.Spec.Conversion = nil }).It(requirement.ConversionNoneDefault,

@@ -29,8 +29,7 @@ func response(env *suites.Env) {
 			})
 
 		failing := func(id requirement.ID, text string, faults ...string) { failingWith(env, id, text, faults...) }
-		failing(requirement.ConversionResponseHTTPStatus,
-			"has the webhook answer with 500 and 503, and redirect to nowhere", "status-500", "status-503", "status-302")
+		statuses(env)
 		failing(requirement.ConversionResponseReviewVersion,
 			"has the webhook answer in the other version, and in none", "other-review-version", "review-version-none")
 		failing(requirement.ConversionResponseStanza,
@@ -74,6 +73,42 @@ func response(env *suites.Env) {
 				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("port", BeNumerically("==", 1234))))
 			})
 	})
+}
+
+// statuses is about the HTTP status of responses that are right apart from it.
+func statuses(env *suites.Env) {
+	env.With(fixtures.Webhook).It(requirement.ConversionResponseHTTPStatus,
+		"has the webhook answer with status after status, and redirect", func(ctx SpecContext, crd *suites.Resource) {
+			convert(ctx, crd)
+			elsewhere := "/" + crd.Group() + "/elsewhere"
+			crd.Webhook.Also(elsewhere)
+			answering := func(status int, location string) error {
+				crd.Webhook.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if location != "" && r.URL.Path != location {
+						http.Redirect(w, r, location, status)
+						return
+					}
+					converted := httptest.NewRecorder()
+					webhook.Handler().ServeHTTP(converted, r)
+					w.Header().Set("Content-Type", "application/json")
+					if location == "" {
+						w.WriteHeader(status)
+					}
+					_, _ = w.Write(converted.Body.Bytes()) // the API server notices what is missing
+				}))
+				return suites.ErrorOf(crd.At("v1").Get(ctx, "local-crontab"))
+			}
+			for _, status := range []int{200, 201, 202, 203, 205, 206} {
+				Expect(answering(status, "")).To(Succeed(), "%d must do", status)
+			}
+			for _, status := range []int{207, 226, 300, 400, 404, 500, 503} {
+				Expect(answering(status, "")).To(failConversion(), "%d must fail", status)
+			}
+			for _, status := range []int{307, 308} {
+				Expect(answering(status, elsewhere)).To(Succeed(), "a redirect by %d must be followed", status)
+				Expect(answering(status, "/"+crd.Group()+"/nowhere")).To(failConversion(), "a redirect by %d that leads nowhere must fail", status)
+			}
+		})
 }
 
 // failingWith declares a spec in which a webhook with each of the faults in turn is to fail the client's request, which

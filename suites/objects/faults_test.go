@@ -80,12 +80,17 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.ObjectsWriteConflict: answered(named("conflict"), http.StatusConflict),
 		requirement.ObjectsWriteOwners:   answered(named("owners"), http.StatusConflict),
 
-		requirement.ObjectsMetadataRefused: suitetest.Accepting(`cannot unmarshal|cannot be handled`),
+		requirement.ObjectsMetadataRefused: suitetest.Accepting(`field ObjectMeta\.finalizers of type string`),
 		requirement.ObjectsMetadataUnknown: suitetest.Showing("metadata-unknown", setting(42, "metadata", "unknown")),
 		requirement.ObjectsMetadataStored:  edited(named("metadata-stored"), setting("number", "metadata", "labels", "wrong")),
 
-		requirement.ObjectsReadNamespaces: emptied("metadata.name=everywhere"),
-		requirement.ObjectsReadWatch:      watches("metadata.name=watched", `"type":"MODIFIED"`, `"type":"ADDED"`),
+		requirement.ObjectsReadNamespaces: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Watch() && r.URL.Query().Get("fieldSelector") == "metadata.name=everywhere" {
+				r.URL.Path = strings.Replace(r.URL.Path, "/namespaces/kube-system", "", 1)
+			}
+			return next.RoundTrip(r.Request)
+		},
+		requirement.ObjectsReadWatch: watches("metadata.name=watched", `"type":"MODIFIED"`, `"type":"ADDED"`),
 
 		requirement.ObjectsSelectorsList:  emptied("spec.image=listed,spec.replicas=2"),
 		requirement.ObjectsSelectorsWatch: watches("spec.image=watched", `"type":"DELETED"`, `"type":"MODIFIED"`),

@@ -14,14 +14,21 @@ import (
 
 func (c chapter) metadata() {
 	Describe("metadata", func() {
-		c.stable.It(requirement.ObjectsMetadataRefused, "creates objects with a label that is a number, and one of its digits", func(ctx SpecContext, crd *suites.Resource) {
-			post := func(label any) int {
-				body, err := crd.Object("v1", put(named("metadata-refused"), label, "metadata", "labels", "number")).MarshalJSON()
-				c.env.Require(err, "encoding an object")
-				return c.send(ctx, http.MethodPost, crd.Path("v1"), "application/json", body).Status
+		c.stable.It(requirement.ObjectsMetadataRefused, "creates objects whose metadata has a value of the wrong type, and one with the right types", func(ctx SpecContext, crd *suites.Resource) {
+			post := func(metadata string) int {
+				body := `{"apiVersion": "` + crd.APIVersion("v1") + `", "kind": "CronTab", "metadata": ` + metadata + `}`
+				return c.send(ctx, http.MethodPost, crd.Path("v1"), "application/json", []byte(body)).Status
 			}
-			Expect(post(int64(42))).To(Equal(http.StatusBadRequest), "a number must be refused")
-			Expect(post("42")).To(Equal(http.StatusCreated), "its digits must be accepted")
+			for _, wrong := range []string{
+				`"labels": {"number": 42}`, `"labels": ["list"]`, `"annotations": {"boolean": true}`, `"annotations": {"object": {}}`,
+				`"finalizers": "example.com/text"`, `"finalizers": [42]`, `"ownerReferences": {}`, `"ownerReferences": [{"uid": 42}]`,
+				`"generateName": 42`, `"resourceVersion": 42`, `"generation": "text"`, `"creationTimestamp": 42`, `"managedFields": "text"`,
+			} {
+				Expect(post(`{"name": "metadata-refused", `+wrong+`}`)).To(Equal(http.StatusBadRequest), "%s must be refused", wrong)
+			}
+			Expect(post(`{"name": 42}`)).To(Equal(http.StatusBadRequest), "a name that is a number must be refused")
+			Expect(post(`{"name": "metadata-refused", "labels": {"number": "42"}, "annotations": {"boolean": "true"}, "finalizers": [], "ownerReferences": []}`)).
+				To(Equal(http.StatusCreated), "the right types must be accepted")
 		})
 
 		c.stable.It(requirement.ObjectsMetadataUnknown, "creates an object with an unknown metadata field, and with a known one", func(ctx SpecContext, crd *suites.Resource) {

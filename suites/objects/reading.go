@@ -20,6 +20,9 @@ func (c chapter) reading() {
 			all, err := crd.Everywhere("v1").Watch(ctx, metav1.ListOptions{ResourceVersion: started.GetResourceVersion(), FieldSelector: "metadata.name=everywhere"})
 			Expect(err).NotTo(HaveOccurred())
 			defer all.Stop()
+			own, err := crd.Everywhere("v1").Namespace(other).Watch(ctx, metav1.ListOptions{ResourceVersion: started.GetResourceVersion(), FieldSelector: "metadata.name=everywhere"})
+			Expect(err).NotTo(HaveOccurred())
+			defer own.Stop()
 			create(ctx, crd, "everywhere")
 			_, err = crd.At("v1").In(other).Create(ctx, named("everywhere"))
 			c.env.Require(err, "creating an object in the namespace %s", other)
@@ -32,6 +35,10 @@ func (c chapter) reading() {
 				seen = append(seen, object.GetNamespace())
 			}
 			Expect(seen).To(ConsistOf(suites.Namespace, other), "the watch must report both")
+			// Of the two objects, that of the other namespace was created last.
+			var first watch.Event
+			Eventually(ctx, own.ResultChan()).Should(Receive(&first), "the watch of a namespace must report its own")
+			Expect(first.Object).To(HaveField("GetNamespace()", other), "the watch of a namespace must report its own only")
 			found := func(namespace string) []string {
 				list, err := crd.Everywhere("v1").Namespace(namespace).List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=everywhere"})
 				Expect(err).NotTo(HaveOccurred())

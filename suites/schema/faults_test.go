@@ -103,6 +103,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SchemaPruningDocumented:                    showing("my-new-cron-object", "spec", `{cronSpec: "* * * * */5", image: my-awesome-cron-image, someRandomField: 42}`),
 		requirement.SchemaPruningPersisted:                     showing("before", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
 		requirement.SchemaPruningWrites:                        patched("written", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
+		requirement.SchemaPruningApplied:                       suitetest.Accepting(`\.metadata\.unknown: field not declared`),
 		requirement.SchemaPruningStatus:                        showing("status", "status", `{replicas: 1, someRandomField: 42}`),
 		requirement.SchemaPruningRead:                          listed("forgotten", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
 		requirement.SchemaPruningReadKeepsStorage:              forgetting(),

@@ -6,6 +6,8 @@ import (
 	"github.com/onsi/gomega/types"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -44,16 +46,29 @@ func pruning(env *suites.Env) {
 			})
 
 		stable.It(requirement.SchemaPruningWrites,
-			"puts, patches and applies an unknown field", func(ctx SpecContext, crd *suites.Resource) {
+			"puts and patches an unknown field", func(ctx SpecContext, crd *suites.Resource) {
 				objects := crd.At("v1")
 				object := crd.Create(ctx, "v1", fixtures.CronTab("written", `spec: `+pruned))
 				object.Object["spec"] = fixtures.Value(written)
 				Expect(objects.Update(ctx, object)).To(haveSpec(pruned))
 				Expect(objects.MergePatch(ctx, "written", `{"spec": {"someRandomField": "random"}}`)).To(haveSpec(pruned))
 				Expect(objects.JSONPatch(ctx, "written", `[{"op": "add", "path": "/spec/someRandomField", "value": "random"}]`)).To(haveSpec(pruned))
-				// Applying uses Strict by default, in servers of some minors.
-				Expect(objects.Apply(ctx, fixtures.CronTab("applied", `spec: `+pruned), "crdconform")).To(haveSpec(pruned))
 				Expect(objects.Get(ctx, "written")).To(haveSpec(pruned))
+			})
+
+		stable.It(requirement.SchemaPruningApplied,
+			"applies objects with unknown fields, and without", func(ctx SpecContext, crd *suites.Resource) {
+				apply := func(object *unstructured.Unstructured) error {
+					return suites.ErrorOf(crd.At("v1").Apply(ctx, object, "crdconform"))
+				}
+				inMetadata := fixtures.CronTab("applied", `spec: `+pruned)
+				env.Require(unstructured.SetNestedField(inMetadata.Object, "x", "metadata", "unknown"), "setting a field of the metadata")
+				Expect(apply(fixtures.CronTab("applied", `spec: `+written))).To(MatchError(ContainSubstring(".spec.someRandomField: field not declared in schema")))
+				Expect(apply(inMetadata)).To(MatchError(ContainSubstring(".metadata.unknown: field not declared in schema")))
+				Expect(crd.At("v1").Get(ctx, "applied")).Error().To(MatchError(apierrors.IsNotFound, "IsNotFound"), "it must not be there")
+				Expect(apply(fixtures.CronTab("applied", `spec: `+pruned))).To(Succeed())
+				Expect(apply(fixtures.CronTab("applied", `spec: {image: other, someRandomField: random}`))).To(MatchError(ContainSubstring(".spec.someRandomField: field not declared in schema")))
+				Expect(crd.At("v1").Get(ctx, "applied")).To(haveSpec(pruned), "it must be as it was")
 			})
 
 		env.With(fixtures.StableSubresources).It(requirement.SchemaPruningStatus,

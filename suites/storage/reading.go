@@ -9,6 +9,15 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// watched watches the object from its creation on, until the watch has reported it.
+func watched(ctx SpecContext, objects suites.Objects) {
+	GinkgoHelper()
+	watching, err := objects.WatchOne(ctx, "local-crontab")
+	Expect(err).NotTo(HaveOccurred())
+	defer watching.Stop()
+	Eventually(ctx, watching.ResultChan()).Should(Receive(HaveField("Object.Object", HaveKeyWithValue("host", "localhost"))), "the watch must report the object")
+}
+
 func reading(env *suites.Env) {
 	Describe("reading", func() {
 		env.With(fixtures.None).It(requirement.StorageReadUnserved,
@@ -41,9 +50,7 @@ func reading(env *suites.Env) {
 				before := crd.Stored(ctx, "local-crontab")
 				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKey("host")))
 				Expect(crd.At("v1").List(ctx)).To(HaveLen(1))
-				watch, err := crd.At("v1").Watch(ctx)
-				Expect(err).NotTo(HaveOccurred())
-				watch.Stop()
+				watched(ctx, crd.At("v1"))
 				Expect(crd.Stored(ctx, "local-crontab")).To(Equal(before))
 			})
 

@@ -60,9 +60,7 @@ func updating(env *suites.Env) {
 			"does everything to an old object but write it", func(ctx SpecContext, crd *suites.Resource) {
 				old(ctx, crd)
 				before := crd.Stored(ctx, "local-crontab")
-				watch, err := crd.At("v1").Watch(ctx)
-				Expect(err).NotTo(HaveOccurred())
-				defer watch.Stop()
+				watched(ctx, crd.At("v1"))
 				Expect(crd.At("v1").Get(ctx, "local-crontab")).NotTo(BeNil())
 				Expect(crd.At("v1").List(ctx)).To(HaveLen(1))
 				crd.Change(ctx, fixtures.Served("v1beta1", false))

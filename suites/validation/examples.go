@@ -20,12 +20,20 @@ func examples(env *suites.Env) {
 		Describe(string(schema), func() {
 			setup := env.With(fixtures.Stable, fixtures.WithSchema(schema)).Together()
 			for _, one := range all {
-				one.It(setup)
+				one.It(setup, more()[one.id])
 			}
 			if schema == fixtures.RulesLists {
 				updatedLists(setup)
 			}
 		})
+	}
+}
+
+// more are the examples that need more objects than two.
+func more() map[requirement.ID]further {
+	return map[requirement.ID]further{
+		requirement.ValidationExamplesIntOrString: {keeps: []string{`intOrString: 1000`}, breaks: []string{`intOrString: 99%`}},
+		requirement.ValidationScopesArray:         {breaks: []string{`array: [by index]`, `array: [by macro]`}},
 	}
 }
 

@@ -1,12 +1,16 @@
 package validation
 
 import (
+	"bytes"
+	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
@@ -37,6 +41,52 @@ func TestIgnoranceIsCaught(t *testing.T) {
 	t.Run("of everything", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Accepting(``), aboutRefusals...) })
 }
 
+// TestRefusedRulesAreCaught proves that an API server which refuses one rule of a definition with many is found by the spec of that
+// rule, and that the others are judged all the same.
+func TestRefusedRulesAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: the definition is installed again for each spec")
+	}
+	const refused = "self.health.startsWith"
+	tampered := &suitetest.Tampered{Cluster: suitetest.Cluster(t, embedded.Options{}), Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if suitetest.About(r).Definition && r.Method == http.MethodPost && bytes.Contains(suitetest.Body(r), []byte(refused)) {
+			return suitetest.Answer(r, http.StatusUnprocessableEntity, map[string]any{
+				"apiVersion": "v1", "kind": "Status", "status": "Failure", "code": http.StatusUnprocessableEntity, "reason": "Invalid", "message": "made up",
+			}), nil
+		}
+		return next.RoundTrip(r)
+	}}
+	want := map[requirement.ID]requirement.Verdict{
+		requirement.ValidationExamplesPrefix:     requirement.Failed,
+		requirement.ValidationExamplesEntry:      requirement.Passed,
+		requirement.ValidationExamplesNamePrefix: requirement.Passed,
+	}
+	env, err := suites.NewEnv(t.Context(), suites.Options{Cluster: tampered, Seed: 1, Select: func(id requirement.ID) bool {
+		_, wanted := want[id]
+		return wanted
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := env.Close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(outcome.Results) != len(want) {
+		t.Errorf("%d specs ran, want %d", len(outcome.Results), len(want))
+	}
+	for _, r := range outcome.Results {
+		if r.Verdict != want[r.Requirement] {
+			t.Errorf("%s is %s, want %s: %s", r.Requirement, r.Verdict, want[r.Requirement], r.Reason)
+		}
+	}
+}
+
 // withoutRules reports whether a requirement has nothing to do with rules.
 func withoutRules(id requirement.ID) bool {
 	return strings.HasPrefix(string(id), "validation.restrictions.") || strings.HasPrefix(string(id), "validation.fields.") || slices.Contains([]requirement.ID{
@@ -50,6 +100,9 @@ func faults() map[requirement.ID]suitetest.Fault {
 	all := map[requirement.ID]suitetest.Fault{}
 	for _, one := range slices.Concat(table(), scopes(), names(), typed(), lists()) {
 		all[one.id] = suitetest.Accepting(`"` + one.name() + `" is invalid`)
+	}
+	for id, more := range more() {
+		all[id] = suitetest.Accepting(fmt.Sprintf(`"%s-%d" is invalid`, example{id: id}.name(), len(more.breaks)))
 	}
 	maps.Copy(all, schemaFaults())
 	maps.Copy(all, objectFaults())

@@ -3,6 +3,8 @@
 package validation
 
 import (
+	"fmt"
+	"maps"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -67,17 +69,36 @@ type example struct {
 	at     string // where the object that breaks it is refused, parted by blanks; empty for the root, which API servers name in different ways
 }
 
+// further are fields of more objects that keep the rule of an example, and that break it, where one of each is not enough.
+type further struct{ keeps, breaks []string }
+
 // name is the name of the object that breaks the rule.
 func (e example) name() string { return strings.ReplaceAll(string(e.id), ".", "-") }
 
-// It declares the spec of the example.
-func (e example) It(setup suites.Setup) {
-	setup.It(e.id, "creates an object that keeps a rule "+e.about+", and one that breaks it", func(ctx SpecContext, crd *suites.Resource) {
-		Expect(crd.At("v1").Create(ctx, fixtures.CronTab("kept-"+e.name(), e.keeps))).Error().NotTo(HaveOccurred())
+// alone leaves nothing in the schema but the properties that the example is about, and the rules at the root only if it is about them.
+func (e example) alone(crd *definition) {
+	schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+	about, _ := fixtures.Value(e.keeps).(map[string]any)
+	maps.DeleteFunc(schema.Properties, func(name string, _ properties) bool { return about[name] == nil })
+	if e.at != "" {
+		schema.XValidations = nil
+	}
+}
+
+// It declares the spec of the example, whose rule is in a schema with many others. Where the API server refuses that, the spec makes
+// do with its own part.
+func (e example) It(setup suites.Setup, more further) {
+	setup.Apart(e.alone).It(e.id, "creates an object that keeps a rule "+e.about+", and one that breaks it", func(ctx SpecContext, crd *suites.Resource) {
+		for n, fields := range append([]string{e.keeps}, more.keeps...) {
+			Expect(crd.At("v1").Create(ctx, fixtures.CronTab(fmt.Sprintf("kept-%s-%d", e.name(), n), fields))).Error().NotTo(HaveOccurred(), fields)
+		}
 		refused := And(suites.BeInvalidAt(), MatchError(ContainSubstring("failed rule: self.")))
 		if e.at != "" {
 			refused = suites.BeInvalidAt(strings.Fields(e.at)...)
 		}
 		Expect(crd.At("v1").Create(ctx, fixtures.CronTab(e.name(), e.breaks))).Error().To(refused)
+		for n, fields := range more.breaks {
+			Expect(crd.At("v1").Create(ctx, fixtures.CronTab(fmt.Sprintf("%s-%d", e.name(), n+1), fields))).Error().To(refused, fields)
+		}
 	})
 }

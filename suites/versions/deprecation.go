@@ -107,31 +107,81 @@ func warnedVerbs(env *suites.Env) {
 		})
 
 	deprecated.It(requirement.VersionsDeprecationErrorsWarned,
-		"asks for an object that does not exist at a deprecated version", func(ctx SpecContext, crd *suites.Resource) {
-			Expect(warnings(ctx, failing(func(ctx context.Context) error {
-				return suites.ErrorOf(crd.At("v1alpha1").Get(ctx, "no-such-crontab"))
-			}))).To(warned)
+		"sends requests of every verb that fail at a deprecated version", func(ctx SpecContext, crd *suites.Resource) {
+			existing := crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))
+			existing.SetAPIVersion(crd.APIVersion("v1alpha1"))
+			existing.SetResourceVersion("1") // an old one
+			invalid := fixtures.RemoteCronTab.At("v1")
+			invalid.Object["port"] = int64(1234)
+			objects := crd.At("v1alpha1")
+			const none = "no-such-crontab"
+			for verb, request := range map[string]func(ctx context.Context) error{
+				"get":           func(ctx context.Context) error { return suites.ErrorOf(objects.Get(ctx, none)) },
+				"create":        func(ctx context.Context) error { return suites.ErrorOf(objects.Create(ctx, invalid)) },
+				"update":        func(ctx context.Context) error { return suites.ErrorOf(objects.Update(ctx, existing)) },
+				"patch":         func(ctx context.Context) error { return suites.ErrorOf(objects.MergePatch(ctx, none, `{"port": "1"}`)) },
+				"apply":         func(ctx context.Context) error { return suites.ErrorOf(objects.Apply(ctx, invalid, "crdconform")) },
+				"delete":        func(ctx context.Context) error { return objects.Delete(ctx, none) },
+				"get status":    func(ctx context.Context) error { return suites.ErrorOf(objects.Get(ctx, none, "status")) },
+				"update status": func(ctx context.Context) error { return suites.ErrorOf(objects.Update(ctx, existing, "status")) },
+				"patch scale": func(ctx context.Context) error {
+					return suites.ErrorOf(objects.MergePatch(ctx, none, `{"spec": {"replicas": 2}}`, "scale"))
+				},
+			} {
+				Expect(warnings(ctx, failing(request))).To(warned, verb)
+			}
 		})
 
 	deprecated.It(requirement.VersionsDeprecationSilentOtherwise,
-		"creates, gets, lists and deletes at the version that is not deprecated", func(ctx SpecContext, crd *suites.Resource) {
+		"sends requests of every verb to the version that is not deprecated", func(ctx SpecContext, crd *suites.Resource) {
 			Expect(warnings(ctx, func(ctx context.Context) error { return roundOfVerbs(ctx, crd.At("v1")) })).To(BeEmpty())
 			Expect(warnings(ctx, func(ctx context.Context) error { return roundOfVerbs(ctx, crd.At("v1alpha1")) })).NotTo(BeEmpty(),
 				"the same requests at the deprecated version must be warned of")
 		})
 }
 
+// roundOfVerbs sends a request of every verb, of which none fails.
 func roundOfVerbs(ctx context.Context, objects suites.Objects) error {
-	if _, err := objects.Create(ctx, fixtures.LocalCronTab.At("v1")); err != nil {
+	object := fixtures.LocalCronTab.At("v1")
+	object.Object["spec"] = map[string]any{"replicas": int64(1)}
+	created, err := objects.Create(ctx, object)
+	if err != nil {
 		return err
 	}
-	if _, err := objects.Get(ctx, "local-crontab"); err != nil {
+	created.Object["port"] = "4321"
+	updated, err := objects.Update(ctx, created)
+	if err != nil {
 		return err
 	}
-	if _, err := objects.List(ctx); err != nil {
+	watching, err := objects.WatchOne(ctx, "local-crontab")
+	if err != nil {
 		return err
 	}
-	return objects.Delete(ctx, "local-crontab")
+	watching.Stop()
+	for _, request := range []func() error{
+		func() error { return suites.ErrorOf(objects.Get(ctx, "local-crontab")) },
+		func() error { return suites.ErrorOf(objects.List(ctx)) },
+		func() error { return suites.ErrorOf(objects.Update(ctx, updated, "status")) },
+		func() error { return suites.ErrorOf(objects.Get(ctx, "local-crontab", "status")) },
+		func() error { return suites.ErrorOf(objects.Get(ctx, "local-crontab", "scale")) },
+		func() error {
+			return suites.ErrorOf(objects.MergePatch(ctx, "local-crontab", `{"spec": {"replicas": 2}}`, "scale"))
+		},
+		func() error { return suites.ErrorOf(objects.MergePatch(ctx, "local-crontab", `{"port": "1"}`)) },
+		func() error {
+			return suites.ErrorOf(objects.JSONPatch(ctx, "local-crontab", `[{"op": "replace", "path": "/port", "value": "2"}]`))
+		},
+		func() error {
+			return suites.ErrorOf(objects.Apply(ctx, fixtures.LocalCronTab.At("v1"), "crdconform"))
+		},
+		func() error { return objects.Delete(ctx, "local-crontab") },
+		func() error { return objects.DeleteAll(ctx) },
+	} {
+		if err := request(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func texts(env *suites.Env) {

@@ -62,13 +62,15 @@ func serving(env *suites.Env) {
 				notFound := MatchError(apierrors.IsNotFound, "IsNotFound")
 				Expect(unserved.Get(ctx, "local-crontab")).Error().To(notFound)
 				Expect(unserved.List(ctx)).Error().To(notFound)
+				Expect(unserved.WatchOne(ctx, "local-crontab")).Error().To(notFound)
 				Expect(unserved.Create(ctx, fixtures.RemoteCronTab.At("v1"))).Error().To(notFound)
 				Expect(unserved.Update(ctx, object)).Error().To(notFound)
 				Expect(unserved.MergePatch(ctx, "local-crontab", `{"port": "4321"}`)).Error().To(notFound)
+				Expect(unserved.JSONPatch(ctx, "local-crontab", `[{"op": "replace", "path": "/port", "value": "4321"}]`)).Error().To(notFound)
 				Expect(unserved.Apply(ctx, fixtures.LocalCronTab.At("v1"), "crdconform")).Error().To(notFound)
 				Expect(unserved.Delete(ctx, "local-crontab")).To(notFound)
 				Expect(unserved.DeleteAll(ctx)).To(notFound)
-				Expect(crd.At("v1").Get(ctx, "local-crontab")).NotTo(BeNil(), "nothing of this may have reached the object")
+				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(HaveField("Object", HaveKeyWithValue("port", "1234")), "nothing of this may have reached the object")
 			})
 
 		env.With(fixtures.None).It(requirement.VersionsServingNoneServed,

@@ -143,7 +143,7 @@ func Accepting(pattern string) Fault {
 	return func(r Request, next http.RoundTripper) (*http.Response, error) {
 		sent := Body(r.Request)
 		response, err := next.RoundTrip(r.Request)
-		if err != nil || r.Method == http.MethodGet || response.StatusCode < 400 || response.StatusCode >= 500 || response.StatusCode == http.StatusTooManyRequests {
+		if err != nil || r.Method == http.MethodGet || response.StatusCode < 400 || response.StatusCode == http.StatusTooManyRequests {
 			return response, err
 		}
 		return Edited(response, func(raw []byte) (int, []byte) {
