@@ -1,14 +1,14 @@
 package corpus
 
-// certain reports whether an object is as the schema wants it beyond doubt: API servers neither drop nor refuse anything of it.
-// To find that out takes a hundredth of what validation takes. What only validation tells is never certain.
+// certain reports whether an object is as the schema wants it beyond doubt, apart from rules in CEL: API servers neither drop nor
+// refuse anything else of it. To find that out takes a hundredth of what validation takes. What only validation tells is never certain.
 func (s *Schema) certain(object map[string]any) bool {
-	return !s.unsure && s.root.holds(object)
+	return !s.doubt && s.root.holds(object)
 }
 
 // holds reports whether a value is certainly valid at a place.
 func (n *node) holds(value any) bool {
-	if n == nil || n.preserve || n.embedded || n.shallow || n.unique || len(n.variants) > 0 {
+	if n == nil || n.preserve && n.kind != object || n.embedded || n.shallow || n.unique || n.doubtful {
 		return false
 	}
 	switch value := value.(type) {
@@ -37,8 +37,16 @@ func (n *node) holdsFields(fields map[string]any) bool {
 			return false
 		}
 	}
+	for i := range n.choices {
+		if !n.choices[i].holds(fields) {
+			return false
+		}
+	}
 	for name, value := range fields {
 		field := n.child(name)
+		if field == nil && n.preserve {
+			continue // whatever it is, it is kept
+		}
 		if !field.holds(value) && (n.path != "" || !isMeta(name) || !field.holdsMeta(value)) {
 			return false
 		}

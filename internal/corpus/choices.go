@@ -156,7 +156,8 @@ func (c *compiler) strings(l *limits, v *structuralschema.ValueValidation) {
 		c.pattern(l, v.Pattern)
 	}
 	if v.Format != "" {
-		c.unsure = c.unsure || l.format != "" && l.format != v.Format
+		c.doubt = c.doubt || l.format != "" && l.format != v.Format
+		c.unsure = c.unsure || c.doubt
 		l.format, l.validated = v.Format, formats()[plainFormat(v.Format)] != nil
 	}
 }
@@ -201,4 +202,73 @@ func allowsQuantities(l limits) bool {
 // matches reports whether all patterns do.
 func (l *limits) matches(value string) bool {
 	return !slices.ContainsFunc(l.patterns, func(pattern *regexp.Regexp) bool { return !pattern.MatchString(value) })
+}
+
+// presence is what must hold of which fields are there.
+type presence struct {
+	required []string
+	not      *presence
+	any      []presence // one of these at least, if there are any
+	one      []presence // one of these and no other, if there are any
+	all      []presence
+}
+
+// demand notes what a validation says in anyOf, oneOf and not. What it says otherwise is in the limits, and what allOf says is noted by
+// itself.
+func (n *node) demand(v *structuralschema.ValueValidation) {
+	bare := structuralschema.ValueValidation{Not: v.Not, OneOf: v.OneOf}
+	if !onlyTypes(v.AnyOf) {
+		bare.AnyOf = v.AnyOf
+	}
+	if bare.Not == nil && len(bare.OneOf) == 0 && len(bare.AnyOf) == 0 {
+		return
+	}
+	demanded, all := presenceOf(&structuralschema.NestedValueValidation{ValueValidation: bare})
+	if !all || n.kind != object {
+		n.doubtful = true
+		return
+	}
+	n.choices = append(n.choices, demanded)
+}
+
+// presenceOf is what a validation says of which fields are there. It is false if the validation says more than that.
+func presenceOf(v *structuralschema.NestedValueValidation) (presence, bool) {
+	p := presence{required: v.Required}
+	rest := *v
+	rest.Required, rest.Not, rest.AnyOf, rest.OneOf, rest.AllOf = nil, nil, nil, nil, nil
+	only := reflect.DeepEqual(rest, structuralschema.NestedValueValidation{})
+	if v.Not != nil {
+		not, all := presenceOf(v.Not)
+		p.not, only = &not, only && all
+	}
+	of := func(branches []structuralschema.NestedValueValidation) []presence {
+		var found []presence
+		for i := range branches {
+			inner, all := presenceOf(&branches[i])
+			found, only = append(found, inner), only && all
+		}
+		return found
+	}
+	p.any, p.one, p.all = of(v.AnyOf), of(v.OneOf), of(v.AllOf)
+	return p, only
+}
+
+// holds reports whether the right fields are there.
+func (p *presence) holds(fields map[string]any) bool {
+	for _, name := range p.required {
+		if _, there := fields[name]; !there {
+			return false
+		}
+	}
+	count := func(branches []presence) int {
+		holding := 0
+		for i := range branches {
+			if branches[i].holds(fields) {
+				holding++
+			}
+		}
+		return holding
+	}
+	return (p.not == nil || !p.not.holds(fields)) &&
+		(len(p.any) == 0 || count(p.any) > 0) && (len(p.one) == 0 || count(p.one) == 1) && count(p.all) == len(p.all)
 }

@@ -154,7 +154,7 @@ func TestStyles(t *testing.T) {
 	}
 	for _, object := range g.Objects(Plain, 60) {
 		for _, path := range Leaves(object) {
-			if value, _ := fieldpath.Value(object.Object, fieldpath.Split(path)); value == nil || isZero(value) && path != "spec.replicas" {
+			if value, _ := fieldpath.Value(object.Object, fieldpath.Split(path)); value == nil || IsZero(value) && path != "spec.replicas" {
 				t.Errorf("%s is %v in a plain object", path, value)
 			}
 		}

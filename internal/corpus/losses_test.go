@@ -171,3 +171,33 @@ func TestHas(t *testing.T) {
 		}
 	}
 }
+
+// TestFractionsOfSeconds has a time without the fraction that it had: that is a loss, but one that samples alone can show.
+func TestFractionsOfSeconds(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec("at: {type: string, format: date-time}, note: {type: string}")))
+	at := func(text string) map[string]any { return map[string]any{"spec": map[string]any{"at": text}} }
+	lost := d.Schema("v1").Losses(at("2024-02-29T23:59:59.250Z"), at("2024-02-29T23:59:59Z"))
+	if len(lost) != 1 || lost[0].Path != "spec.at" || lost[0].Empty {
+		t.Errorf("without the fraction: got %v", lost)
+	}
+	if lost = d.Schema("v1").Losses(at("2024-02-29T23:59:59.250Z"), at("2024-03-01T05:29:59.25+05:30")); len(lost) > 0 {
+		t.Errorf("at the same instant: got %v", lost)
+	}
+	g, times := d.Generator("v1", 1, nil), 0
+	for _, style := range styles() {
+		for _, object := range g.Objects(style, 40) {
+			value, found := Value(object.Object, "spec.at")
+			text, _ := value.(string)
+			if found {
+				times++
+			}
+			if strings.Contains(text, ".") {
+				t.Errorf("%s: generated %q, which metav1.Time cuts", style, text)
+			}
+		}
+	}
+	if times < 50 {
+		t.Errorf("%d times were generated, want 50 or more", times)
+	}
+}

@@ -49,8 +49,11 @@ type node struct {
 	quantity bool
 	rules    apiextensionsv1.ValidationRules // in CEL, here
 
-	hints    []string // strings like those that the place is for
-	variants []*node  // what to generate in place of this
+	hints    []string   // strings like those that the place is for
+	choices  []presence // what else must hold, as far as it is about which fields are there
+	doubtful bool       // there is more in anyOf, oneOf or not than which fields are there
+
+	variants []*node // what to generate in place of this
 	forbids  []string
 	weight   int // how many nodes there are, with this one
 }
@@ -87,7 +90,8 @@ const maxNodes = 30_000
 // compiler makes nodes of a structural schema.
 type compiler struct {
 	nodes    int
-	unsure   bool // there is what only validation tells
+	unsure   bool // there is what generated values need not keep to: rules, and choices
+	doubt    bool // there is what only validation tells of any value
 	defaults bool // there are defaults
 }
 
@@ -95,7 +99,7 @@ type compiler struct {
 func (s *Schema) compile() {
 	c := &compiler{}
 	s.root = c.node(s.structural, nil, "", true)
-	s.nodes, s.unsure, s.defaults = c.nodes, c.unsure, c.defaults
+	s.nodes, s.unsure, s.doubt, s.defaults = c.nodes, c.unsure, c.doubt, c.defaults
 }
 
 // node compiles a place in a schema, for which further validations hold.
@@ -115,6 +119,7 @@ func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema
 			c.unsure = true
 			n.forbids = append(n.forbids, forbidden(v.Not, n.required)...)
 		}
+		n.demand(v)
 	}
 	n.rules = slices.Clone(s.XValidations)
 	c.unsure = c.unsure || len(n.rules) > 0 || len(choices) > 0

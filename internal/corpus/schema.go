@@ -31,7 +31,8 @@ type Schema struct {
 	rules      *cel.Validator // nil when there are none
 	root       *node
 	nodes      int  // how many there are under root, with root
-	unsure     bool // there is what only validation tells of a generated object
+	unsure     bool // only validation tells of a generated object whether it is valid
+	doubt      bool // only validation tells that of any object
 	defaults   bool // there are any
 
 	learn sync.Once
@@ -132,8 +133,11 @@ func (s *Schema) Problems(object map[string]any) []Problem {
 }
 
 func (s *Schema) problems(ctx context.Context, object map[string]any) []Problem {
-	if s == nil || s.certain(object) {
+	switch {
+	case s == nil:
 		return nil
+	case s.certain(object):
+		return s.unruly(ctx, object)
 	}
 	return s.validated(ctx, object)
 }
@@ -153,17 +157,24 @@ func (s *Schema) invalid(ctx context.Context, object map[string]any) []Problem {
 	errs := validation.ValidateCustomResource(nil, object, s.validator)
 	errs = append(errs, objectmeta.Validate(ctx, nil, object, s.structural, false)...)
 	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, s.structural, object)...)
-	problems := translated(errs, Invalid)
-	if len(problems) == 0 && s.rules != nil {
-		broken, _ := s.rules.Validate(ctx, nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
-		for _, err := range broken {
-			if value, found := Value(object, err.Field); found {
-				err.BadValue = value // upstream's lacks what is in it
-			}
-		}
-		problems = translated(broken, Rule)
+	if problems := translated(errs, Invalid); len(problems) > 0 {
+		return problems
 	}
-	return problems
+	return s.unruly(ctx, object)
+}
+
+// unruly returns what an object breaks of the rules in CEL.
+func (s *Schema) unruly(ctx context.Context, object map[string]any) []Problem {
+	if s.rules == nil {
+		return nil
+	}
+	broken, _ := s.rules.Validate(ctx, nil, s.structural, object, nil, celconfig.RuntimeCELCostBudget)
+	for _, err := range broken {
+		if value, found := Value(object, err.Field); found {
+			err.BadValue = value // upstream's lacks what is in it
+		}
+	}
+	return translated(broken, Rule)
 }
 
 // translated returns upstream's errors as problems of a kind, unless they are about a wrong type.

@@ -62,7 +62,7 @@ func (g *Generator) Singles() []Single {
 		delete(fields, "metadata")
 		if key := encoded(fields); !seen[key] {
 			seen[key] = true
-			zero := g.schema.anyAt(t.path, made[i].object.Object, isZero)
+			zero := g.schema.anyAt(t.path, made[i].object.Object, IsZero)
 			singles = append(singles, Single{t.path, t.about, zero, made[i].object})
 		}
 	}
@@ -181,7 +181,7 @@ func tells(n *node, value any) bool {
 	case []any:
 		return len(value) > 0
 	}
-	return !isZero(value)
+	return !IsZero(value)
 }
 
 // shows reports whether an object has what it is to be about.

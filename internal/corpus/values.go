@@ -136,7 +136,7 @@ func (p *place) sortEnum(n *node) {
 	for _, value := range n.enum {
 		switch {
 		case value == nil || !n.accepts(value):
-		case isZero(value):
+		case IsZero(value):
 			p.empty = append(p.empty, value)
 		default:
 			p.full = append(p.full, value)
@@ -144,8 +144,22 @@ func (p *place) sortEnum(n *node) {
 	}
 }
 
-func isZero(value any) bool {
+// IsZero reports whether a value is 0, false or "".
+func IsZero(value any) bool {
 	return value == "" || value == false || value == int64(0) || value == float64(0)
+}
+
+// IsEmpty reports whether a value means the same as none: it is IsZero, null, or has nothing in it.
+func IsEmpty(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		return len(value) == 0
+	case []any:
+		return len(value) == 0
+	}
+	return IsZero(value)
 }
 
 // object makes an object with fields, or a map.

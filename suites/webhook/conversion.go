@@ -19,7 +19,7 @@ func conversion(env *suites.Env, p *prober) {
 		env.It(requirement.WebhookConversionDocumentedExample, "sends the requests of the documents and compares the responses", p.documentedExample)
 
 		env.It(requirement.WebhookConversionRoundTrip, "converts objects to every other version and back", func(ctx SpecContext) {
-			p.hold(ctx, p.keptEach())
+			p.hold(ctx, p.kept(p.each))
 		})
 
 		env.It(requirement.WebhookConversionAdditions, "looks for values that were not there before the way to another version and back", p.additions)

@@ -166,7 +166,7 @@ func (p *prober) returned(ctx context.Context, pair corpus.Pair, objects []*unst
 			continue
 		}
 		value, isBack := corpus.Value(t.back.object, e.path)
-		if !isBack || isEmpty(value) || p.declared(other, e.path) || p.declared(pair, e.path) {
+		if !isBack || corpus.IsEmpty(value) || p.declared(other, e.path) || p.declared(pair, e.path) {
 			continue
 		}
 		plain := e.object.DeepCopy()
@@ -191,7 +191,7 @@ func (p *prober) returns(ctx context.Context, pair corpus.Pair, object *unstruct
 		return false, nil
 	}
 	value, _ := corpus.Value(t.back.object, path)
-	return !isEmpty(value), &t.back.x
+	return !corpus.IsEmpty(value), &t.back.x
 }
 
 func objectsOf(edits []edit) []*unstructured.Unstructured {
@@ -200,21 +200,6 @@ func objectsOf(edits []edit) []*unstructured.Unstructured {
 		objects = append(objects, e.object)
 	}
 	return objects
-}
-
-// isEmpty reports whether a value means the same as none.
-func isEmpty(value any) bool {
-	switch value := value.(type) {
-	case nil:
-		return true
-	case string:
-		return value == ""
-	case map[string]any:
-		return len(value) == 0
-	case []any:
-		return len(value) == 0
-	}
-	return value == false || value == int64(0) || value == float64(0)
 }
 
 // losesAlone reports whether an object loses the same when it is asked for alone, and has the finding show that.
@@ -255,7 +240,7 @@ func (p *prober) removals(version string, origin int, object *unstructured.Unstr
 	for _, path := range corpus.Leaves(object) {
 		place := "removed " + fieldpath.Generalize(path) + " beside " + fieldpath.Generalize(beside)
 		value, _ := corpus.Value(object.Object, path)
-		if tried[place] >= editTries || len(edits) == most || isEmpty(value) {
+		if tried[place] >= editTries || len(edits) == most || corpus.IsEmpty(value) {
 			continue
 		}
 		tried[place]++

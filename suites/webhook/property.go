@@ -26,9 +26,6 @@ type property struct {
 	// check converts objects that are at the first version of a pair, and returns what is wrong.
 	check func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding
 
-	// explain attaches what helps with all that was found. It may be nil.
-	explain func(all []found)
-
 	// reversed is whether what is wrong is about objects at the second version of a pair, on their way through the first.
 	reversed bool
 
@@ -66,7 +63,7 @@ const (
 
 // effectOf returns the effect that a loss at a version is.
 func (p *prober) effectOf(version string, l corpus.Loss) effect {
-	return effect{sort: p.schemaOf(version).Effect(l), dull: isEmpty(l.Before)}
+	return effect{sort: p.schemaOf(version).Effect(l), dull: corpus.IsEmpty(l.Before)}
 }
 
 // effectBy is the same for a loss on the way through the second version of a pair.
@@ -166,9 +163,6 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 	}
 	p.env.Attach("object.yaml", corpus.YAML(first.subject))
 	p.env.Found(p.reported(what, all))
-	if what.explain != nil {
-		what.explain(all)
-	}
 	p.violated(p.env.Severity(first.part), first.x, told(all))
 }
 

@@ -140,6 +140,14 @@ func (p *prober) lost(pair corpus.Pair, before, after map[string]any) []corpus.L
 	return slices.DeleteFunc(p.schemaOf(pair.From).Losses(before, after), func(l corpus.Loss) bool { return p.declared(pair, l.Path) })
 }
 
+// lacks says that a version has no field for a loss, which may be meant then; empty if it has one.
+func (p *prober) lacks(version, path string) string {
+	if schema := p.schemaOf(version); schema == nil || schema.Has(path) {
+		return ""
+	}
+	return fmt.Sprintf(" (%s has no field of that name)", version)
+}
+
 // declared reports whether the user said that a conversion loses what is at a path.
 func (p *prober) declared(pair corpus.Pair, path string) bool {
 	if p.env.Subject.Lossy == nil {

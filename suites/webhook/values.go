@@ -65,14 +65,10 @@ func (p *prober) zeroValues(ctx SpecContext) {
 	p.needsGenerated("which fields take such values")
 	p.holdStyle(ctx, corpus.Zeros, "empty values", func(l corpus.Loss) bool {
 		if item, is := l.Before.(map[string]any); is && strings.HasSuffix(l.Path, "]") { // an item may be known by a zero, and lost whole
-			return slices.ContainsFunc(slices.Collect(maps.Values(item)), isZero)
+			return slices.ContainsFunc(slices.Collect(maps.Values(item)), corpus.IsZero)
 		}
-		return isZero(l.Before)
+		return corpus.IsZero(l.Before)
 	})
-}
-
-func isZero(value any) bool {
-	return value == false || value == "" || value == int64(0) || value == float64(0)
 }
 
 // tried skips a spec that had nothing to try, which would hold whatever the webhook does.
@@ -303,16 +299,5 @@ func harmless(object map[string]any, problem corpus.Problem) bool {
 		return false
 	}
 	value, found := corpus.Value(object, problem.Path)
-	if !found {
-		return false
-	}
-	switch value := value.(type) {
-	case nil:
-		return true
-	case map[string]any:
-		return len(value) == 0
-	case []any:
-		return len(value) == 0
-	}
-	return false
+	return found && corpus.IsEmpty(value) && !corpus.IsZero(value)
 }
