@@ -175,7 +175,7 @@ func (k *checker) objectives() {
 
 // unknownName says that nothing of a sort has a name, and what may have been meant.
 func unknownName(sort, name string, known []string) string {
-	if near := nearest(name, known); near != "" {
+	if near := options.Nearest(name, known); near != "" {
 		return fmt.Sprintf("unknown %s %q; did you mean %s?", sort, name, near)
 	}
 	return fmt.Sprintf("unknown %s %q (want %s)", sort, name, strings.Join(known, ", "))

@@ -14,6 +14,7 @@ import (
 // is missing here. What gave it, such as the flag --crd, is named where there is something wrong with it; nothing when it is the
 // absence of a value. Names of files are relative to the folder that the program runs in.
 func (c *Config) Override(key string, from Config, flag string) {
+	whole := key
 	key, _, _ = strings.Cut(key, "[")
 	value, target := options.Value(reflect.ValueOf(from), key, false), options.Value(reflect.ValueOf(c).Elem(), key, false)
 	if !target.IsValid() {
@@ -29,12 +30,14 @@ func (c *Config) Override(key string, from Config, flag string) {
 	}
 	s.positions, s.flags = maps.Clone(s.positions), maps.Clone(s.flags)
 	maps.DeleteFunc(s.positions, func(given string, _ position) bool { return options.Within(given, key) })
-	maps.DeleteFunc(s.flags, func(given, _ string) bool { return options.Within(given, key) })
+	maps.DeleteFunc(s.flags, func(given, _ string) bool {
+		return options.Within(given, key) && (whole == key || given == key) // several flags may say parts of one item
+	})
 	if s.flags == nil {
 		s.flags = map[string]string{}
 	}
 	if flag != "" {
-		s.flags[key] = flag
+		s.flags[key], s.flags[whole] = flag, flag
 	}
 	c.source = s
 }

@@ -26,7 +26,7 @@ func unknownKey(name, section string, of reflect.Type, value ast.Node) string {
 		}
 		return fmt.Sprintf("%s; did you mean %s?", text, key)
 	}
-	near := nearest(name, known)
+	near := options.Nearest(name, known)
 	switch place := cmp.Or(below, placeOf(name, reflect.TypeFor[Config](), "")); {
 	case near != "" && below == "":
 		return fmt.Sprintf("%s; did you mean %s?", text, near)
@@ -86,48 +86,13 @@ func placeOf(name string, section reflect.Type, key string) string {
 	return ""
 }
 
-// nearest returns the word that a mistyped one is most like; nothing when none is much like it.
-func nearest(word string, known []string) string {
-	best, least := "", min(max(2, len(word)/3), len(word)-1)+1
-	for _, one := range known {
-		if one == "" {
-			continue
-		}
-		if d := distance(strings.ToLower(word), strings.ToLower(one)); d < least {
-			best, least = one, d
-		}
-	}
-	return best
-}
-
-// distance is how many letters have to be added, taken away or changed to make one word of another.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
-
 // noRequirement says that nothing matches an ID or a pattern, and what may have been meant.
 func noRequirement(pattern string) string {
 	var ids []string
 	for _, r := range requirement.All() {
 		ids = append(ids, string(r.ID))
 	}
-	if near := nearest(pattern, ids); near != "" {
+	if near := options.Nearest(pattern, ids); near != "" {
 		return fmt.Sprintf("unknown requirement %q; did you mean %s?", pattern, near)
 	}
 	return fmt.Sprintf("unknown requirement %q; \"crdconform list\" shows all", pattern)

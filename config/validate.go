@@ -166,6 +166,10 @@ func checkURL(text string) error {
 		return errors.New("it is not a URL; write it as https://localhost:9443/convert")
 	case u.User != nil || u.Scheme != "https" && strings.Contains(text, "@"):
 		return errors.New("a user or a password is not allowed in it; leave them out")
+	case u.Scheme == "http":
+		return fmt.Errorf("%q is http, but API servers call webhooks only over https; write it as https://localhost:9443/convert", text)
+	case u.Port() != "" && !isAddress(u.Host):
+		return fmt.Errorf("%q: the port %s is not one from 1 to 65535", text, u.Port())
 	case u.Scheme != "https" || u.Hostname() == "":
 		return fmt.Errorf("%q is not the URL of a webhook; write it as https://localhost:9443/convert", text)
 	case u.RawQuery != "" || u.Fragment != "":

@@ -15,6 +15,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/reports"
@@ -158,7 +159,7 @@ func (c *checker) check() (engine.Description, error) {
 		return engine.Description{}, errors.New("--client-cert and --client-key, a certificate and its private key, must be given together")
 	}
 	if c.flags.Lookup("cluster") == nil {
-		return engine.Description{Config: read, RerunCommand: c.again}, nil
+		return engine.Description{Config: read, RerunCommand: c.again, ObjectsAdvice: ownObjects}, nil
 	}
 	if err := read.Validate(); err != nil {
 		return engine.Description{}, err
@@ -169,8 +170,12 @@ func (c *checker) check() (engine.Description, error) {
 	}
 	return engine.Description{
 		Config: read, Source: c.api.source(), RerunCommand: c.again, CollectArtifacts: c.gather, HoldAdvice: "; use --hold to keep it running",
+		ObjectsAdvice: ownObjects,
 	}, nil
 }
+
+// ownObjects ends the note that the objects are not the user's.
+const ownObjects = "; give your own with --crd or --samples"
 
 // orInput is a file, or the standard input where - stands for it.
 func orInput(name string) string {
@@ -261,6 +266,9 @@ func (c *checker) run(ctx context.Context) error {
 	if w := check.Webhook; c.hold && (w.URL != "" || w.FromCRD != nil) {
 		return errors.New("--hold: only valid with a program; a URL keeps serving anyway")
 	}
+	if check.Generate.Objects == 0 && len(check.Samples) == 0 && len(check.CRDs) > 0 {
+		return check.At("generate.objects", "0 leaves samples only, and there are none; give %s, or leave it out", options.Key("samples"))
+	}
 	p := &progress{streams: c.streams, strict: check.Strict, rerun: c.again, patience: patience}
 	var held *reports.Report
 	var ended error
@@ -278,6 +286,7 @@ func (c *checker) run(ctx context.Context) error {
 	if err = c.reserve(); err != nil {
 		return err
 	}
+	c.act()
 	c.seed, c.dir = plan.Seed(), plan.ReportDir()
 	if err = c.begin(); err != nil {
 		return err

@@ -61,7 +61,7 @@ func TestConfigUsage(t *testing.T) {
 		"config view --config missing.yaml": `missing.yaml: no such file; "crdconform init CRD..." writes one`,
 		"config view --config .":            ". is a folder; give the configuration file in it, such as ./crdconform.yaml",
 		"config view":                       "crdconform.yaml:3:1: strikt: unknown key; did you mean strict?\n  3 | strikt: true\n      ^\ncrdconform.yaml:4:7: crds: want a list",
-		"config view --conf x":              "unknown flag: --conf",
+		"config view --conf x":              "unknown flag --conf; did you mean --config?",
 	} {
 		dir := t.TempDir()
 		put(t, filepath.Join(dir, config.FileName), configHead+"strikt: true\ncrds: a\n")

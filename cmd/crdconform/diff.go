@@ -108,6 +108,7 @@ func (d *differ) run(ctx context.Context) error {
 	if err := d.read(ctx); err != nil {
 		return err
 	}
+	d.act()
 	var clients []*wire.Client
 	for i := range d.urls {
 		client, err := d.connect(i)

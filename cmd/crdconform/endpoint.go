@@ -3,7 +3,8 @@ package main
 import (
 	"crypto/x509"
 	"fmt"
-	"os"
+
+	"github.com/crdconform/crdconform/internal/input"
 )
 
 // authority reads the certificates in the file that a flag names; none if it names no file.
@@ -11,7 +12,7 @@ func authority(flag, name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	ca, err := os.ReadFile(name)
+	ca, err := input.File(name, input.Certificates)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}

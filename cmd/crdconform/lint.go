@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/visible"
 )
@@ -176,13 +177,13 @@ func (l *linting) listRules(s streams) error {
 }
 
 // readFiles reads what the arguments name: files, patterns, directories and the standard input.
-func readFiles(args []string, input io.Reader) ([]lint.File, error) {
+func readFiles(args []string, in io.Reader) ([]lint.File, error) {
 	var files []lint.File
 	for _, arg := range args {
 		if arg == standardInput {
-			data, err := io.ReadAll(input)
+			data, err := input.All(in, "standard input", input.Objects)
 			if err != nil {
-				return nil, fmt.Errorf("standard input: %w", err)
+				return nil, err
 			}
 			files = append(files, lint.File{Name: "stdin", Data: data})
 			continue
@@ -236,7 +237,7 @@ func readPath(name string) ([]lint.File, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		data, unread := os.ReadFile(name)
+		data, unread := input.File(name, input.Objects)
 		return []lint.File{{Name: displayed(name), Data: data}}, unread
 	}
 	var files []lint.File
@@ -249,7 +250,7 @@ func readPath(name string) ([]lint.File, error) {
 		case entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
 			return nil
 		}
-		data, err := os.ReadFile(path)
+		data, err := input.File(path, input.Objects)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // a link that leads nowhere
 		}

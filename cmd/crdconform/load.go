@@ -119,6 +119,7 @@ func (l *loader) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	l.act()
 	p.seed = plan.Seed()
 	stop, forget, err := l.observed(ctx, p, cmp.Or(check.Load.Profile, "stages"))
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,8 +26,13 @@ func main() {
 	}
 	// The report is what counts: whoever reads the output may go before it ends, as head does.
 	signal.Ignore(syscall.SIGPIPE)
+	var acts atomic.Bool
 	go func() {
 		<-signals
+		if !acts.Load() { // it reads what it was given, which cannot be interrupted otherwise
+			fmt.Fprintln(os.Stderr, "crdconform: interrupted")
+			os.Exit(exitInterrupted)
+		}
 		cancel()
 		if term.IsTerminal(int(os.Stderr.Fd())) {
 			fmt.Fprintln(os.Stderr, "crdconform: stopping; interrupt it again to stop at once, without a report and without cleanup")
@@ -52,6 +58,7 @@ func main() {
 		width:    width,
 		color:    terminal && os.Getenv("NO_COLOR") == "",
 		variable: os.LookupEnv,
+		acts:     func() { acts.Store(true) },
 	}
 	os.Exit(execute(ctx, os.Args[1:], s))
 }

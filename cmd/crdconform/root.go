@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -62,6 +63,17 @@ type streams struct {
 
 	// variable looks up a variable of the environment. Nil means that none is set.
 	variable func(name string) (value string, set bool)
+
+	// acts is called before a command does more than read: from there on, one that is interrupted has something to stop or to report.
+	// It may be nil.
+	acts func()
+}
+
+// act is to be called before a command does more than read.
+func (s streams) act() {
+	if s.acts != nil {
+		s.acts()
+	}
 }
 
 // exitError is an error with the exit code that it amounts to.
@@ -112,6 +124,11 @@ func oneLine(text string) string {
 	return text
 }
 
+// readFirst returns the commands that only read, or read before they call act: what they are given may never come to an end.
+func readFirst() []string {
+	return []string{"check", "load", "diff", "compare", "report", "list", "explain", "lint", "init", "config", "version", "help", "completion"}
+}
+
 // noArguments wants none.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
@@ -158,7 +175,13 @@ object and under load?
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			if !slices.Contains(readFirst(), strings.Split(cmd.CommandPath()+" ", " ")[1]) {
+				s.act()
+			}
+		},
 	}
+	root.SetFlagErrorFunc(flagError)
 	root.Version = toolVersion()
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)

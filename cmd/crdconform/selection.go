@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -12,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
@@ -133,10 +134,14 @@ func noMatch(pattern string) string {
 // unknownID says that unknown requirement, and what may have been meant.
 func unknownID(id string) string {
 	const text = "unknown requirement"
+	didYouMean := func(ids []string) string {
+		return text + "; did you mean " + strings.Join(ids[:min(len(ids), 5)], ", ") + "?"
+	}
 	parts := strings.Split(id, ".")
 	last := strings.Trim(parts[len(parts)-1], "*")
-	var begin, contain []string
+	var begin, contain, all, ends []string
 	for _, r := range requirement.All() {
+		all, ends = append(all, string(r.ID)), append(ends, string(r.ID[strings.LastIndex(string(r.ID), ".")+1:]))
 		switch {
 		case id != "" && strings.HasPrefix(string(r.ID), id):
 			begin = append(begin, string(r.ID))
@@ -144,8 +149,14 @@ func unknownID(id string) string {
 			contain = append(contain, string(r.ID))
 		}
 	}
+	if near := options.Nearest(id, all); near != "" && len(begin) == 0 {
+		return didYouMean(slices.Concat([]string{near}, slices.DeleteFunc(contain, func(id string) bool { return id == near })))
+	}
 	if similar := slices.Concat(begin, contain); len(similar) > 0 {
-		return text + "; did you mean " + strings.Join(similar[:min(len(similar), 5)], ", ") + "?"
+		return didYouMean(similar)
+	}
+	if near := options.Nearest(last, ends); len(last) >= 4 && near != "" {
+		return didYouMean(slices.DeleteFunc(all, func(id string) bool { return !strings.HasSuffix(id, "."+near) }))
 	}
 	return text + "; \"crdconform list\" shows all"
 }
@@ -155,7 +166,7 @@ func (s *selection) readKnownFailing() (map[requirement.ID]string, error) {
 	if s.knownFailing == "" {
 		return nil, nil //nolint:nilnil // no file, no known failures
 	}
-	text, err := os.ReadFile(s.knownFailing)
+	text, err := input.File(s.knownFailing, input.Certificates)
 	if err != nil {
 		return nil, fmt.Errorf("--known-failing: %w", err)
 	}

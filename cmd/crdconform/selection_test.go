@@ -168,7 +168,8 @@ func untestedPattern(t *testing.T) string {
 func TestUnknownID(t *testing.T) {
 	for id, want := range map[string][]string{
 		"webhook.uid":            {"; did you mean ", "webhook.response.uid", "?"},
-		"webhook.response.uidly": {`; "crdconform list" shows all`},
+		"webhook.response.uidly": {"; did you mean webhook.response.uid"},
+		"roundtrip":              {"; did you mean webhook.conversion.round-trip"},
 		"stor":                   {"; did you mean storage.", "?"},
 		"webhook.*.kind":         {"; did you mean ", "webhook.response.kind"},
 		"x.y":                    {`; "crdconform list" shows all`},

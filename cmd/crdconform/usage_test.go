@@ -51,19 +51,32 @@ func TestUsage(t *testing.T) {
 		"stages.yml": "apiVersion: crdconform.dev/v1alpha1\nkind: Config\nwebhook: {url: " + url + "}\n" +
 			"load: {stages: [{name: a, phases: [{rate: 1, duration: 1s}]}]}\n",
 	}
+	definition, err := os.ReadFile("../../fixtures/definitions/reference.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	files["crd.yml"] = string(definition)
 	for name, test := range map[string]struct {
 		args string // separated by spaces
 		want []string
 	}{
 		"no URL":              {"check", []string{"no webhook specified; give its URL"}},
 		"two URLs":            {"load " + url + " " + url, []string{"load requires one URL, such as https://", "got 2 arguments"}},
-		"plain http":          {"check http://127.0.0.1:1/convert", []string{`webhook URL: "http://127.0.0.1:1/convert" is not the URL of a webhook; write it as https://`}},
-		"plain http for load": {"load http://127.0.0.1:1/convert", []string{"is not the URL of a webhook; write it as https://"}},
+		"plain http":          {"check http://127.0.0.1:1/convert", []string{`webhook URL: "http://127.0.0.1:1/convert" is http, but API servers call webhooks only over https; write it as https://`}},
+		"plain http for load": {"load http://127.0.0.1:1/convert", []string{"is http, but API servers call webhooks only over https; write it as https://"}},
 		"a password":          {"check https://me:secret@localhost/", []string{"not allowed", "leave them out"}},
 		"no time":             {"check " + url + " --timeout 0s", []string{"--timeout: 0s must be greater than 0; API servers wait for 30s"}},
 		"a negative budget":   {"check " + url + " --time-budget -5s", []string{"--time-budget: -5s is negative; leave it out"}},
 		"too little coverage": {"check " + url + " --coverage -1%", []string{`"-1%" is not a share; write a percentage from 0% to 100%`}},
-		"not a time":          {"load " + url + " --timeout soon", []string{`invalid argument "soon" for "--timeout" flag`}},
+		"no objects":          {"check " + url + " --crd crd.yml --objects 0", []string{"--objects: 0 leaves samples only, and there are none; give --samples, or leave it out"}},
+		"no unit":             {"load " + url + " --timeout 30", []string{"--timeout 30: the unit is missing; write 30s for seconds"}},
+		"not a number":        {"check " + url + " --seed abc", []string{"--seed abc: it must be a whole number"}},
+		"nothing like it":     {"check " + url + " --nosuchthing", []string{"unknown flag --nosuchthing"}},
+		"no such port":        {"check https://localhost:99999/convert", []string{`webhook URL: "https://localhost:99999/convert": the port 99999 is not one from 1 to 65535`}},
+		"unknown to":          {"load " + url + " --from v1 --to v3", []string{`--to: there are no objects at version "v3"`}},
+		"endless":             {"check " + url + " --crd /dev/zero", []string{"--crd: /dev/zero: it is larger than 32 MiB; give less at a time"}},
+		"endless certificate": {"check " + url + " --ca-file /dev/zero", []string{"--ca-file: /dev/zero: it is larger than 1 MiB"}},
+		"not a time":          {"load " + url + " --timeout soon", []string{"--timeout soon: it must be a duration such as 30s, 5m or 1h30m"}},
 
 		"no CA file":        {"check " + url + " --ca-file missing.crt", []string{"--ca-file: open missing.crt: no such file"}},
 		"no certificate":    {"load " + url + " --ca-file ca.txt", []string{"--ca-file: there is no certificate in ca.txt; give PEM"}},
@@ -75,7 +88,7 @@ func TestUsage(t *testing.T) {
 		"samples: kinds":    {"check " + url + " --samples two.yml", []string{"--samples: two.yml: ", `sample example.com/v2 "one": `, "check one kind at a time"}},
 		"samples: built in": {"check " + url + " --samples core.yml", []string{"--samples: core.yml: ", "sample v1 ", "it needs an apiVersion of the form group/version"}},
 
-		"unknown ID":          {"check " + url + " --filter webhook.response.uidd", []string{"--filter webhook.response.uidd: unknown requirement", `"crdconform list"`}},
+		"unknown ID":          {"check " + url + " --filter webhook.response.uidd", []string{"--filter webhook.response.uidd: unknown requirement; did you mean webhook.response.uid?"}},
 		"similar ID":          {"check " + url + " --filter webhook.uid", []string{"--filter webhook.uid: ", "did you mean ", "webhook.response.uid"}},
 		"unknown ID to skip":  {"run --skip stor", []string{"--skip stor: unknown requirement", "storage."}},
 		"malformed pattern":   {"run --filter [", []string{"--filter [: malformed pattern; use *"}},
@@ -95,7 +108,7 @@ func TestUsage(t *testing.T) {
 
 		"unknown command": {"destroy", []string{`unknown command "destroy" for "crdconform"`}},
 		"similar command": {"chekc " + url + " --ca-file ca.crt", []string{`unknown command "chekc" for "crdconform"; did you mean check?`}},
-		"unknown flag":    {"check " + url + " --ca-fil ca.crt", []string{"unknown flag: --ca-fil"}},
+		"unknown flag":    {"check " + url + " --ca-fil ca.crt", []string{"unknown flag --ca-fil; did you mean --ca-file?"}},
 		"an argument":     {"run " + url, []string{"run takes no arguments, but got " + url}},
 		"unknown cluster": {"run --cluster minikube", []string{`--cluster: unknown cluster "minikube" (want embedded, kind, envtest, existing`}},
 		"unknown fault":   {"serve --fault hang", []string{"--fault hang: unknown fault", `"crdconform serve --help"`}},

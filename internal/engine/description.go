@@ -74,6 +74,9 @@ type Description struct {
 	// HoldAdvice is added to the note that the program under test was stopped, such as "; use --hold to keep it running".
 	HoldAdvice string
 
+	// ObjectsAdvice is added to the note that the objects are those of the documents, such as "; give your own with --samples".
+	ObjectsAdvice string
+
 	// AfterJudged is called with the whole report when everything is judged and the webhook still runs. It may be nil.
 	AfterJudged func(context.Context, *reports.Report)
 

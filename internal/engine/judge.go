@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 
@@ -75,7 +76,8 @@ func (s *session) options(subject *suites.Subject) suites.Options {
 
 // reach returns why the webhook cannot be reached from here or from the nodes.
 func (s *session) reach(ctx context.Context, client *wire.Client) error {
-	if err := reach(ctx, client); err != nil {
+	w := s.want.Webhook
+	if err := reach(ctx, client, w.URL != "" && w.CAFile != "" && len(s.want.CA) == 0); err != nil {
 		return err
 	}
 	apart, is := s.api.(cluster.Apart)
@@ -85,16 +87,19 @@ func (s *session) reach(ctx context.Context, client *wire.Client) error {
 	return nodesReach(ctx, s.api, s.run, client.Endpoint())
 }
 
-// reach returns why the webhook cannot be reached at all. A certificate that its authority does not verify is left to the specs.
-func reach(ctx context.Context, client *wire.Client) error {
-	if _, err := client.Handshake(ctx, wire.HandshakeOptions{}); err != nil {
+// reach returns why the webhook cannot be reached at all. A certificate that its authority does not verify is left to the specs, unless
+// the user named a file with that authority beside the URL: then it may as well be the wrong one, as if none had been given.
+func reach(ctx context.Context, client *wire.Client, named bool) error {
+	handshake, err := client.Handshake(ctx, wire.HandshakeOptions{})
+	if err != nil {
 		var failed *wire.HandshakeError
 		if errors.As(err, &failed) && failed.Connected && failed.Refused {
 			return nil
 		}
 		return err
 	}
-	if len(client.Endpoint().CA) == 0 {
+	var unknown x509.UnknownAuthorityError
+	if len(client.Endpoint().CA) == 0 || named && errors.As(handshake.VerifyError, &unknown) {
 		return client.Reach(ctx)
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/kustomization"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/options"
@@ -157,6 +157,9 @@ func (p *Plan) readKinds() error {
 	}
 	if len(samples) == 0 {
 		p.kinds = []corpus.Corpus{corpus.CronTabs("v1alpha1", "v1beta1", "v1")}
+		if p.want.Webhook.Reference == nil && !p.want.APIServer && p.want.Load.Recording == "" {
+			p.notes = append(p.notes, "the objects are the CronTabs of the documents, since there is neither a definition nor a sample"+p.want.ObjectsAdvice)
+		}
 		return nil
 	}
 	var all []*unstructured.Unstructured
@@ -370,7 +373,7 @@ func (p *Plan) readCertificates() error {
 	p.ca = p.want.CA
 	if len(p.ca) == 0 && w.CAFile != "" {
 		var err error
-		if p.ca, err = os.ReadFile(p.want.Path(w.CAFile)); err != nil {
+		if p.ca, err = input.File(p.want.Path(w.CAFile), input.Certificates); err != nil {
 			return p.want.At("webhook.caFile", "%w", err)
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(p.ca) {

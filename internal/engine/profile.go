@@ -64,10 +64,23 @@ func (p *Plan) loadTest() error {
 	p.load = &LoadTest{Profile: profile, Bodies: bodies, Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.want.Objectives, Baseline: p.want.Baseline}
 	for _, w := range profile.Stages {
 		if err := w.ValidateFor(kind); err != nil {
-			return p.want.At("load.pairs", "%w", err) // the rest was found good
+			return p.want.At(unknownVersion(w, kind), "%w", err) // the rest was found good
 		}
 	}
 	return nil
+}
+
+// unknownVersion returns the key of the version that there is no such of, or else that of all pairs.
+func unknownVersion(w load.Workload, kind corpus.Corpus) string {
+	for i, pair := range w.Pairs {
+		switch {
+		case !slices.Contains(kind.Versions, pair.From):
+			return options.Item("load.pairs", i) + ".from"
+		case !slices.Contains(kind.Versions, pair.To):
+			return options.Item("load.pairs", i) + ".to"
+		}
+	}
+	return "load.pairs"
 }
 
 // replays prepares a load test that resends a recording.

@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/kustomize/api/types"
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/internal/input"
 )
 
 // Is reports whether a file is a kustomization, by its name.
@@ -37,7 +39,7 @@ func ReadFile(file string) ([]byte, error) {
 	if Is(file) {
 		return Build(filepath.Dir(file))
 	}
-	return os.ReadFile(file)
+	return input.File(file, input.Objects)
 }
 
 // building is held while a kustomization is built: kustomize keeps schemas in variables of its own.

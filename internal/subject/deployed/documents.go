@@ -16,6 +16,7 @@ import (
 	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/kustomization"
 )
 
@@ -101,7 +102,7 @@ func loadFolder(folder string) ([]document, error) {
 }
 
 func loadFile(file string) ([]document, error) {
-	data, err := os.ReadFile(file)
+	data, err := input.File(file, input.Objects)
 	if err != nil {
 		return nil, err
 	}

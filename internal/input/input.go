@@ -1,0 +1,33 @@
+// Package input reads what users name: files of a size that can be worked with.
+package input
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// How large files may be, in bytes. What is much larger was named by mistake, and would take all memory.
+const (
+	Objects      = 32 << 20 // definitions and custom resources; an object is at most 1.5 MiB in etcd
+	Certificates = 1 << 20
+)
+
+// File reads a file of at most so many bytes.
+func File(name string, most int64) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it was only read from
+	return All(file, name, most)
+}
+
+// All reads at most so many bytes, of what errors call by the name.
+func All(r io.Reader, name string, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, fmt.Errorf("%s: it is larger than %d MiB; give less at a time", name, most>>20)
+	}
+	return data, err
+}

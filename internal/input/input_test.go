@@ -1,0 +1,35 @@
+package input_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/input"
+)
+
+// TestSizes reads what is as large as it may be, and nothing that is larger, even if it never ends.
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	for size, fits := range map[int]bool{0: true, 1 << 20: true, 1<<20 + 1: false} {
+		name := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		data, err := input.File(name, input.Certificates)
+		if fits != (err == nil) || fits && len(data) != size {
+			t.Errorf("%d bytes: %v, and %d were read", size, err, len(data))
+		}
+	}
+	if _, err := input.All(endless{}, "stdin", input.Certificates); err == nil || !strings.Contains(err.Error(), "stdin: it is larger than 1 MiB; give less at a time") {
+		t.Errorf("of what never ends it says: %v", err)
+	}
+	if _, err := input.File(filepath.Join(t.TempDir(), "missing"), input.Objects); !os.IsNotExist(err) {
+		t.Errorf("of a file that is not there it says: %v", err)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
