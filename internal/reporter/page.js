@@ -19,7 +19,9 @@
     const [to, ...filters] = location.hash.slice(1).split("?");
     let id = to;
     try { id = decodeURIComponent(to); } catch { /* it is no address of ours */ }
-    return { to, place: id && document.getElementById(id), problem: id && document.getElementById(`problem-${id}`), filters: new URLSearchParams(filters.join("?")) };
+    // Without a definition, an address leads to the first that there is.
+    const place = id && (document.getElementById(id) ?? document.querySelector(`[id^="${CSS.escape(id)}@"]`));
+    return { to, place, problem: place && document.getElementById(`problem-${place.id}`), filters: new URLSearchParams(filters.join("?")) };
   };
   const chosen = () => {
     const filters = new URLSearchParams(), hidden = boxes.filter((e) => !e.checked).map((e) => e.value);

@@ -193,6 +193,8 @@ func TestPageAddress(t *testing.T) {
 	do(ctx, t, chromedp.Click(chromedp.CSS("[type=reset]")))
 	until(ctx, t, `!location.hash.includes("?")`)
 	several := visit(t, pageOf(t, sample(t)))
+	evaluated[string](several, t, `document.getElementById("problem-conversion.trip.back@widgets.example.com").open = false; location.hash = "#conversion.trip.back"`)
+	until(several, t, `document.getElementById("problem-conversion.trip.back@widgets.example.com").open`)
 	evaluated[string](several, t, `location.hash = "#?only=widgets.example.com"`)
 	until(several, t, rows+`.length === 2 && document.getElementById("only1").checked`)
 }
