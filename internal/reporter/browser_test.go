@@ -296,6 +296,7 @@ func TestPageFits(t *testing.T) {
 func TestPageIsAccessible(t *testing.T) {
 	ctx := visit(t, pageOf(t, sample(t)))
 	type node struct{ Role, Name string }
+	do(ctx, t, chromedp.Click(chromedp.CSS("[data-fold=open]")))
 	const list = `[...document.querySelectorAll("input, select, button, summary, a[href], [role=img], form")].filter(e => e.checkVisibility()).map(e => ({
 		Role: e.localName, Name: (e.getAttribute("aria-label") || (e.labels && e.labels.length ? e.labels[0].innerText : "") || e.innerText || "").trim(),
 	}))`
@@ -317,7 +318,7 @@ func TestPageIsAccessible(t *testing.T) {
 	// Contrast is that of WCAG 2, which wants 4.5 for text of this size.
 	contrast := `(() => {
 		const light = (c) => { const [r, g, b] = c.match(/[0-9.]+/g).map(Number).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-		return [...document.querySelectorAll(".verdict, summary, dt, .missed, .met, .good, .void")].filter(e => e.checkVisibility()).map(e => {
+		return [...document.querySelectorAll(".verdict, .legend span, .tally span, .mismatches code, .mismatches small, .about, summary, dt, .missed, .met, .good, .void")].filter(e => e.checkVisibility()).map(e => {
 			const back = document.createElement("i"); back.style.background = "Canvas"; document.body.append(back);
 			const [a, b] = [light(getComputedStyle(e).color), light(getComputedStyle(back).backgroundColor)]; back.remove();
 			return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

@@ -51,12 +51,12 @@ type mismatch struct {
 // mismatches returns the lines of a reason that say which field has another value than expected, as in
 // "v1 -> v2 -> v1: spec.port: expected 80, got nothing". There are none if the reason says something else.
 func mismatches(reason string) []mismatch {
-	const expects, got, also = ": expected ", ", got ", "also "
+	const expects, got = ": expected ", ", got "
 	var all []mismatch
 	intro := "" // a line that says where the following ones are
 	for line := range strings.Lines(reason) {
 		line = strings.TrimSpace(line)
-		if also, found := strings.CutPrefix(line, also); found && len(all) > 0 {
+		if also, found := strings.CutPrefix(line, "also "); found && len(all) > 0 {
 			all[len(all)-1].Also = also
 			continue
 		}
