@@ -144,9 +144,9 @@ func TestPageColors(t *testing.T) {
 		colors := evaluated[map[string][]string](ctx, t, `(() => {
 			const probe = document.createElement("i"); probe.style.color = "var(--bad)"; document.body.append(probe);
 			const red = getComputedStyle(probe).color, found = {red: [], other: []}; probe.remove();
-			for (const e of document.querySelectorAll(".bar span, .legend span, .tally span, .verdict, .problem")) {
+			for (const e of document.querySelectorAll("h1, .bar span, .legend span, .tally span, .verdict, .problem")) {
 				const style = getComputedStyle(e), name = e.matches(".problem") ? e.dataset.verdict : e.className.replace("verdict ", "");
-				const mine = e.matches(".problem") ? style.borderLeftColor : style.color;
+				const mine = e.matches("h1, .problem") ? style.borderLeftColor : style.color;
 				const list = mine === red ? found.red : found.other;
 				if (!list.includes(name)) list.push(name);
 			}
@@ -155,7 +155,7 @@ func TestPageColors(t *testing.T) {
 		if want := []string{"failed"}; !slices.Equal(colors["red"], want) {
 			t.Errorf("%s: %q are red, want %q", scheme, colors["red"], want)
 		}
-		if want := []string{"errored", "notapplicable", "passed", "tolerated", "unknown"}; !slices.Equal(colors["other"], want) {
+		if want := []string{"errored", "interrupted", "notapplicable", "passed", "tolerated", "unknown"}; !slices.Equal(colors["other"], want) {
 			t.Errorf("%s: %q are not red, want %q", scheme, colors["other"], want)
 		}
 	}
