@@ -119,7 +119,14 @@ func SeverityOf(id ID, part PartName) Verdict {
 type Document struct {
 	ID       string    `json:"id"`
 	Title    string    `json:"title"`
+	Pages    []Page    `json:"pages,omitempty"`    // where today's edition is online, in the order of the document; the document "server" has none
 	Headings []Heading `json:"headings,omitempty"` // all of them, in their order; the document "server" has none
+}
+
+// Page is a page that has a document, or the part of it from a line on.
+type Page struct {
+	Line int    `json:"line"` // from 1
+	URL  string `json:"url"`
 }
 
 // Heading is one of a document.
@@ -141,6 +148,40 @@ func (s Source) String() string {
 		return s.Document
 	}
 	return fmt.Sprintf("%s:%d %s", s.Document, s.Line, s.Section)
+}
+
+// URL returns the address of the heading in today's edition of the document, which may have it no more: then it leads to the top of
+// the page. It is empty for what is in no document of the catalogue.
+func (s Source) URL() string {
+	documents := load().Documents
+	i := slices.IndexFunc(documents, func(d Document) bool { return d.ID == s.Document })
+	if i < 0 {
+		return ""
+	}
+	url := ""
+	for _, page := range documents[i].Pages {
+		if url == "" || page.Line <= s.Line {
+			url = page.URL
+		}
+	}
+	if heading := slug(s.Section); url != "" && heading != "" {
+		url += "#" + heading
+	}
+	return url
+}
+
+// slug is what kubernetes.io and GitHub call a heading in addresses: its words in lower case, joined by dashes.
+func slug(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(heading) {
+		switch {
+		case r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == '-' || r == '_':
+			b.WriteRune(r)
+		case r == ' ':
+			b.WriteByte('-')
+		}
+	}
+	return b.String()
 }
 
 // MarshalText renders the source the way it is written in the catalogue.

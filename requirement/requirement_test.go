@@ -202,3 +202,29 @@ func TestTextForms(t *testing.T) {
 		}
 	}
 }
+
+// TestSourcesAreOnline has each place that an entry names lead to its heading, on the page that has it.
+func TestSourcesAreOnline(t *testing.T) {
+	const kubernetes = "https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/"
+	for text, want := range map[string]string{
+		"versions-1.22:993 Writing, reading, and updating versioned CustomResourceDefinition objects": kubernetes + "custom-resource-definition-versioning/#writing-reading-and-updating-versioned-customresourcedefinition-objects",
+		"crds-1.25:1383 Categories":     kubernetes + "custom-resource-definitions/#categories",
+		"crds-1.25:1396 Overview":       kubernetes + "custom-resource-definition-versioning/#overview",
+		"versions-1.22:1 \"><script>":   kubernetes + "custom-resource-definition-versioning/#script",
+		"server":                        "",
+		"javascript:1 <script>":         "",
+		"versioning-design:22 Proposed": "https://github.com/kubernetes/design-proposals-archive/blob/main/api-machinery/customresources-versioning.md#proposed",
+	} {
+		var s Source
+		if err := s.UnmarshalText([]byte(text)); err != nil || s.URL() != want {
+			t.Errorf("%s: got %q, %v, want %q", text, s.URL(), err, want)
+		}
+	}
+	for _, one := range All() {
+		for _, s := range one.Source {
+			if online := s.URL() != ""; online != (s.Document != "server") {
+				t.Errorf("%s: %s is at %q", one.ID, s, s.URL())
+			}
+		}
+	}
+}

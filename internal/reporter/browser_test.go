@@ -121,8 +121,11 @@ func pageOf(t *testing.T, r *reports.Report) string {
 	return filepath.Join(string(folder), "report.html")
 }
 
-// rows are the IDs that are to be seen in the tables of the chapters.
-const rows = `[...document.querySelectorAll(".results tr[data-verdict]")].filter(e => e.checkVisibility()).map(e => e.id)`
+// rows are the IDs that the chapters have which are to be seen, in their folds or without.
+const rows = `[...document.querySelectorAll(".results tr[data-verdict]")].filter(e => !e.hidden && e.closest(".chapter").checkVisibility()).map(e => e.id)`
+
+// unfolded are those of them that nobody needs to open a fold for.
+const unfolded = `[...document.querySelectorAll(".results tr[data-verdict]")].filter(e => e.checkVisibility()).map(e => e.id)`
 
 // problemElements are the elements that are to be seen above the chapters.
 const problemElements = `[...document.querySelectorAll(".problem")].filter(e => e.checkVisibility()).map(e => e.id)`
@@ -171,11 +174,18 @@ func TestPageFilters(t *testing.T) {
 		if got := evaluated[[]string](ctx, t, rows); !slices.Equal(got, want) {
 			t.Errorf("%s: there are %q, want %q", test.name, got, want)
 		}
-		if got, want := evaluated[string](ctx, t, `document.getElementById("shown").value`), fmt.Sprintf("%d of %d requirements", len(want), len(all)); got != want {
+		found := len(want)
+		if test.name == "a definition" { // of which nobody looks for anything in particular
+			want = nil
+		}
+		if got := evaluated[[]string](ctx, t, unfolded); !slices.Equal(got, want) {
+			t.Errorf("%s: unfolded are %q, want %q", test.name, got, want)
+		}
+		if got, want := evaluated[string](ctx, t, `document.getElementById("shown").value`), fmt.Sprintf("%d of %d requirements", found, len(all)); got != want {
 			t.Errorf("%s: it says %q, want %q", test.name, got, want)
 		}
 		do(ctx, t, chromedp.Click(chromedp.CSS("[type=reset]")))
-		until(ctx, t, rows+`.length == `+strconv.Itoa(len(all)))
+		until(ctx, t, rows+`.length == `+strconv.Itoa(len(all))+` && `+unfolded+`.length == 0`)
 	}
 }
 
@@ -257,6 +267,11 @@ func TestPageFits(t *testing.T) {
 	if got := evaluated[int](ctx, t, `[...document.querySelectorAll(".chart svg")].filter(e => e.checkVisibility() && e.querySelectorAll("path").length > 3).length`); got != 2 {
 		t.Errorf("there are %d charts", got)
 	}
+	do(ctx, t, chromedp.EmulateViewport(390, 800))
+	if got := evaluated[float64](ctx, t, `Math.min(...[...document.querySelectorAll(".chart svg")].filter(e => e.checkVisibility() && e.parentElement.scrollWidth <= e.parentElement.clientWidth)
+		.flatMap(e => [...e.querySelectorAll("text")].map(t => parseFloat(getComputedStyle(t).fontSize) * e.getScreenCTM().a)))`); got < 9 || got > 20 {
+		t.Errorf("on a phone, the text of charts is %.1f pixels high, or there is no chart that fits", got)
+	}
 	brightness := `(c => c.match(/[0-9.]+/g).slice(0, 3).map(Number).reduce((a, b) => a + b))(getComputedStyle(document.body).color)`
 	for scheme, bright := range map[string]bool{"light": false, "dark": true} {
 		do(ctx, t, emulated("screen", scheme))
@@ -265,7 +280,7 @@ func TestPageFits(t *testing.T) {
 		}
 	}
 	do(ctx, t, emulated("print", "light"))
-	if hidden := evaluated[[]string](ctx, t, `[...document.querySelectorAll("dd")].filter(e => !e.checkVisibility({contentVisibilityAuto: true})).map(e => e.innerText)`); len(hidden) > 0 {
+	if hidden := evaluated[[]string](ctx, t, `[...document.querySelectorAll(".problem > dl.parts > dd")].filter(e => !e.checkVisibility({contentVisibilityAuto: true})).map(e => e.innerText)`); len(hidden) > 0 {
 		t.Errorf("on paper these are missing: %.300q", hidden)
 	}
 	pdf, err := chromedp.Run(ctx, chromedp.PrintToPDF())
@@ -281,6 +296,7 @@ func TestPageFits(t *testing.T) {
 func TestPageIsAccessible(t *testing.T) {
 	ctx := visit(t, pageOf(t, sample(t)))
 	type node struct{ Role, Name string }
+	do(ctx, t, chromedp.Click(chromedp.CSS("[data-fold=open]")))
 	const list = `[...document.querySelectorAll("input, select, button, summary, a[href], [role=img], form")].filter(e => e.checkVisibility()).map(e => ({
 		Role: e.localName, Name: (e.getAttribute("aria-label") || (e.labels && e.labels.length ? e.labels[0].innerText : "") || e.innerText || "").trim(),
 	}))`
@@ -302,7 +318,7 @@ func TestPageIsAccessible(t *testing.T) {
 	// Contrast is that of WCAG 2, which wants 4.5 for text of this size.
 	contrast := `(() => {
 		const light = (c) => { const [r, g, b] = c.match(/[0-9.]+/g).map(Number).map(v => (v /= 255) <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4); return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
-		return [...document.querySelectorAll(".verdict, summary, dt, .missed, .met, .good, .void")].filter(e => e.checkVisibility()).map(e => {
+		return [...document.querySelectorAll(".verdict, .legend span, .tally span, .mismatches code, .mismatches small, .about, summary, dt, .missed, .met, .good, .void")].filter(e => e.checkVisibility()).map(e => {
 			const back = document.createElement("i"); back.style.background = "Canvas"; document.body.append(back);
 			const [a, b] = [light(getComputedStyle(e).color), light(getComputedStyle(back).backgroundColor)]; back.remove();
 			return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);

@@ -22,6 +22,7 @@ type Cause struct {
 	Example      string   // in a line
 	First        reports.Result
 
+	about         []string // subjects, also the one without a name
 	field, effect string
 	kept          bool
 }
@@ -80,6 +81,9 @@ func (c *Cause) add(f reports.FieldFinding, result reports.Result) {
 	}
 	put(&c.Requirements, string(result.ID))
 	put(&c.Subjects, result.Subject)
+	if !slices.Contains(c.about, result.Subject) {
+		c.about = append(c.about, result.Subject)
+	}
 	if f.Field != "" {
 		put(&c.Pairs, f.From+" -> "+f.To)
 	}

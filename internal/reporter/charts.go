@@ -87,9 +87,12 @@ func fromZero(axis *plot.Axis, above float64) {
 	axis.Tick.Marker = plot.TickerFunc(roundTicks)
 }
 
+// chartWidth is how wide charts are, in points: so little that phones, which have half of it, show their text in a size that can be read.
+const chartWidth = 360
+
 // svg returns charts that are above each other, with their axes aligned, as an SVG element. Lengths are points.
 func svg(height float64, charts ...*plot.Plot) (template.HTML, error) {
-	canvas := vgsvg.New(vg.Points(640), vg.Points(height))
+	canvas := vgsvg.New(vg.Points(chartWidth), vg.Points(height))
 	rows := make([][]*plot.Plot, 0, len(charts))
 	for _, p := range charts {
 		rows = append(rows, []*plot.Plot{p})

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot/plotter"
+
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -68,6 +70,17 @@ func TestCharts(t *testing.T) {
 		if got := strings.Contains(string(chart), ">failed<"); got != (name == "failures") {
 			t.Errorf("%s: there is a line of failures: %t", name, got)
 		}
+	}
+}
+
+// TestFirstSecond has lines begin with the first second, and pass over one without responses.
+func TestFirstSecond(t *testing.T) {
+	seconds := []loadgen.Second{{End: 1, Requests: 4, P50: 7}, {End: 2}, {End: 2.5, Requests: 4, P50: 9}}
+	got := levels(seconds, func(s loadgen.Second, lasted float64) (float64, bool) {
+		return s.P50 + float64(s.Requests)/lasted, s.Requests > 0
+	})
+	if want := (plotter.XYs{{X: 0, Y: 11}, {X: 1, Y: 11}, {X: 2, Y: 17}, {X: 2.5, Y: 17}}); !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

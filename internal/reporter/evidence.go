@@ -20,13 +20,13 @@ type Part struct {
 	Files []reports.File // that have it, or more of it
 }
 
-// resultParts returns all information about a result besides its requirement's ID, level and statement, in reading order: why it
-// matters, what was found, how to reproduce it, and its source.
+// resultParts returns all information about a result besides its requirement's ID, level and statement, in reading order: what
+// was found, why it matters, how to reproduce it, and its source.
 func resultParts(r reports.Result) []Part {
 	parts := []Part{
-		{Name: "why it matters", Text: r.Why},
 		{Name: reasonName(r), Text: strings.TrimSpace(r.Reason), Code: true},
 		objectPart(r),
+		{Name: "why it matters", Text: r.Why},
 		{Name: "send it again, in the report folder", Text: r.Curl, Code: true, Files: filesNamed(r, "request.json")},
 		{Name: "commands, in order", Files: filesNamed(r, "reproduce.sh")},
 		{Name: "re-run this requirement only", Text: r.Rerun, Code: true},

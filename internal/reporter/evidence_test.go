@@ -31,9 +31,9 @@ func TestParts(t *testing.T) {
 	}{
 		"nothing": {reports.Result{}, []Part{}},
 		"everything": {full, append([]Part{
-			{Name: "why it matters", Text: "or else"},
 			{Name: "expected and actual", Text: "v1 -> v2: spec.a: expected 1, got 2\nobject: {}", Code: true},
 			{Name: "smallest object", Text: "data", Code: true, Files: files("object.yaml")},
+			{Name: "why it matters", Text: "or else"},
 			{Name: "send it again, in the report folder", Text: "curl it", Code: true, Files: files("request.json")},
 			{Name: "commands, in order", Files: files("reproduce.sh")},
 			{Name: "re-run this requirement only", Text: "crdconform again", Code: true},

@@ -73,6 +73,8 @@ func HTML(r *reports.Report, w io.Writer) error {
 		"unlisted":  func() string { return unlisted(len(problems) - len(listed)) },
 		"documents": func() []requirement.Document { return documents(r) },
 		"exchange":  func(result reports.Result) []Part { return exchange(result, &room) },
+		"about":     func(causes []Cause) []int { return concernedBy(causes, subjects) },
+		"whom":      func() string { return whom(r) },
 	})
 	t, err := template.New("page").Funcs(functions).Parse(page + style + changesPage + loadPage)
 	if err != nil {
@@ -98,7 +100,11 @@ func pageFunctions() template.FuncMap {
 		"policy":      policy,
 		"script":      func() template.HTML { return template.HTML("<script>" + script + "</script>") }, //nolint:gosec // it is ours
 		"called":      subjectName,
-		"parts":       resultParts,
+		"counted":     counted,
+		"parts":       pageParts,
+		"linked":      linked,
+		"only":        func(c Cause) []Cause { return []Cause{c} },
+		"minute":      func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") },
 		"view":        viewOf,
 		"given":       given,
 		"title":       title,
@@ -140,6 +146,38 @@ func concerned(results []reports.Result, subjects []string) []int {
 		}
 	}
 	return all
+}
+
+// concernedBy returns the numbers of the subjects of causes.
+func concernedBy(causes []Cause, subjects []string) []int {
+	var results []reports.Result
+	for _, c := range causes {
+		for _, subject := range c.about {
+			results = append(results, reports.Result{Subject: subject})
+		}
+	}
+	return concerned(results, subjects)
+}
+
+// whom says in a few words what was judged: the definitions, and the API server.
+func whom(r *reports.Report) string {
+	const most = 3
+	var names, parts []string
+	if r.Webhook != nil {
+		for _, k := range r.Webhook.Kinds {
+			names = append(names, nonempty(k.Definition)...)
+		}
+	}
+	switch n := len(names); {
+	case n > most:
+		parts = append(parts, fmt.Sprintf("%d definitions", n))
+	case n > 0:
+		parts = append(parts, listed(names))
+	}
+	if r.Cluster != nil {
+		parts = append(parts, fmt.Sprintf("Kubernetes %s (%s)", r.Cluster.Version, r.Cluster.Name))
+	}
+	return strings.Join(parts, " on ")
 }
 
 // unlisted says that there are more problems than a page shows above all others.

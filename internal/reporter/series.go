@@ -45,27 +45,15 @@ func overTime(s loadgen.Stage) (template.HTML, error) {
 	}
 	times, rates := newChart("", "milliseconds"), newChart("seconds", "requests per second")
 	if each > 1 {
-		rates.X.Label.Text = fmt.Sprintf("seconds; the times are the longest in %d s, the rates the mean", each)
+		rates.X.Label.Text = fmt.Sprintf("seconds; times are the longest in %d s, rates the mean", each)
 	}
 	above := func(name string, of func(loadgen.Second) float64, h hue, d dashing) error {
-		var points plotter.XYs
-		for _, second := range seconds {
-			if second.Requests > 0 {
-				points = append(points, plotter.XY{X: second.End, Y: of(second)})
-			}
-		}
-		return addLine(times, name, points, h, d)
+		return addLine(times, name, levels(seconds, func(s loadgen.Second, _ float64) (float64, bool) { return of(s), s.Requests > 0 }), h, d)
 	}
 	below := func(name string, of func(loadgen.Second) uint64, h hue, d dashing) error {
-		var points plotter.XYs
-		began := 0.0
-		for _, second := range seconds {
-			if second.End > began {
-				points = append(points, plotter.XY{X: second.End, Y: float64(of(second)) / (second.End - began)})
-			}
-			began = second.End
-		}
-		return addLine(rates, name, points, h, d)
+		return addLine(rates, name, levels(seconds, func(s loadgen.Second, lasted float64) (float64, bool) {
+			return float64(of(s)) / lasted, lasted > 0
+		}), h, d)
 	}
 	for _, err := range []error{
 		above("max", func(s loadgen.Second) float64 { return s.Max }, gray, dotted),
@@ -87,6 +75,20 @@ func overTime(s loadgen.Stage) (template.HTML, error) {
 	fromZero(&rates.X, 0)
 	times.X.Min, times.X.Max, times.X.Tick.Marker = rates.X.Min, rates.X.Max, rates.X.Tick.Marker
 	return svg(400, times, rates)
+}
+
+// levels are a line that has the same height from the beginning of each second to its end, so that the first is there too. A second
+// that has no figure, given how long it lasted, is passed over.
+func levels(seconds []loadgen.Second, of func(s loadgen.Second, lasted float64) (y float64, has bool)) plotter.XYs {
+	var points plotter.XYs
+	began := 0.0
+	for _, second := range seconds {
+		if y, has := of(second, second.End-began); has {
+			points = append(points, plotter.XY{X: began, Y: y}, plotter.XY{X: second.End, Y: y})
+		}
+		began = second.End
+	}
+	return points
 }
 
 // drawn are the seconds that a chart shows, and how many each of them stands for. A last one that was cut short is left out:
