@@ -128,6 +128,32 @@ func last(crd *definition) string {
 }
 
 func (c chapter) changing() {
+	c.env.With(fixtures.Stable).It(requirement.ObjectsDefinitionsImmutable, "changes what makes up the name of a definition, and what clients know of it", func(ctx SpecContext, crd *suites.Resource) {
+		const waiting = "waitingtabs"
+		c.beside(ctx, crd, waiting)
+		Eventually(ctx, c.accepted(waiting+"."+crd.Group())).Should(Equal(apiextensionsv1.ConditionFalse), "its names are taken, so it is not established")
+		change := func(plural string, change func(*definition)) error {
+			now, err := c.env.CRDs.Get(ctx, plural+"."+crd.Group(), metav1.GetOptions{})
+			c.env.Require(err, "reading the definition")
+			change(now)
+			_, err = c.env.CRDs.Update(ctx, now, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
+			return err
+		}
+		group := func(d *definition) { d.Spec.Group = "other." + d.Spec.Group }
+		plural := func(d *definition) { d.Spec.Names.Plural = "othertabs" }
+		scope := func(d *definition) { d.Spec.Scope = apiextensionsv1.ClusterScoped }
+		kind := func(d *definition) { d.Spec.Names.Kind, d.Spec.Names.ListKind = "OtherTab", "OtherTabList" }
+		for _, of := range []string{"crontabs", waiting} {
+			Expect(change(of, group)).To(suites.BeInvalidAt("spec.group"), "the group of %s", of)
+			Expect(change(of, plural)).To(suites.BeInvalidAt("spec.names.plural"), "the plural of %s", of)
+			Expect(change(of, func(d *definition) { d.Spec.Names.ShortNames = []string{"ot"} })).To(Succeed(), "the short names of %s", of)
+		}
+		Expect(change("crontabs", scope)).To(suites.BeInvalidAt("spec.scope"), "the scope of one that is established")
+		Expect(change("crontabs", kind)).To(suites.BeInvalidAt("spec.names.kind"), "the kind of one that is established")
+		Expect(change(waiting, scope)).To(Succeed(), "the scope of one that is not established")
+		Expect(change(waiting, kind)).To(Succeed(), "the kind of one that is not established")
+	})
+
 	c.env.With(fixtures.Stable).It(requirement.ObjectsDefinitionsWatchesEnd, "changes the definition of objects that are watched", func(ctx SpecContext, crd *suites.Resource) {
 		create(ctx, crd, "changing")
 		events, err := crd.At("v1").Watch(ctx)

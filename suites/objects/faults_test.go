@@ -76,7 +76,13 @@ func faults() map[requirement.ID]suitetest.Fault {
 			}
 			return next.RoundTrip(r.Request)
 		},
-		requirement.ObjectsWriteNoOp:     suitetest.Showing("no-op", setting("1", "metadata", "resourceVersion")),
+		requirement.ObjectsWriteNoOp: suitetest.Showing("no-op", setting("1", "metadata", "resourceVersion")),
+		requirement.ObjectsWriteStrategic: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Name == "strategic" && r.Sub == "scale" {
+				r.Header.Set("Content-Type", "application/merge-patch+json")
+			}
+			return next.RoundTrip(r.Request)
+		},
 		requirement.ObjectsWriteConflict: answered(named("conflict"), http.StatusConflict),
 		requirement.ObjectsWriteOwners:   answered(named("owners"), http.StatusConflict),
 
@@ -87,6 +93,13 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.ObjectsReadNamespaces: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Watch() && r.URL.Query().Get("fieldSelector") == "metadata.name=everywhere" {
 				r.URL.Path = strings.Replace(r.URL.Path, "/namespaces/kube-system", "", 1)
+			}
+			return next.RoundTrip(r.Request)
+		},
+		requirement.ObjectsReadInitialEvents: watches("metadata.name=initial", "k8s.io/initial-events-end", "made.up/annotation"),
+		requirement.ObjectsReadMetadata: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.URL.Query().Get("fieldSelector") == "metadata.name=metadata-alone" {
+				r.Header.Set("Accept", "application/json")
 			}
 			return next.RoundTrip(r.Request)
 		},
@@ -111,9 +124,16 @@ func faults() map[requirement.ID]suitetest.Fault {
 				delete(model.(map[string]any), "x-kubernetes-selectable-fields")
 			}
 		}),
+		requirement.ObjectsListsApplied: suitetest.Showing("lists-applied", func(object map[string]any) {
+			spec, _ := object["spec"].(map[string]any)
+			if items, _ := spec["map"].([]any); len(items) > 1 {
+				spec["map"] = items[1:]
+			}
+		}),
 		requirement.ObjectsListsUnique: suitetest.Accepting(`"unique" is invalid: spec.set`),
 
 		requirement.ObjectsDefinitionsNamesTaken: accepted("takentabs."),
+		requirement.ObjectsDefinitionsImmutable:  suitetest.Accepting(`spec\.names\.kind: Invalid value: .*immutable`),
 		requirement.ObjectsDefinitionsNamesFree:  accepted("freetabs."),
 		requirement.ObjectsDefinitionsCollection: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Definition && strings.Contains(r.URL.Query().Get("labelSelector"), "crdconform.dev/collection") {

@@ -1,6 +1,10 @@
 package objects
 
 import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -67,6 +71,47 @@ func (c chapter) reading() {
 			reports(watch.Modified)
 			c.env.Require(crd.At("v1").Delete(ctx, "watched"), "deleting the object")
 			reports(watch.Deleted)
+		})
+
+		c.stable.It(requirement.ObjectsReadInitialEvents, "watches an object from what is there on, and changes it", func(ctx SpecContext, crd *suites.Resource) {
+			create(ctx, crd, "initial")
+			events, err := crd.Everywhere("v1").Watch(ctx, metav1.ListOptions{
+				SendInitialEvents: new(true), ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan, AllowWatchBookmarks: true, FieldSelector: "metadata.name=initial",
+			})
+			Expect(err).NotTo(HaveOccurred())
+			defer events.Stop()
+			next := func() (event watch.Event) {
+				GinkgoHelper()
+				Eventually(ctx, events.ResultChan()).Should(Receive(&event))
+				return event
+			}
+			Expect(next()).To(And(HaveField("Type", watch.Added), HaveField("Object", HaveField("GetName()", "initial"))), "it must begin with what is there")
+			Expect(next()).To(And(HaveField("Type", watch.Bookmark), HaveField("Object", HaveField("GetAnnotations()", HaveKeyWithValue(metav1.InitialEventsAnnotationKey, "true")))),
+				"it must say where that ends")
+			_, err = crd.At("v1").MergePatch(ctx, "initial", `{"spec": {"image": "other"}}`)
+			c.env.Require(err, "changing the object")
+			Eventually(ctx, events.ResultChan()).Should(Receive(HaveField("Type", watch.Modified)), "it must go on with what changes")
+		})
+
+		c.stable.It(requirement.ObjectsReadMetadata, "reads and lists an object as its metadata", func(ctx SpecContext, crd *suites.Resource) {
+			create(ctx, crd, "metadata-alone")
+			read := func(kind, path string, into any) {
+				GinkgoHelper()
+				answer := c.env.Do(ctx, http.MethodGet, path, nil, http.Header{"Accept": {"application/json;as=" + kind + ";v=v1;g=meta.k8s.io"}})
+				Expect(answer.Status).To(Equal(http.StatusOK), "%s", answer.Body)
+				decoder := json.NewDecoder(bytes.NewReader(answer.Body))
+				decoder.DisallowUnknownFields()
+				Expect(decoder.Decode(into)).To(Succeed(), "there must be nothing but metadata")
+			}
+			var one metav1.PartialObjectMetadata
+			read("PartialObjectMetadata", crd.Path("v1", "metadata-alone"), &one)
+			want := crd.Get(ctx, "v1", "metadata-alone")
+			Expect(one.TypeMeta).To(Equal(metav1.TypeMeta{APIVersion: "meta.k8s.io/v1", Kind: "PartialObjectMetadata"}))
+			Expect(one.ObjectMeta).To(And(HaveField("UID", want.GetUID()), HaveField("ResourceVersion", want.GetResourceVersion())))
+			var list metav1.PartialObjectMetadataList
+			read("PartialObjectMetadataList", crd.Path("v1")+"?fieldSelector=metadata.name%3Dmetadata-alone", &list)
+			Expect(list.Kind).To(Equal("PartialObjectMetadataList"))
+			Expect(list.Items).To(ConsistOf(HaveField("ObjectMeta.UID", want.GetUID())))
 		})
 	})
 }

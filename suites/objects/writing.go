@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -12,8 +13,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -84,6 +87,19 @@ func (c chapter) refused() {
 }
 
 func (c chapter) kept() {
+	c.env.With(fixtures.StableSubresources).It(requirement.ObjectsWriteStrategic, "patches an object and its subresources by strategic merges, and by merges", func(ctx SpecContext, crd *suites.Resource) {
+		scalable := fixtures.Scalable.At("v1")
+		scalable.SetName("strategic")
+		crd.Create(ctx, "v1", scalable)
+		patch := func(form, sub string) int {
+			return c.env.Do(ctx, http.MethodPatch, crd.Path("v1", "strategic")+sub, []byte(`{"spec": {"replicas": 4}}`), http.Header{"Content-Type": {form}}).Status
+		}
+		for _, sub := range []string{"", "/status", "/scale"} {
+			Expect(patch(string(types.StrategicMergePatchType), sub)).To(Equal(http.StatusUnsupportedMediaType), "it must be refused for %q", sub)
+			Expect(patch(string(types.MergePatchType), sub)).To(Equal(http.StatusOK), "a JSON merge patch must be accepted for %q", sub)
+		}
+	})
+
 	c.stable.It(requirement.ObjectsWriteIntegers, "creates an object with the largest and the smallest integer", func(ctx SpecContext, crd *suites.Resource) {
 		for name, n := range map[string]int64{"largest": 9223372036854775807, "smallest": -9223372036854775808} {
 			crd.Create(ctx, "v1", put(named(name), n, "spec", "replicas"))
@@ -135,6 +151,31 @@ func (c chapter) forms() {
 }
 
 func (c chapter) together() {
+	c.stable.It(requirement.ObjectsListsApplied, "applies lists as two managers, of whom one gives up items", func(ctx SpecContext, crd *suites.Resource) {
+		item := func(name string) any { return map[string]any{"name": name, "value": "any"} }
+		apply := func(manager string, names ...string) (set, keyed, atomic any) {
+			GinkgoHelper()
+			var plain, items []any
+			for _, name := range names {
+				plain, items = append(plain, name), append(items, item(name))
+			}
+			object := put(put(put(named("lists-applied"), plain, "spec", "set"), items, "spec", "map"), slices.Clone(plain), "spec", "atomic")
+			applied, err := crd.At("v1").Apply(ctx, object, manager)
+			Expect(err).NotTo(HaveOccurred())
+			spec, _ := applied.Object["spec"].(map[string]any)
+			return spec["set"], spec["map"], spec["atomic"]
+		}
+		apply("first", "a", "b")
+		set, keyed, atomic := apply("second", "c")
+		Expect(set).To(ConsistOf("a", "b", "c"), "a set must have the items of both")
+		Expect(keyed).To(ConsistOf(item("a"), item("b"), item("c")), "a map must have the items of both")
+		Expect(atomic).To(ConsistOf("c"), "an atomic list must be that of the last")
+		set, keyed, atomic = apply("first", "a")
+		Expect(set).To(ConsistOf("a", "c"), "what one gives up must be removed from a set, and nothing else")
+		Expect(keyed).To(ConsistOf(item("a"), item("c")), "what one gives up must be removed from a map, and nothing else")
+		Expect(atomic).To(ConsistOf("a"), "an atomic list must be that of the last")
+	})
+
 	c.stable.It(requirement.ObjectsWriteOwners, "applies a field that another has changed", func(ctx SpecContext, crd *suites.Resource) {
 		objects := crd.Everywhere("v1").Namespace(suites.Namespace)
 		apply := func(force bool) (*unstructured.Unstructured, error) {
@@ -156,6 +197,7 @@ func lists(crd *definition) {
 	fields := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
 	fields["owner"] = schema{Type: "object", Nullable: true, Properties: map[string]schema{"name": text}}
 	fields["place"] = schema{Type: "object", Properties: map[string]schema{"name": text}}
+	fields["atomic"] = schema{Type: "array", Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &text}}
 	fields["set"] = schema{Type: "array", XListType: new("set"), Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &text}}
 	fields["map"] = schema{Type: "array", XListType: new("map"), XListMapKeys: []string{"name"}, Items: &apiextensionsv1.JSONSchemaPropsOrArray{Schema: &schema{
 		Type: "object", Required: []string{"name"}, Properties: map[string]schema{"name": text, "value": text},

@@ -103,6 +103,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SubresourcesScaleCreated:              shown("created", "", without("spec")),
 		requirement.SubresourcesScaleValidated:            suitetest.Accepting(`"validated" is invalid`),
 		requirement.SubresourcesScaleNegative:             suitetest.Accepting(`"negative" is invalid`),
+		requirement.SubresourcesScaleBounds:               suitetest.Accepting(`"bounds" is invalid: \.status\.replicas`),
 		requirement.SubresourcesScaleGeneration:           shown("scale-generation", "", setting(1, "metadata", "generation")),
 		requirement.SubresourcesScaleConflict:             answered("conflict-of-scale", "scale", http.StatusConflict),
 		requirement.SubresourcesScaleApplied:              answered("scale-applied", "", http.StatusConflict),

@@ -277,6 +277,20 @@ func (c chapter) scaleRefused() {
 		Expect(scales(ctx, crd, "v1", "negative", -1)).Error().To(suites.BeInvalidAt())
 	})
 
+	c.env.With(fixtures.StableSubresources).It(requirement.SubresourcesScaleBounds, "writes as many replicas as a scale can have, and one more", func(ctx SpecContext, crd *suites.Resource) {
+		scalable(ctx, crd, "bounds")
+		patch := func(in, replicas string, sub ...string) error {
+			return suites.ErrorOf(crd.At("v1").MergePatch(ctx, "bounds", `{"`+in+`": {"replicas": `+replicas+`}}`, sub...))
+		}
+		const most, more = "2147483647", "2147483648"
+		Expect(patch("spec", more)).To(suites.BeInvalidAt(".spec.replicas"), "one more must be refused in the spec")
+		Expect(patch("status", more, "status")).To(suites.BeInvalidAt(".status.replicas"), "one more must be refused in the status")
+		Expect(patch("spec", most)).To(Succeed(), "as many must be accepted in the spec")
+		Expect(patch("status", most, "status")).To(Succeed(), "as many must be accepted in the status")
+		scale := c.scaleOf(ctx, crd, "v1", "bounds")
+		Expect([]int32{scale.Spec.Replicas, scale.Status.Replicas}).To(HaveEach(BeEquivalentTo(2147483647)), "the scale must have them")
+	})
+
 	c.documented.It(requirement.SubresourcesScaleConflict, "puts a scale by an old resource version", func(ctx SpecContext, crd *suites.Resource) {
 		scalable(ctx, crd, "conflict-of-scale")
 		old, err := crd.At("v1").Get(ctx, "conflict-of-scale", "scale")

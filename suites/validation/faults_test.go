@@ -37,6 +37,10 @@ func TestIgnoranceIsCaught(t *testing.T) {
 	t.Run("of rules", func(t *testing.T) {
 		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-validations"), aboutRules...)
 	})
+	t.Run("of what rules say of errors", func(t *testing.T) {
+		suitetest.CatchAll(t, Area, suitetest.Ignoring("messageExpression", "reason", "fieldPath"),
+			requirement.ValidationRulesMessageExpression, requirement.ValidationRulesReason, requirement.ValidationRulesFieldPath)
+	})
 	t.Run("of conversion", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Ignoring("conversion"), aboutWebhooks...) })
 	t.Run("of everything", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Accepting(``), aboutRefusals...) })
 }
@@ -167,6 +171,9 @@ func objectFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ValidationRulesMessage:            suitetest.Accepting(`"message" is invalid`),
 		requirement.ValidationRulesSeveral:            suitetest.Accepting(`"several" is invalid`),
 		requirement.ValidationRulesDefaultMessage:     suitetest.Accepting(`"default-message" is invalid`),
+		requirement.ValidationRulesMessageExpression:  saying("it is broken, not kept", "it is silent"),
+		requirement.ValidationRulesReason:             saying(`"reason":"FieldValueForbidden"`, `"reason":"FieldValueInvalid"`),
+		requirement.ValidationRulesFieldPath:          saying(`"field":"named.inner"`, `"field":"named"`),
 		requirement.ValidationRulesMetadataAccessible: suitetest.Accepting(`"metadata-embedded" is invalid`),
 	}
 }
@@ -232,6 +239,19 @@ func on(contentType string, fault suitetest.Fault) suitetest.Fault {
 			return next.RoundTrip(r.Request)
 		}
 		return fault(r, next)
+	}
+}
+
+// saying replaces text in what an API server says of objects.
+func saying(old, replacement string) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r.Request)
+		if err != nil || !r.Objects || r.Watch() {
+			return response, err
+		}
+		return suitetest.Edited(response, func(raw []byte) (int, []byte) {
+			return response.StatusCode, bytes.ReplaceAll(raw, []byte(old), []byte(replacement))
+		})
 	}
 }
 

@@ -1,8 +1,14 @@
 package validation
 
 import (
+	"maps"
+
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -44,8 +50,52 @@ func rules(env *suites.Env) {
 					Error().To(MatchError(ContainSubstring("failed rule: self.replicas <= self.maxReplicas")))
 			})
 
+		told(env)
 		metadata(env)
 	})
+}
+
+// told are the specs of what a rule says of its errors.
+func told(env *suites.Env) {
+	setup := env.With(fixtures.Stable, func(crd *definition) {
+		forbidden := apiextensionsv1.FieldValueForbidden
+		expressed, reasoned, named := ruled(properties{Type: "string", MaxLength: new(int64(20))}, "self == 'kept'"), ruled(integer(), "self < 10", "self < 20"), ruled(object(map[string]properties{"inner": integer()}), "self.inner < 10")
+		expressed.XValidations[0].Message = "it is silent"
+		expressed.XValidations[0].MessageExpression = "self == 'silent' ? '' : 'it is ' + self + ', not kept'"
+		reasoned.XValidations[0].Reason = &forbidden
+		named.XValidations[0].FieldPath = ".inner"
+		for name, field := range map[string]properties{"expressed": expressed, "reasoned": reasoned, "named": named} {
+			crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties[name] = field
+		}
+	}).Together()
+	alone := func(name string) suites.Setup {
+		return setup.Apart(func(crd *definition) {
+			maps.DeleteFunc(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties, func(other string, _ properties) bool { return other != name })
+		})
+	}
+
+	alone("expressed").It(requirement.ValidationRulesMessageExpression,
+		"reads the errors of a rule with a message expression that results in a text, and in none", func(ctx SpecContext, crd *suites.Resource) {
+			Expect(crd.At("v1").Create(ctx, fixtures.CronTab("expressed", `expressed: broken`))).Error().To(And(
+				suites.BeInvalidAt("expressed"), MatchError(ContainSubstring("it is broken, not kept")), MatchError(Not(ContainSubstring("it is silent")))))
+			Expect(crd.At("v1").Create(ctx, fixtures.CronTab("expressed", `expressed: silent`))).Error().To(And(
+				suites.BeInvalidAt("expressed"), MatchError(ContainSubstring("it is silent"))))
+		})
+
+	alone("reasoned").It(requirement.ValidationRulesReason,
+		"reads the error of an object that breaks a rule with a reason and one without", func(ctx SpecContext, crd *suites.Resource) {
+			_, err := crd.At("v1").Create(ctx, fixtures.CronTab("reasoned", `reasoned: 20`))
+			Expect(err).To(suites.BeInvalidAt("reasoned"))
+			status, ok := err.(apierrors.APIStatus)
+			Expect(ok).To(BeTrue(), "it must be the error of an API server")
+			Expect(status.Status().Details.Causes).To(ConsistOf(
+				HaveField("Type", metav1.CauseTypeFieldValueInvalid), HaveField("Type", metav1.CauseType(apiextensionsv1.FieldValueForbidden))))
+		})
+
+	alone("named").It(requirement.ValidationRulesFieldPath,
+		"reads the error of a rule with a field path", func(ctx SpecContext, crd *suites.Resource) {
+			Expect(crd.At("v1").Create(ctx, fixtures.CronTab("named", `named: {inner: 10}`))).Error().To(suites.BeInvalidAt("named.inner"))
+		})
 }
 
 // metadata are the specs of what rules may use of metadata.
