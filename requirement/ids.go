@@ -724,6 +724,7 @@ const (
 	PartCrash             PartName = "crash"
 	PartDecodable         PartName = "decodable"
 	PartEmpty             PartName = "empty"
+	PartEmptyField        PartName = "empty-field"
 	PartFineInTheEnd      PartName = "fine-in-the-end"
 	PartGenerated         PartName = "generated"
 	PartHTTPStatus        PartName = "http-status"
@@ -754,6 +755,7 @@ var severities = map[violation]Verdict{
 	{WebhookMetadataUnchanged, ""}:                       Tolerated,
 	{WebhookBatchEmpty, ""}:                              Tolerated,
 	{WebhookConversionRoundTrip, PartEmpty}:              Tolerated,
+	{WebhookConversionSchema, PartEmptyField}:            Tolerated,
 	{WebhookConversionAdditions, ""}:                     Tolerated,
 	{WebhookConversionAdditions, PartOtherDefault}:       Failed,
 	{WebhookConversionPath, PartEmpty}:                   Tolerated,

@@ -255,12 +255,12 @@ func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 				schema.Prepare(converted) // a client that writes it back gets the defaults too
 			}
 			for _, problem := range schema.Problems(converted) {
-				if slices.Contains(sorts, problem.Sort) && !harmless(converted, problem) {
+				if slices.Contains(sorts, problem.Sort) {
 					message := problem.String()
 					if problem.Sort == corpus.Invalid || problem.Sort == corpus.Rule {
 						message += fmt.Sprintf(" (rejected by %s, valid at %s)", pair.To, pair.From)
 					}
-					findings = append(findings, finding{i, pair.String(), schema.Place(problem.Path), message, none, o.x, effect{sort: invalid}})
+					findings = append(findings, finding{i, pair.String(), schema.Place(problem.Path), message, partOfProblem(converted, problem), o.x, effect{sort: invalid}})
 				}
 			}
 		}
@@ -292,12 +292,12 @@ func whole(value any) any {
 	return value
 }
 
-// harmless reports whether it is about unknown fields without a value in them: nothing is lost when they are dropped, and
-// encoders of typed objects write many.
-func harmless(object map[string]any, problem corpus.Problem) bool {
-	if problem.Sort != corpus.Unknown {
-		return false
-	}
+// partOfProblem returns the part that a problem is in: whether there is a value in an unknown field. Encoders of typed objects write many
+// without.
+func partOfProblem(object map[string]any, problem corpus.Problem) requirement.PartName {
 	value, found := corpus.Value(object, problem.Path)
-	return found && corpus.IsEmpty(value) && !corpus.IsZero(value)
+	if problem.Sort == corpus.Unknown && found && corpus.IsEmpty(value) && !corpus.IsZero(value) {
+		return requirement.PartEmptyField
+	}
+	return none
 }
