@@ -91,9 +91,15 @@ func (refusal) Write(text []byte) (int, error) { panic(string(text)) }
 func save(t *testing.T, plan *engine.Plan, report *reports.Report) {
 	t.Helper()
 	report.Tool, report.Command = tool, "go test -run '"+t.Name()+"'"
-	folder, err := reporter.Open(plan.ReportDir())
+	err := reporter.SetAside(plan.ReportDir())
 	if err == nil {
-		err = folder.Write(report)
+		var folder reporter.Folder
+		if folder, err = reporter.Open(plan.ReportDir()); err == nil {
+			err = folder.Write(report)
+		}
+		if err == nil {
+			_, err = folder.Keep(report)
+		}
 	}
 	if err != nil {
 		t.Errorf("crdconform: %v", err)

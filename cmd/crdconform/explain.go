@@ -18,8 +18,8 @@ func newExplain(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain a requirement",
-		Long: `explain prints everything in the catalogue about a requirement: its statement, its source in the documents, how it is
-checked, and which faults of the reference webhook break it.`,
+		Long: `explain prints everything in the catalogue about a requirement: its statement, why it matters, its source in the documents, how
+it is checked, and which faults of the reference webhook break it.`,
 		Example:           `  crdconform explain storage.update.rewrites`,
 		ValidArgsFunction: completeID,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -60,6 +60,7 @@ func explain(r requirement.Requirement, specs []suites.Spec) string {
 		}
 		line("source", text)
 	}
+	line("why", r.Why)
 	line("note", r.Note)
 	switch {
 	case r.Obsolete:

@@ -16,20 +16,20 @@ func newList(s streams) *cobra.Command {
 	var output string
 	var showCoverage bool
 	cmd := &cobra.Command{
-		Use:   "list",
+		Use:   "list [ID...]",
 		Short: "List the requirements",
 		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that are not checked are marked: as
-untested, or as obsolete if the documents no longer apply.
+untested, or as obsolete if the documents no longer apply. Arguments select some, as --filter does.
 
 With --coverage it prints, for every document and its headings, the number of sentences and what became of them: those with a
 requirement that is checked, those whose requirements are untested or obsolete, and those without a requirement, with the reason.`,
 		Example: `  crdconform list
-  crdconform list --filter webhook
+  crdconform list webhook.response
   crdconform list --coverage
   crdconform list --output json`,
-		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			all, err := selected(filter)
+		ValidArgsFunction: completeID,
+		RunE: func(_ *cobra.Command, args []string) error {
+			all, err := selected(append(args, filter...))
 			if err != nil {
 				return err
 			}

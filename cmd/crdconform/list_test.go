@@ -148,6 +148,9 @@ func TestExplain(t *testing.T) {
 		for _, source := range r.Source {
 			want = append(want, "\nsource     "+source.String())
 		}
+		if r.Why != "" {
+			want = append(want, "\nwhy        "+r.Why+"\n")
+		}
 		if r.Note != "" {
 			want = append(want, "\nnote       "+r.Note+"\n")
 		}

@@ -81,6 +81,7 @@ in p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 	flags.StringVar(&g.kubernetes, "kubernetes", "", "minor version of that API server, such as 1.34, as listed by \"crdconform minors\"; default: the newest")
 	flags.StringVar(&g.baseline, "baseline", "", "report.json of an earlier run to compare with; both need --repeat 5 or more")
 	bindRegress(cmd, &g.maxRegress)
+	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profiles.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

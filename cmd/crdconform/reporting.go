@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -26,7 +27,10 @@ type reporting struct {
 // begin opens the report folder, before anything else is done.
 func (r *reporting) begin() error {
 	r.began = time.Now()
-	var err error
+	err := reporter.SetAside(r.dir)
+	if err != nil {
+		return err
+	}
 	r.folder, err = openFolder(r.dir)
 	return err
 }
@@ -55,11 +59,18 @@ func (r *reporting) end(s streams, report *reports.Report) error {
 	report.Seconds = time.Since(r.began).Seconds()
 	reporter.Conclude(report)
 	written := r.folder.Write(report)
+	page := ""
+	if written == nil {
+		page, written = r.folder.Keep(report)
+	}
 	summarize(s, report)
 	if written != nil {
 		return unjudged(written)
 	}
 	fmt.Fprintf(s.out, "Report: %s\n", path.Join(string(r.folder), "report.html"))
+	if page != "" {
+		fmt.Fprintf(s.out, "The report of the last run that judged something: %s\n", filepath.ToSlash(page))
+	}
 	return finish(report)
 }
 

@@ -182,12 +182,42 @@ object and under load?
 		},
 	}
 	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(newHelp(root))
 	root.Version = toolVersion()
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
 	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
 	return root
+}
+
+// newHelp is the command help. That of the library shows its own usage for commands that do not exist, and succeeds.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		Long:  "help shows what a command does, its flags and examples, as --help does.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err == nil && len(rest) > 0 {
+				err = fmt.Errorf("%s has no command %q", cmd.CommandPath(), rest[0])
+			}
+			if err != nil {
+				return err
+			}
+			cmd.InitDefaultHelpFlag()
+			return cmd.Help()
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			var names []cobra.Completion
+			for _, one := range root.Commands() {
+				if one.IsAvailableCommand() {
+					names = append(names, cobra.CompletionWithDesc(one.Name(), one.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
 }
 
 // finish tells the outcome by the exit code.

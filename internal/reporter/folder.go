@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/crdconform/crdconform/internal/reporter/layout"
 	"github.com/crdconform/crdconform/loadgen"
@@ -20,6 +21,9 @@ import (
 
 // latency is the name of the files with the times of a load test, or of the folder for those of several stages.
 const latency = "latency"
+
+// pageFile is the file of the report that others have in their folders too.
+const pageFile = "report.html"
 
 // Folder is where the forms of a report are written.
 type Folder string
@@ -36,6 +40,10 @@ func Open(name string) (Folder, error) {
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name()), Folder(name).clear()); err != nil {
 		return "", fmt.Errorf("report folder %s: %w", name, err)
+	}
+	// A run that was killed while it wrote leaves a page of ours without the report.
+	if page, err := os.ReadFile(filepath.Join(name, pageFile)); err == nil && !bytes.Contains(page, []byte("<title>crdconform")) {
+		return "", fmt.Errorf("report folder %s: the %s in it is not of crdconform, and would be overwritten", name, pageFile)
 	}
 	return Folder(name), nil
 }
@@ -141,8 +149,13 @@ func (f Folder) Write(r *reports.Report) error {
 		return fmt.Errorf("report folder: %w", err)
 	}
 	var errs []error
+	full := false // and everything else fails in the same way
 	form := func(name string, write func(io.Writer) error) {
+		if full {
+			return
+		}
 		if err := create(root, name, write); err != nil {
+			full = errors.Is(err, syscall.ENOSPC)
 			errs = append(errs, fmt.Errorf("report folder %s: %w", f, err))
 		}
 	}

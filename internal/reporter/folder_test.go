@@ -180,7 +180,7 @@ func TestOpenKeepsWhatIsNotOurs(t *testing.T) {
 		"another program": `{"tests": 7}`,
 	} {
 		dir := t.TempDir()
-		files := map[string]string{"junit.xml": "theirs", "report.html": "theirs", "exchanges/a.json": "theirs", "apiserver.log": "theirs"}
+		files := map[string]string{"junit.xml": "theirs", "badge.svg": "theirs", "exchanges/a.json": "theirs", "apiserver.log": "theirs"}
 		if report != "" {
 			files["report.json"] = report
 		}

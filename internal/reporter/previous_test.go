@@ -1,0 +1,62 @@
+package reporter
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestPreviousReport keeps the last report that judged something until another does, with its evidence and without what is not its own.
+func TestPreviousReport(t *testing.T) {
+	dir := t.TempDir()
+	fill(t, dir, map[string]string{"mine.txt": "mine"})
+	run := func(r reports.Report) (page string) {
+		t.Helper()
+		if err := SetAside(dir); err != nil {
+			t.Fatal(err)
+		}
+		folder := open(t, dir)
+		Conclude(&r)
+		if err := folder.Write(&r); err != nil {
+			t.Fatal(err)
+		}
+		page, err := folder.Keep(&r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return page
+	}
+	exchange := reports.File{Path: "exchanges/storage.update.rewrites/request.json", Data: []byte("{}")}
+	judged := reports.Report{Results: []reports.Result{{Requirement: must(requirement.Failed)[0].Requirement, Verdict: requirement.Failed, Files: []reports.File{exchange}}}}
+	for i, step := range []struct {
+		report reports.Report
+		kept   bool
+	}{{judged, false}, {reports.Report{Error: "no webhook"}, true}, {reports.Report{Error: "again"}, true}, {judged, false}, {reports.Report{Error: "no webhook"}, true}} {
+		page := run(step.report)
+		if want := filepath.Join(dir, "previous", "report.html"); (page == want) != step.kept || page != "" && !step.kept {
+			t.Errorf("step %d: %q is kept", i, page)
+		}
+		files := list(t, dir)
+		if files["mine.txt"] != "mine" || strings.Contains(files["report.json"], "no webhook") != (step.report.Error == "no webhook") {
+			t.Errorf("step %d: there are %v", i, names(files))
+		}
+		if kept := strings.Contains(files["previous/report.json"], `"Failed"`); kept != step.kept {
+			t.Errorf("step %d: the report that judged is kept: %t", i, kept)
+		}
+	}
+}
+
+// TestForeignPage wants a page that is not of this program to be left alone.
+func TestForeignPage(t *testing.T) {
+	dir := t.TempDir()
+	fill(t, dir, map[string]string{"report.html": "<title>coverage</title>"})
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "the report.html in it is not of crdconform, and would be overwritten") {
+		t.Errorf("it says: %v", err)
+	}
+	if got := list(t, dir)["report.html"]; got != "<title>coverage</title>" {
+		t.Errorf("the page is %q", got)
+	}
+}
