@@ -424,7 +424,9 @@ func garblingFaults() []serverFault {
 			func(document map[string]any) {
 				published, _ := document["definitions"].(map[string]any)
 				for _, schema := range published {
-					schema.(map[string]any)["properties"] = map[string]any{"spec": map[string]any{}, "untyped": map[string]any{}}
+					if schema, ok := schema.(map[string]any); ok {
+						schema["properties"] = map[string]any{"spec": map[string]any{}, "untyped": map[string]any{}}
+					}
 				}
 			})},
 		{"counts no deprecated requests", []requirement.ID{requirement.VersionsDeprecationMetric}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {

@@ -96,9 +96,12 @@ func v1beta1(env *suites.Env) {
 		schema := map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}
 		above := func(spec map[string]any) { spec["validation"] = schema }
 		inside := func(spec map[string]any) {
-			// What is the same in all versions has to be above them.
-			for i, version := range spec["versions"].([]any) {
-				version.(map[string]any)["schema"] = map[string]any{"openAPIV3Schema": map[string]any{"type": "object", "description": fmt.Sprint(i)}}
+			spec["versions"] = []any{
+				map[string]any{"name": "v1beta1", "served": true, "storage": true, "schema": schema},
+				// What is the same in all versions has to be above them.
+				map[string]any{"name": "v1", "served": true, "storage": false, "schema": map[string]any{
+					"openAPIV3Schema": map[string]any{"type": "object", "description": "another"},
+				}},
 			}
 		}
 		for where, want := range map[string]struct {
@@ -141,30 +144,29 @@ func v1beta1(env *suites.Env) {
 	})
 
 	// rewrite changes a definition at v1beta1, and returns the status of the answer.
-	rewrite := func(ctx SpecContext, crd *suites.Resource, change func(spec map[string]any)) int {
+	rewrite := func(ctx SpecContext, crd *suites.Resource, change func(definition map[string]any)) int {
 		GinkgoHelper()
 		answer := env.Get(ctx, v1beta1Definitions+"/"+crd.Name())
 		Expect(answer.Status).To(Equal(http.StatusOK))
 		var definition map[string]any
 		env.Require(json.Unmarshal(answer.Body, &definition), "decoding the definition")
-		change(definition["spec"].(map[string]any))
+		change(definition)
 		body, err := json.Marshal(definition)
 		env.Require(err, "encoding the definition")
 		return env.Do(ctx, http.MethodPut, v1beta1Definitions+"/"+crd.Name(), body, http.Header{"Content-Type": {"application/json"}}).Status
 	}
 
 	env.With(fixtures.None).It(requirement.LifecycleLegacyVersionMutable, "moves another version to the front, with and without spec.version", func(ctx SpecContext, crd *suites.Resource) {
-		turned := func(follows bool) func(map[string]any) {
-			return func(spec map[string]any) {
-				versions := spec["versions"].([]any)
-				slices.Reverse(versions)
-				if follows {
-					spec["version"] = versions[0].(map[string]any)["name"]
-				}
-			}
+		turned := func(definition map[string]any) {
+			versions := versionsOf(env, definition)
+			slices.Reverse(versions)
+			set(env, definition, versions, "spec", "versions")
 		}
-		Expect(rewrite(ctx, crd, turned(true))).To(Equal(http.StatusOK), "spec.version must follow")
-		Expect(rewrite(ctx, crd, turned(false))).To(Equal(http.StatusUnprocessableEntity), "spec.version must not stay behind")
+		Expect(rewrite(ctx, crd, func(definition map[string]any) {
+			turned(definition)
+			set(env, definition, "v1", "spec", "version")
+		})).To(Equal(http.StatusOK), "spec.version must follow")
+		Expect(rewrite(ctx, crd, turned)).To(Equal(http.StatusUnprocessableEntity), "spec.version must not stay behind")
 	})
 
 	env.With(fixtures.Stable).It(requirement.LifecycleLegacyPruned, "switches pruning off and on, at v1beta1", func(ctx SpecContext, crd *suites.Resource) {
@@ -185,7 +187,7 @@ func v1beta1(env *suites.Env) {
 			if !preserve {
 				want = Not(unknown)
 			}
-			Expect(rewrite(ctx, crd, func(spec map[string]any) { spec["preserveUnknownFields"] = preserve })).To(Equal(http.StatusOK))
+			Expect(rewrite(ctx, crd, func(definition map[string]any) { set(env, definition, preserve, "spec", "preserveUnknownFields") })).To(Equal(http.StatusOK))
 			Eventually(ctx, written).Should(want, "preserveUnknownFields: %t", preserve)
 		}
 	})
