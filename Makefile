@@ -97,7 +97,7 @@ fuzz: ## Fuzz everything that has a fuzz test, each for FUZZTIME (30s)
 	done
 
 .PHONY: generate
-generate: ## Write generated files: requirement/ids.go, docs/requirements.md, config/schema.json, docs/report.schema.json, internal/test/api/api.txt, a table of docs/kind.md
+generate: ## Write generated files: requirement/ids.go, docs/requirements.md, docs/sentences.md, config/schema.json, docs/report.schema.json, internal/test/api/api.txt, a table of docs/kind.md
 	$(GO) generate ./requirement ./config ./reports ./internal/test/api
 	$(GO) run ./cmd/crdconform list --output markdown > docs/requirements.md.new
 	mv docs/requirements.md.new docs/requirements.md

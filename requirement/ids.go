@@ -60,6 +60,7 @@ const (
 	VersionsDeprecationTextLength                       ID = "versions.deprecation.text-length"                         // A deprecationWarning of 256 bytes is accepted, one of 257 is refused.
 	VersionsDeprecationTextPrintable                    ID = "versions.deprecation.text-printable"                      // A deprecationWarning with characters that cannot be printed is refused.
 	VersionsDeprecationSilentOtherwise                  ID = "versions.deprecation.silent-otherwise"                    // Requests to a version that is not deprecated get no deprecation warning, even where another version of the definition is deprecated.
+	VersionsDeprecationMetric                           ID = "versions.deprecation.metric"                              // The metric apiserver_requested_deprecated_apis names a deprecated version once it was requested, and no version that is not deprecated.
 	VersionsDeprecationTextContent                      ID = "versions.deprecation.text-content"                        // A custom warning names the deprecated group, version and kind and, if there is one, the replacement.
 	VersionsManifestsInstallable                        ID = "versions.manifests.installable"                           // Every definition that the documents show, corrected where they err, is accepted.
 	VersionsManifestsLiteralRejected                    ID = "versions.manifests.literal-rejected"                      // The definitions that the documents print with mistakes in them are refused for those mistakes.
@@ -389,6 +390,7 @@ const (
 	ValidationTransitionParent                          ID = "validation.transition.parent"                             // A rule at the parent sees what is added to it or removed from it.
 	ValidationTransitionListMap                         ID = "validation.transition.list-map"                           // Below a list of type map, each item is compared with the one that had its key before, regardless of their order.
 	ValidationTransitionSetRefused                      ID = "validation.transition.set-refused"                        // A rule that uses oldSelf is refused below lists of type set and below atomic ones.
+	ValidationTransitionNestedLists                     ID = "validation.transition.nested-lists"                       // A rule that uses oldSelf is accepted below lists in lists if all of them are of type map, and refused if one is not.
 	ValidationTransitionImmutable                       ID = "validation.transition.immutable"                          // The example of a field that cannot be changed is enforced.
 	ValidationTransitionAssigned                        ID = "validation.transition.assigned"                           // The example of a value that cannot be changed once it is assigned is enforced.
 	ValidationTransitionAssignedField                   ID = "validation.transition.assigned-field"                     // The example of a field that cannot be removed once it exists is enforced.
@@ -398,6 +400,8 @@ const (
 	ValidationTransitionNotRatcheted                    ID = "validation.transition.not-ratcheted"                      // A rule that uses oldSelf also applies to updates that leave its field unchanged.
 	ValidationTransitionOptionalOldSelf                 ID = "validation.transition.optional-old-self"                  // With optionalOldSelf a rule also applies to creations, where oldSelf has no value.
 	ValidationCostUnbounded                             ID = "validation.cost.unbounded"                                // The documents' rule on a list without limits is refused for its cost, and the error says that limits would help.
+	ValidationCostUnboundedString                       ID = "validation.cost.unbounded-string"                         // A rule that is accepted on strings with a maxLength is refused for its cost where they have none.
+	ValidationCostUnboundedMap                          ID = "validation.cost.unbounded-map"                            // A rule that is accepted on a map with maxProperties is refused for its cost where it has none.
 	ValidationCostLimited                               ID = "validation.cost.limited"                                  // The same rule is accepted with limits on the list and on its items.
 	ValidationCostPerItem                               ID = "validation.cost.per-item"                                 // A rule on each item of a list costs as much as one that goes through the list; with the documents' limits it is accepted, and without them refused.
 	ValidationCostFlatList                              ID = "validation.cost.flat-list"                                // The documents' rule on a flat list of integers is accepted without limits.
@@ -494,6 +498,7 @@ const (
 	LifecycleFinalizersSupported                        ID = "lifecycle.finalizers.supported"                           // Custom objects keep the finalizers that they are given.
 	LifecycleFinalizersQualifiedNames                   ID = "lifecycle.finalizers.qualified-names"                     // The name of a finalizer is a domain, a slash and a name; the server warns of others.
 	LifecycleFinalizersFirstDeleteMarks                 ID = "lifecycle.finalizers.first-delete-marks"                  // The first delete request on an object with finalizers sets its deletionTimestamp and leaves the object in place.
+	LifecycleFinalizersWatched                          ID = "lifecycle.finalizers.watched"                             // Whoever watches an object with finalizers sees the deletionTimestamp when it is set, and that the object is gone when its last finalizer is removed.
 	LifecycleFinalizersOnlyRemoved                      ID = "lifecycle.finalizers.only-removed"                        // Once the deletionTimestamp is set, finalizers can be removed but not added.
 	LifecycleFinalizersNoForce                          ID = "lifecycle.finalizers.no-force"                            // While a finalizer remains, no delete request removes the object.
 	LifecycleFinalizersEmptiedDeletes                   ID = "lifecycle.finalizers.emptied-deletes"                     // When the last finalizer is removed, the object is deleted.
@@ -509,13 +514,20 @@ const (
 	LifecycleLegacyV1beta1Manifest                      ID = "lifecycle.legacy.v1beta1-manifest"                        // A definition of apiextensions.k8s.io/v1beta1 sent to the v1 endpoint is refused.
 	LifecycleLegacyOneSchema                            ID = "lifecycle.legacy.one-schema"                              // All versions of a definition use the same schema and nothing is converted.
 	LifecycleLegacyVersionField                         ID = "lifecycle.legacy.version-field"                           // spec.version, if set, must be the first of spec.versions.
+	LifecycleLegacyVersionMutable                       ID = "lifecycle.legacy.version-mutable"                         // spec.version can be changed with the order of spec.versions, and must follow it.
+	LifecycleLegacyVersionServed                        ID = "lifecycle.legacy.version-served"                          // spec.version names a version that is served, unless none is.
 	LifecycleLegacyVersionPrepopulates                  ID = "lifecycle.legacy.version-prepopulates"                    // spec.version fills spec.versions where that is missing.
 	LifecycleLegacyReviewVersionsDefault                ID = "lifecycle.legacy.review-versions-default"                 // conversionReviewVersions defaults to v1beta1.
+	LifecycleLegacyWebhookRequired                      ID = "lifecycle.legacy.webhook-required"                        // The Webhook strategy needs webhookClientConfig at apiextensions.k8s.io/v1beta1.
+	LifecycleLegacySchemaOnce                           ID = "lifecycle.legacy.schema-once"                             // At apiextensions.k8s.io/v1beta1 there is a schema above the versions, or versions have their own; both together are refused.
+	LifecycleLegacyPruned                               ID = "lifecycle.legacy.pruned"                                  // At apiextensions.k8s.io/v1beta1, preserveUnknownFields false prunes unknown fields, and true keeps them.
+	LifecycleLegacyWarned                               ID = "lifecycle.legacy.warned"                                  // Whoever uses apiextensions.k8s.io/v1beta1 is warned that it is deprecated since 1.16, in favour of apiextensions.k8s.io/v1.
 	LifecycleLegacyOptionalSchema                       ID = "lifecycle.legacy.optional-schema"                         // A definition may have no schema and preserve unknown fields everywhere.
 	LifecycleLegacyScopeDefault                         ID = "lifecycle.legacy.scope-default"                           // A definition without a scope is namespaced.
 	LifecycleLegacyV1beta1Tabs                          ID = "lifecycle.legacy.v1beta1-tabs"                            // The documents' definitions of apiextensions.k8s.io/v1beta1 are installed, once a name, a schema in place of dots, and a bundle are filled in.
 	LifecycleLegacyStoredDefinition                     ID = "lifecycle.legacy.stored-definition"                       // A definition that an older API server left in storage at apiextensions.k8s.io/v1beta1, without a schema and with preserveUnknownFields, is shown at v1, and its objects are served and keep unknown fields.
 	LifecycleLegacyNotStructural                        ID = "lifecycle.legacy.not-structural"                          // A definition that an older API server left in storage with a schema that is not structural says so in its condition NonStructuralSchema, until it gets a structural one.
+	LifecycleLegacyNotPublished                         ID = "lifecycle.legacy.not-published"                           // The schema of a definition that an older API server left in storage is not published in OpenAPI v2 while it is not structural.
 	LifecycleLegacyVersionsList                         ID = "lifecycle.legacy.versions-list"                           // A definition lists its versions; they share one schema, and their order is that of discovery.
 	PublishingOpenapiSchema                             ID = "publishing.openapi.schema"                                // The OpenAPI v2 document of the API server has the schema of a definition among its definitions, with the fields, types and descriptions.
 	PublishingOpenapiPaths                              ID = "publishing.openapi.paths"                                 // The paths of the OpenAPI v2 document have those of the resource and of its subresources.
@@ -629,6 +641,7 @@ const (
 	SubresourcesVersionsUnserved                        ID = "subresources.versions.unserved"                           // The subresources of a version that is no longer served are not found, while those of the other version work.
 	SubresourcesVersionsAdded                           ID = "subresources.versions.added"                              // When a definition gets the status subresource, objects keep the status that they have, and it is protected from then on.
 	ObjectsWriteMalformed                               ID = "objects.write.malformed"                                  // An object without apiVersion and kind is a bad request, and one without a name is invalid.
+	ObjectsWriteAPIVersion                              ID = "objects.write.api-version"                                // An object whose apiVersion is another than that of the path is refused, be it of another version or of another group.
 	ObjectsWriteNamespace                               ID = "objects.write.namespace"                                  // Objects of a namespaced resource can be listed but not created outside of a namespace.
 	ObjectsWriteIntegers                                ID = "objects.write.integers"                                   // Integers of 64 bits are stored and read as they are.
 	ObjectsWriteSize                                    ID = "objects.write.size"                                       // A request with a body of more than three mebibytes is refused as too large, in JSON and in YAML.
@@ -688,6 +701,9 @@ const (
 	ControlGarbageForeground                            ID = "control.garbage.foreground"                               // A custom object that is deleted in the foreground is marked at every version and stays until its dependents are deleted.
 	ControlGarbageOrphan                                ID = "control.garbage.orphan"                                   // A custom object that is deleted with the propagation Orphan leaves its dependents, without the owner reference.
 	ControlKubectlCreate                                ID = "control.kubectl.create"                                   // kubectl create creates an object from a manifest at any served version.
+	ControlKubectlDefinitions                           ID = "control.kubectl.definitions"                              // kubectl create and kubectl apply create a definition from a manifest, and when kubectl apply changes its storage version, status.storedVersions has the old and the new one.
+	ControlKubectlPruned                                ID = "control.kubectl.pruned"                                   // kubectl create without validation prints an object with an unknown field as it is stored, pruned.
+	ControlKubectlRemovedDefinition                     ID = "control.kubectl.removed-definition"                       // kubectl says that there is no such resource when it is asked for objects of a definition that was deleted.
 	ControlKubectlValidation                            ID = "control.kubectl.validation"                               // kubectl refuses a manifest with a field that the schema does not have, names the field, and creates nothing.
 	ControlKubectlApply                                 ID = "control.kubectl.apply"                                    // kubectl apply creates an object, applies changes of the manifest, writes nothing if nothing changed, and accepts the next manifest at another version.
 	ControlKubectlServerSideApply                       ID = "control.kubectl.server-side-apply"                        // kubectl apply --server-side does the same.

@@ -50,10 +50,16 @@ func TestUpstream(t *testing.T) {
 	if n := count["Integration tests of apiextensions-apiserver"]; n != 83 {
 		t.Errorf("%d integration tests, want 83", n)
 	}
-	if n := count["End-to-end tests"]; n != 50 {
-		t.Errorf("%d end-to-end tests, want 50", n)
+	if n := count["End-to-end tests"]; n != 59 {
+		t.Errorf("%d end-to-end tests, want 59", n)
 	}
 	if n := count["Integration tests of the storage version migrator"]; n != 3 {
 		t.Errorf("%d tests of the migrator, want 3", n)
+	}
+	if n := count["Integration tests of a control plane"]; n != 9 {
+		t.Errorf("%d integration tests of a control plane, want 9", n)
+	}
+	if n := count["Tests of kubectl"]; n != 2 {
+		t.Errorf("%d tests of kubectl, want 2", n)
 	}
 }

@@ -242,6 +242,8 @@ func hidingFaults() []serverFault {
 		{"lost v1beta1 before its time", []requirement.ID{
 			requirement.LifecycleLegacyV1beta1Tabs, requirement.LifecycleLegacyVersionField, requirement.LifecycleLegacyVersionPrepopulates,
 			requirement.LifecycleLegacyReviewVersionsDefault, requirement.LifecycleLegacyScopeDefault, requirement.LifecycleLegacyOptionalSchema,
+			requirement.LifecycleLegacyVersionMutable, requirement.LifecycleLegacyWebhookRequired, requirement.LifecycleLegacySchemaOnce,
+			requirement.LifecycleLegacyPruned, requirement.LifecycleLegacyWarned,
 		}, edited(func(r suitetest.Request) bool { return r.URL.Path == "/version" },
 			func(body map[string]any) { body["major"], body["minor"] = "1", "21" })},
 		{"finds no object", []requirement.ID{
@@ -483,6 +485,28 @@ func garblingFaults() []serverFault {
 			if spec, ok := body["spec"].(map[string]any); ok {
 				spec["conversion"] = map[string]any{"strategy": "Magic"}
 			}
+		})},
+		{"watches without deletionTimestamps", []requirement.ID{requirement.LifecycleFinalizersWatched}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			response, err := next.RoundTrip(r.Request)
+			if err == nil && r.Objects && r.Watch() {
+				response.Body = replacing(response.Body, `"deletionTimestamp"`, `"otherTimestamp"`)
+			}
+			return response, err
+		})},
+		{"publishes every schema", []requirement.ID{requirement.LifecycleLegacyNotPublished}, edited(func(r suitetest.Request) bool { return r.URL.Path == "/openapi/v2" },
+			func(document map[string]any) {
+				published, _ := document["definitions"].(map[string]any)
+				for _, schema := range published {
+					if schema, ok := schema.(map[string]any); ok {
+						schema["properties"] = map[string]any{"spec": map[string]any{}, "untyped": map[string]any{}}
+					}
+				}
+			})},
+		{"counts no deprecated requests", []requirement.ID{requirement.VersionsDeprecationMetric}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.URL.Path == "/metrics" {
+				return suitetest.Answer(r.Request, http.StatusOK, map[string]any{}), nil
+			}
+			return next.RoundTrip(r.Request)
 		})},
 		{"watches without errors", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
 			return replacing(body, `"type":"ERROR"`, `"type":"ADDED"`)

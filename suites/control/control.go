@@ -44,6 +44,7 @@ func New(options Options) suites.Area {
 		c.namespaces()
 		c.garbage()
 		c.client()
+		c.definitions()
 		c.aggregator()
 		c.admission()
 		c.access()

@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -75,6 +76,19 @@ func finalizers(env *suites.Env) {
 			Expect(kept.GetUID()).To(Equal(created.GetUID()))
 			Expect(kept.GetFinalizers()).To(Equal([]string{finalizer}))
 			Expect(crd.InStorage(ctx, object)).To(BeTrue())
+		})
+
+		stable.It(requirement.LifecycleFinalizersWatched, "watches an object with a finalizer that is deleted, and removes the finalizer", func(ctx SpecContext, crd *suites.Resource) {
+			events, err := crd.At("v1").WatchOne(ctx, object)
+			env.Require(err, "watching the object")
+			defer events.Stop()
+			marked := HaveField("Object", HaveField("GetDeletionTimestamp()", Not(BeNil())))
+			finalized(ctx, crd)
+			Eventually(ctx, events.ResultChan()).Should(Receive(And(HaveField("Type", watch.Added), Not(marked)))) // so that nothing after it is missed
+			env.Require(crd.At("v1").Delete(ctx, object), "deleting the object")
+			Eventually(ctx, events.ResultChan()).Should(Receive(And(HaveField("Type", watch.Modified), marked)), "the watch must show the deletionTimestamp")
+			env.Require(suites.ErrorOf(crd.At("v1").MergePatch(ctx, object, `{"metadata": {"finalizers": null}}`)), "removing the finalizer")
+			Eventually(ctx, events.ResultChan()).Should(Receive(HaveField("Type", watch.Deleted)), "the watch must show that the object is gone")
 		})
 
 		stable.It(requirement.LifecycleFinalizersOnlyRemoved, "adds and removes finalizers of an object that is being deleted", func(ctx SpecContext, crd *suites.Resource) {

@@ -4,13 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/fixtures"
@@ -57,6 +60,8 @@ func leave(ctx context.Context, env *suites.Env, crd *suites.Resource, schema ma
 	spec, ok := old["spec"].(map[string]any)
 	Expect(ok).To(BeTrue(), "the definition in storage must have a spec")
 	old["apiVersion"] = "apiextensions.k8s.io/v1beta1"
+	// By its generation API servers see that they have to publish another schema.
+	env.Require(unstructured.SetNestedField(old, crd.Definition(ctx).Generation+1, "metadata", "generation"), "changing the generation")
 	spec["version"], spec["preserveUnknownFields"] = "v1", true
 	spec["versions"] = []any{map[string]any{"name": "v1", "served": true, "storage": true}}
 	delete(spec, "validation")
@@ -66,6 +71,29 @@ func leave(ctx context.Context, env *suites.Env, crd *suites.Resource, schema ma
 	changed, err := json.Marshal(old)
 	env.Require(err, "encoding the definition")
 	env.Require(env.Storage().Overwrite(ctx, key, changed), "changing the definition in storage")
+}
+
+// publishedFields returns the fields that OpenAPI v2 publishes of the objects of a definition.
+func publishedFields(ctx SpecContext, env *suites.Env, crd *suites.Resource) []string {
+	GinkgoHelper()
+	var document struct {
+		Definitions map[string]struct {
+			Properties map[string]any `json:"properties"`
+			Kinds      []struct {
+				Group string `json:"group"`
+				Kind  string `json:"kind"`
+			} `json:"x-kubernetes-group-version-kind"`
+		} `json:"definitions"`
+	}
+	env.Require(json.Unmarshal(env.Get(ctx, "/openapi/v2").Body, &document), "reading the OpenAPI v2 document")
+	for _, published := range document.Definitions {
+		for _, kind := range published.Kinds {
+			if kind.Group == crd.Group() && kind.Kind == "CronTab" {
+				return slices.Collect(maps.Keys(published.Properties))
+			}
+		}
+	}
+	return nil
 }
 
 // storedDefinition is about what an API server of before 1.22 may have left behind.
@@ -99,5 +127,18 @@ func storedDefinition(env *suites.Env) {
 			d.Spec.Versions = fixtures.Stable.New().Spec.Versions
 		}), "giving it a structural schema")
 		Eventually(ctx, condition).Should(Or(BeNil(), HaveValue(HaveField("Status", apiextensionsv1.ConditionFalse))), "it must no longer say so")
+	})
+
+	env.With(fixtures.Stable).It(requirement.LifecycleLegacyNotPublished, "puts a v1beta1 definition into storage whose schema is not structural", func(ctx SpecContext, crd *suites.Resource) {
+		published := func(ctx SpecContext) []string { return publishedFields(ctx, env, crd) }
+		Eventually(ctx, published).Should(ContainElement("spec"), "the schema of today must be published")
+		leave(ctx, env, crd, map[string]any{"type": "object", "properties": map[string]any{"untyped": map[string]any{}}})
+		Eventually(ctx, published).ShouldNot(ContainElement("spec"), "the schema of before must no longer be published")
+		Expect(published(ctx)).NotTo(ContainElement("untyped"), "a schema that is not structural must not be published")
+		env.Require(crd.Update(ctx, func(d *definition) {
+			d.Spec.PreserveUnknownFields = false
+			d.Spec.Versions = fixtures.Stable.New().Spec.Versions
+		}), "giving it a structural schema")
+		Eventually(ctx, published).Should(ContainElement("spec"), "the structural schema must be published")
 	})
 }

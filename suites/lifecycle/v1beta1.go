@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -89,6 +90,106 @@ func v1beta1(env *suites.Env) {
 		status, spec := try(ctx, old(func(map[string]any) {}))
 		Expect(status).To(Equal(http.StatusCreated))
 		Expect(spec).To(HaveKeyWithValue("scope", "Namespaced"))
+	})
+
+	env.It(requirement.LifecycleLegacySchemaOnce, "tries definitions with a schema above the versions, in each version, and in both places", func(ctx SpecContext) {
+		schema := map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}
+		above := func(spec map[string]any) { spec["validation"] = schema }
+		inside := func(spec map[string]any) {
+			spec["versions"] = []any{
+				map[string]any{"name": "v1beta1", "served": true, "storage": true, "schema": schema},
+				// What is the same in all versions has to be above them.
+				map[string]any{"name": "v1", "served": true, "storage": false, "schema": map[string]any{
+					"openAPIV3Schema": map[string]any{"type": "object", "description": "another"},
+				}},
+			}
+		}
+		for where, want := range map[string]struct {
+			changes []func(map[string]any)
+			status  int
+		}{
+			"above the versions": {[]func(map[string]any){above}, http.StatusCreated},
+			"in each version":    {[]func(map[string]any){inside}, http.StatusCreated},
+			"in both places":     {[]func(map[string]any){above, inside}, http.StatusUnprocessableEntity},
+		} {
+			status, _ := try(ctx, old(func(spec map[string]any) {
+				for _, change := range want.changes {
+					change(spec)
+				}
+			}))
+			Expect(status).To(Equal(want.status), where)
+		}
+	})
+
+	env.It(requirement.LifecycleLegacyWebhookRequired, "tries a definition with the Webhook strategy, with and without webhookClientConfig", func(ctx SpecContext) {
+		for want, conversion := range map[int]map[string]any{
+			http.StatusCreated:             {"strategy": "Webhook", "webhookClientConfig": map[string]any{"url": "https://localhost:1/crdconvert"}},
+			http.StatusUnprocessableEntity: {"strategy": "Webhook"},
+		} {
+			status, _ := try(ctx, old(func(spec map[string]any) {
+				spec["preserveUnknownFields"] = false
+				spec["validation"] = map[string]any{"openAPIV3Schema": map[string]any{"type": "object"}}
+				spec["conversion"] = conversion
+			}))
+			Expect(status).To(Equal(want), "conversion: %v", conversion)
+		}
+	})
+
+	env.It(requirement.LifecycleLegacyWarned, "tries a definition", func(ctx SpecContext) {
+		body, err := json.Marshal(old(func(map[string]any) {}))
+		env.Require(err, "encoding a definition")
+		answer := env.Do(ctx, http.MethodPost, v1beta1Definitions+"?dryRun=All", body, http.Header{"Content-Type": {"application/json"}})
+		Expect(answer.Header.Values("Warning")).To(ContainElement(And(
+			ContainSubstring("apiextensions.k8s.io/v1beta1 CustomResourceDefinition is deprecated in v1.16"), ContainSubstring("use apiextensions.k8s.io/v1"))))
+	})
+
+	// rewrite changes a definition at v1beta1, and returns the status of the answer.
+	rewrite := func(ctx SpecContext, crd *suites.Resource, change func(definition map[string]any)) int {
+		GinkgoHelper()
+		answer := env.Get(ctx, v1beta1Definitions+"/"+crd.Name())
+		Expect(answer.Status).To(Equal(http.StatusOK))
+		var definition map[string]any
+		env.Require(json.Unmarshal(answer.Body, &definition), "decoding the definition")
+		change(definition)
+		body, err := json.Marshal(definition)
+		env.Require(err, "encoding the definition")
+		return env.Do(ctx, http.MethodPut, v1beta1Definitions+"/"+crd.Name(), body, http.Header{"Content-Type": {"application/json"}}).Status
+	}
+
+	env.With(fixtures.None).It(requirement.LifecycleLegacyVersionMutable, "moves another version to the front, with and without spec.version", func(ctx SpecContext, crd *suites.Resource) {
+		turned := func(definition map[string]any) {
+			versions := versionsOf(env, definition)
+			slices.Reverse(versions)
+			set(env, definition, versions, "spec", "versions")
+		}
+		Expect(rewrite(ctx, crd, func(definition map[string]any) {
+			turned(definition)
+			set(env, definition, "v1", "spec", "version")
+		})).To(Equal(http.StatusOK), "spec.version must follow")
+		Expect(rewrite(ctx, crd, turned)).To(Equal(http.StatusUnprocessableEntity), "spec.version must not stay behind")
+	})
+
+	env.With(fixtures.Stable).It(requirement.LifecycleLegacyPruned, "switches pruning off and on, at v1beta1", func(ctx SpecContext, crd *suites.Resource) {
+		n := 0
+		written := func(ctx SpecContext) (map[string]any, error) { // requests are served by it a moment later
+			n++
+			object := fixtures.UnknownField.At("v1")
+			object.SetName(fmt.Sprint("written-", n))
+			created, err := crd.At("v1").Create(ctx, object)
+			if err != nil {
+				return nil, err
+			}
+			return created.Object, nil
+		}
+		unknown := HaveKeyWithValue("spec", HaveKey("someRandomField"))
+		for _, preserve := range []bool{true, false} {
+			want := unknown
+			if !preserve {
+				want = Not(unknown)
+			}
+			Expect(rewrite(ctx, crd, func(definition map[string]any) { set(env, definition, preserve, "spec", "preserveUnknownFields") })).To(Equal(http.StatusOK))
+			Eventually(ctx, written).Should(want, "preserveUnknownFields: %t", preserve)
+		}
 	})
 
 	env.With(fixtures.Stable).It(requirement.LifecycleLegacyOptionalSchema, "removes the schemas of a definition, at v1beta1", func(ctx SpecContext, crd *suites.Resource) {

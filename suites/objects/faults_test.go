@@ -63,7 +63,8 @@ func TestIgnoranceIsCaught(t *testing.T) {
 // name, which only the spec of the requirement has.
 func faults() map[requirement.ID]suitetest.Fault {
 	return map[requirement.ID]suitetest.Fault{
-		requirement.ObjectsWriteMalformed: suitetest.Accepting(`Object 'Kind' is missing`),
+		requirement.ObjectsWriteMalformed:  suitetest.Accepting(`Object 'Kind' is missing`),
+		requirement.ObjectsWriteAPIVersion: suitetest.Accepting(`does not match the expected API version`),
 		requirement.ObjectsWriteNamespace: answered(func(r suitetest.Request) bool {
 			return r.Method == http.MethodPost && !strings.Contains(r.URL.Path, "/namespaces/")
 		}, http.StatusNotFound, http.StatusMethodNotAllowed),

@@ -21,6 +21,7 @@ var Area = suites.Area{Name: "objects", Register: register}
 func register(env *suites.Env) {
 	c := chapter{env: env, stable: env.With(fixtures.Stable, lists).Together()}
 	c.writing()
+	c.typeMeta()
 	c.metadata()
 	c.reading()
 	c.selectors()

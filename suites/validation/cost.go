@@ -47,6 +47,22 @@ func cost(env *suites.Env) {
 				Expect(submit(ctx, id, fixtures.CostUnbounded)).To(suites.BeInvalidAt(rule), "without limits")
 			})
 
+		// A rule on few strings or entries costs little, so the rules look at each pair of them.
+		limits := func(id requirement.ID, text string, field properties, unlimited func(field *properties)) {
+			env.It(id, text, func(ctx SpecContext) {
+				env.Require(env.Submit(ctx, id, fixtures.Stable, with(field)), "submitting the rule with limits")
+				unlimited(&field)
+				Expect(env.Submit(ctx, id, fixtures.Stable, with(field))).To(And(suites.BeInvalidAt(rule), MatchError(ContainSubstring("exceed"))), "without the limit")
+			})
+		}
+		few, short := int64(25), int64(10)
+		limits(requirement.ValidationCostUnboundedString, "submits a rule on strings with and without a limit", ruled(properties{
+			Type: "object", MaxProperties: &few, AdditionalProperties: values(properties{Type: "string", MaxLength: &short}),
+		}, "self.all(a, self.all(b, self[a].contains(self[b])))"), func(field *properties) { field.AdditionalProperties = values(text()) })
+		limits(requirement.ValidationCostUnboundedMap, "submits a rule on a map with and without a limit", ruled(properties{
+			Type: "object", MaxProperties: &few, AdditionalProperties: values(integer()),
+		}, "self.all(a, self.all(b, self[a] <= self[b]))"), func(field *properties) { field.MaxProperties = nil })
+
 		env.It(requirement.ValidationCostPerItem,
 			"submits the documents' rule on each item of a list, with and without limits", func(ctx SpecContext) {
 				const id = requirement.ValidationCostPerItem

@@ -144,13 +144,15 @@ func schemaFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ValidationRulesOutsideJunctors:      suitetest.Accepting(`oneOf\[0\]\.x-kubernetes-validations`),
 		requirement.ValidationRulesOtherMetadata:        suitetest.Accepting(`undefined field 'namespace'`),
 
-		requirement.ValidationCostUnbounded:  suitetest.Accepting(`cost-unbounded.*exceed`),
-		requirement.ValidationCostLimited:    suitetest.Refusing(`validation-cost-limited\.`),
-		requirement.ValidationCostPerItem:    suitetest.Accepting(`cost-per-item`),
-		requirement.ValidationCostFlatList:   suitetest.Refusing(`validation-cost-flat-list\.`),
-		requirement.ValidationCostNestedList: suitetest.Accepting(`cost-nested-list`),
-		requirement.ValidationCostTotal:      suitetest.Accepting(`\[list1\]|cost total for entire OpenAPIv3 schema exceeds budget by factor of [0-9.]+x`),
-		requirement.ValidationCostRunTime:    suitetest.Accepting(`"long" is invalid`),
+		requirement.ValidationCostUnbounded:       suitetest.Accepting(`cost-unbounded\..*exceed`),
+		requirement.ValidationCostUnboundedString: suitetest.Accepting(`cost-unbounded-string\.(.|\n)*exceed`),
+		requirement.ValidationCostUnboundedMap:    suitetest.Accepting(`cost-unbounded-map\.(.|\n)*exceed`),
+		requirement.ValidationCostLimited:         suitetest.Refusing(`validation-cost-limited\.`),
+		requirement.ValidationCostPerItem:         suitetest.Accepting(`cost-per-item`),
+		requirement.ValidationCostFlatList:        suitetest.Refusing(`validation-cost-flat-list\.`),
+		requirement.ValidationCostNestedList:      suitetest.Accepting(`cost-nested-list`),
+		requirement.ValidationCostTotal:           suitetest.Accepting(`\[list1\]|cost total for entire OpenAPIv3 schema exceeds budget by factor of [0-9.]+x`),
+		requirement.ValidationCostRunTime:         suitetest.Accepting(`"long" is invalid`),
 	}
 }
 
@@ -193,6 +195,7 @@ func transitionFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ValidationTransitionNext:            refused("next"),
 		requirement.ValidationTransitionCounter:         refused("counter"),
 		requirement.ValidationTransitionSetRefused:      suitetest.Accepting(`transition-set-refused`),
+		requirement.ValidationTransitionNestedLists:     suitetest.Accepting(`transition-nested-lists`),
 		requirement.ValidationTransitionOptionalOldSelf: refused("optional-second"),
 		requirement.ValidationTransitionNotRatcheted:    refused("restless"),
 		requirement.ValidationListsMapEquality:          refused("equal"),

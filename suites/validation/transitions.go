@@ -82,6 +82,27 @@ func transitions(env *suites.Env) {
 				Expect(submit(properties{Items: items(ruled(integer(), "self >= oldSelf"))})).To(refused, "a list without a type")
 			})
 
+		env.It(requirement.ValidationTransitionNestedLists,
+			"submits transition rules below lists in lists of type map and of no type", func(ctx SpecContext) {
+				limit, listMap := int64(8), "map"
+				// list is a list of objects with a name and something else.
+				list := func(listType *string, value properties) properties {
+					list := properties{Type: "array", MaxItems: &limit, Items: items(object(map[string]properties{"name": {Type: "string"}, "value": value}))}
+					list.Items.Schema.Required = []string{"name"}
+					if list.XListType = listType; listType != nil {
+						list.XListMapKeys = []string{"name"}
+					}
+					return list
+				}
+				submit := func(outer, inner *string) error {
+					return env.Submit(ctx, requirement.ValidationTransitionNestedLists, fixtures.Stable, with(list(outer, list(inner, ruled(integer(), "self >= oldSelf")))))
+				}
+				const deep = at + ".properties[foo].items.properties[value].items.properties[value].x-kubernetes-validations[0].rule"
+				Expect(submit(&listMap, &listMap)).To(Succeed(), "where both are of type map")
+				Expect(submit(nil, &listMap)).To(suites.BeInvalidAt(deep), "where the outer one is of no type")
+				Expect(submit(&listMap, nil)).To(suites.BeInvalidAt(deep), "where the inner one is of no type")
+			})
+
 		env.With(fixtures.Stable, with(ruled(text(), "self != oldSelf"))).It(requirement.ValidationTransitionNotRatcheted,
 			"updates an object with and without the field that has to change each time", func(ctx SpecContext, crd *suites.Resource) {
 				crd.Create(ctx, "v1", fixtures.CronTab("restless", `foo: a`))

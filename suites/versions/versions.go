@@ -14,5 +14,6 @@ func register(env *suites.Env) {
 	clients(env)
 	priority(env)
 	deprecation(env)
+	usage(env)
 	manifests(env)
 }
