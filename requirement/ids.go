@@ -460,6 +460,7 @@ const (
 	StorageReadRequestedVersion                         ID = "storage.read.requested-version"                           // A reader gets an object at the version that the path of the request names.
 	StorageReadUnchangedOnDisk                          ID = "storage.read.unchanged-on-disk"                           // Reading an object at another version changes nothing in storage.
 	StorageReadAnyServed                                ID = "storage.read.any-served"                                  // An object can be read at every version that is served.
+	StorageReadContinued                                ID = "storage.read.continued"                                   // A list in pages goes on by its continue token when the storage version has changed in between, at the version it began with.
 	StorageReadNotConverted                             ID = "storage.read.not-converted"                               // A read changes nothing of an object except its apiVersion.
 	StorageUpdateRewrites                               ID = "storage.update.rewrites"                                  // Updating an object, even with the content that it has, rewrites it at the current storage version.
 	StorageUpdateEmptyPatch                             ID = "storage.update.empty-patch"                               // A patch that changes nothing rewrites an object of an old version at the current storage version.
@@ -492,6 +493,7 @@ const (
 	LifecycleRemovalServedReversible                    ID = "lifecycle.removal.served-reversible"                      // A version that clients turn out to need can be served again, with all objects as before.
 	LifecycleRemovalProcedure                           ID = "lifecycle.removal.procedure"                              // The documented procedure, taken step by step, removes an old version and loses no object.
 	LifecycleRemovalTooEarly                            ID = "lifecycle.removal.too-early"                              // An object left at a version that was nevertheless removed can no longer be read or deleted.
+	LifecycleRemovalApplied                             ID = "lifecycle.removal.applied"                                // When a version was removed, server-side apply fails for objects whose managed fields name it, until these are reset; other writes succeed.
 	LifecycleRemovalStorageOnNew                        ID = "lifecycle.removal.storage-on-new"                         // The new served version is the storage version.
 	LifecycleRemovalStoredField                         ID = "lifecycle.removal.stored-field"                           // Before a version is removed, the field stored of the new version is true.
 	LifecycleRemovalWebhookSupportLast                  ID = "lifecycle.removal.webhook-support-last"                   // The webhook keeps its support of a version until the definition has dropped it.

@@ -202,7 +202,7 @@ func acceptingFaults() []serverFault {
 			func(r suitetest.Request) bool { return r.Objects && r.Name == "" && r.Method == http.MethodGet }, 500, 599, 200, func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTabList", "metadata": map[string]any{}, "items": []any{}}
 			})},
-		{"hides that conversions of writes failed", append(renamed, requirement.LifecycleUpgradeApplyNeedsWebhook), answered(writes, 500, 599, 200, func(suitetest.Request) any {
+		{"hides that conversions of writes failed", append(renamed, requirement.LifecycleUpgradeApplyNeedsWebhook, requirement.LifecycleRemovalApplied), answered(writes, 500, 599, 200, func(suitetest.Request) any {
 			return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
 		})},
 	}
@@ -268,6 +268,14 @@ func hidingFaults() []serverFault {
 			if status, ok := body["status"].(map[string]any); ok {
 				status["storedVersions"] = []any{}
 			}
+		})},
+		{"begins lists again", []requirement.ID{requirement.StorageReadContinued}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			query := r.URL.Query()
+			if r.Objects && query.Has("continue") {
+				query.Del("continue")
+				r.URL.RawQuery = query.Encode()
+			}
+			return next.RoundTrip(r.Request)
 		})},
 		{"shows old definitions as new ones", []requirement.ID{requirement.LifecycleLegacyStoredDefinition}, edited(aDefinition, func(body map[string]any) {
 			if spec, ok := body["spec"].(map[string]any); ok {

@@ -4,6 +4,8 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
@@ -52,6 +54,28 @@ func reading(env *suites.Env) {
 				Expect(crd.At("v1").List(ctx)).To(HaveLen(1))
 				watched(ctx, crd.At("v1"))
 				Expect(crd.Stored(ctx, "local-crontab")).To(Equal(before))
+			})
+
+		env.With(fixtures.Webhook).It(requirement.StorageReadContinued,
+			"lists two of three objects, changes the storage version, and lists the third", func(ctx SpecContext, crd *suites.Resource) {
+				for _, name := range []string{"first", "second", "third"} {
+					object := fixtures.LocalCronTab.At("v1beta1")
+					object.SetName(name)
+					crd.Create(ctx, "v1beta1", object)
+				}
+				objects := crd.Everywhere("v1").Namespace(suites.Namespace)
+				begun, err := objects.List(ctx, metav1.ListOptions{Limit: 2})
+				env.Require(err, "listing the first page")
+				crd.Change(ctx, fixtures.StoredAt("v1"))
+				rest, err := objects.List(ctx, metav1.ListOptions{Limit: 2, Continue: begun.GetContinue()})
+				Expect(err).NotTo(HaveOccurred())
+				shown := func(name string) any {
+					return HaveField("Object", And(
+						HaveKeyWithValue("apiVersion", crd.APIVersion("v1")), HaveKeyWithValue("host", "localhost"),
+						HaveKeyWithValue("metadata", HaveKeyWithValue("name", name))))
+				}
+				Expect(append(begun.Items, rest.Items...)).To(ConsistOf(shown("first"), shown("second"), shown("third")))
+				Expect(rest.Items).To(HaveLen(1), "it must go on where it was")
 			})
 
 		env.With(fixtures.Deprecation).It(requirement.StorageReadAnyServed,
