@@ -113,14 +113,14 @@ func TestNew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Group != "shop.example.com" || c.Kind != "ShopService" || c.Definition != d || len(c.Objects("v1")) != 1 || len(c.Objects("v1beta1")) != 0 || len(c.Versions) != 2 {
+	if c.Group != "shop.example.com" || c.Kind != "ShopService" || c.Definition != d || len(c.Objects("v1")) != 1 || len(c.Objects("v1beta1")) != 0 || !slices.Equal(c.Versions, []string{"v1beta1", "v1", "v1alpha1"}) || !slices.Equal(c.Mutual(), c.Versions[:2]) {
 		t.Errorf("got %+v", c)
 	}
-	if c, err = read(""); err != nil || len(c.Versions) != 2 {
+	if c, err = read(""); err != nil || len(c.Mutual()) != 2 {
 		t.Errorf("without samples: %+v, %v", c, err)
 	}
 	for name, test := range map[string]struct{ text, want string }{
-		"version":  {strings.Replace(good, "com/v1", "com/v1alpha1", 1), `sample shop.example.com/v1alpha1 "a": definition services.shop.example.com does not serve or store the version v1alpha1`},
+		"version":  {strings.Replace(good, "com/v1", "com/v1alpha2", 1), `sample shop.example.com/v1alpha2 "a": definition services.shop.example.com does not serve or store the version v1alpha2`},
 		"kind":     {strings.Replace(good, "ShopService", "Other", 1), "it is a Other of shop.example.com"},
 		"type":     {strings.Replace(good, "replicas: 1", "replicas: one", 1), `spec.replicas`},
 		"unknown":  {strings.Replace(good, "image: x", "image: x, extra: y", 1), "spec.extra: API servers drop this"},
