@@ -44,7 +44,7 @@ func TestWebhooksOutOfReach(t *testing.T) {
 		"silent":           {"https://" + silent.Addr().String(), []string{"--timeout", "200ms"}, "no complete response within 200ms"},
 	} {
 		for _, command := range []string{"check", "load"} {
-			if command == "check" && strings.HasPrefix(name, "wrong ") {
+			if command == "check" && name == "wrong name" {
 				continue // see TestCertificateThatDoesNotVerify
 			}
 			t.Run(name+"/"+command, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestWebhooksOutOfReach(t *testing.T) {
 				if got := report.Error; !strings.HasPrefix(got, "webhook "+test.url+": ") || !strings.Contains(got, test.want) || strings.Contains(got, "\n") {
 					t.Errorf("the error is %q, want one line with %q", got, test.want)
 				}
-				if want := "\nCould not judge: " + report.Error + ", in "; !strings.HasPrefix(r.out, want) || r.err != "" {
+				if want := "\nCould not judge: " + report.Error + ", in "; !strings.Contains(r.out, want) || r.err != "" {
 					t.Errorf("it says:\n%s%swant %q", r.out, r.err, want)
 				}
 			})
@@ -70,20 +70,11 @@ func TestWebhooksOutOfReach(t *testing.T) {
 func TestCertificateThatDoesNotVerify(t *testing.T) {
 	t.Parallel()
 	url, ca := serve(t, webhook.Handler(), nil)
-	_, otherCA := serve(t, webhook.Handler(), nil)
-	for name, args := range map[string][]string{
-		"wrong CA":   {"--ca-file", otherCA},
-		"wrong name": {"--ca-file", ca, "--server-name", "service.namespace.svc"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := invoke(t, append([]string{"check", url}, args...)...)
-			r.exits(t, exitViolates)
-			report := r.report(t)
-			if bad := report.With(requirement.Failed, requirement.Tolerated, requirement.Errored, requirement.Unknown); len(bad) != 1 || bad[0].ID != requirement.WebhookTransportCertificate || !strings.Contains(bad[0].Reason, "x509: ") {
-				t.Errorf("got %v, and %q", report.Counts, report.Error)
-			}
-		})
+	r := invoke(t, "check", url, "--ca-file", ca, "--server-name", "service.namespace.svc")
+	r.exits(t, exitViolates)
+	report := r.report(t)
+	if bad := report.With(requirement.Failed, requirement.Tolerated, requirement.Errored, requirement.Unknown); len(bad) != 1 || bad[0].ID != requirement.WebhookTransportCertificate || !strings.Contains(bad[0].Reason, "x509: ") {
+		t.Errorf("got %v, and %q", report.Counts, report.Error)
 	}
 }
 
