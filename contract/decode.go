@@ -17,9 +17,6 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// maxOther bounds the bodies that are tried as something other than JSON, in bytes. YAML takes a hundred times its size.
-const maxOther = 8 << 20
-
 // codec is what API servers decode the responses of webhooks with.
 var codec = sync.OnceValues(func() (runtime.Decoder, error) {
 	scheme := runtime.NewScheme()
@@ -99,6 +96,10 @@ func quoteAt(raw []byte, at int) int {
 func (r Request) review(j *Judgement, body []byte) *apiextensionsv1.ConversionReview {
 	if len(body) == 0 {
 		j.stop(requirement.WebhookResponseBody, whole, "HTTP body", "a JSON document", "nothing")
+		return nil
+	}
+	if err := r.checkNesting(body); err != nil {
+		j.stop(requirement.WebhookResponseBody, whole, "HTTP body", "a JSON document", fmt.Sprintf("%v: %s", err, quote(body)))
 		return nil
 	}
 	review, err := r.decode(body)

@@ -232,8 +232,9 @@ func (r *run) ask() {
 	}
 }
 
-// pooled is how much memory is kept for another response, in bytes. More is for the garbage collector: there may be hundreds of them.
-const pooled = 4 << 20
+// pooled is how much memory is kept for another response, in bytes, beside twice the size of the request. More is for the garbage
+// collector: there may be hundreds of them.
+const pooled = 256 << 10
 
 // send sends the n-th request of this part, measures it and judges the response. It returns when the response has arrived.
 func (r *run) send(nth uint64, ready, due time.Time) time.Time {
@@ -247,7 +248,7 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 	response := r.client.SendInto(r.ctx, *memory, sending.before, []byte(id), sending.after)
 	done := time.Now()
 	defer func() {
-		if cap(response.Body) > 0 && cap(response.Body) <= pooled {
+		if cap(response.Body) > 0 && cap(response.Body) <= 2*sending.size()+pooled {
 			*memory = response.Body
 		}
 		r.memory.Put(memory)
@@ -263,7 +264,7 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 		response: done.Sub(due),
 		done:     done,
 		in:       len(response.Body),
-		out:      len(sending.before) + len(id) + len(sending.after),
+		out:      sending.size(),
 	}
 	switch lacking := shortage(response.Err); {
 	case lacking != "":

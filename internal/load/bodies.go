@@ -71,6 +71,9 @@ func padded(objects []*unstructured.Unstructured, size int) []*unstructured.Unst
 	return objects
 }
 
+// uidLength is that of a uid, in bytes.
+const uidLength = 36
+
 // uidFormat makes uids of one length, so that one can take the place of another in a body.
 const uidFormat = "c0ffee00-0000-4000-8000-%012x"
 
@@ -102,9 +105,12 @@ func prepared(requests []contract.Request) ([]body, error) {
 	return bodies, nil
 }
 
+// size is that of the body with any uid, in bytes.
+func (b body) size() int { return len(b.before) + uidLength + len(b.after) }
+
 // bytes returns the body with a uid.
 func (b body) bytes(uid string) []byte {
-	all := make([]byte, 0, len(b.before)+len(uid)+len(b.after))
+	all := make([]byte, 0, b.size())
 	all = append(all, b.before...)
 	all = append(all, uid...)
 	return append(all, b.after...)

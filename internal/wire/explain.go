@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/crdconform/crdconform/contract"
 )
 
 // reachTimeout is how long Reach tries, at most.
@@ -75,6 +77,12 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 		return fmt.Errorf("webhook %s: connection refused; check that the webhook is running and listens on that port", at)
 	case errors.As(err, &record) || isPlainHTTP(err):
 		return fmt.Errorf("webhook %s: it does not use TLS on that port; API servers call webhooks only over https, so give it a certificate", at)
+	case strings.Contains(err.Error(), "relies on legacy Common Name"):
+		return fmt.Errorf("webhook %s: its certificate has its name in the common name only, which API servers do not read; issue one with subject alternative names", at)
+	case strings.Contains(err.Error(), "insecure algorithm"):
+		return fmt.Errorf("webhook %s: its certificate is signed with SHA-1 or another algorithm that API servers do not accept; issue one that is signed with SHA-256 (%w)", at, err)
+	case isLongHeader(err):
+		return fmt.Errorf("webhook %s: %w", at, contract.HeaderError{})
 	case errors.As(err, &hostname):
 		return fmt.Errorf("webhook %s: %w; give the name in its certificate%s", at, hostname, by(c.endpoint.ServerNameOption))
 	case errors.As(err, &unknownCA):
@@ -109,6 +117,11 @@ func isRefusal(err error) bool {
 	var operation *net.OpError
 	return errors.As(err, &operation) && operation.Op == "remote error" ||
 		strings.Contains(err.Error(), "tls: server selected unsupported")
+}
+
+// isLongHeader recognises headers that are too long by the words of net/http, for HTTP/1.1 and HTTP/2.
+func isLongHeader(err error) bool {
+	return strings.Contains(err.Error(), "response headers exceeded") || strings.Contains(err.Error(), "response header list larger")
 }
 
 // isHangUp recognises that the webhook ended a connection with no word.

@@ -3,10 +3,12 @@ package wire
 import (
 	"bytes"
 	"context"
-	"fmt"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
+
+	"github.com/crdconform/crdconform/contract"
 )
 
 const (
@@ -14,8 +16,13 @@ const (
 	// the beginning along with the header, as it does for API servers.
 	joined = 32 << 10
 
-	// trusted is how much memory is made ready because of a Content-Length, in bytes. What is longer gets it as it comes.
-	trusted = 4 << 20
+	// usualGrowth and usualAdded are up to which size a response is read at once: so many times the size of the request and so many
+	// bytes more. So much memory is made ready because of a Content-Length, too.
+	usualGrowth = 2
+	usualAdded  = 64 << 10
+
+	// maxLarge is how many responses of more than that are read at once.
+	maxLarge = 8
 )
 
 // payload is the body of a request. It can be read any number of times.
@@ -64,24 +71,47 @@ func (c *Client) request(ctx context.Context, method string, header http.Header,
 	return request.WithContext(ctx)
 }
 
-// readAll reads the body of a response into the memory of into, or more if that is too small. It stops with an error behind so
-// many bytes. What it has read until there was an error, it returns.
-func readAll(response *http.Response, into []byte, limit int64) ([]byte, error) {
+// readAll reads the body of a response to a request of so many bytes into the memory of into, or more if that is too small. It stops
+// with an error behind the limit. What it has read until there was an error, it returns. Of large responses, which no correct webhook
+// sends, it reads a few at once: hundreds of them may be coming.
+func (c *Client) readAll(response *http.Response, into []byte, request int) ([]byte, error) {
+	limit := c.limit(request)
+	usual := min(limit, usualGrowth*int64(request)+usualAdded)
 	// There is one byte more than should be needed, to find the end without growing.
-	into = slices.Grow(into[:0], int(min(max(response.ContentLength, 511), limit, trusted))+1)
-	for {
+	into = slices.Grow(into[:0], int(min(max(response.ContentLength, 511), usual))+1)
+	into, err := readUntil(response.Body, into, usual)
+	if err != errLonger { //nolint:errorlint // it is passed on as it is
+		return into, err
+	}
+	ctx := response.Request.Context()
+	select {
+	case c.large <- struct{}{}:
+	case <-ctx.Done():
+		return into, ctx.Err()
+	}
+	defer func() { <-c.large }()
+	if into, err = readUntil(response.Body, into, limit); err == errLonger { //nolint:errorlint // as above
+		err = contract.LengthError(limit)
+	}
+	return into, err
+}
+
+var errLonger = errors.New("longer than was to be read")
+
+// readUntil reads a body into memory behind what is there, until it ends or there are more bytes than the limit.
+func readUntil(body io.Reader, into []byte, limit int64) ([]byte, error) {
+	for int64(len(into)) <= limit {
 		if len(into) == cap(into) {
 			into = slices.Grow(into, 1)
 		}
-		n, err := response.Body.Read(into[len(into):min(int64(cap(into)), limit+1)])
+		n, err := body.Read(into[len(into):min(int64(cap(into)), limit+1)])
 		into = into[:len(into)+n]
 		switch {
-		case int64(len(into)) > limit:
-			return into, fmt.Errorf("the response is longer than %d MiB", limit>>20)
-		case err == io.EOF:
+		case err == io.EOF && int64(len(into)) <= limit:
 			return into, nil
-		case err != nil:
+		case err != nil && err != io.EOF: //nolint:errorlint // readers return it as it is
 			return into, err
 		}
 	}
+	return into, errLonger
 }

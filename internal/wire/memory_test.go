@@ -108,8 +108,8 @@ func TestLengths(t *testing.T) {
 		"not said":                {"", 700_000, 700_000, ""},
 		"less than said":          {"700000", 1000, 1000, "unexpected EOF"},
 		"as long as may be":       {"1048576", limit, limit, ""},
-		"too long":                {"1048577", limit + 1, limit + 1, "longer than 1 MiB"},
-		"too long, and not said":  {"", limit + 5, limit + 1, "longer than 1 MiB"},
+		"too long":                {"1048577", limit + 1, limit + 1, "longer than 1024 KiB"},
+		"too long, and not said":  {"", limit + 5, limit + 1, "longer than 1024 KiB"},
 		"far too much to be true": {"9000000000000000000", 1000, 1000, "unexpected EOF"},
 	} {
 		url := serve(t, authority, func(w http.ResponseWriter, _ *http.Request) {
@@ -131,7 +131,7 @@ func TestLengths(t *testing.T) {
 			}, "127.0.0.1")
 		}
 		client := connect(t, Endpoint{URL: url, CA: authority.PEM()})
-		client.limit = limit
+		client.limit = func(int) int64 { return limit }
 		response := client.SendInto(t.Context(), make([]byte, 0, 100))
 		if response.Status != 200 || len(response.Body) != test.want || (response.Err == nil) != (test.err == "") {
 			t.Errorf("%s: got %d with %d bytes, %v", name, response.Status, len(response.Body), response.Err)

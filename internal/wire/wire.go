@@ -25,14 +25,6 @@ const (
 	// APIServerTimeout is how long API servers wait for a webhook; it cannot be configured there.
 	APIServerTimeout = 30 * time.Second
 
-	// maxResponse bounds what is read of a response, in bytes, after decompression.
-	maxResponse = 256 << 20
-
-	// maxGrowth and maxAdded bound that of a program that sends a lot, which may have hundreds of responses in memory at once: so many
-	// times the size of the request and so many bytes more, as etcd stores no object of more than 1.5 MiB by default.
-	maxGrowth = 8
-	maxAdded  = 2 << 20
-
 	// maxRetries is how often API servers retry when a webhook requests it.
 	maxRetries = 10
 )
@@ -59,16 +51,18 @@ type Endpoint struct {
 
 // Client sends requests to one webhook. It is safe for use by many goroutines.
 type Client struct {
-	endpoint  Endpoint
-	url       *url.URL      // where requests go: that of the endpoint with the timeout and, in place of its host, the server name
-	target    string        // the same
-	header    http.Header   // of requests; shared by all, so it must not be changed
-	service   string        // host:port that requests go to
-	address   string        // host:port to connect to for it
-	limit     int64         // on the size of a response
-	patience  time.Duration // of Reach
-	config    *tls.Config   // of every handshake, but for its ServerName
-	asked     atomic.Bool   // whether the webhook ever asked for a certificate of the client
+	endpoint Endpoint
+	url      *url.URL      // where requests go: that of the endpoint with the timeout and, in place of its host, the server name
+	target   string        // the same
+	header   http.Header   // of requests; shared by all, so it must not be changed
+	service  string        // host:port that requests go to
+	address  string        // host:port to connect to for it
+	patience time.Duration // of Reach
+	large    chan struct{} // has room for each large response that is being read
+
+	limit     func(request int) int64 // on the size of a response to a request of so many bytes
+	config    *tls.Config             // of every handshake, but for its ServerName
+	asked     atomic.Bool             // whether the webhook ever asked for a certificate of the client
 	transport *http.Transport
 	http      *http.Client
 }
@@ -94,7 +88,8 @@ func Connect(e Endpoint) (*Client, error) {
 	if port == "" {
 		port = "443"
 	}
-	c := &Client{endpoint: e, address: net.JoinHostPort(u.Hostname(), port), limit: maxResponse, patience: min(e.Timeout, reachTimeout)}
+	c := &Client{endpoint: e, address: net.JoinHostPort(u.Hostname(), port), patience: min(e.Timeout, reachTimeout)}
+	c.limit, c.large = contract.MaxResponse, make(chan struct{}, maxLarge)
 	u.Host = strings.TrimSuffix(u.Host, ":") // or it would be another host than that which net/http asks
 	if e.ServerName != "" {
 		u.Host = net.JoinHostPort(e.ServerName, port)
@@ -113,6 +108,8 @@ func Connect(e Endpoint) (*Client, error) {
 		TLSClientConfig:     c.config.Clone(),
 		Protocols:           protocols,
 		MaxIdleConnsPerHost: 1 << 16,
+
+		MaxResponseHeaderBytes: contract.MaxHeader,
 	}
 	c.http = &http.Client{Transport: c.transport}
 	return c, nil
@@ -292,28 +289,25 @@ func (c *Client) URL() string { return c.target }
 
 // Send sends the body of one request and returns what came back. Like API servers it follows redirects, decompresses, and
 // asks again when the webhook says after what time. It does not fail: a response that is missing or cut short carries the
-// error, for the judge. Only when the context ended before the response was there, there is nothing to judge: then the
+// error, for the judge. So does one that is longer than contract.MaxResponse allows. Only when the context ended before the response was there, there is nothing to judge: then the
 // response is marked as Interrupted.
 func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
-	return c.send(ctx, nil, newPayload([][]byte{body}), c.limit)
+	return c.send(ctx, nil, newPayload([][]byte{body}))
 }
 
 // SendInto does as Send does, for programs that send a lot. The body of the request is made of parts, as of what is before the
 // uid, the uid, and what is after it. They may be part of any number of requests, but must not be changed: now and then one is
 // still being read when the response is there. The body of the response is read into the memory of into, or into larger memory
-// if that is too small, so it has gone when the caller uses that again. A response that is longer than 8 times the request and 2 MiB
-// is cut short there, with an error.
+// if that is too small, so it has gone when the caller uses that again.
 func (c *Client) SendInto(ctx context.Context, into []byte, parts ...[]byte) contract.Response {
-	body := newPayload(parts)
-	return c.send(ctx, into, body, min(c.limit, maxGrowth*int64(body.size())+maxAdded))
+	return c.send(ctx, into, newPayload(parts))
 }
 
-// send does as Send does, with a limit on the size of the response.
-func (c *Client) send(ctx context.Context, into []byte, body payload, limit int64) contract.Response {
+func (c *Client) send(ctx context.Context, into []byte, body payload) contract.Response {
 	within, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
 	defer cancel()
 	for attempt := 1; ; attempt++ {
-		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, limit, attempt <= maxRetries)
+		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, attempt <= maxRetries)
 		if again {
 			if answer.Err = wait(within, pause); answer.Err == nil {
 				continue
@@ -333,7 +327,7 @@ func (c *Client) SendRaw(ctx context.Context, method string, header http.Header,
 	if header == nil {
 		header = c.header
 	}
-	answer, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), nil, c.limit, false)
+	answer, _, _ := c.exchange(within, method, header, newPayload([][]byte{body}), nil, false)
 	answer.Attempts = 1
 	return c.outcome(ctx, answer)
 }
@@ -350,9 +344,9 @@ func (c *Client) outcome(ctx context.Context, answer contract.Response) contract
 	return answer
 }
 
-// exchange sends one request, and reads the body of the response, up to a limit, into the memory of into. If the webhook
+// exchange sends one request, and reads the body of the response, up to the limit, into the memory of into. If the webhook
 // requests a retry, and may get one, it returns true and the time to wait before it.
-func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, into []byte, limit int64, again bool) (contract.Response, time.Duration, bool) {
+func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, into []byte, again bool) (contract.Response, time.Duration, bool) {
 	response, err := c.http.Do(c.request(ctx, method, header, body))
 	if response == nil {
 		return contract.Response{Err: err, RedirectedTo: c.elsewhere(err)}, 0, false
@@ -371,7 +365,7 @@ func (c *Client) exchange(ctx context.Context, method string, header http.Header
 		io.CopyN(io.Discard, response.Body, 2<<10) //nolint:errcheck // it only keeps the connection for the next attempt
 		return answer, pause, true
 	}
-	answer.Body, answer.Err = readAll(response, into, limit)
+	answer.Body, answer.Err = c.readAll(response, into, body.size())
 	return answer, 0, false
 }
 
@@ -400,7 +394,7 @@ func redirectedTo(response *http.Response) string {
 }
 
 // retryAfter returns the delay that a webhook requests before a retry, and whether it requests one. Like API servers it
-// supports only seconds, not dates.
+// supports only seconds, not dates; and seconds that overflow are none, as they are to client-go.
 func retryAfter(response *http.Response) (time.Duration, bool) {
 	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode < 500 {
 		return 0, false

@@ -1,8 +1,10 @@
 package webhook
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +30,7 @@ type prober struct {
 	tick time.Duration // after which the same is asked for again, see pure
 
 	calls  int
+	hoard  int                    // bytes of responses that are out of proportion, see shorten
 	began  time.Time              // when the first spec ran, see spent
 	told   bool                   // that its time budget is used up
 	silent *contract.Response     // the response to the samples when it did not come in time, see notice
@@ -80,8 +83,25 @@ func (p *prober) ask(ctx context.Context, reviewVersion string, pair corpus.Pair
 	x := p.send(ctx, fmt.Sprintf("%s in ConversionReview %s", pair, reviewVersion), request, body)
 	x.to = pair.To
 	x.judgement = request.Judge(x.response)
+	p.shorten(&x)
 	return x
 }
+
+// shorten drops most of a response that API servers reject if it is out of proportion to the request, once there were many of them:
+// they may be kept for each object.
+func (p *prober) shorten(x *exchange) {
+	if most := proportionate(x); x.judgement.Rejected() != nil && len(x.response.Body) > most {
+		if p.hoard += len(x.response.Body); p.hoard > maxHoard {
+			x.response.Body, x.judgement.Message = kept(x), strings.Clone(x.judgement.Message[:min(len(x.judgement.Message), most)])
+		}
+	}
+}
+
+// maxHoard is how much is kept of responses that are out of proportion, in bytes.
+const maxHoard = 16 << 20
+
+// proportionate is how long a response may be that is kept as a whole, in bytes.
+func proportionate(x *exchange) int { return 2*len(x.body) + 128<<10 }
 
 func (p *prober) request(reviewVersion, to string, objects ...*unstructured.Unstructured) contract.Request {
 	p.calls++
@@ -110,7 +130,20 @@ func (p *prober) json(objects []*unstructured.Unstructured) []json.RawMessage {
 func (p *prober) samples(ctx context.Context, reviewVersion string, pair corpus.Pair) exchange {
 	x := p.ask(ctx, reviewVersion, pair, p.base(ctx, pair.From)...)
 	p.notice(&x)
+	p.noticeLength(&x)
 	return x
+}
+
+// noticeLength remembers a response to the samples that is longer than is read: no more are sent then, since each would take as much.
+func (p *prober) noticeLength(x *exchange) {
+	body, header := contract.LengthError(0), contract.HeaderError{}
+	if p.silent != nil || !errors.As(x.response.Err, &body) && !errors.As(x.response.Err, &header) {
+		return
+	}
+	x.response.Err = noMoreError{x.response.Err}
+	x.judgement = x.request.Judge(x.response)
+	silent := x.response
+	p.silent = &silent
 }
 
 // send sends a body as it is.
@@ -341,14 +374,28 @@ func (p *prober) fail(x exchange, message string) {
 func (p *prober) attach(x exchange) {
 	p.env.Attach("reproduce.sh", p.script(x))
 	p.env.Attach("request.json", x.body)
-	p.env.Attach("response.txt", x.response.Body) // what a browser must not take for a page
+	p.env.Attach("response.txt", kept(&x)) // what a browser must not take for a page
 	if x.before != nil {
 		p.env.Attach("request-before.json", x.before.body)
-		p.env.Attach("response-before.txt", x.before.response.Body)
+		p.env.Attach("response-before.txt", kept(x.before))
 	}
 	if ca := p.env.Subject.Client.Endpoint().CA; len(ca) > 0 {
 		p.env.Attach("ca.crt", ca)
 	}
+}
+
+// kept is what is kept of the body of a response: all, unless it is out of proportion to the request. Reports indent what is JSON, which
+// makes what is nested deep a thousand times as long.
+func kept(x *exchange) []byte {
+	const deep = 4 << 10
+	body, most := x.response.Body, proportionate(x)
+	if contract.CheckNesting(x.body, body) != nil {
+		most = deep
+	}
+	if len(body) > most {
+		return fmt.Appendf(bytes.Clone(body[:most]), "\n(%d bytes were read; the others are left out)", len(body))
+	}
+	return body
 }
 
 // sound skips the spec unless the webhook converts the samples as they are: otherwise other specs say what is wrong.

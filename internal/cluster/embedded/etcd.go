@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.etcd.io/etcd/server/v3/etcdserver/api/v3client"
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded/quiet"
 )
@@ -61,12 +62,12 @@ func startEtcd(ctx context.Context, dir, sockets string) (*etcd, error) {
 	// takes the host of a URL for the path. The URL is a name only.
 	config.ListenPeerUrls, config.AdvertisePeerUrls = nil, []url.URL{peers}
 	config.InitialCluster = config.InitialClusterFromName(config.Name)
-	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
+	config.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.New(nil, zap.WithFatalHook(last{dir})))
 	// The data need not survive the machine, and a member of its own can elect itself at once.
 	config.UnsafeNoFsync = true
 	config.TickMs, config.ElectionMs = 10, 50
 
-	server, err := embed.StartEtcd(config)
+	server, err := startMember(config)
 	if err != nil {
 		return nil, fmt.Errorf("etcd: %w", err)
 	}
@@ -81,6 +82,36 @@ func startEtcd(ctx context.Context, dir, sockets string) (*etcd, error) {
 	}
 	return nil, errors.Join(fmt.Errorf("etcd: %w", err), e.stop(false))
 }
+
+// startMember starts a member. Etcd panics where it cannot make its files.
+func startMember(config *embed.Config) (member *embed.Etcd, err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			err = fmt.Errorf("it could not start: %v", why)
+		}
+	}()
+	return embed.StartEtcd(config)
+}
+
+// last is what etcd does last when it cannot go on, as with a full disk: it ends the process. Its files go before that, and one sentence
+// says why, since nobody else can.
+type last struct{ dir string }
+
+// OnWrite ends the process.
+func (l last) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
+	why := entry.Message
+	for _, f := range fields {
+		if err, is := f.Interface.(error); is {
+			why += ": " + err.Error()
+		}
+	}
+	_ = os.RemoveAll(l.dir) // nothing more can be done about what remains
+	fmt.Fprintf(os.Stderr, "crdconform: the embedded etcd cannot go on: %s; there is no report\n", why)
+	os.Exit(couldNotJudge) //nolint:forbidigo // or zap would, with the code of those who do not conform
+}
+
+// couldNotJudge is the exit code of commands that could not judge.
+const couldNotJudge = 3
 
 func (e *etcd) stop(gently bool) error {
 	var err error

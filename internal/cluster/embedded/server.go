@@ -62,7 +62,7 @@ func startServer(config serverConfig) (*server, error) {
 			CRDRESTOptionsGetter: crdoptions.NewCRDRESTOptionsGetter(*etcdOptions, generic.ResourceTransformers, generic.StorageObjectCountTracker),
 			MasterCount:          1,
 			ServiceResolver:      config.services,
-			AuthResolverWrapper:  webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, generic.LoopbackClientConfig, noop.NewTracerProvider()),
+			AuthResolverWrapper:  bounding(webhook.NewDefaultAuthenticationInfoResolverWrapper(nil, nil, generic.LoopbackClientConfig, noop.NewTracerProvider())),
 		},
 	}).Complete()
 	// Upstream leaves /apis to the aggregator, which is not here.

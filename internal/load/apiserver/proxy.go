@@ -26,7 +26,8 @@ import (
 )
 
 // proxy stands between the API server and the webhook, and counts what passes. It changes nothing: what the API server sends
-// goes on with its headers, and what comes back, or does not, is the webhook's. API servers get to it by the version of HTTP by
+// goes on with its headers, and what comes back, or does not, is the webhook's, but for what is longer than contract.MaxResponse
+// allows. API servers get to it by the version of HTTP by
 // which they would get to the webhook.
 type proxy struct {
 	url    string
@@ -115,6 +116,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	request.Header = r.Header.Clone()
+	request.Header.Del("Accept-Encoding") // net/http adds the same, and decompresses
 	response, err := p.client.HTTP().Do(request)
 	if err != nil {
 		panic(http.ErrAbortHandler) // the API server is to have no response either
@@ -126,7 +128,8 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(response.StatusCode)
-	if _, err := io.Copy(w, response.Body); err != nil {
+	limit := contract.MaxResponse(len(body))
+	if passed, err := io.Copy(w, io.LimitReader(response.Body, limit+1)); err != nil || passed > limit {
 		panic(http.ErrAbortHandler)
 	}
 	answered = true

@@ -2,6 +2,7 @@ package recording
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -16,11 +17,10 @@ import (
 	"github.com/crdconform/crdconform/contract"
 )
 
-// maxBody bounds the bodies that pass, in bytes; those of responses when decompressed, too. It is what the client of contract/wire
-// takes.
-const maxBody = 256 << 20
+// maxRequest bounds the bodies of requests that pass, in bytes. Those of responses have the bounds of package contract.
+const maxRequest = 64 << 20
 
-var errTooLong = fmt.Errorf("it is longer than %d MiB, which is more than this proxy passes on", maxBody>>20)
+var errTooLong = fmt.Errorf("it is longer than %d MiB, which is more than this proxy passes on", maxRequest>>20)
 
 // Proxy stands between API servers and a webhook: it passes requests and responses on as they are, and records those that are
 // conversions. Method, path, query and bodies are untouched, and so are the headers that are not about a single connection.
@@ -30,7 +30,7 @@ type Proxy struct {
 	transport *http.Transport
 	recorder  *Recorder
 	began     time.Time
-	limit     int64 // on bodies
+	limit     int64 // on the bodies of requests
 
 	passed, other, failed, underWay atomic.Int64
 }
@@ -47,8 +47,9 @@ type Traffic struct {
 // counted from began.
 func NewProxy(target *url.URL, transport *http.Transport, recorder *Recorder, began time.Time) *Proxy {
 	transport = transport.Clone()
+	transport.MaxResponseHeaderBytes = contract.MaxHeader
 	transport.DisableCompression = true // it would ask for compressed responses by itself, and decompress them
-	return &Proxy{target: target, transport: transport, recorder: recorder, began: began, limit: maxBody}
+	return &Proxy{target: target, transport: transport, recorder: recorder, began: began, limit: maxRequest}
 }
 
 // Close closes the idle connections to the webhook.
@@ -67,7 +68,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer p.underWay.Add(-1)
 	x := Exchange{Offset: time.Since(p.began)}
 	var err error
-	if x.Body, err = p.read(r.Body); err != nil {
+	if x.Body, err = read(r.Body, p.limit, errTooLong); err != nil {
 		p.failed.Add(1)
 		status := http.StatusBadRequest
 		if errors.Is(err, errTooLong) {
@@ -98,12 +99,15 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, x *Exchange) {
 		Rewrite:   func(pr *httputil.ProxyRequest) { p.readdress(pr, x.Body) },
 		ModifyResponse: func(response *http.Response) error {
 			x.Response.Status, x.Response.ContentType = response.StatusCode, response.Header.Get("Content-Type")
-			body, err := p.read(response.Body)
+			limit := contract.MaxResponse(len(x.Body))
+			body, err := read(response.Body, limit, contract.LengthError(limit))
 			x.Service = time.Since(began)
 			response.Body.Close()
 			response.Body = io.NopCloser(bytes.NewReader(body))
-			x.Response.Body, x.Withheld = p.decompressed(body, response.Header.Get("Content-Encoding"))
-			return err
+			if err == nil {
+				x.Response.Body, x.Withheld, err = decompressed(body, response.Header.Get("Content-Encoding"), limit)
+			}
+			return cmp.Or(err, contract.CheckNesting(x.Body, x.Response.Body))
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			p.failed.Add(1)
@@ -133,28 +137,29 @@ func (p *Proxy) readdress(pr *httputil.ProxyRequest, body []byte) {
 	out.Body, _ = out.GetBody() // it does not fail
 }
 
-// read reads a body as a whole.
-func (p *Proxy) read(body io.Reader) ([]byte, error) {
-	read, err := io.ReadAll(io.LimitReader(body, p.limit+1))
-	if err == nil && int64(len(read)) > p.limit {
-		err = errTooLong
+// read reads a body as a whole. It fails with an error if that is longer than the limit, in bytes.
+func read(body io.Reader, limit int64, tooLong error) ([]byte, error) {
+	read, err := io.ReadAll(io.LimitReader(body, limit+1))
+	if err == nil && int64(len(read)) > limit {
+		err = tooLong
 	}
 	return read, err
 }
 
-// decompressed returns the body of a response as the webhook meant it, or else why it cannot.
-func (p *Proxy) decompressed(body []byte, encoding string) (plain []byte, withheld string) {
+// decompressed returns the body of a response as the webhook meant it, or else why it cannot. It fails when that is longer than the
+// limit, in bytes.
+func decompressed(body []byte, encoding string, limit int64) (plain []byte, withheld string, err error) {
 	switch encoding {
 	case "", "identity":
-		return body, ""
+		return body, "", nil
 	case "gzip":
 		zip, err := gzip.NewReader(bytes.NewReader(body))
 		if err == nil {
-			plain, err = p.read(zip)
+			plain, err = read(zip, limit, contract.LengthError(limit))
 		}
-		if err == nil {
-			return plain, ""
+		if tooLong := contract.LengthError(0); err == nil || errors.As(err, &tooLong) {
+			return plain, "", err
 		}
 	}
-	return nil, fmt.Sprintf("its Content-Encoding is %q, and it cannot be decoded", encoding)
+	return nil, fmt.Sprintf("its Content-Encoding is %q, and it cannot be decoded", encoding), nil
 }

@@ -279,12 +279,21 @@ func TestWebhooksThatDoNotAnswer(t *testing.T) {
 			http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}, "unexpected EOF", 200},
-		"too much": {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 2000)) }, "it is longer than 256 MiB", 200},
+		"too much": {func(w http.ResponseWriter, _ *http.Request) { w.Write(make([]byte, 3<<20)) }, "the response is longer than 10", 200},
+		"too much, compressed": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			zip := gzip.NewWriter(w)
+			zip.Write(make([]byte, 3<<20))
+			zip.Close()
+		}, "the response is longer than 10", 200},
+		"too deep": {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat("[", 1000)) }, "nested more than 256 deep", 200},
+		"a long header": {func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("X", strings.Repeat("x", 2<<20))
+		}, "exceeded 1048576 bytes", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := proxied(t, test.handler, Options{})
-			b.limit = 1000
 			status, text, err := send(t.Context(), t, b, review("1"))
 			if err != nil || status != http.StatusBadGateway || !strings.HasPrefix(text, "crdconform record: the webhook did not answer as a whole: ") || !strings.Contains(text, test.want) {
 				t.Errorf("got %d: %s, %v", status, text, err)
@@ -329,7 +338,7 @@ func TestRequestsThatAreTooLong(t *testing.T) {
 	b := proxied(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it is passed on") }), Options{})
 	b.limit = 1000
 	status, text, err := send(t.Context(), t, b, make([]byte, 1001))
-	if err != nil || status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "it is longer than 256 MiB") {
+	if err != nil || status != http.StatusRequestEntityTooLarge || !strings.Contains(text, "it is longer than 64 MiB") {
 		t.Errorf("got %d: %s, %v", status, text, err)
 	}
 	if _, summary := b.recorded(t); summary.Exchanges != 0 || b.Traffic() != (Traffic{1, 0, 1, 0}) {

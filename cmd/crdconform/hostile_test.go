@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/test/hostile"
+)
+
+// mostMemory is what a command may take when it meets a hostile webhook, in KiB: 300 MiB more than with any other.
+const mostMemory = (200 + 300) << 10
+
+// TestHostileWebhooks has each command meet the webhooks that hurt most. Package hostile tries all of them without a process.
+func TestHostileWebhooks(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: commands that meet the worst webhooks")
+	}
+	definition, err := filepath.Abs("../../fixtures/definitions/reference.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		command, server string
+		args            []string
+		code            int
+	}{
+		"check, a bomb":       {"check", "gzip bomb of lists", []string{"--objects", few}, exitViolates},
+		"check, no end":       {"check", "body without end", []string{"--objects", few}, exitViolates},
+		"check, nested":       {"check", "objects 9,000 deep", []string{"--objects", few}, exitViolates},
+		"check, API servers":  {"check", "endless to API servers", []string{"--objects", few, "--filter", "resource,webhook.response"}, exitViolates},
+		"check, deep to them": {"check", "9,000 deep to API servers", []string{"--objects", few, "--filter", "resource,webhook.response"}, exitViolates},
+		"load, headers":       {"load", "headers without end", []string{"--duration", "2s", "--rate", "20"}, exitViolates},
+		"load, a message":     {"load", "message of 250 MB", []string{"--duration", "2s", "--rate", "20"}, exitViolates},
+		"diff, no end":        {"diff", "body without end", []string{"--objects", few}, exitUnjudged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, found := hostile.Named(test.server)
+			if !found {
+				t.Fatalf("there is no server %q", test.server)
+			}
+			url, ca := server.Start(t)
+			args := slices.Concat([]string{test.command, url, "--ca-file", file(t, "ca.crt", string(ca)), "--crd", definition, "--timeout", "10s"}, test.args)
+			if test.command == "diff" {
+				args = append(args, url)
+			}
+			p := prepare(t, t.TempDir(), args...)
+			p.begin(t)
+			r := p.end()
+			if busy := test.command == "load" && r.code == exitUnjudged; !busy { // then the test says nothing of the machine
+				r.exits(t, test.code)
+			}
+			said := strings.Join(strings.Fields(r.out+r.err), " ") // lines are wrapped
+			if !regexp.MustCompile(server.Says).MatchString(said) {
+				t.Errorf("it says nothing with %q:\n%.4000s", server.Says, r.out+r.err)
+			}
+			p.frugal(t)
+		})
+	}
+}
+
+// frugal fails the test if a process that has ended took too much memory.
+func (p *running) frugal(t *testing.T) {
+	t.Helper()
+	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok || usage.Maxrss > mostMemory {
+		t.Errorf("it took %d KiB, want %d at most", usage.Maxrss, mostMemory)
+	}
+	t.Logf("it took %d MiB", usage.Maxrss>>10)
+}
+
+// TestHostileWebhooksAreRecorded has the proxy pass a bomb on: the caller gets an error, and the recording says why.
+func TestHostileWebhooksAreRecorded(t *testing.T) {
+	t.Parallel()
+	server, found := hostile.Named("gzip bomb of spaces")
+	if !found {
+		t.Fatal("there is no such server")
+	}
+	url, ca := server.Start(t)
+	p := start(t, "record", url, "--ca-file", file(t, "ca.crt", string(ca)), "--listen", "localhost:0", "--out", "r.jsonl", "--ca-out", "proxy.crt")
+	t.Cleanup(func() {
+		p.signal(t, os.Interrupt)
+		p.end().exits(t, exitConforms)
+		p.frugal(t)
+	})
+	at := regexp.MustCompile(`https://\S+`).FindString(p.await(t, "https://localhost:"))
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(read(t, filepath.Join(p.dir, "proxy.crt")))
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}}
+	defer client.CloseIdleConnections()
+	body, err := contract.Request{ReviewVersion: "v1", UID: "1", DesiredAPIVersion: "example.com/v1", Objects: []json.RawMessage{[]byte("{}")}}.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	said, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusBadGateway || !regexp.MustCompile(server.Says).Match(said) {
+		t.Errorf("got %d: %s, %v", response.StatusCode, said, err)
+	}
+}
+
+// TestStarved has a system that gives too little for an API server: one sentence says of what, and nothing is left.
+func TestStarved(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[string]string{
+		"-n 128":     "the limit of open files is 128, and 512 are needed",
+		"-n 400":     "the limit of open files is 400, and 512 are needed",
+		"-v 4000000": "the address space is limited to 3906 MiB",
+	} {
+		t.Run(limit, func(t *testing.T) {
+			t.Parallel()
+			p := prepare(t, t.TempDir(), "run", "--filter", "storage")
+			shell, err := exec.LookPath("sh")
+			if err != nil {
+				t.Skip("there is no shell to set limits")
+			}
+			p.cmd.Args = append([]string{"sh", "-c", "ulimit " + limit + ` && exec "$@"`, "sh", p.cmd.Path}, p.cmd.Args[1:]...)
+			p.cmd.Path = shell
+			p.begin(t)
+			r := p.end()
+			r.exits(t, exitUnjudged)
+			if said := r.out + r.err; !strings.Contains(said, want) || strings.Contains(said, "goroutine ") {
+				t.Errorf("it does not say %q:\n%s", want, said)
+			}
+		})
+	}
+}

@@ -1,0 +1,85 @@
+package contract
+
+import "fmt"
+
+// The bounds of what is read of a response. API servers have fewer: they read a body to its end, whatever that takes (client-go,
+// rest/request.go), headers of up to 10 MiB (net/http, Transport.MaxResponseHeaderBytes), and JSON that is nested up to 10,000 deep
+// (sigs.k8s.io/json, maxNestingDepth). No legitimate answer comes near to the bounds here: it is about as large as the request, and the
+// annotations of an object, in which webhooks keep what has no field, have 256 KiB at most (k8s.io/apimachinery, ValidateAnnotations). The
+// bounds leave room for webhooks that exceed that.
+const (
+	// MaxHeader bounds the headers of a response, in bytes.
+	MaxHeader = 1 << 20
+
+	// MaxNesting is by how many levels a response may be nested deeper than the request.
+	MaxNesting = 256
+
+	// maxGrowth and maxAdded bound the body of a response: so many times the size of the request and so many bytes more.
+	maxGrowth = 8
+	maxAdded  = 1 << 20
+
+	// maxOther bounds the bodies that are tried as something other than JSON, in bytes. YAML takes a hundred times its size.
+	maxOther = 256 << 10
+)
+
+// MaxResponse bounds the body of the response to a request of so many bytes, in bytes, after decompression.
+func MaxResponse(request int) int64 { return maxGrowth*int64(request) + maxAdded }
+
+// LengthError is that the body of a response is longer than so many bytes, which MaxResponse does not allow.
+type LengthError int64
+
+func (e LengthError) Error() string {
+	return fmt.Sprintf("the response is longer than %d KiB (%d times the request and %d KiB); API servers would read on",
+		int64(e)>>10, maxGrowth, maxAdded>>10)
+}
+
+// HeaderError is that the headers of a response are longer than MaxHeader.
+type HeaderError struct{}
+
+func (HeaderError) Error() string {
+	return fmt.Sprintf("the headers of the response are longer than %d MiB; API servers read 10 MiB", MaxHeader>>20)
+}
+
+// DepthError is that a response is nested deeper than MaxNesting allows.
+type DepthError struct{}
+
+func (DepthError) Error() string {
+	return fmt.Sprintf("the response is nested more than %d deep; API servers read what is nested up to 10,000 deep", MaxNesting)
+}
+
+// CheckNesting returns a DepthError if the body of a response is nested more than MaxNesting deeper than that of the request.
+func CheckNesting(request, response []byte) error {
+	if nesting(response, MaxNesting) <= MaxNesting { // which saves looking at the request
+		return nil
+	}
+	if most := MaxNesting + nesting(request, len(request)); nesting(response, most) > most {
+		return DepthError{}
+	}
+	return nil
+}
+
+// nesting returns how deep a body is nested, whatever else is wrong with it. It stops where that is deeper than most.
+func nesting(body []byte, most int) int {
+	depth, deepest := 0, 0
+	for at := 0; at < len(body) && deepest <= most; at++ {
+		switch body[at] {
+		case '{', '[':
+			depth++
+			deepest = max(deepest, depth)
+		case '}', ']':
+			depth--
+		case '"':
+			at = quoteAt(body, at)
+		}
+	}
+	return deepest
+}
+
+// checkNesting does as CheckNesting does for a response to the request.
+func (r Request) checkNesting(response []byte) error {
+	err := CheckNesting(nil, response)
+	for i := 0; i < len(r.Objects) && err != nil; i++ {
+		err = CheckNesting(r.Objects[i], response)
+	}
+	return err
+}

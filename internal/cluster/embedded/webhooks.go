@@ -1,0 +1,102 @@
+package embedded
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+
+	"k8s.io/apiserver/pkg/util/webhook"
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/contract"
+)
+
+// bounding makes the API server read no more of the response of a webhook than package contract allows. By itself it reads everything,
+// which would take the memory of the process that it is in.
+func bounding(wrap webhook.AuthenticationInfoResolverWrapper) webhook.AuthenticationInfoResolverWrapper {
+	return func(resolver webhook.AuthenticationInfoResolver) webhook.AuthenticationInfoResolver {
+		return boundedResolver{wrap(resolver)}
+	}
+}
+
+// boundedResolver gives the clients of webhooks bounds.
+type boundedResolver struct {
+	webhook.AuthenticationInfoResolver
+}
+
+// ClientConfigFor is for webhooks that have a URL.
+func (r boundedResolver) ClientConfigFor(hostPort string) (*rest.Config, error) {
+	return bounded(r.AuthenticationInfoResolver.ClientConfigFor(hostPort))
+}
+
+// ClientConfigForService is for webhooks that have a service.
+func (r boundedResolver) ClientConfigForService(name, namespace string, port int) (*rest.Config, error) {
+	return bounded(r.AuthenticationInfoResolver.ClientConfigForService(name, namespace, port))
+}
+
+func bounded(config *rest.Config, err error) (*rest.Config, error) {
+	if err != nil {
+		return nil, err
+	}
+	config = rest.CopyConfig(config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return boundedTransport{next} })
+	return config, nil
+}
+
+// boundedTransport reads responses as a whole, and fails for those that are beyond a bound.
+type boundedTransport struct{ next http.RoundTripper }
+
+// RoundTrip sends a request on.
+func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := t.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	limit := contract.MaxResponse(int(max(r.ContentLength, 0)))
+	read, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
+	if int64(len(read)) > limit {
+		response.Body.Close()
+		return nil, contract.LengthError(limit)
+	}
+	if err == nil {
+		if err := contract.CheckNesting(requested(r), read); err != nil {
+			response.Body.Close()
+			return nil, err
+		}
+	}
+	response.Body = readBody{io.MultiReader(bytes.NewReader(read), failing{err}), response.Body}
+	return response, nil
+}
+
+// requested is the body of a request, as far as it can be read again.
+func requested(r *http.Request) []byte {
+	if r.GetBody == nil {
+		return nil
+	}
+	again, err := r.GetBody()
+	if err != nil {
+		return nil
+	}
+	defer again.Close()
+	body, err := io.ReadAll(again)
+	if err != nil {
+		return nil
+	}
+	return body
+}
+
+// readBody is what was read of a body that is still to be closed.
+type readBody struct {
+	io.Reader
+	io.Closer
+}
+
+// failing fails as reading the body did, if it did.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	return 0, io.EOF
+}

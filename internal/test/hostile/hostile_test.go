@@ -1,0 +1,48 @@
+package hostile
+
+import (
+	"encoding/json"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/wire"
+)
+
+// TestServers asks each server as the commands do. Whatever it answers, no more than the bound is kept, and the verdict says what is
+// wrong.
+func TestServers(t *testing.T) {
+	t.Parallel()
+	request := contract.Request{
+		ReviewVersion: "v1", UID: "1", DesiredAPIVersion: "example.com/v1",
+		Objects: []json.RawMessage{json.RawMessage(`{"apiVersion":"example.com/v1beta1","kind":"CronTab","metadata":{"name":"a","managedFields":[]},"hostPort":"localhost:80"}`)},
+	}
+	body, err := request.Body()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, server := range Servers() {
+		t.Run(server.Name, func(t *testing.T) {
+			t.Parallel()
+			url, ca := server.Start(t)
+			client, err := wire.Connect(wire.Endpoint{URL: url, CA: ca, Timeout: 10 * time.Second})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			response := client.Send(t.Context(), body)
+			if most := contract.MaxResponse(len(body)); int64(len(response.Body)) > most+1 || int64(cap(response.Body)) > 2*most {
+				t.Errorf("%d bytes were kept in %d, want %d at most", len(response.Body), cap(response.Body), most)
+			}
+			verdict := "accepted"
+			judgement := request.Judge(response)
+			if rejected := judgement.Rejected(); rejected != nil {
+				verdict = rejected.String()
+			}
+			if !regexp.MustCompile(server.Says).MatchString(verdict) || len(verdict) > 2000 {
+				t.Errorf("the verdict is %.2000s, want something with %q", verdict, server.Says)
+			}
+		})
+	}
+}
