@@ -38,7 +38,9 @@ func whole(failures int) *reports.Report {
 			result.Curl = "sh " + dir + "reproduce.sh"
 			result.Files = []reports.File{
 				{Path: dir + "object.yaml", Data: []byte("apiVersion: example.com/v1\nkind: Widget\nmetadata:\n  creationTimestamp: \"2019-09-04T14:03:02Z\"\n  generation: 1\n  name: widget-plain-0\n  namespace: default\n  resourceVersion: \"143\"\n  uid: 4ec9d724-b00d-5054-889d-39780071cc7f\nspec:\n  args:\n  - \"\"\n  enabled: true\n  replicas: 1\n")},
-				{Path: dir + "request.json", Data: []byte(`{"kind":"ConversionReview"}`)}, {Path: dir + "response.txt", Data: []byte("HTTP/1.1 200 OK\n")}, {Path: dir + "reproduce.sh", Data: []byte("#!/bin/sh\n")},
+				{Path: dir + "request.json", Data: []byte(`{"kind":"ConversionReview"}`)},
+				{Path: dir + "response.txt", Data: []byte("HTTP/1.1 200 OK\n")},
+				{Path: dir + "reproduce.sh", Data: []byte("#!/bin/sh\n")},
 			}
 		}
 		r.Results = append(r.Results, result)
@@ -57,7 +59,7 @@ func printedPages(ctx context.Context, t *testing.T) int {
 	if !strings.HasPrefix(string(pdf), "%PDF-") {
 		t.Fatalf("printed, it begins with %.20q", pdf)
 	}
-	return len(regexp.MustCompile(`/Type /Page\b`).FindAll([]byte(pdf), -1))
+	return len(regexp.MustCompile(`/Type /Page\b`).FindAll(pdf, -1))
 }
 
 const height = "document.documentElement.scrollHeight"

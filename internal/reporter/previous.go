@@ -27,10 +27,10 @@ func SetAside(name string) error {
 	defer func() { _ = root.Close() }() // what matters was done by then
 	text, err := root.ReadFile(layout.Report)
 	if err != nil {
-		return nil //nolint:nilerr // there is no report
+		return nil // there is no report
 	}
 	if r, err := reports.Read(text); err != nil || !judgedAny(r) {
-		return nil //nolint:nilerr // it is not worth to be kept
+		return nil // it is not worth keeping
 	}
 	if err := Folder(name).Forget(); err != nil {
 		return err

@@ -112,12 +112,12 @@ func (m *middleman) discard(r *http.Request) {
 func answering(call func(m *middleman, r *http.Request) *http.Response) tampering {
 	return func(t *testing.T, x *suitetest.Tampered) {
 		t.Helper()
-		x.Exchange = newMiddleman(t, func(m *middleman, w http.ResponseWriter, r *http.Request) { pass(w, call(m, r)) }).exchange
+		x.Exchange = newMiddleman(t, func(m *middleman, w http.ResponseWriter, r *http.Request) { pass(w, call(m, r)) }).exchange //nolint:bodyclose // pass closes it
 	}
 }
 
 // pass sends a call on and passes the answer back.
-func (m *middleman) pass(w http.ResponseWriter, r *http.Request) { pass(w, m.forward(r)) }
+func (m *middleman) pass(w http.ResponseWriter, r *http.Request) { pass(w, m.forward(r)) } //nolint:bodyclose // pass closes it
 
 func pass(w http.ResponseWriter, response *http.Response) {
 	defer response.Body.Close()

@@ -116,7 +116,7 @@ func otherChanges(env *suites.Env) {
 			Expect(after.Object).To(HaveKeyWithValue("hostPort", "localhost:4321"))
 			Expect(after.GetGeneration()).To(Equal(before.GetGeneration()+1), "what was written")
 			unchanged := func(object *unstructured.Unstructured) any {
-				meta := object.DeepCopy().Object["metadata"].(map[string]any)
+				meta, _ := object.DeepCopy().Object["metadata"].(map[string]any)
 				for _, field := range []string{"resourceVersion", "generation", "managedFields"} { // which every write changes
 					delete(meta, field)
 				}

@@ -64,9 +64,7 @@ func told(env *suites.Env) {
 		expressed.XValidations[0].MessageExpression = "self == 'silent' ? '' : 'it is ' + self + ', not kept'"
 		reasoned.XValidations[0].Reason = &forbidden
 		named.XValidations[0].FieldPath = ".inner"
-		for name, field := range map[string]properties{"expressed": expressed, "reasoned": reasoned, "named": named} {
-			crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties[name] = field
-		}
+		maps.Copy(crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties, map[string]properties{"expressed": expressed, "reasoned": reasoned, "named": named})
 	}).Together()
 	alone := func(name string) suites.Setup {
 		return setup.Apart(func(crd *definition) {

@@ -133,8 +133,10 @@ func TestUnservedVersionsCaught(t *testing.T) {
 		"it crashes":              {webhook: unknown("runtime error: invalid memory address or nil pointer dereference"), want: verdicts{requirement.WebhookFailureAvoided: requirement.Failed}, says: "nil pointer"},
 		"unknown and stored":      {webhook: unknown("no kind is registered for v1alpha1"), definition: stored, want: verdicts{requirement.WebhookFailureAvoided: requirement.Failed}, says: "by status.storedVersions"},
 		"the only one to convert": {webhook: on("v1alpha1", "*", drops("unit")), definition: strings.ReplaceAll(gauges, "BETA", "false"), want: verdicts{requirement.WebhookConversionRoundTrip: requirement.Failed}, says: "v1alpha1 -> v1"},
-		"the only one, unknown": {webhook: stranger{converts: func(string, string, map[string]any) string { return "what is v1alpha1, or v1beta1?" }},
-			definition: strings.ReplaceAll(gauges, "BETA", "false"), want: verdicts{requirement.WebhookFailureAvoided: requirement.Tolerated}, says: "remove the version from the definition"},
+		"the only one, unknown": {
+			webhook:    stranger{converts: func(string, string, map[string]any) string { return "what is v1alpha1, or v1beta1?" }},
+			definition: strings.ReplaceAll(gauges, "BETA", "false"), want: verdicts{requirement.WebhookFailureAvoided: requirement.Tolerated}, says: "remove the version from the definition",
+		},
 		"not stored": {webhook: unknown("no kind is registered for v1alpha1"), definition: gauges + "status: {storedVersions: [v1]}\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -47,7 +47,7 @@ func (c *Cluster) startEtcd(ctx context.Context, program string) error {
 	if err != nil {
 		return fmt.Errorf("preparing etcd: %w", err)
 	}
-	err = c.onFreePort(ctx, etcdName, program, func(path string, port int) (func() error, error) {
+	if err := c.onFreePort(ctx, etcdName, program, func(path string, port int) (func() error, error) {
 		data, err := c.makeDir("data")
 		if err != nil {
 			return nil, err
@@ -69,8 +69,7 @@ func (c *Cluster) startEtcd(ctx context.Context, program string) error {
 			// A member of its own can elect itself at once.
 			Set("heartbeat-interval", "10").Set("election-timeout", "50")
 		return c.etcd.Start, nil
-	})
-	if err != nil {
+	}); err != nil {
 		return err
 	}
 	return c.connectStorage(clients.String())
