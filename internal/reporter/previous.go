@@ -22,7 +22,7 @@ const previous = "previous"
 func SetAside(name string) error {
 	root, err := os.OpenRoot(name)
 	if err != nil {
-		return nil //nolint:nilerr // it is not there, or Open says what is wrong with it
+		return nil // it is not there, or Open says what is wrong with it
 	}
 	defer func() { _ = root.Close() }() // what matters was done by then
 	text, err := root.ReadFile(layout.Report)

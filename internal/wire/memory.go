@@ -109,7 +109,7 @@ func readUntil(body io.Reader, into []byte, limit int64) ([]byte, error) {
 		switch {
 		case err == io.EOF && int64(len(into)) <= limit:
 			return into, nil
-		case err != nil && err != io.EOF: //nolint:errorlint // readers return it as it is
+		case err != nil && err != io.EOF: // readers return it as it is
 			return into, err
 		}
 	}

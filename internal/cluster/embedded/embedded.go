@@ -88,7 +88,7 @@ func (c *Cluster) prepare() error {
 			return err
 		}
 	}
-	if err := checkLimits(c.dir); err != nil {
+	if err = checkLimits(c.dir); err != nil {
 		return err
 	}
 	if c.sockets, err = socketDir(filepath.Join(c.dir, "etcd"), "/tmp"); err != nil {

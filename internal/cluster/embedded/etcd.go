@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
@@ -99,14 +100,14 @@ type last struct{ dir string }
 
 // OnWrite ends the process.
 func (l last) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
-	why := entry.Message
+	why := []string{entry.Message}
 	for _, f := range fields {
 		if err, is := f.Interface.(error); is {
-			why += ": " + err.Error()
+			why = append(why, err.Error())
 		}
 	}
 	_ = os.RemoveAll(l.dir) // nothing more can be done about what remains
-	fmt.Fprintf(os.Stderr, "crdconform: the embedded etcd cannot go on: %s; there is no report\n", why)
+	fmt.Fprintf(os.Stderr, "crdconform: the embedded etcd cannot go on: %s; there is no report\n", strings.Join(why, ": "))
 	os.Exit(couldNotJudge) //nolint:forbidigo // or zap would, with the code of those who do not conform
 }
 

@@ -59,9 +59,9 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, contract.LengthError(limit)
 	}
 	if err == nil {
-		if err := contract.CheckNesting(requested(r), read); err != nil {
+		if tooDeep := contract.CheckNesting(requested(r), read); tooDeep != nil {
 			response.Body.Close()
-			return nil, err
+			return nil, tooDeep
 		}
 	}
 	response.Body = readBody{io.MultiReader(bytes.NewReader(read), failing{err}), response.Body}

@@ -31,23 +31,23 @@ type Server struct {
 }
 
 // Start serves it until the test is over, and returns its URL and the certificate of its authority, in PEM.
-func (s Server) Start(t testing.TB) (url string, ca []byte) {
-	t.Helper()
+func (s Server) Start(tb testing.TB) (url string, ca []byte) {
+	tb.Helper()
 	authority, err := pki.NewAuthority("crdconform hostile")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	pair, err := authority.Server("localhost", "127.0.0.1")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	certificate, err := pair.TLS()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	serving := &serving{server: s, url: "https://" + listener.Addr().String() + "/convert", open: map[net.Conn]bool{}}
@@ -60,9 +60,9 @@ func (s Server) Start(t testing.TB) (url string, ca []byte) {
 			serving.running.Go(func() { serving.serve(plain, tls.Server(plain, config)) })
 		}
 	})
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := listener.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 		serving.end()
 	})
@@ -107,7 +107,7 @@ func (s *serving) end() {
 	s.mu.Lock()
 	s.ended = true
 	for plain := range s.open {
-		plain.Close() //nolint:errcheck // to break it is the point
+		_ = plain.Close() // to break it is the point
 	}
 	s.mu.Unlock()
 	s.running.Wait()
@@ -135,7 +135,7 @@ func (c *call) read() []byte {
 // good is the answer of a correct webhook.
 func (c *call) good() []byte {
 	recorder := httptest.NewRecorder()
-	request := httptest.NewRequest(http.MethodPost, "/", bytes.NewReader(c.read()))
+	request := httptest.NewRequestWithContext(c.request.Context(), http.MethodPost, "/", bytes.NewReader(c.read()))
 	request.Header.Set("Content-Type", "application/json")
 	webhook.Handler().ServeHTTP(recorder, request)
 	return recorder.Body.Bytes()

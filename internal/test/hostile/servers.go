@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +27,12 @@ const (
 
 // Servers returns all hostile webhooks.
 func Servers() []Server {
-	servers := []Server{
+	return slices.Concat(bodies(), contents(), heads(), connections(), bombs())
+}
+
+// bodies are too long as they are sent.
+func bodies() []Server {
+	return []Server{
 		{"body without end", tooLong, func(c *call) { c.head(); c.repeat(" ", endless) }},
 		{"body without end, in chunks", tooLong, func(c *call) {
 			c.head("Transfer-Encoding: chunked")
@@ -49,6 +55,12 @@ func Servers() []Server {
 		{"NULs", tooLong, func(c *call) { c.head(); c.repeat("\x00", huge); c.finish() }},
 		{"few NULs", noJSON, func(c *call) { c.head(); c.repeat("\x00", mib/8); c.finish() }},
 		{"annotation of 250 MB", tooLong, func(c *call) { c.annotated(strings.Repeat("x", 1<<16), huge) }},
+	}
+}
+
+// contents are too long or too deep in what they say, or nearly.
+func contents() []Server {
+	return []Server{
 		{"message of 250 MB", tooLong, func(c *call) {
 			c.head()
 			c.write(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"`, c.uid(), `","result":{"status":"Failed","message":"`)
@@ -76,6 +88,12 @@ func Servers() []Server {
 			c.finish()
 		}},
 		{"lists 200,000 deep", tooDeep, func(c *call) { c.head(); c.repeat("[", 200_000); c.finish() }},
+	}
+}
+
+// heads have their mischief before or after the body.
+func heads() []Server {
+	return []Server{
 		{"a header of 10 MB", tooLong, func(c *call) {
 			c.read()
 			c.write("HTTP/1.1 200 OK\r\nX: ")
@@ -118,6 +136,12 @@ func Servers() []Server {
 			c.write("HTTP/1.1 999 x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 			c.finish()
 		}},
+	}
+}
+
+// connections break off, or answer some and not others.
+func connections() []Server {
+	return []Server{
 		{"duplicate keys", `expected "ConversionReview", got ""`, func(c *call) { c.head(); c.write("{"); c.repeat(`"a":1,`, mib/8); c.write(`"a":1}`); c.finish() }},
 		{"huge numbers", "is too large", func(c *call) { c.extended("[1", strings.Repeat("0", mib/8), ",1e400,-1e-400]") }},
 		{"invalid UTF-8", accepted, func(c *call) { c.extended(`"`, strings.Repeat("\xff\xfe", mib/8), `"`) }},
@@ -152,14 +176,21 @@ func Servers() []Server {
 		}},
 		{"a byte each second", "no complete response within", func(c *call) {
 			c.head()
+			tick := time.NewTicker(time.Second)
+			defer tick.Stop()
 			for range 120 {
 				if !c.write(" ") {
 					return
 				}
-				time.Sleep(time.Second)
+				<-tick.C
 			}
 		}},
 	}
+}
+
+// bombs are short until they are decompressed.
+func bombs() []Server {
+	var servers []Server
 	for _, bomb := range []struct{ of, unit, says string }{
 		{"zeros", "0", tooLong},
 		{"spaces", " ", tooLong},
