@@ -27,9 +27,9 @@ SLOWEST  := ./internal/suites ./cmd/crdconform ./suites/webhook ./internal/engin
 
 # Tables of faults judge a chapter again for each fault. They compute for minutes, with the race detector five times as long, and share
 # all their concurrency with the other tests of the same code. So they run without it, and without cgo, for which all is compiled already.
-# So do those that compute the same for thousands of random inputs.
+# So do those that compute the same for thousands of random inputs, and those that measure memory.
 TABLES   := [A-Za-z]*(Caught|Strangers)|Subjects|ClustersAgree|JudgeAgreesWithAPIServer
-TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOnMutations|SelfComparisons
+TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOnMutations|SelfComparisons|Hostile[A-Za-z]*
 
 # The packages that have tables, and those that have other tests. Where tables are left out, a package that has nothing else would be
 # linked for nothing, with a whole API server.

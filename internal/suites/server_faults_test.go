@@ -482,13 +482,6 @@ func garblingFaults() []serverFault {
 		}, watches(func(body io.ReadCloser) io.ReadCloser {
 			return replacing(replacing(body, `"host":"`, `"host":"garbled-`), `"port":"`, `"port":"garbled-`)
 		})},
-		{"drops managed fields", []requirement.ID{requirement.ConversionFailureSparesStorageVersion}, edited(
-			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodPut },
-			func(body map[string]any) {
-				if meta, ok := body["metadata"].(map[string]any); ok {
-					delete(meta, "managedFields")
-				}
-			})},
 		{"makes up a conversion strategy", []requirement.ID{requirement.ConversionNoneDefault}, edited(aDefinition, func(body map[string]any) {
 			if spec, ok := body["spec"].(map[string]any); ok {
 				spec["conversion"] = map[string]any{"strategy": "Magic"}
