@@ -63,9 +63,9 @@ func deletion(env *suites.Env) {
 	})
 }
 
-// recovery is how long the deletion may take to continue. API servers try again to fill a watch cache after 30 seconds at the
-// most, and to remove the objects when they have.
-const recovery = 45 * time.Second
+// recovery is how long the deletion may take to continue. API servers try again to fill a watch cache after a minute at the most (30 s and
+// as much again at random), and to remove the objects when they have, after as long as the webhook was broken. A spec has a minute.
+const recovery = 55 * time.Second
 
 func brokenWebhook(env *suites.Env) {
 	// mixed leaves objects in storage at two versions, breaks the webhook, and asks for the deletion of the definition.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -218,7 +219,7 @@ func each(n int, do func(i int) error) error {
 	return nil
 }
 
-// counter is a client that counts up at a version for as long as it may.
+// counter is a client that counts up at a version for as long as it may, and takes turns with others.
 type counter struct {
 	counted atomic.Int64
 	err     atomic.Pointer[error]
@@ -232,13 +233,24 @@ func clientsDuringUpgrade(ctx SpecContext, crd *suites.Resource) {
 	var clients sync.WaitGroup
 	defer clients.Wait()
 	defer stop()
+	// They write the same object, so the quicker one would never let the other through.
+	ahead := func(client *counter) bool {
+		return client.counted.Load() > min(counters["v1beta1"].counted.Load(), counters["v1"].counted.Load())
+	}
 	for version, client := range counters {
 		clients.Go(func() {
+			next := time.NewTicker(time.Millisecond)
+			defer next.Stop()
 			for {
 				select {
 				case <-done:
 					return
-				default:
+				case <-counting.Done():
+					return
+				case <-next.C:
+				}
+				if ahead(client) {
+					continue
 				}
 				if err := crd.At(version).CountUp(counting, "crontab-0"); err != nil {
 					client.err.Store(&err)
