@@ -18,12 +18,22 @@ const (
 	maxGrowth = 8
 	maxAdded  = 1 << 20
 
-	// maxOther bounds the bodies that are tried as something other than JSON, in bytes. YAML takes a hundred times its size.
-	maxOther = 256 << 10
+	// otherGrowth and otherAdded do the same for bodies that are tried as something other than JSON. YAML takes a hundred times its size.
+	otherGrowth = 2
+	otherAdded  = 256 << 10
 )
 
 // MaxResponse bounds the body of the response to a request of so many bytes, in bytes, after decompression.
 func MaxResponse(request int) int64 { return maxGrowth*int64(request) + maxAdded }
+
+// maxOther bounds the bodies that are tried as something other than JSON, in bytes.
+func (r Request) maxOther() int {
+	objects := 0
+	for _, object := range r.Objects {
+		objects += len(object)
+	}
+	return otherGrowth*objects + otherAdded
+}
 
 // LengthError is that the body of a response is longer than so many bytes, which MaxResponse does not allow.
 type LengthError int64

@@ -32,7 +32,7 @@ func (r Request) decode(body []byte) (*apiextensionsv1.ConversionReview, error) 
 	switch {
 	case isJSON && !oddNames(body):
 		return review, kjson.UnmarshalCaseSensitivePreserveInts(body, review)
-	case !isJSON && len(body) > maxOther:
+	case !isJSON && len(body) > r.maxOther():
 		return nil, fmt.Errorf("not JSON; %d bytes are too many to try other formats", len(body))
 	}
 	decoder, err := codec()
