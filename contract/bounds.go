@@ -58,11 +58,18 @@ func (DepthError) Error() string {
 }
 
 // CheckNesting returns a DepthError if the body of a response is nested more than MaxNesting deeper than that of the request.
-func CheckNesting(request, response []byte) error {
+func CheckNesting(request, response []byte) error { return checkNesting(response, request) }
+
+// checkNesting does the same for a request in parts, of which the deepest counts.
+func checkNesting[T ~[]byte](response []byte, request ...T) error {
 	if nesting(response, MaxNesting) <= MaxNesting { // which saves looking at the request
 		return nil
 	}
-	if most := MaxNesting + nesting(request, len(request)); nesting(response, most) > most {
+	most := MaxNesting
+	for _, part := range request {
+		most = max(most, MaxNesting+nesting(part, len(part)))
+	}
+	if nesting(response, most) > most {
 		return DepthError{}
 	}
 	return nil
@@ -83,13 +90,4 @@ func nesting(body []byte, most int) int {
 		}
 	}
 	return deepest
-}
-
-// checkNesting does as CheckNesting does for a response to the request.
-func (r Request) checkNesting(response []byte) error {
-	err := CheckNesting(nil, response)
-	for i := 0; i < len(r.Objects) && err != nil; i++ {
-		err = CheckNesting(r.Objects[i], response)
-	}
-	return err
 }

@@ -43,7 +43,8 @@ const exitCodes = `Exit codes:
   0    conforms; under load, every response is correct
   1    does not conform
   2    usage: bad flags, files or IDs, or nothing selected
-  3    could not judge: no cluster, no webhook, nothing applicable, set-up failed, or the load generator reached its limits
+  3    could not judge: no cluster, no webhook, nothing applicable, the run timeout over, set-up failed, or
+       the load generator reached its limits
   130  interrupted; a partial report is still written`
 
 // areas returns the chapters that run checks.

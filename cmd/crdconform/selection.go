@@ -166,7 +166,7 @@ func (s *selection) readKnownFailing() (map[requirement.ID]string, error) {
 	if s.knownFailing == "" {
 		return nil, nil //nolint:nilnil // no file, no known failures
 	}
-	text, err := input.File(s.knownFailing, input.Certificates)
+	text, err := input.File(s.knownFailing, input.Lists)
 	if err != nil {
 		return nil, fmt.Errorf("--known-failing: %w", err)
 	}

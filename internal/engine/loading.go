@@ -112,9 +112,7 @@ func (p *Plan) Load(ctx context.Context, progress Progress, apiServerLog io.Writ
 	if n := len(s.kinds); n > 1 {
 		s.note(fmt.Sprintf("The load consists of objects of %s only, the first of %d definitions.", nameOf(s.kinds[0]), n))
 	}
-	for _, note := range s.notes {
-		s.progress.Say("note: " + note)
-	}
+	s.say(s.notes...)
 	err := s.up(ctx, p.usesKubeconfig(), func() error {
 		kind := s.kinds[0]
 		client, err := s.connect(kind)

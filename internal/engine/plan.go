@@ -321,8 +321,8 @@ func hasWebhook(d *corpus.Definition) bool {
 	return conversion != nil && conversion.Strategy == apiextensionsv1.WebhookConverter
 }
 
-// converted returns the definitions with two or more versions that are served or stored, or a webhook for those that are not; if any of them have a conversion webhook, only those. If none has
-// one, the stanza may be added at deployment.
+// converted returns the definitions with two or more versions that are served or stored, or a webhook for those that are not; if any of
+// them have a conversion webhook, only those. If none has one, the stanza may be added at deployment.
 func (p *Plan) converted(definitions []*corpus.Definition) ([]*corpus.Definition, error) {
 	var several, withWebhook []*corpus.Definition
 	for _, d := range definitions {

@@ -56,6 +56,13 @@ func (p *Plan) begin(progress Progress, log io.Writer) *session {
 
 func (s *session) note(text string) { s.report.Notes = append(s.report.Notes, text) }
 
+// say shows notes while the run goes on.
+func (s *session) say(notes ...string) {
+	for _, note := range notes {
+		s.progress.Say("note: " + note)
+	}
+}
+
 // Run starts the API server and the webhook, judges one of them, and stops everything that it started. The report says what could
 // not be judged, and why. If the context ends, the report is partial. The progress may be nil, and so may the writer for the log of
 // the API server.
@@ -207,9 +214,7 @@ func (s *session) start(ctx context.Context, from *source.Source) (cluster.Clust
 func (s *session) specs(ctx context.Context) (err error) {
 	stop := s.deployReference(ctx)
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
-	for _, note := range s.notes {
-		s.progress.Say("note: " + note)
-	}
+	s.say(s.notes...)
 	for _, kind := range s.kinds {
 		if ctx.Err() != nil {
 			return nil // whoever stopped it knows

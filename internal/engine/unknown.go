@@ -48,7 +48,7 @@ func (s *session) isUnknown(ctx context.Context, client *wire.Client, kind corpu
 	}
 	note := fmt.Sprintf("%s was left out: no file says that this webhook converts it, and the webhook rejects its objects at every version: %s", nameOf(kind), said)
 	s.note(note)
-	s.progress.Say("note: " + note)
+	s.say(note)
 	return true
 }
 

@@ -11,6 +11,7 @@ import (
 const (
 	Objects      = 32 << 20 // definitions and custom resources; an object is at most 1.5 MiB in etcd
 	Certificates = 1 << 20
+	Lists        = 1 << 20 // of requirements, a line each
 )
 
 // File reads a file of at most so many bytes.

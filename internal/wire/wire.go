@@ -289,8 +289,8 @@ func (c *Client) URL() string { return c.target }
 
 // Send sends the body of one request and returns what came back. Like API servers it follows redirects, decompresses, and
 // asks again when the webhook says after what time. It does not fail: a response that is missing or cut short carries the
-// error, for the judge. So does one that is longer than contract.MaxResponse allows. Only when the context ended before the response was there, there is nothing to judge: then the
-// response is marked as Interrupted.
+// error, for the judge. So does one that is longer than contract.MaxResponse allows. Only when the context ended before the response
+// was there, there is nothing to judge: then the response is marked as Interrupted.
 func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
 	return c.send(ctx, nil, newPayload([][]byte{body}))
 }

@@ -10,6 +10,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
 
 	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -96,24 +97,32 @@ func publishedFields(ctx SpecContext, env *suites.Env, crd *suites.Resource) []s
 	return nil
 }
 
+// unknownField returns a function that creates an object with a field that no schema has, under another name each time, and returns it as
+// it was created. Requests are served by a changed definition a moment later.
+func unknownField(crd *suites.Resource) func(ctx SpecContext) (map[string]any, error) {
+	n := 0
+	return func(ctx SpecContext) (map[string]any, error) {
+		n++
+		object := fixtures.UnknownField.At("v1")
+		object.SetName(fmt.Sprint("written-", n))
+		created, err := crd.At("v1").Create(ctx, object)
+		if err != nil {
+			return nil, err
+		}
+		return created.Object, nil
+	}
+}
+
+// keepsIt matches what unknownField returns if the field is kept.
+func keepsIt() gomegatypes.GomegaMatcher { return HaveKeyWithValue("spec", HaveKey("someRandomField")) }
+
 // storedDefinition is about what an API server of before 1.22 may have left behind.
 func storedDefinition(env *suites.Env) {
 	env.With(fixtures.Stable).It(requirement.LifecycleLegacyStoredDefinition, "puts a v1beta1 definition into storage", func(ctx SpecContext, crd *suites.Resource) {
 		leave(ctx, env, crd, nil)
 		Eventually(ctx, func(ctx SpecContext) bool { return crd.Definition(ctx).Spec.PreserveUnknownFields }).Should(BeTrue(), "it must be shown")
 		Expect(crd.Definition(ctx).Spec.Versions).To(ConsistOf(And(HaveField("Name", "v1"), HaveField("Schema", BeNil()))), "it must be shown without a schema")
-		// Requests are served by it a moment later.
-		n := 0
-		Eventually(ctx, func(ctx SpecContext) (map[string]any, error) {
-			n++
-			object := fixtures.UnknownField.At("v1")
-			object.SetName(fmt.Sprint("kept-", n))
-			created, err := crd.At("v1").Create(ctx, object)
-			if err != nil {
-				return nil, err
-			}
-			return created.Object, nil
-		}).Should(HaveKeyWithValue("spec", HaveKey("someRandomField")), "its objects must keep unknown fields")
+		Eventually(ctx, unknownField(crd)).Should(keepsIt(), "its objects must keep unknown fields")
 	})
 
 	env.With(fixtures.Stable).It(requirement.LifecycleLegacyNotStructural, "puts a v1beta1 definition with a schema without types into storage", func(ctx SpecContext, crd *suites.Resource) {

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -170,22 +169,11 @@ func v1beta1(env *suites.Env) {
 	})
 
 	env.With(fixtures.Stable).It(requirement.LifecycleLegacyPruned, "switches pruning off and on, at v1beta1", func(ctx SpecContext, crd *suites.Resource) {
-		n := 0
-		written := func(ctx SpecContext) (map[string]any, error) { // requests are served by it a moment later
-			n++
-			object := fixtures.UnknownField.At("v1")
-			object.SetName(fmt.Sprint("written-", n))
-			created, err := crd.At("v1").Create(ctx, object)
-			if err != nil {
-				return nil, err
-			}
-			return created.Object, nil
-		}
-		unknown := HaveKeyWithValue("spec", HaveKey("someRandomField"))
+		written := unknownField(crd)
 		for _, preserve := range []bool{true, false} {
-			want := unknown
+			want := keepsIt()
 			if !preserve {
-				want = Not(unknown)
+				want = Not(want)
 			}
 			Expect(rewrite(ctx, crd, func(definition map[string]any) { set(env, definition, preserve, "spec", "preserveUnknownFields") })).To(Equal(http.StatusOK))
 			Eventually(ctx, written).Should(want, "preserveUnknownFields: %t", preserve)
@@ -210,17 +198,7 @@ func v1beta1(env *suites.Env) {
 		env.Require(err, "encoding the definition")
 		answer = env.Do(ctx, http.MethodPut, v1beta1Definitions+"/"+crd.Name(), body, http.Header{"Content-Type": {"application/json"}})
 		Expect(answer.Status).To(Equal(http.StatusOK), string(answer.Body))
-		n := 0
-		Eventually(ctx, func(ctx SpecContext) (map[string]any, error) { // requests are served by it a moment later
-			n++
-			object := fixtures.UnknownField.At("v1")
-			object.SetName(fmt.Sprint("kept-", n))
-			created, err := crd.At("v1").Create(ctx, object)
-			if err != nil {
-				return nil, err
-			}
-			return created.Object, nil
-		}).Should(HaveKeyWithValue("spec", HaveKey("someRandomField")), "its objects must keep unknown fields")
+		Eventually(ctx, unknownField(crd)).Should(keepsIt(), "its objects must keep unknown fields")
 	})
 }
 

@@ -27,8 +27,7 @@ import (
 
 // proxy stands between the API server and the webhook, and counts what passes. It changes nothing: what the API server sends
 // goes on with its headers, and what comes back, or does not, is the webhook's, but for what is longer than contract.MaxResponse
-// allows. API servers get to it by the version of HTTP by
-// which they would get to the webhook.
+// allows. API servers get to it by the version of HTTP by which they would get to the webhook.
 type proxy struct {
 	url    string
 	ca     []byte
