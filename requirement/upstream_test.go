@@ -56,8 +56,8 @@ func TestUpstream(t *testing.T) {
 	if n := count["Integration tests of the storage version migrator"]; n != 3 {
 		t.Errorf("%d tests of the migrator, want 3", n)
 	}
-	if n := count["Integration tests of a control plane"]; n != 9 {
-		t.Errorf("%d integration tests of a control plane, want 9", n)
+	if n := count["Integration tests of a control plane"]; n != 10 {
+		t.Errorf("%d integration tests of a control plane, want 10", n)
 	}
 	if n := count["Tests of kubectl"]; n != 2 {
 		t.Errorf("%d tests of kubectl, want 2", n)

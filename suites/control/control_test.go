@@ -66,7 +66,10 @@ func TestOnAnAPIServerWithoutControllers(t *testing.T) {
 	if left := namespaces(t, c); len(left) > 0 {
 		t.Errorf("left behind: namespaces %v", left)
 	}
-	t.Run("faults are caught", func(t *testing.T) { catches(t, c, nil, 0, requirement.ControlAdmissionDefaults) })
+	t.Run("faults are caught", func(t *testing.T) {
+		catches(t, c, nil, 0, requirement.ControlAdmissionDefaults, requirement.ControlAdmissionPruned, requirement.ControlAdmissionEquivalent,
+			requirement.ControlAdmissionExact, requirement.ControlAdmissionPolicy)
+	})
 }
 
 // namespaces returns the namespaces of specs that are there.

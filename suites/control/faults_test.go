@@ -1,6 +1,8 @@
 package control_test
 
 import (
+	"bytes"
+	"io"
 	"net/http"
 	"regexp"
 	"strings"
@@ -109,6 +111,10 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlAggregatorOpenapiV3:      {"the schema of v1beta1", edited(`^/openapi/v3/`, without("properties"))},
 		requirement.ControlAggregatorUnserved:       {"the version must disappear everywhere", answered(http.MethodGet, `/apiservices/`, http.StatusNotFound, http.StatusOK)},
 		requirement.ControlAdmissionDefaults:        {"the default of v1beta1", edited(`/v1/namespaces/default/crontabs$`, inEach("parent", func(parent map[string]any) { parent["name"] = "by-v1" }))},
+		requirement.ControlAdmissionPruned:          {"what no schema has must be removed", editedOn(http.MethodPost, `/crontabs$`, func(object map[string]any) { object["unknown"] = "added" })},
+		requirement.ControlAdmissionEquivalent:      {"the webhook must be asked about writes at v1", resent(`/mutatingwebhookconfigurations$`, `"Equivalent"`, `"Exact"`)},
+		requirement.ControlAdmissionExact:           {"it must not be asked about writes at v1", resent(`/mutatingwebhookconfigurations$`, `"Exact"`, `"Equivalent"`)},
+		requirement.ControlAdmissionPolicy:          {"Exact must not apply to v1", resent(`/validatingadmissionpolicies$`, `"Exact"`, `"Equivalent"`)},
 		requirement.ControlAccessGroup:              {"no access to", impersonated},
 		requirement.ControlAccessNoVersions:         {"a rule that names a version", impersonated},
 		requirement.ControlAccessSubresources:       {"the status must not be allowed", impersonated},
@@ -239,6 +245,19 @@ func pretended(method, path string) exchange {
 		read.URL.RawQuery = ""
 		read.Header.Del("Content-Type")
 		return next.RoundTrip(read)
+	}
+}
+
+// resent replaces text in what is created at a path.
+func resent(path, old, replacement string) exchange {
+	which := on(http.MethodPost, path)
+	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		if which(r) {
+			sent := bytes.ReplaceAll(suitetest.Body(r), []byte(old), []byte(replacement))
+			r = r.Clone(r.Context())
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(sent)), int64(len(sent))
+		}
+		return next.RoundTrip(r)
 	}
 }
 

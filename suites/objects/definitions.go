@@ -25,6 +25,7 @@ func (c chapter) definitions() {
 	Describe("definitions", func() {
 		c.names()
 		c.asObjects()
+		c.observing()
 		c.changing()
 	})
 }
@@ -119,6 +120,31 @@ func (c chapter) asObjects() {
 		Expect(c.env.CRDs.UpdateStatus(ctx, &read, metav1.UpdateOptions{})).To(marked("Put"), "it must be put")
 		patch := []byte(`[{"op": "replace", "path": "/status/conditions/` + last(crd.Definition(ctx)) + `/reason", "value": "Patched"}]`)
 		Expect(c.env.CRDs.Patch(ctx, crd.Name(), types.JSONPatchType, patch, metav1.PatchOptions{}, "status")).To(marked("Patched"), "it must be patched")
+	})
+}
+
+func (c chapter) observing() {
+	c.env.With(fixtures.Stable).It(requirement.ObjectsDefinitionsObservedGeneration, "writes the generation that a condition and the status of a definition are about, and then changes the definition", func(ctx SpecContext, crd *suites.Resource) {
+		observed := func() []int64 {
+			now := crd.Definition(ctx)
+			generations := []int64{now.Status.ObservedGeneration}
+			if condition := apihelpers.FindCRDCondition(now, "Observed"); condition != nil {
+				generations = append(generations, condition.ObservedGeneration)
+			}
+			return generations
+		}
+		read := crd.Definition(ctx)
+		was := read.Generation
+		read.Status.ObservedGeneration = was
+		read.Status.Conditions = append(read.Status.Conditions, apiextensionsv1.CustomResourceDefinitionCondition{Type: "Observed", Status: "True", Reason: "Written", ObservedGeneration: was})
+		_, err := c.env.CRDs.UpdateStatus(ctx, read, metav1.UpdateOptions{})
+		Expect(err).NotTo(HaveOccurred())
+		Expect(observed()).To(Equal([]int64{was, was}), "both must be kept")
+		crd.Change(ctx, func(d *definition) {
+			d.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["more"] = schema{Type: "string"}
+		})
+		Expect(crd.Definition(ctx).Generation).To(BeNumerically(">", was), "a change of the spec must count")
+		Expect(observed()).To(Equal([]int64{was, was}), "both must tell that they are about what was before")
 	})
 }
 

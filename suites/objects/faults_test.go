@@ -149,6 +149,15 @@ func faults() map[requirement.ID]suitetest.Fault {
 		}, func(body map[string]any) {
 			setting([]any{}, "status", "conditions")(body)
 		}),
+		requirement.ObjectsDefinitionsObservedGeneration: edited(func(r suitetest.Request) bool { return r.Definition }, func(body map[string]any) {
+			status, _ := body["status"].(map[string]any)
+			conditions, _ := status["conditions"].([]any)
+			for _, item := range conditions {
+				if condition, ok := item.(map[string]any); ok {
+					delete(condition, "observedGeneration")
+				}
+			}
+		}),
 		requirement.ObjectsDefinitionsWatchesEnd: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Name == "changing" && r.Method == http.MethodGet {
 				return suitetest.Answer(r.Request, http.StatusNotFound, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "NotFound", "code": http.StatusNotFound}), nil

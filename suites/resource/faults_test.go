@@ -262,6 +262,16 @@ func faults() map[string]fault {
 			says:    `fields changed and read there`,
 			handler: changing("", keep("spec")),
 		},
+		"hides a patch at another version": {
+			fails:   []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge},
+			says:    `read at v1 (stored at v1beta1): the patch did not take effect`,
+			handler: webhook.Handler(named("hides-edits")),
+		},
+		"drops a field when another is patched alone": {
+			fails:   []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge},
+			says:    `read at v1 before and after (stored at v1beta1):`,
+			handler: forgetful(),
+		},
 		"restores the status that it kept": {
 			fails:   []requirement.ID{requirement.ResourceStatusEveryVersion},
 			says:    `status written and read at v1alpha1 (stored at v1beta1)`,
@@ -324,4 +334,49 @@ func keep(field string) func(o map[string]any) {
 			o[field] = before
 		}
 	}
+}
+
+// named is a fault of the reference webhook.
+func named(name string) webhook.Fault {
+	f, found := webhook.FaultNamed(name)
+	if !found {
+		panic("no fault " + name)
+	}
+	return f
+}
+
+// forgetful is a webhook that notes two fields of what it converts from v1. From what it converts to v1, it drops a third when one of the
+// two has changed and the other has not.
+func forgetful() http.Handler {
+	const noted = "example.com/noted"
+	note := changing("", func(o map[string]any) {
+		meta := within(o, "metadata")
+		annotations := within(meta, "annotations")
+		annotations[noted] = fmt.Sprint(within(o, "spec")["image"], "/", within(o, "spec")["environment"])
+		meta["annotations"] = annotations
+	})
+	forget := changing("v1", func(o map[string]any) {
+		annotations := within(within(o, "metadata"), "annotations")
+		before, found := annotations[noted].(string)
+		delete(annotations, noted)
+		image, environment, _ := strings.Cut(before, "/")
+		if spec := within(o, "spec"); found && image == fmt.Sprint(spec["image"]) && environment != fmt.Sprint(spec["environment"]) {
+			delete(spec, "containers")
+		}
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		request, err2 := contract.ParseRequest(body)
+		if err != nil || err2 != nil {
+			http.Error(w, "malformed", http.StatusBadRequest)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		var object struct{ APIVersion string }
+		if len(request.Objects) > 0 && json.Unmarshal(request.Objects[0], &object) == nil && version(object.APIVersion) == "v1" {
+			note.ServeHTTP(w, r)
+			return
+		}
+		forget.ServeHTTP(w, r)
+	})
 }

@@ -2,11 +2,8 @@ package resource
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 
@@ -28,12 +25,12 @@ func updating(c *chapter) {
 			func(ctx SpecContext, r *round) { r.change(ctx, put) })
 
 		c.it(requirement.ResourcePatchJSON,
-			"changes an annotation by a JSON patch at each version, and then other fields",
-			func(ctx SpecContext, r *round) { r.change(ctx, jsonPatch) })
+			"changes an annotation by a JSON patch at each version, and then other fields, at each version as well",
+			func(ctx SpecContext, r *round) { r.patch(ctx, jsonPatch()) })
 
 		c.it(requirement.ResourcePatchMerge,
-			"changes an annotation by a merge patch at each version, and then other fields",
-			func(ctx SpecContext, r *round) { r.change(ctx, mergePatch) })
+			"changes an annotation by a merge patch at each version, and then other fields, at each version as well",
+			func(ctx SpecContext, r *round) { r.patch(ctx, mergePatch()) })
 	})
 }
 
@@ -132,45 +129,4 @@ func put(ctx context.Context, r *round, o *object, version string, fields, annot
 	_, err = r.crd.At(version).Update(ctx, read)
 	r.journal.add(o.name, "kubectl replace -f - <<'EOF'\n%sEOF", r.manifest(version, read))
 	return err
-}
-
-func jsonPatch(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error {
-	type operation struct {
-		Op    string `json:"op"`
-		Path  string `json:"path"`
-		Value any    `json:"value"`
-	}
-	escaped := strings.NewReplacer("~", "~0", "/", "~1")
-	operations := []operation{{"test", "/metadata/name", o.name}}
-	for key, value := range fields {
-		operations = append(operations, operation{"add", "/" + escaped.Replace(key), value})
-	}
-	for key, value := range annotations {
-		operations = append(operations, operation{"add", "/metadata/annotations/" + escaped.Replace(key), value})
-	}
-	patch, err := json.Marshal(operations)
-	r.require(err, "writing a JSON patch")
-	_, err = r.crd.At(version).JSONPatch(ctx, o.name, string(patch))
-	r.journal.add(o.name, "kubectl patch %s --type=json -p %s", r.address(version, o.name), quoted(patch))
-	return err
-}
-
-func mergePatch(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error {
-	body := maps.Clone(fields)
-	if body == nil {
-		body = map[string]any{}
-	}
-	if annotations != nil {
-		body["metadata"] = map[string]any{"annotations": annotations}
-	}
-	patch, err := json.Marshal(body)
-	r.require(err, "writing a merge patch")
-	_, err = r.crd.At(version).MergePatch(ctx, o.name, string(patch))
-	r.journal.add(o.name, "kubectl patch %s --type=merge -p %s", r.address(version, o.name), quoted(patch))
-	return err
-}
-
-// quoted is a text for a shell.
-func quoted(text []byte) string {
-	return fmt.Sprintf("'%s'", strings.ReplaceAll(string(text), "'", `'\''`))
 }

@@ -167,6 +167,9 @@ func objectFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ValidationFieldsRatcheting:                  suitetest.Refusing(`{"spec": {"image": "other"}}`),
 		requirement.ValidationFieldsRatchetingChanged:           suitetest.Accepting(`"old" is invalid`),
 		requirement.ValidationFieldsRatchetingLists:             suitetest.Accepting(`"lists" is invalid: atomic`),
+		requirement.ValidationFieldsRatchetingKeys:              suitetest.Refusing(`{"map": {"b": "new"}}`),
+		requirement.ValidationFieldsRatchetingWhole:             suitetest.Accepting(`"whole" is invalid: list`),
+		requirement.ValidationFieldsRatchetingStatus:            suitetest.Refusing(`{"status": {"labelSelector": "ratcheted"}}`),
 		requirement.ValidationRulesRatcheting:                   suitetest.Refusing(`{"spec": {"image": "ratcheted"}}`),
 
 		requirement.ValidationRulesDocumented:         suitetest.Accepting(`"out-of-range" is invalid`),

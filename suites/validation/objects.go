@@ -37,6 +37,29 @@ func listed(item properties) func(crd *definition) {
 	}
 }
 
+// keyed gives a definition a list of type map and a map, with these values.
+func keyed(value properties) func(crd *definition) {
+	byName := "map"
+	return func(crd *definition) {
+		item := object(map[string]properties{"name": text(), "value": value})
+		item.Required = []string{"name"}
+		all := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+		all["list"] = properties{Type: "array", XListType: &byName, XListMapKeys: []string{"name"}, Items: items(item)}
+		all["map"] = properties{Type: "object", AdditionalProperties: values(value)}
+	}
+}
+
+// demanding gives a definition an object with required fields, and a list with a limit.
+func demanding(required []string, most *int64) func(crd *definition) {
+	return func(crd *definition) {
+		foo := object(map[string]properties{"a": text(), "b": text()})
+		foo.Required = required
+		all := crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties
+		all["foo"] = foo
+		all["list"] = properties{Type: "array", MaxItems: most, Items: items(text())}
+	}
+}
+
 func objects(env *suites.Env) {
 	Describe("objects", func() {
 		documented := env.With(fixtures.StableValidation).Together()
@@ -116,6 +139,47 @@ func objects(env *suites.Env) {
 					Expect(crd.At("v1").MergePatch(ctx, "lists", `{"`+list+`": ["old", "newer"]}`)).Error().To(suites.BeInvalidAt(list + "[0]"))
 				}
 				Expect(crd.At("v1").MergePatch(ctx, "lists", `{"set": ["newer"], "atomic": ["newer"]}`)).Error().NotTo(HaveOccurred())
+			})
+
+		env.With(fixtures.Stable, keyed(text())).It(requirement.ValidationFieldsRatchetingKeys,
+			"adds to a map and to a list of type map that have what the schema now forbids", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1", fixtures.CronTab("keys", `{list: [{name: a, value: old}], map: {a: old}}`))
+				crd.Change(ctx, keyed(properties{Type: "string", Pattern: "^new"}))
+				patch := func(patch string) error { return suites.ErrorOf(crd.At("v1").MergePatch(ctx, "keys", patch)) }
+				Expect(patch(`{"list": [{"name": "b", "value": "new"}, {"name": "a", "value": "old"}]}`)).To(Succeed(), "the item with the key of before is as it was")
+				Expect(patch(`{"map": {"b": "new"}}`)).To(Succeed(), "the value with the key of before is as it was")
+				Expect(patch(`{"list": [{"name": "b", "value": "new"}, {"name": "a", "value": "older"}]}`)).To(suites.BeInvalidAt("list[1].value"), "a change to what is forbidden")
+				Expect(patch(`{"list": [{"name": "c", "value": "old"}, {"name": "a", "value": "old"}]}`)).To(suites.BeInvalidAt("list[0].value"), "another key")
+				Expect(patch(`{"map": {"a": "older"}}`)).To(suites.BeInvalidAt("map.a"), "a change to what is forbidden")
+				Expect(patch(`{"map": {"c": "old"}}`)).To(suites.BeInvalidAt("map.c"), "another key")
+			})
+
+		env.With(fixtures.Stable, demanding(nil, nil)).It(requirement.ValidationFieldsRatchetingWhole,
+			"updates what a required field is missing from, a list with too many items, and what is beside them", func(ctx SpecContext, crd *suites.Resource) {
+				most := int64(1)
+				crd.Create(ctx, "v1", fixtures.CronTab("whole", `{foo: {a: old}, list: [a, b]}`))
+				crd.Change(ctx, demanding([]string{"b"}, &most))
+				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("forbidden", `{foo: {a: old}, list: [a, b]}`))).Error().To(suites.BeInvalidAt("foo.b", "list"), "the schema forbids it now")
+				patch := func(patch string) error { return suites.ErrorOf(crd.At("v1").MergePatch(ctx, "whole", patch)) }
+				Expect(patch(`{"spec": {"image": "whole"}}`)).To(Succeed(), "both are as they were")
+				Expect(patch(`{"foo": {"a": "other"}}`)).To(suites.BeInvalidAt("foo.b"), "another field of the object changes")
+				Expect(patch(`{"list": ["a", "c"]}`)).To(suites.BeInvalidAt("list"), "an item changes, and there are as many")
+				Expect(patch(`{"foo": {"b": "new"}, "list": ["a"]}`)).To(Succeed(), "both are corrected")
+			})
+
+		env.With(fixtures.StableSubresources).It(requirement.ValidationFieldsRatchetingStatus,
+			"updates a status of which the schema now forbids a field", func(ctx SpecContext, crd *suites.Resource) {
+				crd.Create(ctx, "v1", fixtures.CronTab("status", `spec: {replicas: 1}`))
+				patch := func(patch string) error {
+					return suites.ErrorOf(crd.At("v1").MergePatch(ctx, "status", patch, "status"))
+				}
+				env.Require(patch(`{"status": {"replicas": 5}}`), "writing a status")
+				crd.Change(ctx, func(crd *definition) {
+					most, status := 3.0, crd.Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["status"]
+					status.Properties["replicas"] = properties{Type: "integer", Maximum: &most}
+				})
+				Expect(patch(`{"status": {"replicas": 4}}`)).To(suites.BeInvalidAt("status.replicas"), "a change to what is forbidden")
+				Expect(patch(`{"status": {"labelSelector": "ratcheted"}}`)).To(Succeed(), "the field is as it was")
 			})
 
 		env.With(fixtures.Stable, with(text())).It(requirement.ValidationRulesRatcheting,

@@ -292,40 +292,81 @@ const (
 
 	// settled is how many rounds are left out: the first may add what the other version has no field for.
 	settled = 2
+
+	// fewest is how many rounds an object must survive to be judged: one after those that are left out, one at the end, and one between.
+	fewest = settled + 3
 )
 
-// growth is the property of objects to stay as big as they are on the way there and back, again and again.
+// life is what becomes of an object that goes there and back again and again.
+type life struct {
+	current, early *unstructured.Unstructured // as it is now, and as it was after the rounds that are left out
+	sizes          []int                      // in bytes, after each round
+	x              exchange                   // the last
+	refused        string                     // what was wrong with the conversion that ended it; empty if it went through all rounds
+}
+
+// growth is the property of objects to stay as big as they are on the way there and back, again and again. That the webhook refuses
+// one is for other specs to report; the rounds before count.
 func (p *prober) growth() property {
 	return property{mutual: true, objects: p.base, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
-		way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, rounds)
-		sizes := make([][]int, len(objects))
-		x := make([]exchange, len(objects))
-		current, early := objects, objects
-		for round := range rounds {
-			trips := p.roundTrip(ctx, pair, current)
-			current = slices.Clone(current)
-			for i, t := range trips {
-				if t.back.object == nil {
-					return nil // for another spec to report
-				}
-				current[i] = restored(current[i], t.back.object)
-				sizes[i], x[i] = append(sizes[i], size(current[i])), t.back.x
-			}
-			if round == settled-1 {
-				early = current
-			}
+		lives := make([]life, len(objects))
+		for i, object := range objects {
+			lives[i].current = object
+		}
+		for range rounds {
+			p.oneRound(ctx, pair, lives)
 		}
 		var findings []finding
-		for i, of := range sizes {
-			least, middle, most := of[settled-1], of[(rounds+settled)/2], of[rounds-1]
+		for i := range lives {
+			of := &lives[i]
+			last := len(of.sizes)
+			if last < fewest {
+				continue
+			}
+			half := (last + settled) / 2
+			least, middle, most := of.sizes[settled-1], of.sizes[half], of.sizes[last-1]
 			if least < middle && middle < most {
-				place := grown(early[i], current[i])
-				message := fmt.Sprintf("%s: expected the object to keep its size of %d bytes, got %d bytes after %d rounds and %d after %d", place, least, middle, (rounds+settled)/2+1, most, rounds)
-				findings = append(findings, finding{i, way, p.schemaOf(pair.From).Place(place), message, none, x[i], effect{sort: grows}})
+				place := grown(of.early, of.current)
+				message := fmt.Sprintf("%s: expected the object to keep its size of %d bytes, got %d bytes after %d rounds and %d after %d", place, least, middle, half+1, most, last)
+				if of.refused != "" {
+					message += fmt.Sprintf(", and then conversion failed: %s", of.refused)
+				}
+				way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, last)
+				findings = append(findings, finding{i, way, p.schemaOf(pair.From).Place(place), message, none, of.x, effect{sort: grows}})
 			}
 		}
 		return findings
 	}}
+}
+
+// oneRound takes the objects that came back from each round there and back once more.
+func (p *prober) oneRound(ctx context.Context, pair corpus.Pair, lives []life) {
+	var current []*unstructured.Unstructured
+	var places []int
+	for i := range lives {
+		if lives[i].refused == "" {
+			current = append(current, lives[i].current)
+			places = append(places, i)
+		}
+	}
+	if len(current) == 0 {
+		return
+	}
+	for j, t := range p.roundTrip(ctx, pair, current) {
+		of := &lives[places[j]]
+		switch {
+		case t.there.object == nil:
+			of.refused = fmt.Sprint(t.there.x.judgement.Rejected())
+		case t.back.object == nil:
+			of.refused = fmt.Sprint(t.back.x.judgement.Rejected())
+		default:
+			of.current = restored(of.current, t.back.object)
+			of.sizes, of.x = append(of.sizes, size(of.current)), t.back.x
+			if len(of.sizes) == settled {
+				of.early = of.current
+			}
+		}
+	}
 }
 
 // grown returns the place in an object that has grown most.

@@ -1,0 +1,348 @@
+package resource
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// mostPatches is how many patches an object gets at a version.
+const mostPatches = 8
+
+// edit gives a field another value. Its path has the names of the fields.
+type edit struct {
+	path  []string
+	value any
+}
+
+// patching is a form of patches.
+type patching struct {
+	form  string                                                                                              // as in kubectl patch --type
+	body  func(o *object, edits []edit) any                                                                   // what is sent
+	send  func(ctx context.Context, at suites.Objects, name, body string) (*unstructured.Unstructured, error) // a request
+	value func(before, sent any) any                                                                          // what a field becomes
+}
+
+func jsonPatch() patching {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	escaped := strings.NewReplacer("~", "~0", "/", "~1")
+	return patching{
+		form: "json",
+		body: func(o *object, edits []edit) any {
+			operations := []operation{{"test", "/metadata/name", o.name}}
+			for _, e := range edits {
+				pointer := ""
+				for _, field := range e.path {
+					pointer += "/" + escaped.Replace(field)
+				}
+				operations = append(operations, operation{"add", pointer, e.value})
+			}
+			return operations
+		},
+		send: func(ctx context.Context, at suites.Objects, name, body string) (*unstructured.Unstructured, error) {
+			return at.JSONPatch(ctx, name, body)
+		},
+		value: func(_, sent any) any { return sent },
+	}
+}
+
+func mergePatch() patching {
+	return patching{
+		form: "merge",
+		body: func(_ *object, edits []edit) any {
+			body := map[string]any{}
+			for _, e := range edits {
+				place := body
+				for _, field := range e.path[:len(e.path)-1] {
+					inner, ok := place[field].(map[string]any)
+					if !ok {
+						inner = map[string]any{}
+						place[field] = inner
+					}
+					place = inner
+				}
+				place[e.path[len(e.path)-1]] = e.value
+			}
+			return body
+		},
+		send: func(ctx context.Context, at suites.Objects, name, body string) (*unstructured.Unstructured, error) {
+			return at.MergePatch(ctx, name, body)
+		},
+		value: merged,
+	}
+}
+
+// merged is what a merge patch makes of a value, as RFC 7386 has it.
+func merged(before, sent any) any {
+	fields, ok := sent.(map[string]any)
+	if !ok {
+		return sent
+	}
+	after, ok := before.(map[string]any)
+	if !ok {
+		after = map[string]any{}
+	}
+	after = maps.Clone(after)
+	for field, value := range fields {
+		if value == nil {
+			delete(after, field)
+			continue
+		}
+		after[field] = merged(after[field], value)
+	}
+	return after
+}
+
+// change is the means to change objects by such patches.
+func (p patching) change(ctx context.Context, r *round, o *object, version string, fields, annotations map[string]any) error {
+	var edits []edit
+	for key, value := range fields {
+		edits = append(edits, edit{[]string{key}, value})
+	}
+	for key, value := range annotations {
+		edits = append(edits, edit{[]string{"metadata", "annotations", key}, value})
+	}
+	return p.sendEdits(ctx, r, o, version, edits)
+}
+
+func (p patching) sendEdits(ctx context.Context, r *round, o *object, version string, edits []edit) error {
+	body, err := json.Marshal(p.body(o, edits))
+	r.require(err, "writing a patch")
+	_, err = p.send(ctx, r.crd.At(version), o.name, string(body))
+	r.journal.add(o.name, "kubectl patch %s --type=%s -p %s", r.address(version, o.name), p.form, quoted(body))
+	return err
+}
+
+// quoted is a text for a shell.
+func quoted(text []byte) string {
+	return fmt.Sprintf("'%s'", strings.ReplaceAll(string(text), "'", `'\''`))
+}
+
+// patch changes objects by patches: an annotation and all fields at their own version, and then, at each version, fields that there
+// are at that one, first every other field and then the rest.
+func (r *round) patch(ctx context.Context, by patching) {
+	GinkgoHelper()
+	r.change(ctx, by.change)
+	if r.blocked != "" {
+		return // a webhook that spoils what is written spoils what is patched
+	}
+	for _, version := range r.served() {
+		for i, o := range r.create(ctx, version, most) {
+			if !r.sound(ctx, o) {
+				continue
+			}
+			for _, at := range r.served() {
+				r.patchAt(ctx, by, o, at, i)
+			}
+		}
+	}
+}
+
+// patchAt gives an object fields of another one at a version.
+func (r *round) patchAt(ctx context.Context, by patching, o *object, version string, turn int) {
+	GinkgoHelper()
+	known := r.env.Subject.Corpus.Objects(version)
+	if len(known) == 0 {
+		known = r.generate(ctx, version)
+	}
+	if len(known) == 0 {
+		return
+	}
+	donor := known[(turn+1)%min(len(known), most)]
+	read := r.read(ctx, o, version)
+	if read == nil {
+		return
+	}
+	var halves [2][]edit
+	for i, e := range edits(r.own(version, read.Object), r.own(version, donor.Object)) {
+		halves[i%2] = append(halves[i%2], e)
+	}
+	left := mostPatches
+	for _, half := range halves {
+		r.patchWith(ctx, by, o, version, half, &left)
+	}
+}
+
+// edits returns what gives an object the fields of another, each field of spec and the like by itself.
+func edits(before, after map[string]any) []edit {
+	var edits []edit
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		was, ok1 := before[key].(map[string]any)
+		is, ok2 := after[key].(map[string]any)
+		switch {
+		case after[key] == nil:
+		case !ok1 || !ok2:
+			edits = append(edits, edit{[]string{key}, after[key]})
+		default:
+			for _, field := range slices.Sorted(maps.Keys(is)) {
+				if is[field] != nil && fmt.Sprint(was[field]) != fmt.Sprint(is[field]) {
+					edits = append(edits, edit{[]string{key, field}, is[field]})
+				}
+			}
+		}
+	}
+	return edits
+}
+
+// patchWith patches an object with edits, and looks at it at each version. Where API servers or the webhook do not take all of them
+// together, it tries each half.
+func (r *round) patchWith(ctx context.Context, by patching, o *object, version string, edits []edit, left *int) {
+	GinkgoHelper()
+	if len(edits) == 0 || *left == 0 {
+		return
+	}
+	*left--
+	before := map[string]*unstructured.Unstructured{}
+	for _, at := range r.served() {
+		if before[at] = r.read(ctx, o, at); before[at] == nil {
+			return
+		}
+	}
+	plain := (&unstructured.Unstructured{Object: r.own(version, before[version].Object)}).DeepCopy().Object
+	edited := (&unstructured.Unstructured{Object: plain}).DeepCopy().Object
+	for _, e := range edits {
+		was, _, _ := unstructured.NestedFieldNoCopy(edited, e.path...)
+		r.require(unstructured.SetNestedField(edited, by.value(was, e.value), e.path...), "editing what was read at %s", version)
+	}
+	effects, known := r.effects(ctx, version, plain, edited)
+	var err error
+	if known {
+		err = by.sendEdits(ctx, r, o, version, edits)
+	}
+	switch {
+	case !known || refused(err):
+		if len(edits) > 1 { // there may be rules about fields that go together, and fields that are immutable
+			r.patchWith(ctx, by, o, version, edits[:len(edits)/2], left)
+			r.patchWith(ctx, by, o, version, edits[len(edits)/2:], left)
+		}
+		return
+	case r.unconverted(ctx, err):
+		r.fail(ctx, o, "patching fields at %s of what was created at %s (stored at %s): expected them to be changed, got: %v", version, o.version, r.storage, err)
+	}
+	r.require(err, "patching %s at %s", o.name, version)
+	for _, at := range r.served() {
+		effect := effects[at]
+		got := r.read(ctx, o, at)
+		if got == nil {
+			return
+		}
+		undone, _ := r.losses(at, effect.after, r.own(at, got.Object))
+		if undone = slices.DeleteFunc(undone, func(l corpus.Loss) bool { return !effect.on(l.Path) }); len(undone) > 0 && r.soundAfresh(ctx, o, version, edited) {
+			r.fail(ctx, o, "created at %s, fields patched at %s, read at %s (stored at %s): the patch did not take effect:\n%s", o.version, version, at, r.storage, lines(undone))
+		}
+		if at != version && at != o.version {
+			continue // what only the object's own version has may be kept for that one alone
+		}
+		removed, _ := r.losses(at, r.own(at, before[at].Object), r.own(at, got.Object))
+		if removed = slices.DeleteFunc(removed, func(l corpus.Loss) bool { return effect.on(l.Path) }); len(removed) > 0 && r.soundAfresh(ctx, o, version, edited) {
+			r.fail(ctx, o, "created at %s, other fields patched at %s, read at %s before and after (stored at %s):\n%s", o.version, version, at, r.storage, lines(removed))
+		}
+	}
+}
+
+// soundAfresh reports whether an object that is created with fields is sound. Otherwise it is not the patch that spoils them.
+func (r *round) soundAfresh(ctx context.Context, o *object, version string, fields map[string]any) bool {
+	GinkgoHelper()
+	again := clean(r.bare(version, fields), o.name+"-"+version)
+	fresh := r.of(version, again)
+	r.removeAfter(fresh.name)
+	_, err := r.crd.At(version).Create(ctx, again)
+	r.journal.add(fresh.name, "kubectl create -f - <<'EOF'\n%sEOF", r.manifest(version, again))
+	switch {
+	case r.unconverted(ctx, err):
+		r.blame(ctx, requirement.ResourceCreateEveryVersion, fresh, "creating an object at %s (stored at %s): expected it to be created, got: %v", version, r.storage, err)
+		return false
+	case refused(err):
+		return false // it cannot be told
+	}
+	r.require(err, "creating %s at %s", fresh.name, version)
+	return r.sound(ctx, fresh)
+}
+
+// effect is what an edit does to objects without a history at a version.
+type effect struct {
+	after  map[string]any
+	places []string // of what becomes another value
+}
+
+// on reports whether an edit has an effect on what is at a path. Lists are a whole: their items may move.
+func (e effect) on(path string) bool {
+	path = listOf(path)
+	return slices.ContainsFunc(e.places, func(place string) bool {
+		return path == place || strings.HasPrefix(path, place+".") || strings.HasPrefix(place, path+".")
+	})
+}
+
+// listOf is a path up to the first list, or key of a map, in it.
+func listOf(path string) string {
+	list, _, _ := strings.Cut(path, "[")
+	return list
+}
+
+// effects asks the webhook for an object before and after an edit, without the annotations in which it keeps what was, and returns what the
+// edit does at each version. It is false when the webhook does not convert these.
+func (r *round) effects(ctx context.Context, version string, before, after map[string]any) (map[string]effect, bool) {
+	effects := map[string]effect{}
+	for _, at := range r.served() {
+		was, is, ok := r.seen(ctx, version, at, before, after)
+		if !ok {
+			return nil, false
+		}
+		schema := r.definition.Schema(at)
+		schema.Prepare(was)
+		schema.Prepare(is)
+		e := effect{after: r.own(at, is)}
+		for _, l := range append(schema.Losses(r.own(at, was), e.after), schema.Losses(e.after, r.own(at, was))...) {
+			e.places = append(e.places, listOf(l.Path))
+		}
+		effects[at] = e
+	}
+	return effects, true
+}
+
+// seen is how two objects of a version are seen at another, by way of storage.
+func (r *round) seen(ctx context.Context, from, at string, a, b map[string]any) (seenA, seenB map[string]any, ok bool) {
+	objects := []*unstructured.Unstructured{r.bare(from, a), r.bare(from, b)}
+	for _, to := range []string{r.storage, at} {
+		if from == to {
+			continue
+		}
+		request, response := r.ask(ctx, to, objects...)
+		if response.Interrupted {
+			r.require(response.Err, "asking the webhook")
+		}
+		judgement := request.Judge(response)
+		if judgement.Rejected() != nil || len(judgement.Objects) != len(objects) {
+			return nil, nil, false
+		}
+		for i, raw := range judgement.Objects {
+			objects[i] = &unstructured.Unstructured{}
+			r.require(objects[i].UnmarshalJSON(raw), "reading what the webhook converted")
+		}
+		from = to
+	}
+	return objects[0].Object, objects[1].Object, true
+}
+
+// bare is an object at a version with nothing but a name and fields.
+func (r *round) bare(version string, fields map[string]any) *unstructured.Unstructured {
+	o := r.crd.Object(version, r.placed(&unstructured.Unstructured{Object: fields}))
+	o.SetKind(r.definition.CRD.Spec.Names.Kind)
+	o.SetName("edited")
+	return o
+}
