@@ -122,6 +122,23 @@ func edited(which func(suitetest.Request) bool, change func(body map[string]any)
 	})
 }
 
+// sent makes a fault that changes the bodies of some requests on the way to the API server.
+func sent(which func(suitetest.Request) bool, change func(body map[string]any)) tampering {
+	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		var body map[string]any
+		if !which(r) || json.Unmarshal(suitetest.Body(r.Request), &body) != nil {
+			return next.RoundTrip(r.Request)
+		}
+		change(body)
+		changed, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(changed)), int64(len(changed))
+		return next.RoundTrip(r.Request)
+	})
+}
+
 // answered makes a fault that answers in place of the API server where that answers with one of the statuses.
 func answered(which func(suitetest.Request) bool, from, to int, status int, body func(suitetest.Request) any) tampering {
 	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
@@ -304,6 +321,20 @@ func hidingFaults() []serverFault {
 			}
 			return response, err
 		})},
+		{"resets managed fields with every update", []requirement.ID{requirement.LifecycleRemovalAppliedRenamed}, sent(
+			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodPut },
+			func(body map[string]any) { body["metadata"].(map[string]any)["managedFields"] = []any{} })},
+		{"drops managed fields", []requirement.ID{requirement.LifecycleRemovalManagersKept}, edited(
+			func(r suitetest.Request) bool { return r.Objects && r.Name != "" && r.Method == http.MethodPatch },
+			func(body map[string]any) { delete(body["metadata"].(map[string]any), "managedFields") })},
+		{"owns nothing of what was applied before", []requirement.ID{requirement.LifecycleRemovalAppliedUnserved}, exchange(
+			func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+				if query := r.URL.Query(); query.Has("fieldManager") {
+					query.Set("force", "true")
+					r.URL.RawQuery = query.Encode()
+				}
+				return next.RoundTrip(r.Request)
+			})},
 		{"refuses to apply", []requirement.ID{requirement.LifecycleUpgradeWebhookNotNeeded}, answered(func(r suitetest.Request) bool {
 			return r.Header.Get("Content-Type") == "application/apply-patch+yaml"
 		}, 200, 299, 500, status(500, "InternalError"))},
