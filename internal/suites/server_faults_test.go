@@ -200,7 +200,7 @@ func acceptingFaults() []serverFault {
 				[]requirement.ID{
 					requirement.ConversionClientServerName, requirement.ConversionClientSystemRoots, requirement.ConversionClientCABundleWrong,
 					requirement.ConversionRequestVersionsNoneSupportedStored, requirement.ConversionFailureMessage, requirement.ConversionFailureClientDeadline,
-					requirement.LifecycleRemovalTooEarly,
+					requirement.LifecycleRemovalTooEarly, requirement.LifecycleDeletionUndecodable,
 				},
 				matching("conversion.failure.blocks"),
 				[]requirement.ID{
@@ -215,7 +215,7 @@ func acceptingFaults() []serverFault {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
 			}),
 		},
-		{"hides that conversions of lists failed", renamed, answered(
+		{"hides that conversions of lists failed", append(slices.Clone(renamed), requirement.StorageReadUndecodableList, requirement.StorageReadUndecodableNamed), answered(
 			func(r suitetest.Request) bool { return r.Objects && r.Name == "" && r.Method == http.MethodGet }, 500, 599, 200, func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTabList", "metadata": map[string]any{}, "items": []any{}}
 			})},
@@ -299,7 +299,7 @@ func hidingFaults() []serverFault {
 				delete(spec, "preserveUnknownFields")
 			}
 		})},
-		{"shows no conditions", []requirement.ID{requirement.VersionsServingEstablished, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleLegacyNotStructural}, withoutConditions()},
+		{"shows no conditions", []requirement.ID{requirement.VersionsServingEstablished, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleDeletionBlockedByUndecodable, requirement.LifecycleLegacyNotStructural}, withoutConditions()},
 		{"establishes everything", []requirement.ID{requirement.ConversionClientCABundleInvalidCreate}, edited(aDefinition, func(body map[string]any) {
 			if status, ok := body["status"].(map[string]any); ok {
 				status["conditions"] = []any{map[string]any{"type": "Established", "status": "True", "lastTransitionTime": "2019-09-04T14:03:02Z", "reason": "InitialNamesAccepted"}}
@@ -335,6 +335,9 @@ func hidingFaults() []serverFault {
 				}
 				return next.RoundTrip(r.Request)
 			})},
+		{"does not know the option to ignore errors of storage", matching("lifecycle.deletion.unsafe"), sent(
+			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodDelete },
+			func(options map[string]any) { delete(options, "ignoreStoreReadErrorWithClusterBreakingPotential") })},
 		{"refuses to apply", []requirement.ID{requirement.LifecycleUpgradeWebhookNotNeeded}, answered(func(r suitetest.Request) bool {
 			return r.Header.Get("Content-Type") == "application/apply-patch+yaml"
 		}, 200, 299, 500, status(500, "InternalError"))},
@@ -540,7 +543,7 @@ func garblingFaults() []serverFault {
 			}
 			return next.RoundTrip(r.Request)
 		})},
-		{"watches without errors", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
+		{"watches without errors", []requirement.ID{requirement.ConversionFailureEndsWatch, requirement.StorageReadUndecodableWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
 			return replacing(body, `"type":"ERROR"`, `"type":"ADDED"`)
 		})},
 		{"hides why watches end", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
