@@ -294,6 +294,17 @@ func hidingFaults() []serverFault {
 			}
 			return next.RoundTrip(r.Request)
 		})},
+		{"begins watches again", []requirement.ID{requirement.StorageReadFollowed}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			query := r.URL.Query()
+			if r.Objects && r.Watch() {
+				query.Del("resourceVersion")
+				r.URL.RawQuery = query.Encode()
+			}
+			return next.RoundTrip(r.Request)
+		})},
+		{"watches at one version only", []requirement.ID{requirement.StorageReadFollowed}, watches(func(body io.ReadCloser) io.ReadCloser {
+			return replacing(body, `.example.com/v1beta1","host`, `.example.com/v1","host`)
+		})},
 		{"shows old definitions as new ones", []requirement.ID{requirement.LifecycleLegacyStoredDefinition}, edited(aDefinition, func(body map[string]any) {
 			if spec, ok := body["spec"].(map[string]any); ok {
 				delete(spec, "preserveUnknownFields")
