@@ -24,7 +24,9 @@ func TestBlindToStorage(t *testing.T) {
 		requirement.LifecycleUpgradeRewrite, requirement.LifecycleUpgradeIdempotent, requirement.LifecycleRemovalTooEarly,
 		requirement.LifecycleDeletionObjects, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleDeletionRecovers,
 		requirement.LifecycleDeletionWithoutWebhook, requirement.LifecycleLegacyStoredDefinition, requirement.LifecycleLegacyNotStructural,
-		requirement.LifecycleLegacyNotPublished,
+		requirement.LifecycleLegacyNotPublished, requirement.StorageReadUndecodableList, requirement.StorageReadUndecodableNamed,
+		requirement.StorageReadUndecodableWatch, requirement.LifecycleDeletionUndecodable, requirement.LifecycleDeletionUnsafe,
+		requirement.LifecycleDeletionUnsafeAlone, requirement.LifecycleDeletionBlockedByUndecodable,
 	}
 	env := suitetest.Env(t, suites.Options{Cluster: bare{apiServer.Cluster(t)}, Seed: 1})
 	outcome, err := suites.Run(t.Context(), env, []suites.Area{storage.Area, lifecycle.Area}, suitetest.Quiet{})

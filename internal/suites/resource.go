@@ -3,12 +3,14 @@ package suites
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/onsi/ginkgo/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -279,6 +281,25 @@ func (r *Resource) StoredVersions(ctx context.Context) []string {
 	}
 	slices.Sort(versions)
 	return slices.Compact(versions)
+}
+
+// Overwrite puts something else into storage for an object, and returns a function that puts back what was there. It is called
+// at the end of the spec in any case, since no definition can be deleted with an object that cannot be decoded. It skips the spec
+// where storage cannot be looked into.
+func (r *Resource) Overwrite(ctx context.Context, name string, data []byte) (restore func(context.Context) error) {
+	storage := r.env.Storage()
+	before, err := storage.Stored(ctx, r.key(name))
+	r.env.Require(err, "looking for %s in storage", name)
+	restore = func(ctx context.Context) error {
+		err := storage.Overwrite(ctx, r.key(name), before.Data)
+		if errors.Is(err, cluster.ErrNotStored) {
+			return nil // the spec deleted it
+		}
+		return err
+	}
+	ginkgo.DeferCleanup(func(ctx ginkgo.SpecContext) error { return restore(ctx) })
+	r.env.Require(storage.Overwrite(ctx, r.key(name), data), "changing %s in storage", name)
+	return restore
 }
 
 func (r *Resource) key(name string) cluster.Key {

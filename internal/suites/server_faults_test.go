@@ -122,6 +122,23 @@ func edited(which func(suitetest.Request) bool, change func(body map[string]any)
 	})
 }
 
+// sent makes a fault that changes the bodies of some requests on the way to the API server.
+func sent(which func(suitetest.Request) bool, change func(body map[string]any)) tampering {
+	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		var body map[string]any
+		if !which(r) || json.Unmarshal(suitetest.Body(r.Request), &body) != nil {
+			return next.RoundTrip(r.Request)
+		}
+		change(body)
+		changed, err := json.Marshal(body)
+		if err != nil {
+			return nil, err
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(changed)), int64(len(changed))
+		return next.RoundTrip(r.Request)
+	})
+}
+
 // answered makes a fault that answers in place of the API server where that answers with one of the statuses.
 func answered(which func(suitetest.Request) bool, from, to int, status int, body func(suitetest.Request) any) tampering {
 	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
@@ -183,7 +200,7 @@ func acceptingFaults() []serverFault {
 				[]requirement.ID{
 					requirement.ConversionClientServerName, requirement.ConversionClientSystemRoots, requirement.ConversionClientCABundleWrong,
 					requirement.ConversionRequestVersionsNoneSupportedStored, requirement.ConversionFailureMessage, requirement.ConversionFailureClientDeadline,
-					requirement.LifecycleRemovalTooEarly,
+					requirement.LifecycleRemovalTooEarly, requirement.LifecycleDeletionUndecodable,
 				},
 				matching("conversion.failure.blocks"),
 				[]requirement.ID{
@@ -198,7 +215,7 @@ func acceptingFaults() []serverFault {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
 			}),
 		},
-		{"hides that conversions of lists failed", renamed, answered(
+		{"hides that conversions of lists failed", append(slices.Clone(renamed), requirement.StorageReadUndecodableList, requirement.StorageReadUndecodableNamed), answered(
 			func(r suitetest.Request) bool { return r.Objects && r.Name == "" && r.Method == http.MethodGet }, 500, 599, 200, func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTabList", "metadata": map[string]any{}, "items": []any{}}
 			})},
@@ -277,12 +294,23 @@ func hidingFaults() []serverFault {
 			}
 			return next.RoundTrip(r.Request)
 		})},
+		{"begins watches again", []requirement.ID{requirement.StorageReadFollowed}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			query := r.URL.Query()
+			if r.Objects && r.Watch() {
+				query.Del("resourceVersion")
+				r.URL.RawQuery = query.Encode()
+			}
+			return next.RoundTrip(r.Request)
+		})},
+		{"watches at one version only", []requirement.ID{requirement.StorageReadFollowed}, watches(func(body io.ReadCloser) io.ReadCloser {
+			return replacing(body, `.example.com/v1beta1","host`, `.example.com/v1","host`)
+		})},
 		{"shows old definitions as new ones", []requirement.ID{requirement.LifecycleLegacyStoredDefinition}, edited(aDefinition, func(body map[string]any) {
 			if spec, ok := body["spec"].(map[string]any); ok {
 				delete(spec, "preserveUnknownFields")
 			}
 		})},
-		{"shows no conditions", []requirement.ID{requirement.VersionsServingEstablished, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleLegacyNotStructural}, withoutConditions()},
+		{"shows no conditions", []requirement.ID{requirement.VersionsServingEstablished, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleDeletionBlockedByUndecodable, requirement.LifecycleLegacyNotStructural}, withoutConditions()},
 		{"establishes everything", []requirement.ID{requirement.ConversionClientCABundleInvalidCreate}, edited(aDefinition, func(body map[string]any) {
 			if status, ok := body["status"].(map[string]any); ok {
 				status["conditions"] = []any{map[string]any{"type": "Established", "status": "True", "lastTransitionTime": "2019-09-04T14:03:02Z", "reason": "InitialNamesAccepted"}}
@@ -304,6 +332,23 @@ func hidingFaults() []serverFault {
 			}
 			return response, err
 		})},
+		{"resets managed fields with every update", []requirement.ID{requirement.LifecycleRemovalAppliedRenamed}, sent(
+			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodPut },
+			func(body map[string]any) { body["metadata"].(map[string]any)["managedFields"] = []any{} })},
+		{"drops managed fields", []requirement.ID{requirement.LifecycleRemovalManagersKept}, edited(
+			func(r suitetest.Request) bool { return r.Objects && r.Name != "" && r.Method == http.MethodPatch },
+			func(body map[string]any) { delete(body["metadata"].(map[string]any), "managedFields") })},
+		{"owns nothing of what was applied before", []requirement.ID{requirement.LifecycleRemovalAppliedUnserved}, exchange(
+			func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+				if query := r.URL.Query(); query.Has("fieldManager") {
+					query.Set("force", "true")
+					r.URL.RawQuery = query.Encode()
+				}
+				return next.RoundTrip(r.Request)
+			})},
+		{"does not know the option to ignore errors of storage", matching("lifecycle.deletion.unsafe"), sent(
+			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodDelete },
+			func(options map[string]any) { delete(options, "ignoreStoreReadErrorWithClusterBreakingPotential") })},
 		{"refuses to apply", []requirement.ID{requirement.LifecycleUpgradeWebhookNotNeeded}, answered(func(r suitetest.Request) bool {
 			return r.Header.Get("Content-Type") == "application/apply-patch+yaml"
 		}, 200, 299, 500, status(500, "InternalError"))},
@@ -509,7 +554,7 @@ func garblingFaults() []serverFault {
 			}
 			return next.RoundTrip(r.Request)
 		})},
-		{"watches without errors", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
+		{"watches without errors", []requirement.ID{requirement.ConversionFailureEndsWatch, requirement.StorageReadUndecodableWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
 			return replacing(body, `"type":"ERROR"`, `"type":"ADDED"`)
 		})},
 		{"hides why watches end", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {

@@ -45,6 +45,7 @@ func New(options Options) suites.Area {
 		c.garbage()
 		c.client()
 		c.definitions()
+		c.upgrading()
 		c.aggregator()
 		c.admission()
 		c.access()

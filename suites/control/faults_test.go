@@ -91,6 +91,8 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlKubectlDefinitions: {"status.storedVersions must have both versions", edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
 			status["storedVersions"] = []any{"v1beta1"}
 		}))},
+		requirement.ControlKubectlUpgrade:           {"every object must be stored at v1", pretended(http.MethodPut, `/crontabs/`)},
+		requirement.ControlKubectlUpgradeNone:       {"every object must be stored at v1", pretended(http.MethodPut, `/crontabs/`)},
 		requirement.ControlKubectlPruned:            {"must be pruned", editedOn(http.MethodPost, `/crontabs$`, inEach("spec", func(spec map[string]any) { spec["someRandomField"] = 42 }))},
 		requirement.ControlKubectlRemovedDefinition: {"there is no such resource", pretended(http.MethodDelete, `/customresourcedefinitions/`)},
 		requirement.ControlKubectlValidation:        {"kubectl must reject it", unasked("fieldValidation")},

@@ -12,6 +12,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	storagemigrationv1 "k8s.io/api/storagemigration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
@@ -30,7 +31,7 @@ func (c chapter) migration() {
 		upgraded.It(requirement.ControlMigrationRewrites,
 			"migrates objects and writes each back as it is", func(ctx SpecContext, crd *suites.Resource) {
 				version := c.migrations(ctx)
-				c.population(ctx, crd)
+				c.population(ctx, crd, fixtures.LocalCronTab.At(older))
 				migrated := c.migrate(ctx, crd, version)
 				c.soon(ctx, migrated).Should(haveSucceeded(), "the migration must succeed")
 				for _, name := range names() {
@@ -41,7 +42,7 @@ func (c chapter) migration() {
 		upgraded.It(requirement.ControlMigrationStoredVersions,
 			"migrates objects, and removes the older version and the webhook", func(ctx SpecContext, crd *suites.Resource) {
 				version := c.migrations(ctx)
-				c.population(ctx, crd)
+				c.population(ctx, crd, fixtures.LocalCronTab.At(older))
 				Expect(crd.Definition(ctx).Status.StoredVersions).To(Equal([]string{older, newer}))
 				migrated := c.migrate(ctx, crd, version)
 				c.soon(ctx, migrated).Should(haveSucceeded(), "the migration must succeed")
@@ -59,7 +60,7 @@ func (c chapter) migration() {
 					ctx, served(admission+"/v1", "validatingadmissionpolicies", "a policy that makes a migration fail"),
 					may("create", admission, "validatingadmissionpolicies"), may("create", admission, "validatingadmissionpolicybindings"),
 				)
-				c.population(ctx, crd)
+				c.population(ctx, crd, fixtures.LocalCronTab.At(older))
 				c.forbidUpdates(ctx, crd)
 				both := crd.Definition(ctx).Status.StoredVersions
 				Expect(both).To(Equal([]string{older, newer}))
@@ -87,11 +88,11 @@ func (c chapter) migrations(ctx SpecContext) string {
 // names are those of the objects to migrate.
 func names() []string { return []string{"crontab-0", "crontab-1", "crontab-2"} }
 
-// population creates objects at the older version and makes the newer one the storage version.
-func (c chapter) population(ctx SpecContext, crd *suites.Resource) {
+// population creates objects like one at the older version and makes the newer one the storage version.
+func (c chapter) population(ctx SpecContext, crd *suites.Resource, like *unstructured.Unstructured) {
 	GinkgoHelper()
 	for _, name := range names() {
-		object := fixtures.LocalCronTab.At(older)
+		object := like.DeepCopy()
 		object.SetName(name)
 		crd.Create(ctx, older, object)
 	}

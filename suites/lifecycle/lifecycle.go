@@ -16,6 +16,7 @@ func register(env *suites.Env) {
 	removal(env)
 	finalizers(env)
 	deletion(env)
+	undecodable(env)
 	legacy(env)
 }
 

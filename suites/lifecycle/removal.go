@@ -77,22 +77,7 @@ func removal(env *suites.Env) {
 				Expect(crd.At("v1").List(ctx)).To(And(HaveLen(5), HaveEach(HaveField("Object", HaveKeyWithValue("host", "localhost")))))
 			})
 
-		removed.It(requirement.LifecycleRemovalApplied,
-			"applies and patches an object whose managed fields name a version that was removed", func(ctx SpecContext, crd *suites.Resource) {
-				crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1"))
-				crd.Change(ctx, fixtures.StoredAt("v1"))
-				env.Require(rewrite(ctx, crd.At("v1")), "upgrading")
-				env.Require(crd.SetStoredVersions(ctx, "v1"), "dropping v1beta1 from the status")
-				crd.Change(ctx, fixtures.WithVersions("v1"))
-				apply := func() error {
-					return suites.ErrorOf(crd.At("v1").Apply(ctx, fixtures.LocalCronTab.At("v1"), "crdconform"))
-				}
-				Expect(crd.Get(ctx, "v1", "local-crontab").GetManagedFields()).To(ContainElement(HaveField("APIVersion", crd.APIVersion("v1beta1"))))
-				Expect(apply()).NotTo(Succeed(), "its managed fields name a version that is not there")
-				Expect(crd.At("v1").MergePatch(ctx, "local-crontab", `{"port": "4321"}`)).To(HaveField("Object", HaveKeyWithValue("port", "4321")))
-				Expect(crd.At("v1").MergePatch(ctx, "local-crontab", `{"metadata": {"managedFields": [{}]}}`)).To(HaveField("GetManagedFields()", BeEmpty()))
-				Expect(apply()).To(Succeed(), "its managed fields name no other version")
-			})
+		managedFields(env)
 
 		removed.It(requirement.LifecycleRemovalTooEarly,
 			"drops a version at which an object is still stored", func(ctx SpecContext, crd *suites.Resource) {

@@ -5,6 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -57,26 +58,45 @@ func reading(env *suites.Env) {
 			})
 
 		env.With(fixtures.Webhook).It(requirement.StorageReadContinued,
-			"lists two of three objects, changes the storage version, and lists the third", func(ctx SpecContext, crd *suites.Resource) {
-				for _, name := range []string{"first", "second", "third"} {
+			"begins a list, changes the storage version and objects, and continues the list", func(ctx SpecContext, crd *suites.Resource) {
+				create := func(name string) {
 					object := fixtures.LocalCronTab.At("v1beta1")
 					object.SetName(name)
 					crd.Create(ctx, "v1beta1", object)
 				}
-				objects := crd.Everywhere("v1").Namespace(suites.Namespace)
-				begun, err := objects.List(ctx, metav1.ListOptions{Limit: 2})
-				env.Require(err, "listing the first page")
-				crd.Change(ctx, fixtures.StoredAt("v1"))
-				rest, err := objects.List(ctx, metav1.ListOptions{Limit: 2, Continue: begun.GetContinue()})
-				Expect(err).NotTo(HaveOccurred())
-				shown := func(name string) any {
-					return HaveField("Object", And(
-						HaveKeyWithValue("apiVersion", crd.APIVersion("v1")), HaveKeyWithValue("host", "localhost"),
-						HaveKeyWithValue("metadata", HaveKeyWithValue("name", name))))
+				names := []string{"first", "second", "third", "fourth", "fifth"}
+				for _, name := range names {
+					create(name)
 				}
-				Expect(append(begun.Items, rest.Items...)).To(ConsistOf(shown("first"), shown("second"), shown("third")))
-				Expect(rest.Items).To(HaveLen(1), "it must go on where it was")
+				page := func(after string) *unstructured.UnstructuredList {
+					GinkgoHelper()
+					list, err := crd.Everywhere("v1").Namespace(suites.Namespace).List(ctx, metav1.ListOptions{Limit: 2, Continue: after})
+					Expect(err).NotTo(HaveOccurred())
+					return list
+				}
+				begun := page("")
+				crd.Change(ctx, fixtures.StoredAt("v1"))
+				for _, name := range names {
+					env.Require(suites.ErrorOf(crd.At("v1").MergePatch(ctx, name, "{}")), "upgrading %s", name)
+				}
+				env.Require(crd.At("v1").Delete(ctx, "third"), "deleting an object")
+				create("sixth")
+				listed := begun.Items
+				for after := begun.GetContinue(); after != "" && len(listed) <= len(names); {
+					next := page(after)
+					listed, after = append(listed, next.Items...), next.GetContinue()
+				}
+				var shown []any
+				for _, name := range names {
+					shown = append(shown, HaveField("Object", And(
+						HaveKeyWithValue("apiVersion", crd.APIVersion("v1")), HaveKeyWithValue("host", "localhost"),
+						HaveKeyWithValue("metadata", HaveKeyWithValue("name", name)))))
+				}
+				Expect(listed).To(ConsistOf(shown...), "it must show what was there when it began, each object once")
 			})
+
+		env.With(fixtures.Webhook).It(requirement.StorageReadFollowed,
+			"watches at two versions while objects and the storage version change, and resumes watches that end", followed)
 
 		env.With(fixtures.Deprecation).It(requirement.StorageReadAnyServed,
 			"reads an object at each of three versions", func(ctx SpecContext, crd *suites.Resource) {

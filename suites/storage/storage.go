@@ -13,6 +13,7 @@ var Area = suites.Area{Name: "storage", Register: register}
 func register(env *suites.Env) {
 	writing(env)
 	reading(env)
+	undecodable(env)
 	updating(env)
 	sequence(env)
 	storedVersions(env)
