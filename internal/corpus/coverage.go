@@ -47,6 +47,8 @@ const (
 	seenAsLong   = "as long as another list beside it"
 	seenUnlike   = "not as long as another list beside it"
 	seenFraction = "fraction"
+	seenMany     = "many inside" // more than 16 items or entries
+	seenInexact  = "beyond 2^53" // floating point numbers have gaps there
 	seenNegative = "negative"
 )
 
@@ -61,6 +63,7 @@ const (
 	withLongLabel      = "a name of 63 characters"
 	withLongName       = "a name of 253 characters"
 	withLongNamespace  = "a namespace of 63 characters"
+	withSize           = "300 KiB or more"
 )
 
 // NewCoverage returns what counts for a schema, which must not be nil.
@@ -96,13 +99,20 @@ func (n *node) parts() []*node {
 	return parts
 }
 
-// Add counts what an object has. The object must be valid.
+// Add counts what an object has that came back. The object must be valid.
 func (c *Coverage) Add(object *unstructured.Unstructured) {
 	c.objects++
+	c.count(object, true)
+}
+
+// Meet counts the sorts of values that an object has, of which nobody looked whether they come back. Its fields are not exercised by that.
+func (c *Coverage) Meet(object *unstructured.Unstructured) { c.count(object, false) }
+
+func (c *Coverage) count(object *unstructured.Unstructured, exercised bool) {
 	for _, sort := range sortsOfMetadata(object) {
 		c.metadata[sort]++
 	}
-	c.inside(c.schema.root, object.Object)
+	c.inside(c.schema.root, object.Object, exercised)
 }
 
 // sortsOfMetadata are the sorts of metadata that an object has.
@@ -122,6 +132,7 @@ func sortsOfMetadata(object *unstructured.Unstructured) []string {
 		{withLongLabel, len(object.GetName()) == longestLabel},
 		{withLongName, len(object.GetName()) == longestName},
 		{withLongNamespace, len(object.GetNamespace()) == longestLabel},
+		{withSize, size(object.Object) >= hugeLeast},
 	} {
 		if sort.is {
 			sorts = append(sorts, sort.name)
@@ -131,7 +142,7 @@ func sortsOfMetadata(object *unstructured.Unstructured) []string {
 }
 
 // see counts a value of a field, and what is inside it.
-func (c *Coverage) see(n *node, value any) {
+func (c *Coverage) see(n *node, value any, exercised bool) {
 	field := c.fields[n.path]
 	if field == nil {
 		return
@@ -139,17 +150,17 @@ func (c *Coverage) see(n *node, value any) {
 	for _, sort := range n.sortsOfValue(value) {
 		field.seen[sort]++
 	}
-	field.exercised = field.exercised || tells(n, value) || n.isDull()
-	c.inside(n, value)
+	field.exercised = field.exercised || exercised && (tells(n, value) || n.isDull())
+	c.inside(n, value, exercised)
 }
 
 // inside counts the values that one consists of.
-func (c *Coverage) inside(n *node, value any) {
+func (c *Coverage) inside(n *node, value any, exercised bool) {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, p := range n.properties {
 			if inner, there := value[p.name]; there {
-				c.see(p.node, inner)
+				c.see(p.node, inner, exercised)
 				c.compareLists(n, p, inner, value)
 			} else if field := c.fields[p.path]; field != nil {
 				field.seen[seenAbsent]++
@@ -157,13 +168,13 @@ func (c *Coverage) inside(n *node, value any) {
 		}
 		for key, inner := range value {
 			if n.entries != nil && n.byName[key] == nil {
-				c.see(n.entries, inner)
+				c.see(n.entries, inner, exercised)
 			}
 		}
 	case []any:
 		for _, inner := range value {
 			if n.items != nil {
-				c.see(n.items, inner)
+				c.see(n.items, inner, exercised)
 			}
 		}
 	}
@@ -234,16 +245,19 @@ func (n *node) sortsOfContents(value any) []string {
 		sized(int64(len(value)), n.minItems, n.maxItems)
 		add(seenOne, len(value) == 1)
 		add(seenSeveral, len(value) > 1)
+		add(seenMany, len(value) >= someItems)
 	case map[string]any:
 		sized(int64(len(value)), n.minFields, n.maxFields)
 		add(seenOne, n.entries != nil && len(value) == 1)
 		add(seenSeveral, n.entries != nil && len(value) > 1)
+		add(seenMany, n.entries != nil && len(value) >= someItems)
 	case int64:
 		lowest, highest := n.bounds()
 		add(seenEmpty, value == 0)
 		add(seenLowest, value == lowest)
 		add(seenHighest, value == highest)
 		add(seenNegative, value < 0)
+		add(seenInexact, value > 1<<53 || value < -1<<53)
 		add(seenInteger, n.kind == intOrString)
 	case float64:
 		add(seenEmpty, value == 0)
@@ -319,7 +333,7 @@ func (c *Coverage) impossible() map[string]string {
 	var below func(n *node, reason string)
 	below = func(n *node, reason string) {
 		for _, inner := range n.parts() {
-			why := cmp.Or(reason, inner.impossible(), inner.requires())
+			why := cmp.Or(reason, inner.impossible(), inner.requires(), c.schema.ruledOut(n, inner))
 			if why != "" && !inner.shallow {
 				reasons[inner.path] = why
 			}
@@ -328,6 +342,51 @@ func (c *Coverage) impossible() map[string]string {
 	}
 	below(c.schema.root, "")
 	return reasons
+}
+
+// mostProved is how many values a field may have at most for each to be tried.
+const mostProved = 100
+
+// ruledOut returns why the rules in CEL leave a field no value whose loss would be seen: one forbids the field, or each value that it may
+// have is refused. It is empty where that is not proved.
+func (s *Schema) ruledOut(around, n *node) string {
+	for _, p := range around.properties {
+		if p.node != n {
+			continue
+		}
+		for _, rule := range around.rules {
+			if strings.Join(strings.Fields(rule.Rule), "") == "!has(self."+p.name+")" {
+				return "a rule forbids it: " + rule.Rule
+			}
+		}
+	}
+	known := s.rulings()[n.path]
+	values := slices.DeleteFunc(n.domain(), func(value any) bool { return !n.accepts(value) || !tells(n, value) })
+	if known == nil || len(values) == 0 || slices.ContainsFunc(values, func(value any) bool {
+		failures, _ := known.broken(value)
+		return failures == 0
+	}) {
+		return ""
+	}
+	return "its rules refuse every value but empty ones and its default"
+}
+
+// domain returns all values that a field may have, besides null; none if they are many.
+func (n *node) domain() []any {
+	switch lowest, highest := n.bounds(); {
+	case len(n.variants) > 0:
+	case n.enum != nil:
+		return slices.Clone(n.enum)
+	case n.kind == boolean:
+		return []any{false, true}
+	case n.kind == integer && lowest > -mostProved && highest < mostProved && highest-lowest < mostProved:
+		var values []any
+		for value := lowest; value <= highest; value++ {
+			values = append(values, value)
+		}
+		return values
+	}
+	return nil
 }
 
 // requires returns why there can be no value, if that is for something that is required in it.

@@ -112,6 +112,46 @@ func TestCoverageCounts(t *testing.T) {
 	}
 }
 
+// A field is left out where it is proved that no valid object has a value there whose loss would be seen, and counts otherwise.
+func TestCoverageOfWhatRulesForbid(t *testing.T) {
+	t.Parallel()
+	c := NewCoverage(defined(t, widget(strings.TrimSuffix(spec(`flag: {type: boolean, x-kubernetes-validations: [{rule: self == false}]}, free: {type: boolean, x-kubernetes-validations: [{rule: self == true}]},
+		mode: {type: string, enum: [A, B], default: A, x-kubernetes-validations: [{rule: self == 'A'}]}, zero: {type: integer, minimum: 0, maximum: 3, x-kubernetes-validations: [{rule: self == 0}]},
+		many: {type: integer, x-kubernetes-validations: [{rule: self == 7 && self == 8}]}, gone: {type: object, properties: {a: {type: string}}}`), "}")+
+		", x-kubernetes-validations: [{rule: '!has(self.gone)'}]}")).Schema("v1"))
+	const refused = "its rules refuse every value but empty ones and its default"
+	want := []reports.FieldNote{
+		{Path: "spec.flag", Reason: refused}, {Path: "spec.gone", Reason: "a rule forbids it: !has(self.gone)"}, {Path: "spec.gone.a", Reason: "a rule forbids it: !has(self.gone)"},
+		{Path: "spec.mode", Reason: refused}, {Path: "spec.zero", Reason: refused},
+	}
+	result := c.Result(nil)
+	if !slices.Equal(result.Impossible, want) {
+		t.Errorf("got %q", result.Impossible)
+	}
+	if want := []reports.FieldNote{{Path: "spec"}, {Path: "spec.free"}, {Path: "spec.many"}}; !slices.Equal(result.Never, want) {
+		t.Errorf("got %q", result.Never)
+	}
+}
+
+// What only has to be converted counts as seen, and not as exercised.
+func TestCoverageMeets(t *testing.T) {
+	t.Parallel()
+	c := NewCoverage(defined(t, widget(spec("a: {type: integer, nullable: true}, list: {type: array, items: {type: string}}"))).Schema("v1"))
+	items := strings.Repeat(`"`+strings.Repeat("x", 20_000)+`",`, 17)
+	for _, object := range []string{`{"a":null}`, `{"a":9007199254740993,"list":[` + strings.TrimSuffix(items, ",") + `]}`} {
+		c.Meet(widgetOf(t, `{"name":"a"}`, object))
+	}
+	result := c.Result(nil)
+	if want := map[string]int{withoutBoth: 2, withSize: 1}; result.Objects != 0 || result.Exercised != 0 || !reflect.DeepEqual(result.Metadata, want) {
+		t.Errorf("got %+v", result)
+	}
+	for i, want := range []string{"", `{"beyond 2^53":1,"null":1,"other":1}`, `{"absent":1,"many inside":1,"other":1,"several inside":1}`, `{"long":17,"other":17}`} {
+		if got := encoded(result.Fields[i].Seen); i > 0 && got != want {
+			t.Errorf("%s: got %s, want %s", result.Fields[i].Path, got, want)
+		}
+	}
+}
+
 func TestCoverageOfMetadata(t *testing.T) {
 	t.Parallel()
 	d := namespaced(t, spec("a: {type: string}"))

@@ -24,6 +24,8 @@ const (
 	longestName  = 253 // of objects
 	longestLabel = 63  // of namespaces, and of names that are to fit into a label's value
 
+	manyLabels = 20
+
 	noteKey = "example.com/note"
 )
 
@@ -88,7 +90,7 @@ func describe(object *unstructured.Unstructured) {
 }
 
 // busy gives an object the metadata that objects have which people, clients and controllers work with. The number says which of what
-// there is in several forms: every other has a large generation and several owners, and every third is being
+// there is in several forms: every other has a large generation, several owners, and many labels and annotations, and every third is being
 // deleted.
 func busy(object *unstructured.Unstructured, number int) {
 	labels, annotations := object.GetLabels(), object.GetAnnotations()
@@ -99,8 +101,6 @@ func busy(object *unstructured.Unstructured, number int) {
 	annotations["example.com/runbook"] = strings.Repeat("Look at the logs first. ", 50)
 	annotations["kubectl.kubernetes.io/last-applied-configuration"] = fmt.Sprintf(`{"apiVersion":%q,"kind":%q,"metadata":{"annotations":{},"name":%q}}`+"\n",
 		object.GetAPIVersion(), object.GetKind(), object.GetName())
-	object.SetLabels(labels)
-	object.SetAnnotations(annotations)
 	object.SetFinalizers([]string{"example.com/held"})
 	owners := []metav1.OwnerReference{
 		{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "5b1f9c0e-5f0c-4b64-9a52-9d1a3a1f0c11", BlockOwnerDeletion: new(bool)},
@@ -112,7 +112,12 @@ func busy(object *unstructured.Unstructured, number int) {
 	if number%2 == 1 {
 		object.SetGeneration(1<<53 - 1) // as a 32-bit integer or a float32 it is another number
 		object.SetOwnerReferences(owners)
+		for i := range manyLabels {
+			labels[fmt.Sprintf("example.com/label-%d", i)], annotations[fmt.Sprintf("example.com/annotation-%d", i)] = "yes", "yes"
+		}
 	}
+	object.SetLabels(labels)
+	object.SetAnnotations(annotations)
 	if number%3 == 2 {
 		object.SetDeletionTimestamp(&metav1.Time{Time: time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)})
 		_ = unstructured.SetNestedField(object.Object, int64(0), "metadata", "deletionGracePeriodSeconds")

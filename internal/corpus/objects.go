@@ -173,6 +173,8 @@ func (r *repair) run() (Problem, bool) {
 	var problems []Problem
 	changes := mostChanges
 	switch {
+	case r.m.single != nil && r.m.single.target.rank == rankLarge:
+		changes = hugeChanges
 	case r.m.single != nil:
 		changes /= 2
 	case r.m.style == Huge:

@@ -28,7 +28,8 @@ type Single struct {
 
 // Singles returns one object for each field that can be set: for each leaf one with a value that is neither its default nor
 // empty, for each member of an enum, for an integer and a string where both are allowed, for each branch of anyOf and oneOf, and
-// one with {} for each part that may be empty. A field of a union has its discriminator with it, and a discriminator is there
+// one with {} for each part that may be empty. Each list and map has one with up to 130 items, and each string one with up to 1,100
+// characters. A field of a union has its discriminator with it, and a discriminator is there
 // without its field too, as far as the schema allows that. The same seed makes the same objects, at most 3,000. What cannot be made is in Gaps.
 func (g *Generator) Singles() []Single {
 	g.mu.RLock()
@@ -36,6 +37,9 @@ func (g *Generator) Singles() []Single {
 	targets := g.targets()
 	if len(targets) > mostSingles {
 		for _, t := range targets[mostSingles:] {
+			if t.rank == rankLarge {
+				break // these are the last
+			}
 			g.addGap(Gap{t.path, fmt.Sprintf("there is no object for %s alone: the schema has %d of these, and %d are made", t.about, len(targets), mostSingles)})
 		}
 		targets = targets[:mostSingles]
@@ -55,7 +59,9 @@ func (g *Generator) Singles() []Single {
 	seen := map[string]bool{}
 	for i, t := range targets {
 		if made[i].object == nil {
-			g.addGap(made[i].failed)
+			if t.rank != rankLarge { // whether there was something large is coverage's to tell
+				g.addGap(made[i].failed)
+			}
 			continue
 		}
 		fields := maps.Clone(made[i].object.Object)
@@ -79,7 +85,10 @@ const (
 
 // single makes an object with what a target is about.
 func (g *Generator) single(t *target, number int) result {
-	const mostTries = 6
+	mostTries := 6
+	if t.rank == rankLarge {
+		mostTries = 1 // large ones take long
+	}
 	tries := 0
 	last := result{failed: Gap{t.path, "there is no object for " + t.about + " alone"}}
 	for _, w := range t.ways {
@@ -99,7 +108,7 @@ func (g *Generator) single(t *target, number int) result {
 				last.failed.Reason = "there is no object for " + t.about + " alone: no value was found but empty ones and its default"
 				continue
 			}
-			if with > withRequired {
+			if with > withRequired && !w.isMany(w.node) {
 				made.object = w.alone(g.schema, made.object)
 			}
 			return made
@@ -186,6 +195,9 @@ func tells(n *node, value any) bool {
 
 // shows reports whether an object has what it is to be about.
 func (w way) shows(s *Schema, object *unstructured.Unstructured) bool {
+	if w.isMany(w.node) {
+		return s.anyAt(w.node.path, object.Object, func(value any) bool { return w.node.hasMany(value) })
+	}
 	wanted, fixed := w.fixed[w.node.path]
 	empty, isMap := wanted.(map[string]any)
 	return s.anyAt(w.node.path, object.Object, func(value any) bool {
@@ -252,6 +264,22 @@ func (n *node) anyBelow(way []fieldpath.Step, value any, is func(any) bool) bool
 
 // mustHave reports whether there must be a value at a node, for an object that is about one field.
 func (m *maker) mustHave(n *node) bool { return m.single != nil && m.single.with[n.path] }
+
+// isMany reports whether a list or map is to have many items.
+func (w *way) isMany(n *node) bool {
+	return w != nil && w.target.rank == rankLarge && w.node.path == n.path && (n.items != nil || n.entries != nil)
+}
+
+// hasMany reports whether a list or map has many items, or as many as it may have.
+func (n *node) hasMany(value any) bool {
+	switch value := value.(type) {
+	case []any:
+		return int64(len(value)) >= min(n.maxItems, someItems)
+	case map[string]any:
+		return int64(len(value)) >= min(n.maxFields, someItems)
+	}
+	return false
+}
 
 // given is the value that there must be at a node, if there is one.
 func (m *maker) given(n *node) (any, bool) {

@@ -153,6 +153,43 @@ func TestSinglesOfChoices(t *testing.T) {
 	}
 }
 
+// Lists and maps have an object with many items, distinct where they must be, and strings one with a long value.
+func TestSinglesThatAreLarge(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec(`text: {type: string}, short: {type: string, maxLength: 63}, named: {type: string, maxLength: 253, pattern: '^[a-z]([-a-z0-9]*[a-z0-9])?$'},
+		list: {type: array, items: {type: string}}, few: {type: array, maxItems: 3, items: {type: string}}, capped: {type: array, maxItems: 20, items: {type: boolean}},
+		set: {type: array, x-kubernetes-list-type: set, items: {type: string, pattern: '^[a-z][a-z0-9-]{0,9}$'}}, modes: {type: array, x-kubernetes-list-type: set, items: {type: string, enum: [A, B]}},
+		keyed: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, properties: {name: {type: string, default: x}}}},
+		map: {type: object, additionalProperties: {type: integer}}`)))
+	singles := d.Generator("v1", 1, nil).Singles()
+	sound(t, d.Schema("v1"), objectsOf(singles))
+	sizes := map[string]int{}
+	for _, single := range singles {
+		if single.About != "many items" && single.About != "a long value" {
+			continue
+		}
+		switch value, _ := Value(single.Object.Object, single.Path); value := value.(type) {
+		case string:
+			sizes[single.Path] = len(value)
+		case []any:
+			sizes[single.Path] = len(value)
+		case map[string]any:
+			sizes[single.Path] = len(value)
+		}
+	}
+	want := map[string]int{"spec.text": longLength, "spec.named": longestName, "spec.list": manyItems, "spec.capped": 20, "spec.set": manyItems, "spec.keyed": manyItems, "spec.map": manyItems}
+	for path, size := range want {
+		if sizes[path] != size {
+			t.Errorf("%s: got %d, want %d", path, sizes[path], size)
+		}
+	}
+	for path := range sizes {
+		if _, wanted := want[path]; !wanted && !strings.HasSuffix(path, "]") && !strings.HasSuffix(path, ".name") {
+			t.Errorf("%s is large", path)
+		}
+	}
+}
+
 func TestSinglesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	never := defined(t, widget(spec("a: {type: integer, x-kubernetes-validations: [{rule: 'self == 7 && self == 8'}]}, b: {type: boolean}, c: {type: integer, minimum: 0, maximum: 0}")))

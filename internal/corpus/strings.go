@@ -165,7 +165,7 @@ func (n *node) strings() []string {
 		}
 	}
 	if n.quantity {
-		keep(quantities())
+		keep(append(quantities(), "1e3", "0.5"))
 		return pool
 	}
 	keep(formats()[plainFormat(n.format)])

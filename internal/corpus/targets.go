@@ -32,6 +32,7 @@ const (
 	rankBranch
 	rankEnum
 	rankEmpty
+	rankLarge
 )
 
 // targets returns what there is to make objects of, in an order that depends on the schema only.
@@ -157,6 +158,77 @@ func (t *targeting) leaf(n *node, w way) {
 	default:
 		t.add(rankLeaf, "a value", w)
 	}
+	t.large(n, w)
+}
+
+// How large lists, maps and strings are in objects that are there for that. Programs that cut them do so at rounder numbers.
+const (
+	manyItems  = 130
+	longLength = 1100
+
+	// usualItems is how many items lists and maps have otherwise, at most, and someItems how many are enough for a large one.
+	usualItems = 3
+	someItems  = 17
+)
+
+// large adds the targets for a list or a map with many items, and for a long string. Where the webhook refuses words, only it knows which
+// strings it takes.
+func (t *targeting) large(n *node, w way) {
+	switch place := &t.g.places[n.id]; {
+	case n.enum != nil || n.path == "":
+	case n.items != nil && n.maxItems > usualItems && !t.g.places[n.items.id].broken && !n.isFew(),
+		n.entries != nil && n.maxFields > usualItems && !t.g.places[n.entries.id].broken:
+		t.add(rankLarge, "many items", w)
+	case n.kind == text && place.level == 0 && len(n.hints) == 0:
+		if long := n.longest(t.g.words, place.pool); long != "" {
+			t.add(rankLarge, "a long value", w.fixing(n.path, long))
+		}
+	}
+}
+
+// isFew reports whether the items of a list must be distinct, and there are not many values for them.
+func (n *node) isFew() bool {
+	keys := []*node{n.items}
+	switch {
+	case n.listType == "map":
+		keys = nil
+		for _, key := range n.listKeys {
+			keys = append(keys, n.items.child(key))
+		}
+	case n.listType == "" && !n.unique:
+		return false
+	}
+	return !slices.ContainsFunc(keys, func(key *node) bool { return key != nil && key.enum == nil && key.kind != boolean })
+}
+
+// longest returns a string of longLength characters, or of the most that are allowed; empty if that is no more than in a label's value, or
+// if none was found that the patterns allow.
+func (n *node) longest(words, pool []string) string {
+	length := min(n.maxLength, longLength)
+	if length <= longestLabel || n.validated {
+		return ""
+	}
+	if n.isFree() {
+		return fitted(strings.Join(words, " ")+strings.Repeat(" long", longLength/5), length, length)
+	}
+	for ; length > longestLabel; length = shorter(length) {
+		for _, short := range pool {
+			if long := fitted(short, length, length); n.acceptsText(long) {
+				return long
+			}
+		}
+	}
+	return ""
+}
+
+// shorter is the next length that patterns may allow.
+func shorter(length int64) int64 {
+	for _, usual := range []int64{longestName, longestLabel + 1} {
+		if length > usual {
+			return usual
+		}
+	}
+	return 0
 }
 
 // property goes on to a field, with the value of a discriminator that names it.

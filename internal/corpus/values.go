@@ -301,7 +301,10 @@ func (m *maker) fillMap(n *node, made map[string]any) {
 		return
 	}
 	count := m.count(n.minFields, n.maxFields)
-	if count == 0 && m.mustHave(n.entries) {
+	switch {
+	case m.single.isMany(n):
+		count = int(min(manyItems, n.maxFields))
+	case count == 0 && m.mustHave(n.entries):
 		count = 1
 	}
 	grown, used := m.grows(), 0
@@ -356,7 +359,10 @@ func (m *maker) list(n *node) []any {
 		return made
 	}
 	count, grown, used := m.count(n.minItems, n.maxItems), m.grows(), 0
-	if count == 0 && m.mustHave(n.items) {
+	switch {
+	case m.single.isMany(n):
+		count = int(min(manyItems, n.maxItems))
+	case count == 0 && m.mustHave(n.items):
 		count = 1
 	}
 	distinct := n.unique || n.listType != ""
@@ -366,6 +372,9 @@ func (m *maker) list(n *node) []any {
 			break
 		}
 		item := m.within(n.items, n.maxItems)
+		if distinct && m.single.isMany(n) {
+			item = n.numbered(item, len(made))
+		}
 		if distinct {
 			key := m.itemKey(n, item, len(made))
 			if seen[key] {
@@ -385,6 +394,41 @@ func (m *maker) list(n *node) []any {
 	}
 	m.doubt = m.doubt || int64(len(made)) < n.minItems
 	return made
+}
+
+// numbered gives an item a number by which it differs from others, if its type allows that.
+func (n *node) numbered(item any, i int) any {
+	numbered := func(n *node, value any) any {
+		switch value := value.(type) {
+		case string:
+			for _, form := range []string{"%.40s-%d", "%.1s-%d", "%.1s%d"} {
+				if other := fmt.Sprintf(form, value, i); n.acceptsText(other) {
+					return other
+				}
+			}
+		case int64:
+			lowest, highest := n.bounds()
+			if other := max(lowest, 1) + int64(i); other <= highest && n.allowsInteger(other) {
+				return other
+			}
+		}
+		return value
+	}
+	fields, isMap := item.(map[string]any)
+	if !isMap || n.listType != "map" {
+		return numbered(n.items, item)
+	}
+	for _, key := range n.listKeys {
+		field := n.items.child(key)
+		if field != nil && field.kind == text && fields[key] == nil {
+			fields[key] = "item" // the default of a key is not known yet
+		}
+		if field != nil && field.enum == nil && fields[key] != nil {
+			fields[key] = numbered(field, fields[key])
+			break
+		}
+	}
+	return fields
 }
 
 // itemKey identifies an item. Keys of list maps that are free get a number, or there would be too few.

@@ -14,8 +14,8 @@ import (
 
 // cover counts the objects that made the way to the second version of a pair and back, and tells what has been tried so far.
 func (p *prober) cover(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, trips []trip) {
-	schema, tell := p.schemaOf(pair.From), p.env.Subject.Tried
-	if schema == nil || tell == nil || !p.generates() {
+	schema := p.schemaOf(pair.From)
+	if schema == nil || p.env.Subject.Tried == nil || !p.generates() {
 		return
 	}
 	if p.coverage[pair] == nil {
@@ -26,6 +26,26 @@ func (p *prober) cover(ctx context.Context, pair corpus.Pair, objects []*unstruc
 			p.coverage[pair].Add(objects[i])
 		}
 	}
+	p.tell(ctx, pair)
+}
+
+// meet counts the sorts of values of objects that were converted, and of which it does not matter what they are then.
+func (p *prober) meet(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured, outcomes []outcome) {
+	counted := p.coverage[pair]
+	if counted == nil {
+		return // nothing has come back
+	}
+	for i, o := range outcomes {
+		if o.raw != nil {
+			counted.Meet(objects[i])
+		}
+	}
+	p.tell(ctx, pair)
+}
+
+// tell tells what has been tried so far, after more was tried at a pair of versions.
+func (p *prober) tell(ctx context.Context, pair corpus.Pair) {
+	tell := p.env.Subject.Tried
 	var all []reports.Coverage
 	var gaps []string
 	for _, version := range p.env.Subject.Corpus.Versions {

@@ -31,7 +31,8 @@ type asked struct {
 	first   []outcome
 }
 
-// pure asks for the same objects again, at once and a second later, and for all of them many times in parallel. It asks again for the way
+// pure asks for the same objects again, at once and a second later, and for all of them many times in parallel, of one pair of versions and
+// of all. It asks again for the way
 // back, too: only what was converted has the annotations in which webhooks keep fields.
 func (p *prober) pure(ctx SpecContext) {
 	p.sound(ctx)
@@ -65,12 +66,17 @@ func (p *prober) pure(ctx SpecContext) {
 	for _, a := range slices.Concat(forth, back) {
 		compare(a, p.answers(ctx, a.pair, a.objects), "a while later")
 	}
+	forth = slices.DeleteFunc(forth, func(a asked) bool {
+		return len(a.first) == 0 || len(a.first[0].x.request.Objects) < len(a.objects) // they are too many for one request
+	})
 	for _, a := range forth {
-		if len(a.first) == 0 || len(a.first[0].x.request.Objects) < len(a.objects) {
-			continue // they are too many for one request
-		}
-		for _, then := range p.atOnce(ctx, a.pair, a.objects) {
+		for _, then := range p.atOnce(ctx, a) {
 			compare(a, then, fmt.Sprintf("%d at the same time", parallel))
+		}
+	}
+	if len(forth) > 1 {
+		for n, then := range p.atOnce(ctx, forth...) {
+			compare(forth[n%len(forth)], then, fmt.Sprintf("%d for all versions at the same time", parallel))
 		}
 	}
 	p.report(ctx, what, all)
@@ -117,11 +123,12 @@ func (p *prober) wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// atOnce asks for the same objects many times at the same time.
-func (p *prober) atOnce(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) [][]outcome {
+// atOnce asks for objects that were asked for before many times at the same time, for each in turn.
+func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
 	version := p.reviewVersion(ctx)
 	requests := make([]exchange, parallel)
 	for n := range requests {
+		pair, objects := before[n%len(before)].pair, before[n%len(before)].objects
 		request := p.request(version, pair.To, objects...)
 		body, err := request.Body()
 		p.env.Require(err, "building a request")
@@ -137,8 +144,8 @@ func (p *prober) atOnce(ctx context.Context, pair corpus.Pair, objects []*unstru
 	for n, x := range requests {
 		x.response = p.reach(ctx, func(context.Context) contract.Response { return responses[n] })
 		x.judgement = x.request.Judge(x.response)
-		outcomes[n] = make([]outcome, len(objects))
-		for i := range objects {
+		outcomes[n] = make([]outcome, len(before[n%len(before)].objects))
+		for i := range outcomes[n] {
 			outcomes[n][i].x = x
 			if x.judgement.Rejected() == nil {
 				outcomes[n][i].raw = x.judgement.Objects[i]

@@ -212,9 +212,15 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 // converted is the property of objects to be converted at all. Where the webhook breaks down over objects without anything special about
 // them, it is not held against others.
 func (p *prober) converted(objects func(ctx context.Context, version string) []*unstructured.Unstructured) property {
+	met := map[corpus.Pair]bool{} // objects are made smaller later on
 	return property{objects: objects, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
-		for i, o := range p.answers(ctx, pair, objects) {
+		outcomes := p.answers(ctx, pair, objects)
+		if !met[pair] {
+			met[pair] = true
+			p.meet(ctx, pair, objects, outcomes)
+		}
+		for i, o := range outcomes {
 			if o.raw == nil && (!crashed(&o.x) || !p.usual(ctx)[finding{trip: there(pair)}.place()]) {
 				findings = append(findings, finding{i, pair.String(), "", fmt.Sprintf("conversion failed: %s", o.x.judgement.Rejected()), none, o.x, effect{sort: refused}})
 			}
