@@ -43,6 +43,7 @@ func New(options Options) suites.Area {
 		c := chapter{env: env, options: options, catchUp: cmp.Or(options.CatchUp, 50*time.Second)}
 		c.namespaces()
 		c.garbage()
+		c.garbageVersions()
 		c.client()
 		c.definitions()
 		c.upgrading()
@@ -51,6 +52,7 @@ func New(options Options) suites.Area {
 		c.access()
 		c.scaling()
 		c.migration()
+		c.meanwhile()
 		c.webhook()
 	}}
 }

@@ -84,6 +84,8 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlGarbageOwners:              {"the object's dependents must be deleted", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
 		requirement.ControlGarbageDependents:          {"dependents must be deleted", edited(`/v1/crontabs$`, haunted)},
 		requirement.ControlGarbageForeground:          {"the object must wait at v1beta1", edited(`/crontabs/local-crontab$`, without("finalizers"))},
+		requirement.ControlGarbageUnserved:            {"the dependents of other versions must stay", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusOK, http.StatusNotFound)},
+		requirement.ControlGarbageUnservedBlocks:      {"the dependent of the other version must stay", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusOK, http.StatusNotFound)},
 		requirement.ControlGarbageOrphan: {"the dependents must stay", edited(`/configmaps/crdconform-\w+$`, inEach("metadata", func(meta map[string]any) {
 			meta["ownerReferences"] = []any{map[string]any{"apiVersion": "v1", "kind": "Made", "name": "up", "uid": "made-up"}}
 		}))},
@@ -128,9 +130,23 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlMigrationStoredVersions: {"the older version must be removed from status.storedVersions", edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
 			status["storedVersions"] = []any{"v1beta1", "v1"}
 		}))},
+		requirement.ControlMigrationMeanwhile: {"what is there must be stored at v1", editedOn(http.MethodPatch, `/crontabs/`, inEach("metadata", func(meta map[string]any) {
+			meta["resourceVersion"] = time.Now().Format("20060102150405.000000")
+		}))},
+		requirement.ControlMigrationGeneration:  {"the versions must be kept", trimmed()},
+		requirement.ControlMigrationUnconverted: {"both versions must be kept", trimmed()},
+		requirement.ControlMigrationTooLarge:    {"both versions must be kept", trimmed()},
+		requirement.ControlMigrationReason: {"it must say why", edited(`/storageversionmigrations/`, inEach("conditions", func(condition map[string]any) {
+			condition["message"] = ""
+		}))},
 		requirement.ControlWebhookService:     {"it must be converted back", edited(`/crontabs/local-crontab$`, without("host"))},
 		requirement.ControlWebhookReplacedPod: {"that were not in progress when the pod", failingAfter(50, on(http.MethodPost, `/crontabs$`))},
 	}
+}
+
+// trimmed shows definitions with the newer version as the only one that objects were ever stored at.
+func trimmed() exchange {
+	return edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) { status["storedVersions"] = []any{"v1"} }))
 }
 
 // failingAfter answers with a failure what comes after the first so many.

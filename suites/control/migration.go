@@ -54,12 +54,8 @@ func (c chapter) migration() {
 
 		upgraded.It(requirement.ControlMigrationFailure,
 			"migrates objects that must not be written", func(ctx SpecContext, crd *suites.Resource) {
-				const admission = "admissionregistration.k8s.io"
 				version := c.migrations(ctx)
-				c.env.Needs(
-					ctx, served(admission+"/v1", "validatingadmissionpolicies", "a policy that makes a migration fail"),
-					may("create", admission, "validatingadmissionpolicies"), may("create", admission, "validatingadmissionpolicybindings"),
-				)
+				c.needsPolicies(ctx)
 				c.population(ctx, crd, fixtures.LocalCronTab.At(older))
 				c.forbidUpdates(ctx, crd)
 				both := crd.Definition(ctx).Status.StoredVersions
@@ -85,6 +81,16 @@ func (c chapter) migrations(ctx SpecContext) string {
 	return version
 }
 
+// needsPolicies skips the spec where there are no policies that make a migration fail.
+func (c chapter) needsPolicies(ctx SpecContext) {
+	GinkgoHelper()
+	const admission = "admissionregistration.k8s.io"
+	c.env.Needs(
+		ctx, served(admission+"/v1", "validatingadmissionpolicies", "a policy that makes a migration fail"),
+		may("create", admission, "validatingadmissionpolicies"), may("create", admission, "validatingadmissionpolicybindings"),
+	)
+}
+
 // names are those of the objects to migrate.
 func names() []string { return []string{"crontab-0", "crontab-1", "crontab-2"} }
 
@@ -99,11 +105,19 @@ func (c chapter) population(ctx SpecContext, crd *suites.Resource, like *unstruc
 	crd.Change(ctx, fixtures.StoredAt(newer))
 }
 
+// status reads what became of a migration.
+type status func(context.Context) (storagemigrationv1.StorageVersionMigrationStatus, error)
+
 // migrate asks for a migration and returns a function that reads what became of it.
-//
-// The controller begins when it has seen a change of the resource that is newer than the migration, or else when the API
-// server reports once a minute that there was none. So an object is created then.
-func (c chapter) migrate(ctx SpecContext, crd *suites.Resource, version string) func(context.Context) (storagemigrationv1.StorageVersionMigrationStatus, error) {
+func (c chapter) migrate(ctx SpecContext, crd *suites.Resource, version string) status {
+	GinkgoHelper()
+	became := c.begin(ctx, crd, version)
+	c.proceed(ctx, crd)
+	return became
+}
+
+// begin asks for a migration that is under way when it returns, and has changed nothing yet: see proceed.
+func (c chapter) begin(ctx SpecContext, crd *suites.Resource, version string) status {
 	GinkgoHelper()
 	migrations := c.resource(migrationGroup+"/"+version, "storageversionmigrations")
 	created := c.put(ctx, crd, migrations, &unstructuredMigration{
@@ -111,7 +125,7 @@ func (c chapter) migrate(ctx SpecContext, crd *suites.Resource, version string) 
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "crdconform-"},
 		Spec:       storagemigrationv1.StorageVersionMigrationSpec{Resource: metav1.GroupResource{Group: crd.Group(), Resource: "crontabs"}},
 	})
-	status := func(ctx context.Context) (storagemigrationv1.StorageVersionMigrationStatus, error) {
+	became := func(ctx context.Context) (storagemigrationv1.StorageVersionMigrationStatus, error) {
 		var read storagemigrationv1.StorageVersionMigration
 		object, err := migrations.Get(ctx, created.GetName(), metav1.GetOptions{})
 		if err == nil {
@@ -119,11 +133,18 @@ func (c chapter) migrate(ctx SpecContext, crd *suites.Resource, version string) 
 		}
 		return read.Status, err
 	}
-	c.soon(ctx, status).Should(HaveField("ResourceVersion", Not(BeEmpty())), "the migration must start")
+	c.soon(ctx, became).Should(And(
+		HaveField("ResourceVersion", Not(BeEmpty())), HaveField("Conditions", ContainElement(isTrue(storagemigrationv1.MigrationRunning)))), "the migration must start")
+	return became
+}
+
+// proceed lets a migration proceed. The controller begins when it has seen a change of the resource that is newer than the
+// migration, or else when the API server reports once a minute that there was none. So an object is created.
+func (chapter) proceed(ctx SpecContext, crd *suites.Resource) {
+	GinkgoHelper()
 	later := fixtures.LocalCronTab.At(newer)
 	later.SetName("later")
 	crd.Create(ctx, newer, later)
-	return status
 }
 
 // unstructuredMigration is a StorageVersionMigration without a status.
@@ -184,8 +205,10 @@ func haveFailed() gomegatypes.GomegaMatcher { return haveEnded(storagemigrationv
 
 // haveEnded matches the status of a migration that has ended, successfully or not.
 func haveEnded(how storagemigrationv1.MigrationConditionType) gomegatypes.GomegaMatcher {
-	is := func(condition storagemigrationv1.MigrationConditionType) gomegatypes.GomegaMatcher {
-		return ContainElement(SatisfyAll(HaveField("Type", string(condition)), HaveField("Status", metav1.ConditionTrue)))
-	}
-	return HaveField("Conditions", SatisfyAll(is(how), Not(is(storagemigrationv1.MigrationRunning))))
+	return HaveField("Conditions", SatisfyAll(ContainElement(isTrue(how)), Not(ContainElement(isTrue(storagemigrationv1.MigrationRunning)))))
+}
+
+// isTrue matches a condition of a migration.
+func isTrue(condition storagemigrationv1.MigrationConditionType) gomegatypes.GomegaMatcher {
+	return SatisfyAll(HaveField("Type", string(condition)), HaveField("Status", metav1.ConditionTrue))
 }
