@@ -115,20 +115,20 @@ func TestCoverageCounts(t *testing.T) {
 // A field is left out where it is proved that no valid object has a value there whose loss would be seen, and counts otherwise.
 func TestCoverageOfWhatRulesForbid(t *testing.T) {
 	t.Parallel()
-	c := NewCoverage(defined(t, widget(strings.TrimSuffix(spec(`flag: {type: boolean, x-kubernetes-validations: [{rule: self == false}]}, free: {type: boolean, x-kubernetes-validations: [{rule: self == true}]},
+	c := NewCoverage(defined(t, widget(spec(`flag: {type: boolean, x-kubernetes-validations: [{rule: self == false}]}, free: {type: boolean, x-kubernetes-validations: [{rule: self == true}]},
 		mode: {type: string, enum: [A, B], default: A, x-kubernetes-validations: [{rule: self == 'A'}]}, zero: {type: integer, minimum: 0, maximum: 3, x-kubernetes-validations: [{rule: self == 0}]},
-		many: {type: integer, x-kubernetes-validations: [{rule: self == 7 && self == 8}]}, gone: {type: object, properties: {a: {type: string}}}`), "}")+
-		", x-kubernetes-validations: [{rule: '!has(self.gone)'}]}")).Schema("v1"))
+		many: {type: integer, x-kubernetes-validations: [{rule: self == 7 && self == 8}]},
+		part: {type: object, properties: {gone: {type: object, properties: {a: {type: string}}}}, x-kubernetes-validations: [{rule: '!has(self.gone)'}]}`))).Schema("v1"))
 	const refused = "its rules refuse every value but empty ones and its default"
 	want := []reports.FieldNote{
-		{Path: "spec.flag", Reason: refused}, {Path: "spec.gone", Reason: "a rule forbids it: !has(self.gone)"}, {Path: "spec.gone.a", Reason: "a rule forbids it: !has(self.gone)"},
-		{Path: "spec.mode", Reason: refused}, {Path: "spec.zero", Reason: refused},
+		{Path: "spec.flag", Reason: refused}, {Path: "spec.mode", Reason: refused}, {Path: "spec.part.gone", Reason: "a rule forbids it: !has(self.gone)"},
+		{Path: "spec.part.gone.a", Reason: "a rule forbids it: !has(self.gone)"}, {Path: "spec.zero", Reason: refused},
 	}
 	result := c.Result(nil)
 	if !slices.Equal(result.Impossible, want) {
 		t.Errorf("got %q", result.Impossible)
 	}
-	if want := []reports.FieldNote{{Path: "spec"}, {Path: "spec.free"}, {Path: "spec.many"}}; !slices.Equal(result.Never, want) {
+	if want := []reports.FieldNote{{Path: "spec"}, {Path: "spec.free"}, {Path: "spec.many"}, {Path: "spec.part"}}; !slices.Equal(result.Never, want) {
 		t.Errorf("got %q", result.Never)
 	}
 }

@@ -174,7 +174,7 @@ func (r *repair) run() (Problem, bool) {
 	changes := mostChanges
 	switch {
 	case r.m.single != nil && r.m.single.target.rank == rankLarge:
-		changes = hugeChanges
+		changes = 1 // it is valid, or there is none
 	case r.m.single != nil:
 		changes /= 2
 	case r.m.style == Huge:

@@ -39,7 +39,7 @@ func (m *maker) solve(n *node, value any) any {
 	switch {
 	case m.solving > 2:
 		return value
-	case m.style == Huge: // rules take long for large values, and these are made again and again
+	case m.style == Huge, m.single != nil && m.single.target.rank == rankLarge: // rules take long for large values, and these are made again and again
 		steps = hugeSteps
 	case m.solving > 1: // it is a part of a value that is one of many to try
 		steps /= 8

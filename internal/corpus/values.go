@@ -303,7 +303,7 @@ func (m *maker) fillMap(n *node, made map[string]any) {
 	count := m.count(n.minFields, n.maxFields)
 	switch {
 	case m.single.isMany(n):
-		count = int(min(manyItems, n.maxFields))
+		count = int(min(m.many(), n.maxFields))
 	case count == 0 && m.mustHave(n.entries):
 		count = 1
 	}
@@ -361,7 +361,7 @@ func (m *maker) list(n *node) []any {
 	count, grown, used := m.count(n.minItems, n.maxItems), m.grows(), 0
 	switch {
 	case m.single.isMany(n):
-		count = int(min(manyItems, n.maxItems))
+		count = int(min(m.many(), n.maxItems))
 	case count == 0 && m.mustHave(n.items):
 		count = 1
 	}
@@ -394,6 +394,14 @@ func (m *maker) list(n *node) []any {
 	}
 	m.doubt = m.doubt || int64(len(made)) < n.minItems
 	return made
+}
+
+// many is how many items a large list or map gets.
+func (m *maker) many() int64 {
+	if m.g.schema.rules != nil {
+		return someItems // rules compare items with each other, and are evaluated again and again
+	}
+	return manyItems
 }
 
 // numbered gives an item a number by which it differs from others, if its type allows that.

@@ -29,6 +29,7 @@ type fault struct {
 	tolerated     []requirement.ID
 	notApplicable []requirement.ID // because another one fails
 	says          string           // part of the reason of a failure, or of what is tolerated
+	stored        string           // part of what resource.apply.two-managers says of storage
 }
 
 // TestFaultsAreCaught puts one webhook after the other behind the same API server. Each spec must be failed by one. The specs
@@ -96,6 +97,9 @@ func (f fault) check(t *testing.T, results []suites.Result) {
 			evidence(t, result)
 		}
 		said = said || strings.Contains(result.Reason, f.says)
+		if result.Requirement == requirement.ResourceApplyTwoManagers && !strings.Contains(result.Reason, f.stored) {
+			t.Errorf("%s does not say %q", result.Requirement, f.stored)
+		}
 	}
 	if !said {
 		t.Errorf("no reason says %q", f.says)
@@ -210,8 +214,9 @@ func faults() map[string]fault {
 			handler:       refusing(func(_, _ string, o map[string]any) bool { return o["spec"] == nil }),
 		},
 		"stamps each conversion": {
-			fails: []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceWatchEveryVersion, requirement.ResourceWriteNoOp},
-			says:  `metadata.annotations.converted: expected`,
+			fails:  []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceWatchEveryVersion, requirement.ResourceWriteNoOp},
+			says:   `metadata.annotations.converted: expected`,
+			stored: "; in storage, applying at v1alpha1 changed:\nmetadata.annotations: expected",
 			handler: changing("", func(o map[string]any) {
 				meta := within(o, "metadata")
 				annotations := within(meta, "annotations")
