@@ -99,15 +99,7 @@ spec:
   - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: &schema {type: object, required: [answer], properties: {answer: {type: string, pattern: '^a$', minLength: 9}}}}}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
 `
-	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(impossible))
-	if err != nil {
-		t.Fatal(err)
-	}
-	subject := served{}.start(t)
-	if subject.Corpus, err = corpus.New(definitions[0], nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range judgeSubject(t, subject) {
+	for _, r := range judgeSubject(t, served{}.of(t, impossible)) {
 		handshakes := strings.HasPrefix(string(r.Requirement), "webhook.transport.")
 		if r.Verdict != requirement.NotApplicable && (!handshakes || r.Verdict != requirement.Passed) || r.Verdict == requirement.NotApplicable && r.Reason == "" {
 			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
@@ -177,25 +176,11 @@ func TestSeedsAreCaught(t *testing.T) {
 // boxed is a webhook for boxes that does something to their specs.
 func boxed(t *testing.T, spoil func(spec map[string]any)) *suites.Subject {
 	t.Helper()
-	return boxing(t, func(object map[string]any) {
+	return served{handler: stranger{change: func(object map[string]any) {
 		if spec := specOf(object); spec != nil {
 			spoil(spec)
 		}
-	})
-}
-
-// boxing is a webhook for boxes that changes them.
-func boxing(t *testing.T, change func(object map[string]any)) *suites.Subject {
-	t.Helper()
-	subject := served{handler: stranger{change: change}}.start(t)
-	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(boxes))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if subject.Corpus, err = corpus.New(definitions[0], nil); err != nil {
-		t.Fatal(err)
-	}
-	return subject
+	}}}.of(t, boxes)
 }
 
 // TestLawfulNotes has v2 of boxes hold neither the spelling of a prefix, which is lower-cased, nor more than the first host. Annotations keep
@@ -206,7 +191,7 @@ func TestLawfulNotes(t *testing.T) {
 		t.Skip("left out by -short: most specs run")
 	}
 	const spelling, rest = "example.com/spelling", "example.com/rest"
-	subject := boxing(t, func(object map[string]any) {
+	subject := served{handler: stranger{change: func(object map[string]any) {
 		spec, notes := specOf(object), metadataOf(object, "annotations")
 		if spec == nil {
 			return
@@ -235,7 +220,7 @@ func TestLawfulNotes(t *testing.T) {
 		}
 		delete(notes, spelling)
 		delete(notes, rest)
-	})
+	}}}.of(t, boxes)
 	subject.Objects = 12
 	for seed := range int64(3) {
 		for _, r := range seeded(t, subject, seed+1) {

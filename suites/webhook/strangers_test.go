@@ -361,19 +361,12 @@ spec:
     schema: {openAPIV3Schema: &schema {type: object, properties: {spec: {type: object, properties: {config: {type: object, x-kubernetes-preserve-unknown-fields: true}, note: {type: string}}}}}}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
 `
-	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(loose))
-	if err != nil {
-		t.Fatal(err)
-	}
 	subject := served{handler: stranger{change: func(o map[string]any) {
 		if config, ok := specOf(o)["config"].(map[string]any); ok {
 			clear(config)
 		}
 		delete(specOf(o), "note")
-	}}}.start(t)
-	if subject.Corpus, err = corpus.New(definitions[0], nil); err != nil {
-		t.Fatal(err)
-	}
+	}}}.of(t, loose)
 	for _, r := range judgeSubject(t, subject) {
 		if r.Requirement != requirement.WebhookConversionRoundTrip {
 			continue

@@ -123,6 +123,20 @@ func (s served) start(t *testing.T) *suites.Subject {
 	return &suites.Subject{Client: client, Corpus: corpus.CronTabs("v1alpha1", "v1beta1", "v1"), Objects: 3}
 }
 
+// of starts the webhook as that of the one definition in a file.
+func (s served) of(t *testing.T, file string) *suites.Subject {
+	t.Helper()
+	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	subject := s.start(t)
+	if subject.Corpus, err = corpus.New(definitions[0], nil); err != nil {
+		t.Fatal(err)
+	}
+	return subject
+}
+
 // certificate makes an authority and a certificate that is signed by it.
 func (s served) certificate(t *testing.T) ([]byte, tls.Certificate) {
 	t.Helper()

@@ -3,13 +3,10 @@ package webhook
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -52,21 +49,6 @@ func rename(fields map[string]any, from, to string) {
 		fields[to] = value
 		delete(fields, from)
 	}
-}
-
-// gaugesWith is a subject with a definition of gauges and a webhook.
-func gaugesWith(t *testing.T, definition string, handler http.Handler) *suites.Subject {
-	t.Helper()
-	definitions, _, err := corpus.ReadDefinitions(strings.NewReader(definition))
-	if err != nil {
-		t.Fatal(err)
-	}
-	subject := served{handler: handler}.start(t)
-	if subject.Corpus, err = corpus.New(definitions[0], nil); err != nil {
-		t.Fatal(err)
-	}
-	subject.Objects = 12
-	return subject
 }
 
 // TestUnservedVersionsCaught has webhooks with bugs that show only for objects that are stored at a version that is not served. API servers
@@ -146,7 +128,8 @@ func TestUnservedVersionsCaught(t *testing.T) {
 			if test.definition == "" {
 				test.definition = gauges
 			}
-			subject := gaugesWith(t, strings.ReplaceAll(test.definition, "BETA", "true"), test.webhook)
+			subject := served{handler: test.webhook}.of(t, strings.ReplaceAll(test.definition, "BETA", "true"))
+			subject.Objects = 12
 			got, says := verdicts{}, ""
 			for _, r := range judgeSubject(t, subject) {
 				switch {
@@ -169,12 +152,13 @@ func TestUnservedVersionsCaught(t *testing.T) {
 func TestUnservedVersionsAreCounted(t *testing.T) {
 	t.Parallel()
 	for name, knows := range map[string]bool{"known": true, "unknown": false} {
-		subject := gaugesWith(t, strings.ReplaceAll(gauges, "BETA", "true"), stranger{converts: func(from, to string, object map[string]any) string {
+		subject := served{handler: stranger{converts: func(from, to string, object map[string]any) string {
 			if to == "v1alpha1" || from == "v1alpha1" && !knows {
 				return "v1alpha1 is gone"
 			}
 			return convertGauge(from, to, object)
-		}})
+		}}}.of(t, strings.ReplaceAll(gauges, "BETA", "true"))
+		subject.Objects = 12
 		var last []reports.Coverage
 		subject.Tried = func(coverage []reports.Coverage, _ []string) { last = coverage }
 		judgeSubject(t, subject)

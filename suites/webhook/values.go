@@ -94,13 +94,20 @@ func (p *prober) huge(ctx SpecContext) {
 		return p.styled(ctx, version, corpus.Huge, 1)
 	})
 	check := what.check
+	type way struct {
+		pair  corpus.Pair
+		cause string
+	}
+	sizes := map[way]bool{} // on which the size was found to be why, so that nothing is left to ask for the smaller objects that are tried next
 	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		var findings []finding
 		for _, f := range check(ctx, pair, objects) {
 			if crashed(&f.x) {
 				f.part = requirement.PartCrash
 			}
-			if p.forItsSize(ctx, pair, objects[f.object], &f.x) {
+			on := way{pair, cause(&f.x)}
+			if size(objects[f.object]) >= small && (sizes[on] || p.forItsSize(ctx, pair, objects[f.object], &f.x)) {
+				sizes[on] = true
 				findings = append(findings, f)
 			}
 		}
@@ -109,20 +116,27 @@ func (p *prober) huge(ctx SpecContext) {
 	p.tried(p.hold(ctx, what), "so much")
 }
 
-// forItsSize reports whether an object is not converted because it is big: a small one like it is.
+// small is below how many bytes the size of an object is not why it is not converted.
+const small = 64 << 10
+
+// forItsSize reports whether a big object is not converted because it is big: no small one like it was found that is not converted either.
 func (p *prober) forItsSize(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured, x *exchange) bool {
-	const small = 64 << 10
-	if size(object) < small {
-		return false
-	}
 	if isLate(x) {
 		return true // a small one was converted in time, or there would be nothing to ask
 	}
-	least := p.shrink(ctx, pair.From, object, func(ctx context.Context, candidate *unstructured.Unstructured) bool {
+	refused := false
+	ctx, enough := context.WithCancel(ctx)
+	defer enough()
+	p.shrink(ctx, pair.From, object, func(ctx context.Context, candidate *unstructured.Unstructured) bool {
 		o := p.answers(ctx, pair, []*unstructured.Unstructured{candidate})[0]
-		return o.raw == nil && cause(&o.x) == cause(x)
+		fails := o.raw == nil && cause(&o.x) == cause(x)
+		if fails && size(candidate) < small {
+			refused = true
+			enough()
+		}
+		return fails
 	})
-	return size(least) >= small
+	return !refused
 }
 
 // additions looks at whole objects, and at the partial ones of server-side apply unless whole ones show enough.
