@@ -292,6 +292,9 @@ const (
 
 	// settled is how many rounds are left out: the first may add what the other version has no field for.
 	settled = 2
+
+	// mostStored is how large an object may be in etcd, in bytes: what one request to it may have (--max-request-bytes).
+	mostStored = 1536 << 10
 )
 
 // growth is the property of objects to stay as big as they are on the way there and back, again and again.
@@ -314,6 +317,9 @@ func (p *prober) growth() property {
 			if round == settled-1 {
 				early = current
 			}
+			if findings := p.outgrown(pair, way, objects, current, x); len(findings) > 0 {
+				return findings // it would take ever more memory
+			}
 		}
 		var findings []finding
 		for i, of := range sizes {
@@ -326,6 +332,21 @@ func (p *prober) growth() property {
 		}
 		return findings
 	}}
+}
+
+// outgrown returns the objects that have become too large for etcd.
+func (p *prober) outgrown(pair corpus.Pair, way string, before, after []*unstructured.Unstructured, x []exchange) []finding {
+	var findings []finding
+	for i, object := range after {
+		was, is := size(before[i]), size(object)
+		if is <= mostStored || is < 2*was {
+			continue
+		}
+		place := grown(before[i], object)
+		message := fmt.Sprintf("%s: expected the object to keep its size of %d bytes, got %d bytes, more than etcd takes", place, was, is)
+		findings = append(findings, finding{i, way, p.schemaOf(pair.From).Place(place), message, none, x[i], effect{sort: grows}})
+	}
+	return findings
 }
 
 // grown returns the place in an object that has grown most.

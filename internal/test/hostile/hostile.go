@@ -23,7 +23,7 @@ import (
 type Server struct {
 	Name string
 
-	// Says is what the verdict on it says to a request with managedFields, as a regular expression: "accepted" if there is nothing
+	// Says is what the verdict on it says to a request with managedFields, as a regular expression: Accepted if there is nothing
 	// against the answer.
 	Says string
 

@@ -35,7 +35,7 @@ func TestServers(t *testing.T) {
 			if most := contract.MaxResponse(len(body)); int64(len(response.Body)) > most+1 || int64(cap(response.Body)) > 2*most {
 				t.Errorf("%d bytes were kept in %d, want %d at most", len(response.Body), cap(response.Body), most)
 			}
-			verdict := "accepted"
+			verdict := Accepted
 			judgement := request.Judge(response)
 			if rejected := judgement.Rejected(); rejected != nil {
 				verdict = rejected.String()

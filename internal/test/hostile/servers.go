@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/crdconform/crdconform/contract"
 )
 
 const (
@@ -19,11 +21,14 @@ const (
 
 // What the verdicts on them say.
 const (
-	tooLong  = `longer than \d+ (?:KiB|MiB)`
-	tooDeep  = `nested more than \d+ deep`
-	noJSON   = "a JSON document"
-	accepted = "accepted"
+	tooLong = `longer than \d+ (?:KiB|MiB)`
+	tooMany = `more than \d+ values`
+	tooDeep = `nested more than \d+ deep`
+	noJSON  = "a JSON document"
 )
+
+// Accepted is what Server.Says of an answer that there is nothing against.
+const Accepted = "accepted"
 
 // Servers returns all hostile webhooks.
 func Servers() []Server {
@@ -75,10 +80,15 @@ func contents() []Server {
 			c.write(`"}}}`)
 			c.finish()
 		}},
-		{"annotation of 0.2 MB", accepted, func(c *call) { c.annotated(strings.Repeat("x", 1<<16), 190_000) }},
-		{"numbers of 0.2 MB", accepted, func(c *call) { c.extended("[0", strings.Repeat(",1", 100_000), "]") }},
-		{"lists of 0.2 MB", accepted, func(c *call) { c.extended("[0", strings.Repeat(",[]", 65_000), "]") }},
-		{"objects of 0.2 MB", accepted, func(c *call) { c.extended("[0", strings.Repeat(",{}", 65_000), "]") }},
+		{"annotation of 0.2 MB", Accepted, func(c *call) { c.annotated(strings.Repeat("x", 1<<16), 190_000) }},
+		{"numbers of 0.2 MB", tooMany, func(c *call) { c.extended("[0", strings.Repeat(",1", 100_000), "]") }},
+		{"lists of 0.2 MB", tooMany, func(c *call) { c.extended("[0", strings.Repeat(",[]", 65_000), "]") }},
+		{"objects of 0.2 MB", tooMany, func(c *call) { c.extended("[0", strings.Repeat(",{}", 65_000), "]") }},
+		{"numbers just below the bound", Accepted, func(c *call) { c.filled("0,", 1) }},
+		{"objects just below the bound", Accepted, func(c *call) { c.filled(`{"a":{}},`, 2) }},
+		{"text just below the bound", Accepted, func(c *call) {
+			c.extended(`"`, strings.Repeat("x", int(contract.MaxResponse(len(c.read())))-len(c.good())-1000), `"`)
+		}},
 		{"objects 9,000 deep", tooDeep, func(c *call) { c.extended(strings.Repeat(`{"a":`, 9000), "1", strings.Repeat("}", 9000)) }},
 		{"lists 9,000 deep", tooDeep, func(c *call) { c.extended(strings.Repeat("[", 9000), "1", strings.Repeat("]", 9000)) }},
 		{"lists and objects 9,000 deep", tooDeep, func(c *call) { c.extended(strings.Repeat(`[{"a":`, 4500), "1", strings.Repeat("}]", 4500)) }},
@@ -142,9 +152,9 @@ func heads() []Server {
 // connections break off, or answer some and not others.
 func connections() []Server {
 	return []Server{
-		{"duplicate keys", `expected "ConversionReview", got ""`, func(c *call) { c.head(); c.write("{"); c.repeat(`"a":1,`, mib/8); c.write(`"a":1}`); c.finish() }},
+		{"duplicate keys", `expected "ConversionReview", got ""`, func(c *call) { c.head(); c.write("{"); c.repeat(`"a":1,`, mib/32); c.write(`"a":1}`); c.finish() }},
 		{"huge numbers", "is too large", func(c *call) { c.extended("[1", strings.Repeat("0", mib/8), ",1e400,-1e-400]") }},
-		{"invalid UTF-8", accepted, func(c *call) { c.extended(`"`, strings.Repeat("\xff\xfe", mib/8), `"`) }},
+		{"invalid UTF-8", Accepted, func(c *call) { c.extended(`"`, strings.Repeat("\xff\xfe", mib/8), `"`) }},
 		{"RST", "connection reset by peer", func(c *call) {
 			c.read()
 			if tcp, ok := c.plain.(interface{ SetLinger(int) error }); ok {
@@ -262,4 +272,11 @@ func zip1(text string) string {
 		panic(err) // a buffer takes everything
 	}
 	return zipped.String()
+}
+
+// filled answers well, but that the first object has a list more, of something that holds so many values so often that the response is just
+// short enough.
+func (c *call) filled(unit string, values int) {
+	most := 16_000 + 4*bytes.Count(c.read(), []byte(","))
+	c.extended("[", strings.Repeat(unit, most/values), "0]")
 }
