@@ -25,6 +25,7 @@ const (
 	tooMany = `more than \d+ values`
 	tooDeep = `nested more than \d+ deep`
 	noJSON  = "a JSON document"
+	late    = "no complete response within"
 )
 
 // Accepted is what Server.Says of an answer that there is nothing against.
@@ -32,12 +33,22 @@ const Accepted = "accepted"
 
 // Servers returns all hostile webhooks.
 func Servers() []Server {
-	return slices.Concat(bodies(), contents(), heads(), connections(), bombs())
+	servers := frames()
+	for _, p := range slices.Concat(bodies(), contents(), heads(), connections(), bombs()) {
+		servers = append(servers, Server{Name: p.name, Says: p.says, answer: p.answer})
+	}
+	return servers
+}
+
+// plain is a server that speaks HTTP/1.1.
+type plain struct {
+	name, says string
+	answer     func(*call)
 }
 
 // bodies are too long as they are sent.
-func bodies() []Server {
-	return []Server{
+func bodies() []plain {
+	return []plain{
 		{"body without end", tooLong, func(c *call) { c.head(); c.repeat(" ", endless) }},
 		{"body without end, in chunks", tooLong, func(c *call) {
 			c.head("Transfer-Encoding: chunked")
@@ -64,8 +75,8 @@ func bodies() []Server {
 }
 
 // contents are too long or too deep in what they say, or nearly.
-func contents() []Server {
-	return []Server{
+func contents() []plain {
+	return []plain{
 		{"message of 250 MB", tooLong, func(c *call) {
 			c.head()
 			c.write(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"`, c.uid(), `","result":{"status":"Failed","message":"`)
@@ -102,8 +113,8 @@ func contents() []Server {
 }
 
 // heads have their mischief before or after the body.
-func heads() []Server {
-	return []Server{
+func heads() []plain {
+	return []plain{
 		{"a header of 10 MB", tooLong, func(c *call) {
 			c.read()
 			c.write("HTTP/1.1 200 OK\r\nX: ")
@@ -150,8 +161,8 @@ func heads() []Server {
 }
 
 // connections break off, or answer some and not others.
-func connections() []Server {
-	return []Server{
+func connections() []plain {
+	return []plain{
 		{"duplicate keys", `expected "ConversionReview", got ""`, func(c *call) { c.head(); c.write("{"); c.repeat(`"a":1,`, mib/32); c.write(`"a":1}`); c.finish() }},
 		{"huge numbers", "is too large", func(c *call) { c.extended("[1", strings.Repeat("0", mib/8), ",1e400,-1e-400]") }},
 		{"invalid UTF-8", Accepted, func(c *call) { c.extended(`"`, strings.Repeat("\xff\xfe", mib/8), `"`) }},
@@ -184,7 +195,7 @@ func connections() []Server {
 			c.write(string(c.good()))
 			c.finish()
 		}},
-		{"a byte each second", "no complete response within", func(c *call) {
+		{"a byte each second", late, func(c *call) {
 			c.head()
 			tick := time.NewTicker(time.Second)
 			defer tick.Stop()
@@ -199,8 +210,8 @@ func connections() []Server {
 }
 
 // bombs are short until they are decompressed.
-func bombs() []Server {
-	var servers []Server
+func bombs() []plain {
+	var servers []plain
 	for _, bomb := range []struct{ of, unit, says string }{
 		{"zeros", "0", tooLong},
 		{"spaces", " ", tooLong},
@@ -212,7 +223,7 @@ func bombs() []Server {
 		{"deep YAML", "- ", tooLong},
 	} {
 		zipped := sync.OnceValue(func() string { return zip(bomb.unit) })
-		servers = append(servers, Server{"gzip bomb of " + bomb.of, bomb.says, func(c *call) {
+		servers = append(servers, plain{"gzip bomb of " + bomb.of, bomb.says, func(c *call) {
 			c.head("Content-Encoding: gzip")
 			first := "["
 			if strings.HasSuffix(bomb.of, "YAML") {
