@@ -1,12 +1,16 @@
 package contract
 
-import "fmt"
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
 
 // The bounds of what is read of a response. API servers have fewer: they read a body to its end, whatever that takes (client-go,
 // rest/request.go), headers of up to 10 MiB (net/http, Transport.MaxResponseHeaderBytes), and JSON that is nested up to 10,000 deep
-// (sigs.k8s.io/json, maxNestingDepth). No legitimate answer comes near to the bounds here: it is about as large as the request, and the
-// annotations of an object, in which webhooks keep what has no field, have 256 KiB at most (k8s.io/apimachinery, ValidateAnnotations). The
-// bounds leave room for webhooks that exceed that.
+// (sigs.k8s.io/json, maxNestingDepth), of any number of values. No legitimate answer comes near to the bounds here: it is about as large as
+// the request, and the annotations of an object, in which webhooks keep what has no field, have 256 KiB at most (k8s.io/apimachinery,
+// ValidateAnnotations). The bounds leave room for webhooks that exceed that.
 const (
 	// MaxHeader bounds the headers of a response, in bytes.
 	MaxHeader = 1 << 20
@@ -15,8 +19,12 @@ const (
 	MaxNesting = 256
 
 	// maxGrowth and maxAdded bound the body of a response: so many times the size of the request and so many bytes more.
-	maxGrowth = 8
+	maxGrowth = 4
 	maxAdded  = 1 << 20
+
+	// addedValues bounds the values in a response, with those in lists and objects: maxGrowth times those of the request and so many
+	// more. A value takes up to a hundred times its size when it is decoded.
+	addedValues = 16 << 10
 
 	// otherGrowth and otherAdded do the same for bodies that are tried as something other than JSON. YAML takes a hundred times its size.
 	otherGrowth = 2
@@ -57,10 +65,31 @@ func (DepthError) Error() string {
 	return fmt.Sprintf("the response is nested more than %d deep; API servers read what is nested up to 10,000 deep", MaxNesting)
 }
 
-// CheckNesting returns a DepthError if the body of a response is nested more than MaxNesting deeper than that of the request.
-func CheckNesting(request, response []byte) error { return checkNesting(response, request) }
+// valuesError is that a response holds more than so many values.
+type valuesError int
 
-// checkNesting does the same for a request in parts, of which the deepest counts.
+func (e valuesError) Error() string {
+	return fmt.Sprintf("the response holds more than %d values (%d times those of the request and %d); API servers would read on",
+		int(e), maxGrowth, addedValues)
+}
+
+// CheckBody fails if the body of a response is nested more than MaxNesting deeper than that of the request, with a DepthError, or holds many
+// more values.
+func CheckBody(request, response []byte) error {
+	if err := checkNesting(response, request); err != nil {
+		return err
+	}
+	return checkValues(response, func() int { return values(request) })
+}
+
+// checkBody does the same for the objects of the request, of which the deepest counts.
+func (r Request) checkBody(response []byte) error {
+	if err := checkNesting(response, r.Objects...); err != nil {
+		return err
+	}
+	return checkValues(response, r.values)
+}
+
 func checkNesting[T ~[]byte](response []byte, request ...T) error {
 	if nesting(response, MaxNesting) <= MaxNesting { // which saves looking at the request
 		return nil
@@ -73,6 +102,63 @@ func checkNesting[T ~[]byte](response []byte, request ...T) error {
 		return DepthError{}
 	}
 	return nil
+}
+
+// checkValues returns a valuesError if a response holds too many values for a request with so many.
+func checkValues(response []byte, request func() int) error {
+	separators := 1
+	for _, one := range []byte(",{[") {
+		separators += bytes.Count(response, []byte{one})
+	}
+	if separators <= addedValues { // there are no more values than that, and most responses are so short
+		return nil
+	}
+	most := maxGrowth*request() + addedValues
+	if separators > most && values(response) > most {
+		return valuesError(most)
+	}
+	return nil
+}
+
+// values returns how many values the objects have.
+func (r Request) values() int {
+	if r.prepared() {
+		return r.parsed.values()
+	}
+	return valuesOf(r.Objects)
+}
+
+func valuesOf(objects []json.RawMessage) int {
+	n := 0
+	for _, object := range objects {
+		n += values(object)
+	}
+	return n
+}
+
+// values returns how many values JSON holds, itself included, as far as it is JSON.
+func values(body []byte) int {
+	n, empty := 1, false // whether the list or object that was opened last has nothing in it so far
+	for at := 0; at < len(body); at++ {
+		switch c := body[at]; c {
+		case '{', '[':
+			n++
+			empty = true
+			continue
+		case '}', ']':
+			if empty {
+				n--
+			}
+		case ',':
+			n++
+		case ' ', '\n', '\t', '\r':
+			continue
+		case '"':
+			at = quoteAt(body, at)
+		}
+		empty = false
+	}
+	return n
 }
 
 // nesting returns how deep a body is nested, whatever else is wrong with it. It stops where that is deeper than most.

@@ -98,7 +98,7 @@ func (r Request) review(j *Judgement, body []byte) *apiextensionsv1.ConversionRe
 		j.stop(requirement.WebhookResponseBody, whole, "HTTP body", "a JSON document", "nothing")
 		return nil
 	}
-	if err := checkNesting(body, r.Objects...); err != nil {
+	if err := r.checkBody(body); err != nil {
 		j.stop(requirement.WebhookResponseBody, whole, "HTTP body", "a JSON document", fmt.Sprintf("%v: %s", err, quote(body)))
 		return nil
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Judge judges the response to a request whose objects can be converted.
+// Judge judges the response to a request whose objects can be converted. The Objects of the judgement may be parts of the body of the
+// response, which must not change afterwards.
 func (r Request) Judge(response Response) Judgement {
 	var j Judgement
 	if arrived(&j, response) && r.scanned(&j, response.Body) {

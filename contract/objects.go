@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"k8s.io/apimachinery/pkg/api/validation"
 	metav1validation "k8s.io/apimachinery/pkg/apis/meta/v1/validation"
@@ -87,11 +88,12 @@ func numberLength(raw []byte) int {
 type parsedRequest struct {
 	of      []json.RawMessage
 	objects []object
+	values  func() int // how many values there are; counted once
 }
 
 // readRequest leaves the metadata as it is.
 func readRequest(raw []json.RawMessage) *parsedRequest {
-	p := &parsedRequest{raw, make([]object, len(raw))}
+	p := &parsedRequest{raw, make([]object, len(raw)), sync.OnceValue(func() int { return valuesOf(raw) })}
 	for i := range raw {
 		// What the request holds is ours to get right; an API server never sends anything else.
 		p.objects[i], _ = parseObject(raw[i])

@@ -91,7 +91,6 @@ func (r Request) scanned(j *Judgement, body []byte) bool {
 		return false
 	}
 	s.tell(j)
-	body = bytes.Clone(body)
 	j.Objects = make([]json.RawMessage, len(s.places))
 	for i, o := range s.places {
 		j.Objects[i] = body[o.object.from:o.object.to:o.object.to]
@@ -125,7 +124,8 @@ func (s *scan) whole() bool {
 			s.bad = true
 		}
 	}
-	return !s.bad && s.seen&required == required && s.count == len(s.p.wanted) && spaceEnd(s.body, s.at) == len(s.body)
+	return !s.bad && s.seen&required == required && s.count == len(s.p.wanted) && spaceEnd(s.body, s.at) == len(s.body) &&
+		checkValues(s.body, s.p.request.values) == nil
 }
 
 // request goes through the request that a response should not have.

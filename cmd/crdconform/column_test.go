@@ -263,6 +263,29 @@ func TestMatrixIsStopped(t *testing.T) {
 	}
 }
 
+// TestMatrixRunsOutOfTime ends a matrix by its own limit: the report of what had begun says so, and what had not is named.
+func TestMatrixRunsOutOfTime(t *testing.T) {
+	t.Parallel()
+	r := invoke(t, "matrix", "--assets", assetsCalled(t, "broken"), "--filter", "lifecycle", "--parallel", "1", "--run-timeout", "3s")
+	r.exits(t, exitUnjudged)
+	var m reporter.Matrix
+	if err := json.Unmarshal(read(t, filepath.Join(r.dir, "crdconform-matrix", "matrix.json")), &m); err != nil {
+		t.Fatal(err)
+	}
+	if len(m.Columns) != 1 || m.Columns[0].Outcome != reports.Unjudged || !strings.Contains(m.Columns[0].Error, "was over before everything was judged; ") {
+		t.Errorf("the columns are %+v", m.Columns)
+	}
+	said := strings.Join(strings.Fields(r.out), " ")
+	if want := "The run timeout of 3s was over before everything was judged, so this is incomplete. "; !strings.Contains(said, want) || !strings.Contains(said, " Not checked: 2-envtest.") {
+		t.Errorf("it says:\n%s", r.out)
+	}
+	r = invoke(t, "matrix", "--run-timeout", "-1s")
+	r.exits(t, exitUsage)
+	if !strings.Contains(r.err, "--run-timeout -1s: is negative") {
+		t.Errorf("it says %s", r.err)
+	}
+}
+
 // TestBoard shows two columns at a time on a terminal.
 func TestBoard(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,6 +35,8 @@ type matrix struct {
 	seed     int64
 	strict   bool
 	known    map[requirement.ID]string
+	timeout  time.Duration // of all API servers together; 0 for none
+	deadline time.Time     // when it is over; zero without one
 }
 
 func newMatrix(s streams) *cobra.Command {
@@ -53,7 +56,10 @@ worst one: 130 before 3 before 1. An API server whose process ends without a rep
 With --kind-image, one API server is checked at a time unless --parallel is given: a kind cluster needs about 2.5 GiB of memory
 and two processors.
 
-A requirement that is known to fail may pass on some of the API servers, but not on all.`,
+A requirement that is known to fail may pass on some of the API servers, but not on all.
+
+--run-timeout is for all API servers together. When it is over, those under way write reports of what they have judged, the
+others are not checked, and the table is written.`,
 		Example: `  crdconform matrix --embedded 1.28,1.31,1.34,1.36,1.37
   crdconform matrix --embedded 1.28,1.31,1.34,1.36 --parallel 4
   crdconform matrix --assets ~/.local/share/kubebuilder-envtest/k8s/1.33.0-linux-amd64 --assets ~/.local/share/kubebuilder-envtest/k8s/1.36.0-linux-amd64
@@ -63,6 +69,7 @@ A requirement that is known to fail may pass on some of the API servers, but not
 			given := m.options.given
 			m.flags, m.filter, m.skip = cmd.Flags(), given.Filter, given.Skip
 			m.strict, m.seed, m.dir = given.Strict, given.Generate.Seed, given.ReportDir
+			m.timeout = given.RunTimeout.Duration
 			return m.run(cmd.Context())
 		},
 	}
@@ -121,6 +128,9 @@ func (m *matrix) given(c *kinds.Columns) []string {
 func (m *matrix) validate() error {
 	if m.parallel < 0 {
 		return fmt.Errorf("--parallel %d: must be at least 1, or 0 to choose by the machine", m.parallel)
+	}
+	if m.timeout < 0 {
+		return fmt.Errorf("--run-timeout %s: is negative; leave it out for no limit", m.timeout)
 	}
 	var more []string
 	for _, k := range columnKinds() {
@@ -207,10 +217,16 @@ func (m *matrix) run(ctx context.Context) error {
 	var missing []string
 	for _, c := range columns[len(all):] {
 		missing = append(missing, c.folder)
-		worst = worse(worst, &exitError{code: exitInterrupted})
 	}
 	x := reporter.NewMatrix(folders, all)
 	x.Missing = missing
+	switch {
+	case ctx.Err() != nil && len(missing) > 0:
+		worst = worse(worst, &exitError{code: exitInterrupted})
+	case m.over():
+		x.Cut = fmt.Sprintf("the run timeout of %s was over before everything was judged", m.timeout)
+		worst = worse(worst, &exitError{code: exitUnjudged})
+	}
 	if err := m.write(x); err != nil {
 		return err
 	}
@@ -237,19 +253,25 @@ func (m *matrix) needless(all []*reports.Report) error {
 }
 
 // check checks columns, some at a time, and returns their folders and reports in the order of the columns, and the worst that they
-// came to. When the context ends, those that did not begin are left out.
+// came to. When the context or the time of all ends, those that did not begin are left out.
 func (m *matrix) check(ctx context.Context, columns []column) (folders []string, all []*reports.Report, worst error) {
 	at := min(m.atATime(columns), len(columns))
 	b := &board{progress: progress{streams: m.streams}, several: at > 1, total: len(columns)}
 	all, outcomes := make([]*reports.Report, len(columns)), make([]error, len(columns))
 	slots := make(chan struct{}, at)
+	beginning, cancel := context.WithCancel(ctx)
+	if m.timeout > 0 {
+		m.deadline = time.Now().Add(m.timeout)
+		beginning, cancel = context.WithDeadline(ctx, m.deadline)
+	}
+	defer cancel()
 	var running sync.WaitGroup
 	for i, c := range columns {
 		select {
 		case slots <- struct{}{}:
-		case <-ctx.Done():
+		case <-beginning.Done():
 		}
-		if ctx.Err() != nil {
+		if beginning.Err() != nil {
 			break
 		}
 		l := b.begin(c)
@@ -265,6 +287,9 @@ func (m *matrix) check(ctx context.Context, columns []column) (folders []string,
 	}
 	return folders, all[:len(folders)], worst
 }
+
+// over reports whether the time of all is.
+func (m *matrix) over() bool { return !m.deadline.IsZero() && !time.Now().Before(m.deadline) }
 
 // atATime is how many columns are checked at the same time.
 func (m *matrix) atATime(columns []column) int {

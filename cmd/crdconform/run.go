@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -102,19 +101,6 @@ func (r *runner) take() {
 type workloadFlags struct {
 	duration time.Duration
 	given    bool
-}
-
-// softMemory is how much memory a run takes, in bytes, before garbage is collected more often than usual. An API server in the process
-// makes much garbage: without it a run takes 600 MiB, of which a third is in use.
-const softMemory = 384 << 20
-
-// limitMemory limits the memory unless the user has, and returns what lifts the limit.
-func (r *runner) limitMemory() func() {
-	if _, given := r.variable("GOMEMLIMIT"); given {
-		return func() {}
-	}
-	before := debug.SetMemoryLimit(softMemory)
-	return func() { debug.SetMemoryLimit(before) }
 }
 
 func (r *runner) run(ctx context.Context) error {

@@ -186,7 +186,7 @@ func commonOptions() []Option {
 			Help: "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},
 		{
-			Key: "runTimeout", Flag: "run-timeout", Commands: []string{check, load, run},
+			Key: "runTimeout", Flag: "run-timeout", Commands: []string{check, load, run, matrix, column},
 			Help: "how long the whole run may take, such as 20m; it ends then with a report of what was judged; default: as long as it takes",
 		},
 		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run, column}, Files: true, Help: folder},

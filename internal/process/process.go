@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -24,7 +25,8 @@ const (
 
 // Options says how a process is supervised.
 type Options struct {
-	// Input makes Process.Input a pipe to the standard input. Stop closes it; otherwise Stop sends SIGTERM.
+	// Input makes Process.Input a pipe to the standard input. Stop closes it, and so does the end of this process, however it ends.
+	// Without it Stop sends SIGTERM, and on Linux the system kills the process when this one ends, though not what it has started.
 	Input bool
 	// Output makes Process.Output a pipe from the standard output, and from the standard error unless the command has one.
 	Output bool
@@ -60,8 +62,12 @@ func Start(command *exec.Cmd, o Options) (*Process, error) {
 	command.Env = append(command.Env, marker)
 	command.SysProcAttr = ownGroup()
 	theirs, err := p.connect(o)
-	if err == nil {
+	switch {
+	case err != nil:
+	case o.Input: // it ends with this process since its input does
 		err = command.Start()
+	default:
+		err = p.startBound()
 	}
 	for _, end := range theirs {
 		end.Close() //nolint:errcheck // the process has its own
@@ -75,6 +81,23 @@ func Start(command *exec.Cmd, o Options) (*Process, error) {
 	p.tree = tree{command.Process.Pid, marker}
 	go p.watch()
 	return p, nil
+}
+
+// startBound starts the command so that it is killed when this process ends, where the system can do that. The system takes the end of the
+// thread that started it for the end of the process, so a thread is kept for as long as the command runs.
+func (p *Process) startBound() error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		killWithParent(p.command.SysProcAttr)
+		err := p.command.Start()
+		started <- err
+		if err == nil {
+			<-p.exited
+		}
+	}()
+	return <-started
 }
 
 // connect replaces the writers of the command by pipes, and returns the ends of the process.

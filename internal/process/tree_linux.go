@@ -28,6 +28,9 @@ type stat struct {
 // ownGroup puts a command into a process group of its own.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// killWithParent has the system kill a command when the thread ends that starts it.
+func killWithParent(attributes *syscall.SysProcAttr) { attributes.Pdeathsig = syscall.SIGKILL }
+
 // alive reports whether anything of the tree runs.
 func (t tree) alive() bool { return len(t.members()) > 0 }
 

@@ -15,6 +15,9 @@ type tree struct {
 
 func ownGroup() *syscall.SysProcAttr { return nil }
 
+// killWithParent does nothing: the system has nothing of that sort.
+func killWithParent(*syscall.SysProcAttr) {}
+
 // alive is false: whoever asks has waited for the process.
 func (t tree) alive() bool { return false }
 

@@ -13,6 +13,9 @@ type tree struct {
 // ownGroup puts a command into a process group of its own.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// killWithParent does nothing: the system has nothing of that sort.
+func killWithParent(*syscall.SysProcAttr) {}
+
 // alive reports whether anything of the tree runs.
 func (t tree) alive() bool { return syscall.Kill(-t.leader, 0) == nil }
 

@@ -138,7 +138,8 @@ func is(root *os.Root, name string, sort func(fs.FileMode) bool) bool {
 	return err == nil && sort(info.Mode())
 }
 
-// Write writes every form of the report, and the files that belong to it. It goes on after errors, so that one form that
+// Write writes every form of the report, and the files that belong to it. The forms can be read by other users, since CI systems collect
+// them as such; the files that belong to it hold whole objects, and are the user's alone. It goes on after errors, so that one form that
 // cannot be written does not cost the others.
 func (f Folder) Write(r *reports.Report) error {
 	if err := os.MkdirAll(string(f), 0o755); err != nil {
@@ -150,15 +151,17 @@ func (f Folder) Write(r *reports.Report) error {
 	}
 	var errs []error
 	full := false // and everything else fails in the same way
-	form := func(name string, write func(io.Writer) error) {
+	written := map[string][]byte{}
+	file := func(name string, mode fs.FileMode, write func(io.Writer) error) {
 		if full {
 			return
 		}
-		if err := create(root, name, write); err != nil {
+		if err := create(root, name, mode, write); err != nil {
 			full = errors.Is(err, syscall.ENOSPC)
 			errs = append(errs, fmt.Errorf("report folder %s: %w", f, err))
 		}
 	}
+	form := func(name string, write func(io.Writer) error) { file(name, 0o644, write) }
 	for _, f := range Filed(Formats(nil)) {
 		form(f.File, func(w io.Writer) error { return f.Write(r, w) })
 	}
@@ -170,7 +173,6 @@ func (f Folder) Write(r *reports.Report) error {
 			}
 		}
 	}
-	written := map[string][]byte{}
 	for _, e := range evidence(r) {
 		// Findings of one request share its exchange.
 		data, known := written[e.file.Path]
@@ -180,7 +182,7 @@ func (f Folder) Write(r *reports.Report) error {
 			errs = append(errs, fmt.Errorf("report folder %s: evidence of %s: %q is not a path below %s that is its own", f, e.of, e.file.Path, e.dir))
 		case !known:
 			written[e.file.Path] = e.file.Data
-			form(e.file.Path, func(w io.Writer) error {
+			file(e.file.Path, 0o600, func(w io.Writer) error {
 				_, err := w.Write(e.file.Data)
 				return err
 			})
@@ -200,7 +202,7 @@ type proof struct {
 // report, so that the next run removes these and nothing else.
 func (f Folder) Gather(r *reports.Report, write func(dir string) error) error {
 	dir := filepath.Join(string(f), filepath.FromSlash(layout.Artifacts))
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("report folder: %w", err)
 	}
 	before, err := f.gathered()
@@ -273,12 +275,12 @@ func bases(l *loadgen.Load) []string {
 }
 
 // create writes a file under a temporary name first, so that a partial file is never read.
-func create(root *os.Root, name string, write func(io.Writer) error) error {
+func create(root *os.Root, name string, mode fs.FileMode, write func(io.Writer) error) error {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
 		return err
 	}
 	partial := name + ".partial"
-	file, err := root.Create(partial)
+	file, err := root.OpenFile(partial, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, mode)
 	if err != nil {
 		return err
 	}

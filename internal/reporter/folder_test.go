@@ -296,6 +296,17 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s: %s", name, difference([]byte(got[name]), []byte(want[name])))
 		}
 	}
+	if runtime.GOOS == "windows" {
+		return // which has no such modes
+	}
+	if len(r.Files()) == 0 {
+		t.Error("there is nothing that is the user's alone")
+	}
+	for _, file := range r.Files() {
+		if info, err := os.Stat(filepath.Join(string(folder), filepath.FromSlash(file.Path))); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: other users can read it: %v, %v", file.Path, info, err)
+		}
+	}
 }
 
 func TestWriteWithoutLoad(t *testing.T) {

@@ -20,7 +20,8 @@ type Matrix struct {
 	Kind       string         `json:"kind"`
 	Columns    []MatrixColumn `json:"columns"`           // by version, the oldest first
 	Rows       []MatrixRow    `json:"rows"`              // by requirement, in the order of the first report
-	Missing    []string       `json:"missing,omitempty"` // folders of those that an interruption left out
+	Missing    []string       `json:"missing,omitempty"` // folders of those that an interruption or the run timeout left out
+	Cut        string         `json:"cut,omitempty"`     // that and why the time of all was over
 }
 
 // MatrixColumn is one run.
@@ -304,7 +305,10 @@ func (m *Matrix) Headline() string {
 	if m.Of() == "run" {
 		text = fmt.Sprintf("%d of %d requirements gave the same result in all %d runs.", alike, len(m.Rows), len(m.Columns))
 	}
-	if m.Partial() {
+	switch {
+	case m.Cut != "":
+		text = strings.ToUpper(m.Cut[:1]) + m.Cut[1:] + ", so this is incomplete. " + text
+	case m.Partial():
 		text = "Interrupted, so this is incomplete. " + text
 	}
 	if len(m.Missing) > 0 {

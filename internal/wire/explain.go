@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -83,6 +84,8 @@ func (c *Client) explain(err error, redirectedTo string, limit time.Duration) er
 		return fmt.Errorf("webhook %s: its certificate is signed with SHA-1 or another algorithm that API servers do not accept; issue one that is signed with SHA-256 (%w)", at, err)
 	case isLongHeader(err):
 		return fmt.Errorf("webhook %s: %w", at, contract.HeaderError{})
+	case strings.Contains(err.Error(), "connection error: PROTOCOL_ERROR"): // which net/http says of a header that goes on and on, too
+		return fmt.Errorf("webhook %s: it breaks the rules of HTTP/2, or its headers are longer than %d MiB (%w)", at, contract.MaxHeader>>20, err)
 	case errors.As(err, &hostname):
 		return fmt.Errorf("webhook %s: %w; give the name in its certificate%s", at, hostname, by(c.endpoint.ServerNameOption))
 	case errors.As(err, &unknownCA):
@@ -121,7 +124,9 @@ func isRefusal(err error) bool {
 
 // isLongHeader recognises headers that are too long by the words of net/http, for HTTP/1.1 and HTTP/2.
 func isLongHeader(err error) bool {
-	return strings.Contains(err.Error(), "response headers exceeded") || strings.Contains(err.Error(), "response header list larger")
+	return slices.ContainsFunc([]string{"response headers exceeded", "response header list larger", "header list too large"}, func(words string) bool {
+		return strings.Contains(err.Error(), words)
+	})
 }
 
 // isHangUp recognises that the webhook ended a connection with no word.

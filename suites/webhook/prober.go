@@ -389,7 +389,7 @@ func (p *prober) attach(x exchange) {
 func kept(x *exchange) []byte {
 	const deep = 4 << 10
 	body, most := x.response.Body, proportionate(x)
-	if contract.CheckNesting(x.body, body) != nil {
+	if contract.CheckBody(x.body, body) != nil {
 		most = deep
 	}
 	if len(body) > most {

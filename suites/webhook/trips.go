@@ -295,6 +295,9 @@ const (
 
 	// fewest is how many rounds an object must survive to be judged: one after those that are left out, one at the end, and one between.
 	fewest = settled + 3
+
+	// mostStored is how large an object may be in etcd, in bytes: what one request to it may have (--max-request-bytes).
+	mostStored = 1536 << 10
 )
 
 // life is what becomes of an object that goes there and back again and again.
@@ -315,6 +318,9 @@ func (p *prober) growth() property {
 		}
 		for range rounds {
 			p.oneRound(ctx, pair, lives)
+			if findings := p.outgrown(pair, objects, lives); len(findings) > 0 {
+				return findings // it would take ever more memory
+			}
 		}
 		var findings []finding
 		for i := range lives {
@@ -367,6 +373,22 @@ func (p *prober) oneRound(ctx context.Context, pair corpus.Pair, lives []life) {
 			}
 		}
 	}
+}
+
+// outgrown returns the objects that have become too large for etcd.
+func (p *prober) outgrown(pair corpus.Pair, before []*unstructured.Unstructured, lives []life) []finding {
+	var findings []finding
+	for i, of := range lives {
+		was, is := size(before[i]), size(of.current)
+		if is <= mostStored || is < 2*was {
+			continue
+		}
+		place := grown(before[i], of.current)
+		way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, len(of.sizes))
+		message := fmt.Sprintf("%s: expected the object to keep its size of %d bytes, got %d bytes, more than etcd takes", place, was, is)
+		findings = append(findings, finding{i, way, p.schemaOf(pair.From).Place(place), message, none, of.x, effect{sort: grows}})
+	}
+	return findings
 }
 
 // grown returns the place in an object that has grown most.

@@ -59,7 +59,7 @@ func (t boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, contract.LengthError(limit)
 	}
 	if err == nil {
-		if tooDeep := contract.CheckNesting(requested(r), read); tooDeep != nil {
+		if tooDeep := contract.CheckBody(requested(r), read); tooDeep != nil {
 			response.Body.Close()
 			return nil, tooDeep
 		}

@@ -107,7 +107,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, x *Exchange) {
 			if err == nil {
 				x.Response.Body, x.Withheld, err = decompressed(body, response.Header.Get("Content-Encoding"), limit)
 			}
-			return cmp.Or(err, contract.CheckNesting(x.Body, x.Response.Body))
+			return cmp.Or(err, contract.CheckBody(x.Body, x.Response.Body))
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			p.failed.Add(1)

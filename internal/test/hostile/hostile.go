@@ -23,12 +23,18 @@ import (
 type Server struct {
 	Name string
 
-	// Says is what the verdict on it says to a request with managedFields, as a regular expression: "accepted" if there is nothing
+	// Says is what the verdict on it says to a request with managedFields, as a regular expression: Accepted if there is nothing
 	// against the answer.
 	Says string
 
 	answer func(*call)
+
+	// frames answers in HTTP/2, in place of answer.
+	frames func(*conversation)
 }
+
+// HTTP2 reports whether the server speaks HTTP/2 alone.
+func (s Server) HTTP2() bool { return s.frames != nil }
 
 // Start serves it until the test is over, and returns its URL and the certificate of its authority, in PEM.
 func (s Server) Start(tb testing.TB) (url string, ca []byte) {
@@ -50,6 +56,9 @@ func (s Server) Start(tb testing.TB) (url string, ca []byte) {
 		tb.Fatal(err)
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	if s.HTTP2() {
+		config.NextProtos = []string{"h2"}
+	}
 	serving := &serving{server: s, url: "https://" + listener.Addr().String() + "/convert", open: map[net.Conn]bool{}}
 	serving.running.Go(func() {
 		for {
@@ -93,6 +102,10 @@ func (s *serving) serve(plain net.Conn, secured *tls.Conn) {
 		delete(s.open, plain)
 	}()
 	if ended {
+		return
+	}
+	if s.server.HTTP2() {
+		s.converse(secured)
 		return
 	}
 	request, err := http.ReadRequest(bufio.NewReader(secured))

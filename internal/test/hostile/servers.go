@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/crdconform/crdconform/contract"
 )
 
 const (
@@ -19,20 +21,34 @@ const (
 
 // What the verdicts on them say.
 const (
-	tooLong  = `longer than \d+ (?:KiB|MiB)`
-	tooDeep  = `nested more than \d+ deep`
-	noJSON   = "a JSON document"
-	accepted = "accepted"
+	tooLong = `longer than \d+ (?:KiB|MiB)`
+	tooMany = `more than \d+ values`
+	tooDeep = `nested more than \d+ deep`
+	noJSON  = "a JSON document"
+	late    = "no complete response within"
 )
+
+// Accepted is what Server.Says of an answer that there is nothing against.
+const Accepted = "accepted"
 
 // Servers returns all hostile webhooks.
 func Servers() []Server {
-	return slices.Concat(bodies(), contents(), heads(), connections(), bombs())
+	servers := frames()
+	for _, p := range slices.Concat(bodies(), contents(), heads(), connections(), bombs()) {
+		servers = append(servers, Server{Name: p.name, Says: p.says, answer: p.answer})
+	}
+	return servers
+}
+
+// plain is a server that speaks HTTP/1.1.
+type plain struct {
+	name, says string
+	answer     func(*call)
 }
 
 // bodies are too long as they are sent.
-func bodies() []Server {
-	return []Server{
+func bodies() []plain {
+	return []plain{
 		{"body without end", tooLong, func(c *call) { c.head(); c.repeat(" ", endless) }},
 		{"body without end, in chunks", tooLong, func(c *call) {
 			c.head("Transfer-Encoding: chunked")
@@ -59,8 +75,8 @@ func bodies() []Server {
 }
 
 // contents are too long or too deep in what they say, or nearly.
-func contents() []Server {
-	return []Server{
+func contents() []plain {
+	return []plain{
 		{"message of 250 MB", tooLong, func(c *call) {
 			c.head()
 			c.write(`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"`, c.uid(), `","result":{"status":"Failed","message":"`)
@@ -75,10 +91,15 @@ func contents() []Server {
 			c.write(`"}}}`)
 			c.finish()
 		}},
-		{"annotation of 0.2 MB", accepted, func(c *call) { c.annotated(strings.Repeat("x", 1<<16), 190_000) }},
-		{"numbers of 0.2 MB", accepted, func(c *call) { c.extended("[0", strings.Repeat(",1", 100_000), "]") }},
-		{"lists of 0.2 MB", accepted, func(c *call) { c.extended("[0", strings.Repeat(",[]", 65_000), "]") }},
-		{"objects of 0.2 MB", accepted, func(c *call) { c.extended("[0", strings.Repeat(",{}", 65_000), "]") }},
+		{"annotation of 0.2 MB", Accepted, func(c *call) { c.annotated(strings.Repeat("x", 1<<16), 190_000) }},
+		{"numbers of 0.2 MB", tooMany, func(c *call) { c.extended("[0", strings.Repeat(",1", 100_000), "]") }},
+		{"lists of 0.2 MB", tooMany, func(c *call) { c.extended("[0", strings.Repeat(",[]", 65_000), "]") }},
+		{"objects of 0.2 MB", tooMany, func(c *call) { c.extended("[0", strings.Repeat(",{}", 65_000), "]") }},
+		{"numbers just below the bound", Accepted, func(c *call) { c.filled("0,", 1) }},
+		{"objects just below the bound", Accepted, func(c *call) { c.filled(`{"a":{}},`, 2) }},
+		{"text just below the bound", Accepted, func(c *call) {
+			c.extended(`"`, strings.Repeat("x", int(contract.MaxResponse(len(c.read())))-len(c.good())-1000), `"`)
+		}},
 		{"objects 9,000 deep", tooDeep, func(c *call) { c.extended(strings.Repeat(`{"a":`, 9000), "1", strings.Repeat("}", 9000)) }},
 		{"lists 9,000 deep", tooDeep, func(c *call) { c.extended(strings.Repeat("[", 9000), "1", strings.Repeat("]", 9000)) }},
 		{"lists and objects 9,000 deep", tooDeep, func(c *call) { c.extended(strings.Repeat(`[{"a":`, 4500), "1", strings.Repeat("}]", 4500)) }},
@@ -92,8 +113,8 @@ func contents() []Server {
 }
 
 // heads have their mischief before or after the body.
-func heads() []Server {
-	return []Server{
+func heads() []plain {
+	return []plain{
 		{"a header of 10 MB", tooLong, func(c *call) {
 			c.read()
 			c.write("HTTP/1.1 200 OK\r\nX: ")
@@ -140,11 +161,11 @@ func heads() []Server {
 }
 
 // connections break off, or answer some and not others.
-func connections() []Server {
-	return []Server{
-		{"duplicate keys", `expected "ConversionReview", got ""`, func(c *call) { c.head(); c.write("{"); c.repeat(`"a":1,`, mib/8); c.write(`"a":1}`); c.finish() }},
+func connections() []plain {
+	return []plain{
+		{"duplicate keys", `expected "ConversionReview", got ""`, func(c *call) { c.head(); c.write("{"); c.repeat(`"a":1,`, mib/32); c.write(`"a":1}`); c.finish() }},
 		{"huge numbers", "is too large", func(c *call) { c.extended("[1", strings.Repeat("0", mib/8), ",1e400,-1e-400]") }},
-		{"invalid UTF-8", accepted, func(c *call) { c.extended(`"`, strings.Repeat("\xff\xfe", mib/8), `"`) }},
+		{"invalid UTF-8", Accepted, func(c *call) { c.extended(`"`, strings.Repeat("\xff\xfe", mib/8), `"`) }},
 		{"RST", "connection reset by peer", func(c *call) {
 			c.read()
 			if tcp, ok := c.plain.(interface{ SetLinger(int) error }); ok {
@@ -174,7 +195,7 @@ func connections() []Server {
 			c.write(string(c.good()))
 			c.finish()
 		}},
-		{"a byte each second", "no complete response within", func(c *call) {
+		{"a byte each second", late, func(c *call) {
 			c.head()
 			tick := time.NewTicker(time.Second)
 			defer tick.Stop()
@@ -189,8 +210,8 @@ func connections() []Server {
 }
 
 // bombs are short until they are decompressed.
-func bombs() []Server {
-	var servers []Server
+func bombs() []plain {
+	var servers []plain
 	for _, bomb := range []struct{ of, unit, says string }{
 		{"zeros", "0", tooLong},
 		{"spaces", " ", tooLong},
@@ -202,7 +223,7 @@ func bombs() []Server {
 		{"deep YAML", "- ", tooLong},
 	} {
 		zipped := sync.OnceValue(func() string { return zip(bomb.unit) })
-		servers = append(servers, Server{"gzip bomb of " + bomb.of, bomb.says, func(c *call) {
+		servers = append(servers, plain{"gzip bomb of " + bomb.of, bomb.says, func(c *call) {
 			c.head("Content-Encoding: gzip")
 			first := "["
 			if strings.HasSuffix(bomb.of, "YAML") {
@@ -262,4 +283,11 @@ func zip1(text string) string {
 		panic(err) // a buffer takes everything
 	}
 	return zipped.String()
+}
+
+// filled answers well, but that the first object has a list more, of something that holds so many values so often that the response is just
+// short enough.
+func (c *call) filled(unit string, values int) {
+	most := 16_000 + 4*bytes.Count(c.read(), []byte(","))
+	c.extended("[", strings.Repeat(unit, most/values), "0]")
 }
