@@ -20,6 +20,8 @@ asks for a version.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.AddCommand(newStorageStatus(s))
+	cmd.AddCommand(newStorageDrop(s))
 	return cmd
 }
 
