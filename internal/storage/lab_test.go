@@ -31,7 +31,9 @@ import (
 
 // lab is an API server with its etcd.
 type lab struct {
-	cluster     *embedded.Cluster
+	cluster     *embedded.Cluster // nil if it is another
+	stored      cluster.Storage
+	config      func() *rest.Config
 	endpoint    string // of etcd
 	definitions apiextensionsclient.CustomResourceDefinitionInterface
 	objects     dynamic.Interface
@@ -45,6 +47,7 @@ func newLab(t *testing.T) *lab {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	l := &lab{cluster: suitetest.Cluster(t, embedded.Options{Dir: dir}), endpoint: "unix://" + filepath.Join(dir, "etcd", "sockets", "client.sock")}
+	l.stored, l.config = l.cluster, l.cluster.Config
 	crds, err := clientset.NewForConfig(l.cluster.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +142,7 @@ func (c *crontabs) store(version string) {
 	}
 	c.wait(func() bool {
 		c.create(version, "probe")
-		all, err := c.cluster.StoredAll(c.t.Context(), c.group, "crontabs")
+		all, err := c.stored.StoredAll(c.t.Context(), c.group, "crontabs")
 		is := err == nil && slices.ContainsFunc(all, func(s cluster.Stored) bool {
 			v, err := parse(s.Data)
 			return err == nil && v.Metadata.Name == "probe" && v.version() == version
@@ -252,7 +255,7 @@ func openSnapshot(t *testing.T, name string) Source {
 func (c *crontabs) inspect(options Options) (*Inventory, *Definition) {
 	c.t.Helper()
 	options.Drop = "v1beta1"
-	inventory, _, err := Inspect(c.t.Context(), c.cluster.Config(), []string{c.name}, options)
+	inventory, _, err := Inspect(c.t.Context(), c.config(), []string{c.name}, options)
 	if err != nil {
 		c.t.Fatal(err)
 	}
