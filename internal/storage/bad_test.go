@@ -115,6 +115,39 @@ func TestBadClusters(t *testing.T) {
 			t.Errorf("got %+v", gaps)
 		}
 	})
+	t.Run("the past cannot be read", func(t *testing.T) {
+		inventory, err := look(&recorder{answer: answering("resourceVersionMatch=Exact", false, forbidden)}, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := inventory.Definitions[0]
+		want := `The API server does not tell how the definition was before: User "jane" cannot list resource.`
+		if d.Unknown != 3 || len(d.Notes) != 1 || d.Notes[0] != want {
+			t.Errorf("got %d, %v", d.Unknown, d.Notes)
+		}
+	})
+	t.Run("the past is the present", func(t *testing.T) { // as for Kubernetes before 1.19
+		var r recorder
+		r.answer = func(request *http.Request, next http.RoundTripper) *http.Response {
+			if !strings.Contains(request.URL.RawQuery, "resourceVersionMatch=Exact") {
+				return nil
+			}
+			now := request.Clone(request.Context())
+			now.URL.RawQuery = "fieldSelector=metadata.name%3D" + c.name
+			response, err := next.RoundTrip(now)
+			if err != nil {
+				return nil
+			}
+			return response
+		}
+		inventory, err := look(&r, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := inventory.Definitions[0]; d.Version("v1").Stored != 0 {
+			t.Errorf("it takes %d of %d objects for stored at v1", d.Version("v1").Stored, d.Objects)
+		}
+	})
 	t.Run("no such definition", func(t *testing.T) {
 		_, _, err := Inspect(t.Context(), l.cluster.Config(), []string{"crontabs.none.example.com"}, Options{})
 		if err == nil || !strings.HasPrefix(err.Error(), "the cluster has no definition crontabs.none.example.com;") {

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -71,9 +72,15 @@ func (i *inspector) history(ctx context.Context, d *Definition) (teller, error) 
 		return t, nil
 	}
 	t.changed, t.promised = owners(crd)
-	var err error
-	t.segments, err = i.segments(ctx, crd)
-	return t, err
+	segments, err := i.segments(ctx, crd)
+	if ctx.Err() != nil {
+		return t, context.Cause(ctx)
+	}
+	if err != nil {
+		d.Notes = append(d.Notes, fmt.Sprintf("The API server does not tell how the definition was before: %s.", line(err.Error())))
+	}
+	t.segments = segments
+	return t, nil
 }
 
 // owners returns what the managed fields of a definition say: when its versions were last changed, and the one stored version that it
@@ -132,7 +139,7 @@ func (i *inspector) segments(ctx context.Context, crd *apiextensionsv1.CustomRes
 			break
 		}
 	}
-	return segments, nil
+	return segments, past.failed
 }
 
 func storageOf(crd *apiextensionsv1.CustomResourceDefinition) string {
@@ -157,9 +164,6 @@ func (p *past) selector() string {
 // now returns the latest resource version.
 func (p *past) now(ctx context.Context) (uint64, error) {
 	list, err := p.definitions.List(ctx, metav1.ListOptions{FieldSelector: p.selector()})
-	if apierrors.IsForbidden(err) {
-		return 0, nil // without the right to list definitions nothing is remembered
-	}
 	if err != nil {
 		return 0, err
 	}
@@ -184,6 +188,8 @@ func (p *past) at(ctx context.Context, revision uint64) *apiextensionsv1.CustomR
 	case err != nil:
 		p.failed = err
 		return nil
+	case list.ResourceVersion != strconv.FormatUint(revision, 10):
+		return nil // Kubernetes before 1.19 answers with what is there now
 	case len(list.Items) != 1 || list.Items[0].UID != p.crd.UID:
 		return nil
 	}
