@@ -481,6 +481,12 @@ const (
 	StorageStoredVersionsNoOtherInStorage               ID = "storage.stored-versions.no-other-in-storage"              // No object is in storage at a version that was never the storage version.
 	StorageStoredVersionsCurrentDropped                 ID = "storage.stored-versions.current-dropped"                  // The current storage version can be dropped from status.storedVersions and comes back with the next change of the definition.
 	StorageStoredVersionsUnknownBlocks                  ID = "storage.stored-versions.unknown-blocks"                   // A version in status.storedVersions that the definition does not have blocks every change of the definition.
+	StorageDropStorageVersion                           ID = "storage.drop.storage-version"                             // The version that is removed is not the storage version.
+	StorageDropObjects                                  ID = "storage.drop.objects"                                     // No object is stored at the version that is removed.
+	StorageDropStoredVersions                           ID = "storage.drop.stored-versions"                             // The version that is removed is not in status.storedVersions.
+	StorageDropManagedFields                            ID = "storage.drop.managed-fields"                              // The managed fields of no object name the version that is removed.
+	StorageDropOwnerReferences                          ID = "storage.drop.owner-references"                            // No owner reference names the version that is removed.
+	StorageDropRequests                                 ID = "storage.drop.requests"                                    // Nobody still asks for the version that is removed.
 	LifecycleUpgradeStoredVersions                      ID = "lifecycle.upgrade.stored-versions"                        // When v1 takes over from v1beta1 as the storage version, status.storedVersions is v1beta1, v1.
 	LifecycleUpgradeRewrite                             ID = "lifecycle.upgrade.rewrite"                                // Listing all objects and writing each with the same content brings all of them to the storage version.
 	LifecycleUpgradeConcurrent                          ID = "lifecycle.upgrade.concurrent"                             // An upgrade by list and write, page by page, succeeds while clients create, update and delete objects, and loses none of their writes.

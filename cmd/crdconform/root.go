@@ -127,7 +127,7 @@ func oneLine(text string) string {
 
 // readFirst returns the commands that only read, or read before they call act: what they are given may never come to an end.
 func readFirst() []string {
-	return []string{"check", "load", "diff", "compare", "report", "list", "explain", "lint", "init", "config", "version", "help", "completion"}
+	return []string{"check", "load", "diff", "compare", "report", "list", "explain", "lint", "init", "config", "version", "help", "completion", "storage status", "storage safe-to-drop"}
 }
 
 // noArguments wants none.
@@ -177,7 +177,9 @@ object and under load?
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			if !slices.Contains(readFirst(), strings.Split(cmd.CommandPath()+" ", " ")[1]) {
+			_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+			reads := func(command string) bool { return path == command || strings.HasPrefix(path, command+" ") }
+			if !slices.ContainsFunc(readFirst(), reads) {
 				s.act()
 			}
 		},
@@ -188,7 +190,7 @@ object and under load?
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
+	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newStorage(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
 	return root
 }
 

@@ -147,6 +147,9 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	return c, nil
 }
 
+// Connect connects to a cluster for what is no run: it makes sure of the version, and of no rights. Errors are those of Start.
+func Connect(ctx context.Context, options Options) (*Cluster, error) { return connect(ctx, options) }
+
 // connect loads the kubeconfig and asks the API server for its version.
 func connect(ctx context.Context, options Options) (*Cluster, error) {
 	config, name, err := load(options)

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/crdconform/crdconform/internal/cluster/existing"
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
+)
+
+func newStorage(s streams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "storage",
+		Short: "Show at which versions objects are stored, and migrate them",
+		Long: `storage looks at the objects of definitions in an existing cluster: at which versions they are stored, and who still names or
+asks for a version.`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newStorageStatus(s))
+	cmd.AddCommand(newStorageDrop(s))
+	return cmd
+}
+
+// storageTarget is the cluster that a command of storage is about.
+type storageTarget struct {
+	kubeconfig string
+	context    string
+}
+
+func (t *storageTarget) bind(flags *pflag.FlagSet) {
+	flags.StringVar(&t.kubeconfig, "kubeconfig", "", "kubeconfig; default: $KUBECONFIG or ~/.kube/config")
+	flags.StringVar(&t.context, "context", "", "context of the kubeconfig; the current one is never used by default")
+}
+
+// connect reaches the cluster. What is read only lets no request through that might change something.
+func (t *storageTarget) connect(ctx context.Context, readOnly bool) (*existing.Cluster, error) {
+	if t.context == "" {
+		return nil, errors.New("no cluster specified; give --context NAME")
+	}
+	c, err := existing.Connect(ctx, existing.Options{Kubeconfig: kinds.Kubeconfigs(t.kubeconfig), Context: t.context, ReadOnly: readOnly})
+	if wrong, is := errors.AsType[*existing.UsageError](err); is {
+		if wrong.Option != "" {
+			return nil, errors.New("--" + wrong.Error())
+		}
+		return nil, wrong
+	}
+	if err != nil {
+		return nil, unjudged(err)
+	}
+	return c, nil
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/test/figures"
+)
+
+// many is an API server with many objects of 1 kB, all of which are stored at v1beta1 and named by managed fields, while the storage
+// version is v1 and a webhook converts.
+type many struct {
+	kubeconfig, endpoint string
+	etcd                 *clientv3.Client
+	stored               int
+}
+
+func hasMany(b *testing.B) *many {
+	b.Helper()
+	if err := embedded.LogTo(&strings.Builder{}); err != nil {
+		b.Fatal(err)
+	}
+	dir, err := os.MkdirTemp("/tmp", "many") // short enough for sockets
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { os.RemoveAll(dir) })
+	cluster, err := embedded.Start(b.Context(), embedded.Options{Dir: dir})
+	if err != nil {
+		b.Fatal(err)
+	}
+	hook, err := webhook.Start(b.Context(), net.JoinHostPort("127.0.0.1", "0"), webhook.Handler())
+	if err != nil {
+		b.Fatal(err)
+	}
+	m := &many{kubeconfig: filepath.Join(dir, "kubeconfig"), endpoint: "unix://" + filepath.Join(dir, "etcd", "sockets", "client.sock")}
+	if m.etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{m.endpoint}, Logger: zap.NewNop()}); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		m.etcd.Close()
+		hook.Close()
+		if err := cluster.Stop(b.Context()); err != nil && b.Context().Err() == nil {
+			b.Error(err)
+		}
+	})
+	config := cluster.Config()
+	file := api.NewConfig()
+	file.Clusters["many"] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	file.AuthInfos["many"] = &api.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
+	file.Contexts["many"] = &api.Context{Cluster: "many", AuthInfo: "many"}
+	if err := clientcmd.WriteToFile(*file, m.kubeconfig); err != nil {
+		b.Fatal(err)
+	}
+	crds, err := clientset.NewForConfig(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	crd := fixtures.Webhook.New(fixtures.StoredAt("v1beta1"))
+	crd.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{URL: &hook.URL, CABundle: hook.CA}
+	if crd, err = crds.ApiextensionsV1().CustomResourceDefinitions().Create(b.Context(), crd, metav1.CreateOptions{}); err != nil {
+		b.Fatal(err)
+	}
+	m.fill(b, 10000)
+	for changed := false; !changed; { // its conditions change at the same time
+		if crd, err = crds.ApiextensionsV1().CustomResourceDefinitions().Get(b.Context(), crd.Name, metav1.GetOptions{}); err == nil {
+			fixtures.StoredAt("v1")(crd)
+			_, err = crds.ApiextensionsV1().CustomResourceDefinitions().Update(b.Context(), crd, metav1.UpdateOptions{})
+		}
+		if err != nil && !apierrors.IsConflict(err) {
+			b.Fatal(err)
+		}
+		changed = err == nil
+	}
+	return m
+}
+
+// fill writes objects behind the API server's back until there are so many.
+func (m *many) fill(b *testing.B, to int) {
+	b.Helper()
+	for m.stored < to {
+		var puts []clientv3.Op
+		for range 100 {
+			name := fmt.Sprintf("object-%07d", m.stored)
+			m.stored++
+			object := map[string]any{
+				"apiVersion": "example.com/v1beta1", "kind": "CronTab", "hostPort": "localhost:1234", "metadata": map[string]any{
+					"name": name, "namespace": "default", "uid": fmt.Sprintf("00000000-0000-4000-8000-%012d", m.stored), "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z",
+					"annotations": map[string]any{"fill": strings.Repeat("x", 500)},
+					"managedFields": []any{map[string]any{
+						"apiVersion": "example.com/v1beta1", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:hostPort": map[string]any{}},
+						"manager": "kubectl", "operation": "Apply", "time": "2026-01-01T00:00:00Z",
+					}},
+				},
+			}
+			data, err := json.Marshal(object)
+			if err != nil {
+				b.Fatal(err)
+			}
+			puts = append(puts, clientv3.OpPut("/registry/example.com/crontabs/default/"+name, string(data)))
+		}
+		if _, err := m.etcd.Txn(b.Context()).Then(puts...).Commit(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// run runs a command of storage, and returns how long it took, in seconds, and how much memory it had, in MiB.
+func (m *many) run(b *testing.B, program string, want int, args ...string) (seconds, memory float64) {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), program, append(args, "--kubeconfig", m.kubeconfig, "--context", "many")...)
+	began := time.Now()
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != want {
+		b.Fatalf("%v: exit code %d\n%.2000s", err, cmd.ProcessState.ExitCode(), out)
+	}
+	seconds = time.Since(began).Seconds()
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		b.Fatal("this system does not tell how much memory a process had")
+	}
+	return seconds, float64(usage.Maxrss) / 1024 // Linux counts in KiB
+}
+
+// measureStorage looks at 10,000 objects, and at 200,000.
+func measureStorage(b *testing.B) []figures.Claim {
+	b.Helper()
+	m := hasMany(b)
+	program := compiled(b)
+	const name = "crontabs.example.com"
+	commands := map[string]struct {
+		args []string
+		code int
+	}{
+		"storage status":                  {[]string{"storage", "status", name}, 0},
+		"storage safe-to-drop":            {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json"}, 1},
+		"storage safe-to-drop, with etcd": {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json", "--etcd-endpoints", m.endpoint}, 1},
+	}
+	cmd := exec.CommandContext(b.Context(), program, "version")
+	if err := cmd.Run(); err != nil {
+		b.Fatal(err)
+	}
+	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	if !ok {
+		b.Fatal("this system does not tell how much memory a process had")
+	}
+	idle := float64(usage.Maxrss) / 1024
+	var claims []figures.Claim
+	for what, command := range commands {
+		var took []float64
+		pace := paced(b, func() {
+			for range times {
+				seconds, _ := m.run(b, program, command.code, command.args...)
+				took = append(took, seconds)
+			}
+		})
+		claims = append(claims, figures.Claim{
+			What: what + ", 10,000 objects", Asked: 5, Measured: median(took) / pace.Wall, Unit: "s quiet",
+			How: fmt.Sprintf("median of %d, %.3g s here; %s", times, median(took), pace),
+		})
+	}
+	m.fill(b, 200000)
+	for what, command := range commands {
+		seconds, memory := m.run(b, program, command.code, command.args...)
+		claims = append(claims, figures.Claim{
+			What: what + ", 200,000 objects, memory above idle", Asked: 150, Measured: memory - idle, Unit: "MiB",
+			How: fmt.Sprintf("resident, %.3g of %.3g MiB are those of crdconform version; it took %.3g s", idle, memory, seconds),
+		})
+	}
+	slices.SortFunc(claims, func(x, y figures.Claim) int { return strings.Compare(x.What, y.What) })
+	return claims
+}

@@ -1,0 +1,240 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/storage"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+)
+
+// kept is an API server behind a kubeconfig with a definition whose storage version has changed: one object was stored before.
+type kept struct {
+	kubeconfig  string
+	definitions apiextensionsclient.CustomResourceDefinitionInterface
+	objects     dynamic.NamespaceableResourceInterface // at v1
+}
+
+func keeps(t *testing.T) *kept {
+	t.Helper()
+	config := suitetest.Cluster(t, embedded.Options{}).Config()
+	file := api.NewConfig()
+	file.Clusters["lab"] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	file.AuthInfos["lab"] = &api.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
+	file.Contexts["lab"] = &api.Context{Cluster: "lab", AuthInfo: "lab"}
+	k := &kept{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
+	if err := clientcmd.WriteToFile(*file, k.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	crds, err := clientset.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.definitions = crds.ApiextensionsV1().CustomResourceDefinitions()
+	all, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.objects = all.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"})
+	if _, err := k.definitions.Create(t.Context(), fixtures.None.New(fixtures.StoredAt("v1beta1")), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	k.create(t, "old")
+	k.change(t, fixtures.StoredAt("v1"))
+	<-time.After(time.Second) // until the API server stores at v1
+	k.create(t, "new")
+	return k
+}
+
+// create makes an object, as soon as the API server lets it.
+func (k *kept) create(t *testing.T, name string) {
+	t.Helper()
+	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "host": "a", "port": "1"}}
+	o.SetName(name)
+	for end := time.Now().Add(20 * time.Second); ; {
+		_, err := k.objects.Namespace("default").Create(t.Context(), o, metav1.CreateOptions{})
+		if err == nil {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal(err)
+		}
+		<-time.After(50 * time.Millisecond)
+	}
+}
+
+func (k *kept) change(t *testing.T, how fixtures.Option) {
+	t.Helper()
+	crd, err := k.definitions.Get(t.Context(), "crontabs.example.com", metav1.GetOptions{})
+	if err == nil {
+		how(crd)
+		_, err = k.definitions.Update(t.Context(), crd, metav1.UpdateOptions{})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ran runs a command of storage on the API server, and returns what it wrote and the exit code.
+func (k *kept) ran(t *testing.T, args ...string) (out, errs string, code int) {
+	t.Helper()
+	var o, e strings.Builder
+	code = execute(t.Context(), append([]string{"storage"}, append(args, "--kubeconfig", k.kubeconfig)...), streams{out: &o, err: &e})
+	return o.String(), e.String(), code
+}
+
+// TestStorageLooks shows and judges, by text, JSON and exit code.
+func TestStorageLooks(t *testing.T) {
+	k := keeps(t)
+	t.Run("status", func(t *testing.T) {
+		out, errs, code := k.ran(t, "status", "crontabs.example.com", "--context", "lab")
+		if code != 0 || errs != "" {
+			t.Fatalf("exit code %d: %s", code, errs)
+		}
+		for _, want := range []string{
+			"crontabs.example.com: 2 objects\n",
+			"VERSION  SERVED  STORAGE  IN STOREDVERSIONS  OBJECTS STORED  MANAGED FIELDS  OWNER REFERENCES  REQUESTS\n",
+			"v1beta1  yes     no       yes                1               0               0                 not known\n",
+			"v1       yes     yes      yes                1               2               0                 not known\n",
+			"Stored versions: the API server remembers the definition of the time when they were written.\n",
+			"For example stored at v1beta1: crontabs.example.com default/old\n",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing in\n%s", want, out)
+			}
+		}
+	})
+	t.Run("status as JSON", func(t *testing.T) {
+		out, _, code := k.ran(t, "status", "crontabs.example.com", "--context", "lab", "-o", "json")
+		var inventory storage.Inventory
+		if err := json.Unmarshal([]byte(out), &inventory); err != nil || code != 0 {
+			t.Fatalf("exit code %d: %v: %s", code, err, out)
+		}
+		if v := inventory.Definitions[0].Version("v1beta1"); v.Stored != 1 || !v.Served || v.Storage || !v.Listed {
+			t.Errorf("got %+v", v)
+		}
+	})
+	t.Run("not safe", func(t *testing.T) {
+		out, errs, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1beta1", "--context", "lab", "--ignore-requests")
+		if code != 1 || errs != "" {
+			t.Fatalf("exit code %d: %s", code, errs)
+		}
+		for _, want := range []string{
+			"NOT SAFE to drop v1beta1 of crontabs.example.com\n",
+			"BLOCKED  storage.drop.objects\n         1 object is stored at v1beta1 (the API server remembers the definition of the time when they were written).\n",
+			"To mend it: crdconform storage migrate crontabs.example.com --context lab --kubeconfig " + k.kubeconfig + "\n",
+			"- crontabs.example.com default/old\n           kubectl --context lab --kubeconfig " + k.kubeconfig + " patch crontabs.example.com old -n default --type=merge -p '{}'\n",
+			"BLOCKED  storage.drop.stored-versions\n", "ok       storage.drop.managed-fields\n         No managed fields name v1beta1.\n", "ok       storage.drop.requests\n",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing in\n%s", want, out)
+			}
+		}
+	})
+	t.Run("not safe as JSON", func(t *testing.T) {
+		temporary := t.TempDir()
+		t.Setenv("TMPDIR", temporary)
+		out, _, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1beta1", "--context", "lab", "--output", "json")
+		var verdict struct {
+			storage.Verdict
+			Blockers []storage.Blocker
+		}
+		if err := json.Unmarshal([]byte(out), &verdict); err != nil || code != 1 {
+			t.Fatalf("exit code %d: %v: %s", code, err, out)
+		}
+		if len(verdict.Blockers) != 1 || verdict.Blockers[0].Name != "old" || verdict.Answer != storage.NotSafe || len(verdict.Findings) != 6 {
+			t.Errorf("got %+v", verdict)
+		}
+		if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
+			t.Errorf("it left %v, %v", left, err)
+		}
+	})
+	t.Run("usage", func(t *testing.T) {
+		for args, want := range map[string]string{
+			"status":                                                                               "status takes names of definitions, such as crontabs.stable.example.com",
+			"status crontabs --context lab":                                                        `"crontabs" is not the name of a definition, such as crontabs.stable.example.com`,
+			"status crontabs.example.com":                                                          "no cluster specified; give --context NAME",
+			"status crontabs.example.com --context other":                                          "unknown context other; there are lab",
+			"status crontabs.none.com --context lab":                                               "the cluster has no definition crontabs.none.com;",
+			"status crontabs.example.com --context lab -o xml":                                     "--output xml: unknown format (want text or json)",
+			"status crontabs.example.com --context lab --page-size 0":                              "--page-size 0: must be from 1 to 10000",
+			"status crontabs.example.com --context lab --etcd-cert a --etcd-key b":                 "--etcd-ca-file, --etcd-cert and --etcd-key need --etcd-endpoints",
+			"status crontabs.example.com --context lab --etcd-endpoints https://a --etcd-cert a":   "--etcd-cert and --etcd-key need each other",
+			"status crontabs.example.com --context lab --etcd-endpoints https://a --snapshot a.db": "--etcd-endpoints and --snapshot exclude each other",
+			"safe-to-drop crontabs.example.com --context lab":                                      "safe-to-drop takes the name of a definition and a version",
+			"safe-to-drop crontabs.example.com v2 --context lab":                                   "crontabs.example.com has no version v2; it has v1beta1, v1",
+		} {
+			out, errs, code := k.ran(t, strings.Fields(args)...)
+			if code != 2 || !strings.Contains(errs, want) || out != "" {
+				t.Errorf("%s: exit code %d: %s%s", args, code, out, errs)
+			}
+		}
+	})
+	t.Run("unjudged", func(t *testing.T) {
+		for args, want := range map[string]string{
+			"--snapshot none.db":              "the snapshot none.db cannot be read: open none.db: no such file or directory",
+			"--audit-log none.log":            "the audit log: open none.log: no such file or directory",
+			"--etcd-endpoints a:2379":         `the endpoint of etcd "a:2379" is no URL such as https://127.0.0.1:2379`,
+			"--etcd-endpoints unix:///no/one": "etcd at unix:///no/one cannot be read: ",
+		} {
+			_, errs, code := k.ran(t, append([]string{"safe-to-drop", "crontabs.example.com", "v1beta1", "--context", "lab"}, strings.Fields(args)...)...)
+			if code != 3 || !strings.Contains(errs, want) || strings.Count(errs, "\n") != 1 {
+				t.Errorf("%s: exit code %d: %s", args, code, errs)
+			}
+		}
+	})
+	t.Run("the storage version", func(t *testing.T) {
+		out, _, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1", "--context", "lab", "--ignore-requests")
+		if code != 1 || !strings.Contains(out, "BLOCKED  storage.drop.storage-version\n         v1 is the storage version.\n         To mend it: first make another version the storage version in the definition") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+	})
+	t.Run("cannot tell, then safe", func(t *testing.T) {
+		if err := k.objects.Namespace("default").Delete(t.Context(), "old", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		crd, err := k.definitions.Get(t.Context(), "crontabs.example.com", metav1.GetOptions{})
+		if err == nil {
+			crd.Status.StoredVersions = []string{"v1"}
+			_, err = k.definitions.UpdateStatus(t.Context(), crd, metav1.UpdateOptions{})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, _, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1beta1", "--context", "lab")
+		if code != 3 || !strings.HasPrefix(out, "CANNOT TELL whether it is safe to drop v1beta1 of crontabs.example.com\n") || !strings.Contains(out, "give --audit-log FILE") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+		k.change(t, fixtures.Served("v1beta1", false))
+		out, errs, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1beta1", "--context", "lab")
+		if code != 0 || errs != "" || !strings.HasPrefix(out, "SAFE to drop v1beta1 of crontabs.example.com\n") {
+			t.Errorf("exit code %d: %s", code, out)
+		}
+	})
+	t.Run("the only version", func(t *testing.T) {
+		k.change(t, func(crd *apiextensionsv1.CustomResourceDefinition) {
+			crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == "v1beta1" })
+		})
+		_, errs, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1", "--context", "lab")
+		if code != 2 || !strings.Contains(errs, "v1 is the only version of crontabs.example.com, and a definition needs one; add another version first, or delete the definition") {
+			t.Errorf("exit code %d: %s", code, errs)
+		}
+	})
+}

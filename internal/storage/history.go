@@ -1,0 +1,211 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+)
+
+// teller tells at which version objects are stored. It goes by what the API server shows of a definition and its objects, since the
+// API never shows the stored version: an object is stored at the version that was the storage version when it was last written.
+type teller struct {
+	bytes    bool   // the stored bytes were read, so nothing is left to tell
+	only     string // the storage version, if the definition has never changed
+	segments []segment
+	changed  time.Time // when spec.versions last changed, at the latest; zero if that is not known
+	storage  string    // the storage version since then
+	promised string    // the version that all objects are stored at if status.storedVersions can be relied on
+}
+
+// segment is a time in which the storage version was the same.
+type segment struct {
+	from    uint64 // its first resource version; it ends where the one before it begins
+	storage string
+}
+
+// margin is how much later than the definition an object has to be changed. Times are in whole seconds, and come from the clocks of
+// several API servers, each of which follows the definition after a moment.
+const margin = 30 * time.Second
+
+// version returns the version that an object is stored at and how that is known, or nothing.
+func (t teller) version(o *stored) (string, Basis) {
+	if t.only != "" {
+		return t.only, NeverChanged
+	}
+	if revision, err := strconv.ParseUint(o.ResourceVersion, 10, 64); err == nil {
+		for _, s := range t.segments { // the latest first
+			if revision >= s.from {
+				return s.storage, History
+			}
+		}
+	}
+	if !t.changed.IsZero() && written(o.CreationTimestamp.Time, o.ManagedFields).After(t.changed.Add(margin)) {
+		return t.storage, Times
+	}
+	return "", ""
+}
+
+// written is when something was last changed, as far as its creation and its managed fields say.
+func written(created time.Time, managed []metav1.ManagedFieldsEntry) time.Time {
+	for _, entry := range managed {
+		if entry.Time != nil && entry.Time.After(created) {
+			created = entry.Time.Time
+		}
+	}
+	return created
+}
+
+// history finds out what there is to tell from.
+func (i *inspector) history(ctx context.Context, d *Definition) (teller, error) {
+	crd := i.upstream[d]
+	t := teller{storage: d.StorageVersion()}
+	if crd.Generation == 1 {
+		t.only = t.storage
+		return t, nil
+	}
+	t.changed, t.promised = owners(crd)
+	segments, err := i.segments(ctx, crd)
+	if ctx.Err() != nil {
+		return t, context.Cause(ctx)
+	}
+	if err != nil {
+		d.Notes = append(d.Notes, fmt.Sprintf("The API server does not tell how the definition was before: %s.", line(err.Error())))
+	}
+	t.segments = segments
+	return t, nil
+}
+
+// owners returns what the managed fields of a definition say: when its versions were last changed, and the one stored version that it
+// has if no client wrote status.storedVersions.
+func owners(crd *apiextensionsv1.CustomResourceDefinition) (changed time.Time, promised string) {
+	wrote := false
+	for _, entry := range crd.ManagedFields {
+		if entry.FieldsV1 == nil {
+			continue
+		}
+		var has struct {
+			Spec   map[string]json.RawMessage `json:"f:spec"`
+			Status map[string]json.RawMessage `json:"f:status"`
+		}
+		if json.Unmarshal(entry.FieldsV1.Raw, &has) != nil {
+			return time.Time{}, "" // who wrote what is not known
+		}
+		if _, is := has.Spec["f:versions"]; is && entry.Time != nil && entry.Time.After(changed) {
+			changed = entry.Time.Time
+		}
+		if _, is := has.Status["f:storedVersions"]; is {
+			wrote = true
+		}
+	}
+	// Where nobody has the versions, managed fields were removed, and say nothing of the status either.
+	if !wrote && !changed.IsZero() && len(crd.Status.StoredVersions) == 1 {
+		promised = crd.Status.StoredVersions[0]
+	}
+	return changed, promised
+}
+
+// mostSegments is how many changes of a definition are looked for at most.
+const mostSegments = 8
+
+// segments returns the times that the API server remembers, the latest first. It remembers the definition at every resource version
+// until etcd is compacted, which API servers do every five minutes. The resource versions of a definition and of its objects are
+// revisions of the same etcd.
+func (i *inspector) segments(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) ([]segment, error) {
+	past := past{i, crd, nil}
+	now, err := past.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var segments []segment
+	for end := now; len(segments) < mostSegments; {
+		then := past.at(ctx, end)
+		if then == nil {
+			break
+		}
+		from := past.first(ctx, end, then.Generation)
+		if past.failed != nil {
+			return nil, past.failed
+		}
+		segments = append(segments, segment{from, storageOf(then)})
+		if end = from - 1; end == 0 {
+			break
+		}
+	}
+	return segments, past.failed
+}
+
+func storageOf(crd *apiextensionsv1.CustomResourceDefinition) string {
+	n := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
+	if n < 0 {
+		return ""
+	}
+	return crd.Spec.Versions[n].Name
+}
+
+// past is what the API server remembers of a definition.
+type past struct {
+	*inspector
+	crd    *apiextensionsv1.CustomResourceDefinition
+	failed error // an error that is not about what was forgotten
+}
+
+func (p *past) selector() string {
+	return fields.OneTermEqualSelector("metadata.name", p.crd.Name).String()
+}
+
+// now returns the latest resource version.
+func (p *past) now(ctx context.Context) (uint64, error) {
+	list, err := p.definitions.List(ctx, metav1.ListOptions{FieldSelector: p.selector()})
+	if err != nil {
+		return 0, err
+	}
+	revision, err := strconv.ParseUint(list.ResourceVersion, 10, 64)
+	if err != nil {
+		return 0, nil //nolint:nilerr // resource versions of another sort cannot be compared
+	}
+	return revision, nil
+}
+
+// at returns the definition as it was at a resource version, or nil if that is forgotten or if there was none.
+func (p *past) at(ctx context.Context, revision uint64) *apiextensionsv1.CustomResourceDefinition {
+	if revision == 0 || p.failed != nil {
+		return nil
+	}
+	list, err := p.definitions.List(ctx, metav1.ListOptions{
+		FieldSelector: p.selector(), ResourceVersion: strconv.FormatUint(revision, 10), ResourceVersionMatch: metav1.ResourceVersionMatchExact,
+	})
+	switch {
+	case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+		return nil
+	case err != nil:
+		p.failed = err
+		return nil
+	case list.ResourceVersion != strconv.FormatUint(revision, 10):
+		return nil // Kubernetes before 1.19 answers with what is there now
+	case len(list.Items) != 1 || list.Items[0].UID != p.crd.UID:
+		return nil
+	}
+	return &list.Items[0]
+}
+
+// first returns the first resource version at which the definition had a generation, given one at which it had.
+func (p *past) first(ctx context.Context, end uint64, generation int64) uint64 {
+	before := uint64(0)
+	for end-before > 1 {
+		middle := before + (end-before)/2
+		if then := p.at(ctx, middle); then != nil && then.Generation == generation {
+			end = middle
+		} else {
+			before = middle
+		}
+	}
+	return end
+}

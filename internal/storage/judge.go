@@ -1,0 +1,225 @@
+package storage
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Version returns what was found of a version, or nil if the definition never had it, as far as is known.
+func (d *Definition) Version(name string) *Version {
+	for _, v := range d.Versions {
+		if v.Name == name {
+			return v
+		}
+	}
+	return nil
+}
+
+// StorageVersion returns the storage version.
+func (d *Definition) StorageVersion() string {
+	for _, v := range d.Versions {
+		if v.Storage {
+			return v.Name
+		}
+	}
+	return ""
+}
+
+// Resource is the resource of its objects, as kubectl takes it.
+func (d *Definition) Resource() string { return d.Plural + "." + d.Group }
+
+// judgement is the question whether a version can be dropped.
+type judgement struct {
+	inventory  *Inventory
+	definition *Definition
+	version    *Version
+
+	requests bool // whether it matters who asks
+}
+
+// Judge says whether a version of a definition, both of which the inventory must have, can be dropped. Without requests, it does not
+// matter who still asks for the version.
+func Judge(inventory *Inventory, definition *Definition, version *Version, requests bool) Verdict {
+	j := judgement{inventory, definition, version, requests}
+	verdict := Verdict{Definition: definition.Name, Version: version.Name, Answer: Safe}
+	for _, f := range []Finding{j.storage(), j.objects(), j.storedVersions(), j.managedFields(), j.ownerReferences(), j.requested()} {
+		verdict.Findings = append(verdict.Findings, f)
+		if f.Answer == NotSafe || f.Answer == CannotTell && verdict.Answer == Safe {
+			verdict.Answer = f.Answer
+		}
+	}
+	return verdict
+}
+
+func (j judgement) storage() Finding {
+	f := Finding{Requirement: requirement.StorageDropStorageVersion, Answer: Safe, Text: fmt.Sprintf("The storage version is %s.", j.definition.StorageVersion())}
+	if j.version.Storage {
+		f.Answer = NotSafe
+		f.Text = fmt.Sprintf("%s is the storage version.", j.version.Name)
+		f.Mend = "first make another version the storage version in the definition, and migrate the objects to it"
+	}
+	return f
+}
+
+func (j judgement) objects() Finding {
+	d, v := j.definition, j.version
+	f := Finding{Requirement: requirement.StorageDropObjects, Kind: StoredObject, Count: v.Stored, First: v.First[StoredObject]}
+	switch {
+	case v.Stored > 0:
+		f.Answer = NotSafe
+		f.Text = fmt.Sprintf("%s stored at %s%s.", plural(v.Stored, "object is", "objects are"), v.Name, inBrackets(d.Told()))
+		f.Mend = j.migrate()
+	case d.Unknown > 0:
+		f.Answer = CannotTell
+		f.Text = fmt.Sprintf("Of %d of %s, it is not known at which version they are stored.", d.Unknown, plural(d.Objects, "object", "objects"))
+		f.Gaps = d.Gaps
+		if d.Bases[Etcd]+d.Bases[Snapshot] == 0 {
+			f.Gaps = append(slices.Clone(d.Gaps), Gap{
+				What: "stored objects",
+				Why:  "the API does not show the version of stored objects, and the definition changed too long ago for the API server to remember; give --etcd-endpoints or --snapshot",
+			})
+		}
+	case len(d.Gaps) > 0:
+		f.Answer, f.Text, f.Gaps = CannotTell, "Not all objects could be seen.", d.Gaps
+	case d.Objects == 0:
+		f.Answer, f.Text = Safe, "There are no objects."
+	default:
+		f.Answer, f.Text = Safe, fmt.Sprintf("None of %s is stored at %s%s.", plural(d.Objects, "object", "objects"), v.Name, inBrackets(d.Told()))
+	}
+	return f
+}
+
+// migrate is the command that migrates the objects.
+func (j judgement) migrate() string {
+	return strings.TrimSpace("crdconform storage migrate " + j.definition.Name + " " + j.inventory.Flags)
+}
+
+// inBrackets puts text in brackets behind something, if there is any.
+func inBrackets(text string) string {
+	if text == "" {
+		return ""
+	}
+	return " (" + text + ")"
+}
+
+// Told says how the versions of the stored objects are known, in words; it is empty if they are not.
+func (d *Definition) Told() string {
+	var ways []string
+	for _, basis := range []Basis{Etcd, Snapshot, NeverChanged, History, Times, Promise} {
+		if d.Bases[basis] > 0 {
+			ways = append(ways, basis.words())
+		}
+	}
+	return strings.Join(ways, "; ")
+}
+
+// words says what a basis is.
+func (b Basis) words() string {
+	switch b {
+	case Etcd:
+		return "read from etcd"
+	case Snapshot:
+		return "read from the snapshot"
+	case NeverChanged:
+		return "the definition has never changed"
+	case History:
+		return "the API server remembers the definition of the time when they were written"
+	case Times:
+		return "they were changed after the versions of the definition were"
+	case Promise:
+		return "status.storedVersions says so, and no client wrote it"
+	}
+	return string(b)
+}
+
+func (j judgement) storedVersions() Finding {
+	d, v := j.definition, j.version
+	f := Finding{Requirement: requirement.StorageDropStoredVersions, Answer: Safe, Text: fmt.Sprintf("status.storedVersions is %s.", strings.Join(d.StoredVersions, ", "))}
+	if !v.Listed {
+		return f
+	}
+	f.Answer = NotSafe
+	f.Text = fmt.Sprintf("status.storedVersions still has %s, so the API server refuses a definition without it.", v.Name)
+	left := slices.DeleteFunc(slices.Clone(d.StoredVersions), func(name string) bool { return name == v.Name })
+	patch, err := json.Marshal(map[string]any{"status": map[string]any{"storedVersions": left}})
+	switch {
+	case err != nil || len(left) == 0:
+		f.Mend = "first make another version the storage version"
+	case v.Stored > 0 || d.Unknown > 0:
+		f.Mend = j.migrate()
+	default:
+		f.Mend = fmt.Sprintf("%s patch crd %s --subresource=status --type=merge -p '%s'", kubectl(j.inventory.Flags), d.Name, patch)
+	}
+	return f
+}
+
+func (j judgement) managedFields() Finding {
+	d, v := j.definition, j.version
+	f := Finding{Requirement: requirement.StorageDropManagedFields, Kind: ManagedFields, Count: v.ManagedFields, First: v.First[ManagedFields]}
+	switch {
+	case v.ManagedFields > 0:
+		f.Answer = NotSafe
+		f.Text = fmt.Sprintf("The managed fields of %s name %s; server-side apply to them would fail.", plural(v.ManagedFields, "object", "objects"), v.Name)
+		f.Mend = j.migrate()
+	case len(d.Gaps) > 0:
+		f.Answer, f.Text, f.Gaps = CannotTell, "Not all managed fields could be seen.", d.Gaps
+	default:
+		f.Answer, f.Text = Safe, fmt.Sprintf("No managed fields name %s.", v.Name)
+	}
+	return f
+}
+
+func (j judgement) ownerReferences() Finding {
+	d, v := j.definition, j.version
+	f := Finding{Requirement: requirement.StorageDropOwnerReferences, Kind: OwnerReference, Count: v.OwnerReferences, First: v.First[OwnerReference]}
+	gaps := slices.Concat(j.inventory.Gaps, d.Gaps)
+	switch {
+	case v.OwnerReferences > 0:
+		f.Answer = NotSafe
+		f.Text = fmt.Sprintf("%s owner references that name %s; the garbage collector could not collect them.", plural(v.OwnerReferences, "object has", "objects have"), v.Name)
+		f.Mend = "change the apiVersion of these owner references, by the command beside each"
+	case len(gaps) > 0:
+		f.Answer, f.Gaps = CannotTell, gaps
+		f.Text = fmt.Sprintf("%s could not be looked at for owner references.", plural(int64(len(gaps)), "resource", "resources"))
+	default:
+		f.Answer, f.Text = Safe, fmt.Sprintf("No owner reference names %s.", v.Name)
+		if len(j.inventory.Skipped) > 0 {
+			f.Text = fmt.Sprintf("No owner reference names %s; not looked at, as you asked: %s.", v.Name, strings.Join(j.inventory.Skipped, ", "))
+		}
+	}
+	return f
+}
+
+func (j judgement) requested() Finding {
+	d, v := j.definition, j.version
+	f := Finding{Requirement: requirement.StorageDropRequests, Answer: Safe}
+	switch {
+	case !v.Served:
+		f.Text = fmt.Sprintf("%s is not served, so nobody can ask for it.", v.Name)
+	case !j.requests:
+		f.Text = fmt.Sprintf("%s is still served; who asks for it was not looked at, as you asked.", v.Name)
+	case len(v.Requests.Asked) > 0:
+		f.Answer, f.Count = NotSafe, max(v.Requests.Total, int64(len(v.Requests.Asked)))
+		f.Text = fmt.Sprintf("%s is still asked for (%s).", v.Name, v.Requests.Basis)
+		f.Mend = fmt.Sprintf("have these clients use %s", d.StorageVersion())
+	case v.Requests.Known:
+		f.Text = fmt.Sprintf("Nobody asked for %s (%s).", v.Name, v.Requests.Basis)
+	default:
+		f.Answer, f.Gaps = CannotTell, v.Requests.Gaps
+		f.Text = fmt.Sprintf("%s is still served, and it is not known who asks for it.", v.Name)
+		f.Mend = "set served to false for it first, as the documents have it, or give --audit-log FILE; with --ignore-requests it does not matter"
+	}
+	return f
+}
+
+// plural is a number with what there is of it.
+func plural(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
