@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/rest"
 )
 
 const (
@@ -212,24 +213,32 @@ func (m *migration) isNewer(object *metav1.PartialObjectMetadata) bool {
 // nothing if what it would store differs from what is stored, as it does at another version.
 func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.PartialObjectMetadata, mended *mended) error {
 	kind := types.MergePatchType
-	body, err := json.Marshal(map[string]preconditions{"metadata": preconditionsOf(&object.ObjectMeta)})
+	change, err := json.Marshal(map[string]preconditions{"metadata": preconditionsOf(&object.ObjectMeta)})
 	if mended != nil {
 		kind = types.JSONPatchType
-		body, err = mended.patch(object)
+		change, err = mended.patch(object)
 	}
 	if err != nil {
 		return err
 	}
-	request := m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)...).Param("fieldManager", manager).Body(body)
+	request := m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)...).Param("fieldManager", manager).Body(change)
 	if !dryRun {
 		request.SetHeader("Accept", metadataOnly)
 		return request.Do(ctx).Error()
 	}
-	written, err := request.Param("dryRun", metav1.DryRunAll).Do(ctx).Raw()
+	written, err := body(request.Param("dryRun", metav1.DryRunAll).Do(ctx))
 	if err == nil && len(written) > m.options.MaxSize {
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("it has %d bytes at %s, and etcd takes %d by default", len(written), m.storage, m.options.MaxSize))
 	}
 	return err
+}
+
+// body is that of a response. The error is what the API server said: that of Raw alone would not be.
+func body(response rest.Result) ([]byte, error) {
+	if err := response.Error(); err != nil {
+		return nil, err
+	}
+	return response.Raw()
 }
 
 // metadataOnly asks for no more than the metadata of what was written.
