@@ -20,6 +20,7 @@ asks for a version.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.AddCommand(newStorageMigrate(s))
 	return cmd
 }
 

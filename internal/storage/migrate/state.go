@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,7 +39,7 @@ func (m *migration) resume() error {
 		return err
 	}
 	if earlier.Definition != "" && earlier.Definition != m.name {
-		return fmt.Errorf("%s is about %s; give each definition a file of its own", m.options.State, earlier.Definition)
+		return misused("%s is about %s; give each definition a file of its own", m.options.State, earlier.Definition)
 	}
 	if earlier.UID == m.start.UID && earlier.Generation == m.start.Generation && earlier.Storage == m.start.Storage && earlier.Revision != "" {
 		m.start, m.result.Resumed = earlier, true
@@ -106,7 +105,7 @@ func loadState(file string) (state, error) {
 		return s, err
 	}
 	if err := json.Unmarshal(raw, &s); err != nil || s.Definition == "" {
-		return s, fmt.Errorf("%s is not the state of a migration; name another file, or remove it", file)
+		return s, misused("%s is not the state of a migration; name another file, or remove it", file)
 	}
 	return s, nil
 }
