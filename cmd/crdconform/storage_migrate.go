@@ -37,7 +37,7 @@ type migrator struct {
 
 // migrated is what the command writes as JSON.
 type migrated struct {
-	Outcome   string         `json:"outcome"` // migrated, dry-run, failed or unknown
+	Outcome   string         `json:"outcome"` // migrated, dry-run, failed, unknown or interrupted
 	Reason    string         `json:"reason,omitempty"`
 	Migration migrate.Result `json:"migration"`
 	Proof     *proof.Verdict `json:"proof,omitempty"`
@@ -48,17 +48,17 @@ func newStorageMigrate(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate CRD [-- COMMAND ARG...]",
 		Short: "Migrate stored objects to the storage version, and prove that nothing was lost",
-		Long: `migrate writes all objects of a definition at its storage version, with the content that they have, and proves that all are there
-and none has changed but where other clients changed it. Run it after the storage version was changed, and before the former one is
-removed. What it does, in steps:
+		Long: `migrate writes all objects of a definition at its storage version, with the content that they have. It proves that all are
+there, and that none has changed unless another client changed it. Run it after the storage version was changed, and before the
+former one is removed. The steps:
 
-  dry-run          has the API server try each write: admission, validation, conversion and size refuse now, and nothing is written
-  objects          writes each object as it is; never one that others wrote meanwhile
+  dry-run          has the API server try each write: admission, validation, conversion and size refuse before anything is written
+  objects          writes each object as it is, unless others have written it meanwhile
   managed-fields   rewrites managed fields that name a version which is not served, or that of --drop
-  stored-versions  takes all versions but the storage version off status.storedVersions, if the definition is what it was
+  stored-versions  takes all versions but the storage version off status.storedVersions, if the definition has not changed
 
-It asks nothing: naming the context is the consent. --dry-run writes nothing. After an interruption or a kill, run it again: it goes on
-where it was. A lease keeps two migrations of a definition apart.
+There is no question to answer: naming the context is the consent. --dry-run writes nothing. After an interruption or a kill, run
+the command again: it goes on where it was. A lease keeps two migrations of a definition apart.
 
 Others can migrate, and are judged the same way: with --with in-tree, kube-controller-manager does by a StorageVersionMigration; a
 command after -- is run with a KUBECONFIG of the context alone. Both after the dry run, and in place of the other steps.
@@ -264,7 +264,7 @@ func (m *migrator) told(ctx context.Context, did *migrated, err error) error {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		code, did.Outcome, err = exitInterrupted, "unknown", errors.New("interrupted; run it again to complete the migration")
+		code, did.Outcome, err = exitInterrupted, "interrupted", errors.New("interrupted; run it again to complete the migration")
 	case errors.As(err, &not):
 		code, did.Outcome = exitViolates, "failed"
 	default:

@@ -154,7 +154,7 @@ func TestStorageMigrate(t *testing.T) {
 	wants(t, m.migrate("--dry-run"), exitViolates, "100 objects in a row failed, so the rest was not tried", "and 80 more; --output json has all")
 	m.webhookDown.Store(false)
 
-	wants(t, m.migrate("--dry-run"), exitConforms, m.name+", storage version v1: dry-run\n", "no lock          the API server has no leases")
+	wants(t, m.migrate("--dry-run"), exitConforms, m.name+", storage version v1: dry-run\n")
 	if n := m.storedAt("v1beta1"); n != 120 {
 		t.Errorf("a dry run left %d objects at v1beta1", n)
 	}
@@ -176,7 +176,7 @@ func TestStorageMigrate(t *testing.T) {
 	if got := m.storedVersions(); !slices.Equal(got, []string{"v1"}) {
 		t.Errorf("the status lists %v", got)
 	}
-	wants(t, m.migrate(), exitConforms, "storedVersions   v1\n", "proof            all 120 objects are there")
+	wants(t, m.migrate(), exitConforms, "no lock          the API server has no leases", "storedVersions   v1\n", "proof            all 120 objects are there")
 }
 
 // TestStorageMigrateKilled kills a migration in the middle, interrupts the next, and has another one complete it.
@@ -195,7 +195,7 @@ func TestStorageMigrateKilled(t *testing.T) {
 	if r := halfway(10, os.Kill); r.code != -1 {
 		t.Errorf("it ended with %d", r.code)
 	}
-	wants(t, halfway(20, os.Interrupt), exitInterrupted, "interrupted; run it again to complete the migration")
+	wants(t, halfway(20, os.Interrupt), exitInterrupted, ": interrupted\n", "interrupted; run it again to complete the migration")
 	if n := m.storedAt("v1"); n < 20 || n == 60 || !slices.Equal(m.storedVersions(), []string{"v1beta1", "v1"}) {
 		t.Errorf("%d objects are at v1, and the status lists %v", n, m.storedVersions())
 	}

@@ -125,6 +125,22 @@ func TestConversionFails(t *testing.T) {
 	}
 }
 
+// TestUnreadable has an object that is stored at a version which is not served, and cannot be converted.
+func TestUnreadable(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(12)
+	s.change(fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
+	s.converts(failing("crontab-0007"))
+	result, err := Run(t.Context(), s.config, s.name, Options{PageSize: 5, Steps: []Step{Objects, StoredVersions}})
+	wantIncomplete(t, err, "the object after default/crontab-0006 can't be read at any served version, so nothing behind it was looked at: ")
+	if result.Rewritten != 7 || result.Trimmed {
+		t.Errorf("%+v", result)
+	}
+	if got := s.stored(); !maps.Equal(got, map[string]int{"v1": 7, "v1beta1": 5}) {
+		t.Errorf("stored are %v", got)
+	}
+}
+
 // TestWebhookDown stops before thousands of objects were tried in vain.
 func TestWebhookDown(t *testing.T) {
 	s := newScene(t, fixtures.Webhook)

@@ -235,6 +235,9 @@ func admission(t *testing.T, s *scene, client kubernetes.Interface) {
 		return len(result.Refused) > 0
 	})
 	wantIncomplete(t, err, "1 object was refused by the dry run; nothing was written")
+	if _, err := s.lease(client); !apierrors.IsNotFound(err) {
+		t.Errorf("a dry run made a lease: %v", err)
+	}
 	if one := result.Refused[0]; len(result.Refused) != 1 || one.Name != "crontab-0002" || !strings.Contains(one.Reason, "nobody may touch it") {
 		t.Errorf("refused are %v", result.Refused)
 	}

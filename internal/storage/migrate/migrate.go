@@ -283,6 +283,9 @@ func (m *migration) run(ctx context.Context) error {
 	if err := m.mayDo(ctx); err != nil {
 		return err
 	}
+	if !m.writes() {
+		return m.locked(ctx) // nothing is kept either, not even a lease
+	}
 	ctx, release, err := m.lock(ctx)
 	if err != nil {
 		return err
@@ -294,7 +297,7 @@ func (m *migration) run(ctx context.Context) error {
 	return errors.Join(err, release(err == nil)) //nolint:contextcheck // it is released though the context is over
 }
 
-// locked takes the steps, with the lease.
+// locked takes the steps, with the lease if they write.
 func (m *migration) locked(ctx context.Context) error {
 	if err := m.settled(ctx); err != nil {
 		return err

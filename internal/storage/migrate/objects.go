@@ -28,6 +28,9 @@ const (
 	// backoff is how long the first retry waits; the others wait twice as long each.
 	backoff = 100 * time.Millisecond
 
+	// quick is how long a write may have taken to be tried again when it fails: what times out would do so again.
+	quick = 5 * time.Second
+
 	// inARow is how many objects may fail one after the other because the API server or a webhook fails.
 	inARow = 100
 )
@@ -161,6 +164,7 @@ func (m *migration) write(ctx context.Context, step Step, object *metav1.Partial
 	for failures, conflicts := 0, 0; ; {
 		var mended *mended
 		var err error
+		began := time.Now()
 		if m.takes(ManagedFields) && m.namesDropped(object) {
 			mended, err = m.mend(ctx, object)
 		}
@@ -185,7 +189,7 @@ func (m *migration) write(ctx context.Context, step Step, object *metav1.Partial
 			if object, err = m.again(ctx, object); apierrors.IsNotFound(err) {
 				return gone, nil, nil
 			}
-		case (isServerError(err) || !isAnswer(err)) && failures < attempts-1:
+		case (isServerError(err) || !isAnswer(err)) && failures < attempts-1 && time.Since(began) < quick:
 			if waited := pause(ctx, backoff<<failures); waited != nil {
 				return refused, nil, waited
 			}

@@ -27,6 +27,9 @@ type state struct {
 // resume takes over the state of an earlier run, if it was about the definition as it is now.
 func (m *migration) resume() error {
 	m.start = state{Definition: m.name, UID: string(m.crd.UID), Generation: m.crd.Generation, Storage: m.storage}
+	if !m.writes() {
+		return nil
+	}
 	var earlier state
 	var err error
 	switch {
@@ -76,6 +79,8 @@ func (m *migration) save(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case !m.writes():
+		return nil
 	case m.options.State != "":
 		return saveState(m.options.State, text)
 	case m.lease != nil:
