@@ -46,7 +46,7 @@ func controlPlane(t *testing.T) *rest.Config {
 		}
 	})
 	config = rest.CopyConfig(config)
-	config.QPS = -1
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{}
 	return config
 }
 

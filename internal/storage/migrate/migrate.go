@@ -226,7 +226,7 @@ func connect(config *rest.Config, definition string, options Options) (*migratio
 	m.holder = host + "_" + uuid.NewString()
 	m.pace = newPace(options, func(why string) { m.report(Progress{Waiting: why}) })
 	config = rest.CopyConfig(config)
-	config.QPS = -1 // the pace is ours
+	config.QPS, config.WarningHandler = -1, rest.NoWarnings{} // the pace is ours
 	unpaced := rest.CopyConfig(config)
 	config.Wrap(m.pace.wrap)
 	paced, err1 := kubernetes.NewForConfig(config)
