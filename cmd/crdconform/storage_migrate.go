@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -16,10 +17,11 @@ import (
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/requirement"
 )
 
-// shownRefusals is how many objects that were refused the text names; JSON has all.
-const shownRefusals = 20
+// shownLines is how many lines of a sort the text has; JSON has more.
+const shownLines = 20
 
 // migrator is the command storage migrate.
 type migrator struct {
@@ -311,19 +313,19 @@ func (d *migrated) text(m *migrator) string {
 	if r.Mended > 0 {
 		line("managed fields", "of %d objects name served versions only", r.Mended)
 	}
-	for _, one := range r.Orphans[:min(len(r.Orphans), shownRefusals)] {
-		line("", "nobody owns %s of %s any more, which %s owned at %s", strings.Join(one.Fields, ", "), nameOf(one.Namespace, one.Name), one.Manager, one.Version)
+	for _, one := range r.Orphans[:min(len(r.Orphans), shownLines)] {
+		line("", "%s owned %s at %s, which nobody owns now: %d objects, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
 	}
-	if more := r.Orphaned - min(len(r.Orphans), shownRefusals); more > 0 {
-		line("", "and %d more of such", more)
+	if len(r.Orphans) > shownLines {
+		line("", "and more of such, %d objects in all; --output json has 100", r.Orphaned)
 	}
 	if len(r.StoredVersions) > 0 {
 		line("storedVersions", "%s", strings.Join(r.StoredVersions, ", "))
 	}
-	for _, one := range r.Refused[:min(len(r.Refused), shownRefusals)] {
+	for _, one := range r.Refused[:min(len(r.Refused), shownLines)] {
 		line("refused", "%s", one)
 	}
-	if more := len(r.Refused) - shownRefusals; more > 0 {
+	if more := len(r.Refused) - shownLines; more > 0 {
 		line("", "and %d more; --output json has all", more)
 	}
 	d.proofText(line)
@@ -337,25 +339,18 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 	if d.Proof.Proved() {
 		line("proof", "all %d objects are there; what others did not change is what it was", d.Proof.Objects)
 	}
-	shown := 0
-	for id, n := range d.Proof.Violations {
-		for _, finding := range d.Proof.Of(id)[:min(n, shownRefusals, len(d.Proof.Of(id)))] {
+	told := map[requirement.ID]int{}
+	for _, finding := range d.Proof.Findings {
+		if told[finding.Requirement]++; told[finding.Requirement] <= shownLines {
 			line("proof", "%s", finding)
-			shown++
 		}
 	}
-	if more := len(d.Proof.Findings) - shown; more > 0 {
-		line("", "and %d more findings; --output json has them", more)
+	for _, id := range slices.Sorted(maps.Keys(told)) {
+		if more := d.Proof.Violations[id] - min(told[id], shownLines); more > 0 {
+			line("", "and %d more of %s; --output json has 100", more, id)
+		}
 	}
 	for _, weaker := range d.Proof.Weaker {
 		line("not proved", "%s", weaker)
 	}
-}
-
-// nameOf is the name of an object with its namespace, if it has one.
-func nameOf(namespace, name string) string {
-	if namespace == "" {
-		return name
-	}
-	return namespace + "/" + name
 }

@@ -60,7 +60,7 @@ func (m *migration) mend(ctx context.Context, object *metav1.PartialObjectMetada
 		}
 		kept, lost := carry(fieldsOf(entry), former[gv.Version], now)
 		if len(lost) > 0 {
-			did.orphans = append(did.orphans, Orphans{object.Namespace, object.Name, entry.Manager, gv.Version, lost})
+			did.orphans = append(did.orphans, Orphans{entry.Manager, gv.Version, lost, 1, named(object.Namespace, object.Name)})
 		}
 		if kept.Empty() {
 			continue

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -95,7 +96,7 @@ type Options struct {
 	// Before is called with the lease, after the dry run and before the first write. Its error ends the migration. It may be nil.
 	Before func(context.Context) error
 
-	// Progress is called after each page, and when the migration waits. It may be nil.
+	// Progress is called after each page, and when the migration waits, one call at a time. It may be nil.
 	Progress func(Progress)
 }
 
@@ -120,14 +121,14 @@ func (r Refusal) String() string {
 	return fmt.Sprintf("%s: %s", named(r.Namespace, r.Name), r.Reason)
 }
 
-// Orphans are the fields of an object that a manager owned at a version that is not served, and that nobody owns any more: the
-// conversion renames or changes them.
+// Orphans are fields that a manager owned at a version which goes, and that nobody owns any more: the conversion renames or changes
+// them.
 type Orphans struct {
-	Namespace string   `json:"namespace,omitempty"`
-	Name      string   `json:"name"`
-	Manager   string   `json:"manager"`
-	Version   string   `json:"version"` // at which it owned them
-	Fields    []string `json:"fields"`  // such as .spec.image
+	Manager string   `json:"manager"`
+	Version string   `json:"version"` // at which it owned them
+	Fields  []string `json:"fields"`  // such as .spec.image
+	Objects int      `json:"objects"` // of which it owned these
+	Example string   `json:"example"` // namespace and name of one of them
 }
 
 // maxOrphans is how many Orphans a Result lists.
@@ -150,8 +151,8 @@ type Result struct {
 	Mended    int `json:"mended"`    // managed fields were rewritten
 	Expired   int `json:"expired"`   // continue tokens that expired; the rest was listed anew
 
-	Orphaned int       `json:"orphaned"` // managers of objects that lost fields
-	Orphans  []Orphans `json:"orphans,omitempty"`
+	Orphaned int       `json:"orphaned"`          // objects with fields that lost their owner
+	Orphans  []Orphans `json:"orphans,omitempty"` // at most 100
 
 	Refused []Refusal `json:"refused,omitempty"`
 
@@ -194,7 +195,9 @@ type migration struct {
 	served  []string                                  // versions, the storage version first if it is served
 	start   state
 	tally   tally
-	result  Result
+
+	reporting sync.Mutex
+	result    Result
 }
 
 // Run migrates the objects of a definition, named as in crontabs.example.com. The error is an Incomplete if objects were refused
@@ -271,6 +274,8 @@ func (o *Options) complete() error {
 func (m *migration) takes(step Step) bool { return slices.Contains(m.options.Steps, step) }
 
 func (m *migration) report(p Progress) {
+	m.reporting.Lock()
+	defer m.reporting.Unlock()
 	if m.options.Progress != nil {
 		m.options.Progress(p)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -147,9 +148,20 @@ func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialOb
 	return nil
 }
 
+// lost counts the fields of an object that lost their owner.
 func (m *migration) lost(orphans []Orphans) {
-	m.result.Orphaned += len(orphans)
-	m.result.Orphans = append(m.result.Orphans, orphans[:min(len(orphans), maxOrphans-len(m.result.Orphans))]...)
+	m.result.Orphaned += min(1, len(orphans))
+	for _, one := range orphans {
+		i := slices.IndexFunc(m.result.Orphans, func(o Orphans) bool {
+			return o.Manager == one.Manager && o.Version == one.Version && slices.Equal(o.Fields, one.Fields)
+		})
+		switch {
+		case i >= 0:
+			m.result.Orphans[i].Objects++
+		case len(m.result.Orphans) < maxOrphans:
+			m.result.Orphans = append(m.result.Orphans, one)
+		}
+	}
 }
 
 // isAnswer reports whether an error is what the API server answered, rather than that it did not.
