@@ -111,6 +111,10 @@ type Verdict struct {
 	// Changed is how many objects other clients changed, so that their content was not compared.
 	Changed int `json:"changed"`
 
+	// Undecided is how many objects were not written since the definition changed, if etcd cannot be read: they may be stored at
+	// another version.
+	Undecided int `json:"undecided"`
+
 	Writes  int           `json:"writes"`  // that were acknowledged to the writers
 	Refused int           `json:"refused"` // requests of the writers; conflicts among them belong to it
 	Unknown int           `json:"unknown"` // requests of the writers of which nobody knows whether they happened
@@ -183,10 +187,7 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 		return nil, fmt.Errorf("reading the objects of %s before the migration: %w", definition, err)
 	}
 	p.verdict.Objects = p.before.len()
-	if p.watched, err = p.watch(ctx); err != nil {
-		return nil, fmt.Errorf("watching %s: %w", definition, err)
-	}
-	p.writers = p.write()
+	p.watched, p.writers = p.watch(ctx), p.write()
 	return p, nil
 }
 
@@ -209,7 +210,7 @@ func (p *Proof) connect(config *rest.Config) error {
 // that or the look could not be completed; the verdict is as far as it came.
 func (p *Proof) End(ctx context.Context) (Verdict, error) {
 	p.writers.stop()
-	defer p.watched.stop()
+	p.watched.stop()
 	crd, err := p.definitions.Get(ctx, p.crd.Name, metav1.GetOptions{})
 	if err != nil {
 		return p.verdict, fmt.Errorf("reading %s after the migration: %w", p.crd.Name, err)
@@ -218,9 +219,8 @@ func (p *Proof) End(ctx context.Context) (Verdict, error) {
 		storage: p.storage, before: p.before, crd: crd, retired: p.options.Retired, trims: !p.options.Untrimmed, others: p.options.OtherClients,
 		own: p.prefix(), legible: true,
 	}
-	if after.definitions, after.gap, err = p.watched.until(ctx, crd.ResourceVersion); err != nil {
-		return p.verdict, err
-	}
+	p.changed(ctx, p.watched, crd)
+	after.definitions = p.watched.changes
 	p.writers.readAll()
 	if err = p.account(after); err != nil {
 		return p.verdict, err
@@ -235,7 +235,7 @@ func (p *Proof) End(ctx context.Context) (Verdict, error) {
 		findings, cleaned = append(findings, more...), errors.Join(cleaned, dropErr)
 	}
 	p.verdict.Weaker = append(p.verdict.Weaker, after.weaker...)
-	p.verdict.Changed = after.excused
+	p.verdict.Changed, p.verdict.Undecided = after.excused, after.undecided
 	p.verdict.add(findings)
 	return p.verdict, cleaned
 }
