@@ -26,7 +26,7 @@ func (c chapter) clients() {
 				kinds := []history.Kind{history.Patch, history.Update, history.Apply}
 				written := map[string]bool{}
 				verdict, _ := c.prove(ctx, crd, proof.Options{Writers: proof.Writers{Rate: clientRate}}, job{}, func(p *proof.Proof, r request) *http.Response {
-					if r.write && !written[r.name] {
+					if r.write && r.name != "" && !written[r.name] {
 						n := len(written)
 						p.Write(kinds[n/2%len(kinds)], []string{older, newer}[n%2], suites.Namespace, r.name)
 						written[r.name] = true
