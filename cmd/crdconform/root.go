@@ -189,7 +189,7 @@ object and under load?
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
+	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newStorage(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
 	return root
 }
 

@@ -17,9 +17,11 @@ func newStorage(s streams) *cobra.Command {
 		Short: "Show at which versions objects are stored, and migrate them",
 		Long: `storage looks at the objects of definitions in an existing cluster: at which versions they are stored, and who still names or
 asks for a version.`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: "  crdconform storage migrate crontabs.stable.example.com --context staging --dry-run",
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.AddCommand(newStorageMigrate(s))
 	return cmd
 }
 

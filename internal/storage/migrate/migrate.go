@@ -89,6 +89,12 @@ type Options struct {
 	// State is a file that keeps what another run needs to resume; the lease keeps it if empty.
 	State string
 
+	// By is who migrates in place of the steps Objects, ManagedFields and StoredVersions, if it is not nil.
+	By Migrator
+
+	// Before is called with the lease, after the dry run and before the first write. Its error ends the migration. It may be nil.
+	Before func(context.Context) error
+
 	// Progress is called after each page, and when the migration waits. It may be nil.
 	Progress func(Progress)
 }
@@ -162,6 +168,15 @@ func incomplete(format string, arguments ...any) error {
 	return &Incomplete{fmt.Sprintf(format, arguments...)}
 }
 
+// UsageError is an error in what the user asked for.
+type UsageError struct{ Why string }
+
+func (e *UsageError) Error() string { return e.Why }
+
+func misused(format string, arguments ...any) error {
+	return &UsageError{fmt.Sprintf(format, arguments...)}
+}
+
 // migration is one that is in progress.
 type migration struct {
 	options     Options
@@ -232,7 +247,7 @@ func (o *Options) complete() error {
 	}
 	for _, step := range o.Steps {
 		if !slices.Contains(Steps(), step) {
-			return fmt.Errorf("unknown step %q (want dry-run, objects, managed-fields or stored-versions)", step)
+			return misused("unknown step %q (want dry-run, objects, managed-fields or stored-versions)", step)
 		}
 	}
 	if o.PageSize == 0 {
@@ -248,7 +263,7 @@ func (o *Options) complete() error {
 		o.LeaseDuration = DefaultLeaseDuration
 	}
 	if o.LeaseDuration%time.Second != 0 {
-		return fmt.Errorf("the lease must last whole seconds, not %s", o.LeaseDuration)
+		return misused("the lease must last whole seconds, not %s", o.LeaseDuration)
 	}
 	return nil
 }
@@ -268,6 +283,9 @@ func (m *migration) run(ctx context.Context) error {
 	if err := m.mayDo(ctx); err != nil {
 		return err
 	}
+	if !m.writes() {
+		return m.locked(ctx) // nothing is kept either, not even a lease
+	}
 	ctx, release, err := m.lock(ctx)
 	if err != nil {
 		return err
@@ -279,7 +297,7 @@ func (m *migration) run(ctx context.Context) error {
 	return errors.Join(err, release(err == nil)) //nolint:contextcheck // it is released though the context is over
 }
 
-// locked takes the steps, with the lease.
+// locked takes the steps, with the lease if they write.
 func (m *migration) locked(ctx context.Context) error {
 	if err := m.settled(ctx); err != nil {
 		return err
@@ -295,6 +313,38 @@ func (m *migration) locked(ctx context.Context) error {
 			return incomplete("%s refused by the dry run; nothing was written", objects(n))
 		}
 	}
+	if !m.writes() {
+		return nil
+	}
+	if m.options.Before != nil {
+		if err := m.options.Before(ctx); err != nil {
+			return err
+		}
+	}
+	if m.options.By != nil {
+		return m.byOthers(ctx)
+	}
+	return m.migrate(ctx)
+}
+
+// writes reports whether any step writes.
+func (m *migration) writes() bool {
+	return slices.ContainsFunc(m.options.Steps, func(step Step) bool { return step != DryRun })
+}
+
+// byOthers has somebody else migrate.
+func (m *migration) byOthers(ctx context.Context) error {
+	err := m.options.By(ctx, Target{m.name, m.resource(m.storage)})
+	before := m.result.StoredVersions
+	if _, changed := m.unchanged(ctx, false); err == nil {
+		err = changed
+	}
+	m.result.Trimmed = !slices.Equal(before, m.result.StoredVersions)
+	return err
+}
+
+// migrate takes the steps that write.
+func (m *migration) migrate(ctx context.Context) error {
 	if m.takes(Objects) || m.takes(ManagedFields) {
 		if err := m.pass(ctx, Objects); err != nil {
 			return err
@@ -366,9 +416,9 @@ func (m *migration) checkDrop() error {
 	case drop == "":
 		return nil
 	case !slices.Contains(versions, drop):
-		return fmt.Errorf("%s has no version %s to drop (want one of %s)", m.name, drop, strings.Join(versions, ", "))
+		return misused("%s has no version %s to drop (want one of %s)", m.name, drop, strings.Join(versions, ", "))
 	case drop == m.storage:
-		return fmt.Errorf("%s is the storage version of %s and can't be dropped; make another version the storage version first", drop, m.name)
+		return misused("%s is the storage version of %s and can't be dropped; make another version the storage version first", drop, m.name)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/rest"
 )
 
 const (
@@ -26,6 +27,9 @@ const (
 
 	// backoff is how long the first retry waits; the others wait twice as long each.
 	backoff = 100 * time.Millisecond
+
+	// quick is how long a write may have taken to be tried again when it fails: what times out would do so again.
+	quick = 5 * time.Second
 
 	// inARow is how many objects may fail one after the other because the API server or a webhook fails.
 	inARow = 100
@@ -160,6 +164,7 @@ func (m *migration) write(ctx context.Context, step Step, object *metav1.Partial
 	for failures, conflicts := 0, 0; ; {
 		var mended *mended
 		var err error
+		began := time.Now()
 		if m.takes(ManagedFields) && m.namesDropped(object) {
 			mended, err = m.mend(ctx, object)
 		}
@@ -184,7 +189,7 @@ func (m *migration) write(ctx context.Context, step Step, object *metav1.Partial
 			if object, err = m.again(ctx, object); apierrors.IsNotFound(err) {
 				return gone, nil, nil
 			}
-		case (isServerError(err) || !isAnswer(err)) && failures < attempts-1:
+		case (isServerError(err) || !isAnswer(err)) && failures < attempts-1 && time.Since(began) < quick:
 			if waited := pause(ctx, backoff<<failures); waited != nil {
 				return refused, nil, waited
 			}
@@ -212,24 +217,32 @@ func (m *migration) isNewer(object *metav1.PartialObjectMetadata) bool {
 // nothing if what it would store differs from what is stored, as it does at another version.
 func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.PartialObjectMetadata, mended *mended) error {
 	kind := types.MergePatchType
-	body, err := json.Marshal(map[string]preconditions{"metadata": preconditionsOf(&object.ObjectMeta)})
+	change, err := json.Marshal(map[string]preconditions{"metadata": preconditionsOf(&object.ObjectMeta)})
 	if mended != nil {
 		kind = types.JSONPatchType
-		body, err = mended.patch(object)
+		change, err = mended.patch(object)
 	}
 	if err != nil {
 		return err
 	}
-	request := m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)...).Param("fieldManager", manager).Body(body)
+	request := m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)...).Param("fieldManager", manager).Body(change)
 	if !dryRun {
 		request.SetHeader("Accept", metadataOnly)
 		return request.Do(ctx).Error()
 	}
-	written, err := request.Param("dryRun", metav1.DryRunAll).Do(ctx).Raw()
+	written, err := body(request.Param("dryRun", metav1.DryRunAll).Do(ctx))
 	if err == nil && len(written) > m.options.MaxSize {
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("it has %d bytes at %s, and etcd takes %d by default", len(written), m.storage, m.options.MaxSize))
 	}
 	return err
+}
+
+// body is that of a response. The error is what the API server said: that of Raw alone would not be.
+func body(response rest.Result) ([]byte, error) {
+	if err := response.Error(); err != nil {
+		return nil, err
+	}
+	return response.Raw()
 }
 
 // metadataOnly asks for no more than the metadata of what was written.

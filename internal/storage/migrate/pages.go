@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +22,7 @@ const shrink = 8
 type pages struct {
 	client   metadata.Interface
 	resource schema.GroupResource
-	versions []string // to read at, the first one that works
+	versions []string // to read at, the one that worked last first
 	full     int64    // objects of a page
 
 	limit    int64  // now
@@ -36,7 +37,7 @@ func (m *migration) pages() *pages {
 	return &pages{
 		client:   m.metadata,
 		resource: schema.GroupResource{Group: m.crd.Spec.Group, Resource: m.crd.Spec.Names.Plural},
-		versions: m.served,
+		versions: slices.Clone(m.served),
 		full:     m.options.PageSize,
 		limit:    m.options.PageSize,
 	}
@@ -76,12 +77,14 @@ func (p *pages) next(ctx context.Context) ([]metav1.PartialObjectMetadata, bool,
 	return nil, false, nil
 }
 
-// list reads a page at the first version where that works.
+// list reads a page at the first version where that works, and the next one there, too: a webhook that hangs costs half a minute
+// each time.
 func (p *pages) list(ctx context.Context) (*metav1.PartialObjectMetadataList, error) {
 	var first error
-	for _, version := range p.versions {
+	for i, version := range p.versions {
 		list, err := p.client.Resource(p.resource.WithVersion(version)).List(ctx, metav1.ListOptions{Limit: p.limit, Continue: p.token})
 		if err == nil || ctx.Err() != nil || !isServerError(err) {
+			p.versions[0], p.versions[i] = p.versions[i], p.versions[0]
 			return list, err
 		}
 		if first == nil {

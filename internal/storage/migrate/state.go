@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,6 +27,9 @@ type state struct {
 // resume takes over the state of an earlier run, if it was about the definition as it is now.
 func (m *migration) resume() error {
 	m.start = state{Definition: m.name, UID: string(m.crd.UID), Generation: m.crd.Generation, Storage: m.storage}
+	if !m.writes() {
+		return nil
+	}
 	var earlier state
 	var err error
 	switch {
@@ -40,7 +42,7 @@ func (m *migration) resume() error {
 		return err
 	}
 	if earlier.Definition != "" && earlier.Definition != m.name {
-		return fmt.Errorf("%s is about %s; give each definition a file of its own", m.options.State, earlier.Definition)
+		return misused("%s is about %s; give each definition a file of its own", m.options.State, earlier.Definition)
 	}
 	if earlier.UID == m.start.UID && earlier.Generation == m.start.Generation && earlier.Storage == m.start.Storage && earlier.Revision != "" {
 		m.start, m.result.Resumed = earlier, true
@@ -77,6 +79,8 @@ func (m *migration) save(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case !m.writes():
+		return nil
 	case m.options.State != "":
 		return saveState(m.options.State, text)
 	case m.lease != nil:
@@ -106,7 +110,7 @@ func loadState(file string) (state, error) {
 		return s, err
 	}
 	if err := json.Unmarshal(raw, &s); err != nil || s.Definition == "" {
-		return s, fmt.Errorf("%s is not the state of a migration; name another file, or remove it", file)
+		return s, misused("%s is not the state of a migration; name another file, or remove it", file)
 	}
 	return s, nil
 }
