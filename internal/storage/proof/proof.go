@@ -31,6 +31,9 @@ import (
 // DefaultPageSize is how many objects are read at a time.
 const DefaultPageSize = 500
 
+// cleanTimeout is how long it may take to remove what the writers wrote.
+const cleanTimeout = time.Minute
+
 // Options say how a migration is proved.
 type Options struct {
 	// Storage is the etcd of the cluster. Without it, what is stored where is told by resource versions, which is a weaker verdict.
@@ -208,9 +211,15 @@ func (p *Proof) connect(config *rest.Config) error {
 
 // End stops the writers, looks at all objects again and says what came of it. It removes what the writers wrote. The error says why
 // that or the look could not be completed; the verdict is as far as it came.
-func (p *Proof) End(ctx context.Context) (Verdict, error) {
+func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 	p.writers.stop()
 	p.watched.stop()
+	// What was written is removed even if the rest is interrupted.
+	defer func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+		defer cancel()
+		err = errors.Join(err, p.writers.clean(within))
+	}()
 	crd, err := p.definitions.Get(ctx, p.crd.Name, metav1.GetOptions{})
 	if err != nil {
 		return p.verdict, fmt.Errorf("reading %s after the migration: %w", p.crd.Name, err)
@@ -225,19 +234,22 @@ func (p *Proof) End(ctx context.Context) (Verdict, error) {
 	if err = p.account(after); err != nil {
 		return p.verdict, err
 	}
-	cleaned := p.writers.clean(ctx)
+	// Managed fields of the writers are gone with what they wrote.
+	if err = p.writers.clean(ctx); err != nil {
+		return p.verdict, err
+	}
 	if err = p.look(ctx, after); err != nil {
-		return p.verdict, errors.Join(err, cleaned)
+		return p.verdict, err
 	}
 	findings := judge(after)
 	if p.options.Drop {
 		more, dropErr := p.drop(ctx, after)
-		findings, cleaned = append(findings, more...), errors.Join(cleaned, dropErr)
+		findings, err = append(findings, more...), dropErr
 	}
 	p.verdict.Weaker = append(p.verdict.Weaker, after.weaker...)
 	p.verdict.Changed, p.verdict.Undecided = after.excused, after.undecided
 	p.verdict.add(findings)
-	return p.verdict, cleaned
+	return p.verdict, err
 }
 
 // account hands over what the writers did.

@@ -37,20 +37,28 @@ type watcher struct {
 // What it misses of the definition shows in the generation, and the last change of the status in its resource version.
 func (p *Proof) watch(ctx context.Context) *watcher {
 	w := &watcher{changes: []change{{revision: p.crd.ResourceVersion, generation: p.crd.Generation, storage: p.storage, stored: p.crd.Status.StoredVersions}}}
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	// A look at the objects that has begun is completed, even if the migration is over meanwhile.
+	ctx = context.WithoutCancel(ctx)
 	var done sync.WaitGroup
-	w.stop = func() { cancel(); done.Wait() }
+	halt := make(chan struct{})
+	w.stop = sync.OnceFunc(func() {
+		close(halt)
+		done.Wait()
+	})
 	done.Go(func() {
 		next := time.NewTicker(watchInterval)
 		defer next.Stop()
 		for {
 			select {
-			case <-ctx.Done():
+			case <-halt:
 				return
 			case <-next.C:
 			}
 			// An API server that is away for a moment is asked again; the last answer is what End reads.
-			if crd, err := p.definitions.Get(ctx, p.crd.Name, metav1.GetOptions{}); err == nil {
+			within, cancel := context.WithTimeout(ctx, requestTimeout)
+			crd, err := p.definitions.Get(within, p.crd.Name, metav1.GetOptions{})
+			cancel()
+			if err == nil {
 				p.changed(ctx, w, crd)
 			}
 		}
