@@ -138,7 +138,14 @@ type storedAs struct {
 	version string // empty if it cannot be read: it may be encrypted, or be no JSON
 }
 
+// eachStored reads etcd, some objects at a time where the cluster can do that.
 func (p *Proof) eachStored(ctx context.Context, visit func(storedAs)) error {
+	pages, paged := p.options.Storage.(interface {
+		EachStored(ctx context.Context, group, resource string, visit func(cluster.Stored)) error
+	})
+	if paged {
+		return pages.EachStored(ctx, p.crd.Spec.Group, p.crd.Spec.Names.Plural, func(stored cluster.Stored) { visit(read(stored)) })
+	}
 	all, err := p.options.Storage.StoredAll(ctx, p.crd.Spec.Group, p.crd.Spec.Names.Plural)
 	if err != nil {
 		return fmt.Errorf("reading etcd: %w", err)

@@ -23,7 +23,6 @@ type evidence struct {
 	crd     *apiextensionsv1.CustomResourceDefinition // after
 
 	definitions []change
-	gap         string // why some changes of the definition were missed, if so
 
 	history    []history.Operation
 	violations []history.Violation
@@ -126,9 +125,6 @@ func judge(e *evidence) []Finding {
 	if e.undecided > 0 {
 		e.weaker = append(e.weaker, fmt.Sprintf("etcd cannot be read, and %d objects were not written since the definition changed, so it is not known at which version they are stored", e.undecided))
 	}
-	if e.gap != "" {
-		e.weaker = append(e.weaker, e.gap)
-	}
 	return e.findings
 }
 
@@ -183,6 +179,9 @@ func (e *evidence) trimmed() {
 		e.found(requirement.MigrationStoredVersionsExact, "", fmt.Sprintf("status.storedVersions %v", exact), fmt.Sprint(now))
 	}
 	flipped := false
+	if first := e.definitions[0]; e.crd.Generation != first.generation {
+		e.weaker = append(e.weaker, fmt.Sprintf("the definition changed meanwhile (generation %d, now %d)", first.generation, e.crd.Generation))
+	}
 	for _, c := range e.definitions {
 		if c.storage != e.storage {
 			flipped = true

@@ -31,6 +31,9 @@ import (
 // DefaultPageSize is how many objects are read at a time.
 const DefaultPageSize = 500
 
+// cleanTimeout is how long it may take to remove what the writers wrote.
+const cleanTimeout = time.Minute
+
 // Options say how a migration is proved.
 type Options struct {
 	// Storage is the etcd of the cluster. Without it, what is stored where is told by resource versions, which is a weaker verdict.
@@ -111,6 +114,10 @@ type Verdict struct {
 	// Changed is how many objects other clients changed, so that their content was not compared.
 	Changed int `json:"changed"`
 
+	// Undecided is how many objects were not written since the definition changed, if etcd cannot be read: they may be stored at
+	// another version.
+	Undecided int `json:"undecided"`
+
 	Writes  int           `json:"writes"`  // that were acknowledged to the writers
 	Refused int           `json:"refused"` // requests of the writers; conflicts among them belong to it
 	Unknown int           `json:"unknown"` // requests of the writers of which nobody knows whether they happened
@@ -183,10 +190,7 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 		return nil, fmt.Errorf("reading the objects of %s before the migration: %w", definition, err)
 	}
 	p.verdict.Objects = p.before.len()
-	if p.watched, err = p.watch(ctx); err != nil {
-		return nil, fmt.Errorf("watching %s: %w", definition, err)
-	}
-	p.writers = p.write()
+	p.watched, p.writers = p.watch(ctx), p.write()
 	return p, nil
 }
 
@@ -207,9 +211,15 @@ func (p *Proof) connect(config *rest.Config) error {
 
 // End stops the writers, looks at all objects again and says what came of it. It removes what the writers wrote. The error says why
 // that or the look could not be completed; the verdict is as far as it came.
-func (p *Proof) End(ctx context.Context) (Verdict, error) {
+func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 	p.writers.stop()
-	defer p.watched.stop()
+	p.watched.stop()
+	// What was written is removed even if the rest is interrupted.
+	defer func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+		defer cancel()
+		err = errors.Join(err, p.writers.clean(within))
+	}()
 	crd, err := p.definitions.Get(ctx, p.crd.Name, metav1.GetOptions{})
 	if err != nil {
 		return p.verdict, fmt.Errorf("reading %s after the migration: %w", p.crd.Name, err)
@@ -218,26 +228,28 @@ func (p *Proof) End(ctx context.Context) (Verdict, error) {
 		storage: p.storage, before: p.before, crd: crd, retired: p.options.Retired, trims: !p.options.Untrimmed, others: p.options.OtherClients,
 		own: p.prefix(), legible: true,
 	}
-	if after.definitions, after.gap, err = p.watched.until(ctx, crd.ResourceVersion); err != nil {
-		return p.verdict, err
-	}
+	p.changed(ctx, p.watched, crd)
+	after.definitions = p.watched.changes
 	p.writers.readAll()
 	if err = p.account(after); err != nil {
 		return p.verdict, err
 	}
-	cleaned := p.writers.clean(ctx)
+	// Managed fields of the writers are gone with what they wrote.
+	if err = p.writers.clean(ctx); err != nil {
+		return p.verdict, err
+	}
 	if err = p.look(ctx, after); err != nil {
-		return p.verdict, errors.Join(err, cleaned)
+		return p.verdict, err
 	}
 	findings := judge(after)
 	if p.options.Drop {
 		more, dropErr := p.drop(ctx, after)
-		findings, cleaned = append(findings, more...), errors.Join(cleaned, dropErr)
+		findings, err = append(findings, more...), dropErr
 	}
 	p.verdict.Weaker = append(p.verdict.Weaker, after.weaker...)
-	p.verdict.Changed = after.excused
+	p.verdict.Changed, p.verdict.Undecided = after.excused, after.undecided
 	p.verdict.add(findings)
-	return p.verdict, cleaned
+	return p.verdict, err
 }
 
 // account hands over what the writers did.

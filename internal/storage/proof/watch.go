@@ -10,100 +10,69 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 )
 
-const (
-	// watchedTimeout is how long End waits for the watch to report what it read of the definition.
-	watchedTimeout = 30 * time.Second
-
-	watchPause = 100 * time.Millisecond
-)
+// watchInterval is how often the definition is read.
+const watchInterval = 200 * time.Millisecond
 
 // change is a state of the definition during the migration.
 type change struct {
-	revision string
-	storage  string   // storage version
-	stored   []string // status.storedVersions
-	trimmed  []string // what they had before and no more
-	elder    []string // objects that were stored at another version when a version was taken off; the first ones
-	elders   int      // how many
-	unknown  string   // why it is not known which were, if so
+	revision   string
+	generation int64
+	storage    string   // storage version
+	stored     []string // status.storedVersions
+	trimmed    []string // what they had before and no more
+	elder      []string // objects that were stored at another version when a version was taken off; the first ones
+	elders     int      // how many
+	unknown    string   // why it is not known which were, if so
 }
 
 // watcher records what becomes of the definition.
 type watcher struct {
-	stop func()
-
-	mu      sync.Mutex
-	changes []change
-	moved   chan struct{} // closed with each change, and replaced
-	gap     string        // why some changes were missed, if so
+	stop    func()
+	changes []change // of the goroutine that reads, until it was stopped
 }
 
-// watch records changes of the definition until it is stopped. When a version is taken off the status, it looks at once which objects
-// had not been written since the beginning at that revision.
-func (p *Proof) watch(ctx context.Context) (*watcher, error) {
-	w := &watcher{moved: make(chan struct{})}
-	w.note(change{revision: p.crd.ResourceVersion, storage: p.storage, stored: p.crd.Status.StoredVersions})
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	events, err := p.follow(ctx, p.crd.ResourceVersion)
-	if err != nil {
-		cancel()
-		return nil, err
-	}
+// watch reads the definition again and again until it is stopped. To be asked for, a watch would need a right that reading does not.
+// What it misses of the definition shows in the generation, and the last change of the status in its resource version.
+func (p *Proof) watch(ctx context.Context) *watcher {
+	w := &watcher{changes: []change{{revision: p.crd.ResourceVersion, generation: p.crd.Generation, storage: p.storage, stored: p.crd.Status.StoredVersions}}}
+	// A look at the objects that has begun is completed, even if the migration is over meanwhile.
+	ctx = context.WithoutCancel(ctx)
 	var done sync.WaitGroup
-	w.stop = func() { cancel(); done.Wait() }
+	halt := make(chan struct{})
+	w.stop = sync.OnceFunc(func() {
+		close(halt)
+		done.Wait()
+	})
 	done.Go(func() {
+		next := time.NewTicker(watchInterval)
+		defer next.Stop()
 		for {
-			for event := range events.ResultChan() {
-				crd, ok := event.Object.(*apiextensionsv1.CustomResourceDefinition)
-				if !ok || event.Type == watch.Error {
-					break
-				}
-				p.changed(ctx, w, crd)
-			}
-			events.Stop()
-			if events = p.resume(ctx, w); events == nil {
+			select {
+			case <-halt:
 				return
+			case <-next.C:
+			}
+			// An API server that is away for a moment is asked again; the last answer is what End reads.
+			within, cancel := context.WithTimeout(ctx, requestTimeout)
+			crd, err := p.definitions.Get(within, p.crd.Name, metav1.GetOptions{})
+			cancel()
+			if err == nil {
+				p.changed(ctx, w, crd)
 			}
 		}
 	})
-	return w, nil
-}
-
-func (p *Proof) follow(ctx context.Context, revision string) (watch.Interface, error) {
-	return p.definitions.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + p.crd.Name, ResourceVersion: revision})
-}
-
-// resume watches on after the watch ended, from what is there now if it is too late for more. It returns nil when it was stopped.
-func (p *Proof) resume(ctx context.Context, w *watcher) watch.Interface {
-	for {
-		select {
-		case <-time.After(watchPause):
-		case <-ctx.Done():
-			return nil
-		}
-		last := w.last()
-		events, err := p.follow(ctx, last.revision)
-		if err == nil {
-			return events
-		}
-		crd, getErr := p.definitions.Get(ctx, p.crd.Name, metav1.GetOptions{})
-		if getErr != nil || crd.ResourceVersion == last.revision {
-			continue
-		}
-		w.mu.Lock()
-		w.gap = fmt.Sprintf("the watch of the definition was interrupted: %v", err)
-		w.mu.Unlock()
-		p.changed(ctx, w, crd)
-	}
+	return w
 }
 
 // changed notes a state of the definition.
 func (p *Proof) changed(ctx context.Context, w *watcher, crd *apiextensionsv1.CustomResourceDefinition) {
-	last := w.last()
-	c := change{revision: crd.ResourceVersion, storage: storageOf(crd), stored: crd.Status.StoredVersions}
+	last := w.changes[len(w.changes)-1]
+	if last.revision == crd.ResourceVersion {
+		return
+	}
+	c := change{revision: crd.ResourceVersion, generation: crd.Generation, storage: storageOf(crd), stored: crd.Status.StoredVersions}
 	for _, version := range last.stored {
 		if !slices.Contains(c.stored, version) {
 			c.trimmed = append(c.trimmed, version)
@@ -116,7 +85,7 @@ func (p *Proof) changed(ctx context.Context, w *watcher, crd *apiextensionsv1.Cu
 	default:
 		p.snapshot(ctx, &c)
 	}
-	w.note(c)
+	w.changes = append(w.changes, c)
 }
 
 // snapshot notes which objects had not been written at a revision since the beginning, of those that had to be.
@@ -143,40 +112,6 @@ func (p *Proof) snapshot(ctx context.Context, c *change) {
 			return
 		}
 		options = metav1.ListOptions{Limit: p.options.PageSize, Continue: page.Continue}
-	}
-}
-
-func (w *watcher) note(c change) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.changes = append(w.changes, c)
-	close(w.moved)
-	w.moved = make(chan struct{})
-}
-
-func (w *watcher) last() change {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.changes[len(w.changes)-1]
-}
-
-// until returns all changes up to a revision, and why some were missed, if so. It waits for them.
-func (w *watcher) until(ctx context.Context, revision string) ([]change, string, error) {
-	ctx, cancel := context.WithTimeout(ctx, watchedTimeout)
-	defer cancel()
-	for {
-		w.mu.Lock()
-		last, moved := w.changes[len(w.changes)-1], w.moved
-		changes, gap := slices.Clone(w.changes), w.gap
-		w.mu.Unlock()
-		if last.revision == revision || number(last.revision) > number(revision) {
-			return changes, gap, nil
-		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return nil, "", fmt.Errorf("waiting for the watch of the definition: %w", context.Cause(ctx))
-		}
 	}
 }
 

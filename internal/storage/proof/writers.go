@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -32,8 +34,8 @@ const (
 	// requestTimeout is after how long a writer does not wait any more for an answer, and does not know what happened.
 	requestTimeout = 20 * time.Second
 
-	// readers is how many objects are read at a time in the end.
-	readers = 8
+	// workers is how many objects are read or cleaned at a time in the end.
+	workers = 8
 )
 
 // writers are clients that write during a migration. Everything that they do is recorded.
@@ -322,51 +324,55 @@ func (w *writers) initial() map[string]history.State {
 
 // readAll reads everything that was written to, so that the history has how it ends.
 func (w *writers) readAll() {
+	versions := w.proof.served
+	w.each(func(worker int, key string) {
+		c := &writer{writers: w, number: clientsPerVersion*len(versions) + worker, version: versions[worker%len(versions)]}
+		c.get(key)
+	})
+}
+
+// each calls do for all objects that were written to, several at a time.
+func (w *writers) each(do func(worker int, key string)) {
+	w.mu.Lock()
+	keys := slices.Sorted(maps.Keys(w.done))
+	w.mu.Unlock()
 	queue := make(chan string)
 	var all sync.WaitGroup
-	versions := w.proof.served
-	for n := range readers {
-		c := &writer{writers: w, number: clientsPerVersion*len(versions) + n, version: versions[n%len(versions)]}
+	for n := range min(workers, len(keys)) {
 		all.Go(func() {
 			for key := range queue {
-				c.get(key)
+				do(n, key)
 			}
 		})
 	}
-	for _, key := range w.keys() {
+	for _, key := range keys {
 		queue <- key
 	}
 	close(queue)
 	all.Wait()
 }
 
-func (w *writers) keys() []string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	keys := make([]string, 0, len(w.done))
-	for key := range w.done {
-		keys = append(keys, key)
-	}
-	return keys
-}
-
-// clean deletes the objects of the writers and takes their annotation off the others.
+// clean deletes the objects of the writers and takes their annotation off the others. What was cleaned once is not cleaned again.
 func (w *writers) clean(ctx context.Context) error {
 	var errs []error
 	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, w.proof.annotation())
-	for _, key := range w.keys() {
+	w.each(func(_ int, key string) {
 		namespace, name := split(key)
 		at := w.proof.at(w.proof.served[0]).Namespace(namespace)
 		var err error
-		if w.done[key] {
+		if w.isOwn(name) {
 			err = at.Delete(ctx, name, metav1.DeleteOptions{})
 		} else {
 			_, err = at.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "crdconform"})
 		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
 		if err != nil && !apierrors.IsNotFound(err) {
 			errs = append(errs, fmt.Errorf("removing what was written to %s: %w", key, err))
+			return
 		}
-	}
+		delete(w.done, key)
+	})
 	return errors.Join(errs...)
 }
 
