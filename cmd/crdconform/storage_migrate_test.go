@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
@@ -72,12 +73,15 @@ func (m *migratable) populate(n int, at func(version string) dynamic.ResourceInt
 func (m *migratable) change(option fixtures.Option) {
 	m.Helper()
 	crds := m.definitions.ApiextensionsV1().CustomResourceDefinitions()
-	crd, err := crds.Get(m.Context(), m.name, metav1.GetOptions{})
-	if err != nil {
-		m.Fatal(err)
-	}
-	option(crd)
-	if _, err := crds.Update(m.Context(), crd, metav1.UpdateOptions{}); err != nil {
+	if err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		crd, err := crds.Get(m.Context(), m.name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		option(crd)
+		_, err = crds.Update(m.Context(), crd, metav1.UpdateOptions{})
+		return err
+	}); err != nil {
 		m.Fatal(err)
 	}
 }
