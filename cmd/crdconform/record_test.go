@@ -249,7 +249,12 @@ func TestRecordBehindAnAPIServer(t *testing.T) {
 // returns clients for its objects by version.
 func install(t *testing.T, url string, ca []byte) func(version string) dynamic.ResourceInterface {
 	t.Helper()
-	api := suitetest.Cluster(t, embedded.Options{})
+	return installOn(t, suitetest.Cluster(t, embedded.Options{}), url, ca)
+}
+
+// installOn installs the definition on an API server that runs.
+func installOn(t *testing.T, api *embedded.Cluster, url string, ca []byte) func(version string) dynamic.ResourceInterface {
+	t.Helper()
 	definitions, err := clientset.NewForConfig(api.Config())
 	if err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/defaulting"
 	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/migration"
 	"github.com/crdconform/crdconform/suites/objects"
 	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -49,7 +50,7 @@ const exitCodes = `Exit codes:
 
 // areas returns the chapters that run checks.
 func areas() []suites.Area {
-	return []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, publishing.Area, subresources.Area, objects.Area, control.Area}
+	return []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.Area, publishing.Area, subresources.Area, objects.Area, control.Area}
 }
 
 // checked returns the chapters that check may need.

@@ -17,11 +17,13 @@ func newStorage(s streams) *cobra.Command {
 		Short: "Show at which versions objects are stored, and migrate them",
 		Long: `storage looks at the objects of definitions in an existing cluster: at which versions they are stored, and who still names or
 asks for a version.`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Example: `  crdconform storage status crontabs.stable.example.com --context staging
+  crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging
+  crdconform storage migrate crontabs.stable.example.com --context staging --dry-run`,
+		Args:    noArguments,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newStorageStatus(s))
-	cmd.AddCommand(newStorageDrop(s))
+	cmd.AddCommand(newStorageStatus(s), newStorageDrop(s), newStorageMigrate(s))
 	return cmd
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/defaulting"
 	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/migration"
 	"github.com/crdconform/crdconform/suites/objects"
 	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -31,7 +32,7 @@ func TestMain(m *testing.M) { apiServer.Main(m) }
 // chapters are all that have specs. TestCatalogueAndSpecsAgree misses those that are not listed.
 var chapters = []suites.Area{
 	versions.Area, conversion.Area, webhook.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area,
-	publishing.Area, subresources.Area, objects.Area, control.Area, resource.Area,
+	migration.Area, publishing.Area, subresources.Area, objects.Area, control.Area, resource.Area,
 }
 
 // TestChapters runs the specs of one chapter after the other on one API server, with the reference webhook: none may fail. To run some

@@ -36,6 +36,7 @@ import (
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/defaulting"
 	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/migration"
 	"github.com/crdconform/crdconform/suites/objects"
 	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/reading"
@@ -404,7 +405,7 @@ func (w *watched) runSuites(t *testing.T) int {
 		t.Fatal(err)
 	}
 	areas := []suites.Area{
-		versions.Area, conversion.Area, storage.Area, lifecycle.Area, schema.Area, validation.Area, defaulting.Area, publishing.Area, subresources.Area,
+		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.Area, schema.Area, validation.Area, defaulting.Area, publishing.Area, subresources.Area,
 		objects.Area,
 	}
 	outcome, err := suites.Run(t.Context(), env, areas, suitetest.Quiet{})
@@ -480,7 +481,7 @@ func TestReadOnlyRun(t *testing.T) {
 	c := &watched{Cluster: connected(t, Options{Kubeconfig: path, Run: "reads", ReadOnly: true}), used: map[string]bool{}}
 	env := suitetest.Env(t, suites.Options{Cluster: c, Seed: 1, Domain: c.Domain(), Run: "reads", Readings: reading.Checks()})
 	areas := []suites.Area{
-		versions.Area, conversion.Area, storage.Area, lifecycle.Area, schema.Area, validation.Area, defaulting.Area, publishing.Area,
+		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.Area, schema.Area, validation.Area, defaulting.Area, publishing.Area,
 		subresources.Area, objects.Area, control.Area,
 	}
 	outcome, err := suites.Run(t.Context(), env, areas, suitetest.Quiet{})

@@ -47,19 +47,35 @@ func (e *Etcd) Stored(ctx context.Context, key cluster.Key) (cluster.Stored, err
 
 // StoredAll returns what etcd has for all objects of a resource.
 func (e *Etcd) StoredAll(ctx context.Context, group, resource string) ([]cluster.Stored, error) {
+	var all []cluster.Stored
+	err := e.EachStored(ctx, group, resource, func(stored cluster.Stored) { all = append(all, stored) })
+	return all, err
+}
+
+// pageSize is how many objects EachStored reads at a time.
+const pageSize = 500
+
+// EachStored calls visit with what etcd has for each object of a resource, sorted by namespace and name. It reads some at a time, so
+// that it needs no memory for all. What is written meanwhile may be seen or not.
+func (e *Etcd) EachStored(ctx context.Context, group, resource string, visit func(cluster.Stored)) error {
 	client, err := e.client()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	response, err := client.Get(ctx, keyOf(cluster.Key{Group: group, Resource: resource})+"/", clientv3.WithPrefix())
-	if err != nil {
-		return nil, fmt.Errorf("storage: %w", err)
+	prefix := keyOf(cluster.Key{Group: group, Resource: resource}) + "/"
+	for from, end := prefix, clientv3.GetPrefixRangeEnd(prefix); ; {
+		page, err := client.Get(ctx, from, clientv3.WithRange(end), clientv3.WithLimit(pageSize))
+		if err != nil {
+			return fmt.Errorf("storage: %w", err)
+		}
+		for _, kv := range page.Kvs {
+			visit(cluster.Stored{Data: kv.Value, Revision: kv.ModRevision})
+		}
+		if !page.More {
+			return nil
+		}
+		from = string(page.Kvs[len(page.Kvs)-1].Key) + "\x00"
 	}
-	all := make([]cluster.Stored, 0, len(response.Kvs))
-	for _, kv := range response.Kvs {
-		all = append(all, cluster.Stored{Data: kv.Value, Revision: kv.ModRevision})
-	}
-	return all, nil
 }
 
 // Overwrite puts something else in etcd for an object that is there.

@@ -20,6 +20,7 @@ import (
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/defaulting"
 	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/migration"
 	"github.com/crdconform/crdconform/suites/objects"
 	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -36,7 +37,7 @@ var explained []difference
 // areas are the chapters that need a cluster and can be judged on each. The one about the webhook's own definition takes
 // longer than all others together, and is left out with a watch cache.
 func areas(watchCache bool) []suites.Area {
-	server := []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, publishing.Area, subresources.Area, objects.Area}
+	server := []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.Area, publishing.Area, subresources.Area, objects.Area}
 	if watchCache {
 		return server
 	}

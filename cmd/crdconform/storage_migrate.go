@@ -1,0 +1,356 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/shell"
+	"github.com/crdconform/crdconform/internal/storage/migrate"
+	"github.com/crdconform/crdconform/internal/storage/proof"
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// shownLines is how many lines of a sort the text has; JSON has more.
+const shownLines = 20
+
+// migrator is the command storage migrate.
+type migrator struct {
+	streams
+	storageTarget
+	definition string
+	options    migrate.Options
+	steps      []string
+	dryRun     bool
+	prove      bool
+	with       string
+	command    []string
+	output     string
+}
+
+// migrated is what the command writes as JSON.
+type migrated struct {
+	Outcome   string         `json:"outcome"` // migrated, dry-run, failed, unknown or interrupted
+	Reason    string         `json:"reason,omitempty"`
+	Migration migrate.Result `json:"migration"`
+	Proof     *proof.Verdict `json:"proof,omitempty"`
+}
+
+func newStorageMigrate(s streams) *cobra.Command {
+	m := &migrator{streams: s}
+	cmd := &cobra.Command{
+		Use:   "migrate CRD [-- COMMAND ARG...]",
+		Short: "Migrate stored objects to the storage version, and prove that nothing was lost",
+		Long: `migrate writes all objects of a definition at its storage version, with the content that they have. It proves that all are
+there, and that none has changed unless another client changed it. Run it after the storage version was changed, and before the
+former one is removed. The steps:
+
+  dry-run          has the API server try each write: admission, validation, conversion and size refuse before anything is written
+  objects          writes each object as it is, unless others have written it meanwhile
+  managed-fields   rewrites managed fields that name a version which is not served, or that of --drop
+  stored-versions  takes all versions but the storage version off status.storedVersions, if the definition has not changed
+
+There is no question to answer: naming the context is the consent. --dry-run writes nothing. After an interruption or a kill, run
+the command again: it goes on where it was. A lease keeps two migrations of a definition apart.
+
+Others can migrate, and are judged the same way: with --with in-tree, kube-controller-manager does by a StorageVersionMigration; a
+command after -- is run with a KUBECONFIG of the context alone. Both after the dry run, and in place of the other steps.
+
+Exit codes:
+  0    migrated and proved; with --dry-run, no object is refused
+  1    not migrated: objects were refused, the definition changed, or the proof found a loss
+  2    usage: bad flags, unknown context, or no such definition
+  3    could not tell: missing rights, another migration is in progress, or the cluster failed
+  130  interrupted; run it again`,
+		Example: `  crdconform storage migrate crontabs.stable.example.com --context staging --dry-run
+  crdconform storage migrate crontabs.stable.example.com --context staging --drop v1beta1
+  crdconform storage migrate crontabs.stable.example.com --context staging --qps 50 --max-latency 2s
+  crdconform storage migrate crontabs.stable.example.com --context staging --with in-tree
+  crdconform storage migrate crontabs.stable.example.com --context staging -- cmctl upgrade migrate-api-version`,
+		Args: m.arguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := m.check(); err != nil {
+				return err
+			}
+			return m.migrate(cmd.Context())
+		},
+	}
+	m.bind(cmd.Flags())
+	return cmd
+}
+
+func (m *migrator) bind(flags *pflag.FlagSet) {
+	m.storageTarget.bind(flags)
+	flags.StringSliceVar(&m.steps, "steps", nil, "steps to take: dry-run, objects, managed-fields, stored-versions; default: all")
+	flags.BoolVar(&m.dryRun, "dry-run", false, "take the step dry-run only, which writes nothing")
+	flags.StringVar(&m.options.Drop, "drop", "", "version that is to be removed, which managed fields must not name any more")
+	flags.StringVar(&m.with, "with", "crdconform", "who migrates: crdconform or in-tree")
+	flags.BoolVar(&m.prove, "proof", true, "read all objects before and after, and prove that nothing was lost")
+	flags.Float64Var(&m.options.QPS, "qps", 0, "requests a second at most; 0 for no limit")
+	flags.IntVar(&m.options.Concurrency, "concurrency", migrate.DefaultConcurrency, "objects to write at a time")
+	flags.Int64Var(&m.options.PageSize, "page-size", migrate.DefaultPageSize, "objects to list at a time")
+	flags.DurationVar(&m.options.MaxLatency, "max-latency", 0, "objective of the 99th percentile of writes, webhooks included; beyond it, pause and then stop; 0 for none")
+	flags.IntVar(&m.options.MaxSize, "max-size", migrate.DefaultMaxSize, "bytes of JSON that an object may have: what etcd takes, by --max-request-bytes")
+	flags.DurationVar(&m.options.Settle, "settle", migrate.DefaultSettle, "wait until the last change of the definition was this long ago, so that all API servers know of it")
+	flags.StringVar(&m.options.LeaseNamespace, "lease-namespace", "", "namespace of the lease; default: kube-system, or default if there is none")
+	flags.StringVar(&m.options.State, "state", "", "file that keeps how far the migration is; default: the lease")
+	flags.StringVarP(&m.output, "output", "o", "text", "format: text or json")
+}
+
+// arguments wants a definition, and after -- a command if anything.
+func (m *migrator) arguments(cmd *cobra.Command, args []string) error {
+	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
+		if dash == len(args) {
+			return errors.New("there is no command after --; give one, such as -- kubectl storage-migrate")
+		}
+		args, m.command = args[:dash], args[dash:]
+	}
+	if len(args) != 1 {
+		return fmt.Errorf("%s takes the name of one definition, such as crontabs.stable.example.com, but got %d", cmd.Name(), len(args))
+	}
+	if m.definition = args[0]; !strings.Contains(m.definition, ".") {
+		return fmt.Errorf("%q is not the name of a definition, such as crontabs.stable.example.com", m.definition)
+	}
+	return nil
+}
+
+// check says what is wrong with the flags.
+func (m *migrator) check() error {
+	for _, step := range m.steps {
+		if !slices.Contains(migrate.Steps(), migrate.Step(step)) {
+			return fmt.Errorf("--steps %s: unknown step (want dry-run, objects, managed-fields or stored-versions)", step)
+		}
+		m.options.Steps = append(m.options.Steps, migrate.Step(step))
+	}
+	o := &m.options
+	switch {
+	case m.output != "text" && m.output != "json":
+		return fmt.Errorf("--output %s: unknown format (want text or json)", m.output)
+	case m.with != "crdconform" && m.with != "in-tree":
+		return fmt.Errorf("--with %s: unknown migrator (want crdconform or in-tree)", m.with)
+	case m.dryRun && len(m.steps) > 0:
+		return errors.New("--dry-run and --steps exclude each other")
+	case m.command != nil && m.with != "crdconform":
+		return errors.New("--with and a command after -- exclude each other")
+	case o.QPS < 0:
+		return fmt.Errorf("--qps %g: must be at least 0", o.QPS)
+	case o.Concurrency < 1 || o.Concurrency > 1000:
+		return fmt.Errorf("--concurrency %d: must be from 1 to 1000", o.Concurrency)
+	case o.PageSize < 1 || o.PageSize > 10000:
+		return fmt.Errorf("--page-size %d: must be from 1 to 10000", o.PageSize)
+	case o.MaxLatency < 0:
+		return fmt.Errorf("--max-latency %s: must be at least 0s", o.MaxLatency)
+	case o.MaxSize < 1:
+		return fmt.Errorf("--max-size %d: must be at least 1", o.MaxSize)
+	case o.Settle < 0:
+		return fmt.Errorf("--settle %s: must be at least 0s", o.Settle)
+	}
+	if m.dryRun {
+		o.Steps = []migrate.Step{migrate.DryRun}
+	}
+	if m.command == nil {
+		return nil
+	}
+	if err := m.program().Check(); err != nil {
+		return fmt.Errorf("%s: %w", shell.Quote(m.command[0]), err)
+	}
+	return nil
+}
+
+// program is the command of the user.
+func (m *migrator) program() migrate.Command {
+	return migrate.Command{Args: m.command, Kubeconfig: kinds.Kubeconfigs(m.kubeconfig), Context: m.context, Out: m.err, Err: m.err}
+}
+
+func (m *migrator) migrate(ctx context.Context) error {
+	cluster, err := m.connect(ctx, false)
+	if err != nil {
+		return err
+	}
+	config := cluster.Config()
+	switch {
+	case m.command != nil:
+		m.options.By = m.program().Migrator()
+	case m.with == "in-tree":
+		m.options.By = migrate.InTree(config, 0)
+	}
+	m.options.Progress = m.progress
+	var proving *proof.Proof
+	if m.prove {
+		m.options.Before = func(ctx context.Context) error {
+			proving, err = proof.Begin(ctx, config, m.definition, m.provable())
+			return err
+		}
+	}
+	did := migrated{}
+	did.Migration, err = migrate.Run(ctx, config, m.definition, m.options)
+	if proving != nil {
+		err = m.judge(ctx, proving, &did, err)
+	}
+	if m.terminal {
+		fmt.Fprint(m.err, erase)
+	}
+	return m.told(ctx, &did, err)
+}
+
+// provable is what the proof is about.
+func (m *migrator) provable() proof.Options {
+	return proof.Options{
+		Retired:      m.options.Drop,
+		OtherClients: true,
+		Untrimmed:    m.options.By == nil && !m.takes(migrate.StoredVersions),
+		PageSize:     m.options.PageSize,
+	}
+}
+
+func (m *migrator) takes(step migrate.Step) bool {
+	return len(m.options.Steps) == 0 || slices.Contains(m.options.Steps, step)
+}
+
+// judge has the proof say what came of the migration, also of one that failed.
+func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrated, failed error) error {
+	verdict, err := proving.End(ctx)
+	if ctx.Err() != nil {
+		return failed
+	}
+	did.Proof = &verdict
+	switch {
+	case failed != nil:
+		return failed
+	case !verdict.Proved():
+		return &migrate.Incomplete{Why: "the proof found that the migration is wrong; see above"}
+	case err != nil:
+		return fmt.Errorf("the migration is complete, and could not be proved: %w", err)
+	}
+	return nil
+}
+
+// progress shows how far the migration is: on a terminal as a line that changes, elsewhere only what it waits for.
+func (m *migrator) progress(p migrate.Progress) {
+	text := p.Waiting
+	if text == "" {
+		text = fmt.Sprintf("%s: %d objects", p.Step, p.Objects)
+		if p.Refused > 0 {
+			text += fmt.Sprintf(", %d refused", p.Refused)
+		}
+	}
+	switch {
+	case m.terminal:
+		fmt.Fprint(m.err, erase, visible.Text(text))
+	case p.Waiting != "":
+		fmt.Fprintf(m.err, "crdconform: %s\n", visible.Text(text))
+	}
+}
+
+// told writes what was done, and returns the error with its exit code.
+func (m *migrator) told(ctx context.Context, did *migrated, err error) error {
+	var misuse *migrate.UsageError
+	if errors.As(err, &misuse) {
+		return misuse
+	}
+	did.Outcome = "migrated"
+	if m.dryRun {
+		did.Outcome = "dry-run"
+	}
+	code := exitConforms
+	var not *migrate.Incomplete
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		code, did.Outcome, err = exitInterrupted, "interrupted", errors.New("interrupted; run it again to complete the migration")
+	case errors.As(err, &not):
+		code, did.Outcome = exitViolates, "failed"
+	default:
+		code, did.Outcome = exitUnjudged, "unknown"
+	}
+	if err != nil {
+		did.Reason = oneLine(err.Error())
+	}
+	text := did.text(m)
+	if m.output == "json" {
+		raw, wrong := json.MarshalIndent(did, "", "  ")
+		if wrong != nil {
+			return unjudged(wrong)
+		}
+		text = string(raw) + "\n"
+	}
+	if wrong := write(m.out, text); wrong != nil {
+		return wrong
+	}
+	if err != nil {
+		return &exitError{code, err}
+	}
+	return nil
+}
+
+// text is what was done, as people read it.
+func (d *migrated) text(m *migrator) string {
+	var b strings.Builder
+	line := func(label, format string, arguments ...any) {
+		fmt.Fprintf(&b, "  %-15s  %s\n", label, visible.Text(fmt.Sprintf(format, arguments...)))
+	}
+	r := &d.Migration
+	fmt.Fprintf(&b, "%s, storage version %s: %s\n", r.Definition, r.Storage, d.Outcome)
+	if r.Resumed {
+		line("resumed", "an earlier run had begun")
+	}
+	if r.NoLock != "" {
+		line("no lock", "%s", r.NoLock)
+	}
+	if r.Objects > 0 || m.options.By == nil && !m.dryRun {
+		line("objects", "%d: %d written as they are, %d written by others since the start, %d deleted by others, %d refused",
+			r.Objects, r.Rewritten, r.Newer, r.Gone, len(r.Refused))
+	}
+	if r.Mended > 0 {
+		line("managed fields", "of %d objects name served versions only", r.Mended)
+	}
+	for _, one := range r.Orphans[:min(len(r.Orphans), shownLines)] {
+		line("", "%s owned %s at %s, which nobody owns now: %d objects, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
+	}
+	if len(r.Orphans) > shownLines {
+		line("", "and more of such, %d objects in all; --output json has 100", r.Orphaned)
+	}
+	if len(r.StoredVersions) > 0 {
+		line("storedVersions", "%s", strings.Join(r.StoredVersions, ", "))
+	}
+	for _, one := range r.Refused[:min(len(r.Refused), shownLines)] {
+		line("refused", "%s", one)
+	}
+	if more := len(r.Refused) - shownLines; more > 0 {
+		line("", "and %d more; --output json has all", more)
+	}
+	d.proofText(line)
+	return b.String()
+}
+
+func (d *migrated) proofText(line func(label, format string, arguments ...any)) {
+	if d.Proof == nil {
+		return
+	}
+	if d.Proof.Proved() {
+		line("proof", "all %d objects are there; what others did not change is what it was", d.Proof.Objects)
+	}
+	told := map[requirement.ID]int{}
+	for _, finding := range d.Proof.Findings {
+		if told[finding.Requirement]++; told[finding.Requirement] <= shownLines {
+			line("proof", "%s", finding)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(told)) {
+		if more := d.Proof.Violations[id] - min(told[id], shownLines); more > 0 {
+			line("", "and %d more of %s; --output json has 100", more, id)
+		}
+	}
+	for _, weaker := range d.Proof.Weaker {
+		line("not proved", "%s", weaker)
+	}
+}

@@ -1,0 +1,396 @@
+package migrate
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+)
+
+// failing converts all but the objects of some names.
+func failing(names ...string) http.Handler {
+	next := webhook.Handler()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body := suitetest.Body(r)
+		review := &apiextensionsv1.ConversionReview{}
+		if json.Unmarshal(body, review) != nil || !slices.ContainsFunc(names, func(name string) bool { return bytes.Contains(body, []byte(`"`+name+`"`)) }) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusFailure, Message: "no such port"}}
+		review.Request = nil
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(review)
+	})
+}
+
+// hooked is a configuration by which something is done before the nth request that is wanted, the first being 1. What it returns,
+// if anything, is the answer.
+func hooked(config *rest.Config, wanted func(*http.Request) bool, nth int64, do func(*http.Request) *http.Response) *rest.Config {
+	config = rest.CopyConfig(config)
+	var count atomic.Int64
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if wanted(r) && count.Add(1) == nth {
+				if answer := do(r); answer != nil {
+					return answer, nil
+				}
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	return config
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func writes(r *http.Request) bool {
+	return r.Method == http.MethodPatch && strings.Contains(r.URL.Path, "/crontabs/") && !r.URL.Query().Has("dryRun")
+}
+
+// wantIncomplete wants an error that says that the migration is not complete, and why.
+func wantIncomplete(t *testing.T, err error, why string) {
+	t.Helper()
+	var not *Incomplete
+	if !errors.As(err, &not) || !strings.Contains(err.Error(), why) {
+		t.Errorf("got %v, want %s", err, why)
+	}
+}
+
+// TestConversionFails has objects whose conversion fails, which no list at the storage version would get past.
+func TestConversionFails(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(12)
+	s.change(fixtures.StoredAt("v1"))
+	s.converts(failing("crontab-0003", "crontab-0007"))
+	refused := func(result Result) (names []string) {
+		for _, one := range result.Refused {
+			names = append(names, one.Name)
+			if one.Namespace != "default" || !strings.Contains(one.Reason, "no such port") {
+				t.Errorf("it was refused because of %+v", one)
+			}
+		}
+		slices.Sort(names)
+		return names
+	}
+	result, err := Run(t.Context(), s.config, s.name, Options{PageSize: 5})
+	wantIncomplete(t, err, "2 objects were refused by the dry run; nothing was written")
+	if got := refused(result); !slices.Equal(got, []string{"crontab-0003", "crontab-0007"}) {
+		t.Errorf("refused are %v", got)
+	}
+	if got := s.stored(); !maps.Equal(got, map[string]int{"v1beta1": 12}) {
+		t.Errorf("stored are %v", got)
+	}
+
+	result, err = Run(t.Context(), s.config, s.name, Options{PageSize: 5, Steps: []Step{Objects, ManagedFields, StoredVersions}})
+	wantIncomplete(t, err, "2 objects were not migrated; status.storedVersions was left as it is")
+	if got := refused(result); !slices.Equal(got, []string{"crontab-0003", "crontab-0007"}) || result.Rewritten != 10 {
+		t.Errorf("refused are %v: %+v", got, result)
+	}
+	if got := s.stored(); !maps.Equal(got, map[string]int{"v1": 10, "v1beta1": 2}) {
+		t.Errorf("stored are %v", got)
+	}
+	if got := s.storedVersions(); !slices.Equal(got, []string{"v1beta1", "v1"}) {
+		t.Errorf("the status lists %v", got)
+	}
+
+	s.converts(webhook.Handler())
+	if _, err = Run(t.Context(), s.config, s.name, Options{}); err != nil {
+		t.Error(err)
+	}
+	if got := s.stored(); !maps.Equal(got, map[string]int{"v1": 12}) {
+		t.Errorf("stored are %v", got)
+	}
+}
+
+// TestUnreadable has an object that is stored at a version which is not served, and cannot be converted.
+func TestUnreadable(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(12)
+	s.change(fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
+	s.converts(failing("crontab-0007"))
+	result, err := Run(t.Context(), s.config, s.name, Options{PageSize: 5, Steps: []Step{Objects, StoredVersions}})
+	wantIncomplete(t, err, "the object after default/crontab-0006 can't be read at any served version, so nothing behind it was looked at: ")
+	if result.Rewritten != 7 || result.Trimmed {
+		t.Errorf("%+v", result)
+	}
+	if got := s.stored(); !maps.Equal(got, map[string]int{"v1": 7, "v1beta1": 5}) {
+		t.Errorf("stored are %v", got)
+	}
+}
+
+// TestWebhookDown stops before thousands of objects were tried in vain.
+func TestWebhookDown(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(inARow + 30)
+	s.change(fixtures.StoredAt("v1"))
+	s.converts(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
+	result, err := Run(t.Context(), s.config, s.name, Options{Concurrency: 20})
+	wantIncomplete(t, err, "100 objects in a row failed, so the rest was not tried; the last one: default/crontab-")
+	if len(result.Refused) < inARow || len(result.Refused) >= inARow+30 {
+		t.Errorf("refused are %d", len(result.Refused))
+	}
+	if got := s.stored(); got["v1"] != 0 {
+		t.Errorf("stored are %v", got)
+	}
+}
+
+// TestTooLarge refuses what etcd would refuse in the middle.
+func TestTooLarge(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(3)
+	s.change(fixtures.StoredAt("v1"))
+	result, err := Run(t.Context(), s.config, s.name, Options{MaxSize: 100})
+	wantIncomplete(t, err, "3 objects were refused by the dry run; nothing was written")
+	if len(result.Refused) != 3 || !strings.Contains(result.Refused[0].Reason, " bytes at v1, and etcd takes 100") {
+		t.Errorf("refused are %v", result.Refused)
+	}
+}
+
+// TestOthersWrite has other clients write, delete and create again what was listed already.
+func TestOthersWrite(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(20)
+	s.change(fixtures.StoredAt("v1"))
+	config := hooked(s.config, writes, 1, func(*http.Request) *http.Response {
+		ctx := t.Context()
+		_, err1 := s.at("v1beta1").Patch(ctx, "crontab-0019", types.MergePatchType, []byte(`{"hostPort":"theirs:1"}`), metav1.PatchOptions{})
+		err2 := s.at("v1").Delete(ctx, "crontab-0018", metav1.DeleteOptions{})
+		err3 := s.at("v1").Delete(ctx, "crontab-0017", metav1.DeleteOptions{})
+		fresh := s.crontab("crontab-0017")
+		fresh.Object["hostPort"] = "fresh:1"
+		_, err4 := s.at("v1beta1").Create(ctx, fresh, metav1.CreateOptions{})
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+	result, err := Run(t.Context(), config, s.name, Options{Concurrency: 1, Steps: []Step{Objects, StoredVersions}})
+	if err != nil || result.Rewritten != 17 || result.Newer != 2 || result.Gone != 1 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if got := s.stored(); !maps.Equal(got, map[string]int{"v1": 19}) {
+		t.Errorf("stored are %v", got)
+	}
+	after := s.contents("v1beta1")
+	for name, want := range map[string]any{"crontab-0019": "theirs:1", "crontab-0017": "fresh:1", "crontab-0000": "localhost:1234"} {
+		if got := after[name].(map[string]any)["hostPort"]; got != want {
+			t.Errorf("%s has %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestDefinitionChanges changes the definition in the middle of a migration.
+func TestDefinitionChanges(t *testing.T) {
+	column := func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Versions[0].AdditionalPrinterColumns = []apiextensionsv1.CustomResourceColumnDefinition{{Name: "Host", Type: "string", JSONPath: ".host"}}
+	}
+	for name, test := range map[string]struct {
+		change func(*scene) error
+		want   string
+		stored []string // versions of the status in the end; not looked at if nil
+	}{
+		"flip":    {func(s *scene) error { return s.tryChange(fixtures.StoredAt("v1beta1")) }, "the storage version of crontabs.%s changed from v1 to v1beta1 during the migration", []string{"v1beta1", "v1"}},
+		"other":   {func(s *scene) error { return s.tryChange(column) }, "crontabs.%s changed during the migration (generation 2, now 3)", []string{"v1beta1", "v1"}},
+		"deleted": {func(s *scene) error { s.remove(); return nil }, "crontabs.%s was deleted during the migration", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, fixtures.Webhook)
+			s.populate(6)
+			s.change(fixtures.StoredAt("v1"))
+			config := hooked(s.config, writes, 3, func(*http.Request) *http.Response {
+				if err := test.change(s); err != nil {
+					t.Error(err)
+				}
+				return nil
+			})
+			result, err := Run(t.Context(), config, s.name, Options{PageSize: 2})
+			wantIncomplete(t, err, fmt.Sprintf(test.want, s.group))
+			if result.Trimmed {
+				t.Error("the stored versions were trimmed")
+			}
+			if test.stored != nil && !slices.Equal(s.storedVersions(), test.stored) {
+				t.Errorf("the status lists %v", s.storedVersions())
+			}
+		})
+	}
+}
+
+// TestExpired has a continue token expire, with and without another one to go on with.
+func TestExpired(t *testing.T) {
+	pages := func(r *http.Request) bool { return r.Method == http.MethodGet && r.URL.Query().Has("continue") }
+	for name, offered := range map[string]bool{"offered": true, "anew": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, fixtures.Webhook)
+			s.populate(9)
+			s.change(fixtures.StoredAt("v1"))
+			config := hooked(s.config, pages, 2, func(r *http.Request) *http.Response {
+				status := metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusGone, Reason: metav1.StatusReasonExpired, Message: "too old"}
+				if offered {
+					status.Continue = r.URL.Query().Get("continue")
+				}
+				return suitetest.Answer(r, http.StatusGone, status)
+			})
+			result, err := Run(t.Context(), config, s.name, Options{PageSize: 2, Steps: []Step{Objects, StoredVersions}})
+			if err != nil || result.Expired != 1 || result.Rewritten != 9 {
+				t.Errorf("%+v, %v", result, err)
+			}
+			if got := s.stored(); !maps.Equal(got, map[string]int{"v1": 9}) {
+				t.Errorf("stored are %v", got)
+			}
+			if anew := result.Newer > 0; anew == offered {
+				t.Errorf("written again were %d", result.Newer)
+			}
+		})
+	}
+}
+
+// TestThrottled has the API server ask for some time.
+func TestThrottled(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(3)
+	s.change(fixtures.StoredAt("v1"))
+	config := hooked(s.config, writes, 2, func(r *http.Request) *http.Response {
+		answer := suitetest.Answer(r, http.StatusTooManyRequests, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: http.StatusTooManyRequests, Reason: metav1.StatusReasonTooManyRequests})
+		answer.Header.Set("Retry-After", "1")
+		return answer
+	})
+	var waits []string
+	result, err := Run(t.Context(), config, s.name, Options{Concurrency: 1, Progress: func(p Progress) {
+		if p.Waiting != "" {
+			waits = append(waits, p.Waiting)
+		}
+	}})
+	if err != nil || result.Rewritten != 3 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if diff := cmp.Diff([]string{"the API server has too much to do: waiting 1s"}, waits); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLatency has a webhook that is slower than the objective: sometimes, and always.
+func TestLatency(t *testing.T) {
+	var stopped error
+	var waits int
+	p := newPace(Options{MaxLatency: time.Second}, func(string) { waits++ })
+	p.pause, p.stop = time.Microsecond, func(err error) { stopped = err }
+	slow := func(n int, long time.Duration) {
+		for range n {
+			p.took(long)
+		}
+	}
+	slow(judged-1, time.Second)
+	slow(1, 2*time.Second)
+	if waits != 1 || stopped != nil {
+		t.Fatalf("it waited %d times, %v", waits, stopped)
+	}
+	slow(judged, time.Second)
+	slow(pauses*judged, 2*time.Second)
+	if waits != 1+pauses || stopped != nil {
+		t.Fatalf("it waited %d times, %v", waits, stopped)
+	}
+	slow(judged, 2*time.Second)
+	wantIncomplete(t, stopped, "the slowest hundredth of the last writes took 2s and more after 5 pauses, which is beyond the objective of 1s")
+}
+
+// TestResume interrupts a migration and completes it.
+func TestResume(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(10)
+	s.change(fixtures.StoredAt("v1"))
+	file := filepath.Join(t.TempDir(), "state.json")
+	ctx, interrupt := context.WithCancel(t.Context())
+	config := hooked(s.config, writes, 7, func(*http.Request) *http.Response { interrupt(); return nil })
+	options := Options{PageSize: 2, Concurrency: 1, State: file}
+	result, err := Run(ctx, config, s.name, options)
+	if !errors.Is(err, context.Canceled) || result.Trimmed {
+		t.Errorf("%+v, %v", result, err)
+	}
+	result, err = Run(t.Context(), s.config, s.name, options)
+	if err != nil || !result.Resumed || result.Newer != 6 || result.Rewritten != 4 || !result.Trimmed {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if got := s.stored(); !maps.Equal(got, map[string]int{"v1": 10}) {
+		t.Errorf("stored are %v", got)
+	}
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("the state stays: %v", err)
+	}
+}
+
+// TestStepsApart takes the steps in runs of their own.
+func TestStepsApart(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(3)
+	s.change(fixtures.StoredAt("v1"))
+	file := filepath.Join(t.TempDir(), "state.json")
+	_, err := Run(t.Context(), s.config, s.name, Options{Steps: []Step{StoredVersions}, State: file})
+	wantIncomplete(t, err, "it is not known that all objects of crontabs.")
+	if _, err := Run(t.Context(), s.config, s.name, Options{Steps: []Step{DryRun}, State: file}); err != nil {
+		t.Error(err)
+	}
+	if got := s.stored(); !maps.Equal(got, map[string]int{"v1beta1": 3}) {
+		t.Errorf("a dry run stored %v", got)
+	}
+	if _, err := Run(t.Context(), s.config, s.name, Options{Steps: []Step{Objects}, State: file}); err != nil {
+		t.Error(err)
+	}
+	result, err := Run(t.Context(), s.config, s.name, Options{Steps: []Step{StoredVersions}, State: file})
+	if err != nil || !result.Trimmed || !slices.Equal(s.storedVersions(), []string{"v1"}) {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// TestRefused refuses what cannot be migrated, and says why.
+func TestRefused(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	spoiled := filepath.Join(t.TempDir(), "spoiled.json")
+	if err := os.WriteFile(spoiled, []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	others := filepath.Join(t.TempDir(), "others.json")
+	if err := os.WriteFile(others, []byte(`{"definition":"foos.example.com"}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		definition string
+		options    Options
+		want       string
+	}{
+		"no definition":   {"foos.example.com", Options{}, "there is no definition foos.example.com"},
+		"no such step":    {s.name, Options{Steps: []Step{"all"}}, `unknown step "all" (want dry-run, objects, managed-fields or stored-versions)`},
+		"no such version": {s.name, Options{Drop: "v2"}, "has no version v2 to drop (want one of v1beta1, v1)"},
+		"storage version": {s.name, Options{Drop: "v1beta1"}, "v1beta1 is the storage version of " + s.name + " and can't be dropped"},
+		"spoiled state":   {s.name, Options{State: spoiled}, "spoiled.json is not the state of a migration"},
+		"other state":     {s.name, Options{State: others}, "others.json is about foos.example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := Run(t.Context(), s.config, test.definition, test.options); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("got %v, want %s", err, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,261 @@
+package migrate
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+	"k8s.io/client-go/rest"
+)
+
+const (
+	// manager is the name under which fields would be owned that a write sets; no write sets any.
+	manager = "crdconform"
+
+	// attempts is how often a write is tried that fails for a reason that may pass.
+	attempts = 3
+
+	// contests is how often a write is tried of an object that others keep writing.
+	contests = 50
+
+	// backoff is how long the first retry waits; the others wait twice as long each.
+	backoff = 100 * time.Millisecond
+
+	// quick is how long a write may have taken to be tried again when it fails: what times out would do so again.
+	quick = 5 * time.Second
+
+	// inARow is how many objects may fail one after the other because the API server or a webhook fails.
+	inARow = 100
+)
+
+// tally counts what workers did.
+type tally struct {
+	sync.Mutex
+	inARow int // failures
+	stop   error
+}
+
+// outcome is what came of an object.
+type outcome int
+
+const (
+	rewritten outcome = iota
+	newer             // others wrote it since the start
+	untouched         // nothing was to be done
+	gone
+	refused
+)
+
+// pass goes over all objects and tries the write of each, or does it.
+func (m *migration) pass(ctx context.Context, step Step) error {
+	pages := m.pages()
+	seen := 0
+	defer func() { m.result.Expired += pages.expired }()
+	for {
+		page, more, err := pages.next(ctx)
+		if err != nil {
+			return err
+		}
+		if !more {
+			return nil
+		}
+		if err := m.began(ctx, pages.revision); err != nil {
+			return err
+		}
+		if err := m.each(ctx, step, page); err != nil {
+			return err
+		}
+		seen += len(page)
+		m.report(Progress{Step: step, Objects: seen, Refused: len(m.result.Refused)})
+		if _, err := m.unchanged(ctx, false); err != nil {
+			return err
+		}
+	}
+}
+
+// each does the objects of a page, several at a time.
+func (m *migration) each(ctx context.Context, step Step, page []metav1.PartialObjectMetadata) error {
+	queue := make(chan *metav1.PartialObjectMetadata)
+	var workers sync.WaitGroup
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for range min(m.options.Concurrency, len(page)) {
+		workers.Go(func() {
+			for object := range queue {
+				if err := m.one(ctx, step, object); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+feed:
+	for i := range page {
+		select {
+		case queue <- &page[i]:
+		case <-ctx.Done():
+			break feed
+		}
+	}
+	close(queue)
+	workers.Wait()
+	return context.Cause(ctx)
+}
+
+// one does an object and counts it. The error ends the migration.
+func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialObjectMetadata) error {
+	did, mended, err := m.write(ctx, step, object)
+	if err != nil && (ctx.Err() != nil || !isAnswer(err)) {
+		return err
+	}
+	m.tally.Lock()
+	defer m.tally.Unlock()
+	m.tally.inARow++
+	if err == nil || !isServerError(err) {
+		m.tally.inARow = 0
+	}
+	if did == refused {
+		m.result.Refused = append(m.result.Refused, Refusal{step, object.Namespace, object.Name, reason(err)})
+	}
+	if m.tally.inARow >= inARow {
+		return incomplete("%d objects in a row failed, so the rest was not tried; the last one: %s", inARow, m.result.Refused[len(m.result.Refused)-1])
+	}
+	if step == DryRun {
+		return nil
+	}
+	m.result.Objects++
+	switch did {
+	case rewritten:
+		m.result.Rewritten++
+	case newer:
+		m.result.Newer++
+	case gone:
+		m.result.Gone++
+	case untouched, refused:
+	}
+	if mended != nil && did == rewritten {
+		m.result.Mended++
+		m.lost(mended.orphans)
+	}
+	return nil
+}
+
+// lost counts the fields of an object that lost their owner.
+func (m *migration) lost(orphans []Orphans) {
+	m.result.Orphaned += min(1, len(orphans))
+	for _, one := range orphans {
+		i := slices.IndexFunc(m.result.Orphans, func(o Orphans) bool {
+			return o.Manager == one.Manager && o.Version == one.Version && slices.Equal(o.Fields, one.Fields)
+		})
+		switch {
+		case i >= 0:
+			m.result.Orphans[i].Objects++
+		case len(m.result.Orphans) < maxOrphans:
+			m.result.Orphans = append(m.result.Orphans, one)
+		}
+	}
+}
+
+// isAnswer reports whether an error is what the API server answered, rather than that it did not.
+func isAnswer(err error) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status)
+}
+
+// write writes an object with the content that it has, at the storage version, or tries to. If others write it at the same time, it
+// is looked at again. Mended is set if its managed fields are rewritten, too.
+func (m *migration) write(ctx context.Context, step Step, object *metav1.PartialObjectMetadata) (outcome, *mended, error) {
+	for failures, conflicts := 0, 0; ; {
+		var mended *mended
+		var err error
+		began := time.Now()
+		if m.takes(ManagedFields) && m.namesDropped(object) {
+			mended, err = m.mend(ctx, object)
+		}
+		switch {
+		case err != nil:
+		case mended == nil && m.isNewer(object):
+			return newer, nil, nil
+		case mended == nil && !m.takes(Objects) && m.takes(ManagedFields):
+			return untouched, nil, nil
+		default:
+			if err = m.patch(ctx, step == DryRun, object, mended); err == nil {
+				return rewritten, mended, nil
+			}
+		}
+		switch {
+		case apierrors.IsNotFound(err):
+			return gone, nil, nil
+		case ctx.Err() != nil:
+			return refused, nil, context.Cause(ctx)
+		case apierrors.IsConflict(err) && conflicts < contests:
+			conflicts++
+			if object, err = m.again(ctx, object); apierrors.IsNotFound(err) {
+				return gone, nil, nil
+			}
+		case (isServerError(err) || !isAnswer(err)) && failures < attempts-1 && time.Since(began) < quick:
+			if waited := pause(ctx, backoff<<failures); waited != nil {
+				return refused, nil, waited
+			}
+			failures++
+			err = nil
+		}
+		if err != nil {
+			return refused, nil, err
+		}
+	}
+}
+
+// again reads the metadata of an object that others wrote.
+func (m *migration) again(ctx context.Context, object *metav1.PartialObjectMetadata) (*metav1.PartialObjectMetadata, error) {
+	return m.metadata.Resource(m.resource(m.served[0])).Namespace(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})
+}
+
+// isNewer reports whether others wrote an object since the start, so that it is at the storage version.
+func (m *migration) isNewer(object *metav1.PartialObjectMetadata) bool {
+	order, err := resourceversion.CompareResourceVersion(object.ResourceVersion, m.start.Revision)
+	return err == nil && order > 0
+}
+
+// patch writes an object that is as it was read. It changes nothing, or the managed fields: the API server keeps a write that changes
+// nothing if what it would store differs from what is stored, as it does at another version.
+func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.PartialObjectMetadata, mended *mended) error {
+	kind := types.MergePatchType
+	change, err := json.Marshal(map[string]preconditions{"metadata": preconditionsOf(&object.ObjectMeta)})
+	if mended != nil {
+		kind = types.JSONPatchType
+		change, err = mended.patch(object)
+	}
+	if err != nil {
+		return err
+	}
+	request := m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)...).Param("fieldManager", manager).Body(change)
+	if !dryRun {
+		request.SetHeader("Accept", metadataOnly)
+		return request.Do(ctx).Error()
+	}
+	written, err := body(request.Param("dryRun", metav1.DryRunAll).Do(ctx))
+	if err == nil && len(written) > m.options.MaxSize {
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("it has %d bytes at %s, and etcd takes %d by default", len(written), m.storage, m.options.MaxSize))
+	}
+	return err
+}
+
+// body is that of a response. The error is what the API server said: that of Raw alone would not be.
+func body(response rest.Result) ([]byte, error) {
+	if err := response.Error(); err != nil {
+		return nil, err
+	}
+	return response.Raw()
+}
+
+// metadataOnly asks for no more than the metadata of what was written.
+const metadataOnly = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"

@@ -1,0 +1,132 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/metadata"
+)
+
+// shrink is by how much a page becomes smaller when it can't be read.
+const shrink = 8
+
+// pages lists the metadata of all objects, some at a time. An object that can't be converted makes a list fail with all that is in
+// it. Such a page is read at another version, where other objects are converted, and as smaller pages: one object alone can be read
+// at the version that it is stored at, if that is served.
+type pages struct {
+	client   metadata.Interface
+	resource schema.GroupResource
+	versions []string // to read at, the one that worked last first
+	full     int64    // objects of a page
+
+	limit    int64  // now
+	token    string // of the next page
+	over     bool
+	revision string // of the first page
+	expired  int    // tokens
+	last     string // object of the last page
+}
+
+func (m *migration) pages() *pages {
+	return &pages{
+		client:   m.metadata,
+		resource: schema.GroupResource{Group: m.crd.Spec.Group, Resource: m.crd.Spec.Names.Plural},
+		versions: slices.Clone(m.served),
+		full:     m.options.PageSize,
+		limit:    m.options.PageSize,
+	}
+}
+
+// next returns the next page, which may be empty, and whether there was one.
+func (p *pages) next(ctx context.Context) ([]metav1.PartialObjectMetadata, bool, error) {
+	for !p.over {
+		list, err := p.list(ctx)
+		switch {
+		case err == nil:
+			p.limit = min(p.full, p.limit*2)
+			p.token, p.over = list.Continue, list.Continue == ""
+			if p.revision == "" {
+				p.revision = list.ResourceVersion
+			}
+			if n := len(list.Items); n > 0 {
+				p.last = named(list.Items[n-1].Namespace, list.Items[n-1].Name)
+			}
+			return list.Items, true, nil
+		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
+			// The API server forgot the revision of the first page. It may offer to go on with the present one: what was
+			// written meanwhile is at the storage version wherever it stands. Otherwise all is listed anew.
+			p.expired++
+			p.token = ""
+			if status := apierrors.APIStatus(nil); errors.As(err, &status) {
+				p.token = status.Status().Continue
+			}
+		case isServerError(err) && p.limit > 1:
+			p.limit = max(1, p.limit/shrink)
+		case isServerError(err):
+			return nil, false, incomplete("the object after %s can't be read at any served version, so nothing behind it was looked at: %s", orStart(p.last), reason(err))
+		default:
+			return nil, false, fmt.Errorf("listing %s: %w", p.resource, err)
+		}
+	}
+	return nil, false, nil
+}
+
+// list reads a page at the first version where that works, and the next one there, too: a webhook that hangs costs half a minute
+// each time.
+func (p *pages) list(ctx context.Context) (*metav1.PartialObjectMetadataList, error) {
+	var first error
+	for i, version := range p.versions {
+		list, err := p.client.Resource(p.resource.WithVersion(version)).List(ctx, metav1.ListOptions{Limit: p.limit, Continue: p.token})
+		if err == nil || ctx.Err() != nil || !isServerError(err) {
+			p.versions[0], p.versions[i] = p.versions[i], p.versions[0]
+			return list, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return nil, first
+}
+
+func orStart(name string) string {
+	if name == "" {
+		return "the start"
+	}
+	return name
+}
+
+// isServerError reports whether the API server failed, as when a conversion does.
+func isServerError(err error) bool {
+	status := apierrors.APIStatus(nil)
+	if !errors.As(err, &status) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests
+}
+
+// reason is what the API server said.
+func reason(err error) string {
+	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Message != "" {
+		return status.Status().Message
+	}
+	return err.Error()
+}
+func (m *migration) resource(version string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: m.crd.Spec.Group, Version: version, Resource: m.crd.Spec.Names.Plural}
+}
+
+// path is where an object is at a version, in segments.
+func (m *migration) path(version string, object *metav1.PartialObjectMetadata) []string {
+	segments := []string{"apis", m.crd.Spec.Group, version}
+	if object.Namespace != "" {
+		segments = append(segments, "namespaces", object.Namespace)
+	}
+	return append(segments, m.crd.Spec.Names.Plural, object.Name)
+}

@@ -1,0 +1,367 @@
+// Package proof proves a migration of stored objects, whoever performs it: it looks at all objects before and after, has clients of its
+// own write meanwhile, and judges what it saw. It infers nothing from the requests of the migrator.
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/metadata"
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// DefaultPageSize is how many objects are read at a time.
+const DefaultPageSize = 500
+
+// cleanTimeout is how long it may take to remove what the writers wrote.
+const cleanTimeout = time.Minute
+
+// Options say how a migration is proved.
+type Options struct {
+	// Storage is the etcd of the cluster. Without it, what is stored where is told by resource versions, which is a weaker verdict.
+	Storage cluster.Storage
+
+	// Retired is a version that is served, and is to be dropped later: managed fields must not name it in the end. It may be empty.
+	Retired string
+
+	// Writers are clients that write during the migration; none by default.
+	Writers Writers
+
+	// OtherClients says that other clients may write during the migration, such as controllers. What differs in an object to which
+	// another field manager wrote meanwhile is then not held against the migration. It must be false in clusters of the run.
+	OtherClients bool
+
+	// Untrimmed says that the migration is not asked to change status.storedVersions.
+	Untrimmed bool
+
+	// Drop makes End remove all versions from the definition that are not the storage version, and read, apply and delete all
+	// objects. It is for clusters of the run only.
+	Drop bool
+
+	// History receives what the writers did, as JSON lines. It may be nil.
+	History io.Writer
+
+	// PageSize is how many objects are read at a time, DefaultPageSize if 0.
+	PageSize int64
+}
+
+// Writers are clients of all served versions.
+type Writers struct {
+	// Rate is how many writes a second are sent by all of them together; none if 0.
+	Rate float64
+
+	// Existing makes them write one in so many of the objects that are migrated, too: an annotation, which End removes again.
+	// None if 0.
+	Existing int
+
+	// Namespace is where objects of their own are created, "default" if empty. They are like the first object of the definition, and
+	// End deletes them.
+	Namespace string
+}
+
+// Finding is something that the migration broke.
+type Finding struct {
+	Requirement requirement.ID `json:"requirement"`
+	Namespace   string         `json:"namespace,omitempty"`
+	Name        string         `json:"name,omitempty"` // empty if it is about the definition
+	Expected    string         `json:"expected"`
+	Actual      string         `json:"actual"`
+}
+
+// String names the object and says what is wrong.
+func (f Finding) String() string {
+	name := keyOf(f.Namespace, f.Name)
+	if name != "" {
+		name += ": "
+	}
+	return fmt.Sprintf("%sexpected %s, got %s (%s)", name, f.Expected, f.Actual, f.Requirement)
+}
+
+// maxFindings is how many findings of a requirement a Verdict lists.
+const maxFindings = 100
+
+// Verdict is what came of a proof.
+type Verdict struct {
+	Definition string `json:"definition"`
+	Storage    string `json:"storage"` // the storage version
+	Objects    int    `json:"objects"` // that were there before
+
+	// Findings are what is wrong, in the order of the catalogue, at most 100 of a requirement. Violations counts all.
+	Findings   []Finding              `json:"findings,omitempty"`
+	Violations map[requirement.ID]int `json:"violations,omitempty"`
+
+	// Weaker are the reasons why something could not be proved, or only in part.
+	Weaker []string `json:"weaker,omitempty"`
+
+	// Changed is how many objects other clients changed, so that their content was not compared.
+	Changed int `json:"changed"`
+
+	// Undecided is how many objects were not written since the definition changed, if etcd cannot be read: they may be stored at
+	// another version.
+	Undecided int `json:"undecided"`
+
+	Writes  int           `json:"writes"`  // that were acknowledged to the writers
+	Refused int           `json:"refused"` // requests of the writers; conflicts among them belong to it
+	Unknown int           `json:"unknown"` // requests of the writers of which nobody knows whether they happened
+	Wrote   time.Duration `json:"wrote"`   // how long the writers were at work, in nanoseconds
+}
+
+// Proved reports whether nothing is wrong. What could not be proved is in Weaker.
+func (v Verdict) Proved() bool { return len(v.Findings) == 0 }
+
+// Of returns the findings of a requirement.
+func (v Verdict) Of(id requirement.ID) []Finding {
+	var found []Finding
+	for _, f := range v.Findings {
+		if f.Requirement == id {
+			found = append(found, f)
+		}
+	}
+	return found
+}
+
+// Rate is how many writes a second were acknowledged.
+func (v Verdict) Rate() float64 {
+	if v.Wrote == 0 {
+		return 0
+	}
+	return float64(v.Writes) / v.Wrote.Seconds()
+}
+
+// Proof is one that has begun.
+type Proof struct {
+	options     Options
+	id          string // of this proof: part of the names of what it writes
+	definitions apiextensionsclient.CustomResourceDefinitionInterface
+	objects     dynamic.Interface
+	metadata    metadata.Interface
+	rest        rest.Interface
+
+	crd     *apiextensionsv1.CustomResourceDefinition // before
+	storage string                                    // the storage version
+	served  []string                                  // versions, the storage version first if it is served
+	before  *inventory
+	watched *watcher
+	writers *writers
+	verdict Verdict
+}
+
+// Begin looks at all objects of a definition, named as in crontabs.example.com, and starts the writers. It is called when the definition
+// has its new storage version, and before the migration. End must be called, whatever becomes of the migration.
+func Begin(ctx context.Context, config *rest.Config, definition string, options Options) (*Proof, error) {
+	if options.PageSize == 0 {
+		options.PageSize = DefaultPageSize
+	}
+	p := &Proof{options: options, id: uuid.NewString()[:8]}
+	if err := p.connect(config); err != nil {
+		return nil, err
+	}
+	crd, err := p.definitions.Get(ctx, definition, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, fmt.Errorf("there is no definition %s; \"kubectl get crd\" lists them", definition)
+	}
+	if err != nil {
+		return nil, err
+	}
+	p.crd, p.storage, p.served = crd, storageOf(crd), servedOf(crd)
+	p.verdict.Definition, p.verdict.Storage = definition, p.storage
+	if len(p.served) == 0 {
+		return nil, fmt.Errorf("%s serves no version, so its objects cannot be read", definition)
+	}
+	if p.before, err = p.inventory(ctx); err != nil {
+		return nil, fmt.Errorf("reading the objects of %s before the migration: %w", definition, err)
+	}
+	p.verdict.Objects = p.before.len()
+	p.watched, p.writers = p.watch(ctx), p.write()
+	return p, nil
+}
+
+func (p *Proof) connect(config *rest.Config) error {
+	config = rest.CopyConfig(config)
+	config.QPS = -1
+	config.ContentConfig = rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
+	definitions, err1 := clientset.NewForConfig(config)
+	objects, err2 := dynamic.NewForConfig(config)
+	meta, err3 := metadata.NewForConfig(config)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	p.definitions, p.objects, p.metadata = definitions.ApiextensionsV1().CustomResourceDefinitions(), objects, meta
+	p.rest = definitions.ApiextensionsV1().RESTClient()
+	return nil
+}
+
+// End stops the writers, looks at all objects again and says what came of it. It removes what the writers wrote. The error says why
+// that or the look could not be completed; the verdict is as far as it came.
+func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
+	p.writers.stop()
+	p.watched.stop()
+	// What was written is removed even if the rest is interrupted.
+	defer func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanTimeout)
+		defer cancel()
+		err = errors.Join(err, p.writers.clean(within))
+	}()
+	crd, err := p.definitions.Get(ctx, p.crd.Name, metav1.GetOptions{})
+	if err != nil {
+		return p.verdict, fmt.Errorf("reading %s after the migration: %w", p.crd.Name, err)
+	}
+	after := &evidence{
+		storage: p.storage, before: p.before, crd: crd, retired: p.options.Retired, trims: !p.options.Untrimmed, others: p.options.OtherClients,
+		own: p.prefix(), legible: true,
+	}
+	p.changed(ctx, p.watched, crd)
+	after.definitions = p.watched.changes
+	p.writers.readAll()
+	if err = p.account(after); err != nil {
+		return p.verdict, err
+	}
+	// Managed fields of the writers are gone with what they wrote.
+	if err = p.writers.clean(ctx); err != nil {
+		return p.verdict, err
+	}
+	if err = p.look(ctx, after); err != nil {
+		return p.verdict, err
+	}
+	findings := judge(after)
+	if p.options.Drop {
+		more, dropErr := p.drop(ctx, after)
+		findings, err = append(findings, more...), dropErr
+	}
+	p.verdict.Weaker = append(p.verdict.Weaker, after.weaker...)
+	p.verdict.Changed, p.verdict.Undecided = after.excused, after.undecided
+	p.verdict.add(findings)
+	return p.verdict, err
+}
+
+// account hands over what the writers did.
+func (p *Proof) account(after *evidence) error {
+	operations := p.writers.recorder.Operations()
+	for _, o := range operations {
+		switch {
+		case o.Outcome == history.Unknown:
+			p.verdict.Unknown++
+		case o.Outcome != history.Acknowledged:
+			p.verdict.Refused++
+		case o.Kind != history.Read:
+			p.verdict.Writes++
+		}
+	}
+	p.verdict.Wrote = p.writers.wrote
+	if p.options.History != nil {
+		if err := history.Encode(p.options.History, operations); err != nil {
+			return err
+		}
+	}
+	var err error
+	after.history = operations
+	after.violations, err = history.Judge(operations, p.writers.initial())
+	return err
+}
+
+// add adds findings, in the order of the catalogue.
+func (v *Verdict) add(findings []Finding) {
+	order := map[requirement.ID]int{}
+	for i, r := range requirement.All() {
+		order[r.ID] = i
+	}
+	slices.SortStableFunc(findings, func(a, b Finding) int { return order[a.Requirement] - order[b.Requirement] })
+	for _, f := range findings {
+		if v.Violations == nil {
+			v.Violations = map[requirement.ID]int{}
+		}
+		if v.Violations[f.Requirement]++; v.Violations[f.Requirement] <= maxFindings {
+			v.Findings = append(v.Findings, f)
+		}
+	}
+}
+
+// at returns the objects of all namespaces at a version.
+func (p *Proof) at(version string) dynamic.NamespaceableResourceInterface {
+	return p.objects.Resource(p.resource(version))
+}
+
+func (p *Proof) resource(version string) schema.GroupVersionResource {
+	return schema.GroupVersionResource{Group: p.crd.Spec.Group, Version: version, Resource: p.crd.Spec.Names.Plural}
+}
+
+func storageOf(crd *apiextensionsv1.CustomResourceDefinition) string {
+	for _, v := range crd.Spec.Versions {
+		if v.Storage {
+			return v.Name
+		}
+	}
+	return ""
+}
+
+// servedOf returns the served versions, the storage version first if it is one of them.
+func servedOf(crd *apiextensionsv1.CustomResourceDefinition) []string {
+	var served []string
+	for _, v := range crd.Spec.Versions {
+		switch {
+		case v.Served && v.Storage:
+			served = append([]string{v.Name}, served...)
+		case v.Served:
+			served = append(served, v.Name)
+		}
+	}
+	return served
+}
+
+// keyOf names an object as etcd sorts it.
+func keyOf(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "/" + name
+}
+
+// each reads all objects at a version, page by page. It reads them as they were at a revision if one is given. When the list expires
+// it goes on with what is there now.
+func (p *Proof) each(ctx context.Context, version, revision string, visit func(*unstructured.Unstructured) error) (string, error) {
+	options := metav1.ListOptions{Limit: p.options.PageSize}
+	if revision != "" {
+		options.ResourceVersion, options.ResourceVersionMatch = revision, metav1.ResourceVersionMatchExact
+	}
+	first := ""
+	for {
+		page, err := p.at(version).List(ctx, options)
+		if status := apierrors.APIStatus(nil); apierrors.IsResourceExpired(err) && options.Continue != "" && errors.As(err, &status) && status.Status().Continue != "" {
+			options.Continue = status.Status().Continue
+			continue
+		}
+		if err != nil {
+			return first, err
+		}
+		if first == "" {
+			first = page.GetResourceVersion()
+		}
+		for i := range page.Items {
+			if err := visit(&page.Items[i]); err != nil {
+				return first, err
+			}
+		}
+		if page.GetContinue() == "" {
+			return first, nil
+		}
+		options = metav1.ListOptions{Limit: p.options.PageSize, Continue: page.GetContinue()}
+	}
+}

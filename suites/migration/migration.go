@@ -1,0 +1,147 @@
+// Package migration checks that the documents' upgrade of stored objects holds while clients are at work, and that a version can be
+// removed after it: a migrator of crdconform's own performs the upgrade, and a proof judges what it did.
+package migration
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/storage/migrate"
+	"github.com/crdconform/crdconform/internal/storage/proof"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Area is the chapter on migrations of stored objects.
+var Area = area(ours)
+
+// older is the storage version at first, and newer the one to which objects are migrated.
+const (
+	older = "v1beta1"
+	newer = "v1"
+)
+
+// pageSize is how many objects a migrator lists at a time.
+const pageSize = 4
+
+// job is what a migrator is to do.
+type job struct {
+	config     *rest.Config
+	definition string
+	drop       string // version that managed fields must not name afterwards, beside those that are not served; may be empty
+}
+
+// migrator migrates the objects of a definition to its storage version. The error says why the migration is not complete, with the
+// objects that were refused.
+type migrator func(ctx context.Context, j job) error
+
+// chapter declares the specs with a migrator.
+type chapter struct {
+	env     *suites.Env
+	migrate migrator
+}
+
+// area is the chapter with a migrator: that of crdconform, or one that must be found out.
+func area(m migrator) suites.Area {
+	return suites.Area{Name: "migration", Register: func(env *suites.Env) {
+		c := chapter{env, m}
+		c.objects()
+		c.clients()
+		c.refused()
+		c.removal()
+	}}
+}
+
+// ours is the migrator of crdconform.
+func ours(ctx context.Context, j job) error {
+	config := rest.CopyConfig(j.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return withoutLeases{next} })
+	result, err := migrate.Run(ctx, config, j.definition, migrate.Options{PageSize: pageSize, Drop: j.drop})
+	for _, refusal := range result.Refused {
+		err = errors.Join(err, errors.New(refusal.String()))
+	}
+	return err
+}
+
+// withoutLeases hides leases from a migrator: nobody else migrates the definition of a spec, and a run need not be allowed to write any.
+type withoutLeases struct{ next http.RoundTripper }
+
+// RoundTrip sends a request on.
+func (t withoutLeases) RoundTrip(r *http.Request) (*http.Response, error) {
+	if strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io") {
+		return answer(r, http.StatusNotFound, "NotFound", "leases are hidden"), nil
+	}
+	return t.next.RoundTrip(r)
+}
+
+// between is called before a request of the migrator is sent on. What it returns is the answer in place of the API server's, unless nil.
+type between func(p *proof.Proof, r request) *http.Response
+
+// prove has the objects of a definition migrated, and judges it. The error is the migrator's.
+func (c chapter) prove(ctx SpecContext, crd *suites.Resource, options proof.Options, j job, meanwhile between) (proof.Verdict, error) {
+	GinkgoHelper()
+	if storage, ok := c.env.Cluster.(cluster.Storage); ok {
+		options.Storage = storage
+	}
+	var history bytes.Buffer
+	options.History = &history
+	j.config, j.definition = c.env.Cluster.Config(), crd.Name()
+	p, err := proof.Begin(ctx, j.config, j.definition, options)
+	c.env.Require(err, "looking at the objects before the migration")
+	if meanwhile != nil {
+		j.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+			return &middleman{next: next, meanwhile: func(r request) *http.Response { return meanwhile(p, r) }, group: crd.Group()}
+		})
+	}
+	migrated := c.migrate(ctx, j)
+	verdict, err := p.End(ctx)
+	c.env.Require(err, "looking at the objects after the migration")
+	if history.Len() > 0 && (len(verdict.Of(requirement.MigrationClientsWrites)) > 0 || len(verdict.Of(requirement.MigrationClientsDeletions)) > 0) {
+		c.env.Attach("history.jsonl", history.Bytes())
+	}
+	return verdict, migrated
+}
+
+// population creates n objects at the older version, named crontab-0 and so on, as a client that applies them. The first one is written
+// once more, after the others.
+func (c chapter) population(ctx SpecContext, crd *suites.Resource, n int) {
+	GinkgoHelper()
+	like := newer // without a webhook, the fields are the same at both versions
+	if crd.Webhook != nil {
+		like = older
+	}
+	for i := range n {
+		object := fixtures.LocalCronTab.At(like)
+		object.SetName(name(i))
+		c.env.Require(suites.ErrorOf(crd.At(older).Apply(ctx, object, "kubectl")), "applying %s", name(i))
+	}
+	c.env.Require(suites.ErrorOf(crd.At(older).MergePatch(ctx, name(0), `{"metadata": {"labels": {"written": "again"}}}`)), "writing %s once more", name(0))
+}
+
+func name(i int) string { return fmt.Sprintf("crontab-%d", i) }
+
+// in puts a definition into another scope.
+func in(scope apiextensionsv1.ResourceScope) fixtures.Option {
+	return func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Scope = scope }
+}
+
+// texts are findings as text, for failures that people read.
+func texts(findings []proof.Finding) []string {
+	all := make([]string, 0, len(findings))
+	for _, f := range findings {
+		all = append(all, f.String())
+	}
+	return slices.Clip(all)
+}
