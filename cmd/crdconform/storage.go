@@ -20,8 +20,8 @@ asks for a version.`,
 		Example: `  crdconform storage status crontabs.stable.example.com --context staging
   crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging
   crdconform storage migrate crontabs.stable.example.com --context staging --dry-run`,
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newStorageStatus(s), newStorageDrop(s), newStorageMigrate(s))
 	return cmd

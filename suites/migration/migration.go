@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
@@ -75,13 +76,17 @@ func ours(ctx context.Context, j job) error {
 	return err
 }
 
-// withoutLeases hides leases from a migrator: nobody else migrates the definition of a spec, and a run need not be allowed to write any.
+// withoutLeases hides leases and reviews of rights from a migrator. Nobody else migrates the definition of a spec, and a run looks at its
+// rights when it starts; it has none for leases.
 type withoutLeases struct{ next http.RoundTripper }
 
 // RoundTrip sends a request on.
 func (t withoutLeases) RoundTrip(r *http.Request) (*http.Response, error) {
-	if strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io") {
-		return answer(r, http.StatusNotFound, "NotFound", "leases are hidden"), nil
+	if strings.HasPrefix(r.URL.Path, "/apis/coordination.k8s.io") || strings.HasPrefix(r.URL.Path, "/apis/authorization.k8s.io") {
+		if r.Body != nil {
+			r.Body.Close()
+		}
+		return answer(r, http.StatusNotFound, metav1.StatusReasonNotFound, "it is hidden from the migrator"), nil
 	}
 	return t.next.RoundTrip(r)
 }
