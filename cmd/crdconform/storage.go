@@ -17,6 +17,8 @@ func newStorage(s streams) *cobra.Command {
 		Short: "Show at which versions objects are stored, and migrate them",
 		Long: `storage looks at the objects of definitions in an existing cluster: at which versions they are stored, and who still names or
 asks for a version.`,
+		Example: `  crdconform storage status crontabs.stable.example.com --context staging
+  crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
