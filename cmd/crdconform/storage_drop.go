@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -27,13 +28,15 @@ func newStorageDrop(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "safe-to-drop CRD VERSION",
 		Short: "Prove that a version can be removed from a definition, or show what blocks it",
-		Long: `safe-to-drop says whether a version can be removed from a definition: it is not the storage version, no object is stored at it,
-status.storedVersions does not have it, no managed fields and no owner references name it, and nobody asks for it. Each of these is a
-requirement, storage.drop.*, which "crdconform explain" shows. It sends GET requests only.
+		Long: `safe-to-drop says whether a version can be removed from a definition: it is not the storage version, no object is
+stored at it, status.storedVersions does not have it, no managed fields and no owner references name it, and nobody asks
+for it. Each of these is a requirement, storage.drop.*, which "crdconform explain" shows. It sends GET requests only.
 
-What blocks the removal is shown by namespace and name with a command that mends it, the first ` + fmt.Sprint(storage.Shown) + ` of each kind as text and all as JSON.
+What blocks the removal is shown by namespace and name with a command that mends it, the first ` + strconv.Itoa(storage.Shown) + ` of each kind as text
+and all as JSON.
 
-How the versions of stored objects are known is as for "crdconform storage status". Where it is not known, the answer is not "safe".
+How the versions of stored objects are known is as for "crdconform storage status". Where it is not known, the answer is
+not "safe". With --ignore-requests it does not matter who asks for the version.
 
 Exit codes:
   0    safe

@@ -219,7 +219,7 @@ func TestStorageLooks(t *testing.T) {
 			t.Fatal(err)
 		}
 		out, _, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1beta1", "--context", "lab")
-		if code != 3 || !strings.HasPrefix(out, "CANNOT TELL whether it is safe to drop v1beta1 of crontabs.example.com\n") || !strings.Contains(out, "give --audit-log FILE") {
+		if code != 3 || !strings.HasPrefix(out, "CANNOT TELL whether it is safe to drop v1beta1 of crontabs.example.com\n") || !strings.Contains(out, "give an audit log") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 		k.change(t, fixtures.Served("v1beta1", false))

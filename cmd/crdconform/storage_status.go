@@ -127,14 +127,16 @@ func newStorageStatus(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status CRD...",
 		Short: "Show at which versions objects are stored, and who names or asks for each version",
-		Long: `status shows for each version of definitions whether it is served, the storage version and in status.storedVersions; how many
-objects are stored at it; how many objects have managed fields or owner references that name it, over all resources of the cluster;
-and who still asks for it. It sends GET requests only.
+		Long: `status shows for each version of definitions whether it is served, the storage version and in
+status.storedVersions; how many objects are stored at it; how many objects have managed fields or owner references that
+name it, over all resources of the cluster; and who still asks for it. It sends GET requests only.
 
-The API does not show at which version an object is stored. That is read from etcd (--etcd-endpoints) or from a snapshot of it
-(--snapshot), or else told from how the definition changed, as far as the API server remembers it. The output says which.
+The API does not show at which version an object is stored. That is read from etcd (--etcd-endpoints) or from a snapshot
+of it (--snapshot), or else told from how the definition changed, as far as the API server remembers it. The output says
+which.
 
-Who asks for a version is told by an audit log (--audit-log), or else by the metrics of the API server, for deprecated versions only.
+Who asks for a version is told by an audit log (--audit-log), or else by the metrics of the API server, for deprecated
+versions only.
 
 Exit codes:
   0    everything could be looked at

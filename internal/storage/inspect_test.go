@@ -83,7 +83,7 @@ func TestStoredVersions(t *testing.T) {
 		v := c.judge(Options{})
 		blocked(t, v, NotSafe, requirement.StorageDropObjects, requirement.StorageDropManagedFields)
 		f := finding(t, v, requirement.StorageDropObjects)
-		if f.Answer != CannotTell || len(f.Gaps) != 1 || !strings.Contains(f.Gaps[0].Why, "give --etcd-endpoints or --snapshot") {
+		if f.Answer != CannotTell || len(f.Gaps) != 1 || !strings.Contains(f.Gaps[0].Why, "give access to etcd, or a snapshot of it") {
 			t.Errorf("the objects: %+v", f)
 		}
 	})

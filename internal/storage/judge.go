@@ -80,7 +80,7 @@ func (j judgement) objects() Finding {
 		if d.Bases[Etcd]+d.Bases[Snapshot] == 0 {
 			f.Gaps = append(slices.Clone(d.Gaps), Gap{
 				What: "stored objects",
-				Why:  "the API does not show the version of stored objects, and the definition changed too long ago for the API server to remember; give --etcd-endpoints or --snapshot",
+				Why:  "the API does not show the version of stored objects, and the definition changed too long ago for the API server to remember; give access to etcd, or a snapshot of it",
 			})
 		}
 	case len(d.Gaps) > 0:
@@ -211,7 +211,7 @@ func (j judgement) requested() Finding {
 	default:
 		f.Answer, f.Gaps = CannotTell, v.Requests.Gaps
 		f.Text = fmt.Sprintf("%s is still served, and it is not known who asks for it.", v.Name)
-		f.Mend = "set served to false for it first, as the documents have it, or give --audit-log FILE; with --ignore-requests it does not matter"
+		f.Mend = "set served to false for it first, as the documents have it, or give an audit log"
 	}
 	return f
 }

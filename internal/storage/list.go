@@ -33,7 +33,7 @@ func (i *inspector) everything(ctx context.Context) error {
 		switch {
 		case i.fromEtcd[d]:
 		case !served:
-			d.Gaps = append(d.Gaps, Gap{What: d.Resource(), Why: "no version is served, so the API server does not show its objects; give --etcd-endpoints"})
+			d.Gaps = append(d.Gaps, Gap{What: d.Resource(), Why: "no version is served, so the API server does not show its objects; give access to etcd"})
 		default:
 			all = append(all, at)
 		}

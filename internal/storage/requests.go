@@ -38,7 +38,7 @@ func (i *inspector) requests(ctx context.Context, d *Definition) {
 		case !v.Served:
 			v.Requests = Requests{Known: true, Basis: "not served"}
 		case !v.Deprecated:
-			v.Requests.Gaps = []Gap{{What: "requests", Why: fmt.Sprintf("API servers count requests for deprecated versions only, and %s is not deprecated; give --audit-log FILE", v.Name)}}
+			v.Requests.Gaps = []Gap{{What: "requests", Why: fmt.Sprintf("API servers count requests for deprecated versions only, and %s is not deprecated; give an audit log", v.Name)}}
 		default:
 			if metrics == nil {
 				metrics = i.metrics(ctx)
@@ -88,7 +88,7 @@ func (i *inspector) metrics(ctx context.Context) *metrics {
 		m.basis += ", since it started at " + started.UTC().Format(time.RFC3339)
 	}
 	if n := i.servers(within); n > 1 {
-		m.gaps = append(m.gaps, Gap{What: "/metrics", Why: fmt.Sprintf("there are %d API servers, each of which counts for itself, and only one was asked; give --audit-log FILE", n)})
+		m.gaps = append(m.gaps, Gap{What: "/metrics", Why: fmt.Sprintf("there are %d API servers, each of which counts for itself, and only one was asked; give an audit log", n)})
 	}
 	return m
 }

@@ -94,7 +94,7 @@ func OpenEtcd(ctx context.Context, options EtcdOptions) (Source, error) {
 	}
 	e := &etcd{client, options.Prefix}
 	if _, err := e.get(ctx, e.key()); err != nil {
-		return nil, errors.Join(fmt.Errorf("etcd at %s cannot be read: %w; are the endpoint, --etcd-ca-file, --etcd-cert and --etcd-key right?", strings.Join(options.Endpoints, ", "), err), client.Close())
+		return nil, errors.Join(fmt.Errorf("etcd at %s cannot be read: %w; are the endpoint, the certificate authority and the client certificate right?", strings.Join(options.Endpoints, ", "), err), client.Close())
 	}
 	return e, nil
 }
@@ -104,17 +104,17 @@ func (o EtcdOptions) tls() (*tls.Config, error) {
 	if o.CAFile != "" {
 		pem, err := os.ReadFile(o.CAFile)
 		if err != nil {
-			return nil, fmt.Errorf("--etcd-ca-file: %w", err)
+			return nil, fmt.Errorf("the certificate authority of etcd: %w", err)
 		}
 		config.RootCAs = x509.NewCertPool()
 		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("--etcd-ca-file %s: there is no certificate in it", o.CAFile)
+			return nil, fmt.Errorf("the certificate authority of etcd %s: there is no certificate in it", o.CAFile)
 		}
 	}
 	if o.CertFile != "" || o.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
 		if err != nil {
-			return nil, fmt.Errorf("--etcd-cert and --etcd-key: %w", err)
+			return nil, fmt.Errorf("the client certificate for etcd: %w", err)
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
