@@ -175,7 +175,7 @@ const (
 // strings it takes.
 func (t *targeting) large(n *node, w way) {
 	switch place := &t.g.places[n.id]; {
-	case n.enum != nil || n.path == "":
+	case n.enum != nil || n.path == "" || t.isRuled(n.path):
 	case n.items != nil && n.maxItems > usualItems && !t.g.places[n.items.id].broken && !n.isFew(),
 		n.entries != nil && n.maxFields > usualItems && !t.g.places[n.entries.id].broken:
 		t.add(rankLarge, "many items", w)
@@ -184,6 +184,17 @@ func (t *targeting) large(n *node, w way) {
 			t.add(rankLarge, "a long value", w.fixing(n.path, long))
 		}
 	}
+}
+
+// isRuled reports whether a rule in CEL is about a place, what is around it, or what is in it. Rules are evaluated for each item, again
+// and again, and values that are large by luck seldom keep to them.
+func (t *targeting) isRuled(path string) bool {
+	for ruled := range t.g.rulings {
+		if ruled == path || isBelow(path, ruled) || isBelow(ruled, path) {
+			return true
+		}
+	}
+	return false
 }
 
 // isFew reports whether the items of a list must be distinct, and there are not many values for them.
