@@ -109,9 +109,3 @@ type Stored struct {
 	Data     []byte // the stored bytes: JSON for custom resources
 	Revision int64  // storage revision of the last write
 }
-
-// IsLoopback reports whether a host name or IP address is that of the machine itself.
-func IsLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || ip != nil && ip.IsLoopback()
-}

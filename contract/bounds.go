@@ -22,9 +22,11 @@ const (
 	maxGrowth = 4
 	maxAdded  = 1 << 20
 
-	// addedValues bounds the values in a response, with those in lists and objects: maxGrowth times those of the request and so many
-	// more. A value takes up to a hundred times its size when it is decoded.
+	// addedValues and keptValue bound the values in a response, with those in lists and objects: maxGrowth times those of the request,
+	// one for so many bytes of it, because webhooks keep JSON in annotations, and so many more. A value takes up to a hundred times its
+	// size when it is decoded.
 	addedValues = 16 << 10
+	keptValue   = 4
 
 	// otherGrowth and otherAdded do the same for bodies that are tried as something other than JSON. YAML takes a hundred times its size.
 	otherGrowth = 2
@@ -36,11 +38,7 @@ func MaxResponse(request int) int64 { return maxGrowth*int64(request) + maxAdded
 
 // maxOther bounds the bodies that are tried as something other than JSON, in bytes.
 func (r Request) maxOther() int {
-	objects := 0
-	for _, object := range r.Objects {
-		objects += len(object)
-	}
-	return otherGrowth*objects + otherAdded
+	return otherGrowth*r.size() + otherAdded
 }
 
 // LengthError is that the body of a response is longer than so many bytes, which MaxResponse does not allow.
@@ -69,8 +67,8 @@ func (DepthError) Error() string {
 type valuesError int
 
 func (e valuesError) Error() string {
-	return fmt.Sprintf("the response holds more than %d values (%d times those of the request and %d); API servers would read on",
-		int(e), maxGrowth, addedValues)
+	return fmt.Sprintf("the response holds more than %d values (%d times those of the request, one for %d bytes of it, and %d); API servers would read on",
+		int(e), maxGrowth, keptValue, addedValues)
 }
 
 // CheckBody fails if the body of a response is nested more than MaxNesting deeper than that of the request, with a DepthError, or holds many
@@ -79,7 +77,7 @@ func CheckBody(request, response []byte) error {
 	if err := checkNesting(response, request); err != nil {
 		return err
 	}
-	return checkValues(response, func() int { return values(request) })
+	return checkValues(response, func() int { return mostValues(values(request), len(request)) })
 }
 
 // checkBody does the same for the objects of the request, of which the deepest counts.
@@ -87,7 +85,7 @@ func (r Request) checkBody(response []byte) error {
 	if err := checkNesting(response, r.Objects...); err != nil {
 		return err
 	}
-	return checkValues(response, r.values)
+	return checkValues(response, r.mostValues)
 }
 
 func checkNesting[T ~[]byte](response []byte, request ...T) error {
@@ -104,8 +102,8 @@ func checkNesting[T ~[]byte](response []byte, request ...T) error {
 	return nil
 }
 
-// checkValues returns a valuesError if a response holds too many values for a request with so many.
-func checkValues(response []byte, request func() int) error {
+// checkValues returns a valuesError if a response holds more values than it may.
+func checkValues(response []byte, mayHold func() int) error {
 	separators := 1
 	for _, one := range []byte(",{[") {
 		separators += bytes.Count(response, []byte{one})
@@ -113,19 +111,31 @@ func checkValues(response []byte, request func() int) error {
 	if separators <= addedValues { // there are no more values than that, and most responses are so short
 		return nil
 	}
-	most := maxGrowth*request() + addedValues
+	most := mayHold()
 	if separators > most && values(response) > most {
 		return valuesError(most)
 	}
 	return nil
 }
 
-// values returns how many values the objects have.
-func (r Request) values() int {
+// mostValues is how many values the response may hold to a request of so many values and bytes.
+func mostValues(values, size int) int { return maxGrowth*values + size/keptValue + addedValues }
+
+// mostValues is how many values the response may hold.
+func (r Request) mostValues() int {
 	if r.prepared() {
-		return r.parsed.values()
+		return mostValues(r.parsed.values(), r.size())
 	}
-	return valuesOf(r.Objects)
+	return mostValues(valuesOf(r.Objects), r.size())
+}
+
+// size returns how many bytes the objects have.
+func (r Request) size() int {
+	size := 0
+	for _, object := range r.Objects {
+		size += len(object)
+	}
+	return size
 }
 
 func valuesOf(objects []json.RawMessage) int {

@@ -125,7 +125,7 @@ func (s *scan) whole() bool {
 		}
 	}
 	return !s.bad && s.seen&required == required && s.count == len(s.p.wanted) && spaceEnd(s.body, s.at) == len(s.body) &&
-		checkValues(s.body, s.p.request.values) == nil
+		checkValues(s.body, s.p.request.mostValues) == nil
 }
 
 // request goes through the request that a response should not have.

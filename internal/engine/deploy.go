@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/loopback"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
 	"github.com/crdconform/crdconform/internal/wire"
@@ -258,7 +259,7 @@ func nodesReach(ctx context.Context, api cluster.Cluster, run string, endpoint w
 	if err != nil {
 		return err
 	}
-	if cluster.IsLoopback(u.Hostname()) || endpoint.ServerName != "" && endpoint.ServerName != u.Hostname() {
+	if loopback.Is(u.Hostname()) || endpoint.ServerName != "" && endpoint.ServerName != u.Hostname() {
 		return nil
 	}
 	err = deployed.Reachable(ctx, api, run, apiextensionsv1.WebhookClientConfig{URL: &endpoint.URL, CABundle: endpoint.CA})

@@ -3,12 +3,12 @@ package reporter
 import (
 	"cmp"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/loopback"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -178,11 +178,7 @@ func webhookPlace(w *reports.Webhook) string {
 // isLocal reports whether the webhook is on the machine that judged it.
 func isLocal(w *reports.Webhook) bool {
 	u, err := url.Parse(w.URL)
-	if err != nil {
-		return false
-	}
-	address, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && address.IsLoopback()
+	return err == nil && loopback.Is(u.Hostname())
 }
 
 // combined returns a webhook that was judged with the kinds of both.

@@ -13,6 +13,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
+	"github.com/crdconform/crdconform/internal/loopback"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -87,8 +88,7 @@ func fromURL(config *apiextensionsv1.WebhookClientConfig, address string) (wire.
 	if err != nil {
 		return e, fmt.Errorf("url: %w", err)
 	}
-	ip := net.ParseIP(u.Hostname())
-	e.HTTP2 = strings.EqualFold(u.Hostname(), "localhost") || ip != nil && ip.IsLoopback()
+	e.HTTP2 = loopback.Is(u.Hostname())
 	if address != "" {
 		e.ServerName, u.Host = u.Hostname(), address
 		e.URL = u.String()

@@ -83,7 +83,7 @@ func start(ctx context.Context, c Command, o Options) (*Process, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), os.RemoveAll(folder))
 	}
 	if err := p.launch(ctx, c, map[string]string{
-		"certs": folder, "port": strconv.Itoa(port), "host": loopback, "kubeconfig": o.Kubeconfig,
+		"certs": folder, "port": strconv.Itoa(port), "host": host4, "kubeconfig": o.Kubeconfig,
 	}); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}

@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	loopback  = "127.0.0.1"
-	loopback6 = "::1"
+	host4 = "127.0.0.1"
+	host6 = "::1"
 
 	// Between two looks whether a program answers already.
 	firstPause = 20 * time.Millisecond
@@ -59,14 +59,14 @@ func issue(c Command) (string, []byte, error) {
 
 // hosts returns where a program that should listen on the first may respond. Some ignore it and choose an address of localhost
 // themselves.
-func hosts() []string { return []string{loopback, loopback6} }
+func hosts() []string { return []string{host4, host6} }
 
 // freePort returns a port on which no program listens.
 func freePort(ctx context.Context) (int, error) {
 	for range 100 {
-		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(loopback, "0"))
+		listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host4, "0"))
 		if err != nil {
-			return 0, fmt.Errorf("no free port on %s: %w", loopback, err)
+			return 0, fmt.Errorf("no free port on %s: %w", host4, err)
 		}
 		_, text, err := net.SplitHostPort(listener.Addr().String())
 		if err = errors.Join(err, listener.Close()); err != nil {
@@ -77,7 +77,7 @@ func freePort(ctx context.Context) (int, error) {
 			return port, err
 		}
 	}
-	return 0, fmt.Errorf("no port is free on both %s and %s", loopback, loopback6)
+	return 0, fmt.Errorf("no port is free on both %s and %s", host4, host6)
 }
 
 // isTaken reports whether a program listens on a port.

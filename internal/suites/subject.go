@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/loopback"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -79,7 +80,7 @@ func (e *Env) withoutOwn() string {
 }
 
 // isNear reports whether the API server reaches what listens on the loopback of this machine.
-func (e *Env) isNear() bool { return e.host != nil && cluster.IsLoopback(e.host.names[0]) }
+func (e *Env) isNear() bool { return e.host != nil && loopback.Is(e.host.names[0]) }
 
 // relayPath is where the webhook under test is reached that listens on loopback.
 const relayPath = "/crdconform-subject"
@@ -129,7 +130,7 @@ func (e *Env) reference() (*apiextensionsv1.WebhookClientConfig, *route, string)
 	if e.Subject.Reference != nil {
 		return e.Subject.Reference.DeepCopy(), nil, ""
 	}
-	if cluster.IsLoopback(u.Hostname()) && !e.isNear() {
+	if loopback.Is(u.Hostname()) && !e.isNear() {
 		return e.relay()
 	}
 	if endpoint.ServerName == "" || endpoint.ServerName == u.Hostname() {

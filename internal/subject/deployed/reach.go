@@ -20,6 +20,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/loopback"
 )
 
 const (
@@ -106,7 +107,7 @@ func (u *unreachable) Error() string {
 	if err != nil {
 		return text
 	}
-	if cluster.IsLoopback(at.Hostname()) {
+	if loopback.Is(at.Hostname()) {
 		return text + "; there " + at.Hostname() + " is the machine or the container of the API server itself; use an address at which the API server can reach this machine, and have the webhook listen on all addresses, or deploy it in the cluster"
 	}
 	return text + "; check that the webhook listens on that address and not only on localhost, that no firewall blocks it, and that the certificate is for that name, or deploy it in the cluster"
