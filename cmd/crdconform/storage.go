@@ -9,6 +9,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/storage"
 )
 
 func newStorage(s streams) *cobra.Command {
@@ -54,4 +55,26 @@ func (t *storageTarget) connect(ctx context.Context, readOnly bool) (*existing.C
 		return nil, unjudged(err)
 	}
 	return c, nil
+}
+
+// etcdFlags say where the stored bytes of a cluster can be read.
+type etcdFlags struct{ storage.EtcdOptions }
+
+func (e *etcdFlags) bind(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&e.Endpoints, "etcd-endpoints", nil, "read the stored versions from etcd at these URLs")
+	flags.StringVar(&e.CAFile, "etcd-ca-file", "", "certificate authority of etcd; default: those of the system")
+	flags.StringVar(&e.CertFile, "etcd-cert", "", "client certificate for etcd")
+	flags.StringVar(&e.KeyFile, "etcd-key", "", "key of the client certificate for etcd")
+	flags.StringVar(&e.Prefix, "etcd-prefix", "/registry", "prefix of the keys of the API server in etcd, also in a snapshot")
+}
+
+// check says what is wrong with the flags.
+func (e *etcdFlags) check() error {
+	switch {
+	case len(e.Endpoints) == 0 && (e.CAFile != "" || e.CertFile != "" || e.KeyFile != ""):
+		return errors.New("--etcd-ca-file, --etcd-cert and --etcd-key need --etcd-endpoints")
+	case (e.CertFile == "") != (e.KeyFile == ""):
+		return errors.New("--etcd-cert and --etcd-key need each other")
+	}
+	return nil
 }

@@ -11,9 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/shell"
+	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -27,6 +32,7 @@ const shownLines = 20
 type migrator struct {
 	streams
 	storageTarget
+	etcd       etcdFlags
 	definition string
 	options    migrate.Options
 	steps      []string
@@ -69,11 +75,13 @@ Exit codes:
   0    migrated and proved; with --dry-run, no object is refused
   1    not migrated: objects were refused, the definition changed, or the proof found a loss
   2    usage: bad flags, unknown context, or no such definition
-  3    could not tell: missing rights, another migration is in progress, or the cluster failed
+  3    could not tell: missing rights, another migration is in progress, the cluster failed, or nothing was to be written and
+       only etcd knows why: give --etcd-endpoints
   130  interrupted; run it again`,
 		Example: `  crdconform storage migrate crontabs.stable.example.com --context staging --dry-run
   crdconform storage migrate crontabs.stable.example.com --context staging --drop v1beta1
   crdconform storage migrate crontabs.stable.example.com --context staging --qps 50 --max-latency 2s
+  crdconform storage migrate crontabs.stable.example.com --context staging --etcd-endpoints https://127.0.0.1:2379 --etcd-ca-file ca.crt
   crdconform storage migrate crontabs.stable.example.com --context staging --with in-tree
   crdconform storage migrate crontabs.stable.example.com --context staging -- cmctl upgrade migrate-api-version`,
 		Args: m.arguments,
@@ -90,6 +98,8 @@ Exit codes:
 
 func (m *migrator) bind(flags *pflag.FlagSet) {
 	m.storageTarget.bind(flags)
+	m.etcd.bind(flags)
+	flags.Lookup("etcd-prefix").Usage = "prefix of the keys of the API server in etcd"
 	flags.StringSliceVar(&m.steps, "steps", nil, "steps to take: dry-run, objects, managed-fields, stored-versions; default: all")
 	flags.BoolVar(&m.dryRun, "dry-run", false, "take the step dry-run only, which writes nothing")
 	flags.StringVar(&m.options.Drop, "drop", "", "version that is to be removed, which managed fields must not name any more")
@@ -157,8 +167,8 @@ func (m *migrator) check() error {
 	if m.dryRun {
 		o.Steps = []migrate.Step{migrate.DryRun}
 	}
-	if m.command == nil {
-		return nil
+	if err := m.etcd.check(); err != nil || m.command == nil {
+		return err
 	}
 	if err := m.program().Check(); err != nil {
 		return fmt.Errorf("%s: %w", shell.Quote(m.command[0]), err)
@@ -186,8 +196,19 @@ func (m *migrator) migrate(ctx context.Context) error {
 	m.options.Progress = m.progress
 	var proving *proof.Proof
 	if m.prove {
+		options := m.provable()
+		if len(m.etcd.Endpoints) > 0 {
+			source, err := storage.OpenEtcd(ctx, m.etcd.EtcdOptions)
+			if err != nil {
+				return unjudged(err)
+			}
+			defer func() { _ = source.Close() }() // it was only read
+			if options.Storage, err = m.stored(ctx, source, config); err != nil {
+				return unjudged(err)
+			}
+		}
 		m.options.Before = func(ctx context.Context) error {
-			proving, err = proof.Begin(ctx, config, m.definition, m.provable())
+			proving, err = proof.Begin(ctx, config, m.definition, options)
 			return err
 		}
 	}
@@ -200,6 +221,26 @@ func (m *migrator) migrate(ctx context.Context) error {
 		fmt.Fprint(m.err, erase)
 	}
 	return m.told(ctx, &did, err)
+}
+
+// stored is what etcd has for the objects. That of another cluster is an error.
+func (m *migrator) stored(ctx context.Context, source storage.Source, config *rest.Config) (proof.Storage, error) {
+	definitions, err := clientset.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	crd, err := definitions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, m.definition, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // the migration says so
+	}
+	if err != nil {
+		return nil, err
+	}
+	objects, err := storage.ObjectsOf(ctx, source, crd)
+	if err != nil {
+		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(m.etcd.Endpoints, ", "), err)
+	}
+	return objects, nil
 }
 
 // provable is what the proof is about.
@@ -230,6 +271,8 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 		return &migrate.Incomplete{Why: "the proof found that the migration is wrong; see above"}
 	case err != nil:
 		return fmt.Errorf("the migration is complete, and could not be proved: %w", err)
+	case verdict.Undecided > 0:
+		return fmt.Errorf("it is not known at which version %d objects are stored; give --etcd-endpoints", verdict.Undecided)
 	}
 	return nil
 }

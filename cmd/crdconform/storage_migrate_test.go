@@ -31,13 +31,22 @@ type migratable struct {
 	api         *embedded.Cluster
 	definitions clientset.Interface
 	name        string
+	etcd        string   // its URL
 	flags       []string // that lead to the cluster
 	webhookDown atomic.Bool
 }
 
 func newMigratable(t *testing.T, objects int) *migratable {
 	t.Helper()
-	m := &migratable{T: t, api: suitetest.Cluster(t, embedded.Options{}), name: fixtures.Reference.New().Name}
+	dir, err := os.MkdirTemp("/tmp", "crdconform-test-") // short enough for sockets
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	m := &migratable{
+		T: t, api: suitetest.Cluster(t, embedded.Options{Dir: dir}), name: fixtures.Reference.New().Name,
+		etcd: "unix://" + filepath.Join(dir, "etcd", "sockets", "client.sock"),
+	}
 	convert := webhook.Handler()
 	server, err := webhook.Start(t.Context(), "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if m.webhookDown.Load() {
@@ -180,7 +189,22 @@ func TestStorageMigrate(t *testing.T) {
 	if got := m.storedVersions(); !slices.Equal(got, []string{"v1"}) {
 		t.Errorf("the status lists %v", got)
 	}
-	wants(t, m.migrate(), exitConforms, "no lock          the API server has no leases", "storedVersions   v1\n", "proof            all 120 objects are there")
+	wants(t, m.migrate("--etcd-endpoints", m.etcd), exitConforms, "no lock          the API server has no leases", "storedVersions   v1\n", "proof            all 120 objects are there")
+
+	// Nothing was to be written, so resource versions do not tell at which version objects are stored.
+	wants(t, m.migrate(), exitUnjudged, "proof            all 120 objects are there", "it is not known at which version 120 objects are stored; give --etcd-endpoints")
+}
+
+// TestStorageMigrateLooksIntoEtcd has somebody else say that all objects were migrated.
+func TestStorageMigrateLooksIntoEtcd(t *testing.T) {
+	t.Parallel()
+	m := newMigratable(t, 3)
+	other := newMigratable(t, 0)
+	wants(t, m.migrate("--etcd-endpoints", other.etcd), exitUnjudged, "it is of another cluster")
+	wants(t, m.migrate("--etcd-endpoints", "localhost:2379"), exitUnjudged, `"localhost:2379" is no URL such as https://127.0.0.1:2379`)
+	wants(t, m.migrate("--etcd-cert", "a"), exitUsage, "need --etcd-endpoints")
+	wants(t, m.migrate("--etcd-endpoints", m.etcd, "--", "true"), exitViolates, "default/crontab-000: expected it at v1 in etcd, got v1beta1 (migration.objects.stored)")
+	wants(t, m.migrate("--etcd-endpoints", m.etcd), exitConforms, "proof            all 3 objects are there")
 }
 
 // TestStorageMigrateKilled kills a migration in the middle, interrupts the next, and has another one complete it.

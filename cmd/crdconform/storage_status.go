@@ -20,7 +20,7 @@ import (
 type storageLook struct {
 	streams
 	storageTarget
-	etcd     storage.EtcdOptions
+	etcd     etcdFlags
 	snapshot string
 	auditLog string
 	skip     []string
@@ -30,11 +30,7 @@ type storageLook struct {
 
 func (l *storageLook) bind(flags *pflag.FlagSet) {
 	l.storageTarget.bind(flags)
-	flags.StringSliceVar(&l.etcd.Endpoints, "etcd-endpoints", nil, "read the stored versions from etcd at these URLs")
-	flags.StringVar(&l.etcd.CAFile, "etcd-ca-file", "", "certificate authority of etcd; default: those of the system")
-	flags.StringVar(&l.etcd.CertFile, "etcd-cert", "", "client certificate for etcd")
-	flags.StringVar(&l.etcd.KeyFile, "etcd-key", "", "key of the client certificate for etcd")
-	flags.StringVar(&l.etcd.Prefix, "etcd-prefix", "/registry", "prefix of the keys of the API server in etcd, also in a snapshot")
+	l.etcd.bind(flags)
 	flags.StringVar(&l.snapshot, "snapshot", "", "read the stored versions from a file that \"etcdctl snapshot save\" wrote")
 	flags.StringVar(&l.auditLog, "audit-log", "", "audit log of the API servers: JSON lines, may be compressed with gzip")
 	flags.StringSliceVar(&l.skip, "skip", nil, "resources not to be searched for owner references, such as secrets or leases.coordination.k8s.io")
@@ -51,12 +47,8 @@ func (l *storageLook) check() error {
 		return fmt.Errorf("--page-size %d: must be from 1 to 10000", l.pageSize)
 	case len(l.etcd.Endpoints) > 0 && l.snapshot != "":
 		return errors.New("--etcd-endpoints and --snapshot exclude each other")
-	case len(l.etcd.Endpoints) == 0 && (l.etcd.CAFile != "" || l.etcd.CertFile != "" || l.etcd.KeyFile != ""):
-		return errors.New("--etcd-ca-file, --etcd-cert and --etcd-key need --etcd-endpoints")
-	case (l.etcd.CertFile == "") != (l.etcd.KeyFile == ""):
-		return errors.New("--etcd-cert and --etcd-key need each other")
 	}
-	return nil
+	return l.etcd.check()
 }
 
 // inspect looks at definitions. The caller closes the spool, which is nil unless all blockers are kept.
@@ -104,7 +96,7 @@ func (l *storageLook) flags() string {
 func (l *storageLook) source(ctx context.Context) (storage.Source, error) {
 	switch {
 	case len(l.etcd.Endpoints) > 0:
-		return storage.OpenEtcd(ctx, l.etcd)
+		return storage.OpenEtcd(ctx, l.etcd.EtcdOptions)
 	case l.snapshot != "":
 		return storage.OpenSnapshot(ctx, l.snapshot, l.etcd.Prefix)
 	}

@@ -37,7 +37,7 @@ const cleanTimeout = time.Minute
 // Options say how a migration is proved.
 type Options struct {
 	// Storage is the etcd of the cluster. Without it, what is stored where is told by resource versions, which is a weaker verdict.
-	Storage cluster.Storage
+	Storage Storage
 
 	// Retired is a version that is served, and is to be dropped later: managed fields must not name it in the end. It may be empty.
 	Retired string
@@ -61,6 +61,12 @@ type Options struct {
 
 	// PageSize is how many objects are read at a time, DefaultPageSize if 0.
 	PageSize int64
+}
+
+// Storage is what can be read of etcd. A cluster.Storage is one.
+type Storage interface {
+	// StoredAll returns what is stored for each object of a resource.
+	StoredAll(ctx context.Context, group, resource string) ([]cluster.Stored, error)
 }
 
 // Writers are clients of all served versions.
