@@ -154,7 +154,7 @@ func TestStorageLooks(t *testing.T) {
 		out, _, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1beta1", "--context", "lab", "--output", "json")
 		var verdict struct {
 			storage.Verdict
-			Blockers []storage.Blocker
+			Blockers []storage.Blocker `json:"blockers"`
 		}
 		if err := json.Unmarshal([]byte(out), &verdict); err != nil || code != 1 {
 			t.Fatalf("exit code %d: %v: %s", code, err, out)

@@ -198,9 +198,9 @@ func (m *migrator) migrate(ctx context.Context) error {
 	if m.prove {
 		options := m.provable()
 		if len(m.etcd.Endpoints) > 0 {
-			source, err := storage.OpenEtcd(ctx, m.etcd.EtcdOptions)
-			if err != nil {
-				return unjudged(err)
+			source, wrong := storage.OpenEtcd(ctx, m.etcd.EtcdOptions)
+			if wrong != nil {
+				return unjudged(wrong)
 			}
 			defer func() { _ = source.Close() }() // it was only read
 			if options.Storage, err = m.stored(ctx, source, config); err != nil {
@@ -268,7 +268,7 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 	case failed != nil:
 		return failed
 	case !verdict.Proved():
-		return &migrate.Incomplete{Why: "the proof found that the migration is wrong; see above"}
+		return &migrate.IncompleteError{Why: "the proof found that the migration is wrong; see above"}
 	case err != nil:
 		return fmt.Errorf("the migration is complete, and could not be proved: %w", err)
 	case verdict.Undecided > 0:
@@ -296,8 +296,7 @@ func (m *migrator) progress(p migrate.Progress) {
 
 // told writes what was done, and returns the error with its exit code.
 func (m *migrator) told(ctx context.Context, did *migrated, err error) error {
-	var misuse *migrate.UsageError
-	if errors.As(err, &misuse) {
+	if misuse, ok := errors.AsType[*migrate.UsageError](err); ok {
 		return misuse
 	}
 	did.Outcome = "migrated"
@@ -305,7 +304,7 @@ func (m *migrator) told(ctx context.Context, did *migrated, err error) error {
 		did.Outcome = "dry-run"
 	}
 	code := exitConforms
-	var not *migrate.Incomplete
+	var not *migrate.IncompleteError
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:

@@ -121,8 +121,11 @@ func TestCoverageOfWhatRulesForbid(t *testing.T) {
 		part: {type: object, properties: {gone: {type: object, properties: {a: {type: string}}}}, x-kubernetes-validations: [{rule: '!has(self.gone)'}]}`))).Schema("v1"))
 	const refused = "its rules refuse every value but empty ones and its default"
 	want := []reports.FieldNote{
-		{Path: "spec.flag", Reason: refused}, {Path: "spec.mode", Reason: refused}, {Path: "spec.part.gone", Reason: "a rule forbids it: !has(self.gone)"},
-		{Path: "spec.part.gone.a", Reason: "a rule forbids it: !has(self.gone)"}, {Path: "spec.zero", Reason: refused},
+		{Path: "spec.flag", Reason: refused},
+		{Path: "spec.mode", Reason: refused},
+		{Path: "spec.part.gone", Reason: "a rule forbids it: !has(self.gone)"},
+		{Path: "spec.part.gone.a", Reason: "a rule forbids it: !has(self.gone)"},
+		{Path: "spec.zero", Reason: refused},
 	}
 	result := c.Result(nil)
 	if !slices.Equal(result.Impossible, want) {

@@ -16,7 +16,7 @@ type target struct {
 }
 
 // way is how to get to a target: through which branches, and with which values.
-type way struct {
+type way struct { //nolint:recvcheck // a value, but there may be none to ask
 	target   *target
 	node     *node
 	with     map[string]bool // the paths that must be there

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -115,7 +116,7 @@ func TestJudge(t *testing.T) {
 				}
 				return
 			}
-			if len(violations) != 1 || !strings.Contains(violations[0].Error(), test.want) {
+			if len(violations) != 1 || !strings.Contains(violations[0].String(), test.want) {
 				t.Errorf("got %v, want one violation with %q", Lost(violations), test.want)
 			}
 		})
@@ -202,7 +203,7 @@ func simulated(operations, objects, clients int, lost float64) []Operation {
 		if state.Exists {
 			o.Kind = []Kind{Update, Patch, Apply, Status, Read, Read, Delete}[random.IntN(7)]
 		}
-		o.Written = fmt.Sprint(n)
+		o.Written = strconv.Itoa(n)
 		if o.Kind == Update {
 			over := *state
 			o.Over = &over

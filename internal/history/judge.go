@@ -22,8 +22,8 @@ type Violation struct {
 	Operations int         `json:"operations"`
 }
 
-// Error says what is wrong.
-func (v Violation) Error() string {
+// String says what is wrong.
+func (v Violation) String() string {
 	if v.Undecided {
 		return fmt.Sprintf("%s: %d operations at the same time are too many to decide whether they fit together", v.Object, v.Operations)
 	}
@@ -71,7 +71,7 @@ func Judge(operations []Operation, before map[string]State) ([]Violation, error)
 func Lost(violations []Violation) error {
 	var errs []error
 	for _, v := range violations {
-		errs = append(errs, errors.New(v.Error()))
+		errs = append(errs, errors.New(v.String()))
 	}
 	return errors.Join(errs...)
 }
@@ -130,7 +130,7 @@ type value struct {
 	status bool
 }
 
-func (o *Operation) value() (value, bool) {
+func (o Operation) value() (value, bool) {
 	return value{o.Written, o.Kind == Status}, o.Kind != Read && o.Kind != Delete
 }
 
@@ -159,7 +159,7 @@ func segments(operations []*Operation, before State) []segment {
 }
 
 // leaves returns what is there after an operation, as far as its client was told.
-func (o *Operation) leaves() (State, bool) {
+func (o Operation) leaves() (State, bool) {
 	switch {
 	case o.Outcome == NotFound, o.Outcome == Acknowledged && o.Kind == Delete:
 		return State{}, true
@@ -176,6 +176,7 @@ func step(state State, o *Operation) (bool, State) {
 		return !state.Exists, state
 	case Exists:
 		return state.Exists, state
+	case Acknowledged, Refused, Unknown:
 	}
 	may := state.Exists != (o.Kind == Create) && (o.Over == nil || state.fits(*o.Over))
 	if !may {
@@ -224,6 +225,7 @@ func (s segment) judge(object string) (Violation, bool) {
 	switch result {
 	case porcupine.Ok:
 		return Violation{}, false
+	case porcupine.Illegal:
 	case porcupine.Unknown:
 		return Violation{Object: object, Operation: *s.operations[0], Expected: s.before, Undecided: true, Operations: len(s.operations)}, true
 	}

@@ -23,7 +23,7 @@ func TestDiesWithParent(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 100 { // threads that end, if any do
-			time.Sleep(time.Millisecond)
+			<-time.After(time.Millisecond)
 		}
 		fmt.Fprintf(os.Stderr, "process %d\n", p.ID())
 		select {}
@@ -63,7 +63,7 @@ func TestDiesWithParent(t *testing.T) {
 		if now, found := look(id); !found || now.zombie || now.started != child.started {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
+		<-time.After(10 * time.Millisecond)
 	}
 	t.Error("the process outlives its parent")
 	if outlives, err := os.FindProcess(id); err == nil {

@@ -3,6 +3,7 @@ package storage
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -42,6 +43,7 @@ func TestBlockers(t *testing.T) {
 		},
 		requirement.StorageDropManagedFields: {
 			plant: func(t *testing.T, c *crontabs) {
+				t.Helper()
 				if err := c.apply("v1beta1", "one"); err != nil {
 					t.Fatal(err)
 				}
@@ -50,11 +52,11 @@ func TestBlockers(t *testing.T) {
 			want:   "default/one (applier)",
 		},
 		requirement.StorageDropStoredVersions: {
-			plant: func(t *testing.T, c *crontabs) { c.trim("v1\",\"v1beta1") },
+			plant: func(_ *testing.T, c *crontabs) { c.trim("v1\",\"v1beta1") },
 			early: true,
 		},
 		requirement.StorageDropStorageVersion: {
-			plant: func(t *testing.T, c *crontabs) {
+			plant: func(_ *testing.T, c *crontabs) {
 				c.store("v1beta1")
 				c.delete("one", "v1")
 				c.trim("v1beta1")
@@ -64,6 +66,7 @@ func TestBlockers(t *testing.T) {
 		},
 		requirement.StorageDropOwnerReferences: {
 			plant: func(t *testing.T, c *crontabs) {
+				t.Helper()
 				owner, err := c.at("v1").Get(t.Context(), "one", metav1.GetOptions{})
 				if err != nil {
 					t.Fatal(err)
@@ -114,7 +117,7 @@ func TestBlockers(t *testing.T) {
 					t.Errorf("it found %s, want %s", got, test.want)
 				}
 				for _, other := range v.Findings {
-					if other.Answer != Safe && other.Requirement != id && id != requirement.StorageDropStorageVersion && !(id == requirement.StorageDropObjects && other.Requirement == requirement.StorageDropManagedFields) {
+					if other.Answer != Safe && other.Requirement != id && id != requirement.StorageDropStorageVersion && (id != requirement.StorageDropObjects || other.Requirement != requirement.StorageDropManagedFields) {
 						t.Errorf("%s is not met either: %s", other.Requirement, other.Text)
 					}
 				}
@@ -208,7 +211,7 @@ func TestSpool(t *testing.T) {
 	b := &book{*newCounts(), newCounts(), spool}
 	enter := func(n int) {
 		for i := range n {
-			if err := b.enter(at, StoredObject, func() Blocker { return Blocker{Name: fmt.Sprint(i)} }); err != nil {
+			if err := b.enter(at, StoredObject, func() Blocker { return Blocker{Name: strconv.Itoa(i)} }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -227,7 +230,7 @@ func TestSpool(t *testing.T) {
 		n := 0
 		for line, err := range spool.All() {
 			var got Blocker
-			if err != nil || json.Unmarshal(line, &got) != nil || got.Name != fmt.Sprint(n) {
+			if err != nil || json.Unmarshal(line, &got) != nil || got.Name != strconv.Itoa(n) {
 				t.Fatalf("line %d is %s, %v", n, line, err)
 			}
 			n++

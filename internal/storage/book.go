@@ -36,8 +36,12 @@ type counts struct {
 
 func newCounts() *counts {
 	return &counts{
-		map[place]map[Kind]int64{}, map[place]map[Kind][]Blocker{}, map[place]int64{},
-		map[*Definition]int64{}, map[*Definition]int64{}, map[*Definition]map[Basis]int64{},
+		map[place]map[Kind]int64{},
+		map[place]map[Kind][]Blocker{},
+		map[place]int64{},
+		map[*Definition]int64{},
+		map[*Definition]int64{},
+		map[*Definition]map[Basis]int64{},
 	}
 }
 

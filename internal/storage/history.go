@@ -95,7 +95,7 @@ func owners(crd *apiextensionsv1.CustomResourceDefinition) (changed time.Time, p
 			Spec   map[string]json.RawMessage `json:"f:spec"`
 			Status map[string]json.RawMessage `json:"f:status"`
 		}
-		if json.Unmarshal(entry.FieldsV1.Raw, &has) != nil {
+		if json.Unmarshal(entry.FieldsV1.GetRawBytes(), &has) != nil {
 			return time.Time{}, "" // who wrote what is not known
 		}
 		if _, is := has.Spec["f:versions"]; is && entry.Time != nil && entry.Time.After(changed) {

@@ -210,7 +210,7 @@ func (i *inspector) storedOf(ctx context.Context, d *Definition) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", source.basis().place(), err)
 		case !same:
-			d.Notes = append(d.Notes, fmt.Sprintf("%s was not used: the definition has changed since; give a new one.", source.basis().place()))
+			d.Notes = append(d.Notes, source.basis().place()+" was not used: the definition has changed since; give a new one.")
 		default:
 			if err := i.readStored(ctx, d); err != nil || i.told[d].bytes {
 				return err

@@ -59,7 +59,7 @@ func (j judgement) storage() Finding {
 	f := Finding{Requirement: requirement.StorageDropStorageVersion, Answer: Safe, Text: fmt.Sprintf("The storage version is %s.", j.definition.StorageVersion())}
 	if j.version.Storage {
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("%s is the storage version.", j.version.Name)
+		f.Text = j.version.Name + " is the storage version."
 		f.Mend = "first make another version the storage version in the definition, and migrate the objects to it"
 	}
 	return f
@@ -184,7 +184,7 @@ func (j judgement) ownerReferences() Finding {
 		f.Mend = "change the apiVersion of these owner references, by the command beside each"
 	case len(gaps) > 0:
 		f.Answer, f.Gaps = CannotTell, gaps
-		f.Text = fmt.Sprintf("%s could not be looked at for owner references.", plural(int64(len(gaps)), "resource", "resources"))
+		f.Text = plural(int64(len(gaps)), "resource", "resources") + " could not be looked at for owner references."
 	default:
 		f.Answer, f.Text = Safe, fmt.Sprintf("No owner reference names %s.", v.Name)
 		if len(j.inventory.Skipped) > 0 {
@@ -199,18 +199,18 @@ func (j judgement) requested() Finding {
 	f := Finding{Requirement: requirement.StorageDropRequests, Answer: Safe}
 	switch {
 	case !v.Served:
-		f.Text = fmt.Sprintf("%s is not served, so nobody can ask for it.", v.Name)
+		f.Text = v.Name + " is not served, so nobody can ask for it."
 	case !j.requests:
-		f.Text = fmt.Sprintf("%s is still served; who asks for it was not looked at, as you asked.", v.Name)
+		f.Text = v.Name + " is still served; who asks for it was not looked at, as you asked."
 	case len(v.Requests.Asked) > 0:
 		f.Answer, f.Count = NotSafe, max(v.Requests.Total, int64(len(v.Requests.Asked)))
 		f.Text = fmt.Sprintf("%s is still asked for (%s).", v.Name, v.Requests.Basis)
-		f.Mend = fmt.Sprintf("have these clients use %s", d.StorageVersion())
+		f.Mend = "have these clients use " + d.StorageVersion()
 	case v.Requests.Known:
 		f.Text = fmt.Sprintf("Nobody asked for %s (%s).", v.Name, v.Requests.Basis)
 	default:
 		f.Answer, f.Gaps = CannotTell, v.Requests.Gaps
-		f.Text = fmt.Sprintf("%s is still served, and it is not known who asks for it.", v.Name)
+		f.Text = v.Name + " is still served, and it is not known who asks for it."
 		f.Mend = "set served to false for it first, as the documents have it, or give an audit log"
 	}
 	return f

@@ -58,10 +58,9 @@ func twins() map[schema.GroupResource]schema.GroupResource {
 // resources returns what can be listed, each once, apart from that of the definitions.
 func (i *inspector) resources() ([]schema.GroupVersionResource, error) {
 	lists, err := i.discovery.ServerPreferredResources()
-	var failed *discovery.ErrGroupDiscoveryFailed
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); ok {
 		for version, why := range failed.Groups {
-			i.inventory.Gaps = append(i.inventory.Gaps, Gap{What: version.String(), Why: fmt.Sprintf("the API server does not say which resources it has: %s", line(why.Error()))})
+			i.inventory.Gaps = append(i.inventory.Gaps, Gap{What: version.String(), Why: "the API server does not say which resources it has: " + line(why.Error())})
 		}
 		slices.SortFunc(i.inventory.Gaps, func(a, b Gap) int { return strings.Compare(a.What, b.What) })
 		err = nil
@@ -115,8 +114,8 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 	for attempt := 1; ; attempt++ {
 		err = i.pages(ctx, at, func(o *stored) error {
 			if d != nil && !i.told[d].bytes {
-				if err := i.storedAt(d, o, ""); err != nil {
-					return err
+				if wrong := i.storedAt(d, o, ""); wrong != nil {
+					return wrong
 				}
 			}
 			return i.names(d, resource, o)
@@ -125,8 +124,8 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 		if !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) || attempt == attempts {
 			break
 		}
-		if err := i.book.back(); err != nil {
-			return err
+		if wrong := i.book.back(); wrong != nil {
+			return wrong
 		}
 	}
 	switch {

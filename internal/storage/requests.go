@@ -200,7 +200,7 @@ func ReadAuditLog(ctx context.Context, name string, definitions []string) (*Audi
 	if err != nil {
 		return nil, fmt.Errorf("the audit log: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	log := &AuditLog{name: name, requests: map[asked]*Request{}, running: map[string]asked{}}
 	if err := log.read(ctx, file, definitions); err != nil {
 		return nil, fmt.Errorf("the audit log %s: %w", name, err)

@@ -57,7 +57,7 @@ func whole(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("cannot be read: %w", err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
 	if err != nil {
 		return fmt.Errorf("cannot be read: %w", err)
@@ -70,7 +70,7 @@ func whole(ctx context.Context, name string) error {
 		return errors.New("does not end with a SHA-256, as those of \"etcdctl snapshot save\" do: it is truncated, or a copy of the database of a member")
 	}
 	sum := sha256.New()
-	if _, err := io.Copy(interruptible{ctx, sum}, io.LimitReader(file, size)); err != nil {
+	if _, err = io.Copy(interruptible{ctx, sum}, io.LimitReader(file, size)); err != nil {
 		return fmt.Errorf("cannot be read: %w", err)
 	}
 	want, err := io.ReadAll(file)

@@ -297,7 +297,7 @@ func (r *Resource) Overwrite(ctx context.Context, name string, data []byte) (res
 		}
 		return err
 	}
-	ginkgo.DeferCleanup(func(ctx ginkgo.SpecContext) error { return restore(ctx) })
+	ginkgo.DeferCleanup(func(ctx ginkgo.SpecContext) error { return restore(ctx) }) //nolint:contextcheck // Ginkgo gives another context at the end
 	r.env.Require(storage.Overwrite(ctx, r.key(name), data), "changing %s in storage", name)
 	return restore
 }

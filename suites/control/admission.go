@@ -26,7 +26,6 @@ const registration = admissionregistrationv1.GroupName
 
 // admission is about webhooks and policies that see objects, and may change them, on their way in.
 func (c chapter) admission() {
-
 	// Each version has a default of its own, for a field of an object that only the webhook adds.
 	parent := func(crd *apiextensionsv1.CustomResourceDefinition) {
 		for _, version := range []string{older, newer} {

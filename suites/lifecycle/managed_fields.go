@@ -45,8 +45,8 @@ func managedFields(env *suites.Env) {
 			}
 			object.SetManagedFields(renamed)
 			Expect(crd.At("v1").Update(ctx, object)).To(HaveField("GetManagedFields()", HaveEach(namesVersion(crd, "v1"))))
-			Expect(unforced(ctx, crd, "somebody-else", "4321")).Error().To(MatchError(apierrors.IsConflict, "IsConflict"), "the port must have its owner")
-			Expect(unforced(ctx, crd, manager, "4321")).To(HaveField("Object", And(HaveKeyWithValue("port", "4321"), Not(HaveKey("host")))),
+			Expect(unforced(ctx, crd, "somebody-else")).Error().To(MatchError(apierrors.IsConflict, "IsConflict"), "the port must have its owner")
+			Expect(unforced(ctx, crd, manager)).To(HaveField("Object", And(HaveKeyWithValue("port", "4321"), Not(HaveKey("host")))),
 				"its owner may change the port, and gives up the host by no longer applying it")
 		})
 
@@ -67,8 +67,8 @@ func managedFields(env *suites.Env) {
 		"applies an object whose managed fields name a version that is no longer served", func(ctx SpecContext, crd *suites.Resource) {
 			applied(ctx, env, crd)
 			crd.Change(ctx, fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
-			Expect(unforced(ctx, crd, "somebody-else", "4321")).Error().To(MatchError(apierrors.IsConflict, "IsConflict"), "the port must have its owner")
-			changed, err := unforced(ctx, crd, manager, "4321")
+			Expect(unforced(ctx, crd, "somebody-else")).Error().To(MatchError(apierrors.IsConflict, "IsConflict"), "the port must have its owner")
+			changed, err := unforced(ctx, crd, manager)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(changed.Object).To(And(HaveKeyWithValue("port", "4321"), Not(HaveKey("host"))), "it no longer applies the host")
 			Expect(changed.GetManagedFields()).To(ContainElement(And(HaveField("Manager", manager), namesVersion(crd, "v1"))))
@@ -96,10 +96,10 @@ func leftBehind(ctx SpecContext, env *suites.Env, crd *suites.Resource) {
 	crd.Change(ctx, fixtures.WithVersions("v1"))
 }
 
-// unforced applies a port to the object, and nothing else, as a manager that takes no field from another.
-func unforced(ctx context.Context, crd *suites.Resource, as, port string) (*unstructured.Unstructured, error) {
+// unforced applies another port to the object, and nothing else, as a manager that takes no field from another.
+func unforced(ctx context.Context, crd *suites.Resource, as string) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": crd.APIVersion("v1"), "kind": "CronTab", "metadata": map[string]any{"name": "local-crontab"}, "port": port,
+		"apiVersion": crd.APIVersion("v1"), "kind": "CronTab", "metadata": map[string]any{"name": "local-crontab"}, "port": "4321",
 	}}
 	return crd.Everywhere("v1").Namespace(suites.Namespace).Apply(ctx, "local-crontab", object, metav1.ApplyOptions{FieldManager: as})
 }

@@ -377,7 +377,9 @@ func forgetful() http.Handler {
 			return
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
-		var object struct{ APIVersion string }
+		var object struct {
+			APIVersion string `json:"apiVersion"`
+		}
 		if len(request.Objects) > 0 && json.Unmarshal(request.Objects[0], &object) == nil && version(object.APIVersion) == "v1" {
 			note.ServeHTTP(w, r)
 			return

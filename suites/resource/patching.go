@@ -47,9 +47,11 @@ func jsonPatch() patching {
 			operations := []operation{{"test", "/metadata/name", o.name}}
 			for _, e := range edits {
 				pointer := ""
+				var pointerSb50 strings.Builder
 				for _, field := range e.path {
-					pointer += "/" + escaped.Replace(field)
+					pointerSb50.WriteString("/" + escaped.Replace(field))
 				}
+				pointer += pointerSb50.String()
 				operations = append(operations, operation{"add", pointer, e.value})
 			}
 			return operations

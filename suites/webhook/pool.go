@@ -140,15 +140,15 @@ func brokeOff(x *exchange) bool { return x.response.Err != nil || x.response.Sta
 // that cannot be parsed is not among it.
 var caughtCrash = regexp.MustCompile(`runtime error: |KeyError|AttributeError|IndexError|'NoneType' object|NullPointerException|Cannot read propert(y|ies) of (undefined|null)`)
 
-// shrink returns the smallest object like one given that still does something, within the time budget.
-func (p *prober) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) *unstructured.Unstructured {
+// shrink looks for the smallest object like one given that still does something, within the time budget. What does it has to note it.
+func (p *prober) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) {
 	schema := p.schemaOf(version)
 	if schema == nil || p.silent != nil || p.isLateHere() {
-		return object
+		return
 	}
 	within, cancel := p.withinBudget(ctx)
 	defer cancel()
-	return schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
+	schema.Shrink(within, object, func(_ context.Context, candidate *unstructured.Unstructured) bool {
 		return within.Err() == nil && does(ctx, candidate)
 	})
 }

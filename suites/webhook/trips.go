@@ -335,7 +335,7 @@ func (p *prober) growth() property {
 				place := grown(of.early, of.current)
 				message := fmt.Sprintf("%s: expected the object to keep its size of %d bytes, got %d bytes after %d rounds and %d after %d", place, least, middle, half+1, most, last)
 				if of.refused != "" {
-					message += fmt.Sprintf(", and then conversion failed: %s", of.refused)
+					message += ", and then conversion failed: " + of.refused
 				}
 				way := fmt.Sprintf("%s -> %s, %d times", pair, pair.From, last)
 				findings = append(findings, finding{i, way, p.schemaOf(pair.From).Place(place), message, none, of.x, effect{sort: grows}})

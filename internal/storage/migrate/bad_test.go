@@ -73,7 +73,7 @@ func writes(r *http.Request) bool {
 // wantIncomplete wants an error that says that the migration is not complete, and why.
 func wantIncomplete(t *testing.T, err error, why string) {
 	t.Helper()
-	var not *Incomplete
+	var not *IncompleteError
 	if !errors.As(err, &not) || !strings.Contains(err.Error(), why) {
 		t.Errorf("got %v, want %s", err, why)
 	}

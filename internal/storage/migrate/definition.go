@@ -89,7 +89,7 @@ func (m *migration) published(ctx context.Context) error {
 	return fmt.Errorf("%s: the API server does not store objects at %s after %s, though the definition says so", m.name, m.storage, publishTimeout)
 }
 
-// unchanged reads the definition again and returns it. The error is an Incomplete if what it stores changed since the start, or,
+// unchanged reads the definition again and returns it. The error is an IncompleteError if what it stores changed since the start, or,
 // where the generation must be the same, anything else.
 func (m *migration) unchanged(ctx context.Context, generation bool) (*apiextensionsv1.CustomResourceDefinition, error) {
 	crd, err := m.definitions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, m.name, metav1.GetOptions{})

@@ -1,7 +1,6 @@
 package migrate
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -80,7 +79,7 @@ func (m *migration) mend(ctx context.Context, object *metav1.PartialObjectMetada
 // seed is an entry about nothing that matters. Without any entry, the first client that applies would share all fields with a
 // manager before-first-apply, and could never remove one.
 func seed(entry metav1.ManagedFieldsEntry, apiVersion string) metav1.ManagedFieldsEntry {
-	entry.APIVersion, entry.FieldsV1 = apiVersion, &metav1.FieldsV1{Raw: []byte(`{"f:metadata":{"f:name":{}}}`)}
+	entry.APIVersion, entry.FieldsV1 = apiVersion, metav1.NewFieldsV1(`{"f:metadata":{"f:name":{}}}`)
 	return entry
 }
 
@@ -124,7 +123,7 @@ var errChanged = errors.New("it has changed since it was listed")
 
 func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 	set := &fieldpath.Set{}
-	if entry.FieldsV1 == nil || set.FromJSON(bytes.NewReader(entry.FieldsV1.Raw)) != nil {
+	if entry.FieldsV1 == nil || set.FromJSON(entry.FieldsV1.GetRawReader()) != nil {
 		return &fieldpath.Set{}
 	}
 	return set
@@ -132,7 +131,7 @@ func fieldsOf(entry metav1.ManagedFieldsEntry) *fieldpath.Set {
 
 func encoded(set *fieldpath.Set) (*metav1.FieldsV1, error) {
 	raw, err := set.ToJSON()
-	return &metav1.FieldsV1{Raw: raw}, err
+	return metav1.NewFieldsV1(string(raw)), err
 }
 
 // join adds an entry, to that of the same manager if there is one: API servers keep one of both otherwise.

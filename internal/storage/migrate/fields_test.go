@@ -2,6 +2,7 @@ package migrate
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -72,12 +73,16 @@ func TestManagedFields(t *testing.T) {
 		orphans    []string
 	}{
 		"renamed": {
-			fixtures.Webhook, map[string]any{"hostPort": "localhost:1234"}, map[string]any{"host": "localhost", "port": "1234"},
+			fixtures.Webhook,
+			map[string]any{"hostPort": "localhost:1234"},
+			map[string]any{"host": "localhost", "port": "1234"},
 			[]string{"alice Apply v1: .metadata.labels.kept .metadata.labels.removed", "bob Update v1: .metadata.annotations.bob"},
 			[]string{".hostPort"},
 		},
 		"same": {
-			fixtures.None, map[string]any{"host": "localhost"}, map[string]any{"host": "localhost"},
+			fixtures.None,
+			map[string]any{"host": "localhost"},
+			map[string]any{"host": "localhost"},
 			[]string{"alice Apply v1: .host .metadata.labels.kept .metadata.labels.removed", "bob Update v1: .metadata.annotations.bob"},
 			nil,
 		},
@@ -87,9 +92,7 @@ func TestManagedFields(t *testing.T) {
 			with := func(fields map[string]any, labels ...string) func(*unstructured.Unstructured) {
 				return func(object *unstructured.Unstructured) {
 					labelled(labels...)(object)
-					for key, value := range fields {
-						object.Object[key] = value
-					}
+					maps.Copy(object.Object, fields)
 				}
 			}
 			if _, err := s.apply("v1beta1", "alice", with(test.fields, "kept", "removed")); err != nil {

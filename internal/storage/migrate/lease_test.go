@@ -67,6 +67,7 @@ func (s *scene) lease(client kubernetes.Interface) (*coordinationv1.Lease, error
 
 // held has two migrations at once: the second one refuses, and the first one goes on.
 func held(t *testing.T, s *scene, client kubernetes.Interface) {
+	t.Helper()
 	s.populate(4)
 	s.change(fixtures.StoredAt("v1"))
 	options := Options{PageSize: 2, Concurrency: 1, LeaseDuration: 3 * time.Second}
@@ -89,6 +90,7 @@ func held(t *testing.T, s *scene, client kubernetes.Interface) {
 
 // killed takes over the lease of a migration that ended without giving it back, with its state.
 func killed(t *testing.T, s *scene, client kubernetes.Interface) {
+	t.Helper()
 	s.populate(6)
 	s.change(fixtures.StoredAt("v1"))
 	m, err := connect(s.config, s.name, Options{PageSize: 2, LeaseDuration: 2 * time.Second})
@@ -134,6 +136,7 @@ func killed(t *testing.T, s *scene, client kubernetes.Interface) {
 
 // lost stops when somebody else took the lease.
 func lost(t *testing.T, s *scene, client kubernetes.Interface) {
+	t.Helper()
 	s.populate(4)
 	s.change(fixtures.StoredAt("v1"))
 	config := hooked(s.config, writes, 2, func(r *http.Request) *http.Response {
@@ -160,6 +163,7 @@ func lost(t *testing.T, s *scene, client kubernetes.Interface) {
 
 // rights names those that are missing.
 func rights(t *testing.T, s *scene, client kubernetes.Interface) {
+	t.Helper()
 	user := func(name string, rules ...rbacv1.PolicyRule) *rest.Config {
 		name += "-" + s.group
 		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}
@@ -202,6 +206,7 @@ func rights(t *testing.T, s *scene, client kubernetes.Interface) {
 
 // admission refuses some objects before anything is written.
 func admission(t *testing.T, s *scene, client kubernetes.Interface) {
+	t.Helper()
 	s.populate(4)
 	s.change(fixtures.StoredAt("v1"))
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{

@@ -160,13 +160,13 @@ type Result struct {
 	Trimmed        bool     `json:"trimmed"`                  // the stored versions were changed
 }
 
-// Incomplete is the error of a migration that did what it could, and is not complete.
-type Incomplete struct{ Why string }
+// IncompleteError is the error of a migration that did what it could, and is not complete.
+type IncompleteError struct{ Why string }
 
-func (e *Incomplete) Error() string { return e.Why }
+func (e *IncompleteError) Error() string { return e.Why }
 
 func incomplete(format string, arguments ...any) error {
-	return &Incomplete{fmt.Sprintf(format, arguments...)}
+	return &IncompleteError{fmt.Sprintf(format, arguments...)}
 }
 
 // UsageError is an error in what the user asked for.
@@ -200,7 +200,7 @@ type migration struct {
 	result    Result
 }
 
-// Run migrates the objects of a definition, named as in crontabs.example.com. The error is an Incomplete if objects were refused
+// Run migrates the objects of a definition, named as in crontabs.example.com. The error is an IncompleteError if objects were refused
 // or the definition changed; what was done is in the result either way. Run may be called again: it completes what an earlier one
 // began.
 func Run(ctx context.Context, config *rest.Config, definition string, options Options) (Result, error) {
@@ -299,7 +299,7 @@ func (m *migration) run(ctx context.Context) error {
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		err = cause
 	}
-	return errors.Join(err, release(err == nil)) //nolint:contextcheck // it is released though the context is over
+	return errors.Join(err, release(err == nil))
 }
 
 // locked takes the steps, with the lease if they write.

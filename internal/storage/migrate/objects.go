@@ -40,7 +40,6 @@ const (
 type tally struct {
 	sync.Mutex
 	inARow int // failures
-	stop   error
 }
 
 // outcome is what came of an object.

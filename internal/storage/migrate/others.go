@@ -39,7 +39,7 @@ const (
 	grace = 10 * time.Second
 )
 
-// Migrator is somebody else who migrates the objects of a definition, and may trim its stored versions. An error that is an Incomplete
+// Migrator is somebody else who migrates the objects of a definition, and may trim its stored versions. An error that is an IncompleteError
 // says that it failed; others, that it could not be had.
 type Migrator func(ctx context.Context, target Target) error
 
@@ -165,14 +165,14 @@ func (c Command) Check() error {
 
 // Migrator runs the command. What it says is written to Out and Err.
 func (c Command) Migrator() Migrator {
-	return func(ctx context.Context, target Target) (err error) {
+	return func(ctx context.Context, _ Target) (err error) {
 		folder, err := os.MkdirTemp("", "crdconform-")
 		if err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 		file := filepath.Join(folder, "kubeconfig")
-		if err := c.writeKubeconfig(file); err != nil {
+		if err = c.writeKubeconfig(file); err != nil {
 			return err
 		}
 		command := exec.Command(c.Args[0], c.Args[1:]...) //nolint:noctx,gosec // the user's own; Stop ends it with all that it has started

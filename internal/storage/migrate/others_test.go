@@ -45,7 +45,9 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		io.WriteString(w, `{"kind":"APIGroupList","apiVersion":"v1","groups":[`+groups+`]}`)
 	case r.Method == http.MethodPost:
-		var body struct{ Spec map[string]any }
+		var body struct {
+			Spec map[string]any `json:"spec"`
+		}
 		json.NewDecoder(r.Body).Decode(&body)
 		c.spec, _ = body.Spec["resource"].(map[string]any)
 		w.WriteHeader(http.StatusCreated)
@@ -82,7 +84,7 @@ func TestInTree(t *testing.T) {
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
-			var not *Incomplete
+			var not *IncompleteError
 			if is := errors.As(err, &not); is != test.incomplete {
 				t.Errorf("it is %T", err)
 			}

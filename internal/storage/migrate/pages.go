@@ -118,6 +118,7 @@ func reason(err error) string {
 	}
 	return err.Error()
 }
+
 func (m *migration) resource(version string) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: m.crd.Spec.Group, Version: version, Resource: m.crd.Spec.Names.Plural}
 }

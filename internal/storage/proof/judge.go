@@ -82,9 +82,11 @@ func (e *evidence) content(version int, name string, s seen, authors []author) {
 		return
 	}
 	by := ""
+	var bySb85 strings.Builder
 	for _, a := range authors {
-		by += fmt.Sprintf("; %s wrote to it at %s", a.manager, a.time)
+		bySb85.WriteString(fmt.Sprintf("; %s wrote to it at %s", a.manager, a.time))
 	}
+	by += bySb85.String()
 	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content of before, hash %016x", name, e.before.contents[version][n]), fmt.Sprintf("hash %016x%s", s.content, by))
 }
 
@@ -145,7 +147,7 @@ func (e *evidence) missing() {
 		}
 	}
 	if len(gone) > 0 {
-		e.weaker = append(e.weaker, fmt.Sprintf("objects are gone, which others may have deleted: %s", names(gone, len(gone))))
+		e.weaker = append(e.weaker, "objects are gone, which others may have deleted: "+names(gone, len(gone)))
 	}
 }
 
@@ -153,7 +155,7 @@ func (e *evidence) missing() {
 func (e *evidence) clients() {
 	for _, v := range e.violations {
 		if v.Undecided {
-			e.weaker = append(e.weaker, v.Error())
+			e.weaker = append(e.weaker, v.String())
 			continue
 		}
 		actual := string(v.Operation.Outcome)
@@ -197,7 +199,7 @@ func (e *evidence) trimmed() {
 			e.weaker = append(e.weaker, fmt.Sprintf("it is not known whether objects were left when %s was taken off status.storedVersions: %s", off, c.unknown))
 		}
 		if c.elders > 0 {
-			e.found(requirement.MigrationStoredVersionsLast, "", fmt.Sprintf("%s in status.storedVersions until no object is stored at it", off), fmt.Sprintf("taken off while these were: %s", names(c.elder, c.elders)))
+			e.found(requirement.MigrationStoredVersionsLast, "", off+" in status.storedVersions until no object is stored at it", "taken off while these were: "+names(c.elder, c.elders))
 		}
 	}
 }

@@ -1,8 +1,8 @@
 package proof
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -163,7 +163,7 @@ func TestVerdictListsTheFirstFindings(t *testing.T) {
 	var v Verdict
 	var many []Finding
 	for n := range 3 * maxFindings {
-		many = append(many, Finding{Requirement: "migration.objects.stored", Name: fmt.Sprint(n)})
+		many = append(many, Finding{Requirement: "migration.objects.stored", Name: strconv.Itoa(n)})
 	}
 	v.add(append(many, Finding{Requirement: "migration.objects.kept"}))
 	if len(v.Findings) != maxFindings+1 || v.Violations["migration.objects.stored"] != 3*maxFindings || v.Findings[0].Requirement != "migration.objects.kept" || v.Proved() {

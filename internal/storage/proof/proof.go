@@ -105,7 +105,7 @@ func (f Finding) String() string {
 const maxFindings = 100
 
 // Verdict is what came of a proof.
-type Verdict struct {
+type Verdict struct { //nolint:recvcheck // a value, to which the proof alone adds
 	Definition string `json:"definition"`
 	Storage    string `json:"storage"` // the storage version
 	Objects    int    `json:"objects"` // that were there before
@@ -196,7 +196,7 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 		return nil, fmt.Errorf("reading the objects of %s before the migration: %w", definition, err)
 	}
 	p.verdict.Objects = p.before.len()
-	p.watched, p.writers = p.watch(ctx), p.write()
+	p.watched, p.writers = p.watch(ctx), p.write() //nolint:contextcheck // the writers go on until End
 	return p, nil
 }
 
@@ -236,7 +236,7 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 	}
 	p.changed(ctx, p.watched, crd)
 	after.definitions = p.watched.changes
-	p.writers.readAll()
+	p.writers.readAll() //nolint:contextcheck // the writers have a context of their own
 	if err = p.account(after); err != nil {
 		return p.verdict, err
 	}

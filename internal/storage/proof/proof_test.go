@@ -3,6 +3,7 @@ package proof
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -192,7 +193,7 @@ func nothingLeft(t *testing.T, c *embedded.Cluster, definition string, n int) {
 
 // TestOutcomes wants a client to know no more than its answer tells.
 func TestOutcomes(t *testing.T) {
-	conflict := apierrors.NewConflict(schema.GroupResource{}, "a", fmt.Errorf("changed"))
+	conflict := apierrors.NewConflict(schema.GroupResource{}, "a", errors.New("changed"))
 	for _, test := range []struct {
 		kind history.Kind
 		err  error
@@ -204,7 +205,7 @@ func TestOutcomes(t *testing.T) {
 		{history.Create, apierrors.NewNotFound(schema.GroupResource{}, "namespace"), history.Refused},
 		{history.Create, apierrors.NewAlreadyExists(schema.GroupResource{}, "a"), history.Exists},
 		{history.Update, conflict, history.Refused},
-		{history.Update, apierrors.NewInternalError(fmt.Errorf("the webhook failed")), history.Unknown},
+		{history.Update, apierrors.NewInternalError(errors.New("the webhook failed")), history.Unknown},
 		{history.Update, apierrors.NewTimeoutError("slow", 1), history.Unknown},
 		{history.Update, apierrors.NewTooManyRequestsError("later"), history.Refused},
 		{history.Update, apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "put", schema.GroupResource{}, "a", "", 0, false), history.Refused},

@@ -183,21 +183,10 @@ func (c *writer) do(kind history.Kind, key string) {
 			return at.Update(ctx, object, metav1.UpdateOptions{FieldManager: manager})
 		}
 	case history.Apply:
-		c.mu.Lock()
-		uid := c.uids[key]
-		c.mu.Unlock()
-		object := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"annotations": annotated}}}
-		object.SetAPIVersion(c.proof.crd.Spec.Group + "/" + c.version)
-		object.SetKind(c.proof.crd.Spec.Names.Kind)
-		object.SetName(name)
-		if uid == "" { // without it, an apply would create what somebody deleted
-			read := c.get(key)
-			if read == nil {
-				return
-			}
-			uid = read.GetUID()
+		object := c.applied(key, annotated)
+		if object == nil {
+			return
 		}
-		object.SetUID(uid)
 		request = func(ctx context.Context, at dynamic.ResourceInterface) (*unstructured.Unstructured, error) {
 			return at.Apply(ctx, name, object, metav1.ApplyOptions{FieldManager: manager, Force: true})
 		}
@@ -224,6 +213,28 @@ func (c *writer) do(kind history.Kind, key string) {
 		return
 	}
 	c.send(o, own, c.proof.at(c.version).Namespace(namespace), request)
+}
+
+// applied is what a client applies to an object: annotations, and the UID, or an apply would create what somebody deleted. It is nil if
+// there is no object.
+func (c *writer) applied(key string, annotations map[string]any) *unstructured.Unstructured {
+	c.mu.Lock()
+	uid := c.uids[key]
+	c.mu.Unlock()
+	if uid == "" {
+		read := c.get(key)
+		if read == nil {
+			return nil
+		}
+		uid = read.GetUID()
+	}
+	_, name := split(key)
+	object := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"annotations": annotations}}}
+	object.SetAPIVersion(c.proof.crd.Spec.Group + "/" + c.version)
+	object.SetKind(c.proof.crd.Spec.Names.Kind)
+	object.SetName(name)
+	object.SetUID(uid)
+	return object
 }
 
 // get reads an object and records it. It returns nil if there is none, or no answer.

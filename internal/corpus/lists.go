@@ -1,0 +1,125 @@
+package corpus
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mostItems is how many items a list or map grows to.
+const mostItems = 2_000
+
+// count is how many items a list or map gets.
+func (m *maker) count(least, most int64) int {
+	lowest := int(min(least, 1<<16))
+	switch {
+	case m.minimal, m.style == Zeros && m.chance(50):
+		return lowest
+	case m.sparse, m.style == Zeros:
+		return max(lowest, int(min(1, most)))
+	}
+	return max(lowest, int(min(int64(1+m.rng.IntN(3)), most)))
+}
+
+// list makes a list.
+func (m *maker) list(n *node) []any {
+	made := []any{}
+	if n.items == nil || m.g.places[n.items.id].broken {
+		return made
+	}
+	count, grown, used := m.count(n.minItems, n.maxItems), m.grows(), 0
+	switch {
+	case m.single.isMany(n):
+		count = int(min(m.many(), n.maxItems))
+	case count == 0 && m.mustHave(n.items):
+		count = 1
+	}
+	distinct := n.unique || n.listType != ""
+	seen := map[string]bool{}
+	for failed := 0; failed < 60; {
+		if enough := len(made) >= count && (!grown || used >= m.share); enough || int64(len(made)) >= n.maxItems || len(made) > mostItems {
+			break
+		}
+		item := m.within(n.items, n.maxItems)
+		if distinct && m.single.isMany(n) {
+			item = n.numbered(item, len(made))
+		}
+		if distinct {
+			key := m.itemKey(n, item, len(made))
+			if seen[key] {
+				failed++
+				continue
+			}
+			seen[key] = true
+		}
+		made = append(made, item)
+		used += size(item) + 1
+	}
+	if len(made) > 0 && m.style == Text && int64(len(made)) < n.maxItems && n.items.isFree() { // the same in capitals is another item
+		text, _ := made[len(made)-1].(string)
+		if upper := strings.ToUpper(text); upper != text && n.items.accepts(upper) && !slices.Contains(made, any(upper)) {
+			made = append(made, upper)
+		}
+	}
+	m.doubt = m.doubt || int64(len(made)) < n.minItems
+	return made
+}
+
+// many is how many items a large list or map gets.
+func (m *maker) many() int64 {
+	if m.g.schema.rules != nil {
+		return someItems // rules compare items with each other, and are evaluated again and again
+	}
+	return manyItems
+}
+
+// numbered gives an item a number by which it differs from others, if its type allows that.
+func (n *node) numbered(item any, i int) any {
+	numbered := func(n *node, value any) any {
+		switch value := value.(type) {
+		case string:
+			for _, form := range []string{"%.40s-%d", "%.1s-%d", "%.1s%d"} {
+				if other := fmt.Sprintf(form, value, i); n.acceptsText(other) {
+					return other
+				}
+			}
+		case int64:
+			lowest, highest := n.bounds()
+			if other := max(lowest, 1) + int64(i); other <= highest && n.allowsInteger(other) {
+				return other
+			}
+		}
+		return value
+	}
+	fields, isMap := item.(map[string]any)
+	if !isMap || n.listType != "map" {
+		return numbered(n.items, item)
+	}
+	for _, key := range n.listKeys {
+		field := n.items.child(key)
+		if field != nil && field.kind == text && fields[key] == nil {
+			fields[key] = "item" // the default of a key is not known yet
+		}
+		if field != nil && field.enum == nil && fields[key] != nil {
+			fields[key] = numbered(field, fields[key])
+			break
+		}
+	}
+	return fields
+}
+
+// itemKey identifies an item. Keys of list maps that are free get a number, or there would be too few.
+func (m *maker) itemKey(n *node, item any, i int) string {
+	fields, ok := item.(map[string]any)
+	if n.listType != "map" || !ok {
+		return n.items.canonical(item)
+	}
+	for _, key := range n.listKeys {
+		name, isText := fields[key].(string)
+		if field := n.items.child(key); i > 2 && isText && field.kind == text && field.isFree() && field.enum == nil && field.maxLength > 60 {
+			fields[key] = fmt.Sprintf("%.40s-%d", name, i)
+		}
+	}
+	key, _ := n.identity(item)
+	return key
+}
