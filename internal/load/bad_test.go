@@ -72,7 +72,7 @@ func TestWebhooksThatTurnBad(t *testing.T) {
 			_ = inner.SetLinger(0) // so that closing it resets it
 			_ = inner.Close()
 		}, Transport, "connection reset by peer", time.Minute},
-		"no end": {webhook.Handler().ServeHTTP, endless, Transport, "longer than 1034 KiB", time.Minute},
+		"no end": {webhook.Handler().ServeHTTP, endless, Transport, "longer than 1029 KiB", time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -633,7 +633,7 @@ func TestSearchWithErrors(t *testing.T) {
 				if p, _, err = s.probe(t.Context(), client, requests, 400, time.Second, func(Workload) Watch { return Watch{} }); err != nil {
 					t.Fatal(err)
 				}
-				if p.Void == "" {
+				if p.Void == "" && p.Decided { // few are judged, so their share may be chance
 					break
 				}
 			}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
@@ -115,23 +116,25 @@ func (c *crontabs) create(version string, names ...string) {
 	}
 }
 
-// apply applies an object at a version.
-func (c *crontabs) apply(version, name string) error {
+// apply applies an object at a version, or tries to, as by dryRun metav1.DryRunAll.
+func (c *crontabs) apply(version, name string, dryRun ...string) error {
 	o := c.object(version, name)
 	o.Object["host"] = "b"
-	_, err := c.at(version).Apply(c.t.Context(), name, o, metav1.ApplyOptions{FieldManager: "applier", Force: true})
+	_, err := c.at(version).Apply(c.t.Context(), name, o, metav1.ApplyOptions{FieldManager: "applier", Force: true, DryRun: dryRun})
 	return err
 }
 
-// change changes the definition.
+// change changes the definition, beside the API server's own controllers.
 func (c *crontabs) change(how func(*apiextensionsv1.CustomResourceDefinition)) error {
-	crd, err := c.definitions.Get(c.t.Context(), c.name, metav1.GetOptions{})
-	if err != nil {
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		crd, err := c.definitions.Get(c.t.Context(), c.name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		how(crd)
+		_, err = c.definitions.Update(c.t.Context(), crd, metav1.UpdateOptions{FieldManager: "lab"})
 		return err
-	}
-	how(crd)
-	_, err = c.definitions.Update(c.t.Context(), crd, metav1.UpdateOptions{FieldManager: "lab"})
-	return err
+	})
 }
 
 // store makes a version the storage version, and waits until objects are stored at it.

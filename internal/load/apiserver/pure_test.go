@@ -380,7 +380,7 @@ func TestCleanTriesAgain(t *testing.T) {
 // TestLateChange has an API server be so busy that it goes over to a change long after it accepted it.
 func TestLateChange(t *testing.T) {
 	t.Parallel()
-	const late = unchanged + 300*time.Millisecond
+	const late = unchanged + 2*time.Second
 	var calls atomic.Uint64
 	began := time.Now()
 	r := against(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -17,13 +17,13 @@ import (
 )
 
 // apply applies an object as a manager, without force.
-func (s *scene) apply(version, manager string, change func(*unstructured.Unstructured)) (*unstructured.Unstructured, error) {
+func (s *scene) apply(version, manager string, change func(*unstructured.Unstructured), dryRun ...string) (*unstructured.Unstructured, error) {
 	object := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": s.group + "/" + version, "kind": "CronTab",
 		"metadata": map[string]any{"name": "crontab-0000", "namespace": "default"},
 	}}
 	change(object)
-	return s.at(version).Apply(s.Context(), object.GetName(), object, metav1.ApplyOptions{FieldManager: manager})
+	return s.at(version).Apply(s.Context(), object.GetName(), object, metav1.ApplyOptions{FieldManager: manager, DryRun: dryRun})
 }
 
 // owned is what the managers of an object own, such as "alice Apply v1: .host .port".
@@ -151,10 +151,12 @@ func TestUnmendedManagedFields(t *testing.T) {
 		t.Errorf("a write that changes nothing changed who owns what: %s", diff)
 	}
 	s.drop()
-	apply := func() error {
-		_, err := s.apply("v1", "alice", func(o *unstructured.Unstructured) { o.Object["host"] = "localhost" })
+	apply := func(dryRun ...string) error {
+		_, err := s.apply("v1", "alice", func(o *unstructured.Unstructured) { o.Object["host"] = "localhost" }, dryRun...)
 		return err
 	}
+	// An apply before the API server knows that the version is gone would mend the managed fields.
+	s.eventually("apply fails", func(context.Context) bool { return apply(metav1.DryRunAll) != nil })
 	if err := apply(); err == nil || !strings.Contains(err.Error(), "invalid group/version") {
 		t.Errorf("got %v", err)
 	}
