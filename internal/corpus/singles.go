@@ -28,9 +28,10 @@ type Single struct {
 
 // Singles returns one object for each field that can be set: for each leaf one with a value that is neither its default nor
 // empty, for each member of an enum, for an integer and a string where both are allowed, for each branch of anyOf and oneOf, and
-// one with {} for each part that may be empty. Each list and map has one with up to 130 items, or 17 where there are rules in CEL, and each string one with up to 1,100
-// characters. A field of a union has its discriminator with it, and a discriminator is there
-// without its field too, as far as the schema allows that. The same seed makes the same objects, at most 3,000. What cannot be made is in Gaps.
+// one with {} for each part that may be empty. Each list and map has one with up to 130 items, or 17 where there are rules in CEL, and
+// each string one with up to 1,100 characters, unless rules in CEL are about it. A field of a union has its discriminator with it, and a
+// discriminator is there without its field too, as far as the schema allows that. The same seed makes the same objects, at most 3,000.
+// What cannot be made is in Gaps.
 func (g *Generator) Singles() []Single {
 	g.mu.RLock()
 	defer g.mu.RUnlock()

@@ -100,7 +100,7 @@ var bugs = map[string][]string{
 		"Failed webhook.conversion.additions",
 	},
 	subjects.Kubebuilder + "/truncates": {
-		"Failed webhook.conversion.strings",
+		"Failed webhook.conversion.round-trip",
 	},
 	subjects.Kubebuilder + "/panics": {
 		"Failed webhook.failure.avoided",

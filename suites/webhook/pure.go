@@ -31,9 +31,8 @@ type asked struct {
 	first   []outcome
 }
 
-// pure asks for the same objects again, at once and a second later, and for all of them many times in parallel, of one pair of versions and
-// of all. It asks again for the way
-// back, too: only what was converted has the annotations in which webhooks keep fields.
+// pure asks for the same objects again, at once and a second later, and for all of them many times in parallel, of one pair of versions
+// and of all. It asks again for the way back, too: only what was converted has the annotations in which webhooks keep fields.
 func (p *prober) pure(ctx SpecContext) {
 	p.sound(ctx)
 	var forth, back []asked
