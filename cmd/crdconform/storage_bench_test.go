@@ -41,7 +41,7 @@ func hasMany(b *testing.B) *many {
 	if err := embedded.LogTo(&strings.Builder{}); err != nil {
 		b.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("/tmp", "many") // short enough for sockets
+	dir, err := os.MkdirTemp("/tmp", "many") //nolint:usetesting // short enough for sockets
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -38,7 +38,7 @@ type migratable struct {
 
 func newMigratable(t *testing.T, objects int) *migratable {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "crdconform-test-") // short enough for sockets
+	dir, err := os.MkdirTemp("/tmp", "crdconform-test-") //nolint:usetesting // short enough for sockets
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func TestBadClusters(t *testing.T) {
 	forbidden := metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: `User "jane" cannot list resource`}
 
 	t.Run("no right to another resource", func(t *testing.T) {
-		inventory, err := look(&recorder{answer: answering("/apis/other.example.com/v1/crontabs", false, forbidden)}, Options{Flags: "--context a"})
+		inventory, err := look(&recorder{answer: answering("/apis/other.example.com/v1/crontabs", false, forbidden)}, Options{Flags: "--context a"}) //nolint:bodyclose // client-go closes it
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestBadClusters(t *testing.T) {
 		}
 	})
 	t.Run("skipped", func(t *testing.T) {
-		inventory, err := look(&recorder{answer: answering("/apis/other.example.com/v1/crontabs", false, forbidden)}, Options{Skip: []string{"crontabs.other.example.com"}})
+		inventory, err := look(&recorder{answer: answering("/apis/other.example.com/v1/crontabs", false, forbidden)}, Options{Skip: []string{"crontabs.other.example.com"}}) //nolint:bodyclose // client-go closes it
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestBadClusters(t *testing.T) {
 		}
 	})
 	t.Run("no right to its objects", func(t *testing.T) {
-		inventory, err := look(&recorder{answer: answering("/apis/bad.example.com/v1/crontabs", false, forbidden)}, Options{})
+		inventory, err := look(&recorder{answer: answering("/apis/bad.example.com/v1/crontabs", false, forbidden)}, Options{}) //nolint:bodyclose // client-go closes it
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestBadClusters(t *testing.T) {
 		}
 	})
 	t.Run("the rest of a list is forgotten", func(t *testing.T) {
-		r := &recorder{answer: answering("continue=", true, metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired})}
+		r := &recorder{answer: answering("continue=", true, metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired})} //nolint:bodyclose // client-go closes it
 		inventory, err := look(r, Options{PageSize: 2})
 		if err != nil {
 			t.Fatal(err)
@@ -106,7 +106,7 @@ func TestBadClusters(t *testing.T) {
 	})
 	t.Run("conversion fails", func(t *testing.T) {
 		failed := metav1.Status{Code: 500, Reason: metav1.StatusReasonInternalError, Message: "conversion webhook for bad.example.com/v1beta1, Kind=CronTab failed:\nno such host"}
-		inventory, err := look(&recorder{answer: answering("/apis/bad.example.com/v1/crontabs", false, failed)}, Options{})
+		inventory, err := look(&recorder{answer: answering("/apis/bad.example.com/v1/crontabs", false, failed)}, Options{}) //nolint:bodyclose // client-go closes it
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func TestBadClusters(t *testing.T) {
 		}
 	})
 	t.Run("the past cannot be read", func(t *testing.T) {
-		inventory, err := look(&recorder{answer: answering("resourceVersionMatch=Exact", false, forbidden)}, Options{})
+		inventory, err := look(&recorder{answer: answering("resourceVersionMatch=Exact", false, forbidden)}, Options{}) //nolint:bodyclose // client-go closes it
 		if err != nil {
 			t.Fatal(err)
 		}

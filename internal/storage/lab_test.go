@@ -42,7 +42,7 @@ type lab struct {
 
 func newLab(t *testing.T) *lab {
 	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "lab") // short enough for sockets
+	dir, err := os.MkdirTemp("/tmp", "lab") //nolint:usetesting // short enough for sockets
 	if err != nil {
 		t.Fatal(err)
 	}

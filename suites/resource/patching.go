@@ -46,13 +46,11 @@ func jsonPatch() patching {
 		body: func(o *object, edits []edit) any {
 			operations := []operation{{"test", "/metadata/name", o.name}}
 			for _, e := range edits {
-				pointer := ""
-				var pointerSb50 strings.Builder
+				var pointer strings.Builder
 				for _, field := range e.path {
-					pointerSb50.WriteString("/" + escaped.Replace(field))
+					pointer.WriteString("/" + escaped.Replace(field))
 				}
-				pointer += pointerSb50.String()
-				operations = append(operations, operation{"add", pointer, e.value})
+				operations = append(operations, operation{"add", pointer.String(), e.value})
 			}
 			return operations
 		},

@@ -72,7 +72,7 @@ func held(t *testing.T, s *scene, client kubernetes.Interface) {
 	s.change(fixtures.StoredAt("v1"))
 	options := Options{PageSize: 2, Concurrency: 1, LeaseDuration: 3 * time.Second}
 	var second error
-	config := hooked(s.config, writes, 2, func(r *http.Request) *http.Response {
+	config := hooked(s.config, writes, 2, func(_ *http.Request) *http.Response {
 		_, second = Run(t.Context(), s.config, s.name, options)
 		return nil
 	})
@@ -140,13 +140,13 @@ func lost(t *testing.T, s *scene, client kubernetes.Interface) {
 	s.populate(4)
 	s.change(fixtures.StoredAt("v1"))
 	config := hooked(s.config, writes, 2, func(r *http.Request) *http.Response {
-		lease, err := s.lease(client)
+		lease, err := s.lease(client) //nolint:contextcheck // that of the test, not of the request
 		if err != nil {
 			t.Error(err)
 			return nil
 		}
 		lease.Spec.HolderIdentity = new("another")
-		if _, err := client.CoordinationV1().Leases(lease.Namespace).Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil {
+		if _, err := client.CoordinationV1().Leases(lease.Namespace).Update(t.Context(), lease, metav1.UpdateOptions{}); err != nil { //nolint:contextcheck // that of the test, not of the request
 			t.Error(err)
 		}
 		<-r.Context().Done()
@@ -197,8 +197,8 @@ func rights(t *testing.T, s *scene, client kubernetes.Interface) {
 	} {
 		config := user(name, test.rules...)
 		var err error
-		s.eventually("the rights of "+name, func(context.Context) bool { // the API server sees roles a moment later
-			_, err = Run(t.Context(), config, s.name, Options{})
+		s.eventually("the rights of "+name, func(ctx context.Context) bool { // the API server sees roles a moment later
+			_, err = Run(ctx, config, s.name, Options{})
 			return (err == nil) == (test.want == "") && (err == nil || strings.Contains(err.Error(), test.want))
 		})
 	}
@@ -235,8 +235,8 @@ func admission(t *testing.T, s *scene, client kubernetes.Interface) {
 	}
 	var result Result
 	var err error
-	s.eventually("the policy is enforced", func(context.Context) bool {
-		result, err = Run(t.Context(), s.config, s.name, Options{Steps: []Step{DryRun}})
+	s.eventually("the policy is enforced", func(ctx context.Context) bool {
+		result, err = Run(ctx, s.config, s.name, Options{Steps: []Step{DryRun}})
 		return len(result.Refused) > 0
 	})
 	wantIncomplete(t, err, "1 object was refused by the dry run; nothing was written")

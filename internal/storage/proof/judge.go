@@ -81,13 +81,11 @@ func (e *evidence) content(version int, name string, s seen, authors []author) {
 		e.excused++
 		return
 	}
-	by := ""
-	var bySb85 strings.Builder
+	var by strings.Builder
 	for _, a := range authors {
-		bySb85.WriteString(fmt.Sprintf("; %s wrote to it at %s", a.manager, a.time))
+		fmt.Fprintf(&by, "; %s wrote to it at %s", a.manager, a.time)
 	}
-	by += bySb85.String()
-	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content of before, hash %016x", name, e.before.contents[version][n]), fmt.Sprintf("hash %016x%s", s.content, by))
+	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content of before, hash %016x", name, e.before.contents[version][n]), fmt.Sprintf("hash %016x%s", s.content, by.String()))
 }
 
 // managed judges that managed fields of an object name versions that remain.
