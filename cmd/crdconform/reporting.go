@@ -76,7 +76,7 @@ func (r *reporting) end(s streams, report *reports.Report) error {
 
 // What a summary has room for, so that it fits on one screen with what is below it.
 const (
-	mostChapters = 12
+	mostChapters = 14
 	mostNotes    = 6
 	mostChanges  = 12 // lines
 	mostProblems = 10

@@ -87,6 +87,9 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 	if report.Changes, err = reporter.Since(report, "last-night", &before); err != nil {
 		t.Fatal(err)
 	}
+	if n := len(areas()); n > mostChapters {
+		t.Errorf("a run has %d chapters, and %d are shown", n, mostChapters)
+	}
 	out.Reset()
 	summarize(streams{out: &out, terminal: true, width: 80}, report)
 	summarize(streams{out: &all}, report)
@@ -102,7 +105,7 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 			t.Errorf("a line has %d characters: %s", n, line)
 		}
 	}
-	for _, want := range []string{"and 88 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 90 more causes, in report.html\n", " lines more, by --format markdown\n", "Changes: " + reporter.Summary(report.Changes)} {
+	for _, want := range []string{"and 86 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 90 more causes, in report.html\n", " lines more, by --format markdown\n", "Changes: " + reporter.Summary(report.Changes)} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, out.String())
 		}
