@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -9,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -129,17 +129,29 @@ func (m *many) fill(b *testing.B, to int) {
 // run runs a command of storage, and returns how long it took, in seconds, and how much memory it had, in MiB.
 func (m *many) run(b *testing.B, program string, want int, args ...string) (seconds, memory float64) {
 	b.Helper()
-	cmd := exec.CommandContext(b.Context(), program, append(args, "--kubeconfig", m.kubeconfig, "--context", "many")...)
+	return watched(b, program, want, append(args, "--kubeconfig", m.kubeconfig, "--context", "many")...)
+}
+
+// watched runs a command, and returns how long it took, in seconds, and how much memory it had, in MiB.
+func watched(b *testing.B, program string, want int, args ...string) (seconds, memory float64) {
+	b.Helper()
+	var out bytes.Buffer
+	cmd := exec.CommandContext(b.Context(), program, args...)
+	cmd.Stdout, cmd.Stderr = &out, &out
 	began := time.Now()
-	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != want {
-		b.Fatalf("%v: exit code %d\n%.2000s", err, cmd.ProcessState.ExitCode(), out)
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
 	}
-	seconds = time.Since(began).Seconds()
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		b.Fatal("this system does not tell how much memory a process had")
+	peak := peakOf(cmd.Process.Pid)
+	err := cmd.Wait()
+	memory = float64(peak()) / 1024
+	if cmd.ProcessState.ExitCode() != want {
+		b.Fatalf("%v: exit code %d\n%.2000s", err, cmd.ProcessState.ExitCode(), out.String())
 	}
-	return seconds, float64(usage.Maxrss) / 1024 // Linux counts in KiB
+	if memory == 0 {
+		b.Fatal("this system does not tell how much memory a process has")
+	}
+	return time.Since(began).Seconds(), memory
 }
 
 // measureStorage looks at 10,000 objects, and at 200,000.
@@ -156,15 +168,7 @@ func measureStorage(b *testing.B) []figures.Claim {
 		"storage safe-to-drop":            {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json"}, 1},
 		"storage safe-to-drop, with etcd": {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json", "--etcd-endpoints", m.endpoint}, 1},
 	}
-	cmd := exec.CommandContext(b.Context(), program, "version")
-	if err := cmd.Run(); err != nil {
-		b.Fatal(err)
-	}
-	usage, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	if !ok {
-		b.Fatal("this system does not tell how much memory a process had")
-	}
-	idle := float64(usage.Maxrss) / 1024
+	_, idle := watched(b, program, 0, "version")
 	var claims []figures.Claim
 	for what, command := range commands {
 		var took []float64
