@@ -98,9 +98,8 @@ func (d *dropper) judge(ctx context.Context, name, version string) error {
 	case storage.NotSafe:
 		return &exitError{code: exitViolates}
 	case storage.CannotTell:
-		return &exitError{code: exitUnjudged}
 	}
-	return nil
+	return &exitError{code: exitUnjudged}
 }
 
 func definedVersions(d *storage.Definition) []string {

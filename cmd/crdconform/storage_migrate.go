@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,10 +128,8 @@ func (m *migrator) arguments(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return fmt.Errorf("%s takes the name of one definition, such as crontabs.stable.example.com, but got %d", cmd.Name(), len(args))
 	}
-	if m.definition = args[0]; !strings.Contains(m.definition, ".") {
-		return fmt.Errorf("%q is not the name of a definition, such as crontabs.stable.example.com", m.definition)
-	}
-	return nil
+	m.definition = args[0]
+	return definitionName(m.definition)
 }
 
 // check says what is wrong with the flags.
@@ -260,8 +259,8 @@ func (m *migrator) takes(step migrate.Step) bool {
 // judge has the proof say what came of the migration, also of one that failed.
 func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrated, failed error) error {
 	verdict, err := proving.End(ctx)
-	if ctx.Err() != nil {
-		return failed
+	if ctx.Err() != nil { // nothing is proved, also where the migration is complete
+		return cmp.Or(failed, context.Cause(ctx))
 	}
 	did.Proof = &verdict
 	switch {

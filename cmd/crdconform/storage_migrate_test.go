@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -22,6 +24,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 )
 
@@ -230,6 +233,25 @@ func TestStorageMigrateKilled(t *testing.T) {
 	wants(t, m.migrate("--state", state), exitConforms, "resumed          an earlier run had begun", "proof            all 60 objects are there")
 	if n := m.storedAt("v1"); n != 60 || !slices.Equal(m.storedVersions(), []string{"v1"}) {
 		t.Errorf("%d objects are at v1, and the status lists %v", n, m.storedVersions())
+	}
+}
+
+// TestStorageMigrateUnproved is interrupted between a complete migration and the end of its proof.
+func TestStorageMigrateUnproved(t *testing.T) {
+	t.Parallel()
+	at := newMigratable(t, 1)
+	var out strings.Builder
+	m := &migrator{streams: streams{out: &out, err: &out}, definition: at.name}
+	ctx, interrupt := context.WithCancel(t.Context())
+	proving, err := proof.Begin(ctx, at.api.Config(), at.name, m.provable())
+	if err != nil {
+		t.Fatal(err)
+	}
+	interrupt()
+	did := &migrated{}
+	err = m.told(ctx, did, m.judge(ctx, proving, did, nil))
+	if exit, is := errors.AsType[*exitError](err); !is || exit.code != exitInterrupted || did.Outcome != "interrupted" || did.Proof != nil {
+		t.Errorf("got %v, %+v", err, did)
 	}
 }
 
