@@ -2,6 +2,8 @@ package control
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -12,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
@@ -28,7 +31,7 @@ func (c chapter) scaling() {
 			"has a disruption budget for pods of custom objects, whose references name two versions", func(ctx SpecContext, crd *suites.Resource) {
 				c.env.Needs(
 					ctx, controllers, served("policy/v1", "poddisruptionbudgets", "disruption budgets"),
-					may("create", "policy", "poddisruptionbudgets"), may("create", "", "pods"),
+					may("create", "policy", "poddisruptionbudgets"), may("patch", "policy", "poddisruptionbudgets"), may("create", "", "pods"),
 				)
 				five := crd.Create(ctx, older, replicated(fixtures.LocalCronTab.At(older), 5))
 				two := crd.Create(ctx, newer, replicated(fixtures.RemoteCronTab.At(newer), 2))
@@ -43,14 +46,18 @@ func (c chapter) scaling() {
 						MinAvailable: new(intstr.FromString("50%")),
 					},
 				}).GetName()
+				// The controller learns of new kinds every 30 s, and by then waits long before it tries again, unless the budget changes.
+				changes := 0
 				c.soon(ctx, func(ctx context.Context) (policyv1.PodDisruptionBudgetStatus, error) {
 					var read policyv1.PodDisruptionBudget
-					object, err := c.in("policy/v1", "poddisruptionbudgets").Get(ctx, budget, metav1.GetOptions{})
+					changes++
+					change := fmt.Appendf(nil, `{"metadata": {"annotations": {"crdconform.dev/changes": "%d"}}}`, changes)
+					object, err := c.in("policy/v1", "poddisruptionbudgets").Patch(ctx, budget, types.MergePatchType, change, metav1.PatchOptions{})
 					if err == nil {
 						err = runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &read)
 					}
 					return read.Status, err
-				}).Should(SatisfyAll(HaveField("ExpectedPods", int32(7)), HaveField("DesiredHealthy", int32(4))), "half of 5 and 2 replicas must be healthy")
+				}).WithPolling(time.Second).Should(SatisfyAll(HaveField("ExpectedPods", int32(7)), HaveField("DesiredHealthy", int32(4))), "half of 5 and 2 replicas must be healthy")
 			})
 
 		scaled.It(requirement.ControlScalingAutoscaler,
