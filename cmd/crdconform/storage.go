@@ -76,5 +76,5 @@ func (e *etcdFlags) check() error {
 	case (e.CertFile == "") != (e.KeyFile == ""):
 		return errors.New("--etcd-cert and --etcd-key need each other")
 	}
-	return nil
+	return e.Check()
 }

@@ -178,6 +178,7 @@ func TestStorageLooks(t *testing.T) {
 			"status crontabs.example.com --context lab --etcd-cert a --etcd-key b":                 "--etcd-ca-file, --etcd-cert and --etcd-key need --etcd-endpoints",
 			"status crontabs.example.com --context lab --etcd-endpoints https://a --etcd-cert a":   "--etcd-cert and --etcd-key need each other",
 			"status crontabs.example.com --context lab --etcd-endpoints https://a --snapshot a.db": "--etcd-endpoints and --snapshot exclude each other",
+			"status crontabs.example.com --context lab --etcd-endpoints a:2379":                    `the endpoint of etcd "a:2379" is no URL such as https://127.0.0.1:2379`,
 			"safe-to-drop crontabs.example.com --context lab":                                      "safe-to-drop takes the name of a definition and a version",
 			"safe-to-drop crontabs.example.com v2 --context lab":                                   "crontabs.example.com has no version v2; it has v1beta1, v1",
 		} {
@@ -191,7 +192,6 @@ func TestStorageLooks(t *testing.T) {
 		for args, want := range map[string]string{
 			"--snapshot none.db":              "the snapshot none.db cannot be read: open none.db: no such file or directory",
 			"--audit-log none.log":            "the audit log: open none.log: no such file or directory",
-			"--etcd-endpoints a:2379":         `the endpoint of etcd "a:2379" is no URL such as https://127.0.0.1:2379`,
 			"--etcd-endpoints unix:///no/one": "etcd at unix:///no/one cannot be read: ",
 		} {
 			_, errs, code := k.ran(t, append([]string{"safe-to-drop", "crontabs.example.com", "v1beta1", "--context", "lab"}, strings.Fields(args)...)...)

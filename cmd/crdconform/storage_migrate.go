@@ -73,7 +73,7 @@ Others can migrate, and are judged the same way: with --with in-tree, kube-contr
 command after -- is run with a KUBECONFIG of the context alone. Both after the dry run, and in place of the other steps.
 
 Exit codes:
-  0    migrated and proved; with --dry-run, no object is refused
+  0    migrated, and proved unless --proof=false; with --dry-run, no object is refused
   1    not migrated: objects were refused, the definition changed, or the proof found a loss
   2    usage: bad flags, unknown context, or no such definition
   3    could not tell: missing rights, another migration is in progress, the cluster failed, or nothing was to be written and

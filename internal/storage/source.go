@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,21 +72,31 @@ type EtcdOptions struct {
 	Prefix    string   // of the keys of the API server; /registry if empty
 }
 
+// Check returns an error if an endpoint is no URL of etcd: https, http or unix.
+func (o EtcdOptions) Check() error {
+	for _, endpoint := range o.Endpoints {
+		scheme, rest, _ := strings.Cut(endpoint, "://")
+		_, err := url.Parse(endpoint)
+		if err != nil || rest == "" || !slices.Contains([]string{"https", "http", "unix"}, scheme) {
+			return fmt.Errorf("the endpoint of etcd %q is no URL such as https://127.0.0.1:2379", endpoint)
+		}
+	}
+	return nil
+}
+
 // etcdTimeout is how long etcd has for an answer.
 const etcdTimeout = 15 * time.Second
 
 // OpenEtcd connects to etcd, and makes sure that it answers.
 func OpenEtcd(ctx context.Context, options EtcdOptions) (Source, error) {
+	if err := options.Check(); err != nil {
+		return nil, err
+	}
 	config := clientv3.Config{Endpoints: options.Endpoints, DialTimeout: etcdTimeout, Logger: zap.NewNop()}
-	for _, endpoint := range options.Endpoints {
-		u, err := url.Parse(endpoint)
-		if err != nil || u.Scheme != "https" && u.Scheme != "http" && u.Scheme != "unix" {
-			return nil, fmt.Errorf("the endpoint of etcd %q is no URL such as https://127.0.0.1:2379", endpoint)
-		}
-		if u.Scheme == "https" && config.TLS == nil {
-			if config.TLS, err = options.tls(); err != nil {
-				return nil, err
-			}
+	if slices.ContainsFunc(options.Endpoints, func(endpoint string) bool { return strings.HasPrefix(endpoint, "https:") }) {
+		var err error
+		if config.TLS, err = options.tls(); err != nil {
+			return nil, err
 		}
 	}
 	client, err := clientv3.New(config)
