@@ -145,7 +145,9 @@ func (s Search) Run(ctx context.Context, client *wire.Client, requests []contrac
 		return Found{}, err
 	}
 	found, err := find(ctx, first, func(rate float64, times int) (attempt, Summary, error) {
-		return s.probe(ctx, client, requests, rate, time.Duration(times)*s.Workload.Length(), watch)
+		return s.probe(ctx, rate, time.Duration(times)*s.Workload.Length(), func(w Workload) (Summary, error) {
+			return Run(ctx, client, requests, w, watch(w))
+		})
 	})
 	found.Goal = s.Goal.String()
 	return found, err
@@ -238,14 +240,14 @@ func (f *Found) below(rate float64) float64 {
 }
 
 // probe tries a rate, again and again until chance is ruled out.
-func (s Search) probe(ctx context.Context, client *wire.Client, requests []contract.Request, rate float64, length time.Duration, watch func(Workload) Watch) (attempt, Summary, error) {
+func (s Search) probe(ctx context.Context, rate float64, length time.Duration, run func(Workload) (Summary, error)) (attempt, Summary, error) {
 	p := attempt{Rate: rate}
 	w := s.Workload
 	w.Name = plain(rate) + "/s"
 	w.Phases = Constant(rate, max(length, min(time.Duration(s.Goal.enough()/rate*float64(time.Second)), longest), time.Duration(2/rate*float64(time.Second))))
 	seen := uint64(0) // failed, and always judged
 	for range patience {
-		summary, err := Run(ctx, client, requests, w, watch(w))
+		summary, err := run(w)
 		if err != nil || summary.Partial && ctx.Err() != nil {
 			return p, summary, err
 		}
