@@ -390,10 +390,11 @@ func (i *installer) settle() {
 	i.removals.Wait()
 }
 
-// close stops installing and removes what is left.
+// close stops installing and removes what is left. It has more time than other effects: where a run is interrupted, all of its
+// definitions go at once, and an API server removes five at a time.
 func (i *installer) close(ctx context.Context) error {
 	i.settle()
-	ctx, cancel := context.WithTimeout(ctx, i.env.effect)
+	ctx, cancel := context.WithTimeout(ctx, 2*i.env.effect)
 	defer cancel()
 	i.mu.Lock()
 	var left []string

@@ -1,6 +1,7 @@
 package kind
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -312,6 +313,23 @@ func TestUnlabelledNodes(t *testing.T) {
 	fakeProgram(t, "docker", answers)
 	if left, err := Left(t.Context(), ""); err != nil || names(left) != Prefix+"early" {
 		t.Errorf("left are %+v, %v", left, err)
+	}
+}
+
+// TestSlowMachine creates a cluster once more where kubeadm had no answer from an API server that runs.
+func TestSlowMachine(t *testing.T) {
+	leavesNothing(t)
+	attempts := filepath.Join(t.TempDir(), "attempts")
+	fakeProgram(t, "docker", map[string]string{
+		"run": "echo once >> " + attempts + "; " + says("error: could not bootstrap the admin user in file admin.conf: context deadline exceeded"),
+	})
+	var log bytes.Buffer
+	_, err := Start(t.Context(), Options{Image: "kindest/node:v1.99.0", Log: &log})
+	if err == nil || !strings.Contains(err.Error(), "did not answer in time, twice") || !strings.Contains(log.String(), "created once more") {
+		t.Errorf("got %v, and the log %s", err, &log)
+	}
+	if made, err := os.ReadFile(attempts); string(made) != "once\nonce\n" {
+		t.Errorf("it was tried %q, %v", made, err)
 	}
 }
 

@@ -44,8 +44,16 @@ func explain(err error) error {
 		return errors.New("a container with the name of a node already exists; choose another name for the cluster")
 	case has("exec format error"):
 		return errors.New("the node image is for another architecture than this machine; use an image for this architecture")
+	case isSlow(err):
+		return errors.New("the API server of the new cluster runs but did not answer in time, twice: this machine is too busy; run less beside it")
 	}
 	return errors.New(telling(run))
+}
+
+// isSlow reports whether kubeadm found an API server that is healthy, and then had no answer to its first request in time.
+func isSlow(err error) bool {
+	run := kindexec.RunErrorForError(err)
+	return run != nil && strings.Contains(string(run.Output), "could not bootstrap the admin user") && strings.Contains(string(run.Output), "deadline exceeded")
 }
 
 // telling says which program failed and what it said last.

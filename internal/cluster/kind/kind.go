@@ -231,8 +231,19 @@ func (c *Cluster) up(ctx context.Context) error {
 	return nil
 }
 
-// create has kind create the cluster. kind cannot be interrupted, but without its nodes its current step fails.
+// create has kind create the cluster. An API server that runs but is too slow for kubeadm is one of a busy machine, so it gets a
+// second chance; kind has taken the nodes away by then.
 func (c *Cluster) create(ctx context.Context) error {
+	err := c.createOnce(ctx)
+	if isSlow(err) && ctx.Err() == nil {
+		newLogger(c.options.Log).Warn("The API server did not answer in time; the cluster is created once more.")
+		err = c.createOnce(ctx)
+	}
+	return explain(err)
+}
+
+// createOnce has kind create the cluster. kind cannot be interrupted, but without its nodes its current step fails.
+func (c *Cluster) createOnce(ctx context.Context) error {
 	var err error
 	done := make(chan struct{})
 	go func() {
@@ -244,7 +255,7 @@ func (c *Cluster) create(ctx context.Context) error {
 	select {
 	case <-done:
 		if ctx.Err() == nil {
-			return explain(err)
+			return err
 		}
 	case <-ctx.Done():
 		if late := c.breakOff(done); late != nil {
