@@ -27,9 +27,10 @@ SLOWEST  := ./internal/suites ./cmd/crdconform ./suites/webhook ./internal/engin
 
 # Tables of faults judge a chapter again for each fault. They compute for minutes, with the race detector five times as long, and share
 # all their concurrency with the other tests of the same code. So they run without it, and without cgo, for which all is compiled already.
-# So do those that compute the same for thousands of random inputs, those that measure memory, and one that runs two chapters once more.
+# So do those that compute the same for thousands of random inputs, those that measure memory, and those that run chapters once more.
 TABLES   := [A-Za-z]*(Caught|Strangers)|Subjects|ClustersAgree|JudgeAgreesWithAPIServer
-TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOnMutations|SelfComparisons|Hostile[A-Za-z]*|BlindToStorage
+TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOnMutations|SelfComparisons|Hostile[A-Za-z]*|BlindToStorage|LossyPlaces
+TABLES   := $(TABLES)|SuitesRunWithExactlyTheseRights|CorrectMigratorsPass
 
 # Without the race detector a package takes 200 MB, and a fifth of the processor time goes into collecting garbage, for which 400 MB are
 # well spent. With the race detector they would be gigabytes.
