@@ -351,6 +351,9 @@ func (d *migrated) text(m *migrator) string {
 		line("objects", "%d: %d written as they are, %d written by others since the start, %d deleted by others, %d refused",
 			r.Objects, r.Rewritten, r.Newer, r.Gone, len(r.Refused))
 	}
+	if r.Behind > 0 {
+		line("behind", "%d were stored at another version by an API server since the start, and written in the end", r.Behind)
+	}
 	if r.Mended > 0 {
 		line("managed fields", "of %d objects name served versions only", r.Mended)
 	}
