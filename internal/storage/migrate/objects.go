@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 const (
@@ -225,7 +227,7 @@ func (m *migration) write(ctx context.Context, step Step, object *metav1.Partial
 				return gone, nil, nil
 			}
 		case (isServerError(err) || !isAnswer(err)) && failures < attempts-1 && time.Since(began) < quick:
-			if waited := pause(ctx, backoff<<failures); waited != nil {
+			if waited := pause.For(ctx, backoff<<failures); waited != nil {
 				return refused, nil, waited
 			}
 			failures++
