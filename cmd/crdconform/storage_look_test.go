@@ -180,6 +180,7 @@ func TestStorageLooks(t *testing.T) {
 			"status crontabs.example.com --context lab --etcd-endpoints https://a --snapshot a.db": "--etcd-endpoints and --snapshot exclude each other",
 			"status crontabs.example.com --context lab --etcd-endpoints a:2379":                    `the endpoint of etcd "a:2379" is no URL such as https://127.0.0.1:2379`,
 			"safe-to-drop crontabs.example.com --context lab":                                      "safe-to-drop takes the name of a definition and a version",
+			"safe-to-drop crontabs.example.com v1 --context lab --resume a --snapshot a.db":        "--resume is about lists of the API server, and excludes --etcd-endpoints and --snapshot",
 			"safe-to-drop crontabs.example.com v2 --context lab":                                   "crontabs.example.com has no version v2; it has v1beta1, v1",
 		} {
 			out, errs, code := k.ran(t, strings.Fields(args)...)

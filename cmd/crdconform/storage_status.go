@@ -111,6 +111,9 @@ func (l *storageLook) unlooked(ctx context.Context, err error) error {
 	if missing, is := errors.AsType[*storage.NoDefinitionError](err); is {
 		return missing
 	}
+	if other, is := errors.AsType[*storage.ResumeError](err); is {
+		return other
+	}
 	return unjudged(err)
 }
 
