@@ -280,7 +280,7 @@ func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.Parti
 		return false, err
 	}
 	var written metav1.PartialObjectMetadata
-	if err := json.Unmarshal(answer, &written); err != nil {
+	if err = json.Unmarshal(answer, &written); err != nil {
 		return false, fmt.Errorf("what the API server wrote for %s: %w", named(object.Namespace, object.Name), err)
 	}
 	m.tally.Lock()
