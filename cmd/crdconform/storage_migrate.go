@@ -62,7 +62,7 @@ there, and that none has changed unless another client changed it. Run it after 
 former one is removed. The steps:
 
   dry-run          has the API server try each write: admission, validation, conversion and size refuse before anything is written
-  objects          writes each object as it is, unless others have written it meanwhile
+  objects          writes each object as it is, and what others write meanwhile in the end
   managed-fields   rewrites managed fields that name a version which is not served, or that of --drop
   stored-versions  takes all versions but the storage version off status.storedVersions, if the definition has not changed
 
