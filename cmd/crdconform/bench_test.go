@@ -28,6 +28,7 @@ func BenchmarkClaims(b *testing.B) {
 	figures.Measure(b, "run", measureRuns)
 	figures.Measure(b, "check", measureChecks)
 	figures.Measure(b, "storage", measureStorage)
+	figures.Measure(b, "migration", measureMigration)
 	figures.Measure(b, "kind", func(*testing.B) []figures.Claim {
 		return []figures.Claim{{What: "first spec on a new kind cluster", Asked: 45, Unit: "s", Missing: "it needs Docker and a node image; make test-kind runs there"}}
 	})

@@ -21,6 +21,7 @@ import (
 type dropper struct {
 	storageLook
 	ignoreRequests bool
+	resume         string
 }
 
 func newStorageDrop(s streams) *cobra.Command {
@@ -37,6 +38,9 @@ and all as JSON.
 
 How the versions of stored objects are known is as for "crdconform storage status". Where it is not known, the answer is
 not "safe". With --ignore-requests it does not matter who asks for the version.
+
+With --resume FILE, an interrupted look goes on where it was when the same command is run again. The file is removed when
+everything was looked at.
 
 Exit codes:
   0    safe
@@ -59,18 +63,22 @@ Exit codes:
 			if err := d.check(); err != nil {
 				return err
 			}
+			if d.resume != "" && (len(d.etcd.Endpoints) > 0 || d.snapshot != "") {
+				return errors.New("--resume is about lists of the API server, and excludes --etcd-endpoints and --snapshot")
+			}
 			return d.judge(cmd.Context(), args[0], args[1])
 		},
 	}
 	flags := cmd.Flags()
 	d.bind(flags)
+	flags.StringVar(&d.resume, "resume", "", "file that keeps how far the look is, with another beside it for --output json; the next run goes on there")
 	flags.BoolVar(&d.ignoreRequests, "ignore-requests", false, "leave aside who still asks for the version")
 	return cmd
 }
 
 func (d *dropper) judge(ctx context.Context, name, version string) error {
 	all := d.output == "json"
-	inventory, spool, err := d.inspect(ctx, []string{name}, storage.Options{Drop: version, KeepAll: all})
+	inventory, spool, err := d.inspect(ctx, []string{name}, storage.Options{Drop: version, KeepAll: all, Resume: d.resume})
 	if err != nil {
 		return err
 	}

@@ -131,6 +131,20 @@ func TestStorageLooks(t *testing.T) {
 			t.Errorf("got %+v", v)
 		}
 	})
+	t.Run("status as HTML", func(t *testing.T) {
+		out, errs, code := k.ran(t, "status", "crontabs.example.com", "--context", "lab", "-o", "html")
+		if code != 0 || errs != "" {
+			t.Fatalf("exit code %d: %s", code, errs)
+		}
+		for _, want := range []string{
+			"<h2>crontabs.example.com: 2 objects</h2>", `<tr><th scope="row">v1beta1</th><td>yes</td><td>no</td><td>yes</td><td>1</td><td>0</td><td>0</td><td>not known</td></tr>`,
+			"For example stored at v1beta1: crontabs.example.com default/old\n",
+		} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q is missing in\n%s", want, out)
+			}
+		}
+	})
 	t.Run("not safe", func(t *testing.T) {
 		out, errs, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1beta1", "--context", "lab", "--ignore-requests")
 		if code != 1 || errs != "" {
@@ -173,13 +187,15 @@ func TestStorageLooks(t *testing.T) {
 			"status crontabs.example.com":                                                          "no cluster specified; give --context NAME",
 			"status crontabs.example.com --context other":                                          "unknown context other; there are lab",
 			"status crontabs.none.com --context lab":                                               "the cluster has no definition crontabs.none.com;",
-			"status crontabs.example.com --context lab -o xml":                                     "--output xml: unknown format (want text or json)",
+			"status crontabs.example.com --context lab -o xml":                                     "--output xml: unknown format (want text, json or html)",
+			"safe-to-drop crontabs.example.com v1 --context lab -o html":                           "--output html: unknown format (want text or json)",
 			"status crontabs.example.com --context lab --page-size 0":                              "--page-size 0: must be from 1 to 10000",
 			"status crontabs.example.com --context lab --etcd-cert a --etcd-key b":                 "--etcd-ca-file, --etcd-cert and --etcd-key need --etcd-endpoints",
 			"status crontabs.example.com --context lab --etcd-endpoints https://a --etcd-cert a":   "--etcd-cert and --etcd-key need each other",
 			"status crontabs.example.com --context lab --etcd-endpoints https://a --snapshot a.db": "--etcd-endpoints and --snapshot exclude each other",
 			"status crontabs.example.com --context lab --etcd-endpoints a:2379":                    `the endpoint of etcd "a:2379" is no URL such as https://127.0.0.1:2379`,
 			"safe-to-drop crontabs.example.com --context lab":                                      "safe-to-drop takes the name of a definition and a version",
+			"safe-to-drop crontabs.example.com v1 --context lab --resume a --snapshot a.db":        "--resume is about lists of the API server, and excludes --etcd-endpoints and --snapshot",
 			"safe-to-drop crontabs.example.com v2 --context lab":                                   "crontabs.example.com has no version v2; it has v1beta1, v1",
 		} {
 			out, errs, code := k.ran(t, strings.Fields(args)...)

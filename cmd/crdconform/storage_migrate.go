@@ -62,7 +62,7 @@ there, and that none has changed unless another client changed it. Run it after 
 former one is removed. The steps:
 
   dry-run          has the API server try each write: admission, validation, conversion and size refuse before anything is written
-  objects          writes each object as it is, unless others have written it meanwhile
+  objects          writes each object as it is, and what others write meanwhile in the end
   managed-fields   rewrites managed fields that name a version which is not served, or that of --drop
   stored-versions  takes all versions but the storage version off status.storedVersions, if the definition has not changed
 
@@ -350,6 +350,9 @@ func (d *migrated) text(m *migrator) string {
 	if r.Objects > 0 || m.options.By == nil && !m.dryRun {
 		line("objects", "%d: %d written as they are, %d written by others since the start, %d deleted by others, %d refused",
 			r.Objects, r.Rewritten, r.Newer, r.Gone, len(r.Refused))
+	}
+	if r.Behind > 0 {
+		line("behind", "%d were stored at another version by an API server since the start, and written in the end", r.Behind)
 	}
 	if r.Mended > 0 {
 		line("managed fields", "of %d objects name served versions only", r.Mended)

@@ -24,6 +24,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 )
@@ -304,3 +305,15 @@ func TestStorageMigrateUsage(t *testing.T) {
 }
 
 func joined(m *migratable) string { return strings.Join(m.flags, " ") }
+
+// TestStorageMigrateBehind says how many objects another API server stored at the former version.
+func TestStorageMigrateBehind(t *testing.T) {
+	t.Parallel()
+	const line = "behind           2 were stored at another version by an API server since the start, and written in the end\n"
+	for behind, want := range map[int]bool{0: false, 2: true} {
+		did := migrated{Outcome: "migrated", Migration: migrate.Result{Behind: behind}}
+		if text := did.text(&migrator{}); strings.Contains(text, line) != want {
+			t.Errorf("%d: got\n%s", behind, text)
+		}
+	}
+}

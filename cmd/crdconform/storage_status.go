@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -26,6 +27,7 @@ type storageLook struct {
 	skip     []string
 	pageSize int64
 	output   string
+	paged    bool // it may be a page of HTML
 }
 
 func (l *storageLook) bind(flags *pflag.FlagSet) {
@@ -35,14 +37,22 @@ func (l *storageLook) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&l.auditLog, "audit-log", "", "audit log of the API servers: JSON lines, may be compressed with gzip")
 	flags.StringSliceVar(&l.skip, "skip", nil, "resources not to be searched for owner references, such as secrets or leases.coordination.k8s.io")
 	flags.Int64Var(&l.pageSize, "page-size", 500, "objects to list at a time")
-	flags.StringVarP(&l.output, "output", "o", "text", "format: text or json")
+	flags.StringVarP(&l.output, "output", "o", "text", "format: "+l.formats())
+}
+
+// formats are those of the output.
+func (l *storageLook) formats() string {
+	if l.paged {
+		return "text, json or html"
+	}
+	return "text or json"
 }
 
 // check says what is wrong with the flags.
 func (l *storageLook) check() error {
 	switch {
-	case l.output != "text" && l.output != "json":
-		return fmt.Errorf("--output %s: unknown format (want text or json)", l.output)
+	case l.output != "text" && l.output != "json" && (l.output != "html" || !l.paged):
+		return fmt.Errorf("--output %s: unknown format (want %s)", l.output, l.formats())
 	case l.pageSize < 1 || l.pageSize > 10000:
 		return fmt.Errorf("--page-size %d: must be from 1 to 10000", l.pageSize)
 	case len(l.etcd.Endpoints) > 0 && l.snapshot != "":
@@ -111,11 +121,14 @@ func (l *storageLook) unlooked(ctx context.Context, err error) error {
 	if missing, is := errors.AsType[*storage.NoDefinitionError](err); is {
 		return missing
 	}
+	if other, is := errors.AsType[*storage.ResumeError](err); is {
+		return other
+	}
 	return unjudged(err)
 }
 
 func newStorageStatus(s streams) *cobra.Command {
-	l := &storageLook{streams: s}
+	l := &storageLook{streams: s, paged: true}
 	cmd := &cobra.Command{
 		Use:   "status CRD...",
 		Short: "Show at which versions objects are stored, and who names or asks for each version",
@@ -137,7 +150,8 @@ Exit codes:
   130  interrupted`,
 		Example: `  crdconform storage status crontabs.stable.example.com --context staging
   crdconform storage status crontabs.stable.example.com --context staging --snapshot backup.db --audit-log audit.log.gz
-  crdconform storage status crontabs.stable.example.com --context staging --output json`,
+  crdconform storage status crontabs.stable.example.com --context staging --output json
+  crdconform storage status crontabs.stable.example.com --context staging --output html > stored.html`,
 		Args: definitionNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := l.check(); err != nil {
@@ -175,11 +189,17 @@ func (l *storageLook) status(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	text := statusText(inventory)
-	if l.output == "json" {
-		if text, err = listJSON(inventory); err != nil {
-			return unjudged(err)
-		}
+	text := ""
+	switch l.output {
+	case "json":
+		text, err = listJSON(inventory)
+	case "html":
+		text, err = statusHTML(inventory)
+	default:
+		text = statusText(inventory)
+	}
+	if err != nil {
+		return unjudged(err)
 	}
 	if err := write(l.out, text); err != nil {
 		return err
@@ -203,32 +223,71 @@ func statusText(inventory *storage.Inventory) string {
 		}
 		fmt.Fprintf(&b, "%s: %d objects\n", d.Name, d.Objects)
 		b.WriteString(versionTable(d))
-		if ways := d.Told(); ways != "" {
-			fmt.Fprintf(&b, "Stored versions: %s.\n", ways)
-		}
-		if d.Unknown > 0 {
-			fmt.Fprintf(&b, "Stored versions of %d objects: not known; give --etcd-endpoints or --snapshot.\n", d.Unknown)
-		}
-		for _, v := range d.Versions {
-			b.WriteString(versionNotes(v))
-		}
-		for _, note := range d.Notes {
-			fmt.Fprintf(&b, "Note: %s\n", note)
-		}
-		b.WriteString(gapsText(d.Gaps))
+		b.WriteString(definitionNotes(d))
 	}
-	b.WriteString(gapsText(inventory.Gaps))
-	if len(inventory.Skipped) > 0 {
-		fmt.Fprintf(&b, "Not searched for owner references, as you asked: %s\n", strings.Join(inventory.Skipped, ", "))
-	}
+	b.WriteString(inventoryNotes(inventory))
 	return visible.Text(b.String())
+}
+
+// statusHTML shows what was found as a page.
+func statusHTML(inventory *storage.Inventory) (string, error) {
+	page := &reporter.Tables{Title: "stored versions", Notes: inventoryNotes(inventory)}
+	for _, d := range inventory.Definitions {
+		page.Tables = append(page.Tables, reporter.Table{
+			Title: fmt.Sprintf("%s: %d objects", d.Name, d.Objects), Head: versionHead(), Rows: versionRows(d), Notes: definitionNotes(d),
+		})
+	}
+	var b strings.Builder
+	err := page.HTML(&b)
+	return b.String(), err
+}
+
+// definitionNotes says what there is to say of a definition beside the table.
+func definitionNotes(d *storage.Definition) string {
+	var b strings.Builder
+	if ways := d.Told(); ways != "" {
+		fmt.Fprintf(&b, "Stored versions: %s.\n", ways)
+	}
+	if d.Unknown > 0 {
+		fmt.Fprintf(&b, "Stored versions of %d objects: not known; give --etcd-endpoints or --snapshot.\n", d.Unknown)
+	}
+	for _, v := range d.Versions {
+		b.WriteString(versionNotes(v))
+	}
+	for _, note := range d.Notes {
+		fmt.Fprintf(&b, "Note: %s\n", note)
+	}
+	b.WriteString(gapsText(d.Gaps))
+	return b.String()
+}
+
+// inventoryNotes says what was not looked at.
+func inventoryNotes(inventory *storage.Inventory) string {
+	text := gapsText(inventory.Gaps)
+	if len(inventory.Skipped) > 0 {
+		text += fmt.Sprintf("Not searched for owner references, as you asked: %s\n", strings.Join(inventory.Skipped, ", "))
+	}
+	return text
 }
 
 // versionTable shows the versions of a definition.
 func versionTable(d *storage.Definition) string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "VERSION\tSERVED\tSTORAGE\tIN STOREDVERSIONS\tOBJECTS STORED\tMANAGED FIELDS\tOWNER REFERENCES\tREQUESTS")
+	fmt.Fprintln(w, strings.Join(versionHead(), "\t"))
+	for _, row := range versionRows(d) {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	_ = w.Flush() // it writes to memory
+	return b.String()
+}
+
+func versionHead() []string {
+	return []string{"VERSION", "SERVED", "STORAGE", "IN STOREDVERSIONS", "OBJECTS STORED", "MANAGED FIELDS", "OWNER REFERENCES", "REQUESTS"}
+}
+
+func versionRows(d *storage.Definition) [][]string {
+	var rows [][]string
 	for _, v := range d.Versions {
 		served, name := yes(v.Served), v.Name
 		if v.Deprecated {
@@ -237,10 +296,12 @@ func versionTable(d *storage.Definition) string {
 		if !v.Defined {
 			served = "removed"
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n", name, served, yes(v.Storage), yes(v.Listed), atLeast(v.Stored, d.Unknown), v.ManagedFields, v.OwnerReferences, requestsText(v))
+		rows = append(rows, []string{
+			name, served, yes(v.Storage), yes(v.Listed), atLeast(v.Stored, d.Unknown),
+			strconv.FormatInt(v.ManagedFields, 10), strconv.FormatInt(v.OwnerReferences, 10), requestsText(v),
+		})
 	}
-	_ = w.Flush() // it writes to memory
-	return b.String()
+	return rows
 }
 
 func yes(is bool) string {

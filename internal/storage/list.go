@@ -106,13 +106,16 @@ func (i *inspector) skipped(at schema.GroupVersionResource) bool {
 
 // list lists a resource, that of a definition or of others.
 func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d *Definition) error {
-	if err := i.book.mark(); err != nil {
+	resource := at.GroupResource().String()
+	if i.listed(resource) {
+		return nil
+	}
+	from, err := i.mark(resource)
+	if err != nil {
 		return err
 	}
-	resource := at.GroupResource().String()
-	var err error
 	for attempt := 1; ; attempt++ {
-		err = i.pages(ctx, at, func(o *stored) error {
+		err = i.pages(ctx, at, from, func(o *stored) error {
 			if d != nil && !i.told[d].bytes {
 				if wrong := i.storedAt(d, o, ""); wrong != nil {
 					return wrong
@@ -127,16 +130,18 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 		if wrong := i.book.back(); wrong != nil {
 			return wrong
 		}
+		if from.Continue != "" {
+			i.inventory.Definitions[0].Notes = append(i.inventory.Definitions[0].Notes,
+				fmt.Sprintf("The API server had forgotten the list of %s that an earlier run had begun, so it was listed anew.", resource))
+		}
+		from = unfinished{Resource: resource}
 	}
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case err == nil:
+	case err == nil, (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)) && d == nil: // it has gone, or has no objects
 		i.book.keep()
-		return nil
-	case (apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err)) && d == nil:
-		i.book.keep()
-		return nil // it has gone, or has no objects
+		return i.noteDone(resource)
 	case isInternal(err):
 		return err
 	}
@@ -149,7 +154,7 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 	} else {
 		i.inventory.Gaps = append(i.inventory.Gaps, gap)
 	}
-	return i.book.back()
+	return errors.Join(i.book.back(), i.noteDone(""))
 }
 
 // internalError is an error of this machine, such as a full disk, rather than of the cluster.
@@ -162,9 +167,9 @@ func isInternal(err error) bool {
 	return errors.As(err, &internal)
 }
 
-// pages lists the metadata of a resource page by page.
-func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, visit func(*stored) error) error {
-	seen, options := int64(0), metav1.ListOptions{Limit: i.options.PageSize}
+// pages lists the metadata of a resource page by page, from where an earlier run was.
+func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, from unfinished, visit func(*stored) error) error {
+	options := metav1.ListOptions{Limit: i.options.PageSize, Continue: from.Continue}
 	for {
 		within, cancel := context.WithTimeout(ctx, pageTimeout)
 		page, err := i.metadata.Resource(at).List(within, options)
@@ -177,10 +182,14 @@ func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, v
 				return internalError{err}
 			}
 		}
-		seen += int64(len(page.Items))
-		i.progress(at.GroupResource().String(), seen)
-		if options.Continue = page.Continue; options.Continue == "" {
+		from.Objects += int64(len(page.Items))
+		i.progress(from.Resource, from.Objects)
+		if page.Continue == "" {
 			return nil
+		}
+		options.Continue, from.Continue = page.Continue, page.Continue
+		if err := i.note(from); err != nil {
+			return internalError{err}
 		}
 	}
 }

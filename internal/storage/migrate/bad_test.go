@@ -9,9 +9,11 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -198,6 +200,82 @@ func TestOthersWrite(t *testing.T) {
 	for name, want := range map[string]any{"crontab-0019": "theirs:1", "crontab-0017": "fresh:1", "crontab-0000": "localhost:1234"} {
 		if got := after[name].(map[string]any)["hostPort"]; got != want {
 			t.Errorf("%s has %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestLate has other clients create and write objects after the list: an API server that had not seen the storage version change would
+// have stored them at the former one, so each is written once more.
+func TestLate(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(4)
+	s.change(fixtures.StoredAt("v1"))
+	var patched sync.Map
+	config := hooked(s.config, writes, 1, func(*http.Request) *http.Response {
+		_, err1 := s.at("v1beta1").Patch(t.Context(), "crontab-0003", types.MergePatchType, []byte(`{"hostPort":"theirs:1"}`), metav1.PatchOptions{})
+		_, err2 := s.at("v1beta1").Create(t.Context(), s.crontab("created"), metav1.CreateOptions{})
+		if err := errors.Join(err1, err2); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			response, err := next.RoundTrip(r)
+			if writes(r) && err == nil && response.StatusCode == http.StatusOK {
+				times, _ := patched.LoadOrStore(path.Base(r.URL.Path), new(atomic.Int64))
+				times.(*atomic.Int64).Add(1)
+			}
+			return response, err
+		})
+	})
+	result, err := Run(t.Context(), config, s.name, Options{Concurrency: 1, Steps: []Step{Objects, StoredVersions}})
+	if err != nil || result.Objects != 4 || result.Newer != 1 || result.Behind != 0 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	for _, name := range []string{"crontab-0000", "crontab-0001", "crontab-0002", "crontab-0003", "created"} {
+		times, found := patched.Load(name)
+		if !found || times.(*atomic.Int64).Load() != 1 {
+			t.Errorf("%s was not written once", name)
+		}
+	}
+	if got := s.contents("v1beta1")["crontab-0003"].(map[string]any)["hostPort"]; got != "theirs:1" {
+		t.Errorf("crontab-0003 has %v", got)
+	}
+}
+
+// TestBehind has an object that another API server stored at the former version after the list, as the answer to the write shows.
+func TestBehind(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(2)
+	s.change(fixtures.StoredAt("v1"))
+	created := hooked(s.config, writes, 1, func(*http.Request) *http.Response {
+		if _, err := s.at("v1beta1").Create(t.Context(), s.crontab("created"), metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+	isLate := func(r *http.Request) bool { return writes(r) && path.Base(r.URL.Path) == "created" }
+	config := hooked(created, isLate, 1, func(r *http.Request) *http.Response {
+		return suitetest.Answer(r, http.StatusOK, metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "created", ResourceVersion: "99999999"}})
+	})
+	result, err := Run(t.Context(), config, s.name, Options{Concurrency: 1, Steps: []Step{Objects, StoredVersions}})
+	if err != nil || result.Behind != 1 || result.Objects != 2 {
+		t.Errorf("%+v, %v", result, err)
+	}
+}
+
+// TestReadAt lists at the version where objects wait, unless it must not be asked for.
+func TestReadAt(t *testing.T) {
+	t.Parallel()
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		Spec:   apiextensionsv1.CustomResourceDefinitionSpec{Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{Name: "v1alpha1", Deprecated: true}, {Name: "v1beta1"}, {Name: "v1"}}},
+		Status: apiextensionsv1.CustomResourceDefinitionStatus{StoredVersions: []string{"v1beta1", "v1alpha1", "v1"}},
+	}
+	m := &migration{crd: crd, storage: "v1", served: []string{"v1", "v1alpha1", "v1beta1"}}
+	for step, want := range map[Step][]string{DryRun: {"v1beta1", "v1", "v1alpha1"}, Objects: {"v1beta1", "v1", "v1alpha1"}, late: m.served} {
+		if got := m.readAt(step); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", step, got, want)
 		}
 	}
 }

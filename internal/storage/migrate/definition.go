@@ -15,6 +15,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 const (
@@ -56,7 +58,7 @@ func (m *migration) settled(ctx context.Context) error {
 		return nil
 	}
 	m.report(Progress{Waiting: fmt.Sprintf("the definition changed a moment ago: waiting %s until all API servers know", left.Round(100*time.Millisecond))})
-	return pause(ctx, left)
+	return pause.For(ctx, left)
 }
 
 // published waits until discovery shows the storage version as the one that objects are stored at.
@@ -143,17 +145,5 @@ func (m *migration) trim(ctx context.Context) error {
 		}
 		m.result.StoredVersions, m.result.Trimmed = crd.Status.StoredVersions, true
 		return nil
-	}
-}
-
-// pause waits.
-func pause(ctx context.Context, long time.Duration) error {
-	timer := time.NewTimer(long)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

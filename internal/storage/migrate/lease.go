@@ -14,6 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	coordination "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 const (
@@ -141,7 +143,7 @@ func (l *lease) expired(ctx context.Context, there *coordinationv1.Lease, waitin
 	}
 	waiting(holder, lasts)
 	for began := time.Now(); time.Since(began) < lasts; {
-		if err := pause(ctx, lasts/20); err != nil {
+		if err := pause.For(ctx, lasts/20); err != nil {
 			return nil, err
 		}
 		now, err := l.client.Get(ctx, there.Name, metav1.GetOptions{})
@@ -167,7 +169,7 @@ func holderOf(one *coordinationv1.Lease) string {
 
 // renewUntil renews the lease until the context is over, and ends it when the lease is lost.
 func (l *lease) renewUntil(ctx context.Context, lose context.CancelCauseFunc) {
-	for renewed := time.Now(); pause(ctx, l.duration/3) == nil; {
+	for renewed := time.Now(); pause.For(ctx, l.duration/3) == nil; {
 		err := l.update(ctx, func(one *coordinationv1.Lease) {
 			now := metav1.NowMicro()
 			one.Spec.RenewTime = &now

@@ -106,7 +106,7 @@ func killed(t *testing.T, s *scene, client kubernetes.Interface) {
 	if err := m.resume(); err != nil {
 		t.Fatal(err)
 	}
-	pages := m.pages()
+	pages := m.pages(Objects)
 	page, _, err := pages.next(t.Context())
 	if err != nil {
 		t.Fatal(err)

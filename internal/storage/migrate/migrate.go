@@ -146,7 +146,8 @@ type Result struct {
 
 	Objects   int `json:"objects"`   // that were looked at
 	Rewritten int `json:"rewritten"` // by this run: written with the content that they had
-	Newer     int `json:"newer"`     // others wrote them since the start, so they are at the storage version
+	Newer     int `json:"newer"`     // others wrote them since the start
+	Behind    int `json:"behind"`    // others wrote them since the start, and yet they were at another version, so they were written in the end
 	Gone      int `json:"gone"`      // deleted meanwhile
 	Mended    int `json:"mended"`    // managed fields were rewritten
 	Expired   int `json:"expired"`   // continue tokens that expired; the rest was listed anew
@@ -221,7 +222,7 @@ func connect(config *rest.Config, definition string, options Options) (*migratio
 	if err := options.complete(); err != nil {
 		return nil, err
 	}
-	m := &migration{options: options, name: definition, result: Result{Definition: definition}}
+	m := &migration{options: options, name: definition, tally: tally{wrote: map[string]struct{}{}}, result: Result{Definition: definition}}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "crdconform"
@@ -353,6 +354,11 @@ func (m *migration) migrate(ctx context.Context) error {
 	if m.takes(Objects) || m.takes(ManagedFields) {
 		if err := m.pass(ctx, Objects); err != nil {
 			return err
+		}
+		if m.takes(Objects) {
+			if err := m.pass(ctx, late); err != nil {
+				return err
+			}
 		}
 		if n := len(m.result.Refused); n > 0 {
 			return incomplete("%s not migrated; status.storedVersions was left as it is", objects(n))

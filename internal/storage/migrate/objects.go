@@ -14,6 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 const (
@@ -36,10 +38,14 @@ const (
 	inARow = 100
 )
 
+// late is the pass over what others wrote since the start. It belongs to the step Objects.
+const late Step = "late objects"
+
 // tally counts what workers did.
 type tally struct {
 	sync.Mutex
-	inARow int // failures
+	inARow int                 // failures
+	wrote  map[string]struct{} // resource versions of our writes
 }
 
 // outcome is what came of an object.
@@ -55,7 +61,7 @@ const (
 
 // pass goes over all objects and tries the write of each, or does it.
 func (m *migration) pass(ctx context.Context, step Step) error {
-	pages := m.pages()
+	pages := m.pages(step)
 	seen := 0
 	defer func() { m.result.Expired += pages.expired }()
 	for {
@@ -111,6 +117,9 @@ feed:
 
 // one does an object and counts it. The error ends the migration.
 func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialObjectMetadata) error {
+	if step == late && (!m.isNewer(object) || m.isOurs(object)) {
+		return nil
+	}
 	did, mended, err := m.write(ctx, step, object)
 	if err != nil && (ctx.Err() != nil || !isAnswer(err)) {
 		return err
@@ -127,9 +136,25 @@ func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialOb
 	if m.tally.inARow >= inARow {
 		return incomplete("%d objects in a row failed, so the rest was not tried; the last one: %s", inARow, m.result.Refused[len(m.result.Refused)-1])
 	}
-	if step == DryRun {
+	switch step {
+	case DryRun:
 		return nil
+	case late:
+		if did == rewritten && mended == nil {
+			m.result.Behind++
+		}
+	default:
+		m.count(did)
 	}
+	if mended != nil && did == rewritten {
+		m.result.Mended++
+		m.lost(mended.orphans)
+	}
+	return nil
+}
+
+// count counts what came of an object in the pass over all of them.
+func (m *migration) count(did outcome) {
 	m.result.Objects++
 	switch did {
 	case rewritten:
@@ -140,11 +165,6 @@ func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialOb
 		m.result.Gone++
 	case untouched, refused:
 	}
-	if mended != nil && did == rewritten {
-		m.result.Mended++
-		m.lost(mended.orphans)
-	}
-	return nil
 }
 
 // lost counts the fields of an object that lost their owner.
@@ -181,12 +201,18 @@ func (m *migration) write(ctx context.Context, step Step, object *metav1.Partial
 		}
 		switch {
 		case err != nil:
-		case mended == nil && m.isNewer(object):
+		case mended == nil && step != late && m.isNewer(object):
 			return newer, nil, nil
 		case mended == nil && !m.takes(Objects) && m.takes(ManagedFields):
 			return untouched, nil, nil
 		default:
-			if err = m.patch(ctx, step == DryRun, object, mended); err == nil {
+			var changed bool
+			changed, err = m.patch(ctx, step == DryRun, object, mended)
+			switch {
+			case err != nil:
+			case step == late && !changed:
+				return untouched, nil, nil
+			default:
 				return rewritten, mended, nil
 			}
 		}
@@ -201,7 +227,7 @@ func (m *migration) write(ctx context.Context, step Step, object *metav1.Partial
 				return gone, nil, nil
 			}
 		case (isServerError(err) || !isAnswer(err)) && failures < attempts-1 && time.Since(began) < quick:
-			if waited := pause(ctx, backoff<<failures); waited != nil {
+			if waited := pause.For(ctx, backoff<<failures); waited != nil {
 				return refused, nil, waited
 			}
 			failures++
@@ -218,15 +244,24 @@ func (m *migration) again(ctx context.Context, object *metav1.PartialObjectMetad
 	return m.metadata.Resource(m.resource(m.served[0])).Namespace(object.Namespace).Get(ctx, object.Name, metav1.GetOptions{})
 }
 
-// isNewer reports whether others wrote an object since the start, so that it is at the storage version.
+// isOurs reports whether this run was the last to write an object.
+func (m *migration) isOurs(object *metav1.PartialObjectMetadata) bool {
+	m.tally.Lock()
+	defer m.tally.Unlock()
+	_, ours := m.tally.wrote[object.ResourceVersion]
+	return ours
+}
+
+// isNewer reports whether an object was written since the start: by others, or by an earlier run. It is at the storage version then,
+// unless an API server wrote it that had not seen the storage version change.
 func (m *migration) isNewer(object *metav1.PartialObjectMetadata) bool {
 	order, err := resourceversion.CompareResourceVersion(object.ResourceVersion, m.start.Revision)
 	return err == nil && order > 0
 }
 
 // patch writes an object that is as it was read. It changes nothing, or the managed fields: the API server keeps a write that changes
-// nothing if what it would store differs from what is stored, as it does at another version.
-func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.PartialObjectMetadata, mended *mended) error {
+// nothing if what it would store differs from what is stored, as it does at another version. It returns whether something was stored.
+func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.PartialObjectMetadata, mended *mended) (bool, error) {
 	kind := types.MergePatchType
 	change, err := json.Marshal(map[string]preconditions{"metadata": preconditionsOf(&object.ObjectMeta)})
 	if mended != nil {
@@ -234,14 +269,29 @@ func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.Parti
 		change, err = mended.patch(object)
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	request := m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)...).Param("fieldManager", manager).Body(change)
-	if !dryRun {
-		request.SetHeader("Accept", metadataOnly)
-		return request.Do(ctx).Error()
+	if dryRun {
+		return false, m.tried(request.Param("dryRun", metav1.DryRunAll).Do(ctx))
 	}
-	written, err := body(request.Param("dryRun", metav1.DryRunAll).Do(ctx))
+	answer, err := body(request.SetHeader("Accept", metadataOnly).Do(ctx))
+	if err != nil {
+		return false, err
+	}
+	var written metav1.PartialObjectMetadata
+	if err = json.Unmarshal(answer, &written); err != nil {
+		return false, fmt.Errorf("what the API server wrote for %s: %w", named(object.Namespace, object.Name), err)
+	}
+	m.tally.Lock()
+	defer m.tally.Unlock()
+	m.tally.wrote[written.ResourceVersion] = struct{}{}
+	return written.ResourceVersion != object.ResourceVersion, nil
+}
+
+// tried returns what a dry run was refused for. API servers do not ask etcd, so its limit is ours to check.
+func (m *migration) tried(response rest.Result) error {
+	written, err := body(response)
 	if err == nil && len(written) > m.options.MaxSize {
 		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("it has %d bytes at %s, and etcd takes %d by default", len(written), m.storage, m.options.MaxSize))
 	}

@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/process"
 )
 
@@ -143,7 +144,7 @@ func inTreeOutcome(ctx context.Context, migrations dynamic.ResourceInterface, na
 		if len(status.Status.Conditions) == 0 && time.Since(began) >= start {
 			return fmt.Errorf("nobody began with the StorageVersionMigration %s within %s: the controller of kube-controller-manager is not on; %s", name, start, remedy)
 		}
-		if err := pause(ctx, inTreePoll); err != nil {
+		if err := pause.For(ctx, inTreePoll); err != nil {
 			return err
 		}
 	}

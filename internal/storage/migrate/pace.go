@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/flowcontrol"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 const (
@@ -90,7 +92,7 @@ func (p *pace) wait(ctx context.Context) error {
 		if left <= 0 {
 			return ctx.Err()
 		}
-		if err := pause(ctx, left); err != nil {
+		if err := pause.For(ctx, left); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -33,14 +34,33 @@ type pages struct {
 	last     string // object of the last page
 }
 
-func (m *migration) pages() *pages {
+func (m *migration) pages(step Step) *pages {
 	return &pages{
 		client:   m.metadata,
 		resource: schema.GroupResource{Group: m.crd.Spec.Group, Resource: m.crd.Spec.Names.Plural},
-		versions: slices.Clone(m.served),
+		versions: m.readAt(step),
 		full:     m.options.PageSize,
 		limit:    m.options.PageSize,
 	}
+}
+
+// readAt returns the served versions, that one first at which most objects are stored, as far as the status tells: API servers convert
+// each object of a list on its own. A deprecated version does not come first, since API servers remember who asked for it.
+func (m *migration) readAt(step Step) []string {
+	versions := slices.Clone(m.served)
+	if step == late {
+		return versions // all objects are at the storage version, or nearly
+	}
+	for _, former := range slices.Backward(m.crd.Status.StoredVersions) {
+		if i := slices.Index(versions, former); former != m.storage && i >= 0 && !m.isDeprecated(former) {
+			return slices.Insert(slices.Delete(versions, i, i+1), 0, former)
+		}
+	}
+	return versions
+}
+
+func (m *migration) isDeprecated(version string) bool {
+	return slices.ContainsFunc(m.crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version && v.Deprecated })
 }
 
 // next returns the next page, which may be empty, and whether there was one.

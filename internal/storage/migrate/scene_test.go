@@ -24,6 +24,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 )
 
@@ -108,7 +109,7 @@ func (s *scene) eventually(what string, is func(context.Context) bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Context()), time.Minute)
 	defer cancel()
 	for !is(ctx) {
-		if pause(ctx, 10*time.Millisecond) != nil {
+		if pause.For(ctx, 10*time.Millisecond) != nil {
 			s.Fatalf("it did not come true within a minute: %s", what)
 		}
 	}

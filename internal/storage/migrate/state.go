@@ -4,10 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
+
+	files "github.com/crdconform/crdconform/internal/storage/state"
 )
 
 // state is what another run needs to resume. It holds for a definition that has not changed since.
@@ -75,18 +73,19 @@ func (m *migration) completed(ctx context.Context) error {
 func (m *migration) keepsState() bool { return m.start.Completed && !m.takes(StoredVersions) }
 
 func (m *migration) save(ctx context.Context) error {
-	text, err := json.Marshal(m.start)
 	switch {
-	case err != nil:
-		return err
 	case !m.writes():
 		return nil
 	case m.options.State != "":
-		return saveState(m.options.State, text)
-	case m.lease != nil:
-		return m.lease.save(ctx, string(text))
+		return files.Save(m.options.State, m.start)
+	case m.lease == nil:
+		return nil
 	}
-	return nil
+	text, err := json.Marshal(m.start)
+	if err != nil {
+		return err
+	}
+	return m.lease.save(ctx, string(text))
 }
 
 // forget removes the file when nothing in it is needed any more.
@@ -94,37 +93,14 @@ func (m *migration) forget(succeeded bool) error {
 	if m.options.State == "" || !succeeded || m.keepsState() {
 		return nil
 	}
-	if err := os.Remove(m.options.State); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
+	return files.Remove(m.options.State)
 }
 
 func loadState(file string) (state, error) {
 	var s state
-	raw, err := os.ReadFile(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err != nil {
-		return s, err
-	}
-	if err := json.Unmarshal(raw, &s); err != nil || s.Definition == "" {
+	found, err := files.Load(file, &s)
+	if errors.Is(err, files.ErrOther) || err == nil && found && s.Definition == "" {
 		return s, misused("%s is not the state of a migration; name another file, or remove it", file)
 	}
-	return s, nil
-}
-
-// saveState writes a file that is complete whenever the process is killed.
-func saveState(file string, text []byte) error {
-	temporary, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+"-*")
-	if err != nil {
-		return err
-	}
-	_, err1 := temporary.Write(slices.Concat(text, []byte("\n")))
-	err2 := temporary.Close()
-	if err := errors.Join(err1, err2); err != nil {
-		return errors.Join(err, os.Remove(temporary.Name()))
-	}
-	return os.Rename(temporary.Name(), file)
+	return s, err
 }

@@ -13,6 +13,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 const (
@@ -124,7 +126,7 @@ func (w *Webhook) KillUnderLoad(ctx context.Context, k Kills) (Outage, error) {
 	var o Outage
 	var deleted, gone time.Time
 	calls, err := k.load(ctx, func(ctx context.Context) error {
-		if err := pause(ctx, cmp.Or(k.Around, defaultAround)); err != nil {
+		if err := pause.For(ctx, cmp.Or(k.Around, defaultAround)); err != nil {
 			return err
 		}
 		deleted = time.Now()
@@ -144,7 +146,7 @@ func (w *Webhook) KillUnderLoad(ctx context.Context, k Kills) (Outage, error) {
 			return err
 		}
 		o.Replaced = time.Since(deleted)
-		return pause(ctx, cmp.Or(k.Around, defaultAround))
+		return pause.For(ctx, cmp.Or(k.Around, defaultAround))
 	})
 	if err != nil {
 		return Outage{}, fmt.Errorf("killing a pod under load: %w", err)
@@ -202,16 +204,4 @@ func (o Outage) with(calls []call, deleted, gone time.Time) Outage {
 		}
 	}
 	return o
-}
-
-// pause waits. It fails when the context ends before that.
-func pause(ctx context.Context, length time.Duration) error {
-	timer := time.NewTimer(length)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
 }

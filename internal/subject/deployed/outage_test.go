@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 // TestOutage has failures at all times told apart, and only those that were under way forgiven.
@@ -53,16 +55,16 @@ func TestLoadWhileSomethingHappens(t *testing.T) {
 			refused.Add(1)
 			return errors.New("broken")
 		}
-		return pause(ctx, time.Millisecond)
+		return pause.For(ctx, time.Millisecond)
 	}}
 	calls, err := k.load(t.Context(), func(ctx context.Context) error {
 		var err error
 		for err == nil && most.Load() < 3 {
-			err = pause(ctx, time.Millisecond)
+			err = pause.For(ctx, time.Millisecond)
 		}
 		broken.Store(true)
 		for err == nil && refused.Load() == 0 {
-			err = pause(ctx, time.Millisecond)
+			err = pause.For(ctx, time.Millisecond)
 		}
 		return err
 	})

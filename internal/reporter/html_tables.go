@@ -1,0 +1,43 @@
+package reporter
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/visible"
+)
+
+//go:embed tables.html
+var tablesPage string
+
+// Tables are tables that make a page.
+type Tables struct {
+	Title  string
+	Tables []Table
+	Notes  string // lines below all of them
+}
+
+// Table is one of Tables. The first cell of a row is its name.
+type Table struct {
+	Title string
+	Head  []string
+	Rows  [][]string
+	Notes string // lines below it
+}
+
+// HTML writes the tables as one self-contained page.
+func (t *Tables) HTML(w io.Writer) error {
+	page, err := template.New("tables").Parse(tablesPage + style)
+	if err != nil {
+		return fmt.Errorf("tables: %w", err)
+	}
+	var b strings.Builder
+	if err = page.Execute(&b, t); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, visible.Graphic(b.String()))
+	return err
+}

@@ -1,0 +1,109 @@
+package migrate
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/fixtures"
+)
+
+// grants returns what a role of deploy/storage-rbac.yaml allows, such as "get crontabs.stable.example.com".
+func grants(t *testing.T, role string) []string {
+	t.Helper()
+	data, err := os.ReadFile("../../../deploy/storage-rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))); ; {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		of, is := object.(*rbacv1.ClusterRole)
+		if !is || of.Name != role {
+			continue
+		}
+		for _, rule := range of.Rules {
+			for _, verb := range rule.Verbs {
+				all = append(all, verb+" "+rule.Resources[0]+"."+rule.APIGroups[0])
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// right is what a request needs, as grants has it; empty for what everybody may do, and for leases, which have a role of their own.
+func right(r *http.Request, group string) string {
+	parts := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	if len(parts) < 4 || parts[0] != "apis" || parts[1] == "authorization.k8s.io" || parts[1] == "coordination.k8s.io" {
+		return ""
+	}
+	at, parts := parts[1], parts[3:]
+	if at == group {
+		at = "stable.example.com"
+	}
+	if parts[0] == "namespaces" && len(parts) > 2 {
+		parts = parts[2:]
+	}
+	verb := strings.ToLower(r.Method)
+	if verb == "get" && len(parts) == 1 {
+		verb = "list"
+	}
+	if len(parts) > 2 {
+		parts[0] += "/" + parts[2]
+	}
+	return verb + " " + parts[0] + "." + at
+}
+
+// TestRole wants the role for migrations to allow what one asks for, and no more.
+func TestRole(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(2)
+	s.change(fixtures.StoredAt("v1"))
+	var mu sync.Mutex
+	asked := map[string]bool{}
+	config := rest.CopyConfig(s.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			asked[right(r, s.group)] = true
+			return next.RoundTrip(r)
+		})
+	})
+	if _, err := Run(t.Context(), config, s.name, Options{Drop: "v1beta1"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, granted := range grants(t, "crdconform-storage-migrate") {
+		if !asked[granted] && !strings.HasSuffix(granted, ".storagemigration.k8s.io") {
+			t.Errorf("nothing needs the right to %s", granted)
+		}
+		delete(asked, granted)
+	}
+	delete(asked, "")
+	for missing := range asked {
+		t.Errorf("the role does not allow to %s", missing)
+	}
+}

@@ -1,0 +1,138 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdconform/crdconform/internal/storage/state"
+)
+
+// resumes interrupts a look at three objects of a definition, two of which are on the first page, and goes on.
+func resumes(t *testing.T, c *crontabs) {
+	t.Helper()
+	options := func(t *testing.T) Options {
+		t.Helper()
+		return Options{Drop: "v1beta1", KeepAll: true, PageSize: 2, Resume: filepath.Join(t.TempDir(), "look.json")}
+	}
+	rest := func(r *http.Request) bool {
+		return strings.Contains(r.URL.Path, "/"+c.group+"/") && r.URL.Query().Has("continue")
+	}
+	interrupted := func(t *testing.T, o Options) {
+		t.Helper()
+		ctx, interrupt := context.WithCancel(t.Context())
+		r := &recorder{answer: func(r *http.Request, _ http.RoundTripper) *http.Response {
+			if rest(r) {
+				interrupt()
+			}
+			return nil
+		}}
+		if _, _, err := Inspect(ctx, r.wrap(c.cluster.Config()), []string{c.name}, o); !errors.Is(err, context.Canceled) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	// Complete wants all three objects to be seen once, and nothing to be left.
+	complete := func(t *testing.T, r *recorder, o Options, note string) {
+		t.Helper()
+		inventory, spool, err := Inspect(t.Context(), r.wrap(c.cluster.Config()), []string{c.name}, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := inventory.Definitions[0]
+		if d.Objects != 3 || d.Version("v1beta1").Stored != 3 || len(d.Version("v1beta1").First[ManagedFields]) != 3 || d.Bases[History] != 3 {
+			t.Errorf("got %+v, %+v", d, d.Version("v1beta1"))
+		}
+		names := map[string]int{}
+		for blocker, err := range spool.All() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			names[string(blocker)]++
+		}
+		for blocker, times := range names {
+			if times != 1 {
+				t.Errorf("%d times %s", times, blocker)
+			}
+		}
+		if len(names) != 6 { // stored, and managed fields
+			t.Errorf("the blockers are %v", names)
+		}
+		if !strings.Contains(strings.Join(d.Notes, " "), note) {
+			t.Errorf("the notes are %v, want %s", d.Notes, note)
+		}
+		if err := spool.Close(); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(filepath.Dir(o.Resume)); err != nil || len(left) > 0 {
+			t.Errorf("%v is left, %v", left, err)
+		}
+	}
+
+	t.Run("goes on", func(t *testing.T) {
+		o, r := options(t), &recorder{}
+		interrupted(t, o)
+		complete(t, r, o, "What an earlier run saw, which began at ")
+		again := func(uri string) bool {
+			return strings.Contains(uri, "/crontabs?") && !strings.Contains(uri, "continue=")
+		}
+		if i := slices.IndexFunc(r.seen, again); i >= 0 {
+			t.Errorf("it asked again: %s", r.seen[i])
+		}
+	})
+	t.Run("forgotten by the API server", func(t *testing.T) {
+		o := options(t)
+		interrupted(t, o)
+		r := &recorder{answer: answering("continue=", true, metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired})} //nolint:bodyclose // client-go closes it
+		complete(t, r, o, "The API server had forgotten the list of "+c.name+" that an earlier run had begun, so it was listed anew.")
+	})
+	t.Run("another definition since", func(t *testing.T) {
+		o := options(t)
+		interrupted(t, o)
+		var j journal
+		if _, err := state.Load(o.Resume, &j); err != nil {
+			t.Fatal(err)
+		}
+		j.Generation--
+		if err := state.Save(o.Resume, j); err != nil {
+			t.Fatal(err)
+		}
+		complete(t, &recorder{}, o, " is of a look at something else, or its blockers are gone, so all was looked at anew.")
+	})
+	t.Run("blockers are lost", func(t *testing.T) {
+		o := options(t)
+		interrupted(t, o)
+		if err := os.Truncate(blockersOf(o.Resume), 10); err != nil {
+			t.Fatal(err)
+		}
+		complete(t, &recorder{}, o, " is of a look at something else, or its blockers are gone, so all was looked at anew.")
+	})
+	t.Run("not of this question", func(t *testing.T) {
+		for text, want := range map[string]string{
+			`{"definition":"foos.example.com","version":"v1"}`: ": it is about v1 of foos.example.com; name another file, or remove it",
+			"{}":   ": it is not the state of a look at stored objects; name another file, or remove it",
+			"none": ": it is not the state of a look at stored objects; name another file, or remove it",
+		} {
+			o := options(t)
+			if err := os.WriteFile(o.Resume, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err := Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
+			if _, is := errors.AsType[*ResumeError](err); !is || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%s: got %v", text, err)
+			}
+			if now, err := os.ReadFile(o.Resume); err != nil || string(now) != text {
+				t.Errorf("%s became %s, %v", text, now, err)
+			}
+			if _, err := os.Stat(blockersOf(o.Resume)); !os.IsNotExist(err) {
+				t.Errorf("%s: there is a file of blockers", text)
+			}
+		}
+	})
+}
