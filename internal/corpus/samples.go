@@ -28,7 +28,7 @@ func ReadSamples(r io.Reader) ([]*unstructured.Unstructured, error) {
 // Read reads samples from a stream of YAML or JSON documents: custom resources of one kind, at two versions or more, or
 // lists of them. It fails when they are not, and says which document is to blame.
 func Read(r io.Reader) (Corpus, error) {
-	c := Corpus{samples: map[string][]*unstructured.Unstructured{}}
+	c := Corpus{samples: map[string][]*unstructured.Unstructured{}, files: map[string]string{}}
 	err := eachObject(r, func(object *unstructured.Unstructured) error {
 		if err := customResource(object); err != nil {
 			return err
@@ -44,7 +44,7 @@ func Read(r io.Reader) (Corpus, error) {
 // FromSamples returns a corpus of which only samples are known: custom resources of one kind, at two versions or more. It
 // fails when they are not.
 func FromSamples(samples []*unstructured.Unstructured) (Corpus, error) {
-	c := Corpus{samples: map[string][]*unstructured.Unstructured{}}
+	c := Corpus{samples: map[string][]*unstructured.Unstructured{}, files: map[string]string{}}
 	var errs []error
 	for _, sample := range samples {
 		if err := errors.Join(customResource(sample), add(&c, sample.DeepCopy())); err != nil {
