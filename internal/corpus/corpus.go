@@ -157,11 +157,7 @@ func (d *Definition) judge(sample *unstructured.Unstructured) error {
 		return nil
 	}
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.String(), b.String()) })
-	more := ""
-	if len(problems) > 1 {
-		more = fmt.Sprintf(" (and %d more)", len(problems)-1)
-	}
-	return fmt.Errorf("it does not match the schema of %s: %s%s", gvk.Version, problems[0], more)
+	return fmt.Errorf("it does not match the schema of %s: %s%s", gvk.Version, problems[0], andMore(len(problems)-1))
 }
 
 // complete gives an object the metadata that every object from an API server has.
