@@ -385,7 +385,7 @@ func (p *Plan) readCertificates() error {
 		}
 	}
 	if files := w.ClientCertificate; files.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(p.want.Path(files.CertFile), p.want.Path(files.KeyFile))
+		pair, err := input.KeyPair(p.want.Path(files.CertFile), p.want.Path(files.KeyFile))
 		if err != nil {
 			return p.want.At("webhook.clientCertificate.certFile", "%w", err)
 		}

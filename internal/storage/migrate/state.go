@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/crdconform/crdconform/internal/input"
 )
 
 // state is what another run needs to resume. It holds for a definition that has not changed since.
@@ -102,7 +104,7 @@ func (m *migration) forget(succeeded bool) error {
 
 func loadState(file string) (state, error) {
 	var s state
-	raw, err := os.ReadFile(file)
+	raw, err := input.File(file, input.Objects)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
