@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/internal/process"
+	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 const (
@@ -166,7 +167,7 @@ func (c Command) Check() error {
 // Migrator runs the command. What it says is written to Out and Err.
 func (c Command) Migrator() Migrator {
 	return func(ctx context.Context, _ Target) (err error) {
-		folder, err := os.MkdirTemp("", "crdconform-")
+		folder, err := temporary.Dir("", "")
 		if err != nil {
 			return err
 		}
