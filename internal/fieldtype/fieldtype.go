@@ -204,9 +204,7 @@ func spoken(value any) string {
 		}
 		return fmt.Sprintf("the text %q", v)
 	case bool:
-		return fmt.Sprint(v)
-	case nil:
-		return "nothing"
+		return strconv.FormatBool(v)
 	}
 	n, _ := number(value)
 	return "the number " + strconv.FormatFloat(n, 'f', -1, 64)

@@ -2,7 +2,6 @@ package fieldtype_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -49,7 +48,7 @@ func TestMismatches(t *testing.T) {
 		}
 		var lines []string
 		for _, m := range fieldtype.Mismatches(value, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()) {
-			lines = append(lines, fmt.Sprint(m))
+			lines = append(lines, m.String())
 		}
 		if got := strings.Join(lines, "\n"); got != strings.ReplaceAll(strings.TrimSpace(want), "\n\t\t\t", "\n") {
 			t.Errorf("%s:\n%s", text, got)
