@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 // cleaner is the command cleanup.
@@ -27,17 +29,20 @@ type cleaner struct {
 	olderThan  time.Duration
 	dryRun     bool
 	kind       bool
+	temporary  bool
 
 	// What is done with kind clusters: kind.Left and kind.Delete.
 	kinds  func(ctx context.Context, provider string) ([]kind.Leftover, error)
 	delete func(ctx context.Context, provider, name string) error
+
+	temps []string // where folders for temporary files are made
 }
 
 func newCleanup(s streams) *cobra.Command {
-	c := &cleaner{streams: s, kinds: kind.Left, delete: kind.Delete}
+	c := &cleaner{streams: s, kinds: kind.Left, delete: kind.Delete, temps: []string{os.TempDir(), "/tmp"}}
 	cmd := &cobra.Command{
 		Use:   "cleanup",
-		Short: "Remove what killed runs left in a cluster",
+		Short: "Remove what killed runs left",
 		Long: `cleanup removes what killed runs left: definitions with their objects, services, namespaces, and everything else with the
 label crdconform.dev/run. Nothing without that label is touched. The webhooks of such definitions no longer exist, so their
 conversion is switched off first.
@@ -48,6 +53,9 @@ With --kind it removes the kind clusters of runs that were killed, used --keep, 
 runs left. Other clusters named crdconform-... are not touched. The clusters are those of the program that run also uses: the
 first one found, or that of $KIND_EXPERIMENTAL_PROVIDER.
 
+With --temporary it removes the folders for temporary files that killed runs left: data of embedded API servers, certificates,
+kubeconfigs. It takes only those whose process is known to have ended; folders of runs in progress stay, whatever their age.
+
 Exit codes:
   0    everything found was removed, or nothing was found
   2    usage: bad flags, or unknown context
@@ -55,7 +63,7 @@ Exit codes:
   130  interrupted; run the same command again to remove the rest`,
 		Example: `  crdconform cleanup --context staging --dry-run
   crdconform cleanup --context staging --run k3n5x2abcd
-  crdconform cleanup --kind`,
+  crdconform cleanup --kind --temporary`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if c.run != "" && !cmd.Flags().Changed("older-than") {
@@ -71,12 +79,16 @@ Exit codes:
 	flags.DurationVar(&c.olderThan, "older-than", time.Hour, "remove only what is older; default with --run: 0s")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would be removed, and remove nothing")
 	flags.BoolVar(&c.kind, "kind", false, "remove kind clusters that crdconform made")
+	flags.BoolVar(&c.temporary, "temporary", false, "remove folders for temporary files whose run has ended")
 	return cmd
 }
 
 func (c *cleaner) clean(ctx context.Context) error {
-	if c.context == "" && !c.kind {
-		return errors.New("nothing to clean up specified; give --context NAME for a cluster, or --kind for kind clusters")
+	if c.context == "" && !c.kind && !c.temporary {
+		return errors.New("nothing to clean up specified; give --context NAME for a cluster, --kind for kind clusters, or --temporary for files")
+	}
+	if c.run != "" && c.temporary {
+		return errors.New("--run and --temporary cannot be combined; temporary files do not name their run")
 	}
 	if c.olderThan < 0 {
 		return fmt.Errorf("--older-than %s: must be at least 0s", c.olderThan)
@@ -90,6 +102,9 @@ func (c *cleaner) clean(ctx context.Context) error {
 	}
 	if c.kind {
 		errs = append(errs, c.cleanKind(ctx))
+	}
+	if c.temporary {
+		errs = append(errs, c.cleanTemporary())
 	}
 	var misused *existing.UsageError
 	switch err := errors.Join(errs...); {
@@ -213,6 +228,39 @@ func (c *cleaner) cleanKind(ctx context.Context) error {
 			continue
 		}
 		fmt.Fprintf(c.out, "%s: removed\n", agedKind(l))
+	}
+	return errors.Join(errs...)
+}
+
+// cleanTemporary removes folders for temporary files.
+func (c *cleaner) cleanTemporary() error {
+	var left []temporary.Leftover
+	var errs []error
+	for i, in := range c.temps {
+		if slices.Contains(c.temps[:i], in) {
+			continue
+		}
+		more, err := temporary.Left(in)
+		left, errs = append(left, more...), append(errs, err)
+	}
+	if len(left) == 0 {
+		fmt.Fprintf(c.out, "There are no temporary files of runs that have ended.\n")
+	}
+	all := len(left)
+	left = slices.DeleteFunc(left, func(l temporary.Leftover) bool { return time.Since(l.Created) < c.olderThan })
+	c.spare(all - len(left))
+	for _, l := range left {
+		what := fmt.Sprintf("%s, %s old", l.Path, duration.HumanDuration(max(0, time.Since(l.Created))))
+		if c.dryRun {
+			fmt.Fprintf(c.out, "%s: would be removed\n", what)
+			continue
+		}
+		if err := l.Remove(); err != nil {
+			fmt.Fprintf(c.out, "%s: NOT removed: %s\n", what, oneLine(err.Error()))
+			errs = append(errs, err)
+			continue
+		}
+		fmt.Fprintf(c.out, "%s: removed\n", what)
 	}
 	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 // cleaned runs the command with its flags, and returns its output, the error if there is one, and the exit code.
@@ -172,7 +174,7 @@ func TestCleanupUsage(t *testing.T) {
 	l := &leftovers{}
 	there := l.at(t)
 	for args, want := range map[string]string{
-		"":                                  "nothing to clean up specified; give --context NAME for a cluster, or --kind for kind clusters",
+		"":                                  "nothing to clean up specified; give --context NAME for a cluster, --kind for kind clusters, or --temporary for files",
 		"--older-than -1h --context a":      "--older-than -1h0m0s: must be at least 0s",
 		"--kind --run BAD!":                 `--run "BAD!": not the ID of a run, such as k3n5x2abcd`,
 		"one":                               "cleanup takes no arguments, but got one",
@@ -304,5 +306,47 @@ func TestAged(t *testing.T) {
 	l := existing.Leftover{Kind: "Namespace", Name: "n", Run: "r", Created: time.Now().Add(-3 * time.Hour)}
 	if got := aged(l); got != "Namespace n of the run r, 3h0m old" && got != "Namespace n of the run r, 3h old" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestCleanupOfTemporaryFiles has folders of this process and of one that has ended: only the latter goes, and only once it is old enough.
+func TestCleanupOfTemporaryFiles(t *testing.T) {
+	t.Parallel()
+	in := t.TempDir()
+	own, err1 := temporary.Dir(in, "")
+	left, err2 := temporary.Dir(in, "certs-")
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	note := filepath.Join(left, ".crdconform-owner")
+	text, err := os.ReadFile(note)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := strings.Replace(string(text), fmt.Sprintf(`"process":%d`, os.Getpid()), `"process":1073741824`, 1)
+	if err := os.WriteFile(note, []byte(ended), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	clean := func(olderThan time.Duration, dry bool, want string, there bool) {
+		t.Helper()
+		out.Reset()
+		c := &cleaner{streams: streams{out: &out}, temporary: true, temps: []string{in, in}, olderThan: olderThan, dryRun: dry}
+		if err := c.clean(t.Context()); err != nil || !strings.Contains(out.String(), want) || strings.Contains(out.String(), own) {
+			t.Errorf("got %v and %q, want %q", err, out.String(), want)
+		}
+		if _, err := os.Stat(left); there != (err == nil) {
+			t.Errorf("after %q: %v", out.String(), err)
+		}
+	}
+	clean(time.Hour, false, "Not removed because a run may still need what is younger than 1h0m0s: 1;", true)
+	clean(0, true, left+", ", true)
+	clean(0, false, "s old: removed\n", false)
+	clean(0, false, "There are no temporary files of runs that have ended.\n", false)
+	if _, err := os.Stat(own); err != nil {
+		t.Error(err)
+	}
+	if _, errs, code := cleaned(t, "--temporary", "--run", "k3n5x2abcd"); code != exitUsage || !strings.Contains(errs, "--run and --temporary cannot be combined") {
+		t.Errorf("with --run: %d, %s", code, errs)
 	}
 }

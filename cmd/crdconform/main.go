@@ -46,7 +46,8 @@ func main() {
 			}
 		}
 		fmt.Fprintln(os.Stderr, "crdconform: interrupted twice: no report, no cleanup. Remove leftovers on kind with "+
-			`"crdconform cleanup --kind", and in an existing cluster with "crdconform cleanup --context NAME", within the next hour with --older-than 0s`)
+			`"crdconform cleanup --kind", in an existing cluster with "crdconform cleanup --context NAME", and temporary files with `+
+			`"crdconform cleanup --temporary", within the next hour with --older-than 0s`)
 		os.Exit(exitInterrupted)
 	}()
 	width, _, err := term.GetSize(int(os.Stdout.Fd()))

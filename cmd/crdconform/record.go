@@ -21,6 +21,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -187,7 +188,7 @@ func (r *recorder) options() (recording.Options, error) {
 func (r *recorder) certify() error {
 	if r.certFile != "" {
 		var err error
-		if r.certificate, err = tls.LoadX509KeyPair(r.certFile, r.keyFile); err != nil {
+		if r.certificate, err = input.KeyPair(r.certFile, r.keyFile); err != nil {
 			return fmt.Errorf("--tls-cert: %w", err)
 		}
 		return nil

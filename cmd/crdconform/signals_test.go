@@ -98,7 +98,8 @@ func TestInterruptedTwice(t *testing.T) {
 	r := p.end()
 	r.exits(t, exitInterrupted)
 	const want = "crdconform: interrupted twice: no report, no cleanup. Remove leftovers on kind with " +
-		"\"crdconform cleanup --kind\", and in an existing cluster with \"crdconform cleanup --context NAME\", within the next hour with --older-than 0s\n"
+		"\"crdconform cleanup --kind\", in an existing cluster with \"crdconform cleanup --context NAME\", and temporary files with " +
+		"\"crdconform cleanup --temporary\", within the next hour with --older-than 0s\n"
 	if r.err != want {
 		t.Errorf("it says %q, want %q", r.err, want)
 	}

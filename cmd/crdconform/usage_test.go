@@ -79,6 +79,9 @@ func TestUsage(t *testing.T) {
 		"unknown to":          {"load " + url + " --from v1 --to v3", []string{`--to: there are no objects at version "v3"`}},
 		"endless":             {"check " + url + " --crd /dev/zero", []string{"--crd: /dev/zero: it is larger than 32 MiB; give less at a time"}},
 		"endless certificate": {"check " + url + " --ca-file /dev/zero", []string{"--ca-file: /dev/zero: it is larger than 1 MiB"}},
+		"endless client":      {"check " + url + " --client-cert /dev/zero --client-key /dev/zero", []string{"--client-cert: /dev/zero: it is larger than 1 MiB"}},
+		"endless kind config": {"run --cluster=kind --kind-config=/dev/zero", []string{"--kind-config: the kind configuration: /dev/zero: it is larger than 32 MiB"}},
+		"endless server":      {"record " + url + " --out never --tls-cert /dev/zero --tls-key /dev/zero", []string{"--tls-cert: /dev/zero: it is larger than 1 MiB"}},
 		"not a time":          {"load " + url + " --timeout soon", []string{"--timeout soon: it must be a duration such as 30s, 5m or 1h30m"}},
 
 		"no CA file":        {"check " + url + " --ca-file missing.crt", []string{"--ca-file: open missing.crt: no such file"}},

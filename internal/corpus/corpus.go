@@ -36,6 +36,7 @@ type Corpus struct {
 	Definition *Definition
 
 	samples map[string][]*unstructured.Unstructured // by version
+	files   map[string]string                       // that samples come from, by sampleName
 }
 
 // CronTabs returns the documented CronTabs, and one like them, at each of the versions. They are known at v1alpha1,
@@ -94,7 +95,7 @@ func New(d *Definition, samples []*unstructured.Unstructured) (Corpus, error) {
 	spec := d.CRD.Spec
 	c := Corpus{
 		Group: spec.Group, Kind: spec.Names.Kind, Versions: append(d.Versions(), d.Unserved()...), Unserved: d.Unserved(),
-		Definition: d, samples: map[string][]*unstructured.Unstructured{},
+		Definition: d, samples: map[string][]*unstructured.Unstructured{}, files: map[string]string{},
 	}
 	if !d.Converts() {
 		return Corpus{}, fmt.Errorf("definition %s serves or stores only the version %s, and a conversion needs two", d.Name(), c.Versions[0])
@@ -122,6 +123,23 @@ func sampleName(sample *unstructured.Unstructured) string {
 	return fmt.Sprintf("%s %q", sample.GetAPIVersion(), sample.GetName())
 }
 
+// Trace notes the file that a sample comes from, for messages.
+func (c Corpus) Trace(sample *unstructured.Unstructured, file string) {
+	name := sampleName(sample)
+	if before, twice := c.files[name]; twice && before != file {
+		file = before + " or " + file
+	}
+	c.files[name] = file
+}
+
+// Called is what messages call an object: its name, and the file where it is a sample that comes from one.
+func (c Corpus) Called(object *unstructured.Unstructured) string {
+	if file, known := c.files[sampleName(object)]; known {
+		return fmt.Sprintf("sample %q (%s)", object.GetName(), file)
+	}
+	return fmt.Sprintf("object %q", object.GetName())
+}
+
 // judge returns what is wrong with a sample.
 func (d *Definition) judge(sample *unstructured.Unstructured) error {
 	if err := customResource(sample); err != nil {
@@ -139,11 +157,7 @@ func (d *Definition) judge(sample *unstructured.Unstructured) error {
 		return nil
 	}
 	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.String(), b.String()) })
-	more := ""
-	if len(problems) > 1 {
-		more = fmt.Sprintf(" (and %d more)", len(problems)-1)
-	}
-	return fmt.Errorf("it does not match the schema of %s: %s%s", gvk.Version, problems[0], more)
+	return fmt.Errorf("it does not match the schema of %s: %s%s", gvk.Version, problems[0], andMore(len(problems)-1))
 }
 
 // complete gives an object the metadata that every object from an API server has.

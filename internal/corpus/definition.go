@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -14,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/crdconform/crdconform/internal/fieldtype"
 )
 
 // Definition is a CustomResourceDefinition whose schemas are compiled as API servers compile them.
@@ -50,10 +53,29 @@ func readDefinition(object *unstructured.Unstructured) (*Definition, error) {
 		return nil, fmt.Errorf("definition %s is at %s, which API servers have not supported since 1.22; convert it to %s", object.GetName(), object.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion)
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
+	if wrong := fieldtype.Mismatches(object.Object, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()); len(wrong) > 0 {
+		return nil, fmt.Errorf("definition%s: %s%s", withName(object), wrong[0], andMore(len(wrong)-1))
+	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, crd); err != nil {
 		return nil, fmt.Errorf("definition %s is invalid: %w", object.GetName(), err)
 	}
 	return NewDefinition(crd)
+}
+
+// withName is the name of an object in a message, with a space before it; empty if it has none.
+func withName(object *unstructured.Unstructured) string {
+	if name := object.GetName(); name != "" {
+		return " " + name
+	}
+	return ""
+}
+
+// andMore says how many more things are wrong; nothing if there are none.
+func andMore(n int) string {
+	if n > 0 {
+		return fmt.Sprintf(" (and %d more)", n)
+	}
+	return ""
 }
 
 // NewDefinition compiles the schemas of a definition, which the caller must not change any more. It fails with what API

@@ -45,7 +45,7 @@ func TestDefinitionsThatMakeNoSense(t *testing.T) {
 		"v1beta1":        {strings.Replace(widget("{type: object}"), "k8s.io/v1", "k8s.io/v1beta1", 1), "convert it to apiextensions.k8s.io/v1"},
 		"no YAML":        {"a: b: c", "document 1: not YAML"},
 		"second":         {"apiVersion: v1\nkind: Pod\n---\n" + widget("{type: string}"), "document 2: definition widgets.example.com: version v1"},
-		"wrong type":     {strings.Replace(widget("{type: object}"), "served: true", "served: perhaps", 1), "definition widgets.example.com is invalid"},
+		"wrong type":     {strings.Replace(widget("{type: object}"), "served: true", "served: perhaps", 1), `document 1: definition widgets.example.com: spec.versions[0].served: expected true or false, got the text "perhaps"`},
 		"versions":       {"{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: a.b}, spec: {group: b, names: {plural: a, kind: A}}}", "spec.versions is empty"},
 		"group":          {strings.Replace(widget("{type: object}"), "group: example.com,", "", 1), "spec.group"},
 		"no schema":      {strings.Replace(widget("{type: object}"), "schema: {openAPIV3Schema: {type: object}}", "", 1), "version v1: spec.versions[0].schema.openAPIV3Schema is missing"},

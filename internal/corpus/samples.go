@@ -2,16 +2,21 @@ package corpus
 
 import (
 	"bufio"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/internal/fieldtype"
 )
 
 // ReadSamples reads the objects of a stream of YAML or JSON documents; lists are opened. They may be of any kind: those who
@@ -28,7 +33,7 @@ func ReadSamples(r io.Reader) ([]*unstructured.Unstructured, error) {
 // Read reads samples from a stream of YAML or JSON documents: custom resources of one kind, at two versions or more, or
 // lists of them. It fails when they are not, and says which document is to blame.
 func Read(r io.Reader) (Corpus, error) {
-	c := Corpus{samples: map[string][]*unstructured.Unstructured{}}
+	c := Corpus{samples: map[string][]*unstructured.Unstructured{}, files: map[string]string{}}
 	err := eachObject(r, func(object *unstructured.Unstructured) error {
 		if err := customResource(object); err != nil {
 			return err
@@ -44,7 +49,7 @@ func Read(r io.Reader) (Corpus, error) {
 // FromSamples returns a corpus of which only samples are known: custom resources of one kind, at two versions or more. It
 // fails when they are not.
 func FromSamples(samples []*unstructured.Unstructured) (Corpus, error) {
-	c := Corpus{samples: map[string][]*unstructured.Unstructured{}}
+	c := Corpus{samples: map[string][]*unstructured.Unstructured{}, files: map[string]string{}}
 	var errs []error
 	for _, sample := range samples {
 		if err := errors.Join(customResource(sample), add(&c, sample.DeepCopy())); err != nil {
@@ -94,6 +99,9 @@ func eachOf(document []byte, visit func(*unstructured.Unstructured) error) error
 	if string(raw) == "null" {
 		return nil // it has comments only
 	}
+	if err := isObject(raw); err != nil {
+		return err
+	}
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON(raw); err != nil {
 		return fmt.Errorf("not a Kubernetes object, which has an apiVersion and a kind: %w", err)
@@ -108,6 +116,23 @@ func eachOf(document []byte, visit func(*unstructured.Unstructured) error) error
 		}
 		return visit(one)
 	})
+}
+
+// isObject reports whether a document has the two fields that all objects of Kubernetes have.
+func isObject(raw []byte) error {
+	var document any
+	if err := json.Unmarshal(raw, &document); err != nil {
+		return fmt.Errorf("not YAML: %w", err)
+	}
+	wrong := fieldtype.Mismatches(document, reflect.TypeFor[metav1.TypeMeta]())
+	fields, _ := document.(map[string]any)
+	switch {
+	case len(wrong) > 0:
+		return fmt.Errorf("not a Kubernetes object: %s", wrong[0])
+	case fields["apiVersion"] == nil || fields["kind"] == nil:
+		return errors.New("not a Kubernetes object, which has an apiVersion and a kind; add them, or leave the document out")
+	}
+	return nil
 }
 
 // customResource reports whether an object is one, with metadata that can be used.

@@ -26,11 +26,16 @@ import (
 // crontabs is the definition of what the reference webhook converts.
 const crontabs = "../../fixtures/definitions/reference.yaml"
 
-// TestMain makes this executable a webhook program too: "webhook PORT CERTS".
+// TestMain makes this executable a webhook program too: "webhook PORT CERTS", or "fragile PORT CERTS" for one that ends when it meets an
+// object with the name bad.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == "webhook" {
+	if len(os.Args) == 4 && (os.Args[1] == "webhook" || os.Args[1] == "fragile") {
+		handler := webhook.Handler()
+		if os.Args[1] == "fragile" {
+			handler = breaking([]string{"bad"}, func(http.ResponseWriter) { os.Exit(3) })
+		}
 		certs := os.Args[3]
-		err := http.ListenAndServeTLS("127.0.0.1:"+os.Args[2], filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key"), webhook.Handler())
+		err := http.ListenAndServeTLS("127.0.0.1:"+os.Args[2], filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key"), handler)
 		panic(err)
 	}
 	m.Run()

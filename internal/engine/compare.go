@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/compare"
 	"github.com/crdconform/crdconform/internal/options"
@@ -24,7 +25,7 @@ func ReadBaseline(file string) (*loadgen.Load, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, "report.json")
 	}
-	data, err := os.ReadFile(file)
+	data, err := input.File(file, input.Reports)
 	if err != nil {
 		return nil, err
 	}

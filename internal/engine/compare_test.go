@@ -13,11 +13,13 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/compare"
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
 )
 
 // TestOtherLoad has loads that differ in one thing be refused, and the same, read from a file, be compared.
@@ -87,6 +89,25 @@ func TestOtherStages(t *testing.T) {
 	missing := slices.ContainsFunc(c.Rows, func(r loadgen.Row) bool { return r.Stage == "50 objects" && r.Verdict == compare.Missing })
 	if !missing {
 		t.Error("the stage of the baseline that the run lacks is not told")
+	}
+}
+
+// TestHugeReports names a file for a report that is larger than any.
+func TestHugeReports(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "report.json")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(file, input.Reports+1); err != nil {
+		t.Fatal(err)
+	}
+	_, err1 := ReadBaseline(file)
+	_, err2 := reports.ReadFile(file)
+	for _, err := range []error{err1, err2} {
+		if want := file + ": it is larger than 256 MiB"; err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
 	}
 }
 

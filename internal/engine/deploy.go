@@ -20,6 +20,7 @@ import (
 	"github.com/crdconform/crdconform/internal/loopback"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -182,11 +183,15 @@ func (s *session) serveDeployed(ctx context.Context) (*served, error) {
 
 // deploying deploys a webhook. If it does not start, its output is kept.
 func (s *session) deploying(ctx context.Context, deploy func(deployed.Options) error) error {
-	said, err := os.MkdirTemp("", "crdconform-webhook-")
+	folder, err := temporary.Dir("", "webhook-")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(said) }() // that it stays must not cost the webhook
+	defer func() { _ = os.RemoveAll(folder) }() // that it stays must not cost the webhook
+	said := filepath.Join(folder, "said")
+	if err = os.Mkdir(said, 0o700); err != nil {
+		return err
+	}
 	err = deploy(deployed.Options{Config: s.api.Config(), Run: s.run, Artifacts: filepath.Join(said, "webhook"), Progress: s.progress.Note})
 	if err != nil {
 		s.collect(ctx, said)

@@ -170,6 +170,9 @@ func (p *Plan) readKinds() error {
 	if err != nil {
 		return p.want.At("samples", "%s: %w", strings.Join(filesOf(samples), ", "), err)
 	}
+	for _, s := range samples {
+		c.Trace(s.object, s.file)
+	}
 	p.kinds = []corpus.Corpus{c}
 	return nil
 }
@@ -304,6 +307,7 @@ func (p *Plan) sort(definitions []*corpus.Definition, samples []sample) error {
 			if err := c.Add(s.object); err != nil {
 				errs = append(errs, p.want.At("samples", "%s: %w", s.file, err))
 			}
+			c.Trace(s.object, s.file)
 		}
 		p.kinds = append(p.kinds, c)
 	}
@@ -381,7 +385,7 @@ func (p *Plan) readCertificates() error {
 		}
 	}
 	if files := w.ClientCertificate; files.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(p.want.Path(files.CertFile), p.want.Path(files.KeyFile))
+		pair, err := input.KeyPair(p.want.Path(files.CertFile), p.want.Path(files.KeyFile))
 		if err != nil {
 			return p.want.At("webhook.clientCertificate.certFile", "%w", err)
 		}

@@ -27,6 +27,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject"
+	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -135,7 +136,7 @@ func (p *Plan) usesKubeconfig() bool {
 
 // serveCommand starts the user's program. If it talks to the API server, the definitions are installed there first.
 func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served, err error) {
-	folder, err := os.MkdirTemp("", "crdconform-kubeconfig-")
+	folder, err := temporary.Dir("", "kubeconfig-")
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@
 package input
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"os"
@@ -12,6 +13,7 @@ const (
 	Objects      = 32 << 20 // definitions and custom resources; an object is at most 1.5 MiB in etcd
 	Certificates = 1 << 20
 	Lists        = 1 << 20 // of requirements, a line each
+	Reports      = 256 << 20
 )
 
 // File reads a file of at most so many bytes.
@@ -21,14 +23,34 @@ func File(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // it was only read from
+	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > most {
+		return nil, tooLarge(name, most)
+	}
 	return All(file, name, most)
+}
+
+// KeyPair reads a certificate and its private key, in PEM.
+func KeyPair(certificate, key string) (tls.Certificate, error) {
+	chain, err := File(certificate, Certificates)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	private, err := File(key, Certificates)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(chain, private)
 }
 
 // All reads at most so many bytes, of what errors call by the name.
 func All(r io.Reader, name string, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
-		return nil, fmt.Errorf("%s: it is larger than %d MiB; give less at a time", name, most>>20)
+		return nil, tooLarge(name, most)
 	}
 	return data, err
+}
+
+func tooLarge(name string, most int64) error {
+	return fmt.Errorf("%s: it is larger than %d MiB; give less at a time", name, most>>20)
 }

@@ -30,6 +30,27 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+// TestKeyPairs reads files that are too large, or none, in place of a certificate or its key.
+func TestKeyPairs(t *testing.T) {
+	t.Parallel()
+	large := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(large, make([]byte, input.Certificates+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	small := filepath.Join(t.TempDir(), "small")
+	if err := os.WriteFile(small, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, files := range [][2]string{{large, small}, {small, large}} {
+		if _, err := input.KeyPair(files[0], files[1]); err == nil || !strings.HasPrefix(err.Error(), large+": it is larger than 1 MiB") {
+			t.Errorf("%v: got %v", files, err)
+		}
+	}
+	if _, err := input.KeyPair(small, small); err == nil || !strings.Contains(err.Error(), "failed to find any PEM data") {
+		t.Errorf("of an empty file it says: %v", err)
+	}
+}
+
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }

@@ -71,7 +71,7 @@ func checkLocal(folder string, seen map[string]bool) error {
 		return nil // kustomize itself says what is missing
 	}
 	seen[filepath.Clean(folder)] = true
-	data, err := os.ReadFile(file)
+	data, err := input.File(file, input.Objects)
 	if err != nil {
 		return err
 	}

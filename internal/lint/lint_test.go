@@ -142,9 +142,9 @@ func TestUnreadable(t *testing.T) {
 		"broken, the line":   {"a: b\n---\na: b: c\n", "a.yaml:3: not YAML or JSON: mapping values are not allowed"},
 		"a template":         {"{{- if .Values.crds }}\n" + plainWidgets + "{{- end }}\n", "a.yaml:1: this is a template, not YAML; render it first"},
 		"v1beta1":            {strings.Replace(plainWidgets, "k8s.io/v1", "k8s.io/v1beta1", 1), "a.yaml:1: this definition has the apiVersion apiextensions.k8s.io/v1beta1"},
-		"text for a boolean": {strings.Replace(plainWidgets, "served: true", `served: "true"`, 1), "spec.versions.served is a value of type string, want true or false"},
-		"a boolean for text": {strings.Replace(plainWidgets, "group: example.com", "group: yes", 1), "a.yaml:6: this definition cannot be read: spec.group is a value of type bool, want text; quote it"},
-		"a list for a map":   {strings.Replace(plainWidgets, "    kind: Widget", "    kind: [a]", 1), "want text"},
+		"text for a boolean": {strings.Replace(plainWidgets, "served: true", `served: "true"`, 1), `a.yaml:13: this definition cannot be read: spec.versions[0].served: expected true or false, got the text "true"`},
+		"a boolean for text": {strings.Replace(plainWidgets, "group: example.com", "group: yes", 1), "a.yaml:6: this definition cannot be read: spec.group: expected text, got true; quote it"},
+		"a list for a map":   {strings.Replace(plainWidgets, "    kind: Widget", "    kind: [a]", 1), "spec.names.kind: expected text, got a list"},
 		"binary":             {"\x00\x01\xff", "not YAML or JSON"},
 	} {
 		report, err := Check(t.Context(), []File{{Name: "a.yaml", Data: []byte(test.text)}}, Options{})

@@ -131,13 +131,13 @@ func join(path, step string) string {
 	return path + separator + step
 }
 
-// steps splits a path such as spec.versions[1].schema or metadata.annotations[example.com/a].
+// steps splits a path such as spec.versions[1].schema or metadata.annotations[example.com/a], with or without quotes.
 func steps(path string) []string {
 	var all []string
 	for path != "" {
 		if rest, bracket := strings.CutPrefix(path, "["); bracket {
 			key, after, _ := strings.Cut(rest, "]")
-			all, path = append(all, key), strings.TrimPrefix(after, ".")
+			all, path = append(all, strings.Trim(key, "'")), strings.TrimPrefix(after, ".")
 			continue
 		}
 		end := strings.IndexAny(path, ".[")

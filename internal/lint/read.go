@@ -15,6 +15,8 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/internal/fieldtype"
 )
 
 // definition is a CustomResourceDefinition with where its fields are.
@@ -251,44 +253,18 @@ func decode(d *document) (*definition, error) {
 		crd: &apiextensionsv1.CustomResourceDefinition{}, places: d.places, prefix: d.prefix,
 		duplicate: d.duplicate, patched: map[string]*document{}, badBundle: takeBadBundle(d.value),
 	}
-	text, err := json.Marshal(d.value)
-	if err != nil {
-		return nil, fmt.Errorf("%s: this definition cannot be read: %w", d.at(), err)
+	if wrong := fieldtype.Mismatches(d.value, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()); len(wrong) > 0 {
+		p := d.places.find(d.prefix, wrong[0].Path)
+		return nil, fmt.Errorf("%s:%d: this definition cannot be read: %s", p.file, p.line, wrong[0])
 	}
-	if result.strict, err = kjson.UnmarshalStrict(text, result.crd); err != nil {
-		return nil, d.undecodable(err)
+	text, err := json.Marshal(d.value)
+	if err == nil {
+		result.strict, err = kjson.UnmarshalStrict(text, result.crd)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: this definition cannot be read: %s", d.at(), strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return result, nil
-}
-
-// undecodable says which field has a value of another type than it has to have.
-func (d *document) undecodable(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if !errors.As(err, &wrong) {
-		return fmt.Errorf("%s: this definition cannot be read: %s", d.at(), strings.TrimPrefix(err.Error(), "json: "))
-	}
-	p := d.places.find(d.prefix, wrong.Field)
-	advice := ""
-	if wrong.Type.Kind() == reflect.String {
-		advice = "; quote it; numbers, yes and no must be quoted"
-	}
-	return fmt.Errorf("%s:%d: this definition cannot be read: %s is a value of type %s, want %s%s", p.file, p.line, wrong.Field, wrong.Value, spoken(wrong.Type), advice)
-}
-
-// spoken names a type of Go in the words of YAML.
-func spoken(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "text"
-	case reflect.Slice, reflect.Array:
-		return "a list"
-	case reflect.Struct, reflect.Map, reflect.Pointer:
-		return "a mapping"
-	default:
-		return "a number"
-	}
 }
 
 // takeBadBundle takes a caBundle away that is not base64, without which the definition can be decoded.

@@ -121,3 +121,9 @@ func look(id int) (stat, bool) {
 	}
 	return p, true
 }
+
+// Started says when a process was started, in the words of the system where it has any, and whether the process runs.
+func Started(id int) (when string, running bool) {
+	p, found := look(id)
+	return p.started, found && !p.zombie
+}

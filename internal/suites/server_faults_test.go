@@ -155,6 +155,22 @@ func answered(which func(suitetest.Request) bool, from, to int, status int, body
 	})
 }
 
+// hidesInV1beta1 answers for objects as if all went well, once a definition lists ConversionReview v1beta1 alone.
+func hidesInV1beta1(t *testing.T, tampered *suitetest.Tampered) {
+	var listed atomic.Bool
+	exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		if r.Definition && bytes.Contains(suitetest.Body(r.Request), []byte(`"conversionReviewVersions":["v1beta1"]`)) {
+			listed.Store(true)
+		}
+		response, err := next.RoundTrip(r.Request)
+		if err != nil || !r.Objects || !listed.Load() || response.StatusCode < 500 {
+			return response, err
+		}
+		response.Body.Close()
+		return suitetest.Answer(r.Request, 200, map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}), nil
+	})(t, tampered)
+}
+
 func anything(suitetest.Request) bool { return true }
 
 func acceptingFaults() []serverFault {
@@ -215,6 +231,7 @@ func acceptingFaults() []serverFault {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
 			}),
 		},
+		{"hides that conversions in v1beta1 failed", []requirement.ID{requirement.ConversionResponseReviewVersion}, hidesInV1beta1},
 		{"hides that conversions of lists failed", append(slices.Clone(renamed), requirement.StorageReadUndecodableList, requirement.StorageReadUndecodableNamed), answered(
 			func(r suitetest.Request) bool { return r.Objects && r.Name == "" && r.Method == http.MethodGet }, 500, 599, 200, func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTabList", "metadata": map[string]any{}, "items": []any{}}

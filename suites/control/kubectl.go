@@ -20,6 +20,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 // kubectl is the program, with a configuration and a home directory of its own: nothing that a user has configured changes
@@ -40,7 +41,7 @@ func (c chapter) kubectl() kubectl {
 		}
 	}
 	c.env.Require(err, "looking for kubectl")
-	home, err := os.MkdirTemp("", "crdconform-kubectl-")
+	home, err := temporary.Dir("", "kubectl-")
 	c.env.Require(err, "making a home directory for kubectl")
 	DeferCleanup(func() error { return os.RemoveAll(home) })
 	k := kubectl{program, home}

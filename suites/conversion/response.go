@@ -30,8 +30,13 @@ func response(env *suites.Env) {
 
 		failing := func(id requirement.ID, text string, faults ...string) { failingWith(env, id, text, faults...) }
 		statuses(env)
-		failing(requirement.ConversionResponseReviewVersion,
-			"has the webhook answer in the other version, and in none", "other-review-version", "review-version-none")
+		env.With(fixtures.Webhook).It(requirement.ConversionResponseReviewVersion,
+			"has the webhook answer v1 in the other version, and in none, and v1beta1 in v1", func(ctx SpecContext, crd *suites.Resource) {
+				convert(ctx, crd)
+				failsOver(ctx, crd, "other-review-version", "review-version-none")
+				crd.Change(ctx, reviewsAt("v1beta1"))
+				failsOver(ctx, crd, "other-review-version")
+			})
 		failing(requirement.ConversionResponseStanza,
 			"has the webhook answer without a response", "no-response")
 		failing(requirement.ConversionResponseUID,
@@ -116,13 +121,18 @@ func statuses(env *suites.Env) {
 func failingWith(env *suites.Env, id requirement.ID, text string, faults ...string) {
 	env.With(fixtures.Webhook).It(id, text, func(ctx SpecContext, crd *suites.Resource) {
 		convert(ctx, crd)
-		for _, fault := range faults {
-			crd.Webhook.Break(fault)
-			Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion(), fault)
-		}
-		crd.Webhook.Mend()
-		Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().NotTo(HaveOccurred())
+		failsOver(ctx, crd, faults...)
 	})
+}
+
+// failsOver expects that reads of what convert created fail with each fault of the webhook, and succeed afterwards.
+func failsOver(ctx SpecContext, crd *suites.Resource, faults ...string) {
+	for _, fault := range faults {
+		crd.Webhook.Break(fault)
+		Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().To(failConversion(), fault)
+	}
+	crd.Webhook.Mend()
+	Expect(crd.At("v1").Get(ctx, "local-crontab")).Error().NotTo(HaveOccurred())
 }
 
 // addingField puts an unknown field in front of the ConversionReview of another handler.

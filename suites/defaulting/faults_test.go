@@ -35,6 +35,25 @@ func showing(name, field, value string) suitetest.Fault {
 	return suitetest.Showing(name, func(object map[string]any) { object[field] = fixtures.Value(value) })
 }
 
+// listing sets a field of the object of a name, in YAML, in lists alone.
+func listing(name, field, value string) suitetest.Fault {
+	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		response, err := next.RoundTrip(r.Request)
+		if err != nil || !r.Objects || r.Name != "" || r.Watch() || r.Method != http.MethodGet {
+			return response, err
+		}
+		return suitetest.Edit(response, func(body map[string]any) {
+			items, _ := body["items"].([]any)
+			for _, item := range items {
+				object, _ := item.(map[string]any)
+				if meta, ok := object["metadata"].(map[string]any); ok && meta["name"] == name {
+					object[field] = fixtures.Value(value)
+				}
+			}
+		})
+	}
+}
+
 // hiding hides a field of the object of a name.
 func hiding(name, field string) suitetest.Fault {
 	return suitetest.Showing(name, func(object map[string]any) { delete(object, field) })
@@ -115,7 +134,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 
 		requirement.DefaultingNoneRequestVersion:       under("none", showing("written-v1", "by", `by-v1beta1`)),
 		requirement.DefaultingNoneUnknownToStorage:     showing("unknown", "onlyV1", `by-v1`),
-		requirement.DefaultingNoneStorageVersionOnRead: showing("before", "late", `by-v1`),
+		requirement.DefaultingNoneStorageVersionOnRead: listing("before", "late", `by-v1`),
 		requirement.DefaultingNoneOtherVersionsOnRead:  showing("before", "late", `by-v1`),
 		requirement.DefaultingNoneStoredBefore:         showing("before", "late", `by-v1`),
 		requirement.DefaultingNoneUpdateOtherVersion:   hiding("before", "other"),

@@ -36,10 +36,11 @@ func plain(name string) fixtures.Option {
 	}
 }
 
-// shown expects that an object has a value in a field at both versions.
+// shown expects that an object has a value in a field at both versions, when it is read by its name and in a list.
 func shown(ctx SpecContext, crd *suites.Resource, name, field, value string) {
 	for _, version := range []string{"v1beta1", "v1"} {
 		Expect(crd.At(version).Get(ctx, name)).To(have(field, value), version)
+		Expect(crd.At(version).List(ctx)).To(ContainElement(And(HaveField("GetName()", name), have(field, value))), "in a list at "+version)
 	}
 }
 

@@ -91,6 +91,17 @@ func (r *round) must(ctx context.Context, o *object, err error, format string, a
 	r.require(err, format, arguments...)
 }
 
+// merged is must for an apply, which is false when the webhook failed over fields of a manager that are none: another requirement tells that.
+func (r *round) merged(ctx context.Context, o *object, err error, format string, arguments ...any) bool {
+	GinkgoHelper()
+	if told := r.toldOfParts(ctx, err); told != "" {
+		r.leave(told)
+		return false
+	}
+	r.must(ctx, o, err, format, arguments...)
+	return true
+}
+
 // part is what the second manager applies: no fields of its own, but metadata.
 func (r *round) part(o *object, all bool) *unstructured.Unstructured {
 	part := &unstructured.Unstructured{Object: map[string]any{"kind": r.definition.CRD.Spec.Names.Kind}}
@@ -109,16 +120,23 @@ func (r *round) share(ctx context.Context, o *object, other string) {
 	if !r.sound(ctx, o) {
 		return
 	}
-	both := func() (between *unstructured.Unstructured) {
-		r.must(ctx, o, r.apply(ctx, o, other, r.part(o, true), second), "a second manager applying a label at %s to what was applied at %s", other, o.version)
+	both := func() (between *unstructured.Unstructured, merged bool) {
+		if !r.merged(ctx, o, r.apply(ctx, o, other, r.part(o, true), second), "a second manager applying a label at %s to what was applied at %s", other, o.version) {
+			return nil, false
+		}
 		between = r.inStorage(ctx, o)
-		r.must(ctx, o, r.apply(ctx, o, o.version, o.sent, first), "applying again at %s, after a second manager at %s", o.version, other)
-		return between
+		return between, r.merged(ctx, o, r.apply(ctx, o, o.version, o.sent, first), "applying again at %s, after a second manager at %s", o.version, other)
 	}
-	both()
-	both() // what the webhook adds is there after the first time
+	for range 2 { // what the webhook adds is there after the first time
+		if _, merged := both(); !merged {
+			return
+		}
+	}
 	before, stored := r.read(ctx, o, o.version), r.inStorage(ctx, o)
-	between := both()
+	between, merged := both()
+	if !merged {
+		return
+	}
 	after := r.read(ctx, o, o.version)
 	if before == nil || after == nil {
 		return
@@ -149,7 +167,9 @@ func (r *round) losesByRight(o *object) bool {
 // giveUp has the second manager give up its label, and then the first everything.
 func (r *round) giveUp(ctx context.Context, o *object, other string) {
 	GinkgoHelper()
-	r.must(ctx, o, r.apply(ctx, o, other, r.part(o, false), second), "the second manager giving a label up at %s", other)
+	if !r.merged(ctx, o, r.apply(ctx, o, other, r.part(o, false), second), "the second manager giving a label up at %s", other) {
+		return
+	}
 	if got := r.read(ctx, o, o.version); got != nil {
 		r.kept(ctx, o, got, "applied at %s, a label of another manager given up at %s, read at %s", o.version, other, o.version)
 		r.belongs(ctx, o, got, shared, false, "the second manager gave it up")
@@ -161,7 +181,9 @@ func (r *round) giveUp(ctx context.Context, o *object, other string) {
 	if refused(err) {
 		return // the fields are required
 	}
-	r.must(ctx, o, err, "the first manager giving up all fields at %s, after a second applied at %s", o.version, other)
+	if !r.merged(ctx, o, err, "the first manager giving up all fields at %s, after a second applied at %s", o.version, other) {
+		return
+	}
 	if got := r.read(ctx, o, other); got != nil {
 		r.belongs(ctx, o, got, mark, false, "the first manager gave it up")
 		r.belongs(ctx, o, got, kept, true, "the first manager gave up all of its own")
@@ -183,8 +205,7 @@ func (r *round) belongs(ctx context.Context, o *object, got *unstructured.Unstru
 // move writes at another version what two managers applied, and then has the first apply there.
 func (r *round) move(ctx context.Context, o *object, other string) {
 	GinkgoHelper()
-	r.must(ctx, o, r.apply(ctx, o, o.version, r.part(o, true), second), "a second manager applying at %s", o.version)
-	if r.read(ctx, o, other) == nil {
+	if !r.merged(ctx, o, r.apply(ctx, o, o.version, r.part(o, true), second), "a second manager applying at %s", o.version) || r.read(ctx, o, other) == nil {
 		return
 	}
 	err := put(ctx, r, o, other, nil, map[string]any{touched: other})
@@ -209,7 +230,9 @@ func (r *round) move(ctx context.Context, o *object, other string) {
 		r.blame(ctx, requirement.ResourceWriteValidatedRead, o, "applying at %s what was read there failed: %v", other, err)
 		return
 	}
-	r.must(ctx, o, err, "applying at %s what was applied at %s before", other, o.version)
+	if !r.merged(ctx, o, err, "applying at %s what was applied at %s before", other, o.version) {
+		return
+	}
 	if got = r.read(ctx, o, other); got != nil {
 		r.managed(ctx, o, got, "the first manager moved to "+other, map[string]string{first: other, second: o.version})
 	}

@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	. "github.com/onsi/ginkgo/v2"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -25,6 +27,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -364,6 +367,65 @@ func TestFarAPIServer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, r := range judge(t, far{c, test.host}, subject(t, test.handler, sampled(t)), requirement.ResourceReadEveryVersion) {
 				if r.Verdict != test.verdict || !strings.Contains(r.Reason, test.says) {
+					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+				}
+			}
+		})
+	}
+}
+
+// TestToldOnce has webhooks that do not convert objects without spec, in a run that has the specs that tell so: no spec of this chapter fails
+// for that, and one that finds something else does.
+func TestToldOnce(t *testing.T) {
+	without := func(o map[string]any) bool { return o["spec"] == nil }
+	refuses := refusing(func(_, _ string, o map[string]any) bool { return without(o) })
+	elsewhere := suites.Area{Name: "elsewhere", Register: func(env *suites.Env) {
+		for _, id := range []requirement.ID{requirement.WebhookFailureAvoided, requirement.WebhookRequestPartialObjects} {
+			env.It(id, "is of another chapter", func(SpecContext) {})
+		}
+	}}
+	both := []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields}
+	for name, test := range map[string]struct {
+		handler http.Handler
+		objects corpus.Corpus
+		told    requirement.ID   // by which the specs of apply cannot be judged
+		fails   []requirement.ID // in spite of that
+	}{
+		"by a refusal": {refuses, reference(t), requirement.WebhookRequestPartialObjects, nil},
+		"by words of a crash": {
+			saying("runtime error: invalid memory address", func(_, _ string, o map[string]any) bool { return without(o) }), reference(t),
+			requirement.WebhookFailureAvoided, nil,
+		},
+		"over a sample": {refuses, sampled(t), requirement.WebhookRequestPartialObjects, nil},
+		"with another defect": {
+			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				recorded := httptest.NewRecorder()
+				refuses.ServeHTTP(recorded, r)
+				body := strings.ReplaceAll(recorded.Body.String(), `"spec":{`, `"spec":{"creationTimestamp":null,`)
+				w.Header().Set("Content-Type", "application/json")
+				_, _ = w.Write([]byte(body))
+			}), reference(t), "", both,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			env := suitetest.Env(t, suites.Options{Cluster: apiServer.Cluster(t), Subject: subject(t, test.handler, test.objects), Seed: 1, Select: func(id requirement.ID) bool {
+				return slices.Contains(both, id) || id == requirement.ResourceCreateEveryVersion || strings.HasPrefix(string(id), "webhook.")
+			}})
+			outcome, err := suites.Run(t.Context(), env, []suites.Area{Area, elsewhere}, suitetest.Quiet{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range outcome.Results {
+				switch {
+				case slices.Contains(test.fails, r.Requirement):
+					if r.Verdict != requirement.Failed {
+						t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+					}
+				case slices.Contains(both, r.Requirement):
+					if r.Verdict != requirement.NotApplicable || !strings.Contains(r.Reason, fmt.Sprintf("while %s fails", test.told)) {
+						t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+					}
+				case r.Verdict != requirement.Passed && r.Verdict != requirement.NotApplicable:
 					t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 				}
 			}

@@ -66,6 +66,10 @@ func (r *round) answers(ctx context.Context) bool {
 // once the webhook did not respond. No other spec would report these.
 func (r *round) blame(ctx context.Context, id requirement.ID, o *object, format string, arguments ...any) {
 	GinkgoHelper()
+	if told := r.toldOfSample(ctx, o); told != "" {
+		r.leave(told)
+		return
+	}
 	if r.id == id || r.storage != r.initially || r.silent != "" {
 		r.fail(ctx, o, format, arguments...)
 	}

@@ -205,11 +205,16 @@ func root(env *suites.Env) {
 		env.Refuses(requirement.SchemaRootNullable, "submits a schema that is nullable",
 			fixtures.Stable, changed(func(schema *properties) { schema.Nullable = true }), at+".nullable")
 
-		env.Refuses(requirement.SchemaRootAdditionalProperties, "submits a schema with additional properties",
-			fixtures.Stable, changed(func(schema *properties) {
-				schema.Properties = nil
-				schema.AdditionalProperties = &apiextensionsv1.JSONSchemaPropsOrBool{Allows: true, Schema: &properties{Type: "string"}}
-			}), at+".additionalProperties")
+		env.It(requirement.SchemaRootAdditionalProperties, "submits schemas with additional properties of a type, and of any", func(ctx SpecContext) {
+			env.Require(env.Submit(ctx, requirement.SchemaRootAdditionalProperties, fixtures.Stable), "submitting the definition as it is")
+			for what, additional := range map[string]*apiextensionsv1.JSONSchemaPropsOrBool{
+				"of a type": {Allows: true, Schema: &properties{Type: "string"}}, "of any": {Allows: true},
+			} {
+				Expect(env.Submit(ctx, requirement.SchemaRootAdditionalProperties, fixtures.Stable, changed(func(schema *properties) {
+					schema.Properties, schema.AdditionalProperties = nil, additional
+				}))).To(suites.BeInvalidAt(at+".additionalProperties"), what)
+			}
+		})
 
 		env.With(fixtures.Stable, with(properties{Type: "string", Format: "crontab"}), changed(func(schema *properties) {
 			schema.Properties["known"] = properties{Type: "string", Format: "date"}

@@ -81,7 +81,7 @@ func (p *prober) malformed(ctx SpecContext) {
 // raw sends something that is no request.
 func (p *prober) raw(ctx context.Context, m malformed) exchange {
 	x := exchange{what: m.what, body: m.body, raw: &m}
-	x.response = p.reach(ctx, func(ctx context.Context) contract.Response {
+	p.reach(ctx, &x, func(ctx context.Context) contract.Response {
 		return p.env.Subject.Client.SendRaw(ctx, m.method, m.header, m.body)
 	})
 	return x

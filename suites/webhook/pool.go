@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -126,19 +126,11 @@ func (p *prober) refused(ctx context.Context, version string, objects []*unstruc
 	return refused
 }
 
-// crashed reports whether a webhook broke down over a request, as opposed to saying that it cannot convert the objects. One that catches
-// the crash, and answers with its words, has not foreseen the objects either.
-func crashed(x *exchange) bool {
-	v := x.judgement.Rejected()
-	return brokeOff(x) || v != nil && v.Requirement == requirement.WebhookFailureAvoided && caughtCrash.MatchString(v.Actual)
-}
+// crashed reports whether a webhook broke down over a request, as opposed to saying that it cannot convert the objects.
+func crashed(x *exchange) bool { return suites.Crashed(x.response, x.judgement) }
 
 // brokeOff reports whether a webhook did not answer a request, or by an HTTP status that says that it is broken.
-func brokeOff(x *exchange) bool { return x.response.Err != nil || x.response.Status >= 500 }
-
-// caughtCrash matches what languages say of code that took for granted that something is there. What they say of text
-// that cannot be parsed is not among it.
-var caughtCrash = regexp.MustCompile(`runtime error: |KeyError|AttributeError|IndexError|'NoneType' object|NullPointerException|Cannot read propert(y|ies) of (undefined|null)`)
+func brokeOff(x *exchange) bool { return suites.BrokeOff(x.response) }
 
 // shrink looks for the smallest object like one given that still does something, within the time budget. What does it has to note it.
 func (p *prober) shrink(ctx context.Context, version string, object *unstructured.Unstructured, does func(context.Context, *unstructured.Unstructured) bool) {

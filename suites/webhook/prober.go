@@ -153,29 +153,33 @@ func (p *prober) send(ctx context.Context, what string, request contract.Request
 		x.response = *p.silent
 		return x
 	}
-	x.response = p.reach(ctx, func(ctx context.Context) contract.Response { return p.env.Subject.Client.Send(ctx, body) })
+	p.reach(ctx, &x, func(ctx context.Context) contract.Response { return p.env.Subject.Client.Send(ctx, body) })
 	return x
 }
 
-// reach sends something to the webhook. Once that has ended, there is nothing more to judge.
-func (p *prober) reach(ctx context.Context, send func(context.Context) contract.Response) contract.Response {
+// reach sends an exchange to the webhook, and notes the response. Once the webhook has ended, there is nothing more to judge.
+func (p *prober) reach(ctx context.Context, x *exchange, send func(context.Context) contract.Response) {
 	GinkgoHelper()
 	if p.ended != nil {
 		Skip(fmt.Sprintf("cannot be judged while %v", p.ended))
 	}
 	p.secured(ctx)
-	response := send(ctx)
-	if response.Interrupted { // then it says nothing about the webhook
-		p.env.Require(response.Err, "asking the webhook")
+	x.response = send(ctx)
+	if x.response.Interrupted { // then it says nothing about the webhook
+		p.env.Require(x.response.Err, "asking the webhook")
 	}
-	if response.Err != nil && !response.TimedOut {
+	if x.response.Err != nil && !x.response.TimedOut {
 		if err := p.end(ctx); err != nil {
 			running := strings.TrimPrefix(CurrentSpecReport().LeafNodeLabels[0], "req:")
 			p.ended = fmt.Errorf("%s fails: %w", running, err)
-			Fail(fmt.Sprintf("expected it to answer, but %v", err))
+			p.attach(*x)
+			over := ""
+			if objects := p.sent(x); len(objects) > 0 {
+				over = " when it was asked to convert " + p.named(objects)
+			}
+			Fail(fmt.Sprintf("expected it to answer%s, but %v", over, err))
 		}
 	}
-	return response
 }
 
 // end says why a webhook has ended that did not answer, if it has: its program did, which is known a moment after the connection broke, or
@@ -302,7 +306,7 @@ func (p *prober) judge(ctx context.Context, id requirement.ID) {
 	for _, x := range slices.Concat(p.standard(ctx), p.generated(ctx)) {
 		violations := x.judgement.Of(id)
 		if slices.ContainsFunc(violations, rejected) {
-			p.fail(x, described(x, violations))
+			p.failOver(ctx, x, id)
 		}
 		if len(violations) > 0 && tolerated == nil {
 			tolerated = &x

@@ -141,7 +141,7 @@ func (p *prober) atOnce(ctx context.Context, before ...asked) [][]outcome {
 	running.Wait()
 	outcomes := make([][]outcome, parallel)
 	for n, x := range requests {
-		x.response = p.reach(ctx, func(context.Context) contract.Response { return responses[n] })
+		p.reach(ctx, &x, func(context.Context) contract.Response { return responses[n] })
 		x.judgement = x.request.Judge(x.response)
 		outcomes[n] = make([]outcome, len(before[n%len(before)].objects))
 		for i := range outcomes[n] {

@@ -130,7 +130,7 @@ func (p *prober) converts(ctx SpecContext, http2 bool) {
 	body, err := request.Body()
 	p.env.Require(err, "building a request")
 	x := exchange{what: pair.String(), to: pair.To, request: request, body: body, client: client}
-	x.response = p.reach(ctx, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
+	p.reach(ctx, &x, func(ctx context.Context) contract.Response { return client.Send(ctx, body) })
 	x.judgement = request.Judge(x.response)
 	if v := x.judgement.Rejected(); v != nil {
 		p.fail(x, fmt.Sprintf("%s over %s: conversion of the samples failed: %s", x.what, map[bool]string{false: "HTTP/1.1", true: "HTTP/2"}[http2], v))

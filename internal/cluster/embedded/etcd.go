@@ -16,6 +16,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded/quiet"
+	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 type etcd struct {
@@ -42,7 +43,7 @@ func socketDir(dir, short string) (string, error) {
 	if len(filepath.Join(inside, clientSocket)) <= socketPath {
 		return inside, os.MkdirAll(inside, 0o700)
 	}
-	outside, err := os.MkdirTemp(short, "crdconform-")
+	outside, err := temporary.Dir(short, "")
 	if err != nil {
 		return "", fmt.Errorf("the path %s is too long for sockets, and no shorter one is available: %w; set TMPDIR to a shorter path", dir, err)
 	}

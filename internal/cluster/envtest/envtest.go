@@ -18,10 +18,10 @@ import (
 	"k8s.io/client-go/rest"
 	upstream "sigs.k8s.io/controller-runtime/pkg/envtest"
 
-	_ "github.com/crdconform/crdconform/internal/cluster/envtest/folder" // for its effect on envtest's own packages
-
 	"github.com/crdconform/crdconform/cluster"
+	_ "github.com/crdconform/crdconform/internal/cluster/envtest/folder" // for its effect on envtest's own packages
 	"github.com/crdconform/crdconform/internal/cluster/storage"
+	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 // Cluster is a running API server with its etcd.
@@ -94,14 +94,14 @@ const longestSocket = 103
 // shortDir makes a temporary directory whose path is short enough for the sockets that will be in it.
 func shortDir() (string, error) {
 	for _, in := range []string{"", "/tmp"} {
-		dir, err := os.MkdirTemp(in, "crdconform-envtest-")
+		dir, err := temporary.Dir(in, "envtest-")
 		if err != nil {
 			return "", err
 		}
 		if len(filepath.Join(dir, longestSocketName)) <= longestSocket {
 			return dir, nil
 		}
-		if err := os.Remove(dir); err != nil {
+		if err := os.RemoveAll(dir); err != nil {
 			return "", err
 		}
 	}

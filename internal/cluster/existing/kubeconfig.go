@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/crdconform/crdconform/internal/input"
 )
 
 // load returns how to reach the cluster of a context, and the name of the context.
@@ -58,11 +60,13 @@ func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error)
 	var missing error
 	there := 0
 	for _, path := range paths {
-		switch _, err := os.Stat(path); {
+		switch info, err := os.Stat(path); {
 		case errors.Is(err, fs.ErrNotExist):
 			missing = &UsageError{"kubeconfig", path, "the file does not exist; give another one"}
 		case err != nil:
 			return nil, nil, misused("the kubeconfig cannot be read: %v", err)
+		case info.Size() > input.Objects:
+			return nil, nil, misused("the kubeconfig %s is larger than %d MiB; give another one", path, input.Objects>>20)
 		default:
 			there++
 		}
@@ -138,7 +142,7 @@ func unexpired(config *rest.Config) error {
 	data := config.CertData
 	if len(data) == 0 && config.CertFile != "" {
 		var err error
-		if data, err = os.ReadFile(config.CertFile); err != nil {
+		if data, err = input.File(config.CertFile, input.Certificates); err != nil {
 			return misused("client-certificate: %v", err)
 		}
 	}

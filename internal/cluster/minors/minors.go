@@ -25,6 +25,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
+	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -140,7 +141,7 @@ func shortDir() (string, error) {
 	if len(os.TempDir()) > longestDir-len("/crdconform-0123456789") {
 		in = "/tmp"
 	}
-	return os.MkdirTemp(in, "crdconform-")
+	return temporary.Dir(in, "")
 }
 
 // ready waits until the API server says that it is.

@@ -35,8 +35,10 @@ func (r *Recording) Requests() []contract.Request {
 }
 
 // Read reads a whole recording, compressed or not. Its errors name the line. A last line that is cut off is no error.
-func Read(r io.Reader) (*Recording, error) {
-	reader, err := NewReader(r)
+func Read(r io.Reader) (*Recording, error) { return within(r, usual()) }
+
+func within(r io.Reader, most bounds) (*Recording, error) {
+	reader, err := bounded(r, most)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +50,9 @@ func Read(r io.Reader) (*Recording, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+		if reader.size > most.whole {
+			return nil, fmt.Errorf("recording: line %d: the recording is longer than %d MiB up to there, and is kept in memory; give its first line and a part of the others", x.Line, most.whole>>20)
 		}
 		whole.Exchanges = append(whole.Exchanges, x)
 	}
@@ -61,11 +66,21 @@ type Reader struct {
 	header Header
 	lines  *bufio.Reader
 	line   int
+	most   int // bytes of a line
+	size   int // of what was read, in bytes
 	cut    bool
 }
 
+// bounds are how long a line may be, and all that is kept of a recording, in bytes.
+type bounds struct{ line, whole int }
+
+// usual are the bounds of recordings that Record writes: a line has a request and a response, which may be four times as long.
+func usual() bounds { return bounds{line: 6 * maxRequest, whole: 1 << 30} }
+
 // NewReader reads the header of a recording, compressed or not.
-func NewReader(r io.Reader) (*Reader, error) {
+func NewReader(r io.Reader) (*Reader, error) { return bounded(r, usual()) }
+
+func bounded(r io.Reader, most bounds) (*Reader, error) {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	if magic, err := lines.Peek(2); err == nil && bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		zip, err := gzip.NewReader(lines)
@@ -74,7 +89,7 @@ func NewReader(r io.Reader) (*Reader, error) {
 		}
 		lines = bufio.NewReaderSize(zip, 1<<16)
 	}
-	read := &Reader{lines: lines}
+	read := &Reader{lines: lines, most: most.line}
 	raw, _, err := read.next()
 	switch {
 	case errors.Is(err, io.EOF):
@@ -118,9 +133,18 @@ func (r *Reader) Next() (Exchange, error) {
 
 // next returns the next line, and whether it has an end. At the end of the file it fails with io.EOF.
 func (r *Reader) next() (raw []byte, whole bool, err error) {
-	raw, err = r.lines.ReadBytes('\n')
+	for {
+		part, more := r.lines.ReadSlice('\n')
+		raw, err = append(raw, part...), more
+		if !errors.Is(more, bufio.ErrBufferFull) || len(raw) > r.most {
+			break
+		}
+	}
 	r.line++
+	r.size += len(raw)
 	switch {
+	case len(raw) > r.most:
+		return nil, false, fmt.Errorf("recording: line %d: it is longer than %d MiB, and no exchange is that \"crdconform record\" writes", r.line, r.most>>20)
 	case err == nil:
 		return raw, true, nil
 	case errors.Is(err, io.ErrUnexpectedEOF): // of what is compressed

@@ -160,6 +160,38 @@ func TestCutFile(t *testing.T) {
 	}
 }
 
+// TestLengths reads recordings with lines that are too long, with or without an end, and ones with too many lines.
+func TestLengths(t *testing.T) {
+	t.Parallel()
+	file, ends, _ := recorded(t, Options{}, exchanges())
+	squeezed, _, _ := recorded(t, Options{Compress: true}, exchanges())
+	longest := 0
+	for i := 1; i < len(ends); i++ {
+		longest = max(longest, ends[i]-ends[i-1])
+	}
+	fits := bounds{line: max(longest, ends[0]), whole: len(file)}
+	for name, test := range map[string]struct {
+		from io.Reader
+		most bounds
+		want string
+	}{
+		"as long as may be":  {bytes.NewReader(file), fits, ""},
+		"compressed":         {bytes.NewReader(squeezed), fits, ""},
+		"a line too long":    {bytes.NewReader(file), bounds{longest - 1, len(file)}, ": it is longer than 0 MiB, and no exchange is"},
+		"one byte too long":  {bytes.NewReader(file), bounds{fits.line, len(file) - 1}, ": the recording is longer than 0 MiB up to there"},
+		"a line without end": {endless{}, bounds{1 << 20, 1 << 30}, "recording: line 1: it is longer than 1 MiB"},
+	} {
+		read, err := within(test.from, test.most)
+		if test.want == "" && (err != nil || len(read.Exchanges) == 0) || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }
+
 func TestNoRecording(t *testing.T) {
 	t.Parallel()
 	file, ends, _ := recorded(t, Options{}, exchanges())

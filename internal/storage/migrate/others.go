@@ -24,6 +24,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/process"
+	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 const (
@@ -167,7 +168,7 @@ func (c Command) Check() error {
 // Migrator runs the command. What it says is written to Out and Err.
 func (c Command) Migrator() Migrator {
 	return func(ctx context.Context, _ Target) (err error) {
-		folder, err := os.MkdirTemp("", "crdconform-")
+		folder, err := temporary.Dir("", "")
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/crdconform/crdconform/internal/input"
 )
 
 // ErrOther is the error of Load for a file that Save did not write.
@@ -15,7 +17,7 @@ var ErrOther = errors.New("it is no such file")
 
 // Load reads what Save wrote, and reports whether there is a file.
 func Load(file string, into any) (bool, error) {
-	raw, err := os.ReadFile(file)
+	raw, err := input.File(file, input.Objects)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

@@ -1,0 +1,120 @@
+package temporary
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// helped is how the test runs itself, to be killed.
+const helped = "CRDCONFORM_TEST_TEMPORARY"
+
+// TestMain makes a folder and waits to be killed, if the environment says where.
+func TestMain(m *testing.M) {
+	if in := os.Getenv(helped); in != "" { //nolint:forbidigo // it is for this test alone
+		if _, err := Dir(in, "killed-"); err != nil {
+			panic(err)
+		}
+		_, _ = os.Stdout.WriteString("made\n")
+		select {}
+	}
+	m.Run()
+}
+
+// TestLeft finds the folder of a process when it is killed, and not before, and nothing else.
+func TestLeft(t *testing.T) {
+	t.Parallel()
+	in := t.TempDir()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := exec.CommandContext(t.Context(), program)
+	child.Env = append(os.Environ(), helped+"="+in)
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	own, err := Dir(in, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]owner{
+		"crdconform-elsewhere": {Host: here.Host + "x", Namespace: here.Namespace, Process: 1 << 30},
+		"crdconform-container": {Host: here.Host, Namespace: "pid:[1]", Process: 1 << 30},
+		"crdconform-nobody":    {Host: here.Host, Namespace: here.Namespace},
+		"another-program":      {Host: here.Host, Namespace: here.Namespace, Process: 1 << 30},
+	} {
+		put(t, filepath.Join(in, name), o)
+	}
+	if err := os.Mkdir(filepath.Join(in, "crdconform-without-note"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := Left(in); err != nil || len(left) != 0 {
+		t.Errorf("while the process runs: %v, %v", left, err)
+	}
+	if err := child.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = child.Wait() // it was killed
+	left, err := Left(in)
+	if err != nil || len(left) != 1 || left[0].Created.IsZero() {
+		t.Fatalf("when it was killed: %v, %v", left, err)
+	}
+	if err := left[0].Remove(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(own); err != nil {
+		t.Error(err)
+	}
+	if left, err = Left(in); err != nil || len(left) != 0 {
+		t.Errorf("in the end: %v, %v", left, err)
+	}
+	if left, err = Left(filepath.Join(in, "missing")); err != nil || len(left) != 0 {
+		t.Errorf("where there is nothing: %v, %v", left, err)
+	}
+}
+
+// TestReused has another process with the ID of one that has ended.
+func TestReused(t *testing.T) {
+	t.Parallel()
+	here, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if here.Started == "" {
+		t.Skip("this system does not say when processes were started")
+	}
+	in := t.TempDir()
+	here.Started += "0"
+	put(t, filepath.Join(in, "crdconform-1"), here)
+	if left, err := Left(in); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+func put(t *testing.T, dir string, o owner) {
+	t.Helper()
+	text, err := json.Marshal(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, note), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,78 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// failOver fails the spec with an exchange that violates a requirement. Where the response as a whole is rejected, it says over
+// which objects.
+func (p *prober) failOver(ctx context.Context, x exchange, id requirement.ID) {
+	GinkgoHelper()
+	alone, who := p.culprits(ctx, x, id)
+	text := described(alone, alone.judgement.Of(id))
+	if who != "" {
+		text = who + ": " + text
+		p.env.Attach("object.yaml", corpus.YAML(p.sent(&alone)[0]))
+	}
+	p.fail(alone, text)
+}
+
+// culprits asks for each object of a rejected request alone. It returns the exchange of the first that is rejected in the same way, and
+// names those that are. The exchange is returned as it is, without names, where the objects do not tell.
+func (p *prober) culprits(ctx context.Context, x exchange, id requirement.ID) (exchange, string) {
+	objects := p.sent(&x)
+	if x.judgement.Stopped != id || p.silent != nil || len(objects) == 0 {
+		return x, ""
+	}
+	var first exchange
+	var culprits []*unstructured.Unstructured
+	for _, object := range objects {
+		pair := corpus.Pair{From: object.GroupVersionKind().Version, To: x.to}
+		again := p.ask(ctx, x.request.ReviewVersion, pair, object)
+		if again.judgement.Stopped != id {
+			continue
+		}
+		if culprits = append(culprits, object); len(culprits) == 1 {
+			first = again
+		}
+	}
+	switch {
+	case len(culprits) == 0:
+		return x, ""
+	case len(culprits) == len(objects) && len(objects) > 1:
+		return first, fmt.Sprintf("each of %d objects, such as %s", len(objects), p.named(culprits[:1]))
+	default:
+		return first, p.named(culprits)
+	}
+}
+
+// sent returns the objects of an exchange, none of one that API servers would not send.
+func (p *prober) sent(x *exchange) []*unstructured.Unstructured {
+	objects := make([]*unstructured.Unstructured, 0, len(x.request.Objects))
+	for _, raw := range x.request.Objects {
+		objects = append(objects, &unstructured.Unstructured{Object: p.decode(raw)})
+	}
+	return objects
+}
+
+// named lists objects by name, the first of them where there are many.
+func (p *prober) named(objects []*unstructured.Unstructured) string {
+	const most = 3
+	var names []string
+	for _, object := range objects[:min(len(objects), most)] {
+		names = append(names, p.env.Subject.Corpus.Called(object))
+	}
+	if more := len(objects) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
