@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && (os.Args[1] == "webhook" || os.Args[1] == "fragile") {
 		handler := webhook.Handler()
 		if os.Args[1] == "fragile" {
-			handler = breaking([]string{"bad"}, func(http.ResponseWriter) { os.Exit(3) })
+			handler = breaking([]string{"bad"}, func(http.ResponseWriter) { os.Exit(3) }) //nolint:forbidigo // this is a process of its own
 		}
 		certs := os.Args[3]
 		err := http.ListenAndServeTLS("127.0.0.1:"+os.Args[2], filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key"), handler)

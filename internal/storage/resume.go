@@ -131,7 +131,7 @@ func (i *inspector) open() error {
 		}
 	}
 	if !fits {
-		d.Notes = append(d.Notes, fmt.Sprintf("%s is of a look at something else, or its blockers are gone, so all was looked at anew.", i.options.Resume))
+		d.Notes = append(d.Notes, i.options.Resume+" is of a look at something else, or its blockers are gone, so all was looked at anew.")
 		_, err = i.book.spool.cut(0)
 		return err
 	}
@@ -205,7 +205,7 @@ func (i *inspector) noteDone(resource string) error {
 	if resource != "" {
 		i.journal.Done = append(i.journal.Done, resource)
 	}
-	i.journal.Kept, i.journal.List = i.book.counts.saved(i.inventory.Definitions[0]), nil
+	i.journal.Kept, i.journal.List = i.book.saved(i.inventory.Definitions[0]), nil
 	return state.Save(i.options.Resume, i.journal)
 }
 

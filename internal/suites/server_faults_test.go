@@ -157,6 +157,7 @@ func answered(which func(suitetest.Request) bool, from, to int, status int, body
 
 // hidesInV1beta1 answers for objects as if all went well, once a definition lists ConversionReview v1beta1 alone.
 func hidesInV1beta1(t *testing.T, tampered *suitetest.Tampered) {
+	t.Helper()
 	var listed atomic.Bool
 	exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Definition && bytes.Contains(suitetest.Body(r.Request), []byte(`"conversionReviewVersions":["v1beta1"]`)) {
