@@ -29,7 +29,7 @@ func (d *documents) read() error {
 			return err
 		}
 		if first == '{' || first == '[' {
-			err = d.json()
+			err = d.json("")
 		} else {
 			err = d.yaml(indent)
 		}
@@ -124,8 +124,9 @@ func (d *documents) tooLarge(at place) error {
 	return fmt.Errorf("%s: an object is larger than %d MiB, which no API server would store; is the file what it should be?", at, d.options.ObjectBytes>>20)
 }
 
-// json reads a document of JSON that is next: an object, a list of objects, or an array of them.
-func (d *documents) json() error {
+// json reads a document of JSON that is next: an object, a list of objects, or an array of them. The kind is empty if it is not known
+// yet.
+func (d *documents) json(kind string) error {
 	if first, err := d.solid(); err != nil {
 		return err
 	} else if first == '[' {
@@ -133,7 +134,7 @@ func (d *documents) json() error {
 	}
 	at := d.at(0)
 	d.skip(1)
-	whole, kind, listed := []byte{'{'}, "", false
+	whole, listed := []byte{'{'}, false
 	for first := true; ; first = false {
 		more, err := d.more(first, '}')
 		if err != nil {

@@ -34,7 +34,7 @@ func (d *documents) yaml(indent []byte) error {
 		return d.item(done)
 	}
 	listed := false
-	for !d.marked() || len(rest.text) == len(indent) && len(indent) > 0 {
+	for begun := false; !begun || !d.marked(); begun = true {
 		at := d.at(item.at.item + 1)
 		line, err := d.text()
 		if errors.Is(err, io.EOF) {
@@ -79,7 +79,11 @@ func (d *documents) yaml(indent []byte) error {
 	if listed && kind == "" {
 		return fmt.Errorf("%s: the list ends without a kind, so it is cut off; get a complete one", d.at(0))
 	}
-	return d.document(rest, listed)
+	if listed {
+		_, err := d.toJSON(rest)
+		return err
+	}
+	return d.document(rest, kind)
 }
 
 // Columns of the items of a list before the first was seen, and where there are none.
@@ -107,17 +111,17 @@ func (d *documents) item(b block) error {
 	return d.take(bytes.TrimSuffix(bytes.TrimPrefix(array, []byte("[")), []byte("]")), b.at)
 }
 
-// document takes a document, unless its items were taken already.
-func (d *documents) document(b block, taken bool) error {
+// document takes a document whose items were not read yet.
+func (d *documents) document(b block, kind string) error {
 	raw, err := d.toJSON(b)
-	if err != nil || taken || string(raw) == "null" {
+	if err != nil || string(raw) == "null" {
 		return err
 	}
 	if raw[0] != '{' && raw[0] != '[' {
 		return d.take(raw, b.at)
 	}
 	inside := documents{collector: d.collector, file: d.file, in: bufio.NewReader(bytes.NewReader(raw)), line: b.at.line}
-	return inside.json()
+	return inside.json(kind)
 }
 
 // toJSON turns YAML into JSON.
