@@ -37,7 +37,7 @@ func (c *collector) git(ctx context.Context, at string) error {
 	}
 	files := []string{name}
 	if strings.TrimSpace(string(kind)) == "tree" {
-		if files, err = c.gitFolder(ctx, ref, revision, name); err != nil {
+		if files, err = gitFolder(ctx, ref, revision, name); err != nil {
 			return err
 		}
 	}
@@ -54,7 +54,7 @@ func (c *collector) git(ctx context.Context, at string) error {
 }
 
 // gitFolder returns the files of YAML and JSON in a folder.
-func (c *collector) gitFolder(ctx context.Context, ref, revision, folder string) ([]string, error) {
+func gitFolder(ctx context.Context, ref, revision, folder string) ([]string, error) {
 	list, err := git(ctx, "ls-tree", "-z", "--name-only", revision+":"+folder)
 	if err != nil {
 		return nil, fmt.Errorf("reading %s at %s from git: %w", folder, ref, err)

@@ -200,7 +200,7 @@ func TestDefinitions(t *testing.T) {
 		"it has 1 of Secret":                        "kind: Secret\napiVersion: v1\n",
 		"has no group, names or versions":           "kind: CustomResourceDefinition\napiVersion: apiextensions.k8s.io/v1\nmetadata: {name: a}\n",
 		"is at v2, which is neither v1 nor v1beta1": strings.Replace(definition, "io/v1", "io/v2", 1),
-		"cannot be read":                            strings.Replace(definition, "names: {", "names: [{", 1)[:0] + strings.Replace(definition, "scope: Namespaced", "scope: 1", 1),
+		"cannot be read":                            strings.Replace(definition, "scope: Namespaced", "scope: 1", 1),
 		"is there already at ":                      definition + "---" + definition,
 	} {
 		if _, err := dump.Definitions(t.Context(), write(t, "a.yaml", data), nil); err == nil || !strings.Contains(err.Error(), want) {

@@ -108,7 +108,7 @@ func (c *collector) text(name string, in *bufio.Reader) error {
 // archive reads the files of YAML and JSON in an archive.
 func (c *collector) archive(name string, r io.Reader) error {
 	archive := tar.NewReader(r)
-	files := 0
+	inside, files := bufio.NewReaderSize(nil, buffered), 0
 	for {
 		entry, err := archive.Next()
 		if errors.Is(err, io.EOF) {
@@ -124,7 +124,8 @@ func (c *collector) archive(name string, r io.Reader) error {
 		if isCopy(entry.Name) {
 			continue
 		}
-		if err := c.text(name+" "+path.Clean(entry.Name), bufio.NewReaderSize(archive, buffered)); err != nil {
+		inside.Reset(archive)
+		if err := c.text(name+" "+path.Clean(entry.Name), inside); err != nil {
 			return err
 		}
 	}
