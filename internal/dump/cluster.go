@@ -2,6 +2,7 @@ package dump
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -88,8 +89,8 @@ func (c *collector) list(ctx context.Context, client dynamic.Interface, at schem
 
 // afterExpiry returns how to go on behind the last page when etcd no longer has the revision of the list: with objects as they are now.
 func afterExpiry(err error) string {
-	if status, is := err.(apierrors.APIStatus); is && apierrors.IsResourceExpired(err) { //nolint:errorlint // clients do not wrap it
-		return status.Status().ListMeta.Continue
+	if status, is := errors.AsType[*apierrors.StatusError](err); is && apierrors.IsResourceExpired(err) {
+		return status.ErrStatus.Continue
 	}
 	return ""
 }

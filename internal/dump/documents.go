@@ -136,27 +136,22 @@ func (d *documents) json(kind string) error {
 	d.skip(1)
 	whole, listed := []byte{'{'}, false
 	for first := true; ; first = false {
-		more, err := d.more(first, '}')
+		key, err := d.key(first)
 		if err != nil {
 			return err
 		}
-		if !more {
+		if key == "" {
 			break
 		}
-		key, err := d.key()
-		if err != nil {
-			return err
-		}
 		c, err := d.solid()
+		if err == nil && key == `"items"` && c == '[' && mayBeList(kind) {
+			listed = true
+			if err = d.items(); err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			return err
-		}
-		if key == `"items"` && c == '[' && mayBeList(kind) {
-			listed = true
-			if err := d.items(); err != nil {
-				return err
-			}
-			continue
 		}
 		value, err := d.raw()
 		if err != nil {
@@ -190,7 +185,7 @@ func (d *documents) items() error {
 		if err != nil || !more {
 			return err
 		}
-		if _, err := d.solid(); err != nil {
+		if _, err = d.solid(); err != nil {
 			return err
 		}
 		at := d.at(n)
@@ -222,8 +217,11 @@ func (d *documents) more(first bool, end byte) (bool, error) {
 	return false, d.unexpected(c)
 }
 
-// key reads the name of a field, in quotes, and the colon behind it.
-func (d *documents) key() (string, error) {
+// key reads the name of the next field, in quotes, and the colon behind it. It is empty behind the last field.
+func (d *documents) key(first bool) (string, error) {
+	if more, err := d.more(first, '}'); err != nil || !more {
+		return "", err
+	}
 	c, err := d.solid()
 	if err != nil {
 		return "", err

@@ -107,7 +107,7 @@ func (c *collector) standardInput(ctx context.Context) error {
 	}
 	out, in := io.Pipe()
 	defer context.AfterFunc(ctx, func() { out.CloseWithError(ctx.Err()) })()
-	defer out.Close()
+	defer func() { _ = out.Close() }() // it never fails
 	go func() {
 		_, err := io.Copy(in, c.options.Stdin)
 		in.CloseWithError(err) // nil is the end

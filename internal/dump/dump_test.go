@@ -58,51 +58,51 @@ func item(name string) string { return strings.ReplaceAll(asYAML, "NAME", name) 
 func single(name string) string { return strings.ReplaceAll(item(name)[2:], "\n  ", "\n") }
 
 // write writes a file in a new folder, and returns its name.
-func write(t testing.TB, name, data string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), name)
+func write(tb testing.TB, name, data string) string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return file
 }
 
-func zipped(t testing.TB, data string) string {
-	t.Helper()
+func zipped(tb testing.TB, data string) string {
+	tb.Helper()
 	var out bytes.Buffer
 	zip := gzip.NewWriter(&out)
 	if _, err := zip.Write([]byte(data)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := zip.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.String()
 }
 
-func archive(t testing.TB, files map[string]string) string {
-	t.Helper()
+func archive(tb testing.TB, files map[string]string) string {
+	tb.Helper()
 	var out bytes.Buffer
 	archive := tar.NewWriter(&out)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		if err := archive.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o600, Size: int64(len(files[name]))}); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if _, err := archive.Write([]byte(files[name])); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := archive.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.String()
 }
 
 // read reads a source, and returns version, name and place of each object.
-func read(t testing.TB, source string, options dump.Options) ([]string, dump.Summary, error) {
+func read(t *testing.T, source string, options dump.Options) ([]string, dump.Summary, error) {
 	t.Helper()
 	var found []string
 	summary, err := dump.Read(t.Context(), source, widgets(), options, func(o dump.Object) error {

@@ -85,7 +85,7 @@ func git(ctx context.Context, arguments ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := command.Start(); err != nil {
+	if err = command.Start(); err != nil {
 		return nil, err
 	}
 	data, err := input.All(out, "its output", input.Objects)

@@ -24,12 +24,12 @@ import (
 )
 
 // snapshot writes what etcd would have after these values were stored in turn, and returns the name of the file.
-func snapshot(t testing.TB, values ...[2]string) string {
-	t.Helper()
-	file := filepath.Join(t.TempDir(), "snapshot.db")
+func snapshot(tb testing.TB, values ...[2]string) string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "snapshot.db")
 	db, err := bbolt.Open(file, 0o600, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
 		bucket, err := tx.CreateBucket([]byte("key"))
@@ -49,18 +49,18 @@ func snapshot(t testing.TB, values ...[2]string) string {
 		return nil
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := db.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	data, err := os.ReadFile(file)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	sum := sha256.Sum256(data)
 	if err := os.WriteFile(file, append(data, sum[:]...), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return file
 }

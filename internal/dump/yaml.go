@@ -20,70 +20,89 @@ type block struct {
 	at   place // of its first line
 }
 
-// yaml reads a document of YAML that is next, behind some spaces. The items of a list are read one by one: a line that begins one is
-// indented as far as that of the first.
+// yaml reads a document of YAML that is next, behind some spaces.
 func (d *documents) yaml(indent []byte) error {
-	rest := block{indent, d.at(0)} // all but the items
-	item, column, kind := block{}, none, ""
-	flush := func() error {
-		if item.text == nil {
-			return nil
-		}
-		done := item
-		item.text = nil
-		return d.item(done)
-	}
-	listed := false
+	p := parts{documents: d, rest: block{indent, d.at(0)}, column: none}
 	for begun := false; !begun || !d.marked(); begun = true {
-		at := d.at(item.at.item + 1)
+		at := d.at(p.item.at.item + 1)
 		line, err := d.text()
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if err == nil {
+			err = p.add(line, at)
+		}
 		if err != nil {
 			return err
 		}
-		spaces, dash := shape(line)
-		inItem := column >= 0 && (spaces < 0 || spaces > column)
-		begins := column != none && dash && (column == first || spaces == column)
-		switch {
-		case begins:
-			if err := flush(); err != nil {
-				return err
-			}
-			listed, column, item = true, spaces, block{bytes.Clone(line), at}
-		case inItem:
-			item.text = append(item.text, line...)
-		default:
-			if err := flush(); err != nil {
-				return err
-			}
-			if spaces >= 0 {
-				column = none
-			}
-			if value, is := bytes.CutPrefix(line, []byte("kind:")); is {
-				kind = strings.Trim(string(value), " \t\r\n\"'")
-			}
-			if string(bytes.TrimSpace(line)) == "items:" && spaces == 0 && mayBeList(kind) {
-				column, item.at.item = first, 0
-			}
-			rest.text = append(rest.text, line...)
-		}
-		if int64(max(len(item.text), len(rest.text))) > d.options.ObjectBytes {
-			return d.tooLarge(at)
-		}
 	}
-	if err := flush(); err != nil {
+	if err := p.flush(); err != nil {
 		return err
 	}
-	if listed && kind == "" {
+	if !p.listed {
+		return d.document(p.rest, p.kind)
+	}
+	if p.kind == "" {
 		return fmt.Errorf("%s: the list ends without a kind, so it is cut off; get a complete one", d.at(0))
 	}
-	if listed {
-		_, err := d.toJSON(rest)
+	_, err := d.toJSON(p.rest)
+	return err
+}
+
+// parts are those of a document of YAML. The items of a list are taken one by one: a line that begins one is indented as far as that of
+// the first.
+type parts struct {
+	*documents
+	rest   block  // all but the items
+	item   block  // that is not complete yet; without text if there is none
+	column int    // of the items
+	listed bool   // there were items
+	kind   string // of the document, if it was seen
+}
+
+// add adds a line.
+func (p *parts) add(line []byte, at place) error {
+	spaces, dash := shape(line)
+	switch {
+	case dash && (p.column == first || spaces == p.column):
+		if err := p.flush(); err != nil {
+			return err
+		}
+		p.listed, p.column, p.item = true, spaces, block{bytes.Clone(line), at}
+	case p.column >= 0 && (spaces < 0 || spaces > p.column):
+		p.item.text = append(p.item.text, line...)
+	default:
+		if err := p.flush(); err != nil {
+			return err
+		}
+		if spaces >= 0 {
+			p.column = none
+		}
+		if value, is := bytes.CutPrefix(line, []byte("kind:")); is {
+			p.kind = strings.Trim(string(value), " \t\r\n\"'")
+		}
+		if spaces == 0 && string(bytes.TrimSpace(line)) == "items:" && mayBeList(p.kind) {
+			p.column, p.item.at.item = first, 0
+		}
+		p.rest.text = append(p.rest.text, line...)
+	}
+	if int64(max(len(p.item.text), len(p.rest.text))) > p.options.ObjectBytes {
+		return p.tooLarge(at)
+	}
+	return nil
+}
+
+// flush takes the item, which is complete.
+func (p *parts) flush() error {
+	if p.item.text == nil {
+		return nil
+	}
+	array, err := p.toJSON(p.item)
+	if err != nil {
 		return err
 	}
-	return d.document(rest, kind)
+	p.item.text = nil
+	return p.take(bytes.TrimSuffix(bytes.TrimPrefix(array, []byte("[")), []byte("]")), p.item.at)
 }
 
 // Columns of the items of a list before the first was seen, and where there are none.
@@ -100,15 +119,6 @@ func shape(line []byte) (spaces int, dash bool) {
 		return -1, false
 	}
 	return spaces, text[0] == '-' && (len(text) == 1 || text[1] == ' ' || text[1] == '\t')
-}
-
-// item takes an item of a list.
-func (d *documents) item(b block) error {
-	array, err := d.toJSON(b)
-	if err != nil {
-		return err
-	}
-	return d.take(bytes.TrimSuffix(bytes.TrimPrefix(array, []byte("[")), []byte("]")), b.at)
 }
 
 // document takes a document whose items were not read yet.
