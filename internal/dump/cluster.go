@@ -1,0 +1,96 @@
+package dump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+)
+
+const (
+	// pageTimeout is how long a page of a list may take. API servers end requests after a minute.
+	pageTimeout = 90 * time.Second
+
+	// pageSize is how many objects are in memory at a time.
+	pageSize = 250
+)
+
+// FromCluster is Read for a cluster, from which it reads lists only, page by page. Objects are read at the storage versions of the
+// definitions, which have to be served.
+func FromCluster(ctx context.Context, client dynamic.Interface, definitions []apiextensionsv1.CustomResourceDefinition, options Options, visit func(Object) error) (Summary, error) {
+	c := newCollector(options, visit)
+	for i := range definitions {
+		spec := definitions[i].Spec
+		c.wants(spec.Group, spec.Names.Kind)
+		version, err := storageVersion(definitions[i])
+		if err != nil {
+			return c.summary, err
+		}
+		if err := c.list(ctx, client, schema.GroupVersionResource{Group: spec.Group, Version: version, Resource: spec.Names.Plural}); err != nil {
+			return c.summary, err
+		}
+	}
+	return c.summary, c.found("the cluster")
+}
+
+// storageVersion returns the version that objects are stored at.
+func storageVersion(d apiextensionsv1.CustomResourceDefinition) (string, error) {
+	for _, version := range d.Spec.Versions {
+		if version.Storage && !version.Served {
+			return "", fmt.Errorf("the storage version %s of %s is not served, so the API server does not show what is stored; give a snapshot of etcd", version.Name, d.Name)
+		}
+		if version.Storage {
+			return version.Name, nil
+		}
+	}
+	return "", fmt.Errorf("definition %s has no storage version; set storage to true for one", d.Name)
+}
+
+// list takes the objects of a resource.
+func (c *collector) list(ctx context.Context, client dynamic.Interface, at schema.GroupVersionResource) error {
+	resource := at.GroupResource().String()
+	options, expired := metav1.ListOptions{Limit: pageSize}, false
+	for {
+		within, cancel := context.WithTimeout(ctx, pageTimeout)
+		page, err := client.Resource(at).List(within, options)
+		cancel()
+		if next := afterExpiry(err); next != "" && !expired {
+			options.Continue, expired = next, true
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("listing %s at %s in the cluster: %w", resource, at.Version, err)
+		}
+		expired = false
+		for i := range page.Items {
+			o := &page.Items[i]
+			raw, err := o.MarshalJSON()
+			if err != nil {
+				return fmt.Errorf("%s %s of the cluster cannot be written as JSON: %w", resource, named(o.GetNamespace(), o.GetName()), err)
+			}
+			if c.left -= int64(len(raw)); c.left < 0 {
+				return c.unreadable("the cluster", errTooMuch)
+			}
+			if err := c.take(raw, place{file: resource + " " + named(o.GetNamespace(), o.GetName()) + " of the cluster"}); err != nil {
+				return err
+			}
+		}
+		if options.Continue = page.GetContinue(); options.Continue == "" {
+			return nil
+		}
+	}
+}
+
+// afterExpiry returns how to go on behind the last page when etcd no longer has the revision of the list: with objects as they are now.
+func afterExpiry(err error) string {
+	if status, is := errors.AsType[*apierrors.StatusError](err); is && apierrors.IsResourceExpired(err) {
+		return status.ErrStatus.Continue
+	}
+	return ""
+}
