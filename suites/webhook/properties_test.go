@@ -85,6 +85,37 @@ func TestWebhooksThatBreakDown(t *testing.T) {
 	}
 }
 
+// TestTwoBreakdowns has a webhook judged that breaks down over one of two values, and over objects without a spec, which clients cannot
+// create: the first must not hide the second.
+func TestTwoBreakdowns(t *testing.T) {
+	const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: numbers.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: numbers, kind: Number}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: &schema {openAPIV3Schema: {type: object, required: [spec], properties: {spec: {type: object, required: [parity], properties: {parity: {type: string, enum: [even, odd]}}}}}}
+  - {name: v2, served: true, storage: false, schema: *schema}
+`
+	breaks := stranger{change: func(o map[string]any) {
+		if spec := specOf(o); spec == nil || spec["parity"] == "odd" {
+			panic(http.ErrAbortHandler)
+		}
+	}}
+	want := []requirement.ID{requirement.WebhookFailureAvoided, requirement.WebhookRequestPartialObjects}
+	for _, r := range judgeSubject(t, served{handler: breaks}.of(t, definition)) {
+		if failed := r.Verdict == requirement.Failed; failed != slices.Contains(want, r.Requirement) {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}
+
 // TestNothingToConvert has no object at hand: nothing may pass for want of one.
 func TestNothingToConvert(t *testing.T) {
 	const impossible = `
