@@ -176,7 +176,8 @@ func TestColumnsAreInterrupted(t *testing.T) {
 		t.Fatalf("got %+v without %v", m.Columns, m.Missing)
 	}
 	for _, c := range m.Columns {
-		if c.Outcome != reports.Interrupted || c.Error != "" || c.Counts[requirement.Passed] == 0 || c.Counts[requirement.Unknown] == 0 || c.Counts[requirement.Failed]+c.Counts[requirement.Errored] > 0 {
+		// A busy API server may not get to removing definitions in time.
+		if c.Outcome != reports.Interrupted || c.Error != "" && !strings.Contains(c.Error, "to be removed") || c.Counts[requirement.Passed] == 0 || c.Counts[requirement.Unknown] == 0 || c.Counts[requirement.Failed]+c.Counts[requirement.Errored] > 0 {
 			t.Errorf("%s came to %s with %v and the error %q", c.Report, c.Outcome, c.Counts, c.Error)
 		}
 	}

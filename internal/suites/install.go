@@ -362,16 +362,20 @@ func (i *installer) delete(ctx context.Context, name string, meanwhile func(cont
 		return fmt.Errorf("removing %s: %w", name, err)
 	}
 	// Its objects go first, for which the API server may want its webhook.
+	last := ""
 	gone := func(ctx context.Context) (bool, error) {
 		now, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) || err == nil && now.UID != uid {
 			return true, nil
 		}
+		if err == nil {
+			last = conditions(now)
+		}
 		meanwhile(ctx)
 		return false, nil
 	}
 	if err := wait.PollUntilContextCancel(ctx, 10*poll, true, gone); err != nil {
-		return fmt.Errorf("waiting for %s to be removed: %w", name, err)
+		return fmt.Errorf("waiting for %s to be removed (%s): %w", name, last, err)
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
