@@ -39,8 +39,8 @@ and all as JSON.
 How the versions of stored objects are known is as for "crdconform storage status". Where it is not known, the answer is
 not "safe". With --ignore-requests it does not matter who asks for the version.
 
-With --resume FILE, an interrupted look goes on where it was when the same command is run again. The file is removed when
-everything was looked at.
+With --resume FILE, the same command continues an interrupted look from where it was, within an hour. The file is removed at
+the end of a look.
 
 Exit codes:
   0    safe
@@ -71,7 +71,7 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	d.bind(flags)
-	flags.StringVar(&d.resume, "resume", "", "file that keeps how far the look is, with another beside it for --output json; the next run goes on there")
+	flags.StringVar(&d.resume, "resume", "", "file in which to record progress; the next run continues from there (with --output json, also FILE.blockers)")
 	flags.BoolVar(&d.ignoreRequests, "ignore-requests", false, "leave aside who still asks for the version")
 	return cmd
 }

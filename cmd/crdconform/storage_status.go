@@ -122,7 +122,7 @@ func (l *storageLook) unlooked(ctx context.Context, err error) error {
 		return missing
 	}
 	if other, is := errors.AsType[*storage.ResumeError](err); is {
-		return other
+		return fmt.Errorf("--resume %w", other)
 	}
 	return unjudged(err)
 }

@@ -39,6 +39,9 @@ func (i *inspector) everything(ctx context.Context) error {
 		}
 		own[schema.GroupResource{Group: d.Group, Resource: d.Plural}] = d
 	}
+	if err := i.unfinishedFirst(all); err != nil {
+		return err
+	}
 	for _, at := range all {
 		if err := i.list(ctx, at, own[at.GroupResource()]); err != nil {
 			return err
@@ -144,6 +147,8 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 		return i.noteDone(resource)
 	case isInternal(err):
 		return err
+	case i.journal != nil && i.journal.List != nil && !isLasting(err): // a part of the list was seen
+		return fmt.Errorf("listing %s: %w; the same command goes on there", resource, err)
 	}
 	gap := Gap{What: resource, Why: "it cannot be listed: " + line(err.Error())}
 	if apierrors.IsForbidden(err) {
@@ -155,6 +160,11 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 		i.inventory.Gaps = append(i.inventory.Gaps, gap)
 	}
 	return errors.Join(i.book.back(), i.noteDone(""))
+}
+
+// isLasting reports whether the same request would fail again.
+func isLasting(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || apierrors.IsMethodNotSupported(err) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
 }
 
 // internalError is an error of this machine, such as a full disk, rather than of the cluster.

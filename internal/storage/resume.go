@@ -7,14 +7,19 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdconform/crdconform/internal/storage/state"
 )
+
+// longest is how old an interrupted look may be that is continued: what it saw may no longer be so.
+const longest = time.Hour
 
 // ResumeError says that a file is not about what is asked.
 type ResumeError struct{ File, Why string }
 
 func (e *ResumeError) Error() string {
-	return fmt.Sprintf("--resume %s: %s; name another file, or remove it", e.File, e.Why)
+	return e.File + ": " + e.Why + "; name another file, or remove it"
 }
 
 // question is what a look is about. Another one begins anew.
@@ -106,6 +111,16 @@ func (i *inspector) open() error {
 		return err
 	}
 	d := i.inventory.Definitions[0]
+	asked := question{d.Name, i.options.Drop, d.UID, d.Generation, d.StoredVersions, i.options.Skip, i.options.KeepAll}
+	begun := &journal{question: asked, Began: time.Now().UTC().Truncate(time.Second)}
+	if i.options.Resume != "" && earlier == nil {
+		if _, err := os.Lstat(blockersOf(i.options.Resume)); err == nil {
+			return &ResumeError{i.options.Resume, "there is no such file, but there is " + blockersOf(i.options.Resume)}
+		}
+		if err := state.Save(i.options.Resume, begun); err != nil { // so that whose the file of blockers is can be told
+			return err
+		}
+	}
 	if i.options.KeepAll {
 		if i.book.spool, err = openSpool(place{d, i.options.Drop}, i.options.Resume); err != nil {
 			return err
@@ -114,10 +129,23 @@ func (i *inspector) open() error {
 	if i.options.Resume == "" {
 		return nil
 	}
-	asked := question{d.Name, i.options.Drop, d.UID, d.Generation, d.StoredVersions, i.options.Skip, i.options.KeepAll}
-	i.journal = &journal{question: asked, Began: time.Now().UTC().Truncate(time.Second)}
-	if earlier == nil {
-		_, err = i.book.spool.cut(0)
+	if i.journal = begun; earlier == nil {
+		return nil
+	}
+	return i.resume(earlier, asked)
+}
+
+// resume goes on where an earlier run was, unless that was about something else or is too old.
+func (i *inspector) resume(earlier *journal, asked question) error {
+	d := i.inventory.Definitions[0]
+	if earlier.KeepAll && !asked.KeepAll {
+		if err := state.Remove(blockersOf(i.options.Resume)); err != nil {
+			return err
+		}
+	}
+	if time.Since(earlier.Began) > longest {
+		d.Notes = append(d.Notes, fmt.Sprintf("The look in %s began at %s, which is too long ago, so all was looked at anew.", i.options.Resume, earlier.Began.Format(time.RFC3339)))
+		_, err := i.book.spool.cut(0)
 		return err
 	}
 	ends := earlier.Ends
@@ -126,13 +154,14 @@ func (i *inspector) open() error {
 	}
 	fits := earlier.same(asked)
 	if fits {
+		var err error
 		if fits, err = i.book.spool.cut(ends); err != nil {
 			return err
 		}
 	}
 	if !fits {
 		d.Notes = append(d.Notes, i.options.Resume+" is of a look at something else, or its blockers are gone, so all was looked at anew.")
-		_, err = i.book.spool.cut(0)
+		_, err := i.book.spool.cut(0)
 		return err
 	}
 	d.Notes = append(d.Notes, fmt.Sprintf("What an earlier run saw, which began at %s, was not looked at again.", earlier.Began.Format(time.RFC3339)))
@@ -165,15 +194,29 @@ func (i *inspector) listed(resource string) bool {
 	return i.journal != nil && slices.Contains(i.journal.Done, resource)
 }
 
+// unfinishedFirst puts the list that an earlier run had begun first. If there is no such resource any more, what it entered is dropped.
+func (i *inspector) unfinishedFirst(all []schema.GroupVersionResource) error {
+	if i.journal == nil || i.journal.List == nil {
+		return nil
+	}
+	isUnfinished := func(at schema.GroupVersionResource) bool {
+		return at.GroupResource().String() == i.journal.List.Resource
+	}
+	if n := slices.IndexFunc(all, isUnfinished); n >= 0 {
+		all[0], all[n] = all[n], all[0]
+		return nil
+	}
+	i.journal.List = nil
+	_, err := i.book.spool.cut(i.journal.Ends)
+	return err
+}
+
 // mark begins to enter a resource, or goes on with what an earlier run entered of it. It returns how far the list is.
 func (i *inspector) mark(resource string) (unfinished, error) {
 	if i.journal == nil || i.journal.List == nil {
 		return unfinished{Resource: resource}, i.book.mark()
 	}
 	list := *i.journal.List
-	if list.Resource != resource {
-		return unfinished{Resource: resource}, i.book.mark()
-	}
 	i.book.pending = list.Counts.restored(i.inventory.Definitions[0])
 	i.book.spool.markAt(i.journal.Ends)
 	return list, nil
@@ -209,13 +252,10 @@ func (i *inspector) noteDone(resource string) error {
 	return state.Save(i.options.Resume, i.journal)
 }
 
-// forget removes the file if nothing is left to look at. The file of blockers is removed with the spool.
+// forget removes the file at the end of a look, even if that has gaps: what blocks may be mended before the next. The file of blockers is
+// removed with the spool.
 func (i *inspector) forget() error {
-	gaps := len(i.inventory.Gaps)
-	for _, d := range i.inventory.Definitions {
-		gaps += len(d.Gaps)
-	}
-	if i.journal == nil || gaps > 0 {
+	if i.journal == nil {
 		return nil
 	}
 	if i.book.spool != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -25,14 +26,16 @@ func resumes(t *testing.T, c *crontabs) {
 	rest := func(r *http.Request) bool {
 		return strings.Contains(r.URL.Path, "/"+c.group+"/") && r.URL.Query().Has("continue")
 	}
-	interrupted := func(t *testing.T, o Options) {
+	gap := answering("/apis/other.example.com/v1/crontabs", false, metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}) //nolint:bodyclose // client-go closes it
+	nothing := func(*http.Request, http.RoundTripper) *http.Response { return nil }
+	interrupted := func(t *testing.T, o Options, answer func(*http.Request, http.RoundTripper) *http.Response) {
 		t.Helper()
 		ctx, interrupt := context.WithCancel(t.Context())
-		r := &recorder{answer: func(r *http.Request, _ http.RoundTripper) *http.Response {
+		r := &recorder{answer: func(r *http.Request, next http.RoundTripper) *http.Response {
 			if rest(r) {
 				interrupt()
 			}
-			return nil
+			return answer(r, next)
 		}}
 		if _, _, err := Inspect(ctx, r.wrap(c.cluster.Config()), []string{c.name}, o); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
@@ -77,7 +80,7 @@ func resumes(t *testing.T, c *crontabs) {
 
 	t.Run("goes on", func(t *testing.T) {
 		o, r := options(t), &recorder{}
-		interrupted(t, o)
+		interrupted(t, o, nothing)
 		complete(t, r, o, "What an earlier run saw, which began at ")
 		again := func(uri string) bool {
 			return strings.Contains(uri, "/crontabs?") && !strings.Contains(uri, "continue=")
@@ -86,15 +89,70 @@ func resumes(t *testing.T, c *crontabs) {
 			t.Errorf("it asked again: %s", r.seen[i])
 		}
 	})
+	t.Run("after a gap that lasts", func(t *testing.T) {
+		o := options(t)
+		interrupted(t, o, gap)
+		interrupted(t, o, gap)
+		r := &recorder{answer: gap}
+		complete(t, r, o, "What an earlier run saw, which began at ")
+		if !slices.ContainsFunc(r.seen, func(uri string) bool { return strings.Contains(uri, "/apis/other.example.com/v1/crontabs") }) {
+			t.Error("it did not ask for what it may not list")
+		}
+	})
+	t.Run("after a page that failed", func(t *testing.T) {
+		o := options(t)
+		r := &recorder{answer: answering("continue=", false, metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable})} //nolint:bodyclose // client-go closes it
+		if _, _, err := Inspect(t.Context(), r.wrap(c.cluster.Config()), []string{c.name}, o); err == nil || !strings.Contains(err.Error(), "the same command goes on there") {
+			t.Fatalf("got %v", err)
+		}
+		complete(t, &recorder{}, o, "What an earlier run saw, which began at ")
+	})
+	t.Run("too long ago", func(t *testing.T) {
+		o := options(t)
+		interrupted(t, o, nothing)
+		var j journal
+		if _, err := state.Load(o.Resume, &j); err != nil {
+			t.Fatal(err)
+		}
+		j.Began = j.Began.Add(-longest - time.Minute)
+		if err := state.Save(o.Resume, j); err != nil {
+			t.Fatal(err)
+		}
+		complete(t, &recorder{}, o, ", which is too long ago, so all was looked at anew.")
+	})
+	t.Run("as text after JSON", func(t *testing.T) {
+		o := options(t)
+		interrupted(t, o, nothing)
+		o.KeepAll = false
+		if _, _, err := Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := os.ReadDir(filepath.Dir(o.Resume)); err != nil || len(left) > 0 {
+			t.Errorf("%v is left, %v", left, err)
+		}
+	})
+	t.Run("a file of others", func(t *testing.T) {
+		o := options(t)
+		if err := os.WriteFile(blockersOf(o.Resume), []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
+		if _, is := errors.AsType[*ResumeError](err); !is || !strings.Contains(err.Error(), "but there is "+blockersOf(o.Resume)) {
+			t.Errorf("got %v", err)
+		}
+		if now, err := os.ReadFile(blockersOf(o.Resume)); err != nil || string(now) != "mine" {
+			t.Errorf("it became %s, %v", now, err)
+		}
+	})
 	t.Run("forgotten by the API server", func(t *testing.T) {
 		o := options(t)
-		interrupted(t, o)
+		interrupted(t, o, nothing)
 		r := &recorder{answer: answering("continue=", true, metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired})} //nolint:bodyclose // client-go closes it
 		complete(t, r, o, "The API server had forgotten the list of "+c.name+" that an earlier run had begun, so it was listed anew.")
 	})
 	t.Run("another definition since", func(t *testing.T) {
 		o := options(t)
-		interrupted(t, o)
+		interrupted(t, o, nothing)
 		var j journal
 		if _, err := state.Load(o.Resume, &j); err != nil {
 			t.Fatal(err)
@@ -107,7 +165,7 @@ func resumes(t *testing.T, c *crontabs) {
 	})
 	t.Run("blockers are lost", func(t *testing.T) {
 		o := options(t)
-		interrupted(t, o)
+		interrupted(t, o, nothing)
 		if err := os.Truncate(blockersOf(o.Resume), 10); err != nil {
 			t.Fatal(err)
 		}
