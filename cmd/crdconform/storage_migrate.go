@@ -62,7 +62,7 @@ there, and that none has changed unless another client changed it. Run it after 
 former one is removed. The steps:
 
   dry-run          has the API server try each write: admission, validation, conversion and size refuse before anything is written
-  objects          writes each object as it is, and what others write meanwhile in the end
+  objects          writes each object as it is, and at the end what others wrote meanwhile
   managed-fields   rewrites managed fields that name a version which is not served, or that of --drop
   stored-versions  takes all versions but the storage version off status.storedVersions, if the definition has not changed
 
@@ -352,7 +352,7 @@ func (d *migrated) text(m *migrator) string {
 			r.Objects, r.Rewritten, r.Newer, r.Gone, len(r.Refused))
 	}
 	if r.Behind > 0 {
-		line("behind", "%d were stored at another version by an API server since the start, and written in the end", r.Behind)
+		line("behind", "%d changed when they were written once more at the end: they may have been stored at another version", r.Behind)
 	}
 	if r.Mended > 0 {
 		line("managed fields", "of %d objects name served versions only", r.Mended)

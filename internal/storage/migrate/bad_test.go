@@ -265,6 +265,35 @@ func TestBehind(t *testing.T) {
 	}
 }
 
+// TestNeverIdle has an object that others created after the list, and write whenever it is patched: it costs the migration nothing.
+func TestNeverIdle(t *testing.T) {
+	s := newScene(t, fixtures.Webhook)
+	s.populate(2)
+	s.change(fixtures.StoredAt("v1"))
+	created := hooked(s.config, writes, 1, func(*http.Request) *http.Response {
+		if _, err := s.at("v1beta1").Create(t.Context(), s.crontab("busy"), metav1.CreateOptions{}); err != nil {
+			t.Error(err)
+		}
+		return nil
+	})
+	tries := 0
+	created.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if writes(r) && path.Base(r.URL.Path) == "busy" {
+				tries++
+				return suitetest.Answer(r, http.StatusConflict, metav1.Status{
+					TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Reason: metav1.StatusReasonConflict, Code: http.StatusConflict,
+				}), nil
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	result, err := Run(t.Context(), created, s.name, Options{Concurrency: 1, Steps: []Step{Objects, StoredVersions}})
+	if err != nil || tries < 2 || result.Behind != 0 || len(result.Refused) > 0 || !slices.Equal(result.StoredVersions, []string{"v1"}) {
+		t.Errorf("%d tries, %+v, %v", tries, result, err)
+	}
+}
+
 // TestReadAt lists at the version where objects wait, unless it must not be asked for.
 func TestReadAt(t *testing.T) {
 	t.Parallel()

@@ -1,4 +1,4 @@
-// Package migrate rewrites the objects of a definition at its storage version: objects, their managed fields, and in the end the
+// Package migrate rewrites the objects of a definition at its storage version: objects, their managed fields, and at the end the
 // stored versions that the definition's status lists. It proves nothing: package proof does.
 package migrate
 
@@ -147,7 +147,7 @@ type Result struct {
 	Objects   int `json:"objects"`   // that were looked at
 	Rewritten int `json:"rewritten"` // by this run: written with the content that they had
 	Newer     int `json:"newer"`     // others wrote them since the start
-	Behind    int `json:"behind"`    // others wrote them since the start, and yet they were at another version, so they were written in the end
+	Behind    int `json:"behind"`    // others wrote them since the start, and they changed when they were written once more at the end: they may have been at another version
 	Gone      int `json:"gone"`      // deleted meanwhile
 	Mended    int `json:"mended"`    // managed fields were rewritten
 	Expired   int `json:"expired"`   // continue tokens that expired; the rest was listed anew
@@ -222,7 +222,7 @@ func connect(config *rest.Config, definition string, options Options) (*migratio
 	if err := options.complete(); err != nil {
 		return nil, err
 	}
-	m := &migration{options: options, name: definition, tally: tally{wrote: map[string]struct{}{}}, result: Result{Definition: definition}}
+	m := &migration{options: options, name: definition, tally: tally{wrote: map[uint64]struct{}{}}, result: Result{Definition: definition}}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "crdconform"

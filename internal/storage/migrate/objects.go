@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -41,12 +42,24 @@ const (
 // late is the pass over what others wrote since the start. It belongs to the step Objects.
 const late Step = "late objects"
 
+// shown is the step as users know it.
+func (s Step) shown() Step {
+	if s == late {
+		return Objects
+	}
+	return s
+}
+
 // tally counts what workers did.
 type tally struct {
 	sync.Mutex
 	inARow int                 // failures
-	wrote  map[string]struct{} // resource versions of our writes
+	wrote  map[uint64]struct{} // resource versions of our last writes
 }
+
+// remembered is how many of our writes are remembered, at most. Of the others, those after the first list are patched once more, which
+// changes nothing.
+const remembered = 1 << 19
 
 // outcome is what came of an object.
 type outcome int
@@ -79,7 +92,7 @@ func (m *migration) pass(ctx context.Context, step Step) error {
 			return err
 		}
 		seen += len(page)
-		m.report(Progress{Step: step, Objects: seen, Refused: len(m.result.Refused)})
+		m.report(Progress{Step: step.shown(), Objects: seen, Refused: len(m.result.Refused)})
 		if _, err := m.unchanged(ctx, false); err != nil {
 			return err
 		}
@@ -131,7 +144,7 @@ func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialOb
 		m.tally.inARow = 0
 	}
 	if did == refused {
-		m.result.Refused = append(m.result.Refused, Refusal{step, object.Namespace, object.Name, reason(err)})
+		m.result.Refused = append(m.result.Refused, Refusal{step.shown(), object.Namespace, object.Name, reason(err)})
 	}
 	if m.tally.inARow >= inARow {
 		return incomplete("%d objects in a row failed, so the rest was not tried; the last one: %s", inARow, m.result.Refused[len(m.result.Refused)-1])
@@ -226,6 +239,8 @@ func (m *migration) write(ctx context.Context, step Step, object *metav1.Partial
 			if object, err = m.again(ctx, object); apierrors.IsNotFound(err) {
 				return gone, nil, nil
 			}
+		case apierrors.IsConflict(err) && step == late && mended == nil:
+			return untouched, nil, nil // others wrote it all the time, long after the storage version changed
 		case (isServerError(err) || !isAnswer(err)) && failures < attempts-1 && time.Since(began) < quick:
 			if waited := pause.For(ctx, backoff<<failures); waited != nil {
 				return refused, nil, waited
@@ -248,8 +263,23 @@ func (m *migration) again(ctx context.Context, object *metav1.PartialObjectMetad
 func (m *migration) isOurs(object *metav1.PartialObjectMetadata) bool {
 	m.tally.Lock()
 	defer m.tally.Unlock()
-	_, ours := m.tally.wrote[object.ResourceVersion]
-	return ours
+	revision, err := strconv.ParseUint(object.ResourceVersion, 10, 64)
+	_, ours := m.tally.wrote[revision]
+	return err == nil && ours
+}
+
+// remember notes that this run wrote an object.
+func (t *tally) remember(resourceVersion string) {
+	revision, err := strconv.ParseUint(resourceVersion, 10, 64)
+	if err != nil {
+		return // it is patched once more
+	}
+	t.Lock()
+	defer t.Unlock()
+	if len(t.wrote) == remembered {
+		clear(t.wrote)
+	}
+	t.wrote[revision] = struct{}{}
 }
 
 // isNewer reports whether an object was written since the start: by others, or by an earlier run. It is at the storage version then,
@@ -283,9 +313,7 @@ func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.Parti
 	if err = json.Unmarshal(answer, &written); err != nil {
 		return false, fmt.Errorf("what the API server wrote for %s: %w", named(object.Namespace, object.Name), err)
 	}
-	m.tally.Lock()
-	defer m.tally.Unlock()
-	m.tally.wrote[written.ResourceVersion] = struct{}{}
+	m.tally.remember(written.ResourceVersion)
 	return written.ResourceVersion != object.ResourceVersion, nil
 }
 

@@ -80,7 +80,7 @@ func (p *pages) next(ctx context.Context) ([]metav1.PartialObjectMetadata, bool,
 			return list.Items, true, nil
 		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 			// The API server forgot the revision of the first page. It may offer to go on with the present one: what was
-			// written meanwhile is at the storage version wherever it stands. Otherwise all is listed anew.
+			// written meanwhile is patched at the end, wherever it stands. Otherwise all is listed anew.
 			p.expired++
 			p.token = ""
 			if status := apierrors.APIStatus(nil); errors.As(err, &status) {

@@ -77,7 +77,7 @@ func right(r *http.Request, group string) string {
 	return verb + " " + parts[0] + "." + at
 }
 
-// TestRole wants the role for migrations to allow what one asks for, and no more.
+// TestRole wants the role for migrations to allow what one asks for, and no more. The lease and the proof are not compared.
 func TestRole(t *testing.T) {
 	s := newScene(t, fixtures.Webhook)
 	s.populate(2)

@@ -15,7 +15,7 @@ type state struct {
 	Generation int64  `json:"generation"`
 	Storage    string `json:"storage"`
 
-	// Revision is that of the first list. Whatever was written after it is at the storage version.
+	// Revision is that of the first list. Whatever was written after it is patched at the end only.
 	Revision string `json:"revision"`
 
 	// Completed says that all objects are.
@@ -48,7 +48,7 @@ func (m *migration) resume() error {
 	return nil
 }
 
-// began notes the revision of the first list, from which on whatever is written is at the storage version.
+// began notes the revision of the first list.
 func (m *migration) began(ctx context.Context, revision string) error {
 	if m.start.Revision != "" {
 		return nil
