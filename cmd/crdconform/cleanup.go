@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // cleaner is the command cleanup.
@@ -54,7 +56,8 @@ runs left. Other clusters named crdconform-... are not touched. The clusters are
 first one found, or that of $KIND_EXPERIMENTAL_PROVIDER.
 
 With --temporary it removes the folders for temporary files that killed runs left: data of embedded API servers, certificates,
-kubeconfigs. It takes only those whose process is known to have ended; folders of runs in progress stay, whatever their age.
+kubeconfigs. It takes only those whose process is known to have ended, whatever their age. Folders of another machine or
+container, or from before this machine was started, stay.
 
 Exit codes:
   0    everything found was removed, or nothing was found
@@ -66,7 +69,7 @@ Exit codes:
   crdconform cleanup --kind --temporary`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if c.run != "" && !cmd.Flags().Changed("older-than") {
+			if (c.run != "" || c.temporary) && !cmd.Flags().Changed("older-than") {
 				c.olderThan = 0
 			}
 			return c.clean(cmd.Context())
@@ -76,7 +79,7 @@ Exit codes:
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig; default: $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig; the current one is never used by default")
 	flags.StringVar(&c.run, "run", "", "ID of the run to clean up after; default: all runs")
-	flags.DurationVar(&c.olderThan, "older-than", time.Hour, "remove only what is older; default with --run: 0s")
+	flags.DurationVar(&c.olderThan, "older-than", time.Hour, "remove only what is older; default with --run or --temporary: 0s")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would be removed, and remove nothing")
 	flags.BoolVar(&c.kind, "kind", false, "remove kind clusters that crdconform made")
 	flags.BoolVar(&c.temporary, "temporary", false, "remove folders for temporary files whose run has ended")
@@ -236,10 +239,12 @@ func (c *cleaner) cleanKind(ctx context.Context) error {
 func (c *cleaner) cleanTemporary() error {
 	var left []temporary.Leftover
 	var errs []error
-	for i, in := range c.temps {
-		if slices.Contains(c.temps[:i], in) {
+	var seen []string
+	for _, in := range c.temps {
+		if in = filepath.Clean(in); slices.Contains(seen, in) {
 			continue
 		}
+		seen = append(seen, in)
 		more, err := temporary.Left(in)
 		left, errs = append(left, more...), append(errs, err)
 	}
@@ -250,7 +255,7 @@ func (c *cleaner) cleanTemporary() error {
 	left = slices.DeleteFunc(left, func(l temporary.Leftover) bool { return time.Since(l.Created) < c.olderThan })
 	c.spare(all - len(left))
 	for _, l := range left {
-		what := fmt.Sprintf("%s, %s old", l.Path, duration.HumanDuration(max(0, time.Since(l.Created))))
+		what := fmt.Sprintf("%s, %s old", visible.Graphic(l.Path), duration.HumanDuration(max(0, time.Since(l.Created))))
 		if c.dryRun {
 			fmt.Fprintf(c.out, "%s: would be removed\n", what)
 			continue

@@ -2,7 +2,9 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -122,8 +124,13 @@ func look(id int) (stat, bool) {
 	return p, true
 }
 
-// Started says when a process was started, in the words of the system where it has any, and whether the process runs.
+// Started says when a process was started, in the words of the system where it has any, and whether the process runs. One of which
+// nothing can be read runs.
 func Started(id int) (when string, running bool) {
 	p, found := look(id)
-	return p.started, found && !p.zombie
+	if !found {
+		_, err := os.Stat(fmt.Sprintf("/proc/%d", id))
+		return "", !errors.Is(err, fs.ErrNotExist)
+	}
+	return p.started, !p.zombie
 }

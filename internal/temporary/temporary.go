@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -25,6 +26,7 @@ const note = ".crdconform-owner"
 // owner is a process, on any machine or container that shares the folder for temporary files.
 type owner struct {
 	Host      string `json:"host"`
+	Boot      string `json:"boot"`      // of the machine, so that two of the same name differ; empty where it has no name
 	Namespace string `json:"namespace"` // of process IDs; empty where there are none
 	Process   int    `json:"process"`
 	Started   string `json:"started"` // in the words of the system; empty where they are not known
@@ -36,19 +38,23 @@ func self() (owner, error) {
 	if err != nil {
 		return owner{}, err
 	}
-	namespace, _ := os.Readlink("/proc/self/ns/pid") // other systems have none
+	namespace, _ := os.Readlink("/proc/self/ns/pid")          // other systems have none
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // nor has it a name there
 	started, _ := process.Started(os.Getpid())
-	return owner{host, namespace, os.Getpid(), started}, nil
+	return owner{host, strings.TrimSpace(string(boot)), namespace, os.Getpid(), started}, nil
 }
 
 // isGone reports whether a process has ended. What cannot be seen from here may run.
 func (o owner) isGone() bool {
 	here, err := self()
-	if err != nil || o.Host != here.Host || o.Namespace != here.Namespace || o.Process <= 0 {
+	if err != nil || o.Host != here.Host || o.Boot != here.Boot || o.Namespace != here.Namespace || o.Process <= 0 {
+		return false
+	}
+	if runtime.GOOS == "linux" && (here.Boot == "" || here.Started == "" || o.Started == "") { // without /proc no process is seen
 		return false
 	}
 	started, running := process.Started(o.Process)
-	return !running || started != o.Started
+	return !running || started != "" && started != o.Started
 }
 
 // Dir makes a folder for this process in another one, or in that of the system if it is empty. Its name is crdconform-, words, and a
@@ -105,5 +111,17 @@ func isAbandoned(path string) bool {
 	return err == nil && json.Unmarshal(text, &o) == nil && o.isGone()
 }
 
-// Remove removes the folder.
-func (l Leftover) Remove() error { return os.RemoveAll(l.Path) }
+// Remove removes the folder, and last its note: what cannot be removed can be found again.
+func (l Leftover) Remove() error {
+	entries, err := os.ReadDir(l.Path)
+	errs := []error{err}
+	for _, entry := range entries {
+		if entry.Name() != note {
+			errs = append(errs, os.RemoveAll(filepath.Join(l.Path, entry.Name())))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	return os.RemoveAll(l.Path)
+}

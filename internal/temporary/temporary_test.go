@@ -52,10 +52,11 @@ func TestLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]owner{
-		"crdconform-elsewhere": {Host: here.Host + "x", Namespace: here.Namespace, Process: 1 << 30},
-		"crdconform-container": {Host: here.Host, Namespace: "pid:[1]", Process: 1 << 30},
-		"crdconform-nobody":    {Host: here.Host, Namespace: here.Namespace},
-		"another-program":      {Host: here.Host, Namespace: here.Namespace, Process: 1 << 30},
+		"crdconform-elsewhere": {Host: here.Host + "x", Boot: here.Boot, Namespace: here.Namespace, Process: 1 << 30, Started: "1"},
+		"crdconform-namesake":  {Host: here.Host, Boot: here.Boot + "x", Namespace: here.Namespace, Process: 1 << 30, Started: "1"},
+		"crdconform-container": {Host: here.Host, Boot: here.Boot, Namespace: "pid:[1]", Process: 1 << 30, Started: "1"},
+		"crdconform-nobody":    {Host: here.Host, Boot: here.Boot, Namespace: here.Namespace, Started: "1"},
+		"another-program":      {Host: here.Host, Boot: here.Boot, Namespace: here.Namespace, Process: 1 << 30, Started: "1"},
 	} {
 		put(t, filepath.Join(in, name), o)
 	}
@@ -80,10 +81,59 @@ func TestLeft(t *testing.T) {
 		t.Error(err)
 	}
 	if left, err = Left(in); err != nil || len(left) != 0 {
-		t.Errorf("in the end: %v, %v", left, err)
+		t.Errorf("at the end: %v, %v", left, err)
 	}
 	if left, err = Left(filepath.Join(in, "missing")); err != nil || len(left) != 0 {
 		t.Errorf("where there is nothing: %v, %v", left, err)
+	}
+}
+
+// TestUnknown does not take for ended what cannot be known.
+func TestUnknown(t *testing.T) {
+	t.Parallel()
+	here, err := self()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if here.Started == "" {
+		t.Skip("this system does not say when processes were started")
+	}
+	unknown := here
+	unknown.Process, unknown.Started = 1<<30, ""
+	if unknown.isGone() {
+		t.Error("a process of which the start is not known counts as ended")
+	}
+	unknown.Started = here.Started
+	if !unknown.isGone() {
+		t.Error("a process that there is not counts as running")
+	}
+}
+
+// TestRemovedInPart keeps the note of a folder of which something cannot be removed.
+func TestRemovedInPart(t *testing.T) {
+	t.Parallel()
+	in := t.TempDir()
+	dir, err := Dir(in, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside := filepath.Join(dir, "data")
+	if err := os.MkdirAll(filepath.Join(inside, "deeper"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody removes what is mounted, nor an ordinary user what is in a folder that may not be written to.
+	if os.Getuid() == 0 {
+		t.Skip("root may remove everything")
+	}
+	if err := os.Chmod(inside, 0o500); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.Chmod(inside, 0o700) }) //nolint:gosec // it is a folder
+	if err := (Leftover{Path: dir}).Remove(); err == nil {
+		t.Error("it was removed")
+	}
+	if _, err := os.Stat(filepath.Join(dir, note)); err != nil {
+		t.Error(err)
 	}
 }
 

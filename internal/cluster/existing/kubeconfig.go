@@ -65,6 +65,8 @@ func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error)
 			missing = &UsageError{"kubeconfig", path, "the file does not exist; give another one"}
 		case err != nil:
 			return nil, nil, misused("the kubeconfig cannot be read: %v", err)
+		case info.Mode()&os.ModeDevice != 0:
+			return nil, nil, misused("the kubeconfig %s is a device; give a file", path)
 		case info.Size() > input.Objects:
 			return nil, nil, misused("the kubeconfig %s is larger than %d MiB; give another one", path, input.Objects>>20)
 		default:

@@ -32,6 +32,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/services"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
 	"github.com/crdconform/crdconform/internal/shell"
+	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 // Prefix begins the name of every cluster that this package makes.
@@ -420,13 +421,17 @@ func (c *Cluster) loadImage(ctx context.Context, archive func() (io.Reader, erro
 
 // kept copies an archive to a temporary file, to be read for each node.
 func kept(archive io.Reader) (*os.File, func(), error) {
-	file, err := os.CreateTemp("", Prefix)
+	dir, err := temporary.Dir("", "image-")
 	if err != nil {
 		return nil, nil, err
 	}
+	file, err := os.Create(filepath.Join(dir, "archive.tar"))
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
 	remove := func() {
 		_ = file.Close()
-		_ = os.Remove(file.Name())
+		_ = os.RemoveAll(dir)
 	}
 	if _, err := io.Copy(file, archive); err != nil {
 		remove()

@@ -144,7 +144,7 @@ func (r *Reader) next() (raw []byte, whole bool, err error) {
 	r.size += len(raw)
 	switch {
 	case len(raw) > r.most:
-		return nil, false, fmt.Errorf("recording: line %d: it is longer than %d MiB, and no exchange is that \"crdconform record\" writes", r.line, r.most>>20)
+		return nil, false, fmt.Errorf("recording: line %d: it is longer than %d MiB and than any exchange that \"crdconform record\" writes", r.line, r.most>>20)
 	case err == nil:
 		return raw, true, nil
 	case errors.Is(err, io.ErrUnexpectedEOF): // of what is compressed

@@ -177,7 +177,7 @@ func TestLengths(t *testing.T) {
 	}{
 		"as long as may be":  {bytes.NewReader(file), fits, ""},
 		"compressed":         {bytes.NewReader(squeezed), fits, ""},
-		"a line too long":    {bytes.NewReader(file), bounds{longest - 1, len(file)}, ": it is longer than 0 MiB, and no exchange is"},
+		"a line too long":    {bytes.NewReader(file), bounds{longest - 1, len(file)}, ": it is longer than 0 MiB and than any exchange"},
 		"one byte too long":  {bytes.NewReader(file), bounds{fits.line, len(file) - 1}, ": the recording is longer than 0 MiB up to there"},
 		"a line without end": {endless{}, bounds{1 << 20, 1 << 30}, "recording: line 1: it is longer than 1 MiB"},
 	} {
