@@ -114,10 +114,10 @@ func (i *inspector) open() error {
 	asked := question{d.Name, i.options.Drop, d.UID, d.Generation, d.StoredVersions, i.options.Skip, i.options.KeepAll}
 	begun := &journal{question: asked, Began: time.Now().UTC().Truncate(time.Second)}
 	if i.options.Resume != "" && earlier == nil {
-		if _, err := os.Lstat(blockersOf(i.options.Resume)); err == nil {
+		if _, missing := os.Lstat(blockersOf(i.options.Resume)); missing == nil {
 			return &ResumeError{i.options.Resume, "there is no such file, but there is " + blockersOf(i.options.Resume)}
 		}
-		if err := state.Save(i.options.Resume, begun); err != nil { // so that whose the file of blockers is can be told
+		if err = state.Save(i.options.Resume, begun); err != nil { // so that whose the file of blockers is can be told
 			return err
 		}
 	}
