@@ -15,8 +15,8 @@ const (
 	// MaxHeader bounds the headers of a response, in bytes.
 	MaxHeader = 1 << 20
 
-	// MaxNesting is by how many levels a response may be nested deeper than the request.
-	MaxNesting = 256
+	// addedNesting is by how many levels a response may be nested deeper than the request.
+	addedNesting = 256
 
 	// maxGrowth and maxAdded bound the body of a response: so many times the size of the request and so many bytes more.
 	maxGrowth = 4
@@ -56,11 +56,11 @@ func (HeaderError) Error() string {
 	return fmt.Sprintf("the headers of the response are longer than %d MiB; API servers read 10 MiB", MaxHeader>>20)
 }
 
-// DepthError is that a response is nested deeper than MaxNesting allows.
-type DepthError struct{}
+// depthError is that a response is nested deeper than addedNesting allows.
+type depthError struct{}
 
-func (DepthError) Error() string {
-	return fmt.Sprintf("the response is nested more than %d deep; API servers read what is nested up to 10,000 deep", MaxNesting)
+func (depthError) Error() string {
+	return fmt.Sprintf("the response is nested more than %d deep; API servers read what is nested up to 10,000 deep", addedNesting)
 }
 
 // valuesError is that a response holds more than so many values.
@@ -71,7 +71,7 @@ func (e valuesError) Error() string {
 		int(e), maxGrowth, keptValue, addedValues)
 }
 
-// CheckBody fails if the body of a response is nested more than MaxNesting deeper than that of the request, with a DepthError, or holds many
+// CheckBody fails if the body of a response is nested more than addedNesting deeper than that of the request, or holds many
 // more values.
 func CheckBody(request, response []byte) error {
 	if err := checkNesting(response, request); err != nil {
@@ -89,15 +89,15 @@ func (r Request) checkBody(response []byte) error {
 }
 
 func checkNesting[T ~[]byte](response []byte, request ...T) error {
-	if nesting(response, MaxNesting) <= MaxNesting { // which saves looking at the request
+	if nesting(response, addedNesting) <= addedNesting { // which saves looking at the request
 		return nil
 	}
-	most := MaxNesting
+	most := addedNesting
 	for _, part := range request {
-		most = max(most, MaxNesting+nesting(part, len(part)))
+		most = max(most, addedNesting+nesting(part, len(part)))
 	}
 	if nesting(response, most) > most {
-		return DepthError{}
+		return depthError{}
 	}
 	return nil
 }

@@ -3,7 +3,12 @@ package contract
 import (
 	"encoding/json"
 	"reflect"
+
+	"github.com/crdconform/crdconform/requirement"
 )
+
+// Order lists the requirements that the judge looks at, in the order in which it does.
+func Order() []requirement.ID { return order() }
 
 // Scanned reports whether Judge judges a body by scanning it, and which converted objects it takes to be in it then. It leaves
 // the sample as it is.

@@ -71,7 +71,7 @@ func (v Violation) String() string {
 type Judgement struct {
 	Violations []Violation
 
-	// Stopped is the requirement whose violation made it impossible to look further; what comes after it in Order was
+	// Stopped is the requirement whose violation made it impossible to look further; what comes after it in its order was
 	// not judged. Empty when everything was.
 	Stopped requirement.ID
 
@@ -85,8 +85,8 @@ type Judgement struct {
 	failure bool // whether it is of a conversion that was to fail
 }
 
-// Order lists the requirements that the judge looks at, in the order in which it does.
-func Order() []requirement.ID {
+// order lists the requirements that the judge looks at, in the order in which it does.
+func order() []requirement.ID {
 	return []requirement.ID{
 		requirement.WebhookResponseInTime,
 		requirement.WebhookResponseHTTPStatus,
@@ -116,7 +116,7 @@ func Order() []requirement.ID {
 
 // Judged reports whether the judge could look at a requirement.
 func (j *Judgement) Judged(id requirement.ID) bool {
-	order := Order()
+	order := order()
 	if j.failure {
 		order = []requirement.ID{requirement.WebhookFailureStatus, requirement.WebhookFailureUID}
 	}

@@ -36,7 +36,7 @@ func TestSentencesOfDocuments(t *testing.T) {
 	}
 	texts := documentsIn(t, dir)
 	found := map[string][]Place{}
-	for _, text := range SentenceTexts() {
+	for _, text := range loadSentences().Texts {
 		lines, there := texts[text.SHA256]
 		if !there {
 			t.Errorf("%s: no file in %s has the SHA-256 %s", text.Document, dir, text.SHA256)
@@ -54,7 +54,7 @@ func TestSentencesOfDocuments(t *testing.T) {
 			}
 		}
 		for _, span := range text.Code {
-			for n := span.First; n <= span.Last; n++ {
+			for n := span.first; n <= span.last; n++ {
 				if line := lines[n-1]; comment(line) == "" && looksLikeProse(line) {
 					t.Errorf("%s:%d is prose and not code", text.Document, n)
 				}
@@ -127,7 +127,7 @@ func comment(line string) string {
 // sentencesOf splits a document into its sentences: of all text that is not code, and of the comments in code. Headings have their
 // place in the catalogue. Lines of prose belong together until an empty line, a heading, code or the next item of a list; where text
 // is not wrapped, each line is for itself.
-func sentencesOf(text SentenceText, headings map[int]bool, lines []string) []sentenceAt {
+func sentencesOf(text documentText, headings map[int]bool, lines []string) []sentenceAt {
 	var sentences []sentenceAt
 	var block []string
 	first := 0
@@ -148,7 +148,7 @@ func sentencesOf(text SentenceText, headings map[int]bool, lines []string) []sen
 		if fence {
 			fenced = !fenced
 		}
-		code := fenced || fence || slices.ContainsFunc(text.Code, func(s Span) bool { return s.First <= n && n <= s.Last })
+		code := fenced || fence || slices.ContainsFunc(text.Code, func(s span) bool { return s.first <= n && n <= s.last })
 		switch {
 		case code:
 			said := comment(line)
@@ -208,7 +208,7 @@ func split(document string, first int, block []string) []sentenceAt {
 			sum := sha256.Sum256([]byte(key))
 			sentences = append(sentences, sentenceAt{
 				words: wordsOf(text), key: key, hash: hex.EncodeToString(sum[:6]),
-				at: Place{Document: document, Span: Span{First: lineOf[start], Last: lineOf[start+len(text)-1]}},
+				at: Place{Document: document, First: lineOf[start], Last: lineOf[start+len(text)-1]},
 			})
 		}
 		from = to

@@ -286,17 +286,3 @@ func Lookup(id ID) (Requirement, bool) {
 	}
 	return all[i], true
 }
-
-// Constant is the name of the Go constant for the ID: conversion.response.uid has ConversionResponseUID.
-func (id ID) Constant() string {
-	var b strings.Builder
-	for word := range strings.FieldsFuncSeq(string(id), func(r rune) bool { return r == '.' || r == '-' }) {
-		switch word {
-		case "api", "ca", "http", "id", "ip", "json", "uid", "url":
-			b.WriteString(strings.ToUpper(word))
-		default:
-			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
-		}
-	}
-	return b.String()
-}

@@ -16,7 +16,6 @@ func TestEntries(t *testing.T) {
 		documents[d.ID] = true
 	}
 	seen := map[ID]bool{}
-	constants := map[string]ID{}
 	for _, r := range All() {
 		t.Run(string(r.ID), func(t *testing.T) {
 			if !form.MatchString(string(r.ID)) {
@@ -26,10 +25,6 @@ func TestEntries(t *testing.T) {
 				t.Error("the ID is taken")
 			}
 			seen[r.ID] = true
-			if other, taken := constants[r.ID.Constant()]; taken {
-				t.Errorf("the constant %s stands for %s too", r.ID.Constant(), other)
-			}
-			constants[r.ID.Constant()] = r.ID
 			if !slices.Contains([]Level{Must, Should, May}, r.Level) {
 				t.Errorf("unknown level %q", r.Level)
 			}
@@ -128,18 +123,6 @@ func TestLookup(t *testing.T) {
 	}
 	if _, found := Lookup("webhook.response.none"); found {
 		t.Error("found a requirement that does not exist")
-	}
-}
-
-func TestConstant(t *testing.T) {
-	for id, want := range map[ID]string{
-		"conversion.client.ca-bundle-wrong": "ConversionClientCABundleWrong",
-		"webhook.response.http-status":      "WebhookResponseHTTPStatus",
-		"conversion.none.only-api-version":  "ConversionNoneOnlyAPIVersion",
-	} {
-		if got := id.Constant(); got != want {
-			t.Errorf("%s: got %s, want %s", id, got, want)
-		}
 	}
 }
 

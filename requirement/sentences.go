@@ -24,52 +24,46 @@ type Sentence struct {
 	None         string  `json:"none,omitempty"`         // why it has no requirement
 }
 
-// SentenceText says which text a document is, and how to find the sentences in it.
-type SentenceText struct {
+// documentText says which text a document is, and how to find the sentences in it.
+type documentText struct {
 	Document string `json:"document"`          // its ID
 	SHA256   string `json:"sha256"`            // of the file
 	Fenced   bool   `json:"fenced,omitempty"`  // code is between fences, as in Markdown
 	Wrapped  bool   `json:"wrapped,omitempty"` // sentences go on in the next line
-	Code     []Span `json:"code,omitempty"`    // lines that are code, where there are no fences
+	Code     []span `json:"code,omitempty"`    // lines that are code, where there are no fences
 }
 
-// Span is a range of lines, both included. In YAML it reads 12-14, or 12.
-type Span struct{ First, Last int }
+// span is a range of lines, both included. In YAML it reads 12-14, or 12.
+type span struct{ first, last int }
 
-// String renders the span the way it is written in the table.
-func (s Span) String() string {
-	if s.First == s.Last {
-		return strconv.Itoa(s.First)
-	}
-	return fmt.Sprintf("%d-%d", s.First, s.Last)
-}
-
-// MarshalText renders the span the way it is written in the table.
-func (s Span) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// UnmarshalText reads what MarshalText writes.
-func (s *Span) UnmarshalText(text []byte) error {
+// UnmarshalText reads a span.
+func (s *span) UnmarshalText(text []byte) error {
 	first, last, found := strings.Cut(string(text), "-")
 	if !found {
 		last = first
 	}
 	var err1, err2 error
-	s.First, err1 = strconv.Atoi(first)
-	s.Last, err2 = strconv.Atoi(last)
-	if err1 != nil || err2 != nil || s.First < 1 || s.Last < s.First {
+	s.first, err1 = strconv.Atoi(first)
+	s.last, err2 = strconv.Atoi(last)
+	if err1 != nil || err2 != nil || s.first < 1 || s.last < s.first {
 		return fmt.Errorf("lines %q: want for example 12-14", text)
 	}
 	return nil
 }
 
-// Place is where a sentence is. In YAML it reads document:12-14.
+// Place is where a sentence is: a document and its lines, both included. In YAML it reads document:12-14, or document:12.
 type Place struct {
-	Document string // its ID
-	Span
+	Document    string // its ID
+	First, Last int
 }
 
 // String renders the place the way it is written in the table.
-func (p Place) String() string { return p.Document + ":" + p.Span.String() }
+func (p Place) String() string {
+	if p.First == p.Last {
+		return fmt.Sprintf("%s:%d", p.Document, p.First)
+	}
+	return fmt.Sprintf("%s:%d-%d", p.Document, p.First, p.Last)
+}
 
 // MarshalText renders the place the way it is written in the table.
 func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
@@ -77,12 +71,14 @@ func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 // UnmarshalText reads what MarshalText writes.
 func (p *Place) UnmarshalText(text []byte) error {
 	document, lines, _ := strings.Cut(string(text), ":")
-	p.Document = document
-	return p.Span.UnmarshalText([]byte(lines))
+	var s span
+	err := s.UnmarshalText([]byte(lines))
+	*p = Place{document, s.first, s.last}
+	return err
 }
 
 type sentenceTable struct {
-	Texts     []SentenceText `json:"texts"`
+	Texts     []documentText `json:"texts"`
 	Sentences []Sentence     `json:"sentences"`
 }
 
@@ -97,6 +93,3 @@ var loadSentences = sync.OnceValue(func() sentenceTable {
 
 // Sentences returns every sentence of the documents, in the order in which they first come.
 func Sentences() []Sentence { return slices.Clone(loadSentences().Sentences) }
-
-// SentenceTexts returns the texts that the sentences are from, in the order of the catalogue.
-func SentenceTexts() []SentenceText { return slices.Clone(loadSentences().Texts) }

@@ -11,7 +11,7 @@ import (
 // TestSentences holds the table to the catalogue: every sentence has requirements that exist, or a reason why it has none.
 func TestSentences(t *testing.T) {
 	documents := map[string]bool{}
-	for _, text := range SentenceTexts() {
+	for _, text := range loadSentences().Texts {
 		documents[text.Document] = true
 	}
 	hash := regexp.MustCompile(`^[0-9a-f]{12}$`)
@@ -49,31 +49,31 @@ func TestSentences(t *testing.T) {
 // TestSentencesAreInOrder has the sentences of a document follow each other, and be no code. Two may share a line, where one ends and the next
 // begins; on a line of its own there may be several.
 func TestSentencesAreInOrder(t *testing.T) {
-	for _, text := range SentenceTexts() {
-		var spans []Span
+	for _, text := range loadSentences().Texts {
+		var places []Place
 		for _, s := range Sentences() {
 			for i, place := range s.At {
 				if place.Document != text.Document {
 					continue
 				}
-				spans = append(spans, place.Span)
+				places = append(places, place)
 				if i > 0 && s.At[i-1].Document == place.Document && s.At[i-1].First > place.First {
 					t.Errorf("%q: its places are not in order", s.Words)
 				}
 			}
 		}
-		if len(spans) == 0 || text.SHA256 == "" {
+		if len(places) == 0 || text.SHA256 == "" {
 			t.Errorf("%s has no sentence or no SHA-256", text.Document)
 		}
-		slices.SortFunc(spans, func(a, b Span) int { return cmp.Or(a.First-b.First, a.Last-b.Last) })
-		for i, span := range spans {
-			if i > 0 && span.First < spans[i-1].Last {
-				t.Errorf("%s: lines %s and %s overlap", text.Document, spans[i-1], span)
+		slices.SortFunc(places, func(a, b Place) int { return cmp.Or(a.First-b.First, a.Last-b.Last) })
+		for i, place := range places {
+			if i > 0 && place.First < places[i-1].Last {
+				t.Errorf("%s and %s overlap", places[i-1], place)
 			}
 		}
 		for i, code := range text.Code {
-			if i > 0 && code.First <= text.Code[i-1].Last {
-				t.Errorf("%s: code %s and %s overlap or are out of order", text.Document, text.Code[i-1], code)
+			if i > 0 && code.first <= text.Code[i-1].last {
+				t.Errorf("%s: code %v and %v overlap or are out of order", text.Document, text.Code[i-1], code)
 			}
 		}
 	}
@@ -130,7 +130,7 @@ c: d
 # Another.
 `+"```", "\n")
 	var got []string
-	for _, s := range sentencesOf(SentenceText{Document: "d", Fenced: true, Wrapped: true}, nil, wrapped) {
+	for _, s := range sentencesOf(documentText{Document: "d", Fenced: true, Wrapped: true}, nil, wrapped) {
 		got = append(got, s.at.String()+" "+s.words)
 	}
 	want := []string{
@@ -142,7 +142,7 @@ c: d
 	}
 	lines := []string{"  • One line.", "Another without an end", "code: x", "Title", "Last."}
 	got = nil
-	for _, s := range sentencesOf(SentenceText{Document: "d", Code: []Span{{3, 3}}}, map[int]bool{4: true}, lines) {
+	for _, s := range sentencesOf(documentText{Document: "d", Code: []span{{3, 3}}}, map[int]bool{4: true}, lines) {
 		got = append(got, s.at.String()+" "+s.words)
 	}
 	if want := []string{"d:1 One line", "d:2 Another without an end", "d:5 Last"}; !slices.Equal(got, want) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/internal/sentences"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -41,7 +42,7 @@ requirement that is checked, those whose requirements are untested or obsolete, 
 			case output == "json":
 				var text string
 				if showCoverage {
-					text, err = listJSON(covered(all))
+					text, err = listJSON(sentences.Covered(all))
 				} else {
 					text, err = listJSON(all)
 				}

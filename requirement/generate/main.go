@@ -34,15 +34,29 @@ func render(all []requirement.Requirement) []byte {
 	b.WriteString("// Code generated from catalogue.yaml by \"go generate ./requirement\". DO NOT EDIT.\n\npackage requirement\n\n")
 	b.WriteString("// Every ID of the catalogue.\nconst (\n")
 	for _, r := range all {
-		fmt.Fprintf(&b, "\t%s ID = %q // %s\n", r.ID.Constant(), r.ID, r.Statement)
+		fmt.Fprintf(&b, "\t%s ID = %q // %s\n", constant(r.ID), r.ID, r.Statement)
 	}
 	b.WriteString(")\n\n// Every name of a part in the catalogue.\nconst (\n")
 	for _, name := range partNames(all) {
-		fmt.Fprintf(&b, "\tPart%s PartName = %q\n", requirement.ID(name).Constant(), name)
+		fmt.Fprintf(&b, "\tPart%s PartName = %q\n", constant(name), name)
 	}
 	b.WriteString(")\n\n")
 	renderSeverities(&b, all)
 	return b.Bytes()
+}
+
+// constant is the name of the Go constant for an ID or a part: conversion.response.uid has ConversionResponseUID.
+func constant[T ~string](id T) string {
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(string(id), func(r rune) bool { return r == '.' || r == '-' }) {
+		switch word {
+		case "api", "ca", "http", "id", "ip", "json", "uid", "url":
+			b.WriteString(strings.ToUpper(word))
+		default:
+			b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return b.String()
 }
 
 // partNames returns the names of parts, each once, sorted.
@@ -63,10 +77,10 @@ func renderSeverities(b *bytes.Buffer, all []requirement.Requirement) {
 		"var severities = map[violation]Verdict{\n")
 	for _, r := range all {
 		if r.Severity != requirement.Failed {
-			fmt.Fprintf(b, "\t{%s, \"\"}: %s,\n", r.ID.Constant(), r.Severity)
+			fmt.Fprintf(b, "\t{%s, \"\"}: %s,\n", constant(r.ID), r.Severity)
 		}
 		for _, part := range r.Parts {
-			fmt.Fprintf(b, "\t{%s, Part%s}: %s,\n", r.ID.Constant(), requirement.ID(part.Name).Constant(), part.Severity)
+			fmt.Fprintf(b, "\t{%s, Part%s}: %s,\n", constant(r.ID), constant(part.Name), part.Severity)
 		}
 	}
 	b.WriteString("}\n")
@@ -74,7 +88,7 @@ func renderSeverities(b *bytes.Buffer, all []requirement.Requirement) {
 
 // row is a sentence at one of its places.
 type row struct {
-	requirement.Span
+	requirement.Place
 	requirement.Sentence
 }
 
@@ -90,7 +104,7 @@ func renderSentences(documents []requirement.Document, sentences []requirement.S
 		for _, s := range sentences {
 			for _, place := range s.At {
 				if place.Document == document.ID {
-					rows = append(rows, row{place.Span, s})
+					rows = append(rows, row{place, s})
 				}
 			}
 		}
@@ -108,7 +122,7 @@ func renderSentences(documents []requirement.Document, sentences []requirement.S
 				}
 				what = strings.Join(ids, " ")
 			}
-			fmt.Fprintf(&b, "| %s | %s ... | %s |\n", r.Span, strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_").Replace(r.Words), what)
+			fmt.Fprintf(&b, "| %s | %s ... | %s |\n", strings.TrimPrefix(r.Place.String(), document.ID+":"), strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_").Replace(r.Words), what)
 		}
 	}
 	return b.Bytes()

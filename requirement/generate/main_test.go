@@ -32,3 +32,15 @@ func TestSentencesAreUpToDate(t *testing.T) {
 		t.Error("docs/sentences.md does not follow from sentences.yaml; run \"go generate ./requirement\"")
 	}
 }
+
+func TestConstant(t *testing.T) {
+	for id, want := range map[requirement.ID]string{
+		"conversion.client.ca-bundle-wrong": "ConversionClientCABundleWrong",
+		"webhook.response.http-status":      "WebhookResponseHTTPStatus",
+		"conversion.none.only-api-version":  "ConversionNoneOnlyAPIVersion",
+	} {
+		if got := constant(id); got != want {
+			t.Errorf("%s: got %s, want %s", id, got, want)
+		}
+	}
+}

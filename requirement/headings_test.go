@@ -1,38 +1,6 @@
 package requirement
 
-import (
-	"slices"
-	"testing"
-)
-
-func TestCover(t *testing.T) {
-	at := func(document string, line int) Place { return Place{document, Span{line, line + 1}} }
-	documents := []Document{
-		{ID: "first", Headings: []Heading{{Line: 1, Title: "Other"}, {Line: 50, Title: "Silent"}}},
-		{ID: "second", Headings: []Heading{{Line: 90, Title: "Heading"}, {Line: 200, Title: "Later"}}},
-		{ID: "server"},
-	}
-	got := Cover(documents, []Sentence{
-		{At: []Place{at("first", 49), at("second", 200)}, Requirements: []ID{"checked"}},
-		{At: []Place{at("second", 89)}, None: "so."},
-		{At: []Place{at("second", 90)}, Requirements: []ID{"untested"}},
-		{At: []Place{at("second", 199)}, Requirements: []ID{"untested", "checked"}},
-		{At: []Place{at("second", 91)}, Requirements: []ID{"of another filter"}},
-	}, []Requirement{{ID: "checked"}, {ID: "untested", Untested: "so."}})
-	want := []Coverage{
-		{Document: "first", Section: "Other", Checked: 1},
-		{Document: "first", Section: "Silent"},
-		{Document: "second", None: 1},
-		{Document: "second", Section: "Heading", Checked: 1, Unchecked: 1},
-		{Document: "second", Section: "Later", Checked: 1},
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-	if n := want[3].Sentences(); n != 2 {
-		t.Errorf("%d sentences, want 2", n)
-	}
-}
+import "testing"
 
 // TestEveryStatementIsUnderItsHeading holds the catalogue to the headings of the documents: each place that an entry names is below the
 // heading that it names and above the next, so nothing is left out of the coverage.
