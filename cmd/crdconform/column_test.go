@@ -291,7 +291,7 @@ func TestMatrixRunsOutOfTime(t *testing.T) {
 func TestBoard(t *testing.T) {
 	t.Parallel()
 	var said, wrong bytes.Buffer
-	b := &board{progress: progress{streams: streams{out: &said, err: &wrong, terminal: true, width: 80}}, several: true, total: 3}
+	b := &matrixProgress{progress: progress{streams: streams{out: &said, err: &wrong, terminal: true, width: 80}}, several: true, total: 3}
 	first := b.begin(column{folder: "1-a", flags: []string{"--cluster=a"}})
 	second := b.begin(column{folder: "2-b"})
 	first.say("crdconform v1: Kubernetes v1.37.2 (a), seed 42")
@@ -335,22 +335,25 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestColumnLimitsMemory looks at the limit of the process while a column looks for its API server, which was not built.
-func TestColumnLimitsMemory(t *testing.T) { // not parallel: the limit is that of the process
-	before := debug.SetMemoryLimit(-1)
-	for name, test := range map[string]struct {
-		users bool // whether the user has set a limit
-		want  int64
-	}{
-		"by itself":     {false, softMemory},
-		"by the user's": {true, before},
+// TestColumnLimitsMemory looks at the limits of the process while a column looks for its API server, which was not built.
+func TestColumnLimitsMemory(t *testing.T) { // not parallel: the limits are those of the process
+	limits := func() [2]int64 {
+		percent := debug.SetGCPercent(100)
+		debug.SetGCPercent(percent)
+		return [2]int64{debug.SetMemoryLimit(-1), int64(percent)}
+	}
+	before := limits()
+	for users, want := range map[string][2]int64{
+		"":           {softMemory, garbage},
+		"GOMEMLIMIT": {before[0], garbage},
+		"GOGC":       {softMemory, before[1]},
 	} {
-		var during int64
+		var during [2]int64
 		variable := func(name string) (string, bool) {
 			if name != kinds.MinorsVariable {
-				return "", name == "GOMEMLIMIT" && test.users
+				return "", name == users
 			}
-			during = debug.SetMemoryLimit(-1)
+			during = limits()
 			return t.TempDir(), true
 		}
 		in, end := io.Pipe()
@@ -358,11 +361,11 @@ func TestColumnLimitsMemory(t *testing.T) { // not parallel: the limit is that o
 		cmd.SetArgs([]string{"--kubernetes=" + minors.All()[0].String(), "--filter=versions.scope.cluster", "--report-dir=" + t.TempDir()})
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		if err := cmd.ExecuteContext(t.Context()); err == nil {
-			t.Errorf("%s: there is an API server", name)
+			t.Errorf("with %q set there is an API server", users)
 		}
 		end.Close()
-		if after := debug.SetMemoryLimit(-1); during != test.want || after != before {
-			t.Errorf("%s: the limit is %d while the column runs, and %d after it, want %d and %d", name, during, after, test.want, before)
+		if after := limits(); during != want || after != before {
+			t.Errorf("with %q set the limits are %d while the column runs, and %d after it, want %d and %d", users, during, after, want, before)
 		}
 	}
 }

@@ -226,11 +226,7 @@ func (c Corpus) Batch(version string, n int) []*unstructured.Unstructured {
 func JSON(objects ...*unstructured.Unstructured) []json.RawMessage {
 	raw := make([]json.RawMessage, 0, len(objects))
 	for _, object := range objects {
-		data, err := json.Marshal(object.Object)
-		if err != nil {
-			panic(fmt.Sprintf("corpus: %v", err)) // it came from JSON
-		}
-		raw = append(raw, data)
+		raw = append(raw, appendJSON(nil, object.Object))
 	}
 	return raw
 }

@@ -275,6 +275,13 @@ func (w way) at(n *node) way {
 
 // discriminates reports whether a value of a discriminator is for a field.
 func discriminates(value, field string) bool {
-	plain := strings.NewReplacer("-", "", "_", "", " ", "")
-	return value != "" && strings.EqualFold(plain.Replace(value), plain.Replace(field))
+	plain := func(text string) string {
+		return strings.Map(func(r rune) rune {
+			if strings.ContainsRune("-_ ", r) {
+				return -1
+			}
+			return r
+		}, text)
+	}
+	return value != "" && strings.EqualFold(plain(value), plain(field))
 }

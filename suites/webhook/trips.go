@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -413,10 +412,4 @@ func grown(before, after *unstructured.Unstructured) string {
 	return place
 }
 
-func size(object *unstructured.Unstructured) int {
-	text, err := json.Marshal(object.Object)
-	if err != nil {
-		return 0 // it came from JSON
-	}
-	return len(text)
-}
+func size(object *unstructured.Unstructured) int { return len(corpus.JSON(object)[0]) }
