@@ -72,7 +72,7 @@ type column struct {
 
 // column checks one API server and returns the report, with what the exit code follows from. A process that ends without a report
 // gets one that says so.
-func (m *matrix) column(ctx context.Context, c column, l *lane) (*reports.Report, error) {
+func (m *matrix) column(ctx context.Context, c column, l *columnProgress) (*reports.Report, error) {
 	r := &reporting{dir: filepath.Join(m.dir, c.folder), began: time.Now(), command: append([]string{"run"}, c.flags...)}
 	r.folder = reporter.Folder(r.dir)
 	ended := m.process(ctx, c, l)
@@ -99,7 +99,7 @@ func (m *matrix) column(ctx context.Context, c column, l *lane) (*reports.Report
 
 // process runs the process of a column to its end. When the context ends the process is told to stop, and not killed: it has an API
 // server to take down.
-func (m *matrix) process(ctx context.Context, c column, l *lane) error {
+func (m *matrix) process(ctx context.Context, c column, l *columnProgress) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func outcomeOf(ended error) error {
 }
 
 // why says why there is no report of a process that has ended.
-func (l *lane) why(ended, unread error) string {
+func (l *columnProgress) why(ended, unread error) string {
 	text := "its process ended without a report"
 	if !errors.Is(unread, fs.ErrNotExist) {
 		text = "its process ended without a readable report: report.json: " + unread.Error()

@@ -256,7 +256,7 @@ func (m *matrix) needless(all []*reports.Report) error {
 // came to. When the context or the time of all ends, those that did not begin are left out.
 func (m *matrix) check(ctx context.Context, columns []column) (folders []string, all []*reports.Report, worst error) {
 	at := min(m.atATime(columns), len(columns))
-	b := &board{progress: progress{streams: m.streams}, several: at > 1, total: len(columns)}
+	b := &matrixProgress{progress: progress{streams: m.streams}, several: at > 1, total: len(columns)}
 	all, outcomes := make([]*reports.Report, len(columns)), make([]error, len(columns))
 	slots := make(chan struct{}, at)
 	beginning, cancel := context.WithCancel(ctx)

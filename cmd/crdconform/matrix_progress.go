@@ -13,20 +13,20 @@ import (
 	"github.com/crdconform/crdconform/reports"
 )
 
-// board shows how the columns of a matrix go on: on a terminal one line that changes has all that are under way, elsewhere each line
+// matrixProgress shows how the columns of a matrix go on: on a terminal one line that changes has all that are under way, elsewhere each line
 // begins with the name of its column. It may be used by several goroutines.
-type board struct {
+type matrixProgress struct {
 	mu       sync.Mutex
 	progress progress
 	several  bool // columns at a time
 	total    int  // columns
 	begun    int
-	lanes    []*lane // under way, in the order in which they began
+	columns  []*columnProgress // under way, in the order in which they began
 }
 
-// lane shows one column.
-type lane struct {
-	board     *board
+// columnProgress shows one column.
+type columnProgress struct {
+	of        *matrixProgress
 	number    int // from 1
 	name      string
 	at        string // how far it is
@@ -34,24 +34,24 @@ type lane struct {
 }
 
 // begin says that a column begins.
-func (b *board) begin(c column) *lane {
+func (b *matrixProgress) begin(c column) *columnProgress {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.begun++
-	l := &lane{board: b, number: b.begun, name: c.folder, at: "starting"}
-	b.lanes = append(b.lanes, l)
+	l := &columnProgress{of: b, number: b.begun, name: c.folder, at: "starting"}
+	b.columns = append(b.columns, l)
 	b.progress.say("%s== %d of %d: %s", strings.Repeat("\n", min(b.begun-1, 1)), l.number, b.total, strings.Join(append([]string{c.folder}, c.flags...), " "))
 	b.show()
 	return l
 }
 
 // show shows how far the columns are. The caller holds the lock.
-func (b *board) show() {
-	if len(b.lanes) == 0 {
+func (b *matrixProgress) show() {
+	if len(b.columns) == 0 {
 		return
 	}
 	var all []string
-	for _, l := range b.lanes {
+	for _, l := range b.columns {
 		all = append(all, l.name+" "+l.at)
 	}
 	if n := b.total - b.begun; n > 0 {
@@ -61,8 +61,8 @@ func (b *board) show() {
 }
 
 // say shows a line of a column's progress. On a terminal, one that says only how far it is goes into the line that changes.
-func (l *lane) say(line string) {
-	b := l.board
+func (l *columnProgress) say(line string) {
+	b := l.of
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer b.show()
@@ -84,8 +84,8 @@ func (l *lane) say(line string) {
 }
 
 // complain shows what a column writes about something that is wrong.
-func (l *lane) complain(text string) {
-	b := l.board
+func (l *columnProgress) complain(text string) {
+	b := l.of
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer b.show()
@@ -98,12 +98,12 @@ func (l *lane) complain(text string) {
 }
 
 // end shows what a column came to.
-func (l *lane) end(folder reporter.Folder, report *reports.Report) {
-	b := l.board
+func (l *columnProgress) end(folder reporter.Folder, report *reports.Report) {
+	b := l.of
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer b.show()
-	b.lanes = slices.DeleteFunc(b.lanes, func(one *lane) bool { return one == l })
+	b.columns = slices.DeleteFunc(b.columns, func(one *columnProgress) bool { return one == l })
 	b.progress.wipe()
 	if b.several {
 		b.progress.say("\n== %d of %d is over: %s", l.number, b.total, l.name)
