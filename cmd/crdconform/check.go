@@ -268,7 +268,7 @@ func (c *checker) run(ctx context.Context) error {
 		return errors.New("--hold: only valid with a program; a URL keeps serving anyway")
 	}
 	if check.Generate.Objects == 0 && len(check.Samples) == 0 && len(check.CRDs) > 0 {
-		return check.At("generate.objects", "0 leaves samples only, and there are none; give %s, or leave it out", options.Key("samples"))
+		return check.At("generate.objects", "with 0 only samples are used, and there are none; give %s, or omit it", options.Key("samples"))
 	}
 	p := &progress{streams: c.streams, strict: check.Strict, rerun: c.again, patience: patience}
 	var held *reports.Report

@@ -50,7 +50,7 @@ func newLoad(s streams) *cobra.Command {
 failed, whatever its HTTP status. Times are measured from when a request was due and from when it was sent. If the load
 generator was too busy to send in time, or ran out of files or ports, the run is void.
 
-The webhook and the objects are given as for "crdconform check". A profile says what is sent; flags change it, and several
+The webhook and the objects are given as for "crdconform check". A profile defines what is sent; flags change it, and several
 values of --rate, --batch and --bytes make a stage for each combination:
 
 ` + profileList() + `

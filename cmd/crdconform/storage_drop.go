@@ -30,17 +30,17 @@ func newStorageDrop(s streams) *cobra.Command {
 		Use:   "safe-to-drop CRD VERSION",
 		Short: "Prove that a version can be removed from a definition, or show what blocks it",
 		Long: `safe-to-drop says whether a version can be removed from a definition: it is not the storage version, no object is
-stored at it, status.storedVersions does not have it, no managed fields and no owner references name it, and nobody asks
-for it. Each of these is a requirement, storage.drop.*, which "crdconform explain" shows. It sends GET requests only.
+stored at it, status.storedVersions does not have it, no managed fields and no owner references name it, and no client
+requests it. Each of these is a requirement, storage.drop.*, which "crdconform explain" shows. It sends GET requests only.
 
 What blocks the removal is shown by namespace and name with a command that mends it, the first ` + strconv.Itoa(storage.Shown) + ` of each kind as text
 and all as JSON.
 
-How the versions of stored objects are known is as for "crdconform storage status". Where it is not known, the answer is
-not "safe". With --ignore-requests it does not matter who asks for the version.
+The versions of stored objects are determined as by "crdconform storage status". If they cannot be determined, the answer
+is not "safe". With --ignore-requests, requests for the version do not count.
 
-With --resume FILE, the same command continues an interrupted look from where it was, within an hour. The file is removed at
-the end of a look.
+With --resume FILE, the same command continues an interrupted run where it stopped, within an hour. The file is removed when
+a run completes.
 
 Exit codes:
   0    safe

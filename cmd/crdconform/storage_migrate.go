@@ -57,20 +57,20 @@ func newStorageMigrate(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate CRD [-- COMMAND ARG...]",
 		Short: "Migrate stored objects to the storage version, and prove that nothing was lost",
-		Long: `migrate writes all objects of a definition at its storage version, with the content that they have. It proves that all are
-there, and that none has changed unless another client changed it. Run it after the storage version was changed, and before the
-former one is removed. The steps:
+		Long: `migrate rewrites all objects of a definition at its storage version, with unchanged content. It proves that none is missing
+and that none has changed, unless another client changed it. Run it after the storage version was changed and before the
+previous one is removed. The steps:
 
-  dry-run          has the API server try each write: admission, validation, conversion and size refuse before anything is written
-  objects          writes each object as it is, and at the end what others wrote meanwhile
+  dry-run          has the API server try each write, so that admission, validation, conversion or size limits refuse it before anything is written
+  objects          writes each object as it is, and finally those that other clients wrote meanwhile
   managed-fields   rewrites managed fields that name a version which is not served, or that of --drop
-  stored-versions  takes all versions but the storage version off status.storedVersions, if the definition has not changed
+  stored-versions  removes all versions but the storage version from status.storedVersions, if the definition has not changed
 
-There is no question to answer: naming the context is the consent. --dry-run writes nothing. After an interruption or a kill, run
-the command again: it goes on where it was. A lease keeps two migrations of a definition apart.
+There is no confirmation prompt: naming the context is the consent. --dry-run writes nothing. After an interruption or a kill,
+run the command again: it continues where it stopped. A lease prevents two migrations of one definition at the same time.
 
-Others can migrate, and are judged the same way: with --with in-tree, kube-controller-manager does by a StorageVersionMigration; a
-command after -- is run with a KUBECONFIG of the context alone. Both after the dry run, and in place of the other steps.
+Other migrators are judged the same way: --with in-tree has kube-controller-manager migrate by a StorageVersionMigration; a
+command after -- is run with a KUBECONFIG that has only this context. Both run after the dry run and replace the other steps.
 
 Exit codes:
   0    migrated, and proved unless --proof=false; with --dry-run, no object is refused
@@ -103,7 +103,7 @@ func (m *migrator) bind(flags *pflag.FlagSet) {
 	flags.Lookup("etcd-prefix").Usage = "prefix of the keys of the API server in etcd"
 	flags.StringSliceVar(&m.steps, "steps", nil, "steps to take: dry-run, objects, managed-fields, stored-versions; default: all")
 	flags.BoolVar(&m.dryRun, "dry-run", false, "take the step dry-run only, which writes nothing")
-	flags.StringVar(&m.options.Drop, "drop", "", "version that is to be removed, which managed fields must not name any more")
+	flags.StringVar(&m.options.Drop, "drop", "", "version to be removed, which managed fields must no longer name")
 	flags.StringVar(&m.with, "with", "crdconform", "who migrates: crdconform or in-tree")
 	flags.BoolVar(&m.prove, "proof", true, "read all objects before and after, and prove that nothing was lost")
 	flags.Float64Var(&m.options.QPS, "qps", 0, "requests a second at most; 0 for no limit")
@@ -358,7 +358,7 @@ func (d *migrated) text(m *migrator) string {
 		line("managed fields", "of %d objects name served versions only", r.Mended)
 	}
 	for _, one := range r.Orphans[:min(len(r.Orphans), shownLines)] {
-		line("", "%s owned %s at %s, which nobody owns now: %d objects, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
+		line("", "%s owned %s at %s, which has no owner now: %d objects, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
 	}
 	if len(r.Orphans) > shownLines {
 		line("", "and more of such, %d objects in all; --output json has 100", r.Orphaned)

@@ -134,19 +134,19 @@ func newStorageStatus(s streams) *cobra.Command {
 		Short: "Show at which versions objects are stored, and who names or asks for each version",
 		Long: `status shows for each version of definitions whether it is served, the storage version and in
 status.storedVersions; how many objects are stored at it; how many objects have managed fields or owner references that
-name it, over all resources of the cluster; and who still asks for it. It sends GET requests only.
+name it, over all resources of the cluster; and who still requests it. It sends GET requests only.
 
 The API does not show at which version an object is stored. That is read from etcd (--etcd-endpoints) or from a snapshot
-of it (--snapshot), or else told from how the definition changed, as far as the API server remembers it. The output says
+of it (--snapshot), or else derived from how the definition changed, as far as the API server remembers it. The output says
 which.
 
-Who asks for a version is told by an audit log (--audit-log), or else by the metrics of the API server, for deprecated
+Who requests a version is read from an audit log (--audit-log), or else from the metrics of the API server, for deprecated
 versions only.
 
 Exit codes:
-  0    everything could be looked at
+  0    everything could be read
   2    usage: bad flags, unknown context, or no such definition
-  3    something could not be looked at; the rest is shown
+  3    something could not be read; the rest is shown
   130  interrupted`,
 		Example: `  crdconform storage status crontabs.stable.example.com --context staging
   crdconform storage status crontabs.stable.example.com --context staging --snapshot backup.db --audit-log audit.log.gz
@@ -209,7 +209,7 @@ func (l *storageLook) status(ctx context.Context, names []string) error {
 		gaps += len(d.Gaps)
 	}
 	if gaps > 0 {
-		return unjudged(fmt.Errorf("not everything could be looked at: %d gaps", gaps))
+		return unjudged(fmt.Errorf("not everything could be read: %d gaps", gaps))
 	}
 	return nil
 }

@@ -103,7 +103,7 @@ func (c *collector) source(ctx context.Context, source string, definitions []api
 // standardInput reads standard input until its end, or until the context is done. Nothing else ends a read from a terminal.
 func (c *collector) standardInput(ctx context.Context) error {
 	if c.options.Stdin == nil {
-		return errors.New("there is no standard input to read from; name a file in the place of -")
+		return errors.New("there is no standard input to read; give a file instead of -")
 	}
 	out, in := io.Pipe()
 	defer context.AfterFunc(ctx, func() { out.CloseWithError(ctx.Err()) })()

@@ -73,7 +73,7 @@ func TestBadAuditLogs(t *testing.T) {
 		"text":      {"2026-01-01 AUDIT: id=1", `event 1 is not JSON as "--audit-log-format=json" of API servers has it`},
 		"other":     {"{}", "event 1 is no audit event: it has no auditID or no stage"},
 		"truncated": {whole + whole[:50], "it ends within event 2; it is truncated"},
-		"gzip":      {"\x1f\x8b\x08garbage", "it begins as gzip and is none"},
+		"gzip":      {"\x1f\x8b\x08garbage", "it begins like gzip, but is not"},
 	} {
 		if _, err := auditLog(t, []byte(test.content)); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %s", name, err, test.want)

@@ -122,7 +122,7 @@ func TestBadClusters(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := inventory.Definitions[0]
-		want := `The API server does not tell how the definition was before: User "jane" cannot list resource.`
+		want := `The API server does not show earlier states of the definition: User "jane" cannot list resource.`
 		if d.Unknown != 3 || len(d.Notes) != 1 || d.Notes[0] != want {
 			t.Errorf("got %d, %v", d.Unknown, d.Notes)
 		}
@@ -206,7 +206,7 @@ func TestBadBytes(t *testing.T) {
 		c.create("v1beta1", "one", "two")
 		overwrite(t, c, "two", []byte("k8s:enc:aescbc:v1:key1:garbage"))
 		_, d := c.inspect(Options{Source: l.source(t)})
-		want := "etcd was not used: the API server stores the objects encrypted (k8s:enc:aescbc:v1), so the bytes do not tell their versions."
+		want := "etcd was not used: the API server stores the objects encrypted (k8s:enc:aescbc:v1), so the bytes do not show their versions."
 		if len(d.Notes) != 1 || d.Notes[0] != want || d.Bases[Etcd] != 0 {
 			t.Errorf("got %v, %v", d.Notes, d.Bases)
 		}

@@ -166,7 +166,7 @@ func TestMetrics(t *testing.T) {
 		return finding(t, Judge(inventory, d, d.Version("v1beta1"), true), requirement.StorageDropRequests), d.Version("v1beta1")
 	}
 	for range 2 { // to look is not to ask
-		if f, v := look(); f.Answer != Safe || !v.Requests.Known || !strings.HasPrefix(f.Text, "Nobody asked for v1beta1 (metrics of the API server https://127.0.0.1:") || !strings.Contains(f.Text, ", since it started at 2") {
+		if f, v := look(); f.Answer != Safe || !v.Requests.Known || !strings.HasPrefix(f.Text, "No client requested v1beta1 (metrics of the API server https://127.0.0.1:") || !strings.Contains(f.Text, ", since it started at 2") {
 			t.Errorf("got %+v", f)
 		}
 	}

@@ -77,7 +77,7 @@ func (i *inspector) history(ctx context.Context, d *Definition) (teller, error) 
 		return t, context.Cause(ctx)
 	}
 	if err != nil {
-		d.Notes = append(d.Notes, fmt.Sprintf("The API server does not tell how the definition was before: %s.", line(err.Error())))
+		d.Notes = append(d.Notes, fmt.Sprintf("The API server does not show earlier states of the definition: %s.", line(err.Error())))
 	}
 	t.segments = segments
 	return t, nil

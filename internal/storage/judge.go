@@ -181,7 +181,7 @@ func (j judgement) ownerReferences() Finding {
 	case v.OwnerReferences > 0:
 		f.Answer = NotSafe
 		f.Text = fmt.Sprintf("%s owner references that name %s; the garbage collector could not collect them.", plural(v.OwnerReferences, "object has", "objects have"), v.Name)
-		f.Mend = "change the apiVersion of these owner references, by the command beside each"
+		f.Mend = "change the apiVersion of these owner references with the command shown for each"
 	case len(gaps) > 0:
 		f.Answer, f.Gaps = CannotTell, gaps
 		f.Text = plural(int64(len(gaps)), "resource", "resources") + " could not be looked at for owner references."
@@ -199,7 +199,7 @@ func (j judgement) requested() Finding {
 	f := Finding{Requirement: requirement.StorageDropRequests, Answer: Safe}
 	switch {
 	case !v.Served:
-		f.Text = v.Name + " is not served, so nobody can ask for it."
+		f.Text = v.Name + " is not served, so no client can request it."
 	case !j.requests:
 		f.Text = v.Name + " is still served; who asks for it was not looked at, as you asked."
 	case len(v.Requests.Asked) > 0:
@@ -207,7 +207,7 @@ func (j judgement) requested() Finding {
 		f.Text = fmt.Sprintf("%s is still asked for (%s).", v.Name, v.Requests.Basis)
 		f.Mend = "have these clients use " + d.StorageVersion()
 	case v.Requests.Known:
-		f.Text = fmt.Sprintf("Nobody asked for %s (%s).", v.Name, v.Requests.Basis)
+		f.Text = fmt.Sprintf("No client requested %s (%s).", v.Name, v.Requests.Basis)
 	default:
 		f.Answer, f.Gaps = CannotTell, v.Requests.Gaps
 		f.Text = v.Name + " is still served, and it is not known who asks for it."

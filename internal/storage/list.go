@@ -135,7 +135,7 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 		}
 		if from.Continue != "" {
 			i.inventory.Definitions[0].Notes = append(i.inventory.Definitions[0].Notes,
-				fmt.Sprintf("The API server had forgotten the list of %s that an earlier run had begun, so it was listed anew.", resource))
+				fmt.Sprintf("The API server no longer had the list of %s that an earlier run had begun, so it was listed again.", resource))
 		}
 		from = unfinished{Resource: resource}
 	}
@@ -148,7 +148,7 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 	case isInternal(err):
 		return err
 	case i.journal != nil && i.journal.List != nil && !isLasting(err): // a part of the list was seen
-		return fmt.Errorf("listing %s: %w; the same command goes on there", resource, err)
+		return fmt.Errorf("listing %s: %w; the same command continues there", resource, err)
 	}
 	gap := Gap{What: resource, Why: "it cannot be listed: " + line(err.Error())}
 	if apierrors.IsForbidden(err) {

@@ -216,7 +216,7 @@ func (l *AuditLog) read(ctx context.Context, file io.Reader, definitions []strin
 	if magic, err := r.Peek(2); err == nil && bytes.Equal(magic, []byte{0x1f, 0x8b}) {
 		unzipped, err := gzip.NewReader(r)
 		if err != nil {
-			return fmt.Errorf("it begins as gzip and is none: %w", err)
+			return fmt.Errorf("it begins like gzip, but is not: %w", err)
 		}
 		r = bufio.NewReaderSize(unzipped, 1<<20)
 	}

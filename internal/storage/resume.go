@@ -144,7 +144,7 @@ func (i *inspector) resume(earlier *journal, asked question) error {
 		}
 	}
 	if time.Since(earlier.Began) > longest {
-		d.Notes = append(d.Notes, fmt.Sprintf("The look in %s began at %s, which is too long ago, so all was looked at anew.", i.options.Resume, earlier.Began.Format(time.RFC3339)))
+		d.Notes = append(d.Notes, fmt.Sprintf("The look in %s began at %s, which is too long ago, so everything was read again.", i.options.Resume, earlier.Began.Format(time.RFC3339)))
 		_, err := i.book.spool.cut(0)
 		return err
 	}
@@ -160,7 +160,7 @@ func (i *inspector) resume(earlier *journal, asked question) error {
 		}
 	}
 	if !fits {
-		d.Notes = append(d.Notes, i.options.Resume+" is of a look at something else, or its blockers are gone, so all was looked at anew.")
+		d.Notes = append(d.Notes, i.options.Resume+" is from a different command, or its blockers are gone, so everything was read again.")
 		_, err := i.book.spool.cut(0)
 		return err
 	}

@@ -102,7 +102,7 @@ func resumes(t *testing.T, c *crontabs) {
 	t.Run("after a page that failed", func(t *testing.T) {
 		o := options(t)
 		r := &recorder{answer: answering("continue=", false, metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable})} //nolint:bodyclose // client-go closes it
-		if _, _, err := Inspect(t.Context(), r.wrap(c.cluster.Config()), []string{c.name}, o); err == nil || !strings.Contains(err.Error(), "the same command goes on there") {
+		if _, _, err := Inspect(t.Context(), r.wrap(c.cluster.Config()), []string{c.name}, o); err == nil || !strings.Contains(err.Error(), "the same command continues there") {
 			t.Fatalf("got %v", err)
 		}
 		complete(t, &recorder{}, o, "What an earlier run saw, which began at ")
@@ -118,7 +118,7 @@ func resumes(t *testing.T, c *crontabs) {
 		if err := state.Save(o.Resume, j); err != nil {
 			t.Fatal(err)
 		}
-		complete(t, &recorder{}, o, ", which is too long ago, so all was looked at anew.")
+		complete(t, &recorder{}, o, ", which is too long ago, so everything was read again.")
 	})
 	t.Run("as text after JSON", func(t *testing.T) {
 		o := options(t)
@@ -148,7 +148,7 @@ func resumes(t *testing.T, c *crontabs) {
 		o := options(t)
 		interrupted(t, o, nothing)
 		r := &recorder{answer: answering("continue=", true, metav1.Status{Code: http.StatusGone, Reason: metav1.StatusReasonExpired})} //nolint:bodyclose // client-go closes it
-		complete(t, r, o, "The API server had forgotten the list of "+c.name+" that an earlier run had begun, so it was listed anew.")
+		complete(t, r, o, "The API server no longer had the list of "+c.name+" that an earlier run had begun, so it was listed again.")
 	})
 	t.Run("another definition since", func(t *testing.T) {
 		o := options(t)
@@ -161,7 +161,7 @@ func resumes(t *testing.T, c *crontabs) {
 		if err := state.Save(o.Resume, j); err != nil {
 			t.Fatal(err)
 		}
-		complete(t, &recorder{}, o, " is of a look at something else, or its blockers are gone, so all was looked at anew.")
+		complete(t, &recorder{}, o, " is from a different command, or its blockers are gone, so everything was read again.")
 	})
 	t.Run("blockers are lost", func(t *testing.T) {
 		o := options(t)
@@ -169,7 +169,7 @@ func resumes(t *testing.T, c *crontabs) {
 		if err := os.Truncate(blockersOf(o.Resume), 10); err != nil {
 			t.Fatal(err)
 		}
-		complete(t, &recorder{}, o, " is of a look at something else, or its blockers are gone, so all was looked at anew.")
+		complete(t, &recorder{}, o, " is from a different command, or its blockers are gone, so everything was read again.")
 	})
 	t.Run("not of this question", func(t *testing.T) {
 		for text, want := range map[string]string{

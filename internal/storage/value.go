@@ -32,7 +32,7 @@ func parse(data []byte) (value, error) {
 	var err error
 	switch {
 	case bytes.HasPrefix(data, encrypted):
-		return v, fmt.Errorf("the API server stores the objects %w (%s), so the bytes do not tell their versions", errEncrypted, provider(data))
+		return v, fmt.Errorf("the API server stores the objects %w (%s), so the bytes do not show their versions", errEncrypted, provider(data))
 	case bytes.HasPrefix(data, cbor):
 		data, err = toJSON(data)
 		if err == nil {

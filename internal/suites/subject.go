@@ -60,11 +60,11 @@ func (o Own) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext
 func (e *Env) withoutOwn() string {
 	switch {
 	case e.Subject == nil:
-		return "needs a webhook to judge, and there is none"
+		return "needs a webhook to judge; there is none"
 	case e.Subject.Corpus.Definition == nil:
 		return "needs the CustomResourceDefinition of the webhook; give it in addition to the samples"
 	case e.Cluster == nil:
-		return "needs an API server, and there is none"
+		return "needs an API server; there is none"
 	case e.readings != nil:
 		return onlyReads
 	}

@@ -81,7 +81,7 @@ func (c chapter) admission() {
 					Expect(asked).To(HaveLen(1), "the webhook must be asked once: %s", write.operation)
 					Expect(asked[0].Operation).To(Equal(write.operation))
 					Expect([]string{asked[0].Kind.Version, asked[0].Resource.Version}).To(HaveEach(older), "it must be asked at the version of its rule: %s", write.operation)
-					Expect([]string{asked[0].RequestKind.Version, asked[0].RequestResource.Version}).To(HaveEach(newer), "it must be told the version of the client: %s", write.operation)
+					Expect([]string{asked[0].RequestKind.Version, asked[0].RequestResource.Version}).To(HaveEach(newer), "it must receive the version of the client: %s", write.operation)
 					Expect([]string{hostPort(asked[0].OldObject.Raw), hostPort(asked[0].Object.Raw)}).To(Equal([]string{write.was, write.is}), "the object must be converted to v1beta1, before and after: %s", write.operation)
 				}
 			})

@@ -136,8 +136,8 @@ func (chapter) undecided(ctx SpecContext, crd *suites.Resource, migrated status)
 	GinkgoHelper()
 	Expect(migrated(ctx)).To(HaveField("Conditions", And(
 		ContainElement(isTrue(storagemigrationv1.MigrationRunning)),
-		Not(ContainElement(isTrue(storagemigrationv1.MigrationSucceeded))), Not(ContainElement(isTrue(storagemigrationv1.MigrationFailed))))), "the migration must go on")
-	Expect(crd.Definition(ctx).Status.StoredVersions).To(Equal([]string{older, newer}), "both versions must be kept as long as it goes on")
+		Not(ContainElement(isTrue(storagemigrationv1.MigrationSucceeded))), Not(ContainElement(isTrue(storagemigrationv1.MigrationFailed))))), "the migration must continue")
+	Expect(crd.Definition(ctx).Status.StoredVersions).To(Equal([]string{older, newer}), "both versions must be kept while it continues")
 }
 
 // failedToApply reports whether the metrics of the API server have an apply of an object of a definition that failed.

@@ -32,7 +32,7 @@ func managedFields(env *suites.Env) {
 			Expect(crd.At("v1").MergePatch(ctx, "local-crontab", `{"port": "4321"}`)).To(HaveField("Object", HaveKeyWithValue("port", "4321")))
 			Expect(crd.At("v1").MergePatch(ctx, "local-crontab", `{"metadata": {"managedFields": [{}]}}`)).To(HaveField("GetManagedFields()", BeEmpty()))
 			Expect(apply()).To(HaveField("Object", And(HaveKeyWithValue("port", "1234"), HaveKeyWithValue("host", "localhost"))),
-				"its managed fields name no other version, and nobody owns a field that is no longer applied")
+				"its managed fields name no other version, and no manager owns a field that is no longer applied")
 		})
 
 	removed.It(requirement.LifecycleRemovalAppliedRenamed,

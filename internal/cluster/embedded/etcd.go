@@ -108,7 +108,7 @@ func (l last) OnWrite(entry *zapcore.CheckedEntry, fields []zapcore.Field) {
 		}
 	}
 	_ = os.RemoveAll(l.dir) // nothing more can be done about what remains
-	fmt.Fprintf(os.Stderr, "crdconform: the embedded etcd cannot go on: %s; there is no report\n", strings.Join(why, ": "))
+	fmt.Fprintf(os.Stderr, "crdconform: the embedded etcd cannot continue: %s; there is no report\n", strings.Join(why, ": "))
 	os.Exit(couldNotJudge) //nolint:forbidigo // or zap would, with the code of those who do not conform
 }
 

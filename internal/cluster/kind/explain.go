@@ -45,7 +45,7 @@ func explain(err error) error {
 	case has("exec format error"):
 		return errors.New("the node image is for another architecture than this machine; use an image for this architecture")
 	case isSlow(err):
-		return errors.New("the API server of the new cluster runs but did not answer in time, twice: this machine is too busy; run less beside it")
+		return errors.New("the API server of the new cluster runs but did not answer in time, twice: this machine is too busy; run fewer programs at the same time")
 	}
 	return errors.New(telling(run))
 }

@@ -187,7 +187,7 @@ func (c *coordinator) send(ctx context.Context, o order, which func(*member) boo
 			case err == nil:
 				m.told = true
 			case !m.told && !o.Stop:
-				m.giveUp(fmt.Errorf("it could not be told to start: %w", err))
+				m.giveUp(fmt.Errorf("could not start it: %w", err))
 			}
 		})
 	}
@@ -331,7 +331,7 @@ func (c *coordinator) merged(ctx context.Context) (load.Summary, error) {
 	var reasons []error
 	for _, m := range c.members {
 		if m.stopped && ctx.Err() == nil {
-			m.giveUp(errors.New("somebody stopped it before its end"))
+			m.giveUp(errors.New("it was stopped before its end"))
 			m.summary = nil
 		}
 		if m.summary != nil {

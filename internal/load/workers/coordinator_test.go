@@ -324,7 +324,7 @@ func TestOrdersThatDoNotArrive(t *testing.T) {
 					return nil
 				},
 			}, load.Watch{})
-			if want := "worker 2 of 2: it could not be told to start: forbidden"; err != nil || !strings.Contains(s.PartialReason(), want) || s.Requests != 1 {
+			if want := "worker 2 of 2: could not start it: forbidden"; err != nil || !strings.Contains(s.PartialReason(), want) || s.Requests != 1 {
 				t.Errorf("got %+v, %v, want %q", s, err, want)
 			}
 		})

@@ -32,7 +32,7 @@ const (
 )
 
 // ErrStopped reports that a worker was stopped before it began.
-var ErrStopped = errors.New("told to stop before the start")
+var ErrStopped = errors.New("stopped before the start")
 
 // Input is what a worker is to do.
 type Input struct {
@@ -186,7 +186,7 @@ func Work(ctx context.Context, index int, in Input, out io.Writer) error {
 }
 
 // errForsaken says why a worker stopped.
-var errForsaken = fmt.Errorf("nothing was heard of the coordinator for %s: it is gone, or cannot reach this worker", lease)
+var errForsaken = fmt.Errorf("no message from the coordinator for %s: it is gone, or cannot reach this worker", lease)
 
 // start waits for the order to start.
 func (in Input) start(ctx context.Context) (order, error) {
@@ -197,7 +197,7 @@ func (in Input) start(ctx context.Context) (order, error) {
 		}
 		return o, o.punctual(time.Until(o.Start))
 	case <-time.After(in.spec.Patience + parting):
-		return order{}, fmt.Errorf("nobody told it to start within %s: the coordinator is gone, or cannot reach it", in.spec.Patience+parting)
+		return order{}, fmt.Errorf("no start message within %s: the coordinator is gone, or cannot reach this worker", in.spec.Patience+parting)
 	case <-ctx.Done():
 		return order{}, ErrStopped
 	}

@@ -240,7 +240,7 @@ func (l *lease) load() (state, error) {
 	var s state
 	if text := l.now.Annotations[stateAnnotation]; text != "" {
 		if err := json.Unmarshal([]byte(text), &s); err != nil {
-			return state{}, fmt.Errorf("the annotation %s of the lease %s/%s: %w; remove it to start anew", stateAnnotation, l.now.Namespace, l.now.Name, err)
+			return state{}, fmt.Errorf("the annotation %s of the lease %s/%s: %w; remove it to start over", stateAnnotation, l.now.Namespace, l.now.Name, err)
 		}
 	}
 	return s, nil

@@ -143,7 +143,7 @@ func inTreeOutcome(ctx context.Context, migrations dynamic.ResourceInterface, na
 			}
 		}
 		if len(status.Status.Conditions) == 0 && time.Since(began) >= start {
-			return fmt.Errorf("nobody began with the StorageVersionMigration %s within %s: the controller of kube-controller-manager is not on; %s", name, start, remedy)
+			return fmt.Errorf("no controller started the StorageVersionMigration %s within %s: the one of kube-controller-manager is not enabled; %s", name, start, remedy)
 		}
 		if err := pause.For(ctx, inTreePoll); err != nil {
 			return err

@@ -72,7 +72,7 @@ func TestInTree(t *testing.T) {
 		"stable":    {controller{versions: []string{"v1beta1", "v1"}, conditions: []string{"", running, succeeded}}, false, "", "v1"},
 		"alpha":     {controller{versions: []string{"v1alpha1"}, conditions: []string{succeeded}}, false, "", "v1alpha1"},
 		"failed":    {controller{versions: []string{"v1beta1"}, conditions: []string{running, failed}}, true, `the StorageVersionMigration crdconform-abc failed: v1 of crontabs is not served (NotServed); "kubectl delete storageversionmigration crdconform-abc" removes it`, "v1beta1"},
-		"nobody":    {controller{versions: []string{"v1"}, conditions: []string{""}}, false, "nobody began with the StorageVersionMigration crdconform-abc within 1s", "v1"},
+		"nobody":    {controller{versions: []string{"v1"}, conditions: []string{""}}, false, "no controller started the StorageVersionMigration crdconform-abc within 1s", "v1"},
 		"not there": {controller{}, false, "the API server does not serve storagemigration.k8s.io", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

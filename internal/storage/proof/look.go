@@ -16,7 +16,7 @@ func (p *Proof) look(ctx context.Context, e *evidence) error {
 	first := true
 	for v, version := range p.served {
 		if !slices.Contains(served, version) {
-			e.weaker = append(e.weaker, version+" is not served any more, so nothing was read at it")
+			e.weaker = append(e.weaker, version+" is no longer served, so nothing was read at it")
 			continue
 		}
 		_, err := p.each(ctx, version, "", func(object *unstructured.Unstructured) error {

@@ -419,7 +419,7 @@ func TestRefused(t *testing.T) {
 		"secrets":     {"POST", "/secrets", forbidden, "create the Secret crdconform-load-", false},
 		"pods":        {"GET", "/pods", forbidden, "look for pods in namespace load: ", false},
 		"logs":        {"GET", "/log", forbidden, "read the log of the pod crdconform-load-", false},
-		"annotations": {"PATCH", "/pods/", forbidden, "it could not be told to start: annotate the pod crdconform-load-", false},
+		"annotations": {"PATCH", "/pods/", forbidden, "could not start it: annotate the pod crdconform-load-", false},
 		"deleting":    {"DELETE", "/jobs/", forbidden, "run kubectl delete job,secret -n load crdconform-load-", true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -52,7 +52,7 @@ func (c *workerPods) Follow(ctx context.Context, index int, line func([]byte)) e
 		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), dismissing)
 		defer cancel()
 		if left := gone(c.pods.Delete(within, name, metav1.DeleteOptions{})); left != nil {
-			return fmt.Errorf("%w; it may go on loading, since it could not be deleted: %w", err, c.explain("delete the pod "+name, left))
+			return fmt.Errorf("%w; it may continue to send load, because it could not be deleted: %w", err, c.explain("delete the pod "+name, left))
 		}
 	}
 	return err
