@@ -68,7 +68,7 @@ func TestUsage(t *testing.T) {
 		"no time":             {"check " + url + " --timeout 0s", []string{"--timeout: 0s must be greater than 0; API servers wait for 30s"}},
 		"a negative budget":   {"check " + url + " --time-budget -5s", []string{"--time-budget: -5s is negative; leave it out"}},
 		"too little coverage": {"check " + url + " --coverage -1%", []string{`"-1%" is not a share; write a percentage from 0% to 100%`}},
-		"no objects":          {"check " + url + " --crd crd.yml --objects 0", []string{"--objects: 0 leaves samples only, and there are none; give --samples, or leave it out"}},
+		"no objects":          {"check " + url + " --crd crd.yml --objects 0", []string{"--objects: with 0 only samples are used, and there are none; give --samples, or omit it"}},
 		"help of nothing":     {"help chek", []string{`unknown command "chek" for "crdconform"; did you mean check?`}},
 		"help of less":        {"help config vieww", []string{`crdconform config has no command "vieww"`}},
 		"nothing to list":     {"list roundtrip", []string{"unknown requirement; did you mean webhook.conversion.round-trip?"}},
