@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/storage"
@@ -34,7 +35,8 @@ type kept struct {
 
 func keeps(t *testing.T) *kept {
 	t.Helper()
-	config := suitetest.Cluster(t, embedded.Options{}).Config()
+	server := suitetest.Cluster(t, embedded.Options{})
+	config := server.Config()
 	file := api.NewConfig()
 	file.Clusters["lab"] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
 	file.AuthInfos["lab"] = &api.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
@@ -58,9 +60,20 @@ func keeps(t *testing.T) *kept {
 	}
 	k.create(t, "old")
 	k.change(t, fixtures.StoredAt("v1"))
-	<-time.After(time.Second) // until the API server stores at v1
-	k.create(t, "new")
-	return k
+	// The API server goes on to store at v1beta1 for a moment.
+	for end := time.Now().Add(20 * time.Second); ; {
+		k.create(t, "new")
+		stored, err := server.Stored(t.Context(), cluster.Key{Group: "example.com", Resource: "crontabs", Namespace: "default", Name: "new"})
+		if err != nil || time.Now().After(end) {
+			t.Fatalf("it is not stored at v1: %s, %v", stored.Data, err)
+		}
+		if strings.Contains(string(stored.Data), `"apiVersion":"example.com/v1"`) {
+			return k
+		}
+		if err := k.objects.Namespace("default").Delete(t.Context(), "new", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // create makes an object, as soon as the API server lets it.
