@@ -30,7 +30,7 @@ SLOWEST  := ./internal/suites ./cmd/crdconform ./suites/webhook ./internal/engin
 # So do those that compute the same for thousands of random inputs, those that measure memory, and those that run chapters once more.
 TABLES   := [A-Za-z]*(Caught|Strangers)|Subjects|ClustersAgree|JudgeAgreesWithAPIServer
 TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOnMutations|SelfComparisons|Hostile[A-Za-z]*|BlindToStorage|LossyPlaces
-TABLES   := $(TABLES)|SuitesRunWithExactlyTheseRights|CorrectMigratorsPass
+TABLES   := $(TABLES)|SuitesRunWithExactlyTheseRights|CorrectMigratorsPass|OtherFormsPass|DeclaredLosses|ToldOnce
 
 # Without the race detector a package takes 200 MB, and a fifth of the processor time goes into collecting garbage, for which 400 MB are
 # well spent. With the race detector they would be gigabytes.

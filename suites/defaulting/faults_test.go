@@ -16,6 +16,7 @@ func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()
 // TestIgnoranceIsCaught proves that nothing here passes because an API server does not know defaults, nor what is about conversion
 // because it does not convert.
 func TestIgnoranceIsCaught(t *testing.T) {
+	genuine := suitetest.Genuine(t)
 	var aboutDefaults, aboutWebhooks []requirement.ID
 	for _, spec := range suites.Preview([]suites.Area{Area}) {
 		// This one is about nulls where there is no default.
@@ -26,8 +27,12 @@ func TestIgnoranceIsCaught(t *testing.T) {
 			aboutWebhooks = append(aboutWebhooks, spec.Requirement)
 		}
 	}
-	t.Run("of defaults", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Ignoring("default"), aboutDefaults...) })
-	t.Run("of conversion", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Ignoring("conversion"), aboutWebhooks...) })
+	t.Run("of defaults", func(t *testing.T) {
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("default"), aboutDefaults...)
+	})
+	t.Run("of conversion", func(t *testing.T) {
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("conversion"), aboutWebhooks...)
+	})
 }
 
 // showing sets a field of the object of a name, in YAML.

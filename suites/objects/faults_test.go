@@ -17,6 +17,7 @@ func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, objects.Area, 
 
 // TestIgnoranceIsCaught proves that what is about something refused does not pass where everything is refused.
 func TestIgnoranceIsCaught(t *testing.T) {
+	genuine := suitetest.Genuine(t)
 	posts := func(status int) suitetest.Fault {
 		return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Objects && r.Method == http.MethodPost {
@@ -26,16 +27,16 @@ func TestIgnoranceIsCaught(t *testing.T) {
 		}
 	}
 	t.Run("of objects outside of a namespace", func(t *testing.T) {
-		suitetest.CatchAll(t, objects.Area, posts(http.StatusNotFound), requirement.ObjectsWriteNamespace, requirement.ObjectsWriteMalformed)
+		suitetest.CatchAll(t, genuine, objects.Area, posts(http.StatusNotFound), requirement.ObjectsWriteNamespace, requirement.ObjectsWriteMalformed)
 	})
 	t.Run("of small objects", func(t *testing.T) {
-		suitetest.CatchAll(t, objects.Area, posts(http.StatusRequestEntityTooLarge), requirement.ObjectsWriteSize)
+		suitetest.CatchAll(t, genuine, objects.Area, posts(http.StatusRequestEntityTooLarge), requirement.ObjectsWriteSize)
 	})
 	t.Run("of good metadata", func(t *testing.T) {
-		suitetest.CatchAll(t, objects.Area, posts(http.StatusBadRequest), requirement.ObjectsMetadataRefused)
+		suitetest.CatchAll(t, genuine, objects.Area, posts(http.StatusBadRequest), requirement.ObjectsMetadataRefused)
 	})
 	t.Run("of every selector", func(t *testing.T) {
-		suitetest.CatchAll(t, objects.Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		suitetest.CatchAll(t, genuine, objects.Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Objects && r.Method == http.MethodGet && r.URL.Query().Get("fieldSelector") == "metadata.name=known" {
 				return suitetest.Answer(r.Request, http.StatusBadRequest, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "BadRequest", "code": http.StatusBadRequest}), nil
 			}
@@ -43,12 +44,12 @@ func TestIgnoranceIsCaught(t *testing.T) {
 		}, requirement.ObjectsSelectorsUnknown)
 	})
 	t.Run("of selectable fields", func(t *testing.T) {
-		suitetest.CatchAll(t, objects.Area, suitetest.Ignoring("selectableFields"),
+		suitetest.CatchAll(t, genuine, objects.Area, suitetest.Ignoring("selectableFields"),
 			requirement.ObjectsSelectorsList, requirement.ObjectsSelectorsWatch, requirement.ObjectsSelectorsDelete,
 			requirement.ObjectsSelectorsVersions, requirement.ObjectsSelectorsPublished)
 	})
 	t.Run("of what is there", func(t *testing.T) {
-		suitetest.CatchAll(t, objects.Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		suitetest.CatchAll(t, genuine, objects.Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Objects && r.Name == "there" && r.Header.Get("Content-Type") != "application/merge-patch+json" {
 				return suitetest.Answer(r.Request, http.StatusMethodNotAllowed, map[string]any{
 					"apiVersion": "v1", "kind": "Status", "status": "Failure", "reason": "MethodNotAllowed", "code": http.StatusMethodNotAllowed,

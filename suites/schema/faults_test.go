@@ -29,16 +29,17 @@ func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()
 // TestIgnoranceIsCaught proves that what is about something accepted does not pass because an API server knows nothing to refuse,
 // and what is about conversion not because it does not convert.
 func TestIgnoranceIsCaught(t *testing.T) {
+	genuine := suitetest.Genuine(t)
 	t.Run("of what to refuse", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Accepting(``),
+		suitetest.CatchAll(t, genuine, Area, suitetest.Accepting(``),
 			requirement.SchemaStructuralExampleCounterpart, requirement.SchemaStructuralTypeExceptions, requirement.SchemaIntOrStringPatterns, requirement.SchemaRootUnknownFormat,
 			requirement.SchemaPruningIgnore)
 	})
 	t.Run("of formats", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Ignoring("format"), requirement.SchemaRootUnknownFormat)
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("format"), requirement.SchemaRootUnknownFormat)
 	})
 	t.Run("of fieldValidation", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		suitetest.CatchAll(t, genuine, Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Objects {
 				query := r.URL.Query()
 				query.Set("fieldValidation", "Ignore")
@@ -49,11 +50,11 @@ func TestIgnoranceIsCaught(t *testing.T) {
 			requirement.SchemaPruningIgnore, requirement.SchemaWebhookStrict)
 	})
 	t.Run("of x-kubernetes-preserve-unknown-fields", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-preserve-unknown-fields"),
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("x-kubernetes-preserve-unknown-fields"),
 			requirement.SchemaPruningOptedOutObjects, requirement.SchemaPruningSpecifiedProperties, requirement.SchemaPruningSpecifiedAdditionalProperties)
 	})
 	t.Run("of conversion", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Ignoring("conversion"),
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("conversion"),
 			requirement.SchemaWebhookPrunedBeforeConversion, requirement.SchemaWebhookResultPruned, requirement.SchemaWebhookResultPrunedForStorage,
 			requirement.SchemaWebhookPreserved, requirement.SchemaWebhookIntOrString, requirement.SchemaWebhookEmbedded, requirement.SchemaWebhookStrict)
 	})

@@ -15,25 +15,26 @@ func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()
 
 // TestIgnoranceIsCaught proves that what is about something that stays as it is does not pass because an API server does nothing.
 func TestIgnoranceIsCaught(t *testing.T) {
+	genuine := suitetest.Genuine(t)
 	t.Run("of subresources", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Ignoring("subresources"),
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("subresources"),
 			requirement.SubresourcesStatusOptional, requirement.SubresourcesStatusRootConstructs, requirement.SubresourcesStatusRootOthers,
 			requirement.SubresourcesStatusRootExtensions, requirement.SubresourcesScaleOptional)
 	})
 	t.Run("of rules", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-validations"), requirement.SubresourcesStatusRules, requirement.SubresourcesStatusRootExtensions)
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("x-kubernetes-validations"), requirement.SubresourcesStatusRules, requirement.SubresourcesStatusRootExtensions)
 	})
 	t.Run("of x-kubernetes-preserve-unknown-fields", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-preserve-unknown-fields"), requirement.SubresourcesStatusRootExtensions)
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("x-kubernetes-preserve-unknown-fields"), requirement.SubresourcesStatusRootExtensions)
 	})
 	t.Run("of what to refuse", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Accepting(``), requirement.SubresourcesStatusRootConstructs, requirement.SubresourcesStatusRootExtensions)
+		suitetest.CatchAll(t, genuine, Area, suitetest.Accepting(``), requirement.SubresourcesStatusRootConstructs, requirement.SubresourcesStatusRootExtensions)
 	})
 	t.Run("of the paths of labels", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Ignoring("labelSelectorPath"), requirement.SubresourcesScaleSelectorDefault, requirement.SubresourcesScaleSelectorPathOptional)
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("labelSelectorPath"), requirement.SubresourcesScaleSelectorDefault, requirement.SubresourcesScaleSelectorPathOptional)
 	})
 	t.Run("of writes of the status", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		suitetest.CatchAll(t, genuine, Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Objects && r.Sub == "status" {
 				read := r.Clone(r.Context())
 				read.Method, read.Body, read.ContentLength = http.MethodGet, nil, 0

@@ -21,6 +21,7 @@ func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()
 
 // TestIgnoranceIsCaught proves that nothing here passes because an API server does not know what it is about.
 func TestIgnoranceIsCaught(t *testing.T) {
+	genuine := suitetest.Genuine(t)
 	var aboutRules, aboutRefusals, aboutWebhooks []requirement.ID
 	for _, spec := range suites.Preview([]suites.Area{Area}) {
 		if id := spec.Requirement; !withoutRules(id) {
@@ -35,14 +36,16 @@ func TestIgnoranceIsCaught(t *testing.T) {
 		}
 	}
 	t.Run("of rules", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Ignoring("x-kubernetes-validations"), aboutRules...)
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("x-kubernetes-validations"), aboutRules...)
 	})
 	t.Run("of what rules say of errors", func(t *testing.T) {
-		suitetest.CatchAll(t, Area, suitetest.Ignoring("messageExpression", "reason", "fieldPath"),
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("messageExpression", "reason", "fieldPath"),
 			requirement.ValidationRulesMessageExpression, requirement.ValidationRulesReason, requirement.ValidationRulesFieldPath)
 	})
-	t.Run("of conversion", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Ignoring("conversion"), aboutWebhooks...) })
-	t.Run("of everything", func(t *testing.T) { suitetest.CatchAll(t, Area, suitetest.Accepting(``), aboutRefusals...) })
+	t.Run("of conversion", func(t *testing.T) {
+		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("conversion"), aboutWebhooks...)
+	})
+	t.Run("of everything", func(t *testing.T) { suitetest.CatchAll(t, genuine, Area, suitetest.Accepting(``), aboutRefusals...) })
 }
 
 // TestRefusedRulesAreCaught proves that an API server which refuses one rule of a definition with many is found by the spec of that

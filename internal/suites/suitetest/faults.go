@@ -28,8 +28,7 @@ type Fault func(r Request, next http.RoundTripper) (*http.Response, error)
 // API server that has the fault of its requirement, and to pass on one that has the faults of all other requirements.
 func CatchFaults(t *testing.T, area suites.Area, faults map[requirement.ID]Fault) {
 	t.Helper()
-	long(t)
-	genuine := Cluster(t, embedded.Options{})
+	genuine := Genuine(t)
 	for _, spec := range suites.Preview([]suites.Area{area}) {
 		if faults[spec.Requirement] == nil {
 			t.Errorf("there is no fault for %s, so it is not shown to be able to fail", spec.Requirement)
@@ -49,16 +48,26 @@ func CatchFaults(t *testing.T, area suites.Area, faults map[requirement.ID]Fault
 	})
 }
 
-// CatchAll proves of some specs of an area that each of them fails on an API server with one fault. It has the fault from the start,
-// so that definitions which are installed ahead of their specs meet it as well.
-func CatchAll(t *testing.T, area suites.Area, fault Fault, ids ...requirement.ID) {
+// Genuine starts the API server that faults are put in front of. Where tests must be quick, it skips the test: specs wait for what a fault
+// hides.
+func Genuine(t *testing.T) *embedded.Cluster {
 	t.Helper()
-	long(t)
-	tampered := &Tampered{Cluster: Cluster(t, embedded.Options{}), Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	if testing.Short() {
+		t.Skip("left out by -short: specs wait for what a fault hides")
+	}
+	return Cluster(t, embedded.Options{})
+}
+
+// CatchAll proves of some specs of an area that each of them fails on an API server with one fault. It has the fault from the start,
+// so that definitions which are installed ahead of their specs meet it as well. The groups of the definitions end in the first ID, so
+// that what a fault keeps from being removed is in nobody's way.
+func CatchAll(t *testing.T, genuine *embedded.Cluster, area suites.Area, fault Fault, ids ...requirement.ID) {
+	t.Helper()
+	tampered := &Tampered{Cluster: genuine, Exchange: func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		return fault(About(r), next)
 	}}
 	env, err := suites.NewEnv(t.Context(), suites.Options{
-		Cluster: tampered, Seed: 1, Effect: 10 * time.Second, Select: func(id requirement.ID) bool { return slices.Contains(ids, id) },
+		Cluster: tampered, Domain: string(ids[0]) + ".example.com", Seed: 1, Effect: 10 * time.Second, Select: func(id requirement.ID) bool { return slices.Contains(ids, id) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -76,14 +85,6 @@ func CatchAll(t *testing.T, area suites.Area, fault Fault, ids ...requirement.ID
 		if r := results[id]; r.Verdict != requirement.Failed {
 			t.Errorf("%s is %s, want %s: %s", id, r.Verdict, requirement.Failed, r.Reason)
 		}
-	}
-}
-
-// long skips a test of faults where tests must be quick.
-func long(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("left out by -short: specs wait for what a fault hides")
 	}
 }
 

@@ -32,7 +32,7 @@ func webhook() program.Webhook {
 		Name: "wide",
 		Bugs: []program.Bug{
 			{Name: "misnames", Summary: fmt.Sprintf("gives field %d the name of another one, in conversions from v1beta1 to v1", misnamed)},
-			{Name: "slow", Summary: "goes through each object 50 times"},
+			{Name: "slow", Summary: "goes through each object ten times"},
 		},
 		Handler: func(bug string) (http.Handler, error) {
 			c := newConverter()
@@ -40,7 +40,7 @@ func webhook() program.Webhook {
 			case "misnames":
 				c.names[pair{"v1beta1", "v1"}][name("setting", misnamed)] = `"` + name("option", fields) + `"`
 			case "slow":
-				c.times = 50
+				c.times = 10
 			}
 			return program.Handler(c.convert), nil
 		},
