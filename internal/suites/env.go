@@ -32,6 +32,9 @@ import (
 // Namespace is where namespaced objects are created.
 const Namespace = "default"
 
+// usualEffect is how long the effect of a request may take to show, as a rule.
+const usualEffect = 30 * time.Second
+
 // Options say what a run is about.
 type Options struct {
 	// Cluster is the API server to check. Without one, only specs that need none can run.
@@ -59,7 +62,7 @@ type Options struct {
 	// others that are about the cluster are not applicable.
 	Readings map[requirement.ID]Reading
 
-	// Effect is how long the effect of a request may take to show: 30 s if 0.
+	// Effect is how long the effect of a request may take to show: usualEffect if 0.
 	Effect time.Duration
 }
 
@@ -163,7 +166,7 @@ func newEnv(options Options) *Env {
 		domain:   cmp.Or(options.Domain, "example.com"),
 		run:      options.Run,
 		readings: options.Readings,
-		effect:   cmp.Or(options.Effect, 30*time.Second),
+		effect:   cmp.Or(options.Effect, usualEffect),
 	}
 	if e.selects == nil {
 		e.selects = func(requirement.ID) bool { return true }

@@ -306,7 +306,8 @@ func (i *installer) create(ctx context.Context, definition *apiextensionsv1.Cust
 func (i *installer) established(ctx context.Context, name string) (time.Time, error) {
 	var since time.Time
 	var last *apiextensionsv1.CustomResourceDefinition
-	err := i.env.eventually(ctx, func(ctx context.Context) (bool, error) {
+	// A busy API server takes its time to establish a definition, however short the effects are that tests wait for.
+	err := wait.PollUntilContextTimeout(ctx, poll, max(i.env.effect, usualEffect), true, func(ctx context.Context) (bool, error) {
 		var err error
 		if last, err = i.env.CRDs.Get(ctx, name, metav1.GetOptions{}); err != nil {
 			return false, err
