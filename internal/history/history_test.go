@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -111,13 +112,13 @@ func TestJudge(t *testing.T) {
 				t.Fatal(err)
 			}
 			if test.want == "" {
-				if err = Lost(violations); err != nil {
+				if err = lost(violations); err != nil {
 					t.Fatalf("a correct history was refused: %v", err)
 				}
 				return
 			}
 			if len(violations) != 1 || !strings.Contains(violations[0].String(), test.want) {
-				t.Errorf("got %v, want one violation with %q", Lost(violations), test.want)
+				t.Errorf("got %v, want one violation with %q", lost(violations), test.want)
 			}
 		})
 	}
@@ -234,7 +235,7 @@ func TestSimulated(t *testing.T) {
 		violations, err := Judge(history, nil)
 		t.Logf("%d objects, %d clients, %.0f %% of the answers lost: %s", test.objects, test.clients, 100*test.lost, time.Since(begin))
 		if err != nil || len(violations) > 0 {
-			t.Fatalf("%+v: a correct history has %d violations: %v, %v", test, len(violations), Lost(violations), err)
+			t.Fatalf("%+v: a correct history has %d violations: %v, %v", test, len(violations), lost(violations), err)
 		}
 	}
 }
@@ -273,4 +274,13 @@ func TestSimulatedLosses(t *testing.T) {
 			t.Errorf("%s lost nothing", object)
 		}
 	}
+}
+
+// lost joins violations into one error, nil if there is none.
+func lost(violations []Violation) error {
+	var errs []error
+	for _, v := range violations {
+		errs = append(errs, errors.New(v.String()))
+	}
+	return errors.Join(errs...)
 }

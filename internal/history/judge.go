@@ -2,7 +2,6 @@ package history
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -65,15 +64,6 @@ func Judge(operations []Operation, before map[string]State) ([]Violation, error)
 		}
 	}
 	return violations, nil
-}
-
-// Lost joins violations into one error, nil if there is none.
-func Lost(violations []Violation) error {
-	var errs []error
-	for _, v := range violations {
-		errs = append(errs, errors.New(v.String()))
-	}
-	return errors.Join(errs...)
 }
 
 // settled returns the operations of an object in the order of their calls, without those that are unknown and showed nowhere.

@@ -77,9 +77,7 @@ type bounds struct{ line, whole int }
 // usual are the bounds of recordings that Record writes: a line has a request and a response, which may be four times as long.
 func usual() bounds { return bounds{line: 6 * maxRequest, whole: 1 << 30} }
 
-// NewReader reads the header of a recording, compressed or not.
-func NewReader(r io.Reader) (*Reader, error) { return bounded(r, usual()) }
-
+// bounded reads the header of a recording, compressed or not.
 func bounded(r io.Reader, most bounds) (*Reader, error) {
 	lines := bufio.NewReaderSize(r, 1<<16)
 	if magic, err := lines.Peek(2); err == nil && bytes.Equal(magic, []byte{0x1f, 0x8b}) {
