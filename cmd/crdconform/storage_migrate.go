@@ -61,7 +61,7 @@ func newStorageMigrate(s streams) *cobra.Command {
 and that none has changed, unless another client changed it. Run it after the storage version was changed and before the
 previous one is removed. The steps:
 
-  dry-run          has the API server try each write, so that admission, validation, conversion or size limits refuse it before anything is written
+  dry-run          has the API server try each write, so that whatever would be refused is found before anything is written
   objects          writes each object as it is, and finally those that other clients wrote meanwhile
   managed-fields   rewrites managed fields that name a version which is not served, or that of --drop
   stored-versions  removes all versions but the storage version from status.storedVersions, if the definition has not changed
