@@ -236,6 +236,12 @@ func acceptingFaults() []serverFault {
 				}),
 			answered(definitions, 400, 499, http.StatusCreated, nil),
 		},
+		{"prints a mark of direction", []requirement.ID{requirement.VersionsDeprecationTextPrintable}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+			if sent := suitetest.Body(r.Request); bytes.Contains(sent, []byte("gnirw")) {
+				return suitetest.Answer(r.Request, http.StatusCreated, sent), nil
+			}
+			return next.RoundTrip(r.Request)
+		})},
 		{"accepts objects that are invalid", []requirement.ID{
 			requirement.VersionsDefinitionSchemaPerVersion, requirement.VersionsServingKind, requirement.LifecycleFinalizersOnlyRemoved,
 		}, answered(writes, 400, 499, http.StatusCreated, nil)},
@@ -277,6 +283,10 @@ func acceptingFaults() []serverFault {
 		{"hides that conversions of lists failed", append(slices.Clone(renamed), requirement.StorageReadUndecodableList, requirement.StorageReadUndecodableNamed), answered(
 			func(r suitetest.Request) bool { return r.Objects && r.Name == "" && r.Method == http.MethodGet }, 500, 599, 200, func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTabList", "metadata": map[string]any{}, "items": []any{}}
+			})},
+		{"hides that a put failed for what is stored", []requirement.ID{requirement.LifecycleDeletionUndecodable}, answered(
+			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodPut }, 500, 599, 200, func(suitetest.Request) any {
+				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
 			})},
 		{"hides that conversions of writes failed", append(renamed, requirement.LifecycleUpgradeApplyNeedsWebhook, requirement.LifecycleRemovalApplied), answered(writes, 500, 599, 200, func(suitetest.Request) any {
 			return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}

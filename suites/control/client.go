@@ -142,8 +142,8 @@ func (c chapter) printing() {
 				MatchRegexp(`KIND: +Explainedtab\n`), MatchRegexp(`VERSION: +(\S+/)?%s\n`, newer), MatchRegexp(`(?m)^ +host\s+<string>`), Not(ContainSubstring("hostPort")),
 			), "the fields of the version of the highest priority must be explained")
 			c.soon(ctx, explained("--api-version="+crd.APIVersion(older))).Should(SatisfyAll(
-				MatchRegexp(`VERSION: +(\S+/)?%s\n`, older), MatchRegexp(`(?m)^ +hostPort\s+<string>`),
-			), "the fields of the requested version must be explained")
+				MatchRegexp(`VERSION: +(\S+/)?%s\n`, older), MatchRegexp(`(?m)^ +hostPort\s+<string>`), Not(MatchRegexp(`(?m)^ +(host|port)\s+<string>`)),
+			), "the fields of the requested version must be explained, and no others")
 		})
 
 	columns := c.env.With(fixtures.StableColumns, wide("Image", ".spec.image"))

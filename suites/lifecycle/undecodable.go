@@ -51,9 +51,12 @@ func undecodable(env *suites.Env) {
 		}
 
 		stored.It(requirement.LifecycleDeletionUndecodable,
-			"reads, patches and deletes objects that cannot be decoded", func(ctx SpecContext, crd *suites.Resource) {
+			"reads, puts, patches and deletes objects that cannot be decoded", func(ctx SpecContext, crd *suites.Resource) {
 				for _, name := range unreadable(ctx, crd) {
 					fail := MatchError(apierrors.IsInternalError, "IsInternalError")
+					whole := crd.Object("v1", named(fixtures.LocalCronTab.At("v1"), name))
+					whole.SetResourceVersion("1")
+					Expect(crd.At("v1").Update(ctx, whole)).Error().To(fail)
 					Expect(crd.At("v1").Get(ctx, name)).Error().To(fail)
 					Expect(crd.At("v1").MergePatch(ctx, name, `{"metadata": {"finalizers": null}, "port": "4321"}`)).Error().To(fail)
 					Expect(crd.At("v1").Delete(ctx, name)).To(fail)

@@ -78,6 +78,9 @@ func (c chapter) objects() {
 				if err == nil {
 					expectStored(verdict)
 				}
+				if !expired {
+					Skip("no list expired: the migrator never asked for a second page")
+				}
 			})
 	})
 }

@@ -111,7 +111,8 @@ func (c chapter) asObjects() {
 		path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + crd.Name() + "/status"
 		var read definition
 		c.env.Require(json.Unmarshal(c.env.Get(ctx, path).Body, &read), "decoding what was read")
-		Expect(read.Name).To(Equal(crd.Name()), "it must be read")
+		Expect(read).To(And(HaveField("Name", crd.Name()), HaveField("Status.StoredVersions", []string{"v1"}),
+			HaveField("Status.Conditions", ContainElement(HaveField("Type", apiextensionsv1.Established)))), "it must be read")
 		marked := func(reason string) OmegaMatcher {
 			return WithTransform(func(d *definition) []apiextensionsv1.CustomResourceDefinitionCondition { return d.Status.Conditions },
 				ContainElement(And(HaveField("Type", apiextensionsv1.CustomResourceDefinitionConditionType("Marked")), HaveField("Reason", reason))))

@@ -71,7 +71,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 		}, http.StatusNotFound, http.StatusMethodNotAllowed),
 		requirement.ObjectsWriteIntegers: suitetest.Showing("largest", setting(9223372036854775000.0, "spec", "replicas")),
 		requirement.ObjectsWriteSize:     answered(func(suitetest.Request) bool { return true }, http.StatusRequestEntityTooLarge),
-		requirement.ObjectsWriteNull:     suitetest.Accepting(`"null" is invalid`),
+		requirement.ObjectsWriteNull:     suitetest.Accepting(`"full" is invalid`),
 		requirement.ObjectsWriteYaml: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Name == "yaml" && r.Method == http.MethodGet {
 				r.Header.Set("Accept", "application/json")
@@ -146,10 +146,8 @@ func faults() map[requirement.ID]suitetest.Fault {
 			return next.RoundTrip(r.Request)
 		},
 		requirement.ObjectsDefinitionsStatus: edited(func(r suitetest.Request) bool {
-			return r.Definition && r.Sub == "status" && r.Method == http.MethodPatch
-		}, func(body map[string]any) {
-			setting([]any{}, "status", "conditions")(body)
-		}),
+			return r.Definition && r.Sub == "status" && r.Method == http.MethodGet
+		}, func(body map[string]any) { delete(body, "status") }),
 		requirement.ObjectsDefinitionsObservedGeneration: edited(func(r suitetest.Request) bool { return r.Definition }, func(body map[string]any) {
 			status, _ := body["status"].(map[string]any)
 			conditions, _ := status["conditions"].([]any)

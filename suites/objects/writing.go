@@ -62,10 +62,15 @@ func (c chapter) refused() {
 		}
 	})
 
-	c.stable.It(requirement.ObjectsWriteNull, "applies null to objects that may and may not be null", func(ctx SpecContext, crd *suites.Resource) {
+	c.stable.It(requirement.ObjectsWriteNull, "applies null to fields that may and may not be null, without and with a value", func(ctx SpecContext, crd *suites.Resource) {
+		null, full := HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("owner", BeNil()))), map[string]any{"name": "somebody"}
 		Expect(crd.At("v1").Apply(ctx, put(named("null"), nil, "spec", "owner"), "crdconform")).
-			To(HaveField("Object", HaveKeyWithValue("spec", HaveKeyWithValue("owner", BeNil()))), "nullable fields must be null")
+			To(null, "nullable fields must be null")
+		c.env.Require(suites.ErrorOf(crd.At("v1").Apply(ctx, put(named("cleared"), full, "spec", "owner"), "crdconform")), "applying a value")
+		Expect(crd.At("v1").Apply(ctx, put(named("cleared"), nil, "spec", "owner"), "crdconform")).To(null, "null must take the place of a value")
 		Expect(crd.At("v1").Apply(ctx, put(named("null"), nil, "spec", "place"), "crdconform")).Error().To(suites.BeInvalidAt(), "null must be rejected where it is not allowed")
+		c.env.Require(suites.ErrorOf(crd.At("v1").Apply(ctx, put(named("full"), full, "spec", "place"), "crdconform")), "applying a value")
+		Expect(crd.At("v1").Apply(ctx, put(named("full"), nil, "spec", "place"), "crdconform")).Error().To(suites.BeInvalidAt(), "null must be rejected in place of a value, too")
 	})
 
 	c.stable.It(requirement.ObjectsListsUnique, "creates and updates objects with equal items", func(ctx SpecContext, crd *suites.Resource) {

@@ -100,6 +100,14 @@ func (c chapter) v2(crd *suites.Resource) func(context.Context) (models, error) 
 	}
 }
 
+// paths returns what reads the paths of a group in the OpenAPI v2 document.
+func (c chapter) paths(crd *suites.Resource) func(context.Context) ([]string, error) {
+	return func(ctx context.Context) ([]string, error) {
+		d, err := c.read(ctx, "/openapi/v2", crd.Group())
+		return d.paths, err
+	}
+}
+
 // v3 returns what reads the schemas of a group in the OpenAPI v3 document of a version.
 func (c chapter) v3(crd *suites.Resource, version string) func(context.Context) (models, error) {
 	return func(ctx context.Context) (models, error) {

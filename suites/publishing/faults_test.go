@@ -106,7 +106,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 				}
 			})
 		}),
-		requirement.PublishingVersionsUnserved: remembering("publishing-versions-unserved."),
+		requirement.PublishingVersionsUnserved: rememberingPaths("publishing-versions-unserved."),
 		requirement.PublishingVersionsColumns: inTables(func(t *tampered) {
 			if len(t.Rows) == 1 && t.list {
 				t.edit("Port", func(any) any { return "1" })
@@ -221,6 +221,23 @@ func remembering(group string) suitetest.Fault {
 			}
 		}
 		maps.Copy(definitions, once)
+	})
+}
+
+// rememberingPaths leaves the paths of a group in the OpenAPI v2 document for ever.
+func rememberingPaths(group string) suitetest.Fault {
+	var mu sync.Mutex
+	once := map[string]any{}
+	return inDocument("/openapi/v2", func(document map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		paths, _ := document["paths"].(map[string]any)
+		for path, item := range paths {
+			if strings.Contains(path, "/"+group) {
+				once[path] = item
+			}
+		}
+		maps.Copy(paths, once)
 	})
 }
 

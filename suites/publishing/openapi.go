@@ -1,8 +1,6 @@
 package publishing
 
 import (
-	"context"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
@@ -23,12 +21,6 @@ func (c chapter) openAPI() {
 }
 
 func (c chapter) schemas() {
-	paths := func(crd *suites.Resource) func(context.Context) ([]string, error) {
-		return func(ctx context.Context) ([]string, error) {
-			d, err := c.read(ctx, "/openapi/v2", crd.Group())
-			return d.paths, err
-		}
-	}
 	described := c.env.With(fixtures.StableSubresources, changed(func(root *schema) {
 		root.Description = "A job that runs by the clock."
 		spec := root.Properties["spec"]
@@ -46,7 +38,7 @@ func (c chapter) schemas() {
 
 	described.It(requirement.PublishingOpenapiPaths, "looks for the paths in the OpenAPI v2 document", func(ctx SpecContext, crd *suites.Resource) {
 		one := "/apis/" + crd.APIVersion("v1") + "/namespaces/{namespace}/crontabs"
-		soon(ctx, paths(crd)).Should(ContainElements(
+		soon(ctx, c.paths(crd)).Should(ContainElements(
 			"/apis/"+crd.APIVersion("v1")+"/crontabs", one, one+"/{name}", one+"/{name}/status", one+"/{name}/scale",
 		), "it must have the paths")
 	})
@@ -66,7 +58,7 @@ func (c chapter) schemas() {
 		soon(ctx, c.v2(crd)).Should(HaveKey("v1 CronTab"), "it must be there first")
 		c.env.Require(c.env.CRDs.Delete(ctx, crd.Name(), metav1.DeleteOptions{}), "deleting the definition")
 		soon(ctx, c.v2(crd)).Should(BeEmpty(), "the schema must leave")
-		soon(ctx, paths(crd)).Should(BeEmpty(), "the paths must leave")
+		soon(ctx, c.paths(crd)).Should(BeEmpty(), "the paths must leave")
 	})
 }
 

@@ -109,7 +109,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SchemaRootNullable:             suitetest.Accepting(`openAPIV3Schema\.nullable`),
 		requirement.SchemaRootAdditionalProperties: sending(`"additionalProperties":true`, suitetest.Accepting(`openAPIV3Schema\.additionalProperties`)),
 		requirement.SchemaRootUnknownFormat:        suitetest.Refusing(`"name":"unknown-format"`),
-		requirement.SchemaRootUnknownFormatWarned:  silent(func(r suitetest.Request) bool { return r.Definition }),
+		requirement.SchemaRootUnknownFormatWarned:  silent(func(r suitetest.Request) bool { return r.Definition && r.Method == http.MethodPut }),
 
 		requirement.SchemaPruningDocumented:                    showing("my-new-cron-object", "spec", `{cronSpec: "* * * * */5", image: my-awesome-cron-image, someRandomField: 42}`),
 		requirement.SchemaPruningPersisted:                     showing("before", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
@@ -119,7 +119,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SchemaPruningRead:                          listed("forgotten", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
 		requirement.SchemaPruningReadKeepsStorage:              forgetting(),
 		requirement.SchemaPruningFlagRejected:                  suitetest.Accepting(`preserveUnknownFields`),
-		requirement.SchemaPruningOptedOut:                      showing("any-object", "json", `{status: {something: x}}`),
+		requirement.SchemaPruningOptedOut:                      showing("any-null", "json", `{list: [null]}`),
 		requirement.SchemaPruningOptedOutSiblings:              showing("sibling", "other", `{a: 1}`),
 		requirement.SchemaPruningOptedOutObjects:               suitetest.Accepting(`"typed-other" is invalid`),
 		requirement.SchemaPruningSpecifiedProperties:           showing("specified", "json", `{spec: {foo: abc, bar: def, something: x}, status: {something: x}}`),

@@ -113,12 +113,18 @@ func controlling(env *suites.Env) {
 		arbitrary := env.With(fixtures.Stable, fixtures.WithSchema(fixtures.JSON)).Together()
 
 		arbitrary.It(requirement.SchemaPruningOptedOut,
-			"creates objects with every kind of value in a preserved field", func(ctx SpecContext, crd *suites.Resource) {
+			"writes every kind of value into a preserved field", func(ctx SpecContext, crd *suites.Resource) {
 				for name, value := range map[string]string{
 					"object": `{status: {something: x, list: [{other: 1}]}}`, "list": `[1, {a: b}, [x]]`, "string": `text`, "integer": `42`, "number": `1.5`, "boolean": `false`,
+					"empty": `{object: {}, list: [], text: "", zero: 0}`, "null": `{a: null, list: [null]}`,
 				} {
-					Expect(crd.At("v1").Create(ctx, fixtures.CronTab("any-"+name, `json: `+value))).To(haveJSON(value))
-					Expect(crd.At("v1").Get(ctx, "any-"+name)).To(haveJSON(value))
+					name := "any-" + name
+					Expect(crd.At("v1").Create(ctx, fixtures.CronTab(name, `json: `+value))).To(haveJSON(value))
+					Expect(crd.At("v1").Get(ctx, name)).To(haveJSON(value))
+					read := crd.Get(ctx, "v1", name)
+					read.Object["json"] = fixtures.Value(`{before: ` + value + `}`)
+					Expect(crd.At("v1").Update(ctx, read)).To(haveJSON(`{before: ` + value + `}`))
+					Expect(crd.At("v1").MergePatch(ctx, name, `{"json": {"patched": {"other": [{"a": 1}]}}}`)).To(haveJSON(`{before: ` + value + `, patched: {other: [{a: 1}]}}`))
 				}
 			})
 

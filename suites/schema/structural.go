@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"context"
 	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -224,14 +225,20 @@ func root(env *suites.Env) {
 				Expect(crd.At("v1").Create(ctx, fixtures.CronTab("known-format", `{foo: of no format, known: of no format}`))).Error().To(suites.BeInvalidAt("known"))
 			})
 
-		env.It(requirement.SchemaRootUnknownFormatWarned, "submits formats that API servers know and do not know", func(ctx SpecContext) {
-			warnings := func(format string) []string {
+		env.With(fixtures.Stable).It(requirement.SchemaRootUnknownFormatWarned, "submits formats that API servers know and do not know, and changes a definition to have them", func(ctx SpecContext, crd *suites.Resource) {
+			warnings := func(write func(ctx context.Context, foo fixtures.Option) error, format string) []string {
 				collecting, collected := suites.CollectWarnings(ctx)
-				Expect(env.Submit(collecting, requirement.SchemaRootUnknownFormatWarned, fixtures.Stable, with(properties{Type: "string", Format: format}))).To(Succeed(), format)
+				Expect(write(collecting, with(properties{Type: "string", Format: format}))).To(Succeed(), format)
 				return collected.Texts()
 			}
-			Expect(warnings("date-time")).To(BeEmpty())
-			Expect(warnings("crontab")).To(ConsistOf(And(ContainSubstring("unrecognized format"), ContainSubstring("crontab"))))
+			create := func(ctx context.Context, foo fixtures.Option) error {
+				return env.Submit(ctx, requirement.SchemaRootUnknownFormatWarned, fixtures.Stable, foo, fixtures.InGroup("new."+crd.Group()))
+			}
+			update := func(ctx context.Context, foo fixtures.Option) error { return crd.Update(ctx, foo) }
+			for _, write := range []func(ctx context.Context, foo fixtures.Option) error{create, update} {
+				Expect(warnings(write, "date-time")).To(BeEmpty())
+				Expect(warnings(write, "crontab")).To(ConsistOf(And(ContainSubstring("unrecognized format"), ContainSubstring("crontab"))))
+			}
 		})
 	})
 }

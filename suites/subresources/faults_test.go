@@ -62,8 +62,8 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SubresourcesStatusPutIgnoresSpec:        shown("put-ignores-spec", "", setting(7, "spec", "replicas")),
 		requirement.SubresourcesStatusPutIgnoresMetadata:    shown("put-ignores-metadata", "", setting("label", "metadata", "labels", "other")),
 		requirement.SubresourcesStatusPutValidated:          suitetest.Accepting(`"put-validated" is invalid`),
-		requirement.SubresourcesStatusPutSpecUnvalidated:    refused("put-spec-unvalidated", "status"),
-		requirement.SubresourcesStatusStoredSpecUnvalidated: refused("stored-spec-unvalidated", "status"),
+		requirement.SubresourcesStatusPutSpecUnvalidated:    refused("put-spec-unvalidated", http.MethodPut),
+		requirement.SubresourcesStatusStoredSpecUnvalidated: refused("stored-spec-unvalidated", http.MethodPatch),
 		requirement.SubresourcesStatusRules:                 suitetest.Accepting(`"rules" is invalid`),
 		requirement.SubresourcesStatusCreateIgnores:         suitetest.Showing("create-ignores", setting(2, "status", "replicas")),
 		requirement.SubresourcesStatusUpdateIgnores:         written(http.MethodPut, "update-ignores", setting(5, "status", "replicas")),
@@ -157,9 +157,9 @@ func answered(name, sub string, status int) suitetest.Fault {
 }
 
 // refused refuses to update a subresource of the object of a name.
-func refused(name, sub string) suitetest.Fault {
+func refused(name, method string) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
-		if !r.Objects || r.Name != name || r.Sub != sub || r.Method != http.MethodPut {
+		if !r.Objects || r.Name != name || r.Sub != "status" || r.Method != method {
 			return next.RoundTrip(r.Request)
 		}
 		return suitetest.Answer(r.Request, http.StatusUnprocessableEntity, map[string]any{

@@ -225,8 +225,16 @@ func refusedTexts(env *suites.Env) {
 		"submits a text for a version that is not deprecated", fixtures.Deprecation, text("v1", "deprecated"), "spec.versions[2].deprecationWarning")
 	env.Refuses(requirement.VersionsDeprecationTextNotEmpty,
 		"submits an empty text", fixtures.Deprecation, text("v1beta1", ""), at)
-	env.Refuses(requirement.VersionsDeprecationTextPrintable,
-		"submits a text with a line break", fixtures.Deprecation, text("v1beta1", "line\nbreak"), at)
+	env.It(requirement.VersionsDeprecationTextPrintable,
+		"submits texts with line breaks, tabs and other characters without a shape, and one in another script", func(ctx SpecContext) {
+			submit := func(content string) error {
+				return env.Submit(ctx, requirement.VersionsDeprecationTextPrintable, fixtures.Deprecation, text("v1beta1", content))
+			}
+			env.Require(submit("veraltet: siehe „v1“, 非推奨"), "submitting a text that can be printed")
+			for _, content := range []string{"line\nbreak", "carriage\rreturn", "a\ttab", "a bell\a", "deleted\x7f", "a zero\u200bwidth space", "\u202egnirw"} {
+				Expect(submit(content)).To(suites.BeInvalidAt(at), "%q", content)
+			}
+		})
 	env.It(requirement.VersionsDeprecationTextLength,
 		"submits texts of 256 and 257 bytes", func(ctx SpecContext) {
 			submit := func(n int) error {
