@@ -254,11 +254,7 @@ func (r *recorder) serve(ctx context.Context, client *wire.Client, listener net.
 	if err != nil {
 		return recording.Traffic{}, unjudged(err)
 	}
-	transport, ok := client.HTTP().Transport.(*http.Transport)
-	if !ok {
-		return recording.Traffic{}, unjudged(fmt.Errorf("webhook %s: it is reached through a %T", r.url, client.HTTP().Transport))
-	}
-	proxy := recording.NewProxy(target, transport, written, began)
+	proxy := recording.NewProxy(target, client.Transport(), written, began)
 	defer proxy.Close()
 	server := &http.Server{
 		Handler:           proxy,

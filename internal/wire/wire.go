@@ -111,7 +111,7 @@ func Connect(e Endpoint) (*Client, error) {
 
 		MaxResponseHeaderBytes: contract.MaxHeader,
 	}
-	c.http = &http.Client{Transport: c.transport}
+	c.http = &http.Client{Transport: Punctual(c.transport)}
 	return c, nil
 }
 
@@ -263,6 +263,9 @@ func (c *Client) Endpoint() Endpoint { return c.endpoint }
 
 // HTTP returns the HTTP client that requests are sent by, for tests that want to come in between.
 func (c *Client) HTTP() *http.Client { return c.http }
+
+// Transport returns a transport that reaches the webhook as the client does, with connections of its own.
+func (c *Client) Transport() *http.Transport { return c.transport.Clone() }
 
 // Close closes the idle connections, and opens none any more that no request waits for.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }

@@ -114,11 +114,11 @@ func controlling(env *suites.Env) {
 
 		arbitrary.It(requirement.SchemaPruningOptedOut,
 			"writes every kind of value into a preserved field", func(ctx SpecContext, crd *suites.Resource) {
-				for name, value := range map[string]string{
+				for kind, value := range map[string]string{
 					"object": `{status: {something: x, list: [{other: 1}]}}`, "list": `[1, {a: b}, [x]]`, "string": `text`, "integer": `42`, "number": `1.5`, "boolean": `false`,
 					"empty": `{object: {}, list: [], text: "", zero: 0}`, "null": `{a: null, list: [null]}`,
 				} {
-					name := "any-" + name
+					name := "any-" + kind
 					Expect(crd.At("v1").Create(ctx, fixtures.CronTab(name, `json: `+value))).To(haveJSON(value))
 					Expect(crd.At("v1").Get(ctx, name)).To(haveJSON(value))
 					read := crd.Get(ctx, "v1", name)

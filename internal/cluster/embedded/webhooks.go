@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/wire"
 )
 
 // bounding makes the API server read no more of the response of a webhook than package contract allows. By itself it reads everything,
@@ -39,7 +40,7 @@ func bounded(config *rest.Config, err error) (*rest.Config, error) {
 		return nil, err
 	}
 	config = rest.CopyConfig(config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return boundedTransport{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return boundedTransport{wire.Punctual(next)} })
 	return config, nil
 }
 

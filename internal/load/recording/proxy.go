@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/contract"
+	"github.com/crdconform/crdconform/internal/wire"
 )
 
 // maxRequest bounds the bodies of requests that pass, in bytes. Those of responses have the bounds of package contract.
@@ -43,10 +44,9 @@ type Traffic struct {
 	UnderWay int64 // that are not over, and not recorded so far
 }
 
-// NewProxy returns a proxy in front of the webhook at the host of a URL, which it reaches as the transport does. Offsets are
-// counted from began.
+// NewProxy returns a proxy in front of the webhook at the host of a URL, which it reaches by the transport. Offsets are counted
+// from began.
 func NewProxy(target *url.URL, transport *http.Transport, recorder *Recorder, began time.Time) *Proxy {
-	transport = transport.Clone()
 	transport.MaxResponseHeaderBytes = contract.MaxHeader
 	transport.DisableCompression = true // it would ask for compressed responses by itself, and decompress them
 	return &Proxy{target: target, transport: transport, recorder: recorder, began: began, limit: maxRequest}
@@ -94,7 +94,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, x *Exchange) {
 	began := time.Now()
 	proxy := httputil.ReverseProxy{
-		Transport: p.transport,
+		Transport: wire.Punctual(p.transport),
 		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 		Rewrite:   func(pr *httputil.ProxyRequest) { p.readdress(pr, x.Body) },
 		ModifyResponse: func(response *http.Response) error {
