@@ -5,6 +5,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
+	"log"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -18,6 +20,7 @@ import (
 const atOnce = 300 * time.Millisecond
 
 func main() {
+	log.SetOutput(io.Discard) // net/http writes a line there for each frame of a webhook that it does not know
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
