@@ -50,6 +50,7 @@ func TestHostileWebhooks(t *testing.T) {
 		"check, deep to them": {"check", "9,000 deep to API servers", []string{"--objects", few, "--filter", "resource,webhook.response"}, exitViolates},
 		"check, many values":  {"check", "objects just below the bound", []string{"--objects", few, "--filter", "webhook"}, exitViolates},
 		"check, much text":    {"check", "text just below the bound", []string{"--objects", few, "--filter", "webhook"}, exitViolates},
+		"check, frames":       {"check", "HTTP/2, frames that nobody knows without end", []string{"--http2", "--objects", few, "--filter", "webhook.response.in-time"}, exitViolates},
 		"load, headers":       {"load", "headers without end", []string{"--duration", "2s", "--rate", "20"}, exitViolates},
 		"load, a message":     {"load", "message of 250 MB", []string{"--duration", "2s", "--rate", "20"}, exitViolates},
 		"diff, no end":        {"diff", "body without end", []string{"--objects", few}, exitUnjudged},
@@ -72,6 +73,9 @@ func TestHostileWebhooks(t *testing.T) {
 			ended()
 			if busy := test.command == "load" && r.code == exitUnjudged; !busy { // then the test says nothing of the machine
 				r.exits(t, test.code)
+			}
+			if n := len(r.out) + len(r.err); n > 64<<10 {
+				t.Errorf("it prints %d bytes:\n%.1000s", n, r.out+r.err)
 			}
 			if server.Says == hostile.Accepted {
 				return

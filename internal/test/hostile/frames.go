@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"bytes"
 	"crypto/tls"
 	"io"
 	"strings"
@@ -103,6 +104,32 @@ func frames() []Server {
 			block := header(":status", "103", "link", "<x>")
 			for c.WriteHeaders(http2.HeadersFrameParam{StreamID: c.stream, EndHeaders: true, BlockFragment: block}) == nil {
 			}
+		}),
+		server("WINDOW_UPDATE without end", late, func(c *conversation) {
+			for c.WriteWindowUpdate(0, 1) == nil {
+			}
+		}),
+		server("frames that nobody knows without end", late, func(c *conversation) {
+			content := make([]byte, 1<<14)
+			for c.WriteRawFrame(0xee, 0, 0, content) == nil {
+			}
+		}),
+		server("headers that are short until they are decompressed", "rules of HTTP/2, or its headers are longer than 1 MiB", func(c *conversation) {
+			var block bytes.Buffer
+			encoder := hpack.NewEncoder(&block)
+			big := hpack.HeaderField{Name: "x", Value: strings.Repeat("x", 4000)} // indexed, so that it is one byte from now on
+			for range 16_000 {
+				_ = encoder.WriteField(big) // a buffer takes everything
+			}
+			alive := c.begin(false)
+			for all := block.Bytes(); alive && len(all) > 0; {
+				n := min(len(all), 1<<14)
+				alive = c.WriteContinuation(c.stream, n == len(all), all[:n]) == nil
+				all = all[n:]
+			}
+		}),
+		server("a promise", "rules of HTTP/2|PUSH_PROMISE|PROTOCOL_ERROR", func(c *conversation) {
+			_ = c.WritePushPromise(http2.PushPromiseParam{StreamID: c.stream, PromiseID: 2, EndHeaders: true, BlockFragment: header(":method", "GET", ":scheme", "https", ":authority", "x", ":path", "/")})
 		}),
 		// These are asked again on other connections, until the time is over.
 		server("a reset of each request", late, func(c *conversation) { _ = c.WriteRSTStream(c.stream, http2.ErrCodeRefusedStream) }),

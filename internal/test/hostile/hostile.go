@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
@@ -31,6 +32,9 @@ type Server struct {
 
 	// frames answers in HTTP/2, in place of answer.
 	frames func(*conversation)
+
+	names  []string // more names in the certificate
+	stalls bool     // says nothing, not even a handshake
 }
 
 // HTTP2 reports whether the server speaks HTTP/2 alone.
@@ -43,7 +47,7 @@ func (s Server) Start(tb testing.TB) (url string, ca []byte) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	pair, err := authority.Server("localhost", "127.0.0.1")
+	pair, err := authority.Server(append([]string{"localhost", "127.0.0.1"}, s.names...)...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -84,6 +88,8 @@ type serving struct {
 	url     string
 	running sync.WaitGroup
 
+	calls atomic.Int64
+
 	mu    sync.Mutex
 	open  map[net.Conn]bool
 	ended bool
@@ -104,15 +110,20 @@ func (s *serving) serve(plain net.Conn, secured *tls.Conn) {
 	if ended {
 		return
 	}
-	if s.server.HTTP2() {
+	switch {
+	case s.server.stalls:
+		_, _ = io.Copy(io.Discard, plain) // until the client leaves
+		return
+	case s.server.HTTP2():
 		s.converse(secured)
 		return
 	}
-	request, err := http.ReadRequest(bufio.NewReader(secured))
+	from := bufio.NewReader(secured)
+	request, err := http.ReadRequest(from)
 	if err != nil {
 		return // a handshake alone
 	}
-	s.server.answer(&call{serving: s, plain: plain, to: secured, request: request})
+	s.server.answer(&call{serving: s, plain: plain, to: secured, from: from, request: request, nth: s.calls.Add(1)})
 }
 
 // end breaks all connections, and waits for those who serve them.
@@ -131,7 +142,9 @@ type call struct {
 	serving *serving
 	plain   net.Conn
 	to      *tls.Conn
+	from    *bufio.Reader // what the client sends on it
 	request *http.Request
+	nth     int64  // of the requests to the server, from 1 on
 	body    []byte // see read
 	broken  bool   // whether the client has left
 }

@@ -1,6 +1,7 @@
 package hostile
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"testing"
@@ -18,13 +19,19 @@ func TestServers(t *testing.T) {
 		ReviewVersion: "v1", UID: "1", DesiredAPIVersion: "example.com/v1",
 		Objects: []json.RawMessage{json.RawMessage(`{"apiVersion":"example.com/v1beta1","kind":"CronTab","metadata":{"name":"a","managedFields":[]},"hostPort":"localhost:80"}`)},
 	}
-	body, err := request.Body()
-	if err != nil {
-		t.Fatal(err)
-	}
+	large := request // larger than the window of a stream that HTTP/2 begins with
+	large.Objects = []json.RawMessage{bytes.Replace(request.Objects[0], []byte("localhost"), bytes.Repeat([]byte("x"), 1<<17), 1)}
 	for _, server := range Servers() {
 		t.Run(server.Name, func(t *testing.T) {
 			t.Parallel()
+			request := request
+			if server.HTTP2() {
+				request = large
+			}
+			body, err := request.Body()
+			if err != nil {
+				t.Fatal(err)
+			}
 			url, ca := server.Start(t)
 			timeout := time.Minute // none but those that are late is meant to reach it
 			if server.Says == late {

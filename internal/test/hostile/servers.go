@@ -33,8 +33,8 @@ const Accepted = "accepted"
 
 // Servers returns all hostile webhooks.
 func Servers() []Server {
-	servers := frames()
-	for _, p := range slices.Concat(bodies(), contents(), heads(), connections(), bombs()) {
+	servers := append(frames(), handshakes()...)
+	for _, p := range slices.Concat(bodies(), contents(), heads(), connections(), bombs(), turns(), envelopes(), values()) {
 		servers = append(servers, Server{Name: p.name, Says: p.says, answer: p.answer})
 	}
 	return servers
@@ -125,7 +125,13 @@ func heads() []plain {
 		{"headers without end", tooLong, func(c *call) {
 			c.read()
 			c.write("HTTP/1.1 200 OK\r\n")
-			for i := 0; c.write(fmt.Sprintf("X-%d: x\r\n", i)); i++ {
+			for i := 0; !c.broken; {
+				var many strings.Builder // one by one they would take longer than anybody waits
+				for many.Len() < 1<<16 {
+					fmt.Fprintf(&many, "X-%d: x\r\n", i)
+					i++
+				}
+				c.write(many.String())
 			}
 		}},
 		{"1xx without end", tooLong, func(c *call) {
@@ -168,9 +174,7 @@ func connections() []plain {
 		{"invalid UTF-8", Accepted, func(c *call) { c.extended(`"`, strings.Repeat("\xff\xfe", mib/8), `"`) }},
 		{"RST", "connection reset by peer", func(c *call) {
 			c.read()
-			if tcp, ok := c.plain.(interface{ SetLinger(int) error }); ok {
-				c.broken = tcp.SetLinger(0) != nil
-			}
+			c.reset()
 		}},
 		{"no close_notify", "unexpected end of JSON input", func(c *call) { c.head(); good := c.good(); c.write(string(good[:len(good)/2])) }},
 		{"early answers", `expected "ConversionReview", got ""`, func(c *call) {
