@@ -15,6 +15,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -70,9 +71,6 @@ func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Write
 	s := p.begin(progress, apiServerLog)
 	ctx = s.limited(ctx)
 	defer s.limit.lift()
-	if p.want.Webhook.Command != nil && p.want.AfterJudged == nil {
-		s.note("The program was stopped, so the scripts cannot connect" + p.want.HoldAdvice + ".")
-	}
 	held := false
 	err := s.up(ctx, p.wantsCluster(), func() error {
 		err := s.specs(ctx)
@@ -87,10 +85,19 @@ func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Write
 		return err
 	})
 	s.fail(ctx, err)
+	if p.want.Webhook.Command != nil && p.want.AfterJudged == nil && hasScripts(s.report) {
+		s.note("The program was stopped, so the scripts cannot connect" + p.want.HoldAdvice + ".")
+	}
 	if !held {
 		s.end(ctx)
 	}
 	return s.report
+}
+
+// hasScripts reports whether there is evidence with scripts that ask the webhook again.
+func hasScripts(r *reports.Report) bool {
+	return slices.ContainsFunc(r.Results, func(r reports.Result) bool { return len(r.Files) > 0 }) ||
+		r.Load != nil && slices.ContainsFunc(r.Load.Stages, func(s loadgen.Stage) bool { return len(s.Findings) > 0 })
 }
 
 // fail records why a report is incomplete, unless the run was just stopped.

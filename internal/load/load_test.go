@@ -228,7 +228,7 @@ func TestVoid(t *testing.T) {
 		if s.Void() != test.want || s.Late != test.late {
 			t.Errorf("%d late of %d: void %t, want %t", s.Late, test.requests, s.Void(), test.want)
 		}
-		reason := fmt.Sprintf("the generator was too busy: %d of %d requests were sent late, since the machine had no time for it; send less, ", test.late, test.requests)
+		reason := fmt.Sprintf("the generator was too busy: %d of %d requests were sent late because the machine had no time for it; send less, ", test.late, test.requests)
 		if test.want && !strings.HasPrefix(s.VoidReason(), reason) {
 			t.Errorf("got %q, want %q", s.VoidReason(), reason)
 		}
@@ -239,9 +239,9 @@ func TestVoid(t *testing.T) {
 func TestVoidSaysWhy(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]Summary{
-		"since it used 1.90 of 2 cores itself; send less, judge fewer":          {Late: 50, Requests: 100, Elapsed: time.Second, Generator: loadgen.Generator{ProcessorSeconds: 1.9, Cores: 2}},
-		"since other programs had the processors, the webhook perhaps (it used": {Late: 50, Requests: 100, Elapsed: time.Second, Generator: loadgen.Generator{ProcessorSeconds: 0.2, Cores: 2}},
-		"(the workers used 3.80 cores altogether); send less":                   {Late: 50, Requests: 100, Elapsed: time.Second, Workers: 2, Generator: loadgen.Generator{ProcessorSeconds: 3.8, Cores: 2}},
+		"because it used 1.90 of 2 cores itself; send less, judge fewer":                                   {Late: 50, Requests: 100, Elapsed: time.Second, Generator: loadgen.Generator{ProcessorSeconds: 1.9, Cores: 2}},
+		"because other processes, possibly the webhook, used the CPU (the generator used 0.20 of 2 cores)": {Late: 50, Requests: 100, Elapsed: time.Second, Generator: loadgen.Generator{ProcessorSeconds: 0.2, Cores: 2}},
+		"(the workers used 3.80 cores altogether); send less":                                              {Late: 50, Requests: 100, Elapsed: time.Second, Workers: 2, Generator: loadgen.Generator{ProcessorSeconds: 3.8, Cores: 2}},
 		"raise the limit of open files (ulimit -n), allow fewer requests in flight, or send less": {Requests: 9, Unsent: map[string]uint64{
 			syscall.EMFILE.Error(): 1,
 		}},

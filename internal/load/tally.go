@@ -136,7 +136,7 @@ func (s Summary) VoidReason() string {
 		return fmt.Sprintf("the generator could not send %d of %d requests, it met a limit of its own system: %s; %s", unsent, sent+unsent, strings.Join(reasons, ", "), s.remedy())
 	}
 	if s.Late >= lateAtLeast && float64(s.Late) > lateShare*float64(sent) {
-		return fmt.Sprintf("the generator was too busy: %d of %d requests were sent late, since %s", s.Late, sent, s.busy())
+		return fmt.Sprintf("the generator was too busy: %d of %d requests were sent late because %s", s.Late, sent, s.busy())
 	}
 	return ""
 }
@@ -157,7 +157,7 @@ func (s Summary) busy() string {
 	case used >= saturated*float64(g.Cores):
 		return fmt.Sprintf("it used %.2f of %d cores itself; send less, judge fewer of the responses, or give it more cores", used, g.Cores)
 	}
-	return fmt.Sprintf("other programs had the processors, the webhook perhaps (it used %.2f of %d cores itself); send less, or run it where there are cores to spare", used, g.Cores)
+	return fmt.Sprintf("other processes, possibly the webhook, used the CPU (the generator used %.2f of %d cores); send less, or run it where there are cores to spare", used, g.Cores)
 }
 
 // remedy says what to do about what the system refused.

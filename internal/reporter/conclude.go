@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -116,7 +117,7 @@ func Headline(r *reports.Report) string {
 		}
 		return fmt.Sprintf("Conforms: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
 	case reports.Partial:
-		return fmt.Sprintf("Conforms as far as it was judged: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
+		return fmt.Sprintf("Conforms, not fully judged: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
 	case reports.NonConformant:
 		return failureHeadline(r)
 	case reports.Unjudged:
@@ -168,7 +169,7 @@ func unjudgedHeadline(r *reports.Report) string {
 	case unknown > 0:
 		return fmt.Sprintf("Could not judge %d of %s", unknown, requirements(r, len(r.Results)))
 	case voidLoad(r.Load) != "":
-		return "Could not judge the load: " + voidLoad(r.Load)
+		return fmt.Sprintf("Could not judge the load%s: %s", failedToo(r.Load), voidLoad(r.Load))
 	case cutShort(r.Load) != "":
 		return "Could not judge all of the load: " + cutShort(r.Load)
 	case unmeasured(r.Load) != "":
@@ -183,6 +184,14 @@ func unjudgedHeadline(r *reports.Report) string {
 		return "Could not judge: " + idleness(r)
 	}
 	return "Could not judge: there was nothing to judge"
+}
+
+// failedToo says how many requests failed in a load that is void.
+func failedToo(l *loadgen.Load) string {
+	if failed := FailedRequests(l); failed > 0 {
+		return fmt.Sprintf(" (%s of %s failed)", wholeNumber(failed), many(Requests(l), "request"))
+	}
+	return ""
 }
 
 // unsaid returns the error unless the headline already contains all of it.

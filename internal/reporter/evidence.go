@@ -61,9 +61,27 @@ func objectPart(r reports.Result) Part {
 		return p
 	}
 	if text := bytes.TrimRight(p.Files[0].Data, "\r\n"); len(text) <= size && strings.Count(visible.Text(string(text)), "\n") < lines {
-		p.Text = string(text)
+		p.Text = own(string(text), r.Reason)
 	}
 	return p
+}
+
+// own leaves out of an object in YAML what API servers fill in, unless the reason is about it.
+func own(object, reason string) string {
+	var kept []string
+	inMetadata := false
+	for line := range strings.SplitSeq(object, "\n") {
+		if !strings.HasPrefix(line, " ") {
+			inMetadata = line == "metadata:"
+		}
+		field, _, _ := strings.Cut(strings.TrimPrefix(line, "  "), ":")
+		filledIn := slices.Contains([]string{"creationTimestamp", "generation", "resourceVersion", "uid"}, field)
+		if inMetadata && filledIn && !strings.Contains(reason, "metadata."+field) {
+			continue
+		}
+		kept = append(kept, line)
+	}
+	return strings.Join(kept, "\n")
 }
 
 // filesNamed returns the files with a name, wherever they are.

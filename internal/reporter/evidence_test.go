@@ -119,3 +119,18 @@ func TestFieldNames(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// TestObjectOfTheUser has an object told without what API servers fill in, unless that is what the reason is about.
+func TestObjectOfTheUser(t *testing.T) {
+	const object = "metadata:\n  creationTimestamp: \"2019-09-04T14:03:02Z\"\n  generation: 1\n  name: a\n  resourceVersion: \"143\"\n  uid: b\nspec:\n  uid: c"
+	for reason, want := range map[string]string{
+		"v1 -> v2 -> v1: spec.uid: expected c":      "metadata:\n  name: a\nspec:\n  uid: c",
+		"v1 -> v2: metadata.uid: expected b":        "metadata:\n  name: a\n  uid: b\nspec:\n  uid: c",
+		"object 1: metadata.generation: it is gone": "metadata:\n  generation: 1\n  name: a\nspec:\n  uid: c",
+	} {
+		got := objectPart(reports.Result{Reason: reason, Files: []reports.File{{Path: "exchanges/object.yaml", Data: []byte(object + "\n")}}})
+		if got.Text != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", reason, got.Text, want)
+		}
+	}
+}

@@ -37,7 +37,7 @@ func TestStagesAreJudgedApart(t *testing.T) {
 		"one fails":                 {of(good, failing), reports.NonConformant, "Does not conform: 3 of 200 requests under load failed", "good failed"},
 		"one is void":               {of(good, void), reports.Unjudged, "Could not judge the load: void: " + busy, "good void"},
 		"only one is void":          {of(void), reports.Unjudged, "Could not judge the load: " + busy, "void"},
-		"two are void":              {of(good, void, lost), reports.Unjudged, "Could not judge the load: void: " + busy + " (and 1 other stage)", "good void void"},
+		"two are void":              {of(good, void, lost), reports.Unjudged, "Could not judge the load (3 of 300 requests failed): void: " + busy + " (and 1 other stage)", "good void void"},
 		"a repeat is void":          {of(void, again), reports.Unjudged, "Could not judge the load: void: " + busy + " (and 1 other stage)", "void void"},
 		"void, and another fails":   {of(void, failing), reports.NonConformant, "Does not conform: 3 of 200 requests under load failed", "void failed"},
 		"void, but wrong":           {of(good, wrong), reports.NonConformant, "Does not conform: 3 of 200 requests under load failed", "good failed"},
@@ -48,7 +48,7 @@ func TestStagesAreJudgedApart(t *testing.T) {
 		"allowed":                   {with(of(good, failing), allowed(failing, true)), reports.Conformant, "Conforms: 3 of 200 responses under load failed, which the objectives allow, and every objective is met", "good good"},
 		"allowed elsewhere":         {with(of(good, failing), allowed(good, true)), reports.NonConformant, "Does not conform: 3 of 200 requests under load failed", "good failed"},
 		"more than allowed":         {with(of(good, failing), allowed(failing, false)), reports.NonConformant, "Does not meet its objectives under load: failing: errors 3 % (limit 5 %)", "good missed"},
-		"wrong where it is allowed": {with(of(wrong), allowed(wrong, false)), reports.Unjudged, "Could not judge the load: " + busy, "void"},
+		"wrong where it is allowed": {with(of(wrong), allowed(wrong, false)), reports.Unjudged, "Could not judge the load (3 of 100 requests failed): " + busy, "void"},
 		"four missed": {
 			with(of(good, failing), missed(good), allowed(failing, false), loadgen.Objective{Stage: "good", Name: "p50", Unit: "ms", Measured: 1}, loadgen.Objective{Stage: "good", Name: "max", Unit: "ms", Measured: 1}),
 			reports.NonConformant, "Does not meet its objectives under load: good: p99 60 ms (limit 50 ms), failing: errors 3 % (limit 5 %), good: p50 1 ms (limit 0 ms), and 1 more", "missed missed",

@@ -111,7 +111,7 @@ func firstFindings(l *loadgen.Load, most int) []string {
 			if len(texts) == most {
 				return texts
 			}
-			text := visible.Cut(firstLine(findingText(f)), 200)
+			text := visible.Cut(firstLine(findingText(f)), 400)
 			if severalStages(l) {
 				text = stageTitle(l, s) + ": " + text
 			}
