@@ -37,7 +37,7 @@ func Read(path string) (Config, error) {
 func contents(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s: no such file; \"crdconform init CRD...\" writes one: %w", path, fs.ErrNotExist)
+		return nil, fmt.Errorf("%s: %w; \"crdconform init CRD...\" writes one", path, fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)

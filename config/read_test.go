@@ -442,7 +442,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("through a link: %v, and a is %s", err, c.Path("a"))
 	}
 	_, err = Read(filepath.Join(dir, "missing.yaml"))
-	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), `missing.yaml: no such file; "crdconform init CRD..." writes one`) {
+	if !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), `missing.yaml: file does not exist; "crdconform init CRD..." writes one`) {
 		t.Errorf("of a file that is not there it says: %v", err)
 	}
 	if _, err = Read(dir); err == nil || !strings.Contains(err.Error(), dir+" is a folder; give the configuration file in it, such as "+file) {

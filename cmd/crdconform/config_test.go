@@ -58,7 +58,7 @@ func TestConfigUsage(t *testing.T) {
 		"config nonsense":                   `unknown command "nonsense" for "crdconform config"`,
 		"config view x":                     "view takes no arguments, but got x",
 		"config schema x":                   "schema takes no arguments, but got x",
-		"config view --config missing.yaml": `missing.yaml: no such file; "crdconform init CRD..." writes one`,
+		"config view --config missing.yaml": `missing.yaml: file does not exist; "crdconform init CRD..." writes one`,
 		"config view --config .":            ". is a folder; give the configuration file in it, such as ./crdconform.yaml",
 		"config view":                       "crdconform.yaml:3:1: strikt: unknown key; did you mean strict?\n  3 | strikt: true\n      ^\ncrdconform.yaml:4:7: crds: want a list",
 		"config view --conf x":              "unknown flag --conf; did you mean --config?",

@@ -79,7 +79,7 @@ func TestExamples(t *testing.T) {
 				}
 				if flag == "filter" {
 					for pattern := range strings.SplitSeq(rest[i+1], ",") {
-						if _, err := selected([]string{pattern}); err != nil {
+						if _, err := selected([]string{pattern}, nil); err != nil {
 							t.Errorf("%s: %v", line, err)
 						}
 					}

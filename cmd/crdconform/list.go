@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -30,7 +31,7 @@ requirement that is checked, those whose requirements are untested or obsolete, 
   crdconform list --output json`,
 		ValidArgsFunction: completeID,
 		RunE: func(_ *cobra.Command, args []string) error {
-			all, err := selected(append(args, filter...))
+			all, err := selected(args, filter)
 			if err != nil {
 				return err
 			}
@@ -65,20 +66,25 @@ requirement that is checked, those whose requirements are untested or obsolete, 
 	return cmd
 }
 
-// selected returns the requirements that match one of the patterns, or all if there are none.
-func selected(patterns []string) ([]requirement.Requirement, error) {
+// selected returns the requirements that match one of the patterns, which are given as arguments or by --filter, or all if there are none.
+func selected(args, filter []string) ([]requirement.Requirement, error) {
 	all := requirement.All()
-	if len(patterns) == 0 {
+	if len(args)+len(filter) == 0 {
 		return all, nil
 	}
 	var ids []requirement.ID
 	for _, r := range all {
 		ids = append(ids, r.ID)
 	}
-	wanted, err := expand("--filter", patterns, ids)
+	wanted, err := expand("", args, ids)
 	if err != nil {
 		return nil, err
 	}
+	filtered, err := expand("--filter", filter, ids)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(wanted, filtered)
 	return slices.DeleteFunc(all, func(r requirement.Requirement) bool { return !wanted[r.ID] }), nil
 }
 

@@ -102,7 +102,7 @@ func expand(flag string, patterns []string, tested []requirement.ID) (map[requir
 			}
 		}
 		if !known {
-			return nil, fmt.Errorf("%s %s: %s", flag, pattern, noMatch(pattern))
+			return nil, fmt.Errorf("%s: %s", strings.TrimSpace(flag+" "+pattern), noMatch(pattern))
 		}
 	}
 	return found, nil
@@ -131,7 +131,7 @@ func noMatch(pattern string) string {
 	return "none of these is tested; \"crdconform explain ID\" says why"
 }
 
-// unknownID says that unknown requirement, and what may have been meant.
+// unknownID says that a requirement is unknown, and what may have been meant.
 func unknownID(id string) string {
 	const text = "unknown requirement"
 	didYouMean := func(ids []string) string {
@@ -139,13 +139,17 @@ func unknownID(id string) string {
 	}
 	parts := strings.Split(id, ".")
 	last := strings.Trim(parts[len(parts)-1], "*")
-	var begin, contain, all, ends []string
+	words := func(id string) string { return "-" + strings.ReplaceAll(id, ".", "-") + "-" }
+	var begin, contain, all, ends, chapters []string
 	for _, r := range requirement.All() {
 		all, ends = append(all, string(r.ID)), append(ends, string(r.ID[strings.LastIndex(string(r.ID), ".")+1:]))
+		chapters = append(chapters, r.ID.Area())
 		switch {
+		case strings.HasPrefix(string(r.ID), id+"."):
+			return fmt.Sprintf("several requirements begin with it; \"crdconform list %s\" shows them", id)
 		case id != "" && strings.HasPrefix(string(r.ID), id):
 			begin = append(begin, string(r.ID))
-		case len(last) >= 3 && strings.Contains(string(r.ID), last):
+		case len(last) >= 3 && strings.Contains(words(string(r.ID)), words(last)):
 			contain = append(contain, string(r.ID))
 		}
 	}
@@ -154,6 +158,9 @@ func unknownID(id string) string {
 	}
 	if similar := slices.Concat(begin, contain); len(similar) > 0 {
 		return didYouMean(similar)
+	}
+	if near := options.Nearest(id, chapters); len(id) >= 4 && near != "" {
+		return didYouMean([]string{near})
 	}
 	if near := options.Nearest(last, ends); len(last) >= 4 && near != "" {
 		return didYouMean(slices.DeleteFunc(all, func(id string) bool { return !strings.HasSuffix(id, "."+near) }))

@@ -172,6 +172,8 @@ func TestUnknownID(t *testing.T) {
 		"roundtrip":              {"; did you mean webhook.conversion.round-trip"},
 		"stor":                   {"; did you mean storage.", "?"},
 		"webhook.*.kind":         {"; did you mean ", "webhook.response.kind"},
+		"webhok":                 {"; did you mean webhook?"},
+		"nothing.at.all":         {"; did you mean conversion.response.all-objects, webhook.response.all-objects?"},
 		"x.y":                    {`; "crdconform list" shows all`},
 		"":                       {`; "crdconform list" shows all`},
 		"*":                      {`; "crdconform list" shows all`},

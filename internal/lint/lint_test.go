@@ -145,7 +145,7 @@ func TestUnreadable(t *testing.T) {
 		"text for a boolean": {strings.Replace(plainWidgets, "served: true", `served: "true"`, 1), `a.yaml:13: this definition cannot be read: spec.versions[0].served: expected true or false, got the text "true"`},
 		"a boolean for text": {strings.Replace(plainWidgets, "group: example.com", "group: yes", 1), "a.yaml:6: this definition cannot be read: spec.group: expected text, got true; quote it"},
 		"a list for a map":   {strings.Replace(plainWidgets, "    kind: Widget", "    kind: [a]", 1), "spec.names.kind: expected text, got a list"},
-		"binary":             {"\x00\x01\xff", "not YAML or JSON"},
+		"binary":             {"\x00\x01\xff{{", "a.yaml:1: this is not text in UTF-8"},
 	} {
 		report, err := Check(t.Context(), []File{{Name: "a.yaml", Data: []byte(test.text)}}, Options{})
 		if err == nil || !strings.Contains(err.Error(), test.want) || report != nil {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	kjson "sigs.k8s.io/json"
@@ -201,6 +202,9 @@ func toJSON(text []byte) ([]byte, error) {
 
 // unreadable says why a document cannot be read, and where, counted from the beginning of the file.
 func unreadable(file string, line int, text []byte, err error) error {
+	if !utf8.Valid(text) {
+		return fmt.Errorf("%s:%d: this is not text in UTF-8", file, line)
+	}
 	if bytes.Contains(text, []byte("{{")) {
 		return fmt.Errorf("%s:%d: this is a template, not YAML; render it first, for example by \"helm template\", and give the output", file, line)
 	}
