@@ -76,7 +76,8 @@ minors: build ## Build embedded API servers of older Kubernetes minors, once; mi
 	$(BIN)/crdconform minors build
 
 .PHONY: lint
-lint: $(LINTER) ## Run go vet and the linter
+lint: $(LINTER) ## Run go mod tidy -diff, go vet and the linter
+	$(GO) mod tidy -diff
 	$(GO) vet ./...
 	$(LINTER) run
 

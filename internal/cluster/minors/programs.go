@@ -23,9 +23,10 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// sources are the program and the modules of each minor. A folder with a go.mod could not be embedded.
+// sources are the program and the modules of each minor. A folder with a go.mod could not be embedded. The names of files that are for
+// older minors only begin with _, so that Go does not look for what they import in today's modules, as "go mod tidy" does.
 //
-//go:embed apiserver
+//go:embed all:apiserver
 var sources embed.FS
 
 // BuiltIn is the minor of the API server that is in this program.
@@ -160,7 +161,7 @@ func module(minor requirement.Minor) ([]file, error) {
 		case name == minor.String()+".mod", name == minor.String()+".sum":
 			files = append(files, file{"go" + filepath.Ext(name), text})
 		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
-			files = append(files, file{name, text})
+			files = append(files, file{strings.TrimPrefix(name, "_"), text})
 		}
 	}
 	return files, nil

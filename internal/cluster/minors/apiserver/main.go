@@ -4,7 +4,7 @@
 //
 // The files are the same for all minors, but for those with a build constraint: these are what upstream changed. A minor is built
 // with the tag before_1_34 if it is older than 1.34, and so on. Without a tag the files are for the modules that crdconform itself
-// is built with.
+// is built with; the names of those that are for older minors only begin with _.
 package main
 
 import (
