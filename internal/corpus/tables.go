@@ -1,5 +1,7 @@
 package corpus
 
+import "unicode/utf8"
+
 // words returns words for names and texts.
 func words() []string {
 	return []string{
@@ -60,6 +62,20 @@ func strangeText() []string {
 		"zero\u200bwidth\u200d\ufeff", " leading and trailing ", "${HOME} $(id) {{ .Values }} %s %d", "MixedCase and UPPER", "a,b;c|d=e", "first\r\nsecond", "null", "true", "0123", "1e3", "~", "- a: b # c", "ﬁ ǅ İ ı ſ ẞ",
 		"\u007f\u0085\u00a0", "\ufffd\ufffc", "é", "🙂", "ß", "\\", "\"", "'",
 	}
+}
+
+// spoilable returns a string of at most so many characters with much of what programs spoil, the most common first.
+func spoilable(most int64) string {
+	const begin, end = " Mixed Case", "\n "
+	made := begin
+	for _, part := range []string{
+		"\r\n", "\t", `"quoted" and 'quoted' \ `, "<b>&amp;", "ß e\u0301 日本 🙂", "a,b;c|d=e:f", "${A} {{ .B }} %s", "- x: y # z", "zero\u200bwidth", "\u2028",
+	} {
+		if int64(utf8.RuneCountInString(made+part+end)) <= most {
+			made += part
+		}
+	}
+	return made + end
 }
 
 // formats returns values of each format of strings that API servers validate, by the name without hyphens.

@@ -65,9 +65,9 @@ func (p *prober) zeroValues(ctx SpecContext) {
 	p.needsGenerated("which fields take such values")
 	p.holdStyle(ctx, corpus.Zeros, "empty values", func(l corpus.Loss) bool {
 		if item, is := l.Before.(map[string]any); is && strings.HasSuffix(l.Path, "]") { // an item may be known by a zero, and lost whole
-			return slices.ContainsFunc(slices.Collect(maps.Values(item)), corpus.IsZero)
+			return slices.ContainsFunc(slices.Collect(maps.Values(item)), corpus.IsNothing)
 		}
-		return corpus.IsZero(l.Before)
+		return corpus.IsNothing(l.Before)
 	})
 }
 
