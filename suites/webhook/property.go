@@ -147,8 +147,7 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 	if p.fails(all) {
 		all = slices.DeleteFunc(slices.Clone(all), func(f found) bool { return p.env.Severity(f.part) == requirement.Tolerated })
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return p.rank(a) - p.rank(b) })
-	all = distinct(all)
+	all = distinct(p.sorted(all))
 	if len(all) == 0 {
 		return
 	}
@@ -166,6 +165,27 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 	p.env.Attach("object.yaml", corpus.YAML(first.subject))
 	p.env.Found(p.reported(ctx, what, all))
 	p.violated(p.env.Severity(first.part), first.x, told(all))
+}
+
+// sorted returns what was found in the order in which authors are to read it: what tells them most first, and of that what small objects
+// show, of which there is least to take away.
+func (p *prober) sorted(all []found) []found {
+	ranks, sizes := make(map[int]int, len(all)), map[*unstructured.Unstructured]int{}
+	order := make([]int, len(all))
+	for i, f := range all {
+		order[i], ranks[i] = i, p.rank(f)
+		if _, known := sizes[f.subject]; !known {
+			sizes[f.subject] = size(f.subject)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(ranks[a]-ranks[b], sizes[all[a].subject]-sizes[all[b].subject])
+	})
+	sorted := make([]found, 0, len(all))
+	for _, at := range order {
+		sorted = append(sorted, all[at])
+	}
+	return sorted
 }
 
 // fails reports whether any of what was found is not Tolerated.
