@@ -145,7 +145,7 @@ func (m *maker) intOrString(n *node) any {
 	if m.style == Text && p.level == 0 && n.acceptsText("5") && m.chance(30) {
 		return "5"
 	}
-	shape := [][]string{{"", "25%"}, {""}, {"25%"}, {"http"}}[p.level]
+	shape := [][]string{{"", "25%", "", "25%", "", "100%", "0%"}, {""}, {"25%"}, {"http"}}[p.level]
 	if text := one(m, shape); text != "" && n.acceptsText(text) && (m.style != Integers && m.style != Zeros || p.level > 1) {
 		return text
 	}

@@ -56,11 +56,20 @@ func (p *prober) independent(ctx SpecContext) {
 		if d.x.before != nil {
 			expected = "the same as before it was asked for another object, which is in request-before.json"
 		}
-		p.fail(d.x, fmt.Sprintf("%s: object %d of %d: expected %s: %s", d.x.what, d.at, len(d.x.request.Objects), expected, lossLines(d.apart)))
+		p.fail(d.x, fmt.Sprintf("%s: object %d of %d: expected %s: %s", d.x.what, d.at, len(d.x.request.Objects), expected, fewLines(d.apart)))
 	}
 	for _, d := range p.dependencies(ctx) {
 		Skip(fmt.Sprintf("the webhook answers the same request otherwise every time, so batches cannot be compared: %s", d.unsteady[0]))
 	}
+}
+
+// fewLines returns the first losses as the lines of a message.
+func fewLines(losses []corpus.Loss) string {
+	text := lossLines(losses[:min(len(losses), mostTold)])
+	if more := len(losses) - mostTold; more > 0 {
+		text += fmt.Sprintf("\nand %d more places like this", more)
+	}
+	return text
 }
 
 // differing returns the fields in which an object was converted otherwise.
