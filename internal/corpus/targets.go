@@ -162,6 +162,11 @@ func (t *targeting) leaf(n *node, w way) {
 	default:
 		t.add(rankLeaf, "a value", w)
 	}
+	if t.g.places[n.id].level == 0 {
+		for _, value := range n.named {
+			t.add(rankEnum, "the value "+shown(value), w.fixing(n.path, value))
+		}
+	}
 	t.special(n, w)
 	t.large(n, w)
 }
