@@ -3,6 +3,7 @@ package corpus
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -24,6 +25,28 @@ func Exchange(object, other *unstructured.Unstructured, path string) (*unstructu
 		return nil, false
 	}
 	return With(object, path, value), true
+}
+
+// Altered returns copies of an object with another value at a path, which may not be valid.
+func (s *Schema) Altered(object *unstructured.Unstructured, path string) []*unstructured.Unstructured {
+	n, before := s.at(fieldpath.Split(path)), any(nil)
+	if before, _ = Value(object.Object, path); n == nil || before == nil {
+		return nil
+	}
+	values := append(slices.Clone(n.enum), n.others()...)
+	switch before := before.(type) {
+	case string:
+		values = append(values, before+"x", strings.TrimSuffix(before, "x"))
+	case int64:
+		values = append(values, before+1, before-1)
+	}
+	var variants []*unstructured.Unstructured
+	for _, value := range values {
+		if value != nil && !IsZero(value) && n.accepts(value) && !reflect.DeepEqual(value, before) {
+			variants = append(variants, With(object, path, value))
+		}
+	}
+	return variants
 }
 
 // Value returns the value at a path, and whether there is one.
@@ -95,6 +118,53 @@ func Multiply(objects []*unstructured.Unstructured, n int) []*unstructured.Unstr
 func numbered(name string, number int) string {
 	end := fmt.Sprintf("-%d", number)
 	return strings.TrimRight(name[:min(len(name), longestName-len(end))], ".-") + end
+}
+
+// Marked returns a copy of an object with a word as the key of a label, of an annotation, and of one more entry in each map that has
+// entries, as far as the schema allows that.
+func (s *Schema) Marked(object *unstructured.Unstructured, word string) *unstructured.Unstructured {
+	marked := object.DeepCopy()
+	mark := func(of map[string]string) map[string]string {
+		with := map[string]string{word: word}
+		maps.Copy(with, of)
+		return with
+	}
+	marked.SetLabels(mark(marked.GetLabels()))
+	marked.SetAnnotations(mark(marked.GetAnnotations()))
+	if s == nil {
+		return marked
+	}
+	if more := marked.DeepCopy(); s.root.mark(more.Object, word) && len(s.Problems(more.Object)) == 0 {
+		return more
+	}
+	return marked
+}
+
+// mark gives each map in a value that has entries one more, and reports whether there is one.
+func (n *node) mark(value any, word string) bool {
+	found := false
+	switch value := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if n.path == "" && isMeta(key) {
+				continue
+			}
+			if inner := n.child(key); inner != nil {
+				found = inner.mark(value[key], word) || found
+			}
+		}
+		if keys := slices.Sorted(maps.Keys(value)); n.entries != nil && len(keys) > 0 && int64(len(keys)) < n.maxFields && n.byName[keys[0]] == nil {
+			value[word] = runtime.DeepCopyJSONValue(value[keys[0]])
+			found = true
+		}
+	case []any:
+		for _, item := range value {
+			if inner := n.item(); inner != nil {
+				found = inner.mark(item, word) || found
+			}
+		}
+	}
+	return found
 }
 
 // Differences returns the differences between two objects: what the second has lost, or else what it has besides.

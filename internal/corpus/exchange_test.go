@@ -2,6 +2,7 @@ package corpus
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -359,5 +360,41 @@ func TestMultiply(t *testing.T) {
 	}
 	if len(five) != 5 || len(names) != 5 || len(uids) != 5 || two[0].GetName() != "a" {
 		t.Errorf("%d objects, %d names, %d UIDs", len(five), len(names), len(uids))
+	}
+}
+
+func TestMarked(t *testing.T) {
+	t.Parallel()
+	schema := timersDefinition(t).Schema("v1")
+	for _, test := range []struct{ spec, want string }{
+		{`{"labels":{"app":"web"},"every":"x"}`, `{"every":"x","labels":{"app":"web","word":"web"}}`},
+		{`{"every":"x"}`, `{"every":"x"}`},
+		{`{"labels":{}}`, `{"labels":{}}`},
+	} {
+		before := timer(test.spec)
+		before.SetLabels(map[string]string{"own": "1"})
+		marked := schema.Marked(before, "word")
+		if got := encoded(marked.Object["spec"]); got != test.want {
+			t.Errorf("marked %s: %s, want %s", test.spec, got, test.want)
+		}
+		if labels := marked.GetLabels(); labels["word"] == "" || labels["own"] != "1" || marked.GetAnnotations()["word"] == "" || len(before.GetLabels()) != 1 {
+			t.Errorf("marked %s: labels %v, annotations %v, labels before %v", test.spec, labels, marked.GetAnnotations(), before.GetLabels())
+		}
+	}
+}
+
+func TestAltered(t *testing.T) {
+	t.Parallel()
+	schema := timersDefinition(t).Schema("v1")
+	object := timer(`{"every":"10s","paused":false}`)
+	for path, want := range map[string]string{"spec.every": "[other a x1 10sx]", "spec.paused": "[true]", "spec.labels": "[]"} {
+		values := []any{}
+		for _, variant := range schema.Altered(object, path) {
+			value, _ := Value(variant.Object, path)
+			values = append(values, value)
+		}
+		if got := fmt.Sprint(values); got != want {
+			t.Errorf("%s becomes %s, want %s", path, got, want)
+		}
 	}
 }

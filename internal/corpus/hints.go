@@ -64,3 +64,32 @@ func (n *node) hinted(description string) []string {
 	}
 	return slices.DeleteFunc(slices.Clone(examples), func(s string) bool { return !n.acceptsText(s) })
 }
+
+// mostNamed is how many of the strings are tried that a description names.
+const mostNamed = 6
+
+// namedIn returns the words that a description has in quotes, or between bars in brackets, and that are allowed.
+func (n *node) namedIn(description string) []string {
+	if n.kind != text || n.enum != nil || !n.isFree() || len(n.hints) > 0 || !strings.ContainsAny(description, "\"`'|") {
+		return nil
+	}
+	const word = `[A-Za-z][A-Za-z0-9_-]*`
+	quoted := regexp.MustCompile("[\"`'](" + word + ")[\"`']")
+	choice := regexp.MustCompile(`\[ *(` + word + `(?: *\| *` + word + `)+) *\]`)
+	var words []string
+	for _, match := range quoted.FindAllStringSubmatch(description, -1) {
+		words = append(words, match[1])
+	}
+	for _, match := range choice.FindAllStringSubmatch(description, -1) {
+		for _, one := range strings.Split(match[1], "|") {
+			words = append(words, strings.TrimSpace(one))
+		}
+	}
+	var named []string
+	for _, one := range words {
+		if n.acceptsText(one) && one != n.def && !slices.Contains(named, one) && len(named) < mostNamed {
+			named = append(named, one)
+		}
+	}
+	return named
+}

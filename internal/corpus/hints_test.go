@@ -77,3 +77,21 @@ func TestHintsThatAreWrong(t *testing.T) {
 	}
 	t.Errorf("after %d refusals there are no words", refused)
 }
+
+func TestNamedInDescriptions(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec(`kind: {type: string, description: 'The types are "string", "array" and "much too long", and "string" is the default.'}, onError: {type: string, maxLength: 8, description: 'One of [ continue | stopAndFail ].'},
+		mode: {type: string, enum: [A], description: '"B" is gone'}, size: {type: integer, description: 'at most "ten"'}, plain: {type: string, description: "It''s what the user''s file says."}`)))
+	var got []string
+	for _, single := range d.Generator("v1", 1, nil).Singles() {
+		if value, named := strings.CutPrefix(single.About, "the value "); named {
+			got = append(got, single.Path+" "+value)
+		}
+	}
+	want := []string{`spec.kind "string"`, `spec.kind "array"`, `spec.mode "A"`, `spec.onError "continue"`}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -30,7 +30,7 @@ type Loss struct {
 	// Added says that it was not there before. Before is nil then.
 	Added bool
 
-	// Empty says that the value was 0, false or "" and is absent now, and that no other default takes its place. Encoders drop
+	// Empty says that the value was 0, "0s", false, "" or a label selector without requirements and is absent now, and that no other default takes its place. Encoders drop
 	// those that leave out what is empty.
 	Empty bool
 
@@ -61,6 +61,8 @@ func (l Loss) String() string {
 		text += ": the same items in another order"
 	}
 	switch {
+	case isEmptyMap(l.Before) && l.After == nil && l.Empty:
+		text += " (a selector that is empty selects everything, one that is not there nothing)"
 	case l.Default != nil && l.Added:
 		text += ", where the default is " + shown(l.Default)
 	case l.Default != nil:
@@ -135,6 +137,21 @@ func (s *Schema) Losses(before, after map[string]any) []Loss {
 	return lost
 }
 
+// Surviving returns the places of the leaves of an object that are the same in what came of it, and whose loss would be seen.
+func (s *Schema) Surviving(before *unstructured.Unstructured, after map[string]any) []string {
+	lost := s.Losses(before.Object, after)
+	var places []string
+	for _, path := range Leaves(before) {
+		value, _ := Value(before.Object, path)
+		n := s.at(fieldpath.Split(path))
+		isLost := slices.ContainsFunc(lost, func(l Loss) bool { return l.Path == path || isBelow(path, l.Path) })
+		if n != nil && tells(n, value) && !isLost {
+			places = append(places, s.Place(path))
+		}
+	}
+	return places
+}
+
 // visible is what conversions must keep of an object.
 func visible(object map[string]any) map[string]any {
 	fields := maps.Clone(object)
@@ -167,7 +184,7 @@ func compare(n *node, path string, before, after any) []Loss {
 	if n.same(before, after) {
 		return nil
 	}
-	changed[0].Empty = after == nil && reflect.ValueOf(before).IsZero()
+	changed[0].Empty = after == nil && (reflect.ValueOf(before).IsZero() || before == noTime)
 	return changed
 }
 
@@ -186,9 +203,24 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Default: field.def})
 			continue
 		}
+		if other == nil && field.isSelector() && isEmptyMap(value) {
+			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Empty: true})
+			continue
+		}
 		lost = append(lost, compare(field, fieldpath.Child(path, key), value, other)...)
 	}
 	return lost
+}
+
+// isSelector reports whether a value is a label selector, of which one without requirements selects everything and none at all selects
+// nothing.
+func (n *node) isSelector() bool {
+	return n != nil && len(n.properties) == 2 && n.byName["matchLabels"] != nil && n.byName["matchExpressions"] != nil
+}
+
+func isEmptyMap(value any) bool {
+	fields, isMap := value.(map[string]any)
+	return isMap && len(fields) == 0
 }
 
 // replaces reports whether a default that means something else takes the place of a value that is absent, or null.

@@ -39,6 +39,7 @@ func texts(losses []Loss) string {
 const comparedSchema = `{type: object, properties: {spec: {type: object, properties: {
 	quantity: {x-kubernetes-int-or-string: true, pattern: '^[0-9]+(\.[0-9]+)?(m|[KMGT]i?)?$'}, port: {x-kubernetes-int-or-string: true}, bytes: {type: string, format: byte},
 	set: {type: array, x-kubernetes-list-type: set, items: {type: string}}, list: {type: array, items: {type: integer}},
+	selector: {type: object, properties: {matchLabels: {type: object, additionalProperties: {type: string}}, matchExpressions: {type: array, items: {type: object}}}},
 	map: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name, kind], items: {type: object, required: [name], properties: {name: {type: string}, kind: {type: string, default: A}, value: {type: integer}}}},
 	lit: {type: boolean, default: true}, dark: {type: boolean, default: false}, level: {type: integer, nullable: true, default: 3}, words: {type: array, default: [a], items: {type: string}}, free: {type: object, additionalProperties: {type: string}}}}}}`
 
@@ -73,6 +74,9 @@ func TestLosses(t *testing.T) {
 		{`{"a":0,"b":"","c":false}`, `{}`, `a: expected 0, got nothing (empty); b: expected "", got nothing (empty); c: expected false, got nothing (empty)`, `a: expected 0, got nothing (empty); b: expected "", got nothing (empty); c: expected false, got nothing (empty)`},
 		{`{"spec":{"lit":false,"dark":false}}`, `{"spec":{}}`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing (empty)`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing, which becomes the default true`},
 		{`{"a":{},"b":[],"c":null}`, `{}`, "", ""},
+		{`{"a":"0s"}`, `{}`, `a: expected "0s", got nothing (empty)`, `a: expected "0s", got nothing (empty)`},
+		{`{"spec":{"selector":{}}}`, `{"spec":{}}`, "", `spec.selector: expected {}, got nothing (a selector that is empty selects everything, one that is not there nothing) (empty)`},
+		{`{"spec":{}}`, `{"spec":{"selector":{}}}`, "", ""},
 		{`{}`, `{"a":{},"b":[],"c":null,"d":1}`, "", ""},
 		{`{"a":null}`, `{"a":{}}`, "", ""},
 		{`{"spec":{"level":null,"words":[]}}`, `{"spec":{}}`, "", `spec.level: expected null, got nothing, which becomes the default 3; spec.words: expected [], got nothing, which becomes the default ["a"]`},

@@ -50,6 +50,7 @@ type node struct {
 	rules    apiextensionsv1.ValidationRules // in CEL, here
 
 	hints    []string   // strings like those that the place is for
+	named    []string   // strings that the description has in quotes: many types that are a few words have no enum
 	choices  []presence // what else must hold, as far as it is about which fields are there
 	doubtful bool       // there is more in anyOf, oneOf or not than which fields are there
 
@@ -126,6 +127,7 @@ func (c *compiler) node(s *structuralschema.Structural, more []*structuralschema
 	c.defaults = c.defaults || n.def != nil
 	c.inside(n, s, nested(more))
 	n.hints = n.hinted(s.Description)
+	n.named = n.namedIn(s.Description)
 	n.quantity = (n.kind == text || n.kind == intOrString) && len(n.patterns) > 0 && allowsQuantities(n.limits)
 	n.weigh()
 	if choose {

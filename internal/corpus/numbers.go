@@ -161,7 +161,7 @@ func (n *node) extremes(level int) []int64 {
 	const exact = int64(1) << 53 // the first integer after which floating point has gaps
 	step := n.step()
 	wanted := []int64{up(lowest, step), down(highest, step)}
-	for _, value := range append(overflowing(), exact+1, -exact-1) {
+	for _, value := range append(overflowing(), exact+1, -exact-1, -step) { // -1 often stands for no limit
 		if value > lowest && value < highest {
 			wanted = append(wanted, value)
 		}

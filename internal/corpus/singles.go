@@ -15,36 +15,32 @@ import (
 	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
-// mostSingles is how many objects Singles makes at most. Schemas with more fields, which are few, have gaps for the rest.
-const mostSingles = 3000
+// mostSingles is how many objects Singles makes at most, and mostSpecial how many more of other styles than Plain. Schemas with more fields,
+// which are few, have gaps for the rest of the former.
+const (
+	mostSingles = 3000
+	mostSpecial = 1500
+)
 
 // Single is an object that has, beside what is required, one field and what that needs around it.
 type Single struct {
 	Path   string // of the field, as in Gap
 	About  string // what the field is there for: a value, a member of its enum, a branch of oneOf, or to be empty
-	Zero   bool   // whether the value of the field is 0, false or ""
+	Style  Style  // what is special about the value of the field: Plain, Zeros for 0, false or "", Text or Integers
 	Object *unstructured.Unstructured
 }
 
 // Singles returns one object for each field that can be set: for each leaf one with a value that is neither its default nor
 // empty, for each member of an enum, for an integer and a string where both are allowed, for each branch of anyOf and oneOf, and
-// one with {} for each part that may be empty. Each list and map has one with up to 130 items, or 17 where there are rules in CEL, and
-// each string one with up to 1,100 characters, unless rules in CEL are about it. A field of a union has its discriminator with it, and a
+// one with {} for each part that may be empty. Each free string has one with text that is often spoilt, and each integer two with the lowest
+// and the highest number, at most 1,500 in all. Each list and map has one with up to 130 items, or 17 where there are rules in CEL, and
+// each string one with up to 1,100 characters, as far as rules in CEL allow. A field of a union has its discriminator with it, and a
 // discriminator is there without its field too, as far as the schema allows that. The same seed makes the same objects, at most 3,000.
 // What cannot be made is in Gaps.
 func (g *Generator) Singles() []Single {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
-	targets := g.targets()
-	if len(targets) > mostSingles {
-		for _, t := range targets[mostSingles:] {
-			if t.rank == rankLarge {
-				break // these are the last
-			}
-			g.addGap(Gap{t.path, fmt.Sprintf("there is no object for %s alone: the schema has %d of these, and %d are made", t.about, len(targets), mostSingles)})
-		}
-		targets = targets[:mostSingles]
-	}
+	targets := g.mostTelling(g.targets())
 	made := make([]result, len(targets))
 	var work sync.WaitGroup
 	workers := min(runtime.GOMAXPROCS(0), len(targets))
@@ -60,7 +56,7 @@ func (g *Generator) Singles() []Single {
 	seen := map[string]bool{}
 	for i, t := range targets {
 		if made[i].object == nil {
-			if t.rank != rankLarge { // whether there was something large is coverage's to tell
+			if t.rank < rankSpecial { // whether there was something special or large is coverage's to tell
 				g.addGap(made[i].failed)
 			}
 			continue
@@ -69,11 +65,35 @@ func (g *Generator) Singles() []Single {
 		delete(fields, "metadata")
 		if key := encoded(fields); !seen[key] {
 			seen[key] = true
-			zero := g.schema.anyAt(t.path, made[i].object.Object, IsZero)
-			singles = append(singles, Single{t.path, t.about, zero, made[i].object})
+			style := t.style
+			if g.schema.anyAt(t.path, made[i].object.Object, IsZero) {
+				style = Zeros
+			}
+			singles = append(singles, Single{t.path, t.about, style, made[i].object})
 		}
 	}
 	return singles
+}
+
+// mostTelling returns the first targets, if there are too many.
+func (g *Generator) mostTelling(all []*target) []*target {
+	var kept []*target
+	plain, special := 0, 0
+	for _, t := range all {
+		switch {
+		case t.rank == rankSpecial && special < mostSpecial:
+			special++
+		case t.rank != rankSpecial && plain < mostSingles:
+			plain++
+		case t.rank < rankSpecial:
+			g.addGap(Gap{t.path, fmt.Sprintf("there is no object for %s alone: the schema has %d of these, and %d are made", t.about, len(all), mostSingles)})
+			continue
+		default:
+			continue
+		}
+		kept = append(kept, t)
+	}
+	return kept
 }
 
 // How much of an object is there when it is tried to make one with a certain field.
@@ -87,7 +107,10 @@ const (
 // single makes an object with what a target is about.
 func (g *Generator) single(t *target, number int) result {
 	mostTries := 6
-	if t.rank == rankLarge {
+	switch t.rank {
+	case rankSpecial:
+		mostTries = 2
+	case rankLarge:
 		mostTries = 1 // large ones take long
 	}
 	tries := 0

@@ -251,3 +251,28 @@ func BenchmarkSingles(b *testing.B) {
 	}
 	b.ReportMetric(float64(made)/b.Elapsed().Seconds(), "objects/s")
 }
+
+// TestSpecialSingles wants each field to have what is special about values by itself, also below a rule about another field.
+func TestSpecialSingles(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec(`name: {type: string}, short: {type: string, maxLength: 5}, every: {type: string, default: 1h}, part: {type: object, x-kubernetes-validations: [{rule: "!has(self.least) || self.least < 1000"}],
+		properties: {least: {type: integer, format: int32}, share: {type: integer, minimum: 0, maximum: 50}, list: {type: array, items: {type: object, properties: {text: {type: string}}}}}}`)))
+	singles := d.Generator("v1", 1, nil).Singles()
+	sound(t, d.Schema("v1"), objectsOf(singles))
+	got := map[string]bool{}
+	for _, single := range singles {
+		if single.Style != Plain {
+			got[fmt.Sprintf("%s %s %s", single.Style, single.Path, single.About)] = true
+		}
+		if single.About == "many items" {
+			got[single.Path+" has many items"] = true
+		}
+	}
+	want := map[string]bool{
+		"text spec.name text": true, "text spec.part.list[*].text text": true, "zeros spec.every no time": true,
+		"integers spec.part.least the number -2147483648": true, "spec.part.list has many items": true,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}

@@ -52,9 +52,16 @@ func (n *node) acceptsText(value string) bool {
 		(!n.validated || strfmt.Default.Validates(n.format, value))
 }
 
+// mostlyHinted is in how many of 100 cases text of all kinds is not put where other strings seem to be meant: a webhook that refuses it there
+// would be shown none in other fields.
+const mostlyHinted = 80
+
 // text makes a string.
 func (m *maker) text(n *node) string {
 	p := &m.g.places[n.id]
+	if m.style == Zeros && p.isDuration(n) && n.acceptsText(noTime) {
+		return noTime
+	}
 	if m.style == Zeros && n.acceptsText("") {
 		return ""
 	}
@@ -67,7 +74,7 @@ func (m *maker) text(n *node) string {
 		}
 		return one(m, p.pool)
 	}
-	if p.level == 0 && m.style == Plain && len(n.hints) > 0 {
+	if p.level == 0 && len(n.hints) > 0 && (m.style != Text || m.chance(mostlyHinted)) {
 		return one(m, n.hints)
 	}
 	if p.level > samplesSort && p.level <= samplesSort+len(sortsOfText()) {
@@ -145,7 +152,7 @@ func (m *maker) intOrString(n *node) any {
 	if m.style == Text && p.level == 0 && n.acceptsText("5") && m.chance(30) {
 		return "5"
 	}
-	shape := [][]string{{"", "25%"}, {""}, {"25%"}, {"http"}}[p.level]
+	shape := [][]string{{"", "25%", "", "25%", "", "100%", "0%"}, {""}, {"25%"}, {"http"}}[p.level]
 	if text := one(m, shape); text != "" && n.acceptsText(text) && (m.style != Integers && m.style != Zeros || p.level > 1) {
 		return text
 	}

@@ -1,5 +1,7 @@
 package corpus
 
+import "unicode/utf8"
+
 // words returns words for names and texts.
 func words() []string {
 	return []string{
@@ -57,9 +59,23 @@ func strangeText() []string {
 	return []string{
 		"Ångström ñ", "e\u0301a\u0308o\u0302", "日本語テキスト", "🦄👩‍👩‍👧‍👦🏳️‍🌈", "𝒳𝓎𝓏 𐍈", "שלום עולם", "\u202eright to left\u202c", "مرحبا",
 		"line\u2028separator\u2029paragraph", `quote " and ' and \ and \n`, "\u0001\u0002\u001f", "tab\tnewline\nreturn\r", "<b>&amp;</b> & <script>",
-		"zero\u200bwidth\u200d\ufeff", " leading and trailing ", "${HOME} $(id) {{ .Values }} %s %d", "MixedCase and UPPER", "a,b;c|d=e", "first\r\nsecond", "null", "true", "0123", "1e3", "~", "- a: b # c", "ﬁ ǅ İ ı ſ ẞ",
+		"zero\u200bwidth\u200d\ufeff", " leading and trailing ", "text and a line end\n", "ends.with.a.dot.", "/in/slashes/", "-dashes-", "${HOME} $(id) {{ .Values }} %s %d", "MixedCase and UPPER", "a,b;c|d=e", "first\r\nsecond", "null", "true", "0123", "1e3", "~", "- a: b # c", "ﬁ ǅ İ ı ſ ẞ",
 		"\u007f\u0085\u00a0", "\ufffd\ufffc", "é", "🙂", "ß", "\\", "\"", "'",
 	}
+}
+
+// spoilable returns a string of at most so many characters with much of what programs spoil, the most common first.
+func spoilable(most int64) string {
+	const begin, end = " Mixed Case", " \n"
+	made := begin
+	for _, part := range []string{
+		"\r\n", "\t", `"quoted" and 'quoted' \ `, "<b>&amp;", "ß e\u0301 日本 🙂", "a,b;c|d=e:f", "${A} {{ .B }} %s", "- x: y # z", "zero\u200bwidth", "\u2028",
+	} {
+		if int64(utf8.RuneCountInString(made+part+end)) <= most {
+			made += part
+		}
+	}
+	return made + end
 }
 
 // formats returns values of each format of strings that API servers validate, by the name without hyphens.

@@ -6,12 +6,14 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 )
 
 // target is what an object of Singles is about.
 type target struct {
 	path, about string
 	rank        int // those of a lower one come first, if there are too many
+	style       Style
 	ways        []way
 }
 
@@ -32,6 +34,7 @@ const (
 	rankBranch
 	rankEnum
 	rankEmpty
+	rankSpecial // a value of another style than Plain
 	rankLarge
 )
 
@@ -63,17 +66,18 @@ type targeting struct {
 const mostWays = 6
 
 // add notes a way to a target.
-func (t *targeting) add(rank int, about string, w way) {
+func (t *targeting) add(rank int, about string, w way) *target {
 	key := w.node.path + "\x00" + about
 	known := t.byKey[key]
 	if known == nil {
-		known = &target{path: w.node.path, about: about, rank: rank}
+		known = &target{path: w.node.path, about: about, rank: rank, style: Plain}
 		t.byKey[key] = known
 		t.all = append(t.all, known)
 	}
 	if len(known.ways) < mostWays {
 		known.ways = append(known.ways, w)
 	}
+	return known
 }
 
 // to is a way that goes on to what a value consists of.
@@ -158,8 +162,55 @@ func (t *targeting) leaf(n *node, w way) {
 	default:
 		t.add(rankLeaf, "a value", w)
 	}
+	if t.g.places[n.id].level == 0 {
+		for _, value := range n.named {
+			t.add(rankEnum, "the value "+shown(value), w.fixing(n.path, value))
+		}
+	}
+	t.special(n, w)
 	t.large(n, w)
 }
+
+// special adds the targets for text that is often spoilt, and for the lowest and the highest number. Objects of the styles Text and Integers
+// have such values in many fields at once, and too seldom in one that is deep inside.
+func (t *targeting) special(n *node, w way) {
+	place := &t.g.places[n.id]
+	switch {
+	case n.enum != nil:
+	case place.isDuration(n) && n.acceptsText(noTime):
+		t.add(rankSpecial, "no time", w.fixing(n.path, noTime)).style = Zeros
+	case place.level > 0 || len(n.hints) > 0:
+	case n.kind == text && n.isFree():
+		if text := spoilable(n.maxLength); n.acceptsText(text) {
+			t.add(rankSpecial, "text", w.fixing(n.path, text)).style = Text
+		}
+	case n.kind == integer:
+		lowest, highest := n.bounds()
+		for _, value := range []int64{up(lowest, n.step()), down(highest, n.step())} {
+			if isExtreme(value) && n.accepts(value) {
+				t.add(rankSpecial, fmt.Sprint("the number ", value), w.fixing(n.path, value)).style = Integers
+			}
+		}
+	}
+}
+
+// isDuration reports whether the strings of a place are durations: those that its hints or patterns lead to, or those that the webhook takes.
+func (p *place) isDuration(n *node) bool {
+	values := slices.Concat(n.hints, p.pool)
+	if sort := p.level - samplesSort - 1; sort >= 0 && sort < len(sortsOfText()) {
+		values = sortsOfText()[sort]
+	}
+	return n.kind == text && len(values) > 0 && !slices.ContainsFunc(values, func(s string) bool {
+		_, err := time.ParseDuration(s)
+		return err != nil || isDigits(s)
+	})
+}
+
+// usualNumber is a number that the style Plain does not exceed.
+const usualNumber = 100
+
+// isExtreme reports whether objects of the style Plain do not have such a number, unless the limits leave no other.
+func isExtreme(n int64) bool { return n < 0 || n > usualNumber }
 
 // How large lists, maps and strings are in objects that are there for that. Programs that cut them do so at rounder numbers.
 const (
@@ -172,10 +223,10 @@ const (
 )
 
 // large adds the targets for a list or a map with many items, and for a long string. Where the webhook refuses words, only it knows which
-// strings it takes.
+// strings it takes. Where there are rules in CEL, one object is tried.
 func (t *targeting) large(n *node, w way) {
 	switch place := &t.g.places[n.id]; {
-	case n.enum != nil || n.path == "" || t.isRuled(n.path):
+	case n.enum != nil || n.path == "":
 	case n.items != nil && n.maxItems > usualItems && !t.g.places[n.items.id].broken && !n.isFew(),
 		n.entries != nil && n.maxFields > usualItems && !t.g.places[n.entries.id].broken:
 		t.add(rankLarge, "many items", w)
@@ -184,17 +235,6 @@ func (t *targeting) large(n *node, w way) {
 			t.add(rankLarge, "a long value", w.fixing(n.path, long))
 		}
 	}
-}
-
-// isRuled reports whether a rule in CEL is about a place, what is around it, or what is in it. Rules are evaluated for each item, again
-// and again, and values that are large by luck seldom keep to them.
-func (t *targeting) isRuled(path string) bool {
-	for ruled := range t.g.rulings {
-		if ruled == path || isBelow(path, ruled) || isBelow(ruled, path) {
-			return true
-		}
-	}
-	return false
 }
 
 // isFew reports whether the items of a list must be distinct, and there are not many values for them.

@@ -149,6 +149,12 @@ func IsZero(value any) bool {
 	return value == "" || value == false || value == int64(0) || value == float64(0)
 }
 
+// noTime is a duration that means 0.
+const noTime = "0s"
+
+// IsNothing reports whether a value is IsZero or a duration of 0.
+func IsNothing(value any) bool { return IsZero(value) || value == noTime }
+
 // IsEmpty reports whether a value means the same as none: it is IsZero, null, or has nothing in it.
 func IsEmpty(value any) bool {
 	switch value := value.(type) {

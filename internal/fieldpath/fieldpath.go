@@ -119,6 +119,20 @@ func Generalize(path string) string {
 	return Join(steps)
 }
 
+// Around returns the narrowest path that several are in; empty if they have nothing in common.
+func Around(paths ...string) string {
+	common := Split(paths[0])
+	for _, path := range paths[1:] {
+		steps := Split(path)
+		n := 0
+		for n < min(len(common), len(steps)) && common[n] == steps[n] {
+			n++
+		}
+		common = common[:n]
+	}
+	return Join(common)
+}
+
 // Value returns the value that steps lead to, and whether there is one.
 func Value(value any, steps []Step) (any, bool) {
 	for _, next := range steps {

@@ -2,6 +2,23 @@ package fieldpath
 
 import "testing"
 
+func TestAround(t *testing.T) {
+	for _, test := range []struct {
+		paths []string
+		want  string
+	}{
+		{[]string{"spec.list[0].name"}, "spec.list[0].name"},
+		{[]string{"spec.list[0].name", "spec.list[0].size"}, "spec.list[0]"},
+		{[]string{"spec.list[0].name", "spec.list[1].name", "spec.other"}, "spec"},
+		{[]string{"spec.specs", "spec.spec"}, "spec"},
+		{[]string{"spec.a", "status.a"}, ""},
+	} {
+		if got := Around(test.paths...); got != test.want {
+			t.Errorf("around %v is %q, want %q", test.paths, got, test.want)
+		}
+	}
+}
+
 func TestGeneralize(t *testing.T) {
 	t.Parallel()
 	for path, general := range map[string]string{

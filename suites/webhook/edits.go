@@ -19,6 +19,10 @@ const (
 	editedObjects  = 10
 	editsPerObject = 24
 
+	// editsPerSingle is how many changes are tried of an object that is about one field. Webhooks that keep no notes need none: they have
+	// nothing that a change could contradict.
+	editsPerSingle = 2
+
 	// editTries is for how many objects a place is tried that no valid change was found for.
 	editTries = 2
 )
@@ -49,12 +53,19 @@ func (p *prober) edits() property {
 			}
 			converted := restored(objects[i], t.there.object)
 			beside := ""
-			if i < editedObjects {
+			noted := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations())
+			switch {
+			case i < editedObjects:
 				changes = append(changes, p.changes(pair.To, i, converted, others, most, tried)...)
-			} else if beside = company(objects[i]); beside == "" {
-				continue
+			case noted && i >= p.mixed[pair.From]: // it is about one field, which those before may not have
+				changes = append(changes, p.changes(pair.To, i, converted, others, editsPerSingle, tried)...)
 			}
-			if len(converted.GetAnnotations()) > len(objects[i].GetAnnotations()) { // what is removed can only come back from there
+			if i >= editedObjects {
+				if beside = company(objects[i]); beside == "" {
+					continue
+				}
+			}
+			if noted { // what is removed can only come back from there
 				removals = append(removals, p.removals(pair.To, i, converted, beside, most, tried)...)
 			}
 		}
@@ -209,7 +220,7 @@ func (p *prober) losesAlone(ctx context.Context, pair corpus.Pair, object *unstr
 	return t.back.object != nil && slices.ContainsFunc(p.lost(pair, object.Object, t.back.object), func(l corpus.Loss) bool { return p.schemaOf(pair.From).Place(l.Path) == f.path })
 }
 
-// changes returns edits of an object that give one leaf the value that some other object has there. Each place is changed once.
+// changes returns edits of an object that give one leaf the value that some other object has there, or else one like its own. Each place is changed once.
 func (p *prober) changes(version string, origin int, object *unstructured.Unstructured, others []*unstructured.Unstructured, most int, tried map[string]int) []edit {
 	var edits []edit
 	schema := p.schemaOf(version)
@@ -220,16 +231,27 @@ func (p *prober) changes(version string, origin int, object *unstructured.Unstru
 			continue
 		}
 		tried[place]++
-		for _, other := range others {
-			variant, different := corpus.Exchange(object, other, path)
-			if different && len(schema.Problems(variant.Object)) == 0 {
-				tried[place] = editTries
-				edits = append(edits, edit{object, variant, origin, path})
-				break
-			}
+		if variant := changed(schema, object, others, path); variant != nil {
+			tried[place] = editTries
+			edits = append(edits, edit{object, variant, origin, path})
 		}
 	}
 	return edits
+}
+
+// changed returns a valid copy of an object with another value at a path, nil if none was found.
+func changed(schema *corpus.Schema, object *unstructured.Unstructured, others []*unstructured.Unstructured, path string) *unstructured.Unstructured {
+	for _, other := range others {
+		if variant, different := corpus.Exchange(object, other, path); different && len(schema.Problems(variant.Object)) == 0 {
+			return variant
+		}
+	}
+	for _, variant := range schema.Altered(object, path) {
+		if len(schema.Problems(variant.Object)) == 0 {
+			return variant
+		}
+	}
+	return nil
 }
 
 // removals returns edits of an object that remove one leaf that API servers give no default. Each place is removed once, and once beside

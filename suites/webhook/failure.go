@@ -85,7 +85,8 @@ func (p *prober) failures(ctx context.Context) []found {
 		}
 		pair := corpus.Pair{From: r.version, To: r.x.to}
 		seen[r.words()] = true
-		path := cmp.Or(r.needs, strings.Join(p.schemaOf(r.version).Given(r.object), ", "))
+		given := p.schemaOf(r.version).Given(r.object)
+		path := cmp.Or(r.needs, strings.Join(given, ", "))
 		about := "with " + cmp.Or(path, "nothing in it")
 		if r.needs != "" {
 			about = fmt.Sprintf("without %s, and succeeded with it", path)
@@ -95,7 +96,11 @@ func (p *prober) failures(ctx context.Context) []found {
 		if !crashed(&r.x) && !every && (r.settled || len(corpus.Leaves(r.object)) > 0) {
 			part = requirement.PartRefusedValue
 		}
-		all = append(all, found{finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}, pair, r.object})
+		f := finding{0, pair.String(), path, message, part, r.x, effect{sort: refused}}
+		if r.needs == "" && len(given) > 1 {
+			f.effect.where = fieldpath.Around(given...)
+		}
+		all = append(all, found{f, pair, r.object})
 	}
 	if !p.generates() {
 		return nil

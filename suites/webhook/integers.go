@@ -27,11 +27,14 @@ func (p *prober) integers(ctx SpecContext) {
 		return
 	}
 	p.holdStyle(ctx, corpus.Integers, "integers", func(l corpus.Loss) bool {
-		_, isInteger := l.Before.(int64)
+		n, isInteger := l.Before.(int64)
 		_, isNumber := l.Before.(float64)
-		return (isInteger || isNumber) && l.After != nil
+		return (isInteger || isNumber) && (l.After != nil || n < 0 || n > usualNumber)
 	})
 }
+
+// usualNumber is how large an integer is at most whose loss has other reasons than its size.
+const usualNumber = 10_000
 
 func (p *prober) integersOfSamples(ctx SpecContext) {
 	p.sound(ctx)

@@ -198,9 +198,9 @@ func (p *prober) styled(ctx context.Context, version string, style corpus.Style,
 	}
 	one := p.pool(ctx, version)
 	objects := one.generator.Objects(style, min(n, one.size))
-	if style == corpus.Zeros {
+	if style != corpus.Plain {
 		p.each(ctx, version)
-		objects = append(objects, p.zeros[version]...)
+		objects = append(objects, p.special[version][style]...)
 	}
 	return objects
 }
@@ -229,7 +229,7 @@ func (p *prober) all(ctx context.Context, version string) []*unstructured.Unstru
 	return each // the spec was stopped
 }
 
-// each returns the objects of all, and after them those that were generated with one field each, which is not 0, false or "". They are
+// each returns the objects of all, and after them those that were generated with one field each, whose value is plain. They are
 // the same ones each time, and not to be changed.
 func (p *prober) each(ctx context.Context, version string) []*unstructured.Unstructured {
 	if known := p.everything[version]; known != nil {
@@ -243,15 +243,15 @@ func (p *prober) each(ctx context.Context, version string) []*unstructured.Unstr
 	one := p.pool(ctx, version)
 	objects = append(objects, copies(one.objects)...)
 	mixed := len(objects)
-	var zeros []*unstructured.Unstructured
+	special := map[corpus.Style][]*unstructured.Unstructured{}
 	for _, single := range one.generator.Singles() {
-		if single.Zero {
-			zeros = append(zeros, single.Object)
-		} else {
+		if single.Style == corpus.Plain {
 			objects = append(objects, single.Object)
+		} else {
+			special[single.Style] = append(special[single.Style], single.Object)
 		}
 	}
-	p.zeros[version] = zeros
+	p.special[version] = special
 	p.know(ctx, version, objects, mixed)
 	return objects
 }

@@ -44,14 +44,16 @@ type prober struct {
 	losing map[string]bool        // see usual
 	trips  map[corpus.Pair][]trip // of all objects, see roundTrip
 
+	surviving map[corpus.Pair]map[string]bool // see survivors
+
 	travelled time.Time // when the last of the trips ended
 
-	everything map[string][]*unstructured.Unstructured        // by version, see each
-	mixed      map[string]int                                 // by version, how many of everything are those of all
-	zeros      map[string][]*unstructured.Unstructured        // by version, objects with one field each that is 0, false or ""
-	coverage   map[corpus.Pair]*corpus.Coverage               // see cover
-	results    map[corpus.Pair]reports.Coverage               // of coverage, as they were told last
-	written    map[*unstructured.Unstructured]json.RawMessage // those of everything, as JSON
+	everything map[string][]*unstructured.Unstructured                  // by version, see each
+	mixed      map[string]int                                           // by version, how many of everything are those of all
+	special    map[string]map[corpus.Style][]*unstructured.Unstructured // by version, objects with one field each, whose value is of the style
+	coverage   map[corpus.Pair]*corpus.Coverage                         // see cover
+	results    map[corpus.Pair]reports.Coverage                         // of coverage, as they were told last
+	written    map[*unstructured.Unstructured]json.RawMessage           // those of everything, as JSON
 
 	depending *[]dependency // see dependencies
 	failing   *[]found      // see failures

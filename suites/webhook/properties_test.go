@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -112,6 +113,50 @@ spec:
 	for _, r := range judgeSubject(t, served{handler: breaks}.of(t, definition)) {
 		if failed := r.Verdict == requirement.Failed; failed != slices.Contains(want, r.Requirement) {
 			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// TestRefusalsAreNotForNulls has a webhook refuse words where it wants a duration, in objects that also have null: null is not why.
+func TestRefusalsAreNotForNulls(t *testing.T) {
+	t.Parallel()
+	const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: numbers.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: numbers, kind: Number}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: &schema {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {every: {type: string, default: 1h}, names: {type: array, items: {type: string, nullable: true}}, note: {type: string, nullable: true}}}}}}
+  - {name: v2, served: true, storage: false, schema: *schema}
+`
+	wantsDuration := func(_, _ string, object map[string]any) string {
+		if every, is := specOf(object)["every"].(string); is {
+			if _, err := time.ParseDuration(every); err != nil {
+				return err.Error()
+			}
+		}
+		return ""
+	}
+	wantsNoNull := func(_, _ string, object map[string]any) string {
+		if names, _ := specOf(object)["names"].([]any); slices.Contains(names, nil) {
+			return "null is no name"
+		}
+		return ""
+	}
+	for name, test := range map[string]struct {
+		converts func(from, to string, object map[string]any) string
+		want     requirement.Verdict
+	}{"words": {wantsDuration, requirement.Passed}, "null in a list": {wantsNoNull, requirement.Failed}} {
+		for _, r := range judgeSubject(t, served{handler: stranger{converts: test.converts}}.of(t, definition)) {
+			if r.Requirement == requirement.WebhookConversionNulls && r.Verdict != test.want {
+				t.Errorf("%s: %s is %s: %s", name, r.Requirement, r.Verdict, r.Reason)
+			}
 		}
 	}
 }

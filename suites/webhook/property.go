@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,6 +51,7 @@ type effect struct {
 	lacks string // the part of the path that the other version has no field for, if it is lost; empty if it has all
 	kept  bool   // other values of the field come back
 	dull  bool   // the value says little: 0, false, or empty
+	where string // what reports name in place of the path, if that names several
 }
 
 // The sorts of effects besides those of corpus.
@@ -145,8 +147,7 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 	if p.fails(all) {
 		all = slices.DeleteFunc(slices.Clone(all), func(f found) bool { return p.env.Severity(f.part) == requirement.Tolerated })
 	}
-	slices.SortStableFunc(all, func(a, b found) int { return p.rank(a) - p.rank(b) })
-	all = distinct(all)
+	all = distinct(p.sorted(all))
 	if len(all) == 0 {
 		return
 	}
@@ -162,8 +163,29 @@ func (p *prober) report(ctx context.Context, what property, all []found) {
 		p.env.Attach("places.txt", []byte(strings.Join(lines(all), "\n")+"\n"))
 	}
 	p.env.Attach("object.yaml", corpus.YAML(first.subject))
-	p.env.Found(p.reported(what, all))
+	p.env.Found(p.reported(ctx, what, all))
 	p.violated(p.env.Severity(first.part), first.x, told(all))
+}
+
+// sorted returns what was found in the order in which authors are to read it: what tells them most first, and of that what small objects
+// show, of which there is least to take away.
+func (p *prober) sorted(all []found) []found {
+	ranks, sizes := make(map[int]int, len(all)), map[*unstructured.Unstructured]int{}
+	order := make([]int, len(all))
+	for i, f := range all {
+		order[i], ranks[i] = i, p.rank(f)
+		if _, known := sizes[f.subject]; !known {
+			sizes[f.subject] = size(f.subject)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Or(ranks[a]-ranks[b], sizes[all[a].subject]-sizes[all[b].subject])
+	})
+	sorted := make([]found, 0, len(all))
+	for _, at := range order {
+		sorted = append(sorted, all[at])
+	}
+	return sorted
 }
 
 // fails reports whether any of what was found is not Tolerated.
@@ -185,16 +207,18 @@ func distinct(all []found) []found {
 }
 
 // reported returns findings as reports have them. Of a field that the other version lacks with all below it, one is enough.
-func (p *prober) reported(what property, all []found) []reports.FieldFinding {
+func (p *prober) reported(ctx context.Context, what property, all []found) []reports.FieldFinding {
 	var findings []reports.FieldFinding
 	for _, f := range all {
 		pair := f.pair
 		if what.reversed {
 			pair = reverse(pair)
 		}
-		r := reports.FieldFinding{Field: p.schemaOf(pair.From).Pattern(f.path), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.line()}
+		schema := p.schemaOf(pair.From)
+		r := reports.FieldFinding{Field: schema.Pattern(cmp.Or(f.effect.where, f.path)), Effect: f.effect.sort, From: pair.From, To: pair.To, Lacking: f.effect.lacks != "", Kept: f.effect.kept, Message: f.line()}
 		if r.Meant() {
-			r.Field = p.schemaOf(pair.From).Pattern(f.effect.lacks)
+			whole := p.lostWhole(ctx, f)
+			r.Field, r.Kept = schema.Pattern(cmp.Or(whole, f.path)), whole == ""
 		}
 		if !slices.ContainsFunc(findings, func(other reports.FieldFinding) bool {
 			other.Message = r.Message

@@ -19,7 +19,8 @@ import (
 // seedsEnv says with how many seeds each fault is judged. Otherwise it is one, which differs from fault to fault.
 const seedsEnv = "CRDCONFORM_TEST_SEEDS"
 
-// boxes have what the CronTabs do not: a union, two lists that belong together, embedded metadata, and text with a default.
+// boxes have what the CronTabs do not: a union, two lists that belong together, embedded metadata, text with a default, and a part with a
+// rule in CEL about one of its fields, in which a program may also have notes that are deep inside.
 const boxes = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -58,6 +59,16 @@ spec:
                     properties:
                       labels: {type: object, additionalProperties: {type: string}}
                       annotations: {type: object, additionalProperties: {type: string}}
+              interval: {type: string, default: 1h}
+              ruled:
+                type: object
+                x-kubernetes-validations: [{rule: "!has(self.least) || self.least < 1000"}]
+                properties:
+                  least: {type: integer, format: int32}
+                  names: {type: array, items: {type: string}}
+                  inner:
+                    type: object
+                    properties: {more: {type: object, properties: {rest: {type: array, items: {type: object, properties: {text: {type: string}, count: {type: integer}}}}}}}
               manifest: {type: object, x-kubernetes-embedded-resource: true, x-kubernetes-preserve-unknown-fields: true}
   - {name: v2, served: true, storage: false, schema: {openAPIV3Schema: *schema}}
 `
@@ -120,6 +131,31 @@ func TestSeedsAreCaught(t *testing.T) {
 		"labels of embedded metadata":      {spoil: in("template", in("metadata", func(meta map[string]any) { delete(meta, "labels") })), want: roundTrip},
 		"annotations of embedded metadata": {spoil: in("template", in("metadata", func(meta map[string]any) { delete(meta, "annotations") })), want: roundTrip},
 		"labels of an embedded resource":   {spoil: in("manifest", in("metadata", func(meta map[string]any) { delete(meta, "labels") })), want: roundTrip},
+		"a list below a rule about something else, cut": {spoil: in("ruled", func(ruled map[string]any) {
+			if names, _ := ruled["names"].([]any); len(names) > 5 {
+				ruled["names"] = names[:5]
+			}
+		}), want: roundTrip},
+		"a negative number": {spoil: in("ruled", func(ruled map[string]any) {
+			if n, is := ruled["least"].(json.Number); is && strings.HasPrefix(string(n), "-") {
+				delete(ruled, "least")
+			}
+		}), want: requirement.WebhookConversionIntegers},
+		"line ends deep inside": {spoil: inRest(func(item map[string]any) {
+			if text, is := item["text"].(string); is {
+				item["text"] = strings.ReplaceAll(text, "\r\n", "\n")
+			}
+		}), want: requirement.WebhookConversionStrings},
+		"a large number deep inside": {spoil: inRest(func(item map[string]any) {
+			if n, is := item["count"].(json.Number); is && len(n) > 12 {
+				item["count"] = json.Number(n[:len(n)-1] + "0")
+			}
+		}), want: requirement.WebhookConversionIntegers},
+		"an interval of no time": {spoil: func(spec map[string]any) {
+			if spec["interval"] == "0s" {
+				delete(spec, "interval")
+			}
+		}, want: requirement.WebhookConversionZeroValues},
 		"a default in place of the empty text": {spoil: func(spec map[string]any) {
 			if spec["prefix"] == "" {
 				delete(spec, "prefix")
@@ -170,6 +206,21 @@ func TestSeedsAreCaught(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// inRest does something to each item of a list that is deep inside of a spec.
+func inRest(change func(item map[string]any)) func(spec map[string]any) {
+	return func(spec map[string]any) {
+		ruled, _ := spec["ruled"].(map[string]any)
+		inner, _ := ruled["inner"].(map[string]any)
+		more, _ := inner["more"].(map[string]any)
+		rest, _ := more["rest"].([]any)
+		for _, each := range rest {
+			if item, is := each.(map[string]any); is {
+				change(item)
+			}
+		}
 	}
 }
 

@@ -65,9 +65,9 @@ func (p *prober) zeroValues(ctx SpecContext) {
 	p.needsGenerated("which fields take such values")
 	p.holdStyle(ctx, corpus.Zeros, "empty values", func(l corpus.Loss) bool {
 		if item, is := l.Before.(map[string]any); is && strings.HasSuffix(l.Path, "]") { // an item may be known by a zero, and lost whole
-			return slices.ContainsFunc(slices.Collect(maps.Values(item)), corpus.IsZero)
+			return slices.ContainsFunc(slices.Collect(maps.Values(item)), corpus.IsNothing)
 		}
-		return corpus.IsZero(l.Before)
+		return corpus.IsNothing(l.Before)
 	})
 }
 
@@ -82,9 +82,44 @@ func (p *prober) tried(n int, what string) {
 // nulls is about being converted at all: what null means, and whether it stays, is up to the webhook.
 func (p *prober) nulls(ctx SpecContext) {
 	p.needsGenerated("which fields may be null")
-	p.tried(p.hold(ctx, p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
+	what := p.converted(func(ctx context.Context, version string) []*unstructured.Unstructured {
 		return slices.DeleteFunc(p.styled(ctx, version, corpus.Nulls, stylish), func(object *unstructured.Unstructured) bool { return !hasNull(object.Object) })
-	})), "null")
+	})
+	check := what.check
+	what.check = func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
+		return slices.DeleteFunc(check(ctx, pair, objects), func(f finding) bool { return !p.forItsNulls(ctx, pair, objects[f.object]) })
+	}
+	p.tried(p.hold(ctx, what), "null")
+}
+
+// forItsNulls reports whether an object that is not converted is converted without its nulls.
+func (p *prober) forItsNulls(ctx context.Context, pair corpus.Pair, object *unstructured.Unstructured) bool {
+	if !hasNull(object.Object) {
+		return false
+	}
+	without := object.DeepCopy()
+	dropNulls(without.Object)
+	p.schemaOf(pair.From).Prepare(without.Object)
+	return p.answers(ctx, pair, []*unstructured.Unstructured{without})[0].raw != nil
+}
+
+// dropNulls takes away what is null inside a value, and returns the value.
+func dropNulls(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, inner := range value {
+			if value[key] = dropNulls(inner); inner == nil {
+				delete(value, key)
+			}
+		}
+	case []any:
+		kept := slices.DeleteFunc(value, func(inner any) bool { return inner == nil })
+		for i := range kept {
+			kept[i] = dropNulls(kept[i])
+		}
+		return kept
+	}
+	return value
 }
 
 // huge is about being converted at all, too. One that says that it can't is put up with: few objects are so big.

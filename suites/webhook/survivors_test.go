@@ -1,0 +1,169 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// renamed has a part that v2 knows by another name, a list that it knows by another name, and a part that it lacks.
+const renamed = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: boxes.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: boxes, kind: Box}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+      ref: {type: object, properties: {name: {type: string}, uid: {type: string}}},
+      old: {type: object, properties: {a: {type: string}, b: {type: string}}},
+      uses: {type: array, items: {type: object, properties: {name: {type: string}, size: {type: string}}}}}}}}}
+  - name: v2
+    served: true
+    storage: false
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {
+      target: {type: object, properties: {name: {type: string}}},
+      usage: {type: array, items: {type: object, properties: {name: {type: string}, size: {type: string}}}}}}}}}
+`
+
+// TestLostWhole wants a loss to be declared no wider than it is: what is kept beside it, under another name, may not get lost unseen.
+func TestLostWhole(t *testing.T) {
+	t.Parallel()
+	rename := func(spec map[string]any, from, to string) {
+		if value, found := spec[from]; found {
+			delete(spec, from)
+			spec[to] = value
+		}
+	}
+	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
+		spec := specOf(object)
+		if to == "v1" {
+			rename(spec, "target", "ref")
+			rename(spec, "usage", "uses")
+			return ""
+		}
+		rename(spec, "ref", "target")
+		rename(spec, "uses", "usage")
+		delete(spec, "old")
+		if target, is := spec["target"].(map[string]any); is {
+			delete(target, "uid")
+		}
+		if usage, _ := spec["usage"].([]any); len(usage) > 1 {
+			if second, is := usage[1].(map[string]any); is {
+				delete(second, "size")
+			}
+		}
+		return ""
+	}}}.of(t, renamed)
+	type lost struct {
+		field string
+		meant bool
+	}
+	found := map[lost]bool{}
+	for _, f := range foundBy(t, subject, requirement.WebhookConversionRoundTrip) {
+		if f.From == "v1" {
+			found[lost{f.Field, f.Meant()}] = true
+		}
+	}
+	want := map[lost]bool{{"spec.ref.uid", true}: true, {"spec.old", true}: true, {"spec.uses[*].size", false}: true}
+	if !maps.Equal(found, want) {
+		t.Errorf("found %v, want %v", found, want)
+	}
+}
+
+// TestTraces has a webhook add to objects the labels of all that it has ever converted.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	known := map[string]any{}
+	subject := served{handler: stranger{change: func(object map[string]any) {
+		mu.Lock()
+		defer mu.Unlock()
+		labels := metadataOf(object, "labels")
+		maps.Copy(known, labels)
+		if len(labels) > 0 {
+			maps.Copy(labels, known)
+		}
+	}}}.of(t, boxes)
+	subject.Objects = 12
+	found := foundBy(t, subject, requirement.WebhookBatchIndependent)
+	if !slices.ContainsFunc(found, func(f reports.FieldFinding) bool { return strings.HasPrefix(f.Field, "metadata.labels") }) {
+		t.Errorf("found %v, want a label of another object", found)
+	}
+}
+
+// TestEditsOfManyFields has a webhook restore one of many fields from a note, whatever clients of the other version make of it.
+func TestEditsOfManyFields(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: hundreds of fields are changed")
+	}
+	const note = "example.com/last"
+	var fields []string
+	for i := range 300 {
+		fields = append(fields, fmt.Sprintf("f%d: {type: string}", 100+i))
+	}
+	definition := strings.NewReplacer("ref: {type: object, properties: {name: {type: string}, uid: {type: string}}}", strings.Join(fields, ", "),
+		"target: {type: object, properties: {name: {type: string}}}", strings.Join(fields, ", ")).Replace(renamed)
+	subject := served{handler: stranger{converts: func(_, to string, object map[string]any) string {
+		spec, notes := specOf(object), metadataOf(object, "annotations")
+		if spec == nil {
+			return ""
+		}
+		for from, other := range map[string]string{"uses": "usage", "old": "old"} {
+			delete(spec, from)
+			delete(spec, other)
+		}
+		if to == "v2" && spec["f399"] != nil {
+			text, err := json.Marshal(spec["f399"])
+			if err != nil {
+				return err.Error()
+			}
+			notes[note] = string(text)
+		} else if text, noted := notes[note].(string); noted && to == "v1" {
+			var last string
+			if err := json.Unmarshal([]byte(text), &last); err != nil {
+				return err.Error()
+			}
+			spec["f399"] = last
+			delete(notes, note)
+		}
+		return ""
+	}}}.of(t, definition)
+	subject.Objects = 12
+	found := foundBy(t, subject, requirement.WebhookConversionEdits)
+	if !slices.ContainsFunc(found, func(f reports.FieldFinding) bool { return f.Field == "spec.f399" }) {
+		t.Errorf("found %v, want the edit of spec.f399 to be undone", found)
+	}
+}
+
+// foundBy are the findings of the spec of a requirement.
+func foundBy(t *testing.T, subject *suites.Subject, id requirement.ID) []reports.FieldFinding {
+	t.Helper()
+	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: 1, Select: func(other requirement.ID) bool { return other == id }})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(outcome.Results) != 1 {
+		t.Fatalf("%d results, want one", len(outcome.Results))
+	}
+	if r := outcome.Results[0]; len(r.Findings) == 0 {
+		t.Errorf("%s is %s without findings: %s", r.Requirement, r.Verdict, r.Reason)
+	}
+	return outcome.Results[0].Findings
+}
