@@ -81,7 +81,7 @@ func (n *node) namedIn(description string) []string {
 		words = append(words, match[1])
 	}
 	for _, match := range choice.FindAllStringSubmatch(description, -1) {
-		for _, one := range strings.Split(match[1], "|") {
+		for one := range strings.SplitSeq(match[1], "|") {
 			words = append(words, strings.TrimSpace(one))
 		}
 	}

@@ -24,7 +24,7 @@ func TestPunctual(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	response, err := Punctual(stuck{2}).RoundTrip(request)
+	response, err := Punctual(stuck{2}).RoundTrip(request) //nolint:bodyclose // it is closed in the end
 	if err != nil {
 		t.Fatal(err)
 	}

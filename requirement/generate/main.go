@@ -122,7 +122,7 @@ func renderSentences(documents []requirement.Document, sentences []requirement.S
 				}
 				what = strings.Join(ids, " ")
 			}
-			fmt.Fprintf(&b, "| %s | %s ... | %s |\n", strings.TrimPrefix(r.Place.String(), document.ID+":"), strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_").Replace(r.Words), what)
+			fmt.Fprintf(&b, "| %s | %s ... | %s |\n", strings.TrimPrefix(r.String(), document.ID+":"), strings.NewReplacer("|", "\\|", "<", "&lt;", "*", "\\*", "_", "\\_").Replace(r.Words), what)
 		}
 	}
 	return b.Bytes()

@@ -148,7 +148,7 @@ func TestSeedsAreCaught(t *testing.T) {
 		}), want: requirement.WebhookConversionStrings},
 		"a large number deep inside": {spoil: inRest(func(item map[string]any) {
 			if n, is := item["count"].(json.Number); is && len(n) > 12 {
-				item["count"] = json.Number(n[:len(n)-1] + "0")
+				item["count"] = n[:len(n)-1] + "0"
 			}
 		}), want: requirement.WebhookConversionIntegers},
 		"an interval of no time": {spoil: func(spec map[string]any) {
