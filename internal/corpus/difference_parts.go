@@ -133,7 +133,7 @@ func (d *differing) objects(old, now *node) {
 			continue
 		}
 		if old.entries != nil || old.preserve {
-			d.described(old, now, p)
+			d.described(old, p)
 		}
 	}
 	for _, name := range now.missingNames() {
@@ -161,15 +161,15 @@ func (d *differing) required(old, now *node, name string) {
 }
 
 // described adds that the schema says something of a field that was one of any.
-func (d *differing) described(old, now *node, p property) {
+func (d *differing) described(old *node, p property) {
 	at := childPath(old, p.name)
 	d.add(difference{
-		path: at, change: fmt.Sprintf("the schema did not name the field, and it must be %s now", p.node.typed()), effect: Refused, free: true, at: old,
+		path: at, change: fmt.Sprintf("the schema did not name the field, and it must be %s now", p.typed()), effect: Refused, free: true, at: old,
 		values: func(m, _ *maker) []any { return m.with(old, p) },
 		shows: func(value any) bool {
 			fields, _ := value.(map[string]any)
 			given, there := fields[p.name]
-			return there && given != nil && !p.node.admits(given)
+			return there && given != nil && !p.admits(given)
 		},
 	})
 }

@@ -186,7 +186,8 @@ func (s *search) isBeyond(now reached) bool {
 // step adds a character. It is false if that leads nowhere, or where another string has led already.
 func (s *search) step(now reached, r rune) (reached, bool) {
 	next := reached{text: now.text + string(r), length: now.length + 1, last: r, states: make([]states, len(s.programs))}
-	key := fmt.Sprintf("%d %t %t", min(next.length, s.least), syntax.IsWordChar(r), r == '\n')
+	var key strings.Builder
+	fmt.Fprintf(&key, "%d %t %t", min(next.length, s.least), syntax.IsWordChar(r), r == '\n')
 	for i, program := range s.programs {
 		at, matched := closure(program, now.states[i], now.last, r)
 		if matched {
@@ -194,7 +195,7 @@ func (s *search) step(now reached, r rune) (reached, bool) {
 				return reached{}, false
 			}
 			next.states[i].matched = true
-			key += " matched"
+			key.WriteString(" matched")
 			continue
 		}
 		for _, pc := range at {
@@ -204,12 +205,12 @@ func (s *search) step(now reached, r rune) (reached, bool) {
 		}
 		slices.Sort(next.states[i].at)
 		next.states[i].at = slices.Compact(next.states[i].at)
-		key += fmt.Sprint(next.states[i].at)
+		fmt.Fprint(&key, next.states[i].at)
 	}
-	if s.seen[key] {
+	if s.seen[key.String()] {
 		return reached{}, false
 	}
-	s.seen[key] = true
+	s.seen[key.String()] = true
 	return next, true
 }
 

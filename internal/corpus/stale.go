@@ -106,7 +106,7 @@ func (s *Schema) Read(object map[string]any) {
 	}
 	pruning.Prune(object, s.structural, true)
 	defaulting.PruneNonNullableNullsWithoutDefaults(object, s.structural)
-	objectmeta.CoerceWithOptions(nil, object, s.structural, false, objectmeta.CoerceOptions{DropInvalidFields: true})
+	_, _ = objectmeta.CoerceWithOptions(nil, object, s.structural, false, objectmeta.CoerceOptions{DropInvalidFields: true}) // what is invalid is dropped
 	defaulting.Default(object, s.structural)
 }
 
@@ -255,7 +255,9 @@ func (e *earlier) candidates(d *difference, values []any, number int) []func() *
 		for at := range mostEmbedded {
 			for i, w := range ways {
 				if at < len(some[i]) {
-					all = append(all, func() *unstructured.Unstructured { return e.embedded(d, w.fixing(d.at.path, some[i][at]), with, number) })
+					all = append(all, func() *unstructured.Unstructured {
+						return e.embedded(d, w.fixing(d.at.path, some[i][at]), with, number)
+					})
 				}
 			}
 		}
