@@ -51,6 +51,7 @@ func (p *Plan) readEarlier() error {
 			p.notes = append(p.notes, unusable...)
 		}
 	}
+	p.noteGone()
 	return errors.Join(errs...)
 }
 
@@ -70,12 +71,24 @@ func (p *Plan) addEarlier(source string, crd *apiextensionsv1.CustomResourceDefi
 		return true, fmt.Errorf("%s was left out: %w", source, err)
 	}
 	kind.Earlier = append(kind.Earlier, definition)
-	for _, version := range crd.Spec.Versions {
-		if !slices.ContainsFunc(kind.Definition.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version.Name }) {
-			p.notes = append(p.notes, fmt.Sprintf("%s: only %s has the version %s; API servers can decode no object that is stored at it, which \"crdconform storage safe-to-drop\" looks for", name, source, version.Name))
+	return true, nil
+}
+
+// noteGone names the versions that only earlier definitions have.
+func (p *Plan) noteGone() {
+	for _, kind := range p.kinds {
+		var gone []string
+		for _, definition := range kind.Earlier {
+			for _, version := range definition.CRD.Spec.Versions {
+				if !slices.ContainsFunc(kind.Definition.CRD.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version.Name }) && !slices.Contains(gone, version.Name) {
+					gone = append(gone, version.Name)
+				}
+			}
+		}
+		if len(gone) > 0 {
+			p.notes = append(p.notes, fmt.Sprintf("%s: only earlier definitions have %s; API servers can decode no object that is stored there, which \"crdconform storage safe-to-drop\" looks for", nameOf(kind), strings.Join(gone, ", ")))
 		}
 	}
-	return true, nil
 }
 
 // noteStale says in the report how many objects of earlier releases were tried, and which differences were not.
@@ -86,7 +99,7 @@ func (s *session) noteStale(kind reports.Kind, objects int, missed []string) {
 	}
 	note := fmt.Sprintf("%s: %d objects were tried that earlier definitions allowed and that are not as today's has them", kind.Definition, objects)
 	if len(missed) > 0 {
-		note += fmt.Sprintf("; for %d differences there is none: %s", len(missed), strings.Join(missed[:min(len(missed), most)], "; "))
+		note += fmt.Sprintf("; %d differences were not judged: %s", len(missed), strings.Join(missed[:min(len(missed), most)], "; "))
 		if more := len(missed) - most; more > 0 {
 			note += fmt.Sprintf("; and %d more, in the log of %s", more, requirement.WebhookFailureEarlierSchemas)
 		}
