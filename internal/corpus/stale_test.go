@@ -137,7 +137,7 @@ func staleCases() map[string]struct {
 			`spec.s: it was an object and must be a list now [refused] {"s":{}}`,
 		}},
 		"int-or-string": {`p: {x-kubernetes-int-or-string: true}`, `p: {type: integer}`, []string{
-			`spec.p: it was an integer or a string and must be an integer now [refused] {"p":"25%"}`,
+			`spec.p: it was an integer or a string and must be an integer now [refused] {"p":"0%"}`,
 		}},
 		"string of both": {`p: {x-kubernetes-int-or-string: true}`, `p: {type: string}`, []string{
 			`spec.p: it was an integer or a string and must be a string now [refused] {"p":75}`,
