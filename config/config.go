@@ -5,6 +5,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/crdconform/crdconform/internal/options"
 )
@@ -28,6 +29,9 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	Kind string `json:"kind" jsonschema:"required,enum=Config"`
 	// Files with CustomResourceDefinitions: names, patterns such as *.yaml, or folders; relative to the folder of this file.
 	CRDs []string `json:"crds"`
+	// Definitions of earlier releases, the oldest first, each written like an entry of crds, or git://REF:PATH for a file or a folder in
+	// the repository of the current directory, such as git://v1.4.0:config/crd/bases. Objects that their schemas allowed are converted too.
+	Old []string `json:"old"`
 	// Files with custom resources to convert besides generated ones, written like crds.
 	Samples []string `json:"samples"`
 	// Paths into samples at which letters and digits are masked before anything is done with them, such as spec.password and
@@ -368,9 +372,9 @@ func (w Webhook) sources() []string {
 }
 
 // Path returns what a file name in the configuration means: names are relative to the folder of the file that they are in.
-// A name that is absolute or empty, and every name of a configuration that was not read from a file, stays as it is.
+// A name that is absolute or empty, or in git, and every name of a configuration that was not read from a file, stays as it is.
 func (c Config) Path(name string) string {
-	if name == "" || filepath.IsAbs(name) || !c.inFile() {
+	if name == "" || filepath.IsAbs(name) || strings.HasPrefix(name, "git://") || !c.inFile() {
 		return name
 	}
 	return filepath.Join(filepath.Dir(c.source.name), name)

@@ -127,7 +127,7 @@ func TestFolderWithSigns(t *testing.T) {
 func TestPath(t *testing.T) {
 	t.Parallel()
 	c := parse(t, head)
-	for name, want := range map[string]string{"ca.crt": "dir/ca.crt", "../ca.crt": "ca.crt", "/etc/ca.crt": "/etc/ca.crt", "": "", ".": "dir"} {
+	for name, want := range map[string]string{"ca.crt": "dir/ca.crt", "../ca.crt": "ca.crt", "/etc/ca.crt": "/etc/ca.crt", "git://v1:crds": "git://v1:crds", "": "", ".": "dir"} {
 		if got := c.Path(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}

@@ -25,6 +25,10 @@ func skeleton(entries []string, all []definition) string {
 		fmt.Fprintf(&b, "  - %s\n", scalar(entry))
 	}
 	b.WriteString(`
+# Definitions of earlier releases, whose objects may be in storage: folders, or revisions of this repository.
+# old:
+#   - git://v1.0.0:config/crd/bases
+
 # Custom resources to convert in addition to generated ones.
 # samples:
 #   - config/samples/*.yaml

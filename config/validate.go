@@ -39,6 +39,7 @@ func (c Config) problems() []*ProblemError {
 	k.unless(c.APIVersion == APIVersion, "apiVersion", "want %s", APIVersion)
 	k.unless(c.Kind == Kind, "kind", "want %s", Kind)
 	k.names("crds", c.CRDs)
+	k.names("old", c.Old)
 	k.names("samples", c.Samples)
 	for i, path := range c.Redact {
 		_, err := fieldpath.ParsePattern(path)

@@ -94,7 +94,7 @@ func viewed(t *testing.T, text string) {
 
 // normal makes lists with nothing in them of those that are missing.
 func normal(c Config) Config {
-	for _, list := range []*[]string{&c.CRDs, &c.Samples, &c.Redact, &c.Filter, &c.Skip, &c.Objectives.Presets} {
+	for _, list := range []*[]string{&c.CRDs, &c.Old, &c.Samples, &c.Redact, &c.Filter, &c.Skip, &c.Objectives.Presets} {
 		*list = append([]string{}, *list...)
 	}
 	c.Lossy, c.KnownFailing = append([]Lossy{}, c.Lossy...), append([]KnownFailing{}, c.KnownFailing...)

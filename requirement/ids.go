@@ -215,10 +215,12 @@ const (
 	WebhookConversionStrings                            ID = "webhook.conversion.strings"                               // Text keeps every character.
 	WebhookConversionZeroValues                         ID = "webhook.conversion.zero-values"                           // false, 0 and the empty string are kept, unless leaving them out means the same.
 	WebhookConversionNulls                              ID = "webhook.conversion.nulls"                                 // Objects with null in fields that allow it are converted.
+	WebhookConversionEarlierSchemas                     ID = "webhook.conversion.earlier-schemas"                       // An object that an earlier schema allowed keeps its values on the way to another version and back, also those that today's schema refuses.
 	WebhookConversionHuge                               ID = "webhook.conversion.huge"                                  // Objects as large as API servers can store are converted.
 	WebhookFailureStatus                                ID = "webhook.failure.status"                                   // A conversion that cannot be done is answered with a ConversionReview whose response.result.status is Failed.
 	WebhookFailureUID                                   ID = "webhook.failure.uid"                                      // The response to a conversion that failed also copies request.uid.
 	WebhookFailureAvoided                               ID = "webhook.failure.avoided"                                  // The webhook fails no conversion of a valid object.
+	WebhookFailureEarlierSchemas                        ID = "webhook.failure.earlier-schemas"                          // The webhook fails no conversion of an object that an earlier schema allowed.
 	WebhookFailureAnnotations                           ID = "webhook.failure.annotations"                              // An object is converted whatever is in the annotations that the webhook adds to objects.
 	SchemaStructuralMandatory                           ID = "schema.structural.mandatory"                              // A schema must be structural; a definition with another one can neither be created nor be changed to have it.
 	SchemaStructuralTypeOfRoot                          ID = "schema.structural.type-of-root"                           // The root of a schema has a type.
@@ -804,6 +806,7 @@ const (
 	PartSameValues        PartName = "same-values"
 	PartSpelling          PartName = "spelling"
 	PartUIDInV1beta1      PartName = "uid-in-v1beta1"
+	PartUnnamedValue      PartName = "unnamed-value"
 	PartUnservedVersion   PartName = "unserved-version"
 )
 
@@ -831,6 +834,7 @@ var severities = map[violation]Verdict{
 	{WebhookConversionEdits, PartEmpty}:                  Tolerated,
 	{WebhookConversionValidation, ""}:                    Tolerated,
 	{WebhookConversionZeroValues, PartEmpty}:             Tolerated,
+	{WebhookConversionEarlierSchemas, PartEmpty}:         Tolerated,
 	{WebhookConversionHuge, ""}:                          Tolerated,
 	{WebhookConversionHuge, PartCrash}:                   Failed,
 	{WebhookFailureStatus, PartHTTPStatus}:               Tolerated,
@@ -838,6 +842,7 @@ var severities = map[violation]Verdict{
 	{WebhookFailureUID, PartUIDInV1beta1}:                Tolerated,
 	{WebhookFailureAvoided, PartRefusedValue}:            Tolerated,
 	{WebhookFailureAvoided, PartUnservedVersion}:         Tolerated,
+	{WebhookFailureEarlierSchemas, PartUnnamedValue}:     Tolerated,
 	{WebhookFailureAnnotations, PartRefusedAnnotation}:   Tolerated,
 	{ResourceCreateEveryVersion, PartEmpty}:              Tolerated,
 	{ResourceReadEveryVersion, PartEmpty}:                Tolerated,

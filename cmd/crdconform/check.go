@@ -149,7 +149,7 @@ func (c *checker) check() (engine.Description, error) {
 		return engine.Description{}, err
 	}
 	read.KnownFailing = append(read.KnownFailing, known...)
-	for _, names := range [][]string{c.options.given.CRDs, c.options.given.Samples} {
+	for _, names := range [][]string{c.options.given.CRDs, c.options.given.Old, c.options.given.Samples} {
 		for i, name := range names {
 			names[i] = orInput(name)
 		}

@@ -44,7 +44,8 @@ func TestCheckOfTheReferenceWebhook(t *testing.T) {
 		"samples": {[]string{"--samples", threeVersions(t)}, []requirement.ID{
 			untold, requirement.WebhookConversionDocumentedExample, requirement.WebhookConversionSchema, requirement.WebhookConversionAdditions,
 			requirement.WebhookConversionEdits, requirement.WebhookConversionValidation, requirement.WebhookConversionStrings,
-			requirement.WebhookConversionZeroValues, requirement.WebhookConversionNulls, requirement.WebhookConversionHuge, requirement.WebhookFailureAnnotations,
+			requirement.WebhookConversionZeroValues, requirement.WebhookConversionNulls, requirement.WebhookConversionEarlierSchemas, requirement.WebhookConversionHuge,
+			requirement.WebhookFailureEarlierSchemas, requirement.WebhookFailureAnnotations,
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -223,6 +223,7 @@ func (n *node) demand(v *structuralschema.ValueValidation) {
 	if bare.Not == nil && len(bare.OneOf) == 0 && len(bare.AnyOf) == 0 {
 		return
 	}
+	n.demanded = append(n.demanded, demandsOf(bare)...)
 	demanded, all := presenceOf(&structuralschema.NestedValueValidation{ValueValidation: bare})
 	if !all || n.kind != object {
 		n.doubtful = true

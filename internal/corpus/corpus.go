@@ -35,6 +35,9 @@ type Corpus struct {
 	// Definition is nil when only samples are known.
 	Definition *Definition
 
+	// Earlier are the definitions of earlier releases, the oldest first: objects that these allowed may be in storage.
+	Earlier []*Definition
+
 	samples map[string][]*unstructured.Unstructured // by version
 	files   map[string]string                       // that samples come from, by sampleName
 }
@@ -44,7 +47,8 @@ type Corpus struct {
 func CronTabs(versions ...string) Corpus {
 	c := Corpus{
 		Group: "example.com", Kind: "CronTab", Versions: versions, Documented: true,
-		Definition: documented(versions), samples: map[string][]*unstructured.Unstructured{},
+		Definition: documented(fixtures.Reference.New(), versions), Earlier: []*Definition{documented(fixtures.EarlierReference(), versions)},
+		samples: map[string][]*unstructured.Unstructured{},
 	}
 	for _, version := range versions {
 		shape := shapeOf(version)
@@ -71,10 +75,9 @@ func shapeOf(version string) string {
 	return map[string]string{"v1alpha1": "v1beta1", "v1beta1": "v1beta1", "v1": "v1"}[version]
 }
 
-// documented returns the definition of what the reference webhook converts, with some versions, of which the first is
+// documented returns a definition of what the reference webhook converts, with some of its versions, of which the first is
 // stored.
-func documented(versions []string) *Definition {
-	crd := fixtures.Reference.New()
+func documented(crd *apiextensionsv1.CustomResourceDefinition, versions []string) *Definition {
 	crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool {
 		return !slices.Contains(versions, v.Name)
 	})

@@ -52,6 +52,7 @@ type node struct {
 	hints    []string   // strings like those that the place is for
 	named    []string   // strings that the description has in quotes: many types that are a few words have no enum
 	choices  []presence // what else must hold, as far as it is about which fields are there
+	demanded []demand   // the same as the schema says it
 	doubtful bool       // there is more in anyOf, oneOf or not than which fields are there
 
 	variants []*node // what to generate in place of this

@@ -200,10 +200,15 @@ func isFormat(detail string) bool {
 	return ok && strfmt.Default.ContainsName(wanted)
 }
 
-// named is the path that upstream's messages on anyOf, oneOf and not begin with, in quotation marks.
+// named is the path that upstream's messages on anyOf, oneOf and not begin with, in quotation marks, and that those on the format of
+// numbers end with.
 func named(detail string) string {
 	if !strings.HasPrefix(detail, `"`) {
-		return ""
+		_, path, _ := strings.Cut(detail, " in ")
+		if !strings.HasPrefix(detail, "Checked value must be of type ") {
+			return ""
+		}
+		return path
 	}
 	path, _, closed := strings.Cut(detail[1:], `" must `)
 	if !closed {

@@ -239,7 +239,11 @@ func (s *Schema) at(path []fieldpath.Step) *node {
 	if s == nil {
 		return nil
 	}
-	n := s.root
+	return s.root.at(path)
+}
+
+// at is the node at a path below another.
+func (n *node) at(path []fieldpath.Step) *node {
 	for _, next := range path {
 		if next.List {
 			n = n.item()

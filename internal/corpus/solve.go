@@ -18,6 +18,9 @@ const (
 	hugeSteps = 2 // of large objects
 )
 
+// unsolved is how many rules are being solved, one around the other, when a value is no longer changed for another.
+const unsolved = 3
+
 // solve changes a value until it keeps to the rules of its place, as far as that can be done: one of the fields that a broken rule
 // talks about gets another value, is taken away or is added, and what breaks fewer rules is kept.
 func (m *maker) solve(n *node, value any) any {
@@ -29,6 +32,9 @@ func (m *maker) solve(n *node, value any) any {
 		fields["apiVersion"], fields["kind"] = m.g.definition.CRD.Spec.Group+"/"+m.g.version, m.g.definition.CRD.Spec.Names.Kind
 		fields["metadata"] = map[string]any{"name": m.g.name(m.style, 0)}
 	}
+	if m.solving >= unsolved {
+		return value
+	}
 	count, broken := known.broken(value)
 	if len(broken) == 0 {
 		return value
@@ -37,7 +43,7 @@ func (m *maker) solve(n *node, value any) any {
 	defer func() { m.solving-- }()
 	steps := mostSteps
 	switch {
-	case m.solving > 2:
+	case m.solving >= unsolved:
 		return value
 	case m.style == Huge, m.single != nil && m.single.target.rank == rankLarge: // rules take long for large values, and these are made again and again
 		steps = hugeSteps

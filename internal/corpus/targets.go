@@ -60,6 +60,8 @@ type targeting struct {
 	g     *Generator
 	all   []*target
 	byKey map[string]*target
+
+	reached func(*node, way) // is given each place; may be nil
 }
 
 // mostWays is how many ways to a target are tried.
@@ -105,6 +107,9 @@ func (t *targeting) visit(n *node, w way) {
 	w.node = n
 	if t.g.places[n.id].broken || n.path != "" && isMeta(n.path) {
 		return
+	}
+	if t.reached != nil {
+		t.reached(n, w)
 	}
 	if len(n.variants) > 0 {
 		for i, variant := range n.variants {

@@ -138,6 +138,7 @@ func (s *session) describe(subject *suites.Subject) {
 	subject.Tried = func(coverage []reports.Coverage, gaps []string) {
 		w.Kinds[last].Coverage, w.Kinds[last].Gaps = coverage, gaps
 	}
+	subject.Stale = func(objects int, missed []string) { s.noteStale(k, objects, missed) }
 	subject.Spent = func() {
 		w.Kinds[last].Cut = true
 		s.note(fmt.Sprintf("%s: the time budget of %s was used up before everything was judged", cmp.Or(k.Definition, k.Kind), subject.Budget))

@@ -153,7 +153,13 @@ func (p *Plan) readKinds() error {
 		return err
 	}
 	if len(p.want.CRDs) > 0 {
-		return p.sort(definitions, samples)
+		if err = p.sort(definitions, samples); err != nil {
+			return err
+		}
+		return p.readEarlier()
+	}
+	if len(p.want.Old) > 0 {
+		return p.want.At("old", "there is no definition of today to compare with; give %s", options.Key("crds"))
 	}
 	if len(samples) == 0 {
 		p.kinds = []corpus.Corpus{corpus.CronTabs("v1alpha1", "v1beta1", "v1")}

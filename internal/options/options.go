@@ -154,6 +154,10 @@ func commonOptions() []Option {
 	const folder = "folder for the reports"
 	return []Option{
 		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},
+		{
+			Key: "old", Flag: "old", Commands: []string{check}, Files: true,
+			Help: "definitions of an earlier release, whose objects may be in storage; same syntax as --crd, or git://REF:PATH; can be repeated, the oldest first",
+		},
 		{Key: "samples", Flag: "samples", Commands: []string{check, load, diff}, Files: true, Help: "files with custom resources to convert; same syntax as --crd"},
 		{
 			Key: "redact", Flag: "redact", Commands: subject, Whole: true,

@@ -81,6 +81,10 @@ type Subject struct {
 	// It may be nil.
 	Tried func(coverage []reports.Coverage, gaps []string)
 
+	// Stale receives once how many objects are judged that earlier schemas allowed, and the differences from these that are not, each with
+	// the reason. It may be nil.
+	Stale func(objects int, missed []string)
+
 	// Spent is called when something is left because the budget is spent. It may be nil.
 	Spent func()
 

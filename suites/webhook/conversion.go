@@ -64,6 +64,7 @@ func conversion(env *suites.Env, p *prober) {
 		env.It(requirement.WebhookConversionIntegers, "puts large integers into objects and looks for them after", p.integers)
 		env.It(requirement.WebhookConversionZeroValues, "sets fields to false, 0 and the empty string and looks for them after", p.zeroValues)
 		env.It(requirement.WebhookConversionNulls, "sets fields to null where the schemas allow it", p.nulls)
+		env.It(requirement.WebhookConversionEarlierSchemas, "converts objects that earlier schemas allowed to every other version and back", p.earlierKept)
 		env.It(requirement.WebhookConversionHuge, "converts objects of up to a megabyte", p.huge)
 	})
 }

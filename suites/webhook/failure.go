@@ -35,6 +35,8 @@ func failure(env *suites.Env, p *prober) {
 			}
 		})
 
+		env.It(requirement.WebhookFailureEarlierSchemas, "converts objects that earlier schemas allowed", p.earlierConverted)
+
 		provoked := func(id requirement.ID, text string) {
 			env.It(id, text, func(ctx SpecContext) {
 				x := p.provoke(ctx)

@@ -55,6 +55,9 @@ type prober struct {
 	results    map[corpus.Pair]reports.Coverage                         // of coverage, as they were told last
 	written    map[*unstructured.Unstructured]json.RawMessage           // those of everything, as JSON
 
+	stale   map[string]*earlier // by version, see earlier
+	counted bool                // whether they were reported
+
 	depending *[]dependency // see dependencies
 	failing   *[]found      // see failures
 	closed    *[]found      // see unconverted

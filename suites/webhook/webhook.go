@@ -37,6 +37,7 @@ func register(env *suites.Env, tick time.Duration) {
 		coverage:     map[corpus.Pair]*corpus.Coverage{},
 		results:      map[corpus.Pair]reports.Coverage{},
 		written:      map[*unstructured.Unstructured]json.RawMessage{},
+		stale:        map[string]*earlier{},
 	}
 	BeforeEach(p.inBudget)
 	transport(env, p)
