@@ -88,7 +88,7 @@ func TestStageOfLostWorkers(t *testing.T) {
 		Lost: []load.Lost{{Part: load.Part{Index: 1, Of: 2}, Share: 0.5, Reason: "exit status 137"}},
 	}
 	lost := "50 % of the requests are in no figure: worker 2 of 2: exit status 137; find the cause, and run it again"
-	for late, want := range map[uint64]string{0: "", 50: "the generator was too busy: 50 of 100 requests were sent late, since "} {
+	for late, want := range map[uint64]string{0: "", 50: "the generator was too busy: 50 of 100 requests were sent late because "} {
 		s.Late = late
 		if l := s.Stage(); !strings.HasPrefix(l.VoidReason, want) || !strings.HasSuffix(l.VoidReason, lost) || (want == "") != (l.VoidReason == lost) || l.Workers != 2 {
 			t.Errorf("got %+v, want %q", l, want)

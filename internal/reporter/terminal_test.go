@@ -40,7 +40,7 @@ func TestLines(t *testing.T) {
 			t.Errorf("there is no %q in\n%s", want, text)
 		}
 	}
-	if n := len(LoadLines(wide(t).Load, Columns)); n > 48 {
+	if n := len(LoadLines(wide(t).Load, Columns)); n > 52 {
 		t.Errorf("twenty stages of which all fail take %d lines", n)
 	}
 	if got := LoadLines((&loadgen.Load{}), Columns); len(got) > 0 {

@@ -20,7 +20,7 @@ func (p punctual) RoundTrip(r *http.Request) (*http.Response, error) {
 		return response, err
 	}
 	body := punctualBody{ReadCloser: response.Body, ctx: r.Context()}
-	body.stop = context.AfterFunc(r.Context(), func() { _ = response.Body.Close() }) // to break it off is the point
+	body.stop = context.AfterFunc(r.Context(), func() { _ = body.ReadCloser.Close() }) // to break it off is the point
 	response.Body = body
 	return response, nil
 }

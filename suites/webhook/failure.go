@@ -70,7 +70,36 @@ func (p *prober) refusals(ctx SpecContext) {
 	if x != nil && x.judgement.Stopped != requirement.WebhookFailureAvoided {
 		return
 	}
-	p.report(ctx, p.convertedOrClosed(), p.failures(ctx))
+	p.report(ctx, p.convertedOrClosed(), append(slices.Clone(p.failures(ctx)), p.tooLarge(ctx)...))
+}
+
+// tooLarge returns objects with large integers that the webhook properly refuses, which webhook.conversion.integers passes over: one for
+// each way and field. Crashes are left to that.
+func (p *prober) tooLarge(ctx context.Context) []found {
+	var all []found
+	if p.unsound(ctx) != nil {
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, pair := range p.pairs(ctx) {
+		if p.isClosed(ctx, pair.From) {
+			continue
+		}
+		p.each(ctx, pair.From)
+		objects := p.special[pair.From][corpus.Integers]
+		for i, o := range p.answers(ctx, pair, objects) {
+			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
+				continue
+			}
+			path := strings.Join(p.schemaOf(pair.From).Given(objects[i]), ", ")
+			if place := pair.String() + path; !seen[place] {
+				seen[place] = true
+				message := fmt.Sprintf("conversion failed for an object that the schema allows, with a large integer at %s: %s", path, o.x.judgement.Rejected())
+				all = append(all, found{finding{0, pair.String(), path, message, requirement.PartRefusedValue, o.x, effect{sort: refused}}, pair, objects[i]})
+			}
+		}
+	}
+	return all
 }
 
 // failures returns the generated objects that the webhook did not convert: the smallest mixed ones, and of the others one for each way and

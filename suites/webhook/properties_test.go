@@ -161,6 +161,38 @@ spec:
 	}
 }
 
+// TestRefusalsOfLargeIntegers has a webhook refuse what int32 does not hold, which the schema allows.
+func TestRefusalsOfLargeIntegers(t *testing.T) {
+	t.Parallel()
+	const definition = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: numbers.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: numbers, kind: Number}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: &schema {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {note: {type: string}}}, status: {type: object, properties: {ready: {type: integer}}}}}}
+  - {name: v2, served: true, storage: false, schema: *schema}
+`
+	converts := func(_, _ string, object map[string]any) string {
+		status, _ := object["status"].(map[string]any)
+		if ready, is := status["ready"].(json.Number); is && len(ready) > 10 {
+			return "json: cannot unmarshal number " + ready.String() + " into Go struct field Status.status.ready of type int32"
+		}
+		return ""
+	}
+	for _, r := range judgeSubject(t, served{handler: stranger{converts: converts}}.of(t, definition)) {
+		if r.Requirement == requirement.WebhookFailureAvoided && (r.Verdict != requirement.Tolerated || !strings.Contains(r.Reason, "a large integer at status.ready")) {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}
+
 // TestNothingToConvert has no object at hand: nothing may pass for want of one.
 func TestNothingToConvert(t *testing.T) {
 	const impossible = `

@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -24,6 +26,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sschema "k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -356,6 +359,50 @@ func TestSuitesRunWithExactlyTheseRights(t *testing.T) {
 	}
 	compareRights(t, c)
 	s.nothingLeft(t, "rights")
+	ownWrites(t)
+}
+
+// ownWrites looks into the audit log: the user of deploy/rbac.yaml has written to nothing but what belongs to a run.
+func ownWrites(t *testing.T) {
+	t.Helper()
+	file, err := os.Open(filepath.Join(audited, "audit.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	writes := 0
+	for events := json.NewDecoder(file); ; {
+		var e auditv1.Event
+		if err := events.Decode(&e); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if e.User.Username != "system:serviceaccount:crdconform:crdconform" || e.ObjectRef == nil || e.ResponseStatus.Code >= http.StatusBadRequest ||
+			strings.Contains(e.RequestURI, "dryRun=All") || e.ObjectRef.Resource == "selfsubjectaccessreviews" { // which leave nothing
+			continue
+		}
+		writes++
+		if !ofRun(e.ObjectRef) {
+			t.Errorf("it came to %s %s: %+v", e.Verb, e.RequestURI, e.ObjectRef)
+		}
+	}
+	if writes < 1000 {
+		t.Errorf("the audit log has %d writes", writes)
+	}
+}
+
+// ofRun reports whether a run may write to something: to a definition or an object in its group, or in the namespace of the documents'
+// service, which it creates.
+func ofRun(ref *auditv1.ObjectReference) bool {
+	const group, service = "run-rights.example.com", "my-service-namespace"
+	if ref.Resource == "namespaces" {
+		return ref.Name == service
+	}
+	if ref.Resource == definitions {
+		return strings.HasSuffix(ref.Name, "."+group)
+	}
+	return ref.APIGroup == group || strings.HasSuffix(ref.APIGroup, "."+group) || ref.Namespace == service
 }
 
 // TestControlWithTheRightsOfTheManifest runs the chapter control as the user of deploy/rbac.yaml, and as one who has no role but

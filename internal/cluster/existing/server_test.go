@@ -34,11 +34,22 @@ var (
 	startServer = sync.OnceValues(func() (*rest.Config, error) {
 		log.SetLogger(logr.Discard())
 		// There is no proxy for ClusterIPs, so that the API server has to find endpoints by itself.
-		environment.ControlPlane.GetAPIServer().Configure().Set("enable-aggregator-routing", "true")
+		arguments := environment.ControlPlane.GetAPIServer().Configure().Set("enable-aggregator-routing", "true")
 		started = true
+		var err error
+		if audited, err = os.MkdirTemp("", "crdconform-audit-"); err != nil {
+			return nil, err
+		}
+		const policy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived", "ResponseStarted"],
+			"rules": [{"level": "Metadata", "verbs": ["create", "update", "patch", "delete", "deletecollection"]}]}`
+		if err := os.WriteFile(filepath.Join(audited, "policy.yaml"), []byte(policy), 0o600); err != nil {
+			return nil, err
+		}
+		arguments.Set("audit-policy-file", filepath.Join(audited, "policy.yaml")).Set("audit-log-path", filepath.Join(audited, "audit.log"))
 		return environment.Start()
 	})
 	started bool
+	audited string // the folder with the log of writes
 )
 
 func TestMain(m *testing.M) {
@@ -47,7 +58,7 @@ func TestMain(m *testing.M) {
 	}
 	m.Run()
 	if started {
-		if err := environment.Stop(); err != nil {
+		if err := errors.Join(environment.Stop(), os.RemoveAll(audited)); err != nil {
 			panic(err)
 		}
 	}

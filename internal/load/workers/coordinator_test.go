@@ -277,7 +277,7 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 			say(message{Second: all[0]})
 			say(message{Result: r})
 			return errors.New("exit status 130")
-		}), "somebody stopped it before its end: exit status 130"},
+		}), "it was stopped before its end: exit status 130"},
 		"nothing": {ready(func(context.Context, func(message)) error { return nil }), "it ended without a result"},
 		"no end": {ready(func(ctx context.Context, _ func(message)) error {
 			<-ctx.Done()

@@ -193,7 +193,7 @@ func TestStart(t *testing.T) {
 		"stop":              {"stop", 0, ErrStopped.Error()},
 		"end of the stream": {"end", 0, ErrStopped.Error()},
 		"context":           {"cancel", 0, ErrStopped.Error()},
-		"no order":          {"none", 0, "nobody told it to start within 1m15s"},
+		"no order":          {"none", 0, "no start message within 1m15s"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

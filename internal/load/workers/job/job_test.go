@@ -337,7 +337,7 @@ func TestGivenUp(t *testing.T) {
 			if !strings.Contains(reason, "speaks version 1000") || summary.Requests != 100 || over == forbidden {
 				t.Errorf("it is over: %t; got %d requests, %s", over, summary.Requests, reason)
 			}
-			if strings.Contains(reason, "it may go on loading, since it could not be deleted: delete the pod crdconform-load-") != forbidden {
+			if strings.Contains(reason, "it may continue to send load, because it could not be deleted: delete the pod crdconform-load-") != forbidden {
 				t.Errorf("got %s", reason)
 			}
 			c.empty(t)
