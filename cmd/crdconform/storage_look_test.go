@@ -166,7 +166,7 @@ func TestStorageLooks(t *testing.T) {
 		for _, want := range []string{
 			"NOT SAFE to drop v1beta1 of crontabs.example.com\n",
 			"BLOCKED  storage.drop.objects\n         1 object is stored at v1beta1 (the API server remembers the definition of the time when they were written).\n",
-			"To mend it: crdconform storage migrate crontabs.example.com --context lab --kubeconfig " + k.kubeconfig + "\n",
+			"To mend it: crdconform storage migrate crontabs.example.com --drop v1beta1 --context lab --kubeconfig " + k.kubeconfig + "\n",
 			"- crontabs.example.com default/old\n           kubectl --context lab --kubeconfig " + k.kubeconfig + " patch crontabs.example.com old -n default --type=merge -p '{}'\n",
 			"BLOCKED  storage.drop.stored-versions\n", "ok       storage.drop.managed-fields\n         No managed fields name v1beta1.\n", "ok       storage.drop.requests\n",
 		} {

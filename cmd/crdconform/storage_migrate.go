@@ -196,20 +196,16 @@ func (m *migrator) migrate(ctx context.Context) error {
 	var proving *proof.Proof
 	if m.prove {
 		options := m.provable()
-		if len(m.etcd.Endpoints) > 0 {
-			source, wrong := storage.OpenEtcd(ctx, m.etcd.EtcdOptions)
-			if wrong != nil {
-				return unjudged(wrong)
-			}
-			defer func() { _ = source.Close() }() // it was only read
-			if options.Storage, err = m.stored(ctx, source, config); err != nil {
-				return unjudged(err)
-			}
+		done, wrong := m.stored(ctx, config, &options)
+		if wrong != nil {
+			return unjudged(wrong)
 		}
+		defer done()
 		m.options.Before = func(ctx context.Context) error {
 			proving, err = proof.Begin(ctx, config, m.definition, options)
 			return err
 		}
+		m.options.Wrote = func(namespace, name, from, to string) { proving.Rewrote(namespace, name, from, to) }
 	}
 	did := migrated{}
 	did.Migration, err = migrate.Run(ctx, config, m.definition, m.options)
@@ -222,24 +218,34 @@ func (m *migrator) migrate(ctx context.Context) error {
 	return m.told(ctx, &did, err)
 }
 
-// stored is what etcd has for the objects. That of another cluster is an error.
-func (m *migrator) stored(ctx context.Context, source storage.Source, config *rest.Config) (proof.Storage, error) {
+// stored finds out how the proof can tell what is stored at which version: by etcd, if that is given, or by what the API server
+// remembers. Etcd of another cluster is an error.
+func (m *migrator) stored(ctx context.Context, config *rest.Config, options *proof.Options) (done func(), err error) {
+	done = func() {}
 	definitions, err := clientset.NewForConfig(config)
 	if err != nil {
 		return nil, err
 	}
 	crd, err := definitions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, m.definition, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // the migration says so
+	switch {
+	case apierrors.IsNotFound(err):
+		return done, nil // the migration says so
+	case err != nil:
+		return nil, err
 	}
+	if options.StoredAt, err = storage.StoredAt(ctx, config, crd); err != nil || len(m.etcd.Endpoints) == 0 {
+		return done, err
+	}
+	source, err := storage.OpenEtcd(ctx, m.etcd.EtcdOptions)
 	if err != nil {
 		return nil, err
 	}
-	objects, err := storage.ObjectsOf(ctx, source, crd)
-	if err != nil {
+	done = func() { _ = source.Close() } // it was only read
+	if options.Storage, err = storage.ObjectsOf(ctx, source, crd); err != nil {
+		done()
 		return nil, fmt.Errorf("etcd at %s: %w", strings.Join(m.etcd.Endpoints, ", "), err)
 	}
-	return objects, nil
+	return done, nil
 }
 
 // provable is what the proof is about.
@@ -247,6 +253,7 @@ func (m *migrator) provable() proof.Options {
 	return proof.Options{
 		Retired:      m.options.Drop,
 		OtherClients: true,
+		Reported:     m.options.By == nil,
 		Untrimmed:    m.options.By == nil && !m.takes(migrate.StoredVersions),
 		PageSize:     m.options.PageSize,
 	}
@@ -347,6 +354,9 @@ func (d *migrated) text(m *migrator) string {
 	if r.NoLock != "" {
 		line("no lock", "%s", r.NoLock)
 	}
+	if m.dryRun {
+		line("objects", "%d tried, %d refused", r.Tried, len(r.Refused))
+	}
 	if r.Objects > 0 || m.options.By == nil && !m.dryRun {
 		line("objects", "%d: %d written as they are, %d written by others since the start, %d deleted by others, %d refused",
 			r.Objects, r.Rewritten, r.Newer, r.Gone, len(r.Refused))
@@ -355,7 +365,7 @@ func (d *migrated) text(m *migrator) string {
 		line("behind", "%d changed when they were written once more at the end: they may have been stored at another version", r.Behind)
 	}
 	if r.Mended > 0 {
-		line("managed fields", "of %d objects name served versions only", r.Mended)
+		line("managed fields", "rewritten for %d objects: they name no version that is unserved or to be dropped", r.Mended)
 	}
 	for _, one := range r.Orphans[:min(len(r.Orphans), shownLines)] {
 		line("", "%s owned %s at %s, which has no owner now: %d objects, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
@@ -382,6 +392,9 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 	}
 	if d.Proof.Proved() {
 		line("proof", "all %d objects are there; what others did not change is what it was", d.Proof.Objects)
+	}
+	for _, by := range slices.Sorted(maps.Keys(d.Proof.ChangedBy)) {
+		line("not compared", "%d objects that others changed meanwhile (%s)", d.Proof.ChangedBy[by], cmp.Or(by, "managed fields do not tell who"))
 	}
 	told := map[requirement.ID]int{}
 	for _, finding := range d.Proof.Findings {

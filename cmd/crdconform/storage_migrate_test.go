@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
@@ -150,6 +152,23 @@ func (m *migratable) storedVersions() []string {
 	return crd.Status.StoredVersions
 }
 
+// forget has etcd forget what was before.
+func (m *migratable) forget() {
+	m.Helper()
+	etcd, err := clientv3.New(clientv3.Config{Endpoints: []string{m.etcd}, Logger: zap.NewNop()})
+	if err != nil {
+		m.Fatal(err)
+	}
+	defer etcd.Close()
+	now, err := etcd.Get(m.Context(), "/")
+	if err == nil {
+		_, err = etcd.Compact(m.Context(), now.Header.Revision)
+	}
+	if err != nil {
+		m.Fatal(err)
+	}
+}
+
 // wants checks what came of a command and what it said.
 func wants(t *testing.T, r result, code int, texts ...string) {
 	t.Helper()
@@ -171,7 +190,7 @@ func TestStorageMigrate(t *testing.T) {
 	wants(t, m.migrate("--dry-run"), exitViolates, "100 objects in a row failed, so the rest was not tried", "and 80 more; --output json has all")
 	m.webhookDown.Store(false)
 
-	wants(t, m.migrate("--dry-run"), exitConforms, m.name+", storage version v1: dry-run\n")
+	wants(t, m.migrate("--dry-run"), exitConforms, m.name+", storage version v1: dry-run\n", "objects          120 tried, 0 refused\n")
 	if n := m.storedAt("v1beta1"); n != 120 {
 		t.Errorf("a dry run left %d objects at v1beta1", n)
 	}
@@ -195,7 +214,9 @@ func TestStorageMigrate(t *testing.T) {
 	}
 	wants(t, m.migrate("--etcd-endpoints", m.etcd), exitConforms, "no lock          the API server has no leases", "storedVersions   v1\n", "proof            all 120 objects are there")
 
-	// Nothing was to be written, so resource versions do not tell at which version objects are stored.
+	// Nothing is to be written, and the API server remembers that all was, until etcd is compacted.
+	wants(t, m.migrate(), exitConforms, "proof            all 120 objects are there")
+	m.forget()
 	wants(t, m.migrate(), exitUnjudged, "proof            all 120 objects are there", "it is not known at which version 120 objects are stored; give --etcd-endpoints")
 }
 
@@ -265,7 +286,7 @@ func TestStorageMigrateByCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	wants(t, m.migrate("--", "false"), exitViolates, "false ended with exit status 1")
-	wants(t, m.migrate("--", "true"), exitViolates, "the proof found that the migration is wrong")
+	wants(t, m.migrate("--", "true"), exitViolates, "default/crontab-000: expected it to be written at v1, got it as it was, stored at another version", "the proof found that the migration is wrong")
 	wants(t, m.migrate("--", "sh", "-c", path+" storage migrate "+m.name+" --context staging --settle 0s --proof=false"), exitConforms,
 		"5 written as they are", "proof            all 5 objects are there")
 	if n := m.storedAt("v1"); n != 5 {

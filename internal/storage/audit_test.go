@@ -58,10 +58,37 @@ func TestAuditLog(t *testing.T) {
 			if a := r.Asked[1]; a.User != "operator" || a.Count != 2 || a.Last.Second() != 3 {
 				t.Errorf("got %+v", a)
 			}
-			if r := log.of(&Definition{Group: "example.com", Plural: "others"}, "v1beta1"); !r.Known || r.Total != 0 {
+			if r := log.of(&Definition{Group: "example.com", Plural: "crontabs"}, "v2"); !r.Known || r.Total != 0 || len(r.Gaps) > 0 {
+				t.Errorf("got %+v", r)
+			}
+			if r := log.of(&Definition{Group: "example.com", Plural: "others"}, "v1beta1"); r.Known || len(r.Gaps) != 1 {
 				t.Errorf("got %+v", r)
 			}
 		})
+	}
+}
+
+// TestAuditPolicy has a log of which nobody can tell who reads.
+func TestAuditPolicy(t *testing.T) {
+	d := &Definition{Group: "example.com", Plural: "crontabs"}
+	written := auditEvent("1", "ResponseComplete", "update", "jane", "kubectl", "v1", "10:00:00")
+	for name, test := range map[string]struct {
+		content string
+		known   bool
+	}{
+		"writes":             {written, false},
+		"reads":              {written + auditEvent("2", "ResponseComplete", "watch", "jane", "kubectl", "v1", "10:00:00"), true},
+		"reads of our own":   {written + auditEvent("2", "ResponseComplete", "list", "jane", "crdconform/1", "v1", "10:00:00"), true},
+		"deletes and writes": {written + auditEvent("2", "ResponseComplete", "delete", "jane", "kubectl", "v1", "10:00:00"), false},
+	} {
+		log, err := auditLog(t, []byte(test.content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := log.of(d, "v1beta1")
+		if r.Known != test.known || test.known == (len(r.Gaps) > 0) {
+			t.Errorf("%s: got %+v", name, r)
+		}
 	}
 }
 

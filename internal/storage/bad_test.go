@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -326,7 +327,9 @@ func TestTeller(t *testing.T) {
 		"changed later":            {tell, object("49", -time.Hour, time.Minute), "v1", Times},
 		"changed before":           {tell, object("49", -time.Hour, -time.Minute), "", ""},
 		"nothing is known":         {teller{}, object("49", time.Hour, 0), "", ""},
-		"never changed":            {teller{only: "v2"}, object("1", 0, 0), "v2", NeverChanged},
+		"never changed":            {teller{only: "v2", created: noon}, object("1", 0, 0), "v2", NeverChanged},
+		"never changed, nearly":    {teller{only: "v2", created: noon}, object("1", -margin, 0), "v2", NeverChanged},
+		"older than what did not":  {teller{only: "v2", created: noon}, object("1", -time.Minute, 0), "", ""},
 		"revisions of another way": {tell, object("a", -time.Hour, 0), "", ""},
 	} {
 		if got, basis := test.teller.version(test.object); got != test.want || basis != test.basis {
@@ -354,4 +357,33 @@ func TestPromise(t *testing.T) {
 	l.forget(t)
 	blocked(t, c.judge(Options{}), CannotTell, requirement.StorageDropObjects)
 	blocked(t, c.judge(Options{Source: l.source(t)}), Safe)
+}
+
+// TestLeftBehind has an object that is older than its definition, which says nothing of it then.
+func TestLeftBehind(t *testing.T) {
+	l := newLab(t)
+	c := l.define(t, "behind.example.com", fixtures.StoredAt("v1"))
+	c.create("v1", "one")
+	left := `{"apiVersion":"behind.example.com/v1beta1","kind":"CronTab","metadata":{"name":"left","namespace":"default","uid":"1","creationTimestamp":"2020-01-01T00:00:00Z"}}`
+	if _, err := l.etcd(t).Put(t.Context(), "/registry/behind.example.com/crontabs/default/left", left); err != nil {
+		t.Fatal(err)
+	}
+	unknown := func() {
+		t.Helper()
+		_, d := c.inspect(Options{})
+		if d.Unknown == 0 || d.Version("v1beta1").Stored != 0 || !slices.Contains(d.Notes, "1 object is older than the definition: one of the same name left them behind when it was deleted.") {
+			t.Errorf("%d of %d are not known: %v", d.Unknown, d.Objects, d.Notes)
+		}
+		blocked(t, c.judge(Options{}), CannotTell, requirement.StorageDropObjects)
+		f := finding(t, c.judge(Options{Source: l.source(t)}), requirement.StorageDropObjects)
+		if f.Answer != NotSafe || len(f.First) != 1 || f.First[0].Name != "left" {
+			t.Errorf("got %+v", f)
+		}
+	}
+	unknown() // though the definition never changed
+	if err := c.change(fixtures.Served("v1beta1", false)); err != nil {
+		t.Fatal(err)
+	}
+	l.forget(t)
+	unknown() // though nobody wrote status.storedVersions
 }

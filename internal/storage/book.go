@@ -31,6 +31,7 @@ type counts struct {
 	stored   map[place]int64
 	objects  map[*Definition]int64
 	unknown  map[*Definition]int64
+	older    map[*Definition]int64 // of the unknown, those that are older than the definition
 	bases    map[*Definition]map[Basis]int64
 }
 
@@ -39,6 +40,7 @@ func newCounts() *counts {
 		map[place]map[Kind]int64{},
 		map[place]map[Kind][]Blocker{},
 		map[place]int64{},
+		map[*Definition]int64{},
 		map[*Definition]int64{},
 		map[*Definition]int64{},
 		map[*Definition]map[Basis]int64{},
@@ -79,6 +81,9 @@ func (b *book) keep() {
 	}
 	for d, n := range b.pending.unknown {
 		b.unknown[d] += n
+	}
+	for d, n := range b.pending.older {
+		b.older[d] += n
 	}
 	for d, bases := range b.pending.bases {
 		for basis, n := range bases {

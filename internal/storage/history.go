@@ -9,16 +9,20 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/rest"
 )
 
 // teller tells at which version objects are stored. It goes by what the API server shows of a definition and its objects, since the
 // API never shows the stored version: an object is stored at the version that was the storage version when it was last written.
 type teller struct {
-	bytes    bool   // the stored bytes were read, so nothing is left to tell
-	only     string // the storage version, if the definition has never changed
+	bytes    bool      // the stored bytes were read, so nothing is left to tell
+	created  time.Time // the definition was
+	only     string    // the storage version, if the definition has never changed
 	segments []segment
 	changed  time.Time // when spec.versions last changed, at the latest; zero if that is not known
 	storage  string    // the storage version since then
@@ -37,7 +41,7 @@ const margin = 30 * time.Second
 
 // version returns the version that an object is stored at and how that is known, or nothing.
 func (t teller) version(o *stored) (string, Basis) {
-	if t.only != "" {
+	if t.only != "" && !t.precedes(o) {
 		return t.only, NeverChanged
 	}
 	if revision, err := strconv.ParseUint(o.ResourceVersion, 10, 64); err == nil {
@@ -53,6 +57,10 @@ func (t teller) version(o *stored) (string, Basis) {
 	return "", ""
 }
 
+// precedes reports whether an object was there before its definition: one with the name was deleted, and left it behind, as when
+// somebody takes the finalizer off. What that definition was is not known.
+func (t teller) precedes(o *stored) bool { return o.CreationTimestamp.Add(margin).Before(t.created) }
+
 // written is when something was last changed, as far as its creation and its managed fields say.
 func written(created time.Time, managed []metav1.ManagedFieldsEntry) time.Time {
 	for _, entry := range managed {
@@ -65,22 +73,40 @@ func written(created time.Time, managed []metav1.ManagedFieldsEntry) time.Time {
 
 // history finds out what there is to tell from.
 func (i *inspector) history(ctx context.Context, d *Definition) (teller, error) {
-	crd := i.upstream[d]
-	t := teller{storage: d.StorageVersion()}
-	if crd.Generation == 1 {
-		t.only = t.storage
-		return t, nil
-	}
-	t.changed, t.promised = owners(crd)
-	segments, err := i.segments(ctx, crd)
+	t, err := tellerOf(ctx, i.definitions, i.upstream[d])
 	if ctx.Err() != nil {
 		return t, context.Cause(ctx)
 	}
 	if err != nil {
 		d.Notes = append(d.Notes, fmt.Sprintf("The API server does not show earlier states of the definition: %s.", line(err.Error())))
 	}
-	t.segments = segments
 	return t, nil
+}
+
+// tellerOf finds out what there is to tell from. The error says why the API server does not tell how the definition was; times may.
+func tellerOf(ctx context.Context, definitions apiextensionsclient.CustomResourceDefinitionInterface, crd *apiextensionsv1.CustomResourceDefinition) (t teller, err error) {
+	t = teller{storage: storageOf(crd), created: crd.CreationTimestamp.Time}
+	if crd.Generation == 1 {
+		t.only = t.storage
+		return t, nil
+	}
+	t.changed, t.promised = owners(crd)
+	t.segments, err = (&past{definitions, crd, nil}).segments(ctx)
+	return t, err
+}
+
+// StoredAt returns a function that tells at which version an object of a definition is stored, or "" if that is not known, from what
+// the API server remembers.
+func StoredAt(ctx context.Context, config *rest.Config, crd *apiextensionsv1.CustomResourceDefinition) (func(*metav1.ObjectMeta) string, error) {
+	definitions, err := clientset.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	t, _ := tellerOf(ctx, definitions.ApiextensionsV1().CustomResourceDefinitions(), crd) // what is not told is not known
+	return func(object *metav1.ObjectMeta) string {
+		version, _ := t.version(&stored{ObjectMeta: *object})
+		return version
+	}, ctx.Err()
 }
 
 // owners returns what the managed fields of a definition say: when its versions were last changed, and the one stored version that it
@@ -118,28 +144,27 @@ const mostSegments = 8
 // segments returns the times that the API server remembers, the latest first. It remembers the definition at every resource version
 // until etcd is compacted, which API servers do every five minutes. The resource versions of a definition and of its objects are
 // revisions of the same etcd.
-func (i *inspector) segments(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) ([]segment, error) {
-	past := past{i, crd, nil}
-	now, err := past.now(ctx)
+func (p *past) segments(ctx context.Context) ([]segment, error) {
+	now, err := p.now(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var segments []segment
 	for end := now; len(segments) < mostSegments; {
-		then := past.at(ctx, end)
+		then := p.at(ctx, end)
 		if then == nil {
 			break
 		}
-		from := past.first(ctx, end, then.Generation)
-		if past.failed != nil {
-			return nil, past.failed
+		from := p.first(ctx, end, then.Generation)
+		if p.failed != nil {
+			return nil, p.failed
 		}
 		segments = append(segments, segment{from, storageOf(then)})
 		if end = from - 1; end == 0 {
 			break
 		}
 	}
-	return segments, past.failed
+	return segments, p.failed
 }
 
 func storageOf(crd *apiextensionsv1.CustomResourceDefinition) string {
@@ -152,9 +177,9 @@ func storageOf(crd *apiextensionsv1.CustomResourceDefinition) string {
 
 // past is what the API server remembers of a definition.
 type past struct {
-	*inspector
-	crd    *apiextensionsv1.CustomResourceDefinition
-	failed error // an error that is not about what was forgotten
+	definitions apiextensionsclient.CustomResourceDefinitionInterface
+	crd         *apiextensionsv1.CustomResourceDefinition
+	failed      error // an error that is not about what was forgotten
 }
 
 func (p *past) selector() string {

@@ -309,7 +309,10 @@ func (i *inspector) unchanged(ctx context.Context, d *Definition) error {
 // sum puts what was entered into a definition.
 func (i *inspector) sum(d *Definition) {
 	d.Objects, d.Unknown, d.Bases = i.book.objects[d], i.book.unknown[d], i.book.bases[d]
-	if only := i.told[d].promised; only != "" && d.Unknown > 0 {
+	if older := i.book.older[d]; older > 0 {
+		d.Notes = append(d.Notes, plural(older, "object is", "objects are")+" older than the definition: one of the same name left them behind when it was deleted.")
+	}
+	if only := i.told[d].promised; only != "" && d.Unknown > 0 && i.book.older[d] == 0 {
 		i.book.stored[place{d, only}] += d.Unknown
 		i.book.based(d, Promise, d.Unknown)
 		d.Unknown, d.Bases = 0, i.book.bases[d]

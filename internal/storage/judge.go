@@ -93,9 +93,13 @@ func (j judgement) objects() Finding {
 	return f
 }
 
-// migrate is the command that migrates the objects.
+// migrate is the command that migrates the objects, and has managed fields name the version no more.
 func (j judgement) migrate() string {
-	return strings.TrimSpace("crdconform storage migrate " + j.definition.Name + " " + j.inventory.Flags)
+	command := "crdconform storage migrate " + j.definition.Name
+	if j.version.Defined && !j.version.Storage {
+		command += " --drop " + j.version.Name
+	}
+	return strings.TrimSpace(command + " " + j.inventory.Flags)
 }
 
 // inBrackets puts text in brackets behind something, if there is any.

@@ -213,6 +213,9 @@ func (i *inspector) storedAt(d *Definition, o *stored, basis Basis) error {
 	entered.objects[d]++
 	if o.version == "" {
 		entered.unknown[d]++
+		if i.told[d].precedes(o) {
+			entered.older[d]++
+		}
 		return nil
 	}
 	at := place{d, o.version}

@@ -164,6 +164,7 @@ type AuditLog struct {
 	events      int64
 	requests    map[asked]*Request
 	running     map[string]asked // watches by their audit ID, until they end
+	readers     map[string]bool  // definitions whose objects somebody read at any version
 }
 
 // asked is what a request has in common with others.
@@ -201,7 +202,7 @@ func ReadAuditLog(ctx context.Context, name string, definitions []string) (*Audi
 		return nil, fmt.Errorf("the audit log: %w", err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	log := &AuditLog{name: name, requests: map[asked]*Request{}, running: map[string]asked{}}
+	log := &AuditLog{name: name, requests: map[asked]*Request{}, running: map[string]asked{}, readers: map[string]bool{}}
 	if err := log.read(ctx, file, definitions); err != nil {
 		return nil, fmt.Errorf("the audit log %s: %w", name, err)
 	}
@@ -252,11 +253,14 @@ func (l *AuditLog) add(e event, definitions []string) {
 	if e.Time.After(l.last) {
 		l.last = e.Time.Time
 	}
-	if e.ObjectRef == nil || strings.HasPrefix(e.UserAgent, UserAgent) {
+	if e.ObjectRef == nil || !slices.Contains(definitions, e.ObjectRef.Resource+"."+e.ObjectRef.APIGroup) {
 		return
 	}
 	ref := e.ObjectRef
-	if !slices.Contains(definitions, ref.Resource+"."+ref.APIGroup) {
+	if slices.Contains([]string{"get", "list", "watch"}, e.Verb) {
+		l.readers[ref.Resource+"."+ref.APIGroup] = true
+	}
+	if strings.HasPrefix(e.UserAgent, UserAgent) {
 		return
 	}
 	key := asked{schema.GroupVersionResource{Group: ref.APIGroup, Version: ref.APIVersion, Resource: ref.Resource}, ref.Subresource, e.User.Username, e.UserAgent}
@@ -288,14 +292,18 @@ func (l *AuditLog) add(e event, definitions []string) {
 	}
 }
 
-// of returns who asked for a version, the most eager first.
+// of returns who asked for a version, the most eager first. A log without requests that read the objects is one whose policy leaves
+// them out: the garbage collector alone reads all resources.
 func (l *AuditLog) of(d *Definition, version string) Requests {
-	r := Requests{Known: true, Basis: fmt.Sprintf("audit log %s, from %s to %s", l.name, l.first.UTC().Format(time.RFC3339), l.last.UTC().Format(time.RFC3339))}
+	r := Requests{Known: l.readers[d.Resource()], Basis: fmt.Sprintf("audit log %s, from %s to %s", l.name, l.first.UTC().Format(time.RFC3339), l.last.UTC().Format(time.RFC3339))}
 	for key, request := range l.requests {
 		if key.at == (schema.GroupVersionResource{Group: d.Group, Version: version, Resource: d.Plural}) {
 			r.Asked = append(r.Asked, *request)
 			r.Total += request.Count
 		}
+	}
+	if !r.Known {
+		r.Gaps = []Gap{{What: l.name, Why: fmt.Sprintf("it has no request that reads %s, at any version, so the audit policy leaves them out, or the log is too short", d.Resource())}}
 	}
 	slices.SortFunc(r.Asked, func(a, b Request) int {
 		if a.Count != b.Count {

@@ -66,11 +66,12 @@ type savedCounts struct {
 	Stored   map[string]int64              `json:"stored,omitempty"`
 	Objects  int64                         `json:"objects"`
 	Unknown  int64                         `json:"unknown"`
+	Older    int64                         `json:"older,omitempty"`
 	Bases    map[Basis]int64               `json:"bases,omitempty"`
 }
 
 func (c *counts) saved(d *Definition) savedCounts {
-	s := savedCounts{map[string]map[Kind]int64{}, map[string]map[Kind][]Blocker{}, map[string]int64{}, c.objects[d], c.unknown[d], c.bases[d]}
+	s := savedCounts{map[string]map[Kind]int64{}, map[string]map[Kind][]Blocker{}, map[string]int64{}, c.objects[d], c.unknown[d], c.older[d], c.bases[d]}
 	for at, kinds := range c.blockers {
 		s.Blockers[at.version] = kinds
 	}
@@ -94,7 +95,7 @@ func (s savedCounts) restored(d *Definition) *counts {
 	for version, n := range s.Stored {
 		c.stored[place{d, version}] = n
 	}
-	c.objects[d], c.unknown[d] = s.Objects, s.Unknown
+	c.objects[d], c.unknown[d], c.older[d] = s.Objects, s.Unknown, s.Older
 	for basis, n := range s.Bases {
 		c.based(d, basis, n)
 	}

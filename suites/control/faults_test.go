@@ -84,6 +84,7 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlGarbageOwners:              {"the object's dependents must be deleted", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
 		requirement.ControlGarbageDependents:          {"dependents must be deleted", edited(`/v1/crontabs$`, haunted)},
 		requirement.ControlGarbageForeground:          {"the object must wait at v1beta1", edited(`/crontabs/local-crontab$`, without("finalizers"))},
+		requirement.ControlGarbageRemoved:             {"the object's dependents must be deleted", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
 		requirement.ControlGarbageUnserved:            {"the dependents of other versions must stay", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusOK, http.StatusNotFound)},
 		requirement.ControlGarbageUnservedBlocks:      {"the dependent of the other version must stay", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusOK, http.StatusNotFound)},
 		requirement.ControlGarbageOrphan: {"the dependents must stay", edited(`/configmaps/crdconform-\w+$`, inEach("metadata", func(meta map[string]any) {

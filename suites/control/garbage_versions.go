@@ -41,6 +41,21 @@ func (c chapter) garbageVersions() {
 				}
 			})
 
+		c.env.With(fixtures.None).It(requirement.ControlGarbageRemoved,
+			"upgrades an object, removes the version that it was created at, and deletes it", func(ctx SpecContext, crd *suites.Resource) {
+				c.env.Needs(ctx, controllers, may("create", "", "configmaps"))
+				custom := crd.Create(ctx, older, fixtures.LocalCronTab.At(newer)) // whose fields both versions have
+				dependent := c.dependent(ctx, crd, owner(custom, crd.APIVersion(older)))
+				crd.Change(ctx, fixtures.StoredAt(newer))
+				c.env.Require(suites.ErrorOf(crd.At(newer).MergePatch(ctx, custom.GetName(), "{}")), "upgrading the object")
+				c.rename(ctx, dependent, crd.APIVersion(newer))
+				c.env.Require(crd.SetStoredVersions(ctx, newer), "changing status.storedVersions")
+				crd.Change(ctx, fixtures.WithVersions(newer))
+				c.awaitCollector(ctx, crd)
+				Expect(crd.At(newer).Delete(ctx, custom.GetName())).To(Succeed())
+				c.soon(ctx, read(c.in("v1", "configmaps"), dependent)).Should(beGone(), "the object's dependents must be deleted")
+			})
+
 		owning.It(requirement.ControlGarbageUnservedBlocks,
 			"deletes an object in the foreground that another blocks by a reference at a version that is not served", func(ctx SpecContext, crd *suites.Resource) {
 				c.env.Needs(ctx, controllers, may("create", "", "configmaps"))

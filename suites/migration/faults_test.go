@@ -9,9 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -21,6 +23,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
@@ -31,16 +34,27 @@ import (
 type simple struct {
 	write writing
 
-	skipsSecondPage   bool // as by a wrong loop
-	losesExpired      bool // what a list of several pages had when it expired is all
-	lags              bool // it lists what a cache had before the last write, and takes conflicts for writes of others
-	defaultNamespace  bool // it lists one namespace
-	namespacedOnly    bool // it has no list for other scopes
+	selects           string // the labels of the objects that it lists
+	skipsSecondPage   bool   // as by a wrong loop
+	firstPageOnly     bool   // it lists with a limit, and knows nothing of tokens
+	skipsDeleting     bool   // objects that are being deleted
+	skipsRecent       bool   // objects that were created within the last hour
+	former            bool   // it reads and writes at the former version, as long as that is served
+	againInTheEnd     bool   // it writes all that it listed once more, to be sure
+	backsUp           bool   // it creates copies
+	losesExpired      bool   // what a list of several pages had when it expired is all
+	lags              bool   // it lists what a cache had before the last write, and takes conflicts for writes of others
+	defaultNamespace  bool   // it lists one namespace
+	namespacedOnly    bool   // it has no list for other scopes
 	trimsFirst        bool
+	trimsAfterOne     bool // object
 	neverTrims        bool
 	leavesFields      bool // managed fields remain as they are
 	stopsAtRefused    bool // and says nothing
+	skipsRefused      bool // and says nothing
 	goesOnAfterChange bool // of the definition
+	looksAtStorage    bool // and at nothing else of the definition
+	deprecates        bool // the former version
 }
 
 // writing writes an object that was read, at the storage version and with managed fields that may be new.
@@ -65,10 +79,19 @@ func (s simple) migrate(ctx context.Context, j job) error {
 	}
 	unchanged := func() (*apiextensionsv1.CustomResourceDefinition, error) {
 		now, err := crds.Get(ctx, j.definition, metav1.GetOptions{})
-		if err == nil && !s.goesOnAfterChange && now.Generation != crd.Generation {
+		changed := err == nil && now.Generation != crd.Generation
+		if s.looksAtStorage {
+			changed = err == nil && storage(now) != storage(crd)
+		}
+		if changed && !s.goesOnAfterChange {
 			err = errors.New("the definition changed meanwhile")
 		}
 		return now, err
+	}
+	if s.deprecates {
+		if crd, err = deprecate(ctx, crds, crd); err != nil {
+			return err
+		}
 	}
 	trim := func() error {
 		return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
@@ -86,7 +109,11 @@ func (s simple) migrate(ctx context.Context, j job) error {
 			return err
 		}
 	}
-	if err := s.objects(ctx, crd, objects, j.drop); err != nil {
+	meanwhile := func() error { return nil }
+	if s.trimsAfterOne {
+		meanwhile = trim
+	}
+	if err := s.objects(ctx, crd, objects, j.drop, meanwhile); err != nil {
 		return err
 	}
 	if s.neverTrims {
@@ -101,8 +128,34 @@ func storage(crd *apiextensionsv1.CustomResourceDefinition) string {
 	return crd.Spec.Versions[i].Name
 }
 
-func (s simple) objects(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, client dynamic.Interface, drop string) error {
-	all := client.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: storage(crd), Resource: crd.Spec.Names.Plural})
+// deprecate changes the definition.
+func deprecate(ctx context.Context, crds apiextensionsclient.CustomResourceDefinitionInterface, crd *apiextensionsv1.CustomResourceDefinition) (*apiextensionsv1.CustomResourceDefinition, error) {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() (err error) {
+		for i, v := range crd.Spec.Versions {
+			crd.Spec.Versions[i].Deprecated = !v.Storage
+		}
+		changed, err := crds.Update(ctx, crd, metav1.UpdateOptions{})
+		if err == nil {
+			crd = changed
+			return nil
+		}
+		now, failed := crds.Get(ctx, crd.Name, metav1.GetOptions{})
+		if failed != nil {
+			return failed
+		}
+		crd = now
+		return err
+	})
+	return crd, err
+}
+
+// objects writes all objects. Meanwhile is called after the first.
+func (s simple) objects(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, client dynamic.Interface, drop string, meanwhile func() error) error {
+	version := storage(crd)
+	if s.former && fixtures.Version(crd, older).Served {
+		version = older
+	}
+	all := client.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
 	namespaced := crd.Spec.Scope == apiextensionsv1.NamespaceScoped
 	if s.namespacedOnly && !namespaced {
 		return nil
@@ -116,32 +169,61 @@ func (s simple) objects(ctx context.Context, crd *apiextensionsv1.CustomResource
 		return err
 	}
 	for i := range objects {
-		object := &objects[i]
-		at := all.Namespace(object.GetNamespace())
-		for {
-			var fields []metav1.ManagedFieldsEntry
-			if !s.leavesFields {
-				fields = cleaned(crd, object.GetManagedFields(), drop)
+		if s.skips(&objects[i]) {
+			continue
+		}
+		done, err := s.object(ctx, all.Namespace(objects[i].GetNamespace()), crd, objects[i].DeepCopy(), drop)
+		if done || err != nil {
+			return err
+		}
+		if i == 0 {
+			if err := meanwhile(); err != nil {
+				return err
 			}
-			err := s.write(ctx, at, object, fields)
-			if apierrors.IsConflict(err) && !s.lags {
-				if object, err = at.Get(ctx, objects[i].GetName(), metav1.GetOptions{}); err == nil {
-					continue
-				}
-			}
-			if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-				break
-			}
-			if err != nil && s.stopsAtRefused {
-				return nil
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", objects[i].GetName(), err)
-			}
-			break
+		}
+	}
+	if s.againInTheEnd {
+		for i := range objects {
+			_ = stale(ctx, all.Namespace(objects[i].GetNamespace()), &objects[i], nil) // what fails was written already
 		}
 	}
 	return nil
+}
+
+func (s simple) skips(object *unstructured.Unstructured) bool {
+	return s.skipsDeleting && object.GetDeletionTimestamp() != nil || s.skipsRecent && time.Since(object.GetCreationTimestamp().Time) < time.Hour
+}
+
+// object writes an object, and reports whether that was all that it wants to do.
+func (s simple) object(ctx context.Context, at dynamic.ResourceInterface, crd *apiextensionsv1.CustomResourceDefinition, object *unstructured.Unstructured, drop string) (done bool, err error) {
+	name := object.GetName()
+	if s.backsUp {
+		backup := &unstructured.Unstructured{Object: map[string]any{"host": "backup"}}
+		backup.SetGroupVersionKind(object.GroupVersionKind())
+		backup.SetName(name + "-backup")
+		if _, err := at.Create(ctx, backup, metav1.CreateOptions{FieldManager: fieldManager}); err != nil {
+			return false, err
+		}
+	}
+	for {
+		var fields []metav1.ManagedFieldsEntry
+		if !s.leavesFields {
+			fields = cleaned(crd, object.GetManagedFields(), drop)
+		}
+		err := s.write(ctx, at, object, fields)
+		if apierrors.IsConflict(err) && !s.lags {
+			if object, err = at.Get(ctx, name, metav1.GetOptions{}); err == nil {
+				continue
+			}
+		}
+		switch {
+		case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err), s.skipsRefused:
+			return false, nil
+		case s.stopsAtRefused:
+			return true, nil
+		}
+		return false, fmt.Errorf("%s: %w", name, err)
+	}
 }
 
 // list lists all objects, page by page.
@@ -150,7 +232,7 @@ func (s simple) list(ctx context.Context, at dynamic.ResourceInterface) ([]unstr
 		return lagging(ctx, at)
 	}
 	var all []unstructured.Unstructured
-	options := metav1.ListOptions{Limit: pageSize}
+	options := metav1.ListOptions{Limit: pageSize, LabelSelector: s.selects}
 	for n := 1; ; n++ {
 		page, err := at.List(ctx, options)
 		if apierrors.IsResourceExpired(err) && options.Continue != "" {
@@ -167,7 +249,7 @@ func (s simple) list(ctx context.Context, at dynamic.ResourceInterface) ([]unstr
 		if n != 2 || !s.skipsSecondPage {
 			all = append(all, page.Items...)
 		}
-		if page.GetContinue() == "" {
+		if page.GetContinue() == "" || s.firstPageOnly {
 			return all, nil
 		}
 		options.Continue = page.GetContinue()
@@ -202,7 +284,10 @@ func cleaned(crd *apiextensionsv1.CustomResourceDefinition, fields []metav1.Mana
 	case len(kept) == len(fields):
 		return nil
 	case len(kept) == 0:
-		return []metav1.ManagedFieldsEntry{{}} // which removes them all
+		return []metav1.ManagedFieldsEntry{{
+			Manager: fieldManager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: crd.Spec.Group + "/" + storage(crd), FieldsType: "FieldsV1",
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:name":{}}}`),
+		}}
 	}
 	return kept
 }
@@ -269,6 +354,97 @@ func stale(ctx context.Context, at dynamic.ResourceInterface, read *unstructured
 	})
 }
 
+// merge sends all that was read as a merge patch, which needs no resource version.
+func merge(ctx context.Context, at dynamic.ResourceInterface, read *unstructured.Unstructured, fields []metav1.ManagedFieldsEntry) error {
+	read.SetResourceVersion("")
+	read.SetUID("")
+	read.SetManagedFields(fields)
+	body, err := read.MarshalJSON()
+	if err == nil {
+		_, err = at.Patch(ctx, read.GetName(), types.MergePatchType, body, metav1.PatchOptions{FieldManager: fieldManager})
+	}
+	return err
+}
+
+// withStatus also puts the status that was read, if there is one.
+func withStatus(ctx context.Context, at dynamic.ResourceInterface, read *unstructured.Unstructured, fields []metav1.ManagedFieldsEntry) error {
+	old := read.DeepCopy()
+	if err := put(ctx, at, read, fields); err != nil {
+		return err
+	}
+	if _, has := old.Object["status"]; !has {
+		return nil
+	}
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		now, err := at.Get(ctx, old.GetName(), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		old.SetResourceVersion(now.GetResourceVersion())
+		_, err = at.UpdateStatus(ctx, old, metav1.UpdateOptions{FieldManager: fieldManager})
+		return err
+	})
+}
+
+// without puts an object of a type that lacks a field of metadata.
+func without(field string) writing {
+	return func(ctx context.Context, at dynamic.ResourceInterface, read *unstructured.Unstructured, fields []metav1.ManagedFieldsEntry) error {
+		unstructured.RemoveNestedField(read.Object, "metadata", field)
+		return put(ctx, at, read, fields)
+	}
+}
+
+// mark leaves an annotation by which it knows what it wrote.
+func mark(ctx context.Context, at dynamic.ResourceInterface, read *unstructured.Unstructured, fields []metav1.ManagedFieldsEntry) error {
+	annotations := maps.Clone(read.GetAnnotations())
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations["example.com/migrated"] = "true"
+	read.SetAnnotations(annotations)
+	return put(ctx, at, read, fields)
+}
+
+// touch changes something, so that the API server stores the object, and changes it back.
+func touch(ctx context.Context, at dynamic.ResourceInterface, read *unstructured.Unstructured, fields []metav1.ManagedFieldsEntry) error {
+	host, had := read.Object["host"]
+	read.Object["host"] = "touched"
+	written, err := at.Update(ctx, read, metav1.UpdateOptions{FieldManager: fieldManager})
+	if err != nil {
+		return err
+	}
+	if delete(written.Object, "host"); had {
+		written.Object["host"] = host
+	}
+	return put(ctx, at, written, fields)
+}
+
+// own applies all that was read, by force.
+func own(ctx context.Context, at dynamic.ResourceInterface, read *unstructured.Unstructured, fields []metav1.ManagedFieldsEntry) error {
+	all := read.DeepCopy()
+	all.SetManagedFields(nil)
+	written, err := at.Apply(ctx, read.GetName(), all, metav1.ApplyOptions{FieldManager: fieldManager, Force: true})
+	if err != nil || fields == nil {
+		return err
+	}
+	return patch(ctx, at, written, cleanedOf(written, fields))
+}
+
+// cleanedOf keeps the entries of the migrator beside those that remain.
+func cleanedOf(written *unstructured.Unstructured, fields []metav1.ManagedFieldsEntry) []metav1.ManagedFieldsEntry {
+	for _, entry := range written.GetManagedFields() {
+		if entry.Manager == fieldManager {
+			fields = append(fields, entry)
+		}
+	}
+	return fields
+}
+
+// wipe removes all managed fields.
+func wipe(ctx context.Context, at dynamic.ResourceInterface, read *unstructured.Unstructured, _ []metav1.ManagedFieldsEntry) error {
+	return put(ctx, at, read, []metav1.ManagedFieldsEntry{{}})
+}
+
 // statusOnly puts the status, to avoid admission, and takes a definition without one for an object that is gone.
 func statusOnly(ctx context.Context, at dynamic.ResourceInterface, read *unstructured.Unstructured, _ []metav1.ManagedFieldsEntry) error {
 	_, err := at.UpdateStatus(ctx, read, metav1.UpdateOptions{FieldManager: fieldManager})
@@ -294,36 +470,65 @@ func recreate(ctx context.Context, at dynamic.ResourceInterface, read *unstructu
 	return err
 }
 
-// The faulty migrators, each with the requirements that it breaks.
-func faulty() map[string]struct {
+// fault is a faulty migrator with the requirements that it breaks.
+type fault struct {
 	migrator simple
 	breaks   []requirement.ID
-} {
-	type fault = struct {
-		migrator simple
-		breaks   []requirement.ID
-	}
-	// What remains if objects are left at the older version.
-	left := []requirement.ID{
+}
+
+// left is what is broken if objects are left at the older version.
+func left() []requirement.ID {
+	return []requirement.ID{
 		requirement.MigrationObjectsStored, requirement.MigrationObjectsNamespaces, requirement.MigrationObjectsClusterScoped, requirement.MigrationObjectsExpired,
 		requirement.MigrationManagedFieldsServed, requirement.MigrationStoredVersionsLast, requirement.MigrationRemovalObjects,
 	}
+}
+
+// faulty are the migrators that run the whole chapter.
+func faulty() map[string]fault {
 	return map[string]fault{
-		"skips a page":                      {simple{write: put, skipsSecondPage: true}, []requirement.ID{requirement.MigrationObjectsStored}},
+		"skips a page":                      {simple{write: put, skipsSecondPage: true}, []requirement.ID{requirement.MigrationObjectsStored, requirement.MigrationStoredVersionsLast}},
 		"stops when a list expires":         {simple{write: put, losesExpired: true}, []requirement.ID{requirement.MigrationObjectsExpired}},
 		"puts a stale copy":                 {simple{write: stale}, []requirement.ID{requirement.MigrationClientsWrites}},
 		"trims too early":                   {simple{write: put, trimsFirst: true}, []requirement.ID{requirement.MigrationStoredVersionsLast, requirement.MigrationRefusedReported}},
 		"never trims":                       {simple{write: put, neverTrims: true}, []requirement.ID{requirement.MigrationStoredVersionsExact, requirement.MigrationRemovalObjects}},
 		"ignores managed fields":            {simple{write: put, leavesFields: true}, []requirement.ID{requirement.MigrationManagedFieldsServed, requirement.MigrationRemovalApplied}},
-		"migrates the status only":          {simple{write: statusOnly}, left},
-		"takes a conflict for done":         {simple{write: put, lags: true}, left},
+		"migrates the status only":          {simple{write: statusOnly}, left()},
+		"takes a conflict for done":         {simple{write: put, lags: true}, left()},
 		"stops at what is refused, quietly": {simple{write: put, stopsAtRefused: true}, []requirement.ID{requirement.MigrationRefusedReported}},
 		"forgets other namespaces":          {simple{write: put, defaultNamespace: true}, []requirement.ID{requirement.MigrationObjectsNamespaces}},
 		"forgets what is in no namespace":   {simple{write: put, namespacedOnly: true}, []requirement.ID{requirement.MigrationObjectsClusterScoped}},
 		"goes on after a flip":              {simple{write: put, goesOnAfterChange: true}, []requirement.ID{requirement.MigrationDefinitionFlipped}},
 		"drops fields that its type lacks":  {simple{write: typed}, []requirement.ID{requirement.MigrationObjectsContent}},
-		"deletes objects and creates them":  {simple{write: recreate}, []requirement.ID{requirement.MigrationObjectsKept, requirement.MigrationClientsWrites}},
+		"deletes objects and creates them":  {simple{write: recreate}, []requirement.ID{requirement.MigrationObjectsKept, requirement.MigrationObjectsStored, requirement.MigrationClientsWrites}},
 		"applies what was deleted":          {simple{write: upsert}, []requirement.ID{requirement.MigrationClientsDeletions}},
+		"takes everything for its own":      {simple{write: own}, []requirement.ID{requirement.MigrationManagedFieldsKept}},
+		"deprecates the former version":     {simple{write: put, deprecates: true}, []requirement.ID{requirement.MigrationDefinitionKept}},
+	}
+}
+
+// careless are migrators of which each breaks something that another one breaks as well, in another way.
+func careless() map[string]fault {
+	return map[string]fault{
+		"selects by labels":                    {simple{write: put, selects: "written=always"}, left()},
+		"leaves recent objects for later":      {simple{write: put, skipsRecent: true}, left()},
+		"lists one page":                       {simple{write: put, firstPageOnly: true}, []requirement.ID{requirement.MigrationObjectsStored, requirement.MigrationObjectsExpired, requirement.MigrationStoredVersionsLast}},
+		"skips objects that are being deleted": {simple{write: put, skipsDeleting: true}, []requirement.ID{requirement.MigrationObjectsStored}},
+		"writes at the former version":         {simple{write: put, former: true}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"writes all once more in the end":      {simple{write: put, againInTheEnd: true}, []requirement.ID{requirement.MigrationClientsWrites}},
+		"creates copies":                       {simple{write: put, backsUp: true}, []requirement.ID{requirement.MigrationObjectsKept}},
+		"trims after the first object":         {simple{write: put, trimsAfterOne: true}, []requirement.ID{requirement.MigrationStoredVersionsLast}},
+		"skips what is refused, quietly":       {simple{write: put, skipsRefused: true}, []requirement.ID{requirement.MigrationRefusedReported}},
+		"misses a flip forth and back":         {simple{write: put, looksAtStorage: true}, []requirement.ID{requirement.MigrationDefinitionFlipped}},
+		"merges a stale copy":                  {simple{write: merge}, []requirement.ID{requirement.MigrationClientsWrites}},
+		"puts a stale status":                  {simple{write: withStatus}, []requirement.ID{requirement.MigrationClientsWrites}},
+		"drops finalizers":                     {simple{write: without("finalizers")}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"drops owner references":               {simple{write: without("ownerReferences")}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"drops labels":                         {simple{write: without("labels")}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
+		"drops annotations":                    {simple{write: without("annotations")}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"leaves a mark":                        {simple{write: mark}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
+		"changes something forth and back":     {simple{write: touch}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
+		"removes managed fields":               {simple{write: wipe}, []requirement.ID{requirement.MigrationManagedFieldsKept}},
 	}
 }
 
@@ -332,22 +537,7 @@ func TestFaultyMigratorsAreCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: each faulty migrator runs the whole chapter")
 	}
-	c := suitetest.Cluster(t, embedded.Options{})
-	ran, caught := 0, map[requirement.ID]bool{}
-	for n, name := range slices.Sorted(maps.Keys(faulty())) {
-		t.Run(name, func(t *testing.T) {
-			ran++
-			fault := faulty()[name]
-			want := slices.Sorted(slices.Values(fault.breaks))
-			got := failed(t, c, area(fault.migrator.migrate), fmt.Sprintf("faulty%d", n))
-			if !slices.Equal(got, want) {
-				t.Errorf("failed: %v\nwant: %v", got, want)
-			}
-			for _, id := range got {
-				caught[id] = true
-			}
-		})
-	}
+	ran, caught := catch(t, faulty(), func(fault) []requirement.ID { return nil })
 	if ran < len(faulty()) {
 		return // others are left out by -run
 	}
@@ -356,6 +546,38 @@ func TestFaultyMigratorsAreCaught(t *testing.T) {
 			t.Errorf("no migrator failed %s, so it is not shown to be able to fail", spec.Requirement)
 		}
 	}
+}
+
+// TestCarelessMigratorsAreCaught has each migrator fail exactly the specs of the requirements that it breaks, of these and a few more.
+func TestCarelessMigratorsAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: there are many")
+	}
+	catch(t, careless(), func(f fault) []requirement.ID {
+		return append(f.breaks, requirement.MigrationObjectsContent, requirement.MigrationObjectsStored, requirement.MigrationManagedFieldsKept)
+	})
+}
+
+// catch runs the chapter with each migrator, or the specs of some requirements, and wants the specs to fail of those that it breaks. It
+// returns how many migrators there were, and what failed.
+func catch(t *testing.T, faults map[string]fault, selected func(fault) []requirement.ID) (ran int, caught map[requirement.ID]bool) {
+	t.Helper()
+	c := suitetest.Cluster(t, embedded.Options{})
+	caught = map[requirement.ID]bool{}
+	for n, name := range slices.Sorted(maps.Keys(faults)) {
+		t.Run(name, func(t *testing.T) {
+			ran++
+			want := slices.Sorted(slices.Values(faults[name].breaks))
+			got := failed(t, c, area(faults[name].migrator.migrate), fmt.Sprintf("faulty%d", n), selected(faults[name])...)
+			if !slices.Equal(got, want) {
+				t.Errorf("failed: %v\nwant: %v", got, want)
+			}
+			for _, id := range got {
+				caught[id] = true
+			}
+		})
+	}
+	return ran, caught
 }
 
 // TestCorrectMigratorsPass has no migrator blamed that does it another way.
@@ -384,10 +606,14 @@ func TestCorrectMigratorsPass(t *testing.T) {
 	})
 }
 
-// failed runs the chapter and returns what failed. Everything else must have passed.
-func failed(t *testing.T, c *embedded.Cluster, chapter suites.Area, domain string) []requirement.ID {
+// failed runs the chapter, or the specs of some requirements, and returns what failed. Everything else must have passed.
+func failed(t *testing.T, c *embedded.Cluster, chapter suites.Area, domain string, selected ...requirement.ID) []requirement.ID {
 	t.Helper()
-	env := suitetest.Env(t, suites.Options{Cluster: c, Seed: 1, Domain: domain + ".example.com"})
+	options := suites.Options{Cluster: c, Seed: 1, Domain: domain + ".example.com"}
+	if len(selected) > 0 {
+		options.Select = func(id requirement.ID) bool { return slices.Contains(selected, id) }
+	}
+	env := suitetest.Env(t, options)
 	outcome, err := suites.Run(t.Context(), env, []suites.Area{chapter}, suitetest.Quiet{})
 	if err != nil {
 		t.Fatal(err)

@@ -27,17 +27,21 @@ func (c chapter) objects() {
 				Expect(verdict.Objects).To(Equal(3))
 			})
 
-		c.env.With(fixtures.Webhook).It(requirement.MigrationObjectsContent,
-			"migrates objects that a webhook converts, and compares them at both versions", func(ctx SpecContext, crd *suites.Resource) {
-				c.population(ctx, crd, 3)
+		c.env.With(fixtures.Webhook, fixtures.WithSubresources(), commented).It(requirement.MigrationObjectsContent,
+			"migrates objects of all sorts that a webhook converts, and compares them at both versions", func(ctx SpecContext, crd *suites.Resource) {
+				c.population(ctx, crd, 1)
+				c.rich(ctx, crd)
+				c.dying(ctx, crd)
 				crd.Change(ctx, fixtures.StoredAt(newer))
+				c.recent(ctx, crd)
 				verdict, _ := c.prove(ctx, crd, proof.Options{}, job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationObjectsContent))).To(BeEmpty())
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationObjectsStored,
-			"migrates three pages of objects and looks into etcd", func(ctx SpecContext, crd *suites.Resource) {
-				c.population(ctx, crd, 2*pageSize+1)
+			"migrates three pages of objects, one of which is being deleted, and looks into etcd", func(ctx SpecContext, crd *suites.Resource) {
+				c.population(ctx, crd, 2*pageSize)
+				c.dying(ctx, crd)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				verdict, err := c.prove(ctx, crd, proof.Options{}, job{}, nil)
 				Expect(err).NotTo(HaveOccurred(), "nothing is in the way of the migration")

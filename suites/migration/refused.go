@@ -1,6 +1,7 @@
 package migration
 
 import (
+	"errors"
 	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -32,15 +33,19 @@ func (c chapter) refused() {
 			})
 
 		c.env.With(fixtures.None).It(requirement.MigrationDefinitionFlipped,
-			"makes the older version the storage version again before the second write", func(ctx SpecContext, crd *suites.Resource) {
+			"makes the older version the storage version before the second write, and the newer one before the third", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 4)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				writes, flipped := 0, error(nil)
 				_, err := c.prove(ctx, crd, proof.Options{Untrimmed: true}, job{}, func(_ *proof.Proof, r request) *http.Response {
-					if r.write {
-						if writes++; writes == 2 {
-							flipped = crd.Update(ctx, fixtures.StoredAt(older))
-						}
+					if !r.write {
+						return nil
+					}
+					switch writes++; writes {
+					case 2:
+						flipped = crd.Update(ctx, fixtures.StoredAt(older))
+					case 3:
+						flipped = errors.Join(flipped, crd.Update(ctx, fixtures.StoredAt(newer)))
 					}
 					return nil
 				})

@@ -5,6 +5,7 @@ import (
 	. "github.com/onsi/gomega"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/storage/proof"
@@ -23,6 +24,28 @@ func (c chapter) removal() {
 				Expect(texts(verdict.Of(requirement.MigrationManagedFieldsServed))).To(BeEmpty())
 			})
 
+		c.env.With(fixtures.None).It(requirement.MigrationManagedFieldsKept,
+			"migrates an object that two managers own, one of them at a version which is not served any more, and one that the latter alone owns",
+			func(ctx SpecContext, crd *suites.Resource) {
+				c.population(ctx, crd, 2)
+				labels := &unstructured.Unstructured{}
+				labels.SetKind("CronTab")
+				labels.SetName(name(1))
+				labels.SetLabels(map[string]string{"team": "a"})
+				c.env.Require(suites.ErrorOf(crd.At(newer).Apply(ctx, labels, "labeller")), "labelling %s", name(1))
+				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, job{}, nil)
+				Expect(texts(verdict.Of(requirement.MigrationManagedFieldsKept))).To(BeEmpty())
+			})
+
+		c.env.With(fixtures.None).It(requirement.MigrationDefinitionKept,
+			"migrates objects and compares the generation of the definition", func(ctx SpecContext, crd *suites.Resource) {
+				c.population(ctx, crd, 2)
+				crd.Change(ctx, fixtures.StoredAt(newer))
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, job{}, nil)
+				Expect(texts(verdict.Of(requirement.MigrationDefinitionKept))).To(BeEmpty())
+			})
+
 		c.env.With(fixtures.None).It(requirement.MigrationStoredVersionsExact,
 			"migrates objects and reads the status of the definition", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
@@ -34,7 +57,7 @@ func (c chapter) removal() {
 		c.env.With(fixtures.None).It(requirement.MigrationStoredVersionsLast,
 			"reads all objects as they were when the older version left the status", func(ctx SpecContext, crd *suites.Resource) {
 				c.env.Storage()
-				c.population(ctx, crd, 3)
+				c.population(ctx, crd, pageSize+2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				verdict, _ := c.prove(ctx, crd, proof.Options{}, job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationStoredVersionsLast))).To(BeEmpty())

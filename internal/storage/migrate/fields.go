@@ -76,6 +76,22 @@ func (m *migration) mend(ctx context.Context, object *metav1.PartialObjectMetada
 	return did, nil
 }
 
+// mendable reads what mend reads, and the write of the object does not: the object at versions that go.
+func (m *migration) mendable(ctx context.Context, object *metav1.PartialObjectMetadata) error {
+	var read []string
+	for _, entry := range object.ManagedFields {
+		gv, err := schema.ParseGroupVersion(entry.APIVersion)
+		if err != nil || !m.isDropped(entry.APIVersion) || gv.Version == m.listedAt || !slices.Contains(m.served, gv.Version) || slices.Contains(read, gv.Version) {
+			continue
+		}
+		if _, err := m.contentAt(ctx, gv.Version, object); err != nil {
+			return err
+		}
+		read = append(read, gv.Version)
+	}
+	return nil
+}
+
 // seed is an entry about nothing that matters. Without any entry, the first client that applies would share all fields with a
 // manager before-first-apply, and could never remove one.
 func seed(entry metav1.ManagedFieldsEntry, apiVersion string) metav1.ManagedFieldsEntry {

@@ -96,6 +96,10 @@ type Options struct {
 	// Before is called with the lease, after the dry run and before the first write. Its error ends the migration. It may be nil.
 	Before func(context.Context) error
 
+	// Wrote is called after each write that changed what is stored, by several goroutines: the object had a resource version and got
+	// another one by that. It may be nil.
+	Wrote func(namespace, name, from, to string)
+
 	// Progress is called after each page, and when the migration waits, one call at a time. It may be nil.
 	Progress func(Progress)
 }
@@ -144,6 +148,7 @@ type Result struct {
 	Resumed bool   `json:"resumed"`          // an earlier run had begun
 	NoLock  string `json:"noLock,omitempty"` // why nothing kept another migration away
 
+	Tried     int `json:"tried"`     // by the dry run
 	Objects   int `json:"objects"`   // that were looked at
 	Rewritten int `json:"rewritten"` // by this run: written with the content that they had
 	Newer     int `json:"newer"`     // others wrote them since the start
@@ -196,6 +201,8 @@ type migration struct {
 	served  []string                                  // versions, the storage version first if it is served
 	start   state
 	tally   tally
+
+	listedAt string // version at which the page was read whose objects are written
 
 	reporting sync.Mutex
 	result    Result

@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/rest"
@@ -88,6 +89,7 @@ func (m *migration) pass(ctx context.Context, step Step) error {
 		if err := m.began(ctx, pages.revision); err != nil {
 			return err
 		}
+		m.listedAt = pages.versions[0]
 		if err := m.each(ctx, step, page); err != nil {
 			return err
 		}
@@ -151,6 +153,7 @@ func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialOb
 	}
 	switch step {
 	case DryRun:
+		m.result.Tried++
 		return nil
 	case late:
 		if did == rewritten && mended == nil {
@@ -206,28 +209,10 @@ func isAnswer(err error) bool {
 // is looked at again. Mended is set if its managed fields are rewritten, too.
 func (m *migration) write(ctx context.Context, step Step, object *metav1.PartialObjectMetadata) (outcome, *mended, error) {
 	for failures, conflicts := 0, 0; ; {
-		var mended *mended
-		var err error
 		began := time.Now()
-		if m.takes(ManagedFields) && m.namesDropped(object) {
-			mended, err = m.mend(ctx, object)
-		}
-		switch {
-		case err != nil:
-		case mended == nil && step != late && m.isNewer(object):
-			return newer, nil, nil
-		case mended == nil && !m.takes(Objects) && m.takes(ManagedFields):
-			return untouched, nil, nil
-		default:
-			var changed bool
-			changed, err = m.patch(ctx, step == DryRun, object, mended)
-			switch {
-			case err != nil:
-			case step == late && !changed:
-				return untouched, nil, nil
-			default:
-				return rewritten, mended, nil
-			}
+		did, mended, err := m.once(ctx, step, object)
+		if err == nil {
+			return did, mended, nil
 		}
 		switch {
 		case apierrors.IsNotFound(err):
@@ -252,6 +237,34 @@ func (m *migration) write(ctx context.Context, step Step, object *metav1.Partial
 			return refused, nil, err
 		}
 	}
+}
+
+// once writes an object that is as it was read, or tries to, unless nothing is to be done.
+func (m *migration) once(ctx context.Context, step Step, object *metav1.PartialObjectMetadata) (did outcome, mended *mended, err error) {
+	mends := m.takes(ManagedFields) && m.namesDropped(object)
+	switch {
+	case !mends && step != late && m.isNewer(object):
+		return newer, nil, nil
+	case !mends && !m.takes(Objects) && m.takes(ManagedFields):
+		return untouched, nil, nil
+	case step == DryRun:
+		if mends {
+			err = m.mendable(ctx, object)
+		}
+		if err == nil {
+			err = m.try(ctx, object)
+		}
+		return rewritten, nil, err
+	case mends:
+		if mended, err = m.mend(ctx, object); err != nil {
+			return refused, nil, err
+		}
+	}
+	changed, err := m.patch(ctx, object, mended)
+	if step == late && !changed {
+		return untouched, nil, err
+	}
+	return rewritten, mended, err
 }
 
 // again reads the metadata of an object that others wrote.
@@ -291,19 +304,10 @@ func (m *migration) isNewer(object *metav1.PartialObjectMetadata) bool {
 
 // patch writes an object that is as it was read. It changes nothing, or the managed fields: the API server keeps a write that changes
 // nothing if what it would store differs from what is stored, as it does at another version. It returns whether something was stored.
-func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.PartialObjectMetadata, mended *mended) (bool, error) {
-	kind := types.MergePatchType
-	change, err := json.Marshal(map[string]preconditions{"metadata": preconditionsOf(&object.ObjectMeta)})
-	if mended != nil {
-		kind = types.JSONPatchType
-		change, err = mended.patch(object)
-	}
+func (m *migration) patch(ctx context.Context, object *metav1.PartialObjectMetadata, mended *mended) (bool, error) {
+	request, err := m.request(object, mended)
 	if err != nil {
 		return false, err
-	}
-	request := m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)...).Param("fieldManager", manager).Body(change)
-	if dryRun {
-		return false, m.tried(request.Param("dryRun", metav1.DryRunAll).Do(ctx))
 	}
 	answer, err := body(request.SetHeader("Accept", metadataOnly).Do(ctx))
 	if err != nil {
@@ -314,14 +318,73 @@ func (m *migration) patch(ctx context.Context, dryRun bool, object *metav1.Parti
 		return false, fmt.Errorf("what the API server wrote for %s: %w", named(object.Namespace, object.Name), err)
 	}
 	m.tally.remember(written.ResourceVersion)
-	return written.ResourceVersion != object.ResourceVersion, nil
+	if written.ResourceVersion == object.ResourceVersion {
+		return false, nil
+	}
+	if m.options.Wrote != nil {
+		m.options.Wrote(object.Namespace, object.Name, object.ResourceVersion, written.ResourceVersion)
+	}
+	return true, nil
 }
 
-// tried returns what a dry run was refused for. API servers do not ask etcd, so its limit is ours to check.
-func (m *migration) tried(response rest.Result) error {
-	written, err := body(response)
-	if err == nil && len(written) > m.options.MaxSize {
-		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("it has %d bytes at %s, and etcd takes %d by default", len(written), m.storage, m.options.MaxSize))
+// request is the write of an object.
+func (m *migration) request(object *metav1.PartialObjectMetadata, mended *mended) (*rest.Request, error) {
+	kind := types.MergePatchType
+	change, err := json.Marshal(map[string]preconditions{"metadata": preconditionsOf(&object.ObjectMeta)})
+	if mended != nil {
+		kind = types.JSONPatchType
+		change, err = mended.patch(object)
+	}
+	return m.requestOf(kind, object, change), err
+}
+
+func (m *migration) requestOf(kind types.PatchType, object *metav1.PartialObjectMetadata, change []byte) *rest.Request {
+	return m.rest.Patch(kind).AbsPath(m.path(m.served[0], object)...).Param("fieldManager", manager).Body(change)
+}
+
+// try has the API server try the write of an object without keeping it. Where managed fields name other versions, it tries the write
+// without them: the API server would convert the object three times for each of these versions, and none of that refuses a write. What
+// is refused is tried once more with them.
+func (m *migration) try(ctx context.Context, object *metav1.PartialObjectMetadata) error {
+	if m.namesOthers(object) {
+		err := m.tried(ctx, m.requestOf(types.MergePatchType, object, withoutManagedFields(object)), object.ManagedFields)
+		if !isRefusal(err) {
+			return err
+		}
+	}
+	request, err := m.request(object, nil)
+	if err != nil {
+		return err
+	}
+	return m.tried(ctx, request, nil)
+}
+
+// namesOthers reports whether managed fields of an object name another version than that at which it is written.
+func (m *migration) namesOthers(object *metav1.PartialObjectMetadata) bool {
+	at := schema.GroupVersion{Group: m.crd.Spec.Group, Version: m.served[0]}.String()
+	return slices.ContainsFunc(object.ManagedFields, func(entry metav1.ManagedFieldsEntry) bool { return entry.APIVersion != at })
+}
+
+// withoutManagedFields is a merge patch that removes the managed fields of an object, and nothing else.
+func withoutManagedFields(object *metav1.PartialObjectMetadata) []byte {
+	return fmt.Appendf(nil, `{"metadata":{"uid":%q,"resourceVersion":%q,"managedFields":[{}]}}`, object.UID, object.ResourceVersion)
+}
+
+// isRefusal reports whether the API server refused a write for what it is, rather than because the object is another one by now.
+func isRefusal(err error) bool {
+	return err != nil && isAnswer(err) && !isServerError(err) && !apierrors.IsConflict(err) && !apierrors.IsNotFound(err)
+}
+
+// tried sends a dry run and returns what it was refused for. API servers do not ask etcd, so its limit is ours to check: for what
+// they answer and what was left out of it.
+func (m *migration) tried(ctx context.Context, request *rest.Request, left []metav1.ManagedFieldsEntry) error {
+	written, err := body(request.Param("dryRun", metav1.DryRunAll).Do(ctx))
+	if err != nil {
+		return err
+	}
+	fields, err := json.Marshal(left)
+	if size := len(written) + len(fields); err == nil && size > m.options.MaxSize {
+		return apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("it has %d bytes at %s, and etcd takes %d by default", size, m.storage, m.options.MaxSize))
 	}
 	return err
 }

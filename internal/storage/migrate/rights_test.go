@@ -97,7 +97,7 @@ func TestRole(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, granted := range grants(t, "crdconform-storage-migrate") {
-		if !asked[granted] && !strings.HasSuffix(granted, ".storagemigration.k8s.io") {
+		if !asked[granted] && granted != "list customresourcedefinitions.apiextensions.k8s.io" && !strings.HasSuffix(granted, ".storagemigration.k8s.io") {
 			t.Errorf("nothing needs the right to %s", granted)
 		}
 		delete(asked, granted)

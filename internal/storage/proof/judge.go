@@ -14,33 +14,54 @@ import (
 
 // evidence is all that a verdict follows from. It is judged without I/O.
 type evidence struct {
-	storage string // version
-	retired string // version, or empty
-	trims   bool   // status.storedVersions is to be changed
-	others  bool   // other clients may have written
-	own     string // prefix of the names of the writers' own objects
-	before  *inventory
-	crd     *apiextensionsv1.CustomResourceDefinition // after
+	storage  string // version
+	retired  string // version, or empty
+	trims    bool   // status.storedVersions is to be changed
+	others   bool   // other clients may have written
+	reported bool   // the migrator said what it wrote
+	began    uint32 // when the first object was read before the migration, in seconds since 1970
+	own      string // prefix of the names of the writers' own objects
+	before   *inventory
+	crd      *apiextensionsv1.CustomResourceDefinition // after
 
 	definitions []change
 
 	history    []history.Operation
 	violations []history.Violation
 
-	present   []uint64 // a bit for each object of before
-	findings  []Finding
-	excused   int // objects that others changed
-	undecided int // objects of which it is not known at which version they are stored
-	legible   bool
-	weaker    []string
+	present    bits // of the objects of before
+	findings   []Finding
+	different  []different    // findings that are about the content of an object
+	excused    map[string]int // objects that others changed, by who wrote to them
+	recreated  sample         // objects that others deleted and created again
+	undecided  sample         // objects of which it is not known at which version they are stored
+	uncompared int            // objects whose owners were not compared
+	legible    bool
+	weaker     []string
 }
 
-// author is who wrote to an object last, as its managed fields say.
-type author struct {
-	manager string
-	time    string // RFC 3339; empty if it was before the migration
-	version string // API version of the entry
+// other begins what is said of an object that differs.
+const other = "other content"
+
+// different is a finding, by its number, about the content of an object at a version.
+type different struct {
+	finding int
+	version string
 }
+
+// sample is a number of objects with the names of the first.
+type sample struct {
+	first []string
+	count int
+}
+
+func (s *sample) add(key string) {
+	if s.count++; len(s.first) < maxFindings {
+		s.first = append(s.first, key)
+	}
+}
+
+func (s *sample) String() string { return names(s.first, s.count) }
 
 // isOwn reports whether an object was created by the writers.
 func (e *evidence) isOwn(key string) bool {
@@ -53,48 +74,139 @@ func (e *evidence) found(id requirement.ID, key, expected, actual string) {
 	e.findings = append(e.findings, Finding{id, namespace, name, expected, actual})
 }
 
-// identity judges that an object is the one that was there.
+// identity judges that an object is one that was there.
 func (e *evidence) identity(s seen) {
 	if e.present == nil {
-		e.present = make([]uint64, e.before.len()/64+1)
+		e.present = newBits(e.before.len())
 	}
 	n := e.before.find(s.key)
 	if n < 0 {
+		if !e.others {
+			e.found(requirement.MigrationObjectsKept, s.key, "no object, since nobody but the migrator can have created it", "one")
+		}
 		return
 	}
-	e.present[n/64] |= 1 << (n % 64)
-	if e.before.uids[n] != s.uid && !e.deleted(s.key) {
+	e.present.set(n)
+	switch {
+	case e.before.uids[n] == s.uid:
+		if s.dying && !e.before.dying.has(n) && !e.others && !e.deleted(s.key) {
+			e.found(requirement.MigrationObjectsKept, s.key, "the object that was there", "one that is being deleted")
+		}
+	case e.deleted(s.key):
+	case e.others && e.reported:
+		e.recreated.add(s.key)
+	default:
 		e.found(requirement.MigrationObjectsKept, s.key, "the UID that it had", "another one: it was deleted and created again")
 	}
-	if e.before.elder == nil && s.wrote <= number(e.definitions[0].revision) {
-		e.undecided++
+	switch {
+	case s.wrote > number(e.definitions[0].revision) || e.before.uids[n] != s.uid: // it was written since the definition changed
+	case e.before.unknown.has(n):
+		e.undecided.add(s.key)
+	case e.before.elder.has(n) && s.wrote == e.before.wrote[n] && !e.before.legible:
+		e.found(requirement.MigrationObjectsStored, s.key, "it to be written at "+e.storage, "it as it was, stored at another version")
 	}
 }
 
-// content judges the content of an object at a served version. Authors are those who wrote to it meanwhile.
-func (e *evidence) content(version int, name string, s seen, authors []author) {
-	n := e.before.find(s.key)
-	if n < 0 || e.before.contents[version][n] == 0 || e.before.contents[version][n] == s.content || e.before.uids[n] != s.uid {
+// same returns which object of before something is, or -1 if it is none of them.
+func (e *evidence) same(s seen) int {
+	if n := e.before.find(s.key); n >= 0 && e.before.uids[n] == s.uid {
+		return n
+	}
+	return -1
+}
+
+// differs reports whether the content of an object at a served version is another one than before.
+func (e *evidence) differs(version int, s seen) bool {
+	n := e.same(s)
+	return n >= 0 && e.before.contents[version][n] != 0 && e.before.contents[version][n] != s.content
+}
+
+// content judges an object that differs at a served version.
+func (e *evidence) content(version int, name string, s seen) {
+	n := e.same(s)
+	by, excused := e.excuse(n, s)
+	if excused {
+		if version == 0 {
+			e.excused[by]++
+		}
 		return
 	}
-	if e.others && len(authors) > 0 {
-		e.excused++
+	if by != "" {
+		by = "; " + by
+	}
+	if len(e.different) < maxExplained {
+		e.different = append(e.different, different{len(e.findings), name})
+	}
+	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content of before", name), other+by)
+}
+
+// ownership judges who owns which fields of an object.
+func (e *evidence) ownership(s seen) {
+	n := e.same(s)
+	if n < 0 || e.before.owned[n] == s.owned.hash {
 		return
 	}
-	var by strings.Builder
-	for _, a := range authors {
-		fmt.Fprintf(&by, "; %s wrote to it at %s", a.manager, a.time)
+	before, known := e.before.owners.all[e.before.owned[n]]
+	if !known {
+		e.uncompared++
+		return
 	}
-	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content of before, hash %016x", name, e.before.contents[version][n]), fmt.Sprintf("hash %016x%s", s.content, by.String()))
+	wrong := unlike(before, s.owned.all, e.goes)
+	if wrong == "" {
+		return
+	}
+	if _, excused := e.excuse(n, s); excused {
+		return
+	}
+	e.found(requirement.MigrationManagedFieldsKept, s.key, "the owners of fields that it had", wrong)
+}
+
+// excuse reports whether another client than the migrator may have changed an object, and who wrote to it.
+func (e *evidence) excuse(n int, s seen) (by string, excused bool) {
+	var authors, strangers []string
+	for _, o := range s.owned.all {
+		if at := seconds(o.time); at <= e.before.newest[n] && at < e.began {
+			continue
+		}
+		authors = append(authors, o.manager)
+		if !e.before.managers[o.manager] {
+			strangers = append(strangers, o.manager)
+		}
+	}
+	switch {
+	case !e.others, s.wrote == e.before.wrote[n], e.reported && s.wrote == e.before.rewrote[n]: // nobody else wrote it
+		return joined(authors, "%s wrote to it"), false
+	case e.reported:
+		return joined(authors, "%s"), true
+	case s.dying && !e.before.dying.has(n):
+		return "who deletes them", true
+	case len(strangers) == len(authors):
+		return joined(strangers, "nobody wrote to it meanwhile but %s, who had written to no object before"), false
+	}
+	return joined(authors, "%s"), true
+}
+
+// joined puts the names of clients into a text; it is empty without any.
+func joined(clients []string, format string) string {
+	if len(clients) == 0 {
+		return ""
+	}
+	slices.Sort(clients)
+	return fmt.Sprintf(format, strings.Join(slices.Compact(clients), ", "))
+}
+
+// goes reports whether a version, as in apiVersion, is no longer one that managed fields may name.
+func (e *evidence) goes(apiVersion string) bool {
+	gv, err := schema.ParseGroupVersion(apiVersion)
+	return err == nil && gv.Group == e.crd.Spec.Group && (gv.Version == e.retired || !slices.Contains(servedOf(e.crd), gv.Version))
 }
 
 // managed judges that managed fields of an object name versions that remain.
-func (e *evidence) managed(key string, authors []author) {
-	remain := slices.DeleteFunc(servedOf(e.crd), func(version string) bool { return version == e.retired })
-	for _, a := range authors {
-		gv, err := schema.ParseGroupVersion(a.version)
-		if err == nil && gv.Group == e.crd.Spec.Group && !slices.Contains(remain, gv.Version) {
-			e.found(requirement.MigrationManagedFieldsServed, key, "managed fields at "+strings.Join(remain, ", "), fmt.Sprintf("those of %s at %s", a.manager, gv.Version))
+func (e *evidence) managed(s seen) {
+	for _, o := range s.owned.all {
+		if e.goes(o.version) {
+			remain := slices.DeleteFunc(servedOf(e.crd), func(version string) bool { return version == e.retired })
+			e.found(requirement.MigrationManagedFieldsServed, s.key, "managed fields at "+strings.Join(remain, ", "), fmt.Sprintf("those of %s at %s", o.manager, strings.TrimPrefix(o.version, e.crd.Spec.Group+"/")))
 			return
 		}
 	}
@@ -121,32 +233,52 @@ func (e *evidence) deleted(key string) bool {
 func judge(e *evidence) []Finding {
 	e.missing()
 	e.clients()
+	e.definition()
 	e.trimmed()
-	if e.undecided > 0 {
-		e.weaker = append(e.weaker, fmt.Sprintf("etcd cannot be read, and %d objects were not written since the definition changed, so it is not known at which version they are stored", e.undecided))
+	if e.recreated.count > 0 {
+		e.weaker = append(e.weaker, "others deleted objects and created them again: "+e.recreated.String())
+	}
+	if e.uncompared > 0 {
+		e.weaker = append(e.weaker, fmt.Sprintf("of %d objects it is not known whether fields have the owners that they had: there are too many different managed fields to remember", e.uncompared))
+	}
+	if e.undecided.count > 0 {
+		e.weaker = append(e.weaker, fmt.Sprintf("etcd cannot be read, and %d objects were not written since the definition changed, so it is not known at which version they are stored: %s", e.undecided.count, &e.undecided))
 	}
 	return e.findings
 }
 
 // missing judges the objects that are not there any more.
 func (e *evidence) missing() {
-	var gone []string
+	var gone sample
 	for n := range e.before.len() {
-		if e.present != nil && e.present[n/64]&(1<<(n%64)) != 0 {
+		if e.present.has(n) {
 			continue
 		}
 		key := e.before.name(n)
 		switch {
 		case e.deleted(key):
 		case e.others:
-			gone = append(gone, key)
+			gone.add(key)
 		default:
 			e.found(requirement.MigrationObjectsKept, key, "the object that was there", "none")
 		}
 	}
-	if len(gone) > 0 {
-		e.weaker = append(e.weaker, "objects are gone, which others may have deleted: "+names(gone, len(gone)))
+	if gone.count > 0 {
+		e.weaker = append(e.weaker, "objects are gone, which others may have deleted: "+gone.String())
 	}
+}
+
+// definition judges that the definition is as it was, but for status.storedVersions.
+func (e *evidence) definition() {
+	first := e.definitions[0]
+	if e.crd.Generation == first.generation {
+		return
+	}
+	if e.others {
+		e.weaker = append(e.weaker, fmt.Sprintf("the definition changed meanwhile (generation %d, now %d)", first.generation, e.crd.Generation))
+		return
+	}
+	e.found(requirement.MigrationDefinitionKept, "", fmt.Sprintf("the definition of before, generation %d", first.generation), fmt.Sprintf("generation %d", e.crd.Generation))
 }
 
 // clients judges what the writers were told.
@@ -161,7 +293,7 @@ func (e *evidence) clients() {
 			actual = v.Actual.String()
 		}
 		id := requirement.MigrationClientsWrites
-		if !v.Expected.Exists && v.Actual != nil && v.Actual.Exists {
+		if !v.Expected.Exists && (v.Actual != nil && v.Actual.Exists || v.Operation.Outcome == history.Exists) {
 			id = requirement.MigrationClientsDeletions
 		}
 		expected := v.Expected.String()
@@ -179,9 +311,6 @@ func (e *evidence) trimmed() {
 		e.found(requirement.MigrationStoredVersionsExact, "", fmt.Sprintf("status.storedVersions %v", exact), fmt.Sprint(now))
 	}
 	flipped := false
-	if first := e.definitions[0]; e.crd.Generation != first.generation {
-		e.weaker = append(e.weaker, fmt.Sprintf("the definition changed meanwhile (generation %d, now %d)", first.generation, e.crd.Generation))
-	}
 	for _, c := range e.definitions {
 		if c.storage != e.storage {
 			flipped = true
@@ -196,8 +325,8 @@ func (e *evidence) trimmed() {
 		if c.unknown != "" {
 			e.weaker = append(e.weaker, fmt.Sprintf("it is not known whether objects were left when %s was taken off status.storedVersions: %s", off, c.unknown))
 		}
-		if c.elders > 0 {
-			e.found(requirement.MigrationStoredVersionsLast, "", off+" in status.storedVersions until no object is stored at it", "taken off while these were: "+names(c.elder, c.elders))
+		if c.elder.count > 0 {
+			e.found(requirement.MigrationStoredVersionsLast, "", off+" in status.storedVersions until no object is stored at it", "taken off while these were: "+c.elder.String())
 		}
 	}
 }

@@ -12,15 +12,28 @@ import (
 	"github.com/crdconform/crdconform/internal/history"
 )
 
+// kubectl owns a field at v1, and helm another one at v1beta1. Both wrote last at noon.
+func kubectl() ownership {
+	return owning(owner{"kubectl", "Apply", "", "example.com/v1", `{"f:spec":{"f:host":{}}}`, "2026-01-01T12:00:00Z"}, owner{"helm", "Update", "", "example.com/v1beta1", `{"f:spec":{"f:image":{}}}`, "2026-01-01T12:00:00Z"})
+}
+
+func owning(all ...owner) ownership {
+	o := ownership{all: all}
+	o.hash = hashOf(o.text())
+	return o
+}
+
 // before is an inventory of objects that were written at revisions from 1 on, the first of them stored at another version.
 func before(keys ...string) *inventory {
-	i := &inventory{contents: make([][]uint64, 2), elder: []uint64{1}}
+	i := &inventory{owners: newOwners(), managers: map[string]bool{"kubectl": true, "helm": true}}
+	i.owners.add(kubectl())
+	var all []seen
 	for n, key := range keys {
-		i.names.WriteString(key)
-		i.ends = append(i.ends, uint32(i.names.Len()))
-		i.uids, i.wrote = append(i.uids, [16]byte{byte(n)}), append(i.wrote, uint64(n+1))
-		i.contents[0], i.contents[1] = append(i.contents[0], uint64(10+n)), append(i.contents[1], uint64(20+n))
+		all = append(all, seen{key: key, uid: [16]byte{byte(n)}, wrote: uint64(n + 1), content: uint64(10 + n), owned: kubectl(), newest: kubectl().newest()})
 	}
+	i.take(all, 2, "v1")
+	i.contents[1] = []uint64{20, 21}
+	i.elder, i.unknown = bits{1}, nil
 	return i
 }
 
@@ -28,25 +41,47 @@ func before(keys ...string) *inventory {
 func complete() *evidence {
 	crd := fixtures.None.New(fixtures.StoredAt("v1"))
 	crd.Status.StoredVersions = []string{"v1"}
-	return &evidence{
-		storage: "v1", trims: true, own: "crdconform-proof-1-", before: before("default/a", "default/b"), crd: crd, legible: true,
+	e := &evidence{
+		storage: "v1", trims: true, own: "crdconform-proof-1-", before: before("default/a", "default/b"), crd: crd, legible: true, excused: map[string]int{},
+		began: kubectl().newest() + 600,
 		definitions: []change{
 			{revision: "5", storage: "v1", stored: []string{"v1beta1", "v1"}},
 			{revision: "9", storage: "v1", stored: []string{"v1"}, trimmed: []string{"v1beta1"}},
 		},
 	}
+	e.before.rewrote = []uint64{7, 8}
+	return e
 }
 
-// reads has both objects read as they were; change may be nil.
+// reads has both objects read at v1 as they were; change may be nil.
 func (e *evidence) reads(change func(n int, s *seen) bool) {
 	for n, key := range []string{"default/a", "default/b"} {
-		s := seen{key, [16]byte{byte(n)}, uint64(7 + n), uint64(10 + n)}
+		s := seen{key: key, uid: [16]byte{byte(n)}, wrote: uint64(7 + n), content: uint64(10 + n), owned: kubectl()}
 		if change != nil && !change(n, &s) {
 			continue
 		}
 		e.identity(s)
-		e.content(0, "v1", s, nil)
+		e.managed(s)
+		e.ownership(s)
+		if e.differs(0, s) {
+			e.content(0, "v1", s)
+		}
 	}
+}
+
+// differ has default/b read with another content, by the owners.
+func (e *evidence) differ(wrote uint64, owners ...owner) {
+	e.reads(func(n int, s *seen) bool {
+		if n == 1 {
+			s.content, s.wrote, s.owned = 99, wrote, owning(append(kubectl().all, owners...)...)
+		}
+		return true
+	})
+}
+
+// by is an entry of a client that wrote status at a time.
+func by(manager, at string) owner {
+	return owner{manager, "Update", "status", "example.com/v1", `{"f:status":{"f:ready":{}}}`, at}
 }
 
 func TestJudge(t *testing.T) {
@@ -68,45 +103,120 @@ func TestJudge(t *testing.T) {
 			e.others = true
 			e.reads(func(n int, _ *seen) bool { return n == 0 })
 		}, weaker: "objects are gone, which others may have deleted: default/b"},
+		"an object is being deleted": {happens: func(e *evidence) {
+			e.reads(func(n int, s *seen) bool { s.dying = n == 1; return true })
+		}, want: []string{"default/b: expected the object that was there, got one that is being deleted (migration.objects.kept)"}},
+		"an object was being deleted": {happens: func(e *evidence) {
+			e.before.dying.set(1)
+			e.reads(func(n int, s *seen) bool { s.dying = n == 1; return true })
+		}},
+		"an object is being deleted that others may delete": {happens: func(e *evidence) {
+			e.others = true
+			e.reads(func(n int, s *seen) bool { s.dying = n == 1; return true })
+		}},
 		"all objects are gone": {happens: func(*evidence) {}, want: []string{"default/a: expected the object", "default/b: expected the object"}},
 		"an object was created again": {happens: func(e *evidence) {
 			e.reads(func(n int, s *seen) bool { s.uid = [16]byte{9, byte(n)}; return true })
 		}, want: []string{"default/a: expected the UID that it had", "default/b: expected the UID"}},
+		"others created an object again": {happens: func(e *evidence) {
+			e.others, e.reported = true, true
+			e.reads(func(n int, s *seen) bool { s.uid = [16]byte{9, byte(n)}; return n == 0 })
+			e.present.set(1)
+		}, weaker: "others deleted objects and created them again: default/a"},
+		"somebody created an object again": {happens: func(e *evidence) {
+			e.others = true
+			e.reads(func(n int, s *seen) bool { s.uid[1] = byte(n); return true })
+		}, want: []string{"default/b: expected the UID"}},
 		"another content": {happens: func(e *evidence) {
 			e.reads(func(n int, s *seen) bool { s.content += uint64(n); return true })
-		}, want: []string{"default/b: expected at v1 the content of before, hash 000000000000000b, got hash 000000000000000c (migration.objects.content)"}},
-		"another content that somebody else wrote": {happens: func(e *evidence) {
-			read(e)
+		}, want: []string{"default/b: expected at v1 the content of before, got other content (migration.objects.content)"}},
+		"another content of an object that nobody wrote": {happens: func(e *evidence) {
 			e.others = true
-			e.content(0, "v1", seen{key: "default/a", content: 99}, []author{{"controller", "2026-01-01T00:00:00Z", "example.com/v1"}})
+			e.differ(2, by("controller", "2026-01-01T12:30:00Z"))
+		}, want: []string{
+			"default/b: expected the owners of fields that it had, got controller owns .status.ready, too",
+			"default/b: expected at v1 the content of before, got other content; controller wrote to it",
 		}},
-		"another content that nobody wrote": {happens: func(e *evidence) {
-			read(e)
+		"another content that others wrote, as the migrator shows": {happens: func(e *evidence) {
+			e.others, e.reported = true, true
+			e.differ(11)
+		}},
+		"another content that the migrator wrote, as it shows": {happens: func(e *evidence) {
+			e.others, e.reported = true, true
+			e.differ(8, by("kubectl", "2026-01-01T12:30:00Z"))
+		}, want: []string{"default/b: expected the owners of fields that it had, got kubectl owns .status.ready, too (migration.managed-fields.kept)", "default/b: expected at v1 the content of before"}},
+		"another content that a known client wrote": {happens: func(e *evidence) {
 			e.others = true
-			e.content(1, "v1beta1", seen{key: "default/a", content: 99}, nil)
-		}, want: []string{"default/a: expected at v1beta1 the content of before"}},
+			e.differ(11, by("kubectl", "2026-01-01T12:30:00Z"))
+		}},
+		"another content that a known client wrote in the second of the first look": {happens: func(e *evidence) {
+			e.others, e.before.newest[1] = true, e.began
+			e.differ(11, by("kubectl", "2026-01-01T12:10:00Z"))
+		}},
+		"another content that a known client wrote before": {happens: func(e *evidence) {
+			e.others = true
+			e.differ(11, by("kubectl", "2026-01-01T12:00:00Z"))
+		}, want: []string{"default/b: expected the owners", "default/b: expected at v1 the content of before"}},
+		"another content that a stranger wrote": {happens: func(e *evidence) {
+			e.others = true
+			e.differ(11, by("migrator", "2026-01-01T12:30:00Z"))
+		}, want: []string{
+			"default/b: expected the owners of fields that it had, got migrator owns .status.ready, too",
+			"default/b: expected at v1 the content of before, got other content; nobody wrote to it meanwhile but migrator, who had written to no object before",
+		}},
+		"another content of an object that is being deleted": {happens: func(e *evidence) {
+			e.others = true
+			e.reads(func(n int, s *seen) bool { s.dying, s.content, s.wrote = n == 1, 10+2*uint64(n), 11; return true })
+		}},
+		"another content at another version": {happens: func(e *evidence) {
+			e.reads(nil)
+			if s := (seen{key: "default/a", wrote: 7, content: 99, owned: kubectl()}); e.differs(1, s) {
+				e.content(1, "v1beta1", s)
+			}
+		}, want: []string{"default/a: expected at v1beta1 the content of before, got other content"}},
+		"another content of what changed while it was read before": {happens: func(e *evidence) {
+			e.before.contents[0][1] = 0
+			e.differ(8)
+		}},
 		"an object that is new": {happens: func(e *evidence) {
-			read(e)
+			e.reads(nil)
 			e.identity(seen{key: "default/c"})
-			e.content(0, "v1", seen{key: "default/c"}, nil)
+			e.ownership(seen{key: "default/c"})
+		}, want: []string{"default/c: expected no object, since nobody but the migrator can have created it, got one (migration.objects.kept)"}},
+		"an object that is new where others write": {happens: func(e *evidence) {
+			e.others = true
+			e.reads(nil)
+			e.identity(seen{key: "default/c"})
 		}},
+		"managed fields are gone": {happens: func(e *evidence) {
+			e.reads(func(n int, s *seen) bool { s.owned = owning(s.owned.all[:2*n]...); return true })
+		}, want: []string{"default/a: expected the owners of fields that it had, got no managed fields at all"}},
+		"managed fields that nobody remembers": {happens: func(e *evidence) {
+			e.before.owned[1] = 1
+			e.reads(func(n int, s *seen) bool { s.owned = owning(s.owned.all[:2-n]...); return true })
+		}, weaker: "of 1 objects it is not known whether fields have the owners that they had"},
 		"an object was left": {happens: func(e *evidence) { read(e); e.stored(storedAs{"default/a", "v1beta1"}) }, want: []string{"default/a: expected it at v1 in etcd, got v1beta1 (migration.objects.stored)"}},
 		"etcd is encrypted":  {happens: func(e *evidence) { read(e); e.stored(storedAs{}) }},
 		"etcd cannot be read": {happens: func(e *evidence) {
-			e.before.elder = nil
+			e.before.unknown = bits{3}
 			e.reads(func(n int, s *seen) bool { s.wrote = uint64(5 + n); return true })
-		}, weaker: "etcd cannot be read, and 1 objects were not written since the definition changed"},
+		}, weaker: "etcd cannot be read, and 1 objects were not written since the definition changed, so it is not known at which version they are stored: default/a"},
+		"an object was left, as the API server remembers": {happens: func(e *evidence) {
+			e.reads(func(n int, s *seen) bool { s.wrote = e.before.wrote[n]; return true })
+		}, want: []string{"default/a: expected it to be written at v1, got it as it was, stored at another version (migration.objects.stored)"}},
+		"an object was left, as the API server remembers, where etcd is read": {happens: func(e *evidence) {
+			e.before.legible = true
+			e.reads(func(n int, s *seen) bool { s.wrote = e.before.wrote[n]; return true })
+		}},
 		"managed fields of a version that is not served": {happens: func(e *evidence) {
 			read(e)
 			fixtures.Served("v1beta1", false)(e.crd)
-			e.managed("default/a", []author{{"kubectl", "", "example.com/v1"}, {"helm", "", "example.com/v1beta1"}, {"other", "", "apps/v1"}})
+			e.managed(seen{key: "default/a", owned: owning(owner{version: "apps/v1beta1"}, kubectl().all[0], kubectl().all[1])})
 		}, want: []string{"default/a: expected managed fields at v1, got those of helm at v1beta1 (migration.managed-fields.served)"}},
-		"managed fields of a version that is served": {happens: func(e *evidence) { read(e); e.managed("default/a", []author{{"helm", "", "example.com/v1beta1"}}) }},
 		"managed fields of a version that retires": {happens: func(e *evidence) {
-			read(e)
 			e.retired = "v1beta1"
-			e.managed("default/a", []author{{"helm", "", "example.com/v1beta1"}})
-		}, want: []string{"default/a: expected managed fields at v1, got those of helm"}},
+			e.reads(func(n int, s *seen) bool { s.owned = owning(s.owned.all[:2-n]...); return true })
+		}, want: []string{"default/a: expected managed fields at v1, got those of helm at v1beta1"}},
 		"not trimmed": {happens: func(e *evidence) {
 			read(e)
 			e.crd.Status.StoredVersions, e.definitions = []string{"v1beta1", "v1"}, e.definitions[:1]
@@ -117,7 +227,7 @@ func TestJudge(t *testing.T) {
 		}},
 		"trimmed too early": {happens: func(e *evidence) {
 			read(e)
-			e.definitions[1].elder, e.definitions[1].elders = []string{"default/a"}, 1
+			e.definitions[1].elder.add("default/a")
 		}, want: []string{"expected v1beta1 in status.storedVersions until no object is stored at it, got taken off while these were: default/a (migration.stored-versions.last)"}},
 		"nobody knows when it was trimmed": {happens: func(e *evidence) {
 			read(e)
@@ -127,7 +237,11 @@ func TestJudge(t *testing.T) {
 			read(e)
 			e.definitions[1].storage = "v1beta1"
 		}, want: []string{"expected status.storedVersions left as it was, since the storage version changed meanwhile, got [v1], without v1beta1 (migration.definition.flipped)"}},
-		"changed meanwhile": {happens: func(e *evidence) { read(e); e.crd.Generation = 3 }, weaker: "the definition changed meanwhile (generation 0, now 3)"},
+		"the definition changed": {happens: func(e *evidence) { read(e); e.crd.Generation = 3 }, want: []string{"expected the definition of before, generation 0, got generation 3 (migration.definition.kept)"}},
+		"the definition changed where others write": {happens: func(e *evidence) {
+			read(e)
+			e.others, e.crd.Generation = true, 3
+		}, weaker: "the definition changed meanwhile (generation 0, now 3)"},
 		"a write is lost": {happens: func(e *evidence) {
 			read(e)
 			e.violations = []history.Violation{{Object: "default/a", Operation: history.Operation{Kind: history.Read, Outcome: history.Acknowledged}, Expected: history.State{Exists: true, Content: "2"}, Actual: &history.State{Exists: true, Content: "1"}}}
@@ -136,6 +250,10 @@ func TestJudge(t *testing.T) {
 			read(e)
 			e.violations = []history.Violation{{Object: "default/a", Operation: history.Operation{Kind: history.Read, Outcome: history.Acknowledged}, Actual: &history.State{Exists: true, Content: "1"}}}
 		}, want: []string{`default/a: expected no object, got "1" by client 0: read, acknowledged (migration.clients.deletions)`}},
+		"a deletion is undone, as a creation shows": {happens: func(e *evidence) {
+			read(e)
+			e.violations = []history.Violation{{Object: "default/a", Operation: history.Operation{Kind: history.Create, Outcome: history.Exists}}}
+		}, want: []string{`default/a: expected no object, got already exists by client 0: create, already exists (migration.clients.deletions)`}},
 		"nobody can tell": {happens: func(e *evidence) {
 			read(e)
 			e.violations = []history.Violation{{Object: "default/a", Undecided: true, Operations: 9}}
@@ -232,6 +350,89 @@ func TestStatusField(t *testing.T) {
 	} {
 		if got := statusOf(fixtures.None.New(test.options...)); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", name, got, test.want)
+		}
+	}
+}
+
+// TestUnlike has ownerships compared of before and after a migration in which v1beta1 goes.
+func TestUnlike(t *testing.T) {
+	const host, image = `{"f:spec":{"f:host":{}}}`, `{"f:spec":{"f:image":{}}}`
+	entry := func(manager, version, fields string) owner {
+		return owner{manager, "Update", "", "example.com/" + version, fields, ""}
+	}
+	for name, test := range map[string]struct {
+		before, after []owner
+		want          string
+	}{
+		"the same":                          {[]owner{entry("a", "v1", host)}, []owner{entry("a", "v1", host)}, ""},
+		"at another version":                {[]owner{entry("a", "v1beta1", host)}, []owner{entry("a", "v1", host)}, ""},
+		"joined":                            {[]owner{entry("a", "v1beta1", host), entry("a", "v1", image)}, []owner{entry("a", "v1", `{"f:spec":{"f:host":{},"f:image":{}}}`)}, ""},
+		"dropped with the version":          {[]owner{entry("a", "v1beta1", host), entry("b", "v1", image)}, []owner{entry("b", "v1", image)}, ""},
+		"nothing but the name":              {[]owner{entry("a", "v1beta1", host)}, []owner{entry("b", "v1", `{"f:metadata":{"f:name":{}}}`)}, ""},
+		"dropped":                           {[]owner{entry("a", "v1", host), entry("b", "v1", image)}, []owner{entry("b", "v1", image)}, "a does not own .spec.host any more"},
+		"none left":                         {[]owner{entry("a", "v1beta1", host)}, nil, "no managed fields at all"},
+		"none before":                       {nil, []owner{entry("before-first-apply", "v1", host)}, ""},
+		"another one owns everything":       {[]owner{entry("a", "v1", host)}, []owner{entry("a", "v1", host), entry("b", "v1", host)}, "b owns .spec.host, too"},
+		"more of the same":                  {[]owner{entry("a", "v1", host)}, []owner{entry("a", "v1", `{"f:spec":{"f:host":{},"f:image":{}}}`)}, "a owns .spec.image, too"},
+		"by another operation":              {[]owner{entry("a", "v1", host)}, []owner{{"a", "Apply", "", "example.com/v1", host, ""}}, "a owns .spec.host, too"},
+		"by a subresource":                  {[]owner{entry("a", "v1", host)}, []owner{{"a", "Update", "status", "example.com/v1", host, ""}}, "a owns .spec.host, too"},
+		"joined by the API server":          {[]owner{entry("a", "v1", host)}, []owner{entry("ancient-changes", "v1", host)}, ""},
+		"joined by the API server, earlier": {[]owner{entry("a", "v1", host), entry("ancient-changes", "v1", image)}, []owner{entry("ancient-changes", "v1", image)}, "a does not own .spec.host any more"},
+	} {
+		got := unlike(test.before, test.after, func(version string) bool { return version == "example.com/v1beta1" })
+		if !strings.HasPrefix(got, test.want) || test.want == "" && got != "" {
+			t.Errorf("%s: got %q, want %q", name, got, test.want)
+		}
+	}
+}
+
+// TestOwners keeps no more ownerships than there is room for.
+func TestOwners(t *testing.T) {
+	o := newOwners()
+	for n := range 100 {
+		o.add(owning(owner{manager: strconv.Itoa(n), fields: strings.Repeat("x", 1<<20)}))
+	}
+	if len(o.all) < 10 || o.bytes > maxOwners+2<<20 {
+		t.Errorf("%d ownerships of %d bytes", len(o.all), o.bytes)
+	}
+}
+
+func TestOwnershipOf(t *testing.T) {
+	object := map[string]any{"metadata": map[string]any{"managedFields": []any{
+		map[string]any{"manager": "b", "operation": "Update", "apiVersion": "example.com/v1", "subresource": "status", "time": "2026-01-01T12:00:00Z", "fieldsV1": map[string]any{"f:b": map[string]any{}, "f:a": map[string]any{}}},
+		map[string]any{"manager": "a", "operation": "Apply", "apiVersion": "example.com/v1", "time": "2026-01-01T11:00:00Z", "fieldsV1": map[string]any{}},
+	}}}
+	got := ownershipOf(object)
+	want := owning(owner{"a", "Apply", "", "example.com/v1", "{}", "another time"}, owner{"b", "Update", "status", "example.com/v1", `{"f:a":{},"f:b":{}}`, ""})
+	if got.hash != want.hash || len(got.all) != 2 || got.newest() != seconds("2026-01-01T12:00:00Z") || got.newest() == 0 {
+		t.Errorf("got %+v", got)
+	}
+	if none := ownershipOf(map[string]any{}); len(none.all) > 0 || none.newest() != 0 || none.hash == got.hash {
+		t.Errorf("got %+v", none)
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	object := func(change func(o map[string]any)) map[string]any {
+		o := map[string]any{"metadata": map[string]any{"name": "a", "labels": map[string]any{"b": "c"}}, "spec": map[string]any{"list": []any{int64(1), int64(2)}, "host": "a"}}
+		if change != nil {
+			change(o)
+		}
+		return o
+	}
+	for name, test := range map[string]struct {
+		change func(o map[string]any)
+		want   []string
+	}{
+		"nothing":       {nil, nil},
+		"a value":       {func(o map[string]any) { o["spec"].(map[string]any)["host"] = "b" }, []string{".spec.host"}},
+		"a list":        {func(o map[string]any) { o["spec"].(map[string]any)["list"] = []any{int64(2), int64(1)} }, []string{".spec.list"}},
+		"gone and new":  {func(o map[string]any) { o["spec"] = map[string]any{"port": "1", "list": []any{int64(1), int64(2)}} }, []string{".spec.host", ".spec.port"}},
+		"another shape": {func(o map[string]any) { o["spec"] = "text" }, []string{".spec"}},
+		"deep":          {func(o map[string]any) { delete(o["metadata"].(map[string]any), "labels") }, []string{".metadata.labels"}},
+	} {
+		if got := differences("", object(nil), object(test.change)); !slices.Equal(got, test.want) {
+			t.Errorf("%s: got %v, want %v", name, got, test.want)
 		}
 	}
 }

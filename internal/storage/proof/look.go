@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -20,15 +18,20 @@ func (p *Proof) look(ctx context.Context, e *evidence) error {
 			continue
 		}
 		_, err := p.each(ctx, version, "", func(object *unstructured.Unstructured) error {
-			s := p.see(object)
-			if e.isOwn(s.key) {
+			if e.isOwn(keyOf(object.GetNamespace(), object.GetName())) {
 				return nil
 			}
+			s := p.glance(object)
 			if first {
+				s.owns(object)
 				e.identity(s)
-				e.managed(s.key, authorsOf(object, time.Time{}))
+				e.managed(s)
+				e.ownership(s)
 			}
-			e.content(v, version, s, authorsOf(object, p.writers.began))
+			if e.differs(v, s) {
+				s.owns(object)
+				e.content(v, version, s)
+			}
 			return nil
 		})
 		if err != nil {
@@ -46,15 +49,4 @@ func (p *Proof) look(ctx context.Context, e *evidence) error {
 		e.weaker = append(e.weaker, "etcd holds something other than JSON, as when it is encrypted, so it does not show at which versions objects are stored")
 	}
 	return nil
-}
-
-// authorsOf returns who wrote to an object since a point in time, to the second, without the writers of the proof.
-func authorsOf(object *unstructured.Unstructured, since time.Time) []author {
-	var authors []author
-	for _, entry := range object.GetManagedFields() {
-		if entry.Time != nil && !entry.Time.Before(&metav1.Time{Time: since.Truncate(time.Second)}) {
-			authors = append(authors, author{entry.Manager, entry.Time.UTC().Format(time.RFC3339), entry.APIVersion})
-		}
-	}
-	return authors
 }

@@ -3,11 +3,13 @@
 package proof
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,6 +41,9 @@ type Options struct {
 	// Storage is the etcd of the cluster. Without it, what is stored where is told by resource versions, which is a weaker verdict.
 	Storage Storage
 
+	// StoredAt tells at which version an object is stored, or "" if that is not known. It counts where etcd cannot be read. It may be nil.
+	StoredAt func(object *metav1.ObjectMeta) string
+
 	// Retired is a version that is served, and is to be dropped later: managed fields must not name it in the end. It may be empty.
 	Retired string
 
@@ -46,8 +51,12 @@ type Options struct {
 	Writers Writers
 
 	// OtherClients says that other clients may write during the migration, such as controllers. What differs in an object to which
-	// another field manager wrote meanwhile is then not held against the migration. It must be false in clusters of the run.
+	// another client wrote meanwhile is then not held against the migration. It must be false in clusters of the run.
 	OtherClients bool
+
+	// Reported says that the migrator tells each of its writes by Rewrote. Whether another client wrote to an object is known exactly
+	// then; otherwise, managed fields show it.
+	Reported bool
 
 	// Untrimmed says that the migration is not asked to change status.storedVersions.
 	Untrimmed bool
@@ -117,11 +126,13 @@ type Verdict struct { //nolint:recvcheck // a value, to which the proof alone ad
 	// Weaker are the reasons why something could not be proved, or only in part.
 	Weaker []string `json:"weaker,omitempty"`
 
-	// Changed is how many objects other clients changed, so that their content was not compared.
-	Changed int `json:"changed"`
+	// Changed is how many objects other clients changed, so that their content was not compared. ChangedBy counts them by who wrote to
+	// them, as managed fields tell, which is empty where they don't.
+	Changed   int            `json:"changed"`
+	ChangedBy map[string]int `json:"changedBy,omitempty"`
 
-	// Undecided is how many objects were not written since the definition changed, if etcd cannot be read: they may be stored at
-	// another version.
+	// Undecided is how many objects were not written since the definition changed, of which it is not known at which version they are
+	// stored.
 	Undecided int `json:"undecided"`
 
 	Writes  int           `json:"writes"`  // that were acknowledged to the writers
@@ -164,6 +175,8 @@ type Proof struct {
 	crd     *apiextensionsv1.CustomResourceDefinition // before
 	storage string                                    // the storage version
 	served  []string                                  // versions, the storage version first if it is served
+	clock   clock
+	mu      sync.Mutex // guards before.rewrote
 	before  *inventory
 	watched *watcher
 	writers *writers
@@ -204,6 +217,7 @@ func (p *Proof) connect(config *rest.Config) error {
 	config = rest.CopyConfig(config)
 	config.QPS = -1
 	config.ContentConfig = rest.ContentConfig{ContentType: runtime.ContentTypeJSON, AcceptContentTypes: runtime.ContentTypeJSON}
+	config.Wrap(p.clock.wrap)
 	definitions, err1 := clientset.NewForConfig(config)
 	objects, err2 := dynamic.NewForConfig(config)
 	meta, err3 := metadata.NewForConfig(config)
@@ -231,8 +245,8 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 		return p.verdict, fmt.Errorf("reading %s after the migration: %w", p.crd.Name, err)
 	}
 	after := &evidence{
-		storage: p.storage, before: p.before, crd: crd, retired: p.options.Retired, trims: !p.options.Untrimmed, others: p.options.OtherClients,
-		own: p.prefix(), legible: true,
+		storage: p.storage, before: p.before, crd: crd, retired: p.options.Retired, trims: !p.options.Untrimmed,
+		others: p.options.OtherClients, reported: p.options.Reported, began: p.clock.first(), own: p.prefix(), excused: map[string]int{}, legible: true,
 	}
 	p.changed(ctx, p.watched, crd)
 	after.definitions = p.watched.changes
@@ -247,15 +261,33 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 	if err = p.look(ctx, after); err != nil {
 		return p.verdict, err
 	}
+	p.explain(ctx, after)
 	findings := judge(after)
 	if p.options.Drop {
 		more, dropErr := p.drop(ctx, after)
 		findings, err = append(findings, more...), dropErr
 	}
 	p.verdict.Weaker = append(p.verdict.Weaker, after.weaker...)
-	p.verdict.Changed, p.verdict.Undecided = after.excused, after.undecided
+	p.verdict.ChangedBy, p.verdict.Undecided = after.excused, after.undecided.count
+	for _, n := range after.excused {
+		p.verdict.Changed += n
+	}
 	p.verdict.add(findings)
 	return p.verdict, err
+}
+
+// Rewrote says that the migrator wrote an object, which had a resource version and got another one by that. It may be called by
+// several goroutines.
+func (p *Proof) Rewrote(namespace, name, from, to string) {
+	n := p.before.find(keyOf(namespace, name))
+	if n < 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if last := cmp.Or(p.before.rewrote[n], p.before.wrote[n]); last == number(from) {
+		p.before.rewrote[n] = number(to)
+	}
 }
 
 // account hands over what the writers did.
@@ -341,22 +373,21 @@ func keyOf(namespace, name string) string {
 }
 
 // each reads all objects at a version, page by page. It reads them as they were at a revision if one is given. When the list expires
-// it goes on with what is there now.
-func (p *Proof) each(ctx context.Context, version, revision string, visit func(*unstructured.Unstructured) error) (string, error) {
-	options := metav1.ListOptions{Limit: p.options.PageSize}
-	if revision != "" {
-		options.ResourceVersion, options.ResourceVersionMatch = revision, metav1.ResourceVersionMatchExact
-	}
-	first := ""
-	for {
-		page, err := p.at(version).List(ctx, options)
-		if status := apierrors.APIStatus(nil); apierrors.IsResourceExpired(err) && options.Continue != "" && errors.As(err, &status) && status.Status().Continue != "" {
-			options.Continue = status.Status().Continue
-			continue
+// it goes on with what is there now. The API server is at the next page while one is visited.
+func (p *Proof) each(ctx context.Context, version, revision string, visit func(*unstructured.Unstructured) error) (first string, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	pages, listed := make(chan *unstructured.UnstructuredList, 1), make(chan error, 1)
+	go func() {
+		defer close(pages)
+		listed <- p.pages(ctx, version, revision, pages)
+	}()
+	defer func() {
+		cancel()
+		if err == nil {
+			err = <-listed
 		}
-		if err != nil {
-			return first, err
-		}
+	}()
+	for page := range pages {
 		if first == "" {
 			first = page.GetResourceVersion()
 		}
@@ -365,8 +396,32 @@ func (p *Proof) each(ctx context.Context, version, revision string, visit func(*
 				return first, err
 			}
 		}
+	}
+	return first, nil
+}
+
+// pages lists all objects at a version.
+func (p *Proof) pages(ctx context.Context, version, revision string, pages chan<- *unstructured.UnstructuredList) error {
+	options := metav1.ListOptions{Limit: p.options.PageSize}
+	if revision != "" {
+		options.ResourceVersion, options.ResourceVersionMatch = revision, metav1.ResourceVersionMatchExact
+	}
+	for {
+		page, err := p.at(version).List(ctx, options)
+		if status := apierrors.APIStatus(nil); apierrors.IsResourceExpired(err) && options.Continue != "" && errors.As(err, &status) && status.Status().Continue != "" {
+			options.Continue = status.Status().Continue
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case pages <- page:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 		if page.GetContinue() == "" {
-			return first, nil
+			return nil
 		}
 		options = metav1.ListOptions{Limit: p.options.PageSize, Continue: page.GetContinue()}
 	}

@@ -22,8 +22,7 @@ type change struct {
 	storage    string   // storage version
 	stored     []string // status.storedVersions
 	trimmed    []string // what they had before and no more
-	elder      []string // objects that were stored at another version when a version was taken off; the first ones
-	elders     int      // how many
+	elder      sample   // objects that were stored at another version when a version was taken off
 	unknown    string   // why it is not known which were, if so
 }
 
@@ -78,11 +77,7 @@ func (p *Proof) changed(ctx context.Context, w *watcher, crd *apiextensionsv1.Cu
 			c.trimmed = append(c.trimmed, version)
 		}
 	}
-	switch {
-	case len(c.trimmed) == 0:
-	case p.before.elder == nil:
-		c.unknown = "etcd cannot be read"
-	default:
+	if len(c.trimmed) > 0 {
 		p.snapshot(ctx, &c)
 	}
 	w.changes = append(w.changes, c)
@@ -90,6 +85,7 @@ func (p *Proof) changed(ctx context.Context, w *watcher, crd *apiextensionsv1.Cu
 
 // snapshot notes which objects had not been written at a revision since the beginning, of those that had to be.
 func (p *Proof) snapshot(ctx context.Context, c *change) {
+	var unknown sample
 	options := metav1.ListOptions{Limit: p.options.PageSize, ResourceVersion: c.revision, ResourceVersionMatch: metav1.ResourceVersionMatchExact}
 	for {
 		page, err := p.metadata.Resource(p.resource(p.served[0])).List(ctx, options)
@@ -100,18 +96,21 @@ func (p *Proof) snapshot(ctx context.Context, c *change) {
 		for i := range page.Items {
 			object := &page.Items[i]
 			key := keyOf(object.Namespace, object.Name)
-			n := p.before.find(key)
-			if n < 0 || !p.before.isElder(n) || p.before.wrote[n] != number(object.ResourceVersion) {
-				continue
-			}
-			if c.elders++; c.elders <= maxFindings {
-				c.elder = append(c.elder, key)
+			switch n := p.before.find(key); {
+			case n < 0 || p.before.wrote[n] != number(object.ResourceVersion):
+			case p.before.elder.has(n):
+				c.elder.add(key)
+			case p.before.unknown.has(n) && p.before.wrote[n] <= number(p.crd.ResourceVersion):
+				unknown.add(key)
 			}
 		}
 		if page.Continue == "" {
-			return
+			break
 		}
 		options = metav1.ListOptions{Limit: p.options.PageSize, Continue: page.Continue}
+	}
+	if unknown.count > 0 {
+		c.unknown = fmt.Sprintf("etcd cannot be read, and %d had not been written then, such as %s", unknown.count, &unknown)
 	}
 }
 

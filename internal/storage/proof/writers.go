@@ -281,6 +281,9 @@ func (p *Proof) Write(kind history.Kind, version, namespace, name string) {
 	c.do(kind, keyOf(namespace, name))
 }
 
+// Own is the name of an object that the writers may create, and that End deletes, other than those that they write by themselves.
+func (p *Proof) Own(name string) string { return p.prefix() + name }
+
 // outcomeOf says what a client knows after an error. An API server that fails may have written before: it converts what it wrote for
 // the answer.
 func outcomeOf(kind history.Kind, err error) history.Outcome {
