@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -40,19 +41,16 @@ func read(t *testing.T, name string) []byte {
 // linted lints a workflow as if it were one of the repository, so that actions of the repository are known.
 func linted(t *testing.T, name string, workflow []byte) []string {
 	t.Helper()
-	absolute, err := filepath.Abs(root)
+	path := absolute(t)
+	project, err := actionlint.NewProject(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	project, err := actionlint.NewProject(absolute)
+	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{WorkingDir: path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	linter, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{WorkingDir: absolute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	found, err := linter.Lint(filepath.Join(absolute, ".github", "workflows", name), workflow, project)
+	found, err := linter.Lint(filepath.Join(path, ".github", "workflows", name), workflow, project)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +64,7 @@ func linted(t *testing.T, name string, workflow []byte) []string {
 // TestWorkflows wants actionlint to find nothing.
 func TestWorkflows(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{".github/workflows/release.yaml", "deploy/github-workflow.yaml"} {
+	for _, name := range []string{".github/workflows/release.yaml", ".github/workflows/snapshot.yaml", "deploy/github-workflow.yaml"} {
 		for _, problem := range linted(t, filepath.Base(name), read(t, name)) {
 			t.Errorf("%s: %s", name, problem)
 		}
@@ -94,13 +92,20 @@ type action struct {
 	}
 }
 
-// TestAction wants action.yml to have the keys of actions, and a workflow to be able to use it.
-func TestAction(t *testing.T) {
-	t.Parallel()
+// readAction reads action.yml, which may have no other keys.
+func readAction(t *testing.T) action {
+	t.Helper()
 	var a action
 	if err := yaml.UnmarshalWithOptions(read(t, "action.yml"), &a, yaml.Strict()); err != nil {
 		t.Fatal(err)
 	}
+	return a
+}
+
+// TestAction wants action.yml to have the keys of actions, and a workflow to be able to use it.
+func TestAction(t *testing.T) {
+	t.Parallel()
+	a := readAction(t)
 	for _, step := range a.Runs.Steps {
 		if (step.Uses == "") == (step.Run == "") || (step.Run == "") != (step.Shell == "") {
 			t.Errorf("the step %q uses %q and runs %q in %q", step.Name, step.Uses, step.Run, step.Shell)
@@ -137,29 +142,39 @@ func parsed(t *testing.T, shell, script string) {
 // script runs a script of the action, and returns what it wrote and its exit code.
 func script(t *testing.T, env []string, name string, args ...string) (out string, code int) {
 	t.Helper()
-	for _, tool := range []string{"bash", "curl", "jq"} {
-		if _, err := exec.LookPath(tool); err != nil && os.Getenv("CRDCONFORM_REQUIRE_TOOLS") == "" {
+	dir := t.TempDir()
+	return ran(t, dir, append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}, env...), //nolint:forbidigo // for the tools
+		filepath.Join(absolute(t), "deploy", "action", name), args...)
+}
+
+// ran runs a program in a folder, and returns what it wrote and its exit code. It skips the test if a tool of the action is missing.
+func ran(t *testing.T, dir string, env []string, program string, args ...string) (out string, code int) {
+	t.Helper()
+	for _, tool := range []string{"bash", "curl", "git", "jq"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			if os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
+				t.Fatal(err)
+			}
 			t.Skipf("%s is not installed", tool)
 		}
 	}
-	path, err := filepath.Abs(filepath.Join(root, "deploy", "action", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	command := exec.CommandContext(t.Context(), path, args...)
-	command.Dir = t.TempDir()
-	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + command.Dir, "TMPDIR=" + command.Dir}, env...)
+	command := exec.CommandContext(t.Context(), program, args...)
+	command.Dir, command.Env = dir, env
 	text, err := command.CombinedOutput()
-	if exit := (*exec.ExitError)(nil); err != nil && !errorsAs(err, &exit) {
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		t.Fatal(err)
 	}
 	return string(text), command.ProcessState.ExitCode()
 }
 
-func errorsAs(err error, exit **exec.ExitError) bool {
-	e, is := err.(*exec.ExitError) //nolint:errorlint // it is made by Run itself
-	*exit = e
-	return is
+// absolute is the path of the repository.
+func absolute(t *testing.T) string {
+	t.Helper()
+	path, err := filepath.Abs(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 // release serves an archive with a program that says its version.
@@ -172,7 +187,7 @@ func release(t *testing.T, spoiled bool) (url string, asked func() int) {
 	if err := files.WriteHeader(&tar.Header{Name: "crdconform", Mode: 0o755, Size: int64(len(program))}); err != nil {
 		t.Fatal(err)
 	}
-	io.WriteString(files, program) //nolint:errcheck // into memory
+	io.WriteString(files, program)
 	files.Close()
 	compressed.Close()
 	name := fmt.Sprintf("crdconform_1.2.3_%s_%s.tar.gz", runtime.GOOS, runtime.GOARCH)
@@ -189,7 +204,7 @@ func release(t *testing.T, spoiled bool) (url string, asked func() int) {
 		mu.Unlock()
 		switch r.URL.Path {
 		case "/v1.2.3/checksums.txt":
-			io.WriteString(w, sums) //nolint:errcheck // the client notices
+			io.WriteString(w, sums)
 		case "/v1.2.3/" + name:
 			w.Write(content)
 		default:
@@ -239,6 +254,67 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestSteps runs the scripts of action.yml in a repository, with a program in place of crdconform that prints its arguments.
+func TestSteps(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	program := "#!/bin/bash\nprintf '<%s>' crdconform \"$@\"\necho\nexit 1\n"
+	for name, text := range map[string]string{"bin/crdconform": program, "crds/a.yaml": "{}", "more/b.yaml": "{}"} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := []string{
+		"PATH=" + filepath.Join(dir, "bin") + string(filepath.ListSeparator) + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, "GIT_CONFIG_NOSYSTEM=1", //nolint:forbidigo // for the tools
+		"GITHUB_ACTION_PATH=" + absolute(t), "CRD=crds", "REPORT=out", "WEBHOOK=./new --port={port}", "OBJECTS=dump.yaml",
+	}
+	const commit = "git init -q && git add crds && git -c user.name=a -c user.email=a@example.com commit -qm a"
+	if out, code := ran(t, dir, env, "bash", "-c", commit); code != 0 {
+		t.Fatal(out)
+	}
+	rehearsed := "<crdconform><rehearse><--old><git://HEAD:crds><--new><crds><--objects><dump.yaml>%s<--report-dir><out/rehearsal><--><./new><--port={port}>\n"
+	for i, test := range []struct {
+		step, env, out, output string // variables are separated by "; "
+		code                   int
+	}{
+		{"lint", "OLD=HEAD", "<crdconform><lint><--format><github><--old><git://HEAD><crds>\n", "old=HEAD\ncode=1\n", 0},
+		{"lint", "OLD=", "<crdconform><lint><--format><github><crds>\n", "old=\ncode=1\n", 0},
+		{"lint", "OLD=gone", "git cannot fetch gone", "old=\ncode=1\n", 0},
+		{"check", "FLAGS=--seed 1", "<crdconform><check><--crd><crds><--report-dir><out><--seed><1><--><./new><--port={port}>\n", "code=1\n", 0},
+		{"rehearse", "OLD=HEAD", fmt.Sprintf(rehearsed, ""), "code=1\n", 0},
+		{"rehearse", "OLD=HEAD; OLD_WEBHOOK=./old --port={port}", fmt.Sprintf(rehearsed, "<--old-program><./old --port={port}>"), "code=1\n", 0},
+		{"rehearse", "OLD=", "there is no revision to upgrade from", "", 0},
+		{"rehearse", "OLD=HEAD; CRD=more", "more is new since HEAD", "", 0},
+		{"rehearse", "OLD=HEAD; CRD=crds more", "must be one file or folder, not 2", "code=2\n", 0},
+		{"outcome", "CODES=0 3 1", "", "code=3\n", 3},
+		{"outcome", "CODES=0  ", "", "code=0\n", 0},
+	} {
+		output := filepath.Join(dir, fmt.Sprint("output", i))
+		own := append(slices.Clone(env), "GITHUB_OUTPUT="+output)
+		out, code := ran(t, dir, append(own, strings.Split(test.env, "; ")...), "bash", "-eo", "pipefail", "-c", stepOf(t, test.step))
+		written, err := os.ReadFile(output)
+		if err != nil && test.output != "" {
+			t.Error(err)
+		}
+		if code != test.code || !strings.Contains(out, test.out) || string(written) != test.output {
+			t.Errorf("%s with %s: exit code %d: %s: %q, want %q and %q", test.step, test.env, code, out, written, test.out, test.output)
+		}
+	}
+}
+
+// stepOf returns the script of a step of the action.
+func stepOf(t *testing.T, id string) string {
+	t.Helper()
+	for _, step := range readAction(t).Runs.Steps {
+		if step.ID == id {
+			return step.Run
+		}
+	}
+	t.Fatalf("action.yml has no step %s", id)
+	return ""
+}
+
 // TestAnnotate shows failures at the line of their definition.
 func TestAnnotate(t *testing.T) {
 	t.Parallel()
@@ -276,12 +352,12 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer f.mu.Unlock()
 	f.tokens[r.Header.Get("Authorization")] = true
 	var sent map[string]any
-	json.NewDecoder(r.Body).Decode(&sent) //nolint:errcheck // a GET has no body
+	json.NewDecoder(r.Body).Decode(&sent)
 	switch {
 	case r.Method == http.MethodGet && r.URL.Query().Get("page") != "1" && len(f.comments) <= 100:
-		io.WriteString(w, "[]") //nolint:errcheck // the client notices
+		io.WriteString(w, "[]")
 	case r.Method == http.MethodGet:
-		json.NewEncoder(w).Encode(f.comments) //nolint:errcheck // the client notices
+		json.NewEncoder(w).Encode(f.comments)
 	case f.status >= 400:
 		w.WriteHeader(f.status)
 	case r.Method == http.MethodPost && r.URL.Path == "/repos/me/mine/issues/7/comments":
