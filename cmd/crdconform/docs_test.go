@@ -112,7 +112,7 @@ func TestExamplesWork(t *testing.T) {
 			script := "set -e\ngit init -q -b main\ngit add .\ngit -c user.name=me -c user.email=me@example.com commit -qm first\n" + block[3]
 			shell := exec.CommandContext(t.Context(), "sh", "-c", script)
 			shell.Dir = dir
-			shell.Env = []string{"PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir}
+			shell.Env = []string{"PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir} //nolint:forbidigo // for git
 			if out, err := shell.CombinedOutput(); err != nil {
 				t.Errorf("%s: %v\n%s\n%s", name, err, block[3], out)
 			}

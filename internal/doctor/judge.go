@@ -126,8 +126,9 @@ func rules(id requirement.ID) []lint.RuleID {
 		return []lint.RuleID{lint.CABundleInvalid, lint.CABundleLeaf, lint.CABundleMissing, lint.InjectionMalformed, lint.InjectionLegacy}
 	case requirement.DoctorCertificateExpiry:
 		return []lint.RuleID{lint.CABundleExpired, lint.CABundleExpiring, lint.CABundleNotYetValid}
+	default:
+		return nil
 	}
-	return nil
 }
 
 // linted returns what lint found by some rules, but for notes.

@@ -207,10 +207,12 @@ var plantings = map[string]struct { //nolint:gochecknoglobals // a table of test
 		p.serves([]*x509.Certificate{&leaf})
 	}, requirement.DoctorCertificateExpiry, requirement.Tolerated, "that its webhook serves"},
 	"a certificate of another authority": {func(t *testing.T, p *patient) {
+		t.Helper()
 		chain, _ := issue(t, serviceName)
 		p.serves(chain)
 	}, requirement.DoctorCertificateServed, requirement.Failed, "unknown authority"},
 	"a certificate for another name": {func(t *testing.T, p *patient) {
+		t.Helper()
 		chain, ca := issue(t, "webhook.other.svc")
 		p.client().CABundle = ca
 		p.serves(chain)

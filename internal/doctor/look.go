@@ -67,7 +67,7 @@ func Look(ctx context.Context, config *rest.Config, options Options) (*Cluster, 
 	l.core, errs[1] = kubernetes.NewForConfigAndClient(config, client)
 	l.objects, errs[2] = dynamic.NewForConfigAndClient(config, client)
 	l.metadata, errs[3] = metadata.NewForConfigAndClient(metadata.ConfigFor(config), client)
-	if err := errors.Join(errs[:]...); err != nil {
+	if err = errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
 	c, err := l.definitions(ctx)
@@ -142,7 +142,7 @@ func (l *looker) choose(c *Cluster) error {
 	})
 	slices.SortFunc(c.Definitions, func(a, b *Definition) int { return cmp.Compare(a.Name, b.Name) })
 	if len(c.Definitions) == 0 && l.options.Namespace != "" {
-		return &EmptyError{fmt.Sprintf("no definition has a webhook in the namespace %s", l.options.Namespace)}
+		return &EmptyError{"no definition has a webhook in the namespace " + l.options.Namespace}
 	}
 	return nil
 }
@@ -170,7 +170,7 @@ func (d *Definition) service() *apiextensionsv1.ServiceReference {
 
 // lint judges the definition by itself.
 func (d *Definition) lint(ctx context.Context, now time.Time) {
-	text := d.CustomResourceDefinition.DeepCopy()
+	text := d.DeepCopy()
 	text.TypeMeta = metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinition"}
 	text.ManagedFields = nil
 	data, err := yaml.Marshal(text)

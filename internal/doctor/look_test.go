@@ -23,7 +23,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
@@ -112,9 +111,9 @@ func (w *ward) service(namespace, name string, port int32, ready, others int) {
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "webhook", Port: port, Protocol: corev1.ProtocolTCP}}},
 	}
-	slice := discoveryv1.EndpointSlice{Ports: []discoveryv1.EndpointPort{{Name: ptr.To("webhook"), Port: ptr.To(port)}}}
+	slice := discoveryv1.EndpointSlice{Ports: []discoveryv1.EndpointPort{{Name: new("webhook"), Port: new(port)}}}
 	for i := range ready + others {
-		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: ptr.To(i < ready)}})
+		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: new(i < ready)}})
 	}
 	w.core["/apis/discovery.k8s.io/v1/namespaces/"+namespace+"/endpointslices"] = discoveryv1.EndpointSliceList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"}, Items: []discoveryv1.EndpointSlice{slice},
@@ -122,50 +121,50 @@ func (w *ward) service(namespace, name string, port int32, ready, others int) {
 }
 
 // create creates definitions, and waits until they are served. They are removed in the end.
-func (w *ward) create(t testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) {
-	t.Helper()
+func (w *ward) create(tb testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) {
+	tb.Helper()
 	api := w.crds.ApiextensionsV1().CustomResourceDefinitions()
 	for _, crd := range crds {
-		if _, err := api.Create(t.Context(), crd, metav1.CreateOptions{}); err != nil {
-			t.Fatal(err)
+		if _, err := api.Create(tb.Context(), crd, metav1.CreateOptions{}); err != nil {
+			tb.Fatal(err)
 		}
-		t.Cleanup(func() {
-			if err := api.Delete(context.WithoutCancel(t.Context()), crd.Name, metav1.DeleteOptions{}); err != nil {
-				t.Error(err)
+		tb.Cleanup(func() {
+			if err := api.Delete(context.WithoutCancel(tb.Context()), crd.Name, metav1.DeleteOptions{}); err != nil {
+				tb.Error(err)
 			}
 		})
 	}
 	for _, crd := range crds {
 		at := w.objects.Resource((&Definition{CustomResourceDefinition: crd}).resource("v1beta1"))
-		w.wait(t, func() error { _, err := at.List(t.Context(), metav1.ListOptions{}); return err })
+		w.wait(tb, func() error { _, err := at.List(tb.Context(), metav1.ListOptions{}); return err })
 	}
 }
 
 // wait waits until something succeeds.
-func (w *ward) wait(t testing.TB, do func() error) {
-	t.Helper()
+func (w *ward) wait(tb testing.TB, do func() error) {
+	tb.Helper()
 	for end := time.Now().Add(30 * time.Second); ; <-time.After(50 * time.Millisecond) {
 		err := do()
 		if err == nil {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 }
 
 // define creates definitions with an object at v1beta1 each. All is removed in the end.
-func (w *ward) define(t testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) {
-	t.Helper()
-	w.create(t, crds...)
+func (w *ward) define(tb testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) {
+	tb.Helper()
+	w.create(tb, crds...)
 	for _, crd := range crds {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": crd.Spec.Group + "/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "one"}, "hostPort": "a:1"}}
 		at := w.objects.Resource((&Definition{CustomResourceDefinition: crd}).resource("v1beta1")).Namespace("default")
-		w.wait(t, func() error { _, err := at.Create(t.Context(), o, metav1.CreateOptions{}); return err })
-		t.Cleanup(func() {
-			if err := at.Delete(context.WithoutCancel(t.Context()), "one", metav1.DeleteOptions{}); err != nil {
-				t.Error(err)
+		w.wait(tb, func() error { _, err := at.Create(tb.Context(), o, metav1.CreateOptions{}); return err })
+		tb.Cleanup(func() {
+			if err := at.Delete(context.WithoutCancel(tb.Context()), "one", metav1.DeleteOptions{}); err != nil {
+				tb.Error(err)
 			}
 		})
 	}
@@ -212,7 +211,7 @@ func TestLook(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plain.Close()
-	go http.Serve(plain, http.NotFoundHandler()) //nolint:errcheck,gosec // it ends with the listener
+	go http.Serve(plain, http.NotFoundHandler()) //nolint:gosec // it ends with the listener
 
 	served := fixtures.WebhookService.New(fixtures.InGroup("service.example.com"))
 	gone := fixtures.WebhookService.New(fixtures.InGroup("gone.example.com"))
@@ -281,7 +280,7 @@ func TestCertificatesOfServices(t *testing.T) {
 	w.service("my-service-namespace", "my-service-name", 1234, 2, 0)
 	w.create(t, right, wrong)
 	dialled := 0
-	dial := func(_ context.Context, namespace, name string, port int32) (net.Conn, error) {
+	dial := func(ctx context.Context, namespace, name string, port int32) (net.Conn, error) {
 		if namespace != "my-service-namespace" || name != "my-service-name" || port != 1234 {
 			return nil, fmt.Errorf("it dials %s/%s:%d", namespace, name, port)
 		}
@@ -289,7 +288,7 @@ func TestCertificatesOfServices(t *testing.T) {
 		here, there := net.Pipe()
 		go func() {
 			server := tls.Server(there, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
-			server.Handshake() //nolint:errcheck // the client says what is wrong
+			server.HandshakeContext(context.WithoutCancel(ctx))
 		}()
 		return here, nil
 	}

@@ -22,7 +22,6 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 
 	"github.com/crdconform/crdconform/internal/cluster/envtest"
 	"github.com/crdconform/crdconform/internal/cluster/kind"
@@ -122,6 +121,7 @@ func gardens() map[string]planted {
 	}
 	migrating := func(objects int) func(*testing.T, *ward, *apiextensionsv1.CustomResourceDefinition) {
 		return func(t *testing.T, w *ward, crd *apiextensionsv1.CustomResourceDefinition) {
+			t.Helper()
 			if objects > 0 {
 				w.stored(t, crd, "v1beta1")
 			}
@@ -162,6 +162,7 @@ func gardens() map[string]planted {
 		"not-served":           {change: versions(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.Served = false }), finds: requirement.DoctorDefinitionSchema, says: "no version is served"},
 		"storage-not-served":   {change: versions(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.Served = !v.Storage }), finds: requirement.DoctorDefinitionSchema, says: "storage version"},
 		"webhook-down": {change: url("https://127.0.0.1:1/convert"), after: func(t *testing.T, w *ward, crd *apiextensionsv1.CustomResourceDefinition) {
+			t.Helper()
 			w.stored(t, crd, "v1beta1")
 		}, finds: requirement.DoctorWebhookConverts, says: "default/one at v1"},
 		"names-taken": {change: func(crd *apiextensionsv1.CustomResourceDefinition, _ *apiextensionsv1.WebhookClientConfig) {
@@ -177,6 +178,7 @@ func gardens() map[string]planted {
 		"migrated":  {none: true, after: migrating(0), finds: requirement.DoctorStorageStoredVersions, says: "nothing is stored at v1beta1 any more"},
 		"migrating": {none: true, after: migrating(1), finds: requirement.DoctorStorageStoredVersions, says: "1 objects are stored at v1beta1"},
 		"deletion-hangs": {none: true, after: func(t *testing.T, w *ward, crd *apiextensionsv1.CustomResourceDefinition) {
+			t.Helper()
 			w.stored(t, crd, "v1beta1", "example.com/planted")
 			if err := w.crds.ApiextensionsV1().CustomResourceDefinitions().Delete(t.Context(), crd.Name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
@@ -208,7 +210,7 @@ func (w *ward) furnish(t *testing.T) {
 		service := corev1.Service{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: meta, Spec: s.spec}
 		slice := discoveryv1.EndpointSlice{
 			ObjectMeta:  metav1.ObjectMeta{Name: s.name + "-planted", Namespace: "here", Labels: map[string]string{discoveryv1.LabelServiceName: s.name}},
-			AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &s.port, Port: ptr.To(int32(9443)), Protocol: ptr.To(corev1.ProtocolTCP)}},
+			AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: &s.port, Port: new(int32(9443)), Protocol: new(corev1.ProtocolTCP)}},
 		}
 		for i, ready := range s.ready {
 			slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.9.9." + string(rune('1'+i))}, Conditions: discoveryv1.EndpointConditions{Ready: &ready}})
@@ -300,6 +302,7 @@ func (w *ward) seeds(t *testing.T, all map[string]planted) map[string]*apiextens
 
 // established fails while a definition is not.
 func (w *ward) established(t *testing.T, name string) error {
+	t.Helper()
 	crd, err := w.crds.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return err
@@ -313,10 +316,11 @@ func (w *ward) established(t *testing.T, name string) error {
 
 // remove removes a definition with its objects, whatever holds them.
 func (w *ward) remove(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
+	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	object := w.objects.Resource((&Definition{CustomResourceDefinition: crd}).resource("v1beta1")).Namespace("default")
-	object.Patch(ctx, "one", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}) //nolint:errcheck // most have none
-	w.crds.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, metav1.DeleteOptions{})                //nolint:errcheck // one is deleted
+	object.Patch(ctx, "one", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}) // most have none
+	w.crds.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, metav1.DeleteOptions{})                // one is deleted
 }
 
 // found wants everything that is planted to be found, and nothing in what is healthy.

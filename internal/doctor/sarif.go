@@ -44,6 +44,7 @@ func level(v requirement.Verdict) lint.Level {
 		return lint.Error
 	case requirement.Tolerated:
 		return lint.Warning
+	default:
+		return lint.Note
 	}
-	return lint.Note
 }

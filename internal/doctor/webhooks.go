@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -92,7 +93,7 @@ func (l *looker) service(ctx context.Context, w *Webhook, at *apiextensionsv1.Se
 	if i < 0 {
 		var has []string
 		for _, p := range service.Spec.Ports {
-			has = append(has, fmt.Sprint(p.Port))
+			has = append(has, strconv.Itoa(int(p.Port)))
 		}
 		w.Port.Wrong = "it has " + strings.Join(has, ", ")
 		return

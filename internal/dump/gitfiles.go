@@ -36,11 +36,7 @@ func GitFiles(ctx context.Context, source string, paths []string) ([]GitFile, er
 	}
 	revision := strings.TrimSpace(string(commit))
 	if whole {
-		files, err := gitBelow(ctx, ref, revision, path.Clean(name), "")
-		if err == nil && len(files) == 0 {
-			err = fmt.Errorf("there is no file with a CustomResourceDefinition in %s at %s in git; the path begins at the root of the repository", name, ref)
-		}
-		return files, err
+		return gitWhole(ctx, ref, revision, name)
 	}
 	prefix, err := git(ctx, "rev-parse", "--show-prefix")
 	if err != nil {
@@ -59,6 +55,15 @@ func GitFiles(ctx context.Context, source string, paths []string) ([]GitFile, er
 		all = append(all, files...)
 	}
 	return all, nil
+}
+
+// gitWhole returns a file, or those below a folder, of which there must be one.
+func gitWhole(ctx context.Context, ref, revision, name string) ([]GitFile, error) {
+	files, err := gitBelow(ctx, ref, revision, path.Clean(name), "")
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("there is no file with a CustomResourceDefinition in %s at %s in git; the path begins at the root of the repository", name, ref)
+	}
+	return files, err
 }
 
 // gitBelow returns a file, or those below a folder.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ func (n *Nights) HTML(w io.Writer) error {
 		class := map[Condition]string{Fresh: "fresh", Broken: "broken", Flaky: "flaky", Mended: "mended"}[t.Condition]
 		data.Troubles = append(data.Troubles, troubleRow{t, class, nightAnchor(since), day(since)})
 	}
-	for i := len(n.Runs) - 1; i >= 0; i-- {
+	for i := range slices.Backward(n.Runs) {
 		data.Rows = append(data.Rows, n.row(i))
 	}
 	page, err := template.New("nights").Parse(nightsPage + style)
@@ -161,7 +162,7 @@ func (n *Nights) verdicts() template.HTML {
 			fmt.Fprintf(&b, `<rect class="%s" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, part.class, float64(i)*width, y, max(width-0.5, 0.5), height)
 		}
 	}
-	return trendSVG("what did not pass in each night", fmt.Sprint(most), b.String())
+	return trendSVG("what did not pass in each night", strconv.Itoa(most), b.String())
 }
 
 // chart draws a trend with its noise.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func night(n, requirements int, p99 float64, failed ...requirement.ID) *reports.
 	for i, entry := range requirement.All()[:requirements] {
 		result := reports.Result{Requirement: entry, Subject: "widgets.example.com", Verdict: requirement.Passed, Spec: "does it", Output: strings.Repeat("x", 1000)}
 		if slices.Contains(failed, entry.ID) {
-			result.Verdict, result.Reason = requirement.Failed, "it is <lost> in night "+fmt.Sprint(n)
+			result.Verdict, result.Reason = requirement.Failed, "it is <lost> in night "+strconv.Itoa(n)
 		}
 		if i == 0 {
 			result.Verdict, result.Reason = requirement.NotApplicable, "no"
@@ -113,7 +114,7 @@ func TestNights(t *testing.T) {
 		all = append(all, night(n, 20, p99, failed...))
 	}
 	// The order in which they come does not matter, nor that one comes twice.
-	n := added(t, dir, all[3], all[0], all[7], all[1], all[2], all[4], all[5], all[6], all[3])
+	added(t, dir, all[3], all[0], all[7], all[1], all[2], all[4], all[5], all[6], all[3])
 	folder, err := Open(filepath.Join(dir, "last"))
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +122,8 @@ func TestNights(t *testing.T) {
 	if err = folder.Write(all[7]); err != nil {
 		t.Fatal(err)
 	}
-	if n, err = ReadNights(dir); err != nil {
+	n, err := ReadNights(dir)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if len(n.Runs) != 8 || n.Runs[7].Page != "last/report.html" || n.Runs[6].Page != "" || len(n.LeftOut) > 0 {
@@ -197,7 +199,7 @@ func year() *Nights {
 			failed = append(failed, ids[k].ID)
 		}
 		r := night(i, 700, 10+float64(i%5), failed...)
-		n.Runs = append(n.Runs, Night{Report: r, Name: fmt.Sprint(i)})
+		n.Runs = append(n.Runs, Night{Report: r, Name: strconv.Itoa(i)})
 	}
 	return n
 }

@@ -89,11 +89,11 @@ func (s subject) judged(ctx context.Context, program, folder string) (*reports.R
 		return nil, err
 	}
 	module := fmt.Sprintf("module scoreboard/%s\n\ngo 1.26.0\n\nrequire (\n\t%s %s\n\tsigs.k8s.io/controller-runtime %s\n)\n", s.Name, s.Module, s.Version, required("sigs.k8s.io/controller-runtime"))
-	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "main.go"), source, 0o644), os.WriteFile(filepath.Join(dir, "go.mod"), []byte(module), 0o644)); err != nil { //nolint:gosec // it is to be read
+	if err = errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "main.go"), source, 0o644), os.WriteFile(filepath.Join(dir, "go.mod"), []byte(module), 0o644)); err != nil { //nolint:gosec // it is to be read
 		return nil, err
 	}
 	for _, command := range [][]string{{"go", "get", "."}, {"go", "build", "-o", "webhook", "."}} {
-		if err := inFolder(ctx, dir, command...); err != nil {
+		if err = inFolder(ctx, dir, command...); err != nil {
 			return nil, err
 		}
 	}
@@ -105,7 +105,7 @@ func (s subject) judged(ctx context.Context, program, folder string) (*reports.R
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "crds.yaml"), definitions, 0o644); err != nil { //nolint:gosec // it is to be read
+	if err = os.WriteFile(filepath.Join(dir, "crds.yaml"), definitions, 0o644); err != nil { //nolint:gosec // it is to be read
 		return nil, err
 	}
 	checked := inFolder(ctx, dir, program, "check", "--crd", "crds.yaml", "--seed", "1", "--report-dir", ".", "--", "./webhook", "--port={port}", "--certs={certs}")
