@@ -14,7 +14,7 @@ RACE     := $(if $(filter 1,$(shell $(GO) env CGO_ENABLED)),-race)
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: build ## Check the embedded API server and load the reference webhook; reports go to crdconform-report
@@ -62,10 +62,10 @@ test-short: ## Run the quick tests of every package
 .PHONY: test-kind
 test-kind: ## Run the tests that want kind, with the node image in CRDCONFORM_TEST_KIND_IMAGE
 	KUBEBUILDER_ASSETS= CRDCONFORM_REQUIRE_KIND=1 $(GO) test -p 1 -shuffle=on -timeout 40m -skip 'TestClustersAgree/with_watch_cache' \
-		./cluster/e2e ./internal/cluster/kind ./internal/cluster/existing ./internal/subject/deployed ./suites/control ./internal/test/agreement
+		./cluster/e2e ./internal/cluster/kind ./internal/cluster/existing ./internal/subject/deployed ./suites/control ./internal/test/agreement ./internal/doctor
 
 # Without cgo the program runs in an image that has nothing else in it. What else needs no cgo shares what was compiled.
-build lint test-short: export CGO_ENABLED = 0
+build site scoreboard lint test-short: export CGO_ENABLED = 0
 
 .PHONY: build
 build: ## Build bin/crdconform
@@ -109,6 +109,48 @@ generate: ## Write generated files: requirement/ids.go, docs/requirements.md, do
 	mv docs/requirements.md.new docs/requirements.md
 	$(GO) test ./kindconfig -run TestDocumentationListsTheImages -update
 
+.PHONY: site
+site: build ## Make the documentation a site of static pages, in bin/site
+	rm -rf $(BIN)/site
+	$(BIN)/crdconform explain --all --output json | $(GO) run ./internal/site/generate . $(BIN)/site
+
+# The modules of the operators are none of crdconform's, so this needs a module proxy, and minutes for each.
+.PHONY: scoreboard
+scoreboard: build ## Check the conversions of public operators, and write what holds for whom to bin/scoreboard
+	$(GO) run ./internal/test/scoreboard $(BIN)/crdconform $(BIN)/scoreboard
+
+# Its hundreds of modules are none of crdconform's, so it is not in go.mod.
+GORELEASER := $(GO) run github.com/goreleaser/goreleaser/v2@v2.15.1
+# How the binaries of a release are built, as .goreleaser.yaml says: the same bytes wherever that is.
+RELEASED   := $(GO) build -trimpath -buildvcs=true -ldflags '-s -w'
+
+.PHONY: release-files
+release-files: export SOURCE_DATE_EPOCH = $(shell git log -1 --format=%ct)
+release-files: export CGO_ENABLED = 0
+release-files: ## Build this machine's binary of a release, and the completions and manual pages beside it
+	rm -rf $(BIN)/release && mkdir -p $(BIN)/release/completions
+	$(RELEASED) -o $(BIN)/release/crdconform ./cmd/crdconform
+	$(BIN)/release/crdconform man $(BIN)/release/man
+	$(BIN)/release/crdconform completion bash > $(BIN)/release/completions/crdconform.bash
+	$(BIN)/release/crdconform completion zsh > $(BIN)/release/completions/_crdconform
+	$(BIN)/release/crdconform completion fish > $(BIN)/release/completions/crdconform.fish
+
+# It signs nothing, and makes neither images nor lists of what is in them, for which it would need programs, Docker and a network.
+.PHONY: snapshot
+snapshot: CONFIG ?= .goreleaser.yaml
+snapshot: ## Make what a release has, in dist/: archives, packages, checksums, the Homebrew cask and the krew manifest
+	$(GORELEASER) check
+	$(GORELEASER) release --snapshot --clean --skip=sign,docker,sbom --config $(CONFIG)
+
+# It compiles everything for a second set of paths, and goreleaser: ten minutes of processor time that .ci/run has not got.
+.PHONY: release-check
+release-check: ## Build a release twice, compare the bytes, and install and run what a snapshot has; it takes minutes
+	.ci/release
+
+.PHONY: release
+release: ## Publish the tag of this commit; .github/workflows/release.yaml runs it
+	$(GORELEASER) release --clean
+
 .PHONY: clean
 clean: ## Remove what was built and reported
-	rm -rf $(BIN) crdconform-report
+	rm -rf $(BIN) dist crdconform-report

@@ -489,6 +489,21 @@ const (
 	StorageDropManagedFields                            ID = "storage.drop.managed-fields"                              // The managed fields of no object name the version that is removed.
 	StorageDropOwnerReferences                          ID = "storage.drop.owner-references"                            // No owner reference names the version that is removed.
 	StorageDropRequests                                 ID = "storage.drop.requests"                                    // Nobody still asks for the version that is removed.
+	DoctorDefinitionAccepted                            ID = "doctor.definition.accepted"                               // The API server has accepted the names and the schemas of a definition, and serves it.
+	DoctorDefinitionDeletion                            ID = "doctor.definition.deletion"                               // No definition has been waiting for its deletion for more than five minutes.
+	DoctorDefinitionSchema                              ID = "doctor.definition.schema"                                 // Lint finds no error in a definition.
+	DoctorConversionNone                                ID = "doctor.conversion.none"                                   // Versions without a conversion webhook have the same schema.
+	DoctorConversionNeeded                              ID = "doctor.conversion.needed"                                 // A definition has a conversion webhook only if it has versions to convert between.
+	DoctorWebhookNamespace                              ID = "doctor.webhook.namespace"                                 // The namespace of a webhook's service exists and is not being deleted.
+	DoctorWebhookService                                ID = "doctor.webhook.service"                                   // The service of a webhook exists, with the port that the definition names.
+	DoctorWebhookEndpoints                              ID = "doctor.webhook.endpoints"                                 // The service of a webhook has an endpoint that is ready.
+	DoctorWebhookConverts                               ID = "doctor.webhook.converts"                                  // The API server returns an object that is stored at every version that it serves.
+	DoctorCertificateBundle                             ID = "doctor.certificate.bundle"                                // A definition has the authority that verifies the certificate of its webhook.
+	DoctorCertificateExpiry                             ID = "doctor.certificate.expiry"                                // The certificates of a webhook and of its authority are valid.
+	DoctorCertificateServed                             ID = "doctor.certificate.served"                                // The certificate that a webhook serves is verified by the authority of the definition, for the name of the service.
+	DoctorStorageStoredVersions                         ID = "doctor.storage.stored-versions"                           // status.storedVersions has the storage version alone.
+	DoctorStorageReadable                               ID = "doctor.storage.readable"                                  // Objects name no version that their definition no longer has.
+	DoctorVersionsRequested                             ID = "doctor.versions.requested"                                // Nobody asks for a version that is deprecated.
 	LifecycleUpgradeStoredVersions                      ID = "lifecycle.upgrade.stored-versions"                        // When v1 takes over from v1beta1 as the storage version, status.storedVersions is v1beta1, v1.
 	LifecycleUpgradeRewrite                             ID = "lifecycle.upgrade.rewrite"                                // Listing all objects and writing each with the same content brings all of them to the storage version.
 	LifecycleUpgradeConcurrent                          ID = "lifecycle.upgrade.concurrent"                             // An upgrade by list and write, page by page, succeeds while clients create, update and delete objects, and loses none of their writes.
@@ -807,10 +822,12 @@ const (
 	PartRefusedAnnotation PartName = "refused-annotation"
 	PartRefusedValue      PartName = "refused-value"
 	PartSameValues        PartName = "same-values"
+	PartSoon              PartName = "soon"
 	PartSpelling          PartName = "spelling"
 	PartUIDInV1beta1      PartName = "uid-in-v1beta1"
 	PartUnnamedValue      PartName = "unnamed-value"
 	PartUnservedVersion   PartName = "unserved-version"
+	PartWarning           PartName = "warning"
 )
 
 // severities are those that do not follow from the others: of requirements that are not Failed, and of parts.
@@ -847,6 +864,13 @@ var severities = map[violation]Verdict{
 	{WebhookFailureAvoided, PartUnservedVersion}:         Tolerated,
 	{WebhookFailureEarlierSchemas, PartUnnamedValue}:     Tolerated,
 	{WebhookFailureAnnotations, PartRefusedAnnotation}:   Tolerated,
+	{DoctorDefinitionSchema, PartWarning}:                Tolerated,
+	{DoctorConversionNone, PartWarning}:                  Tolerated,
+	{DoctorConversionNeeded, ""}:                         Tolerated,
+	{DoctorCertificateBundle, PartWarning}:               Tolerated,
+	{DoctorCertificateExpiry, PartSoon}:                  Tolerated,
+	{DoctorStorageStoredVersions, ""}:                    Tolerated,
+	{DoctorVersionsRequested, ""}:                        Tolerated,
 	{ResourceCreateEveryVersion, PartEmpty}:              Tolerated,
 	{ResourceReadEveryVersion, PartEmpty}:                Tolerated,
 	{ResourceUpdateEveryVersion, PartEmpty}:              Tolerated,

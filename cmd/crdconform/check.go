@@ -113,6 +113,7 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	c.api.bind(c.streams, flags, c.name)
 	c.bindKnownFailing(flags)
 	c.complete(cmd)
+	c.bindHistory(flags)
 	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the scripts of the report work")
 	flags.StringVar(&c.lossy, "write-lossy", "", "file to write the fields to that the webhook loses, as entries of lossy for crdconform.yaml; it must not exist yet")
 }

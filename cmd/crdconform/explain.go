@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -15,30 +16,103 @@ import (
 )
 
 func newExplain(s streams) *cobra.Command {
-	return &cobra.Command{
+	var all bool
+	var output string
+	cmd := &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain a requirement",
 		Long: `explain prints everything in the catalogue about a requirement: its statement, why it matters, its source in the documents, how
-it is checked, and which faults of the reference webhook break it.`,
-		Example:           `  crdconform explain storage.update.rewrites`,
+it is checked, what a failure looks like, which faults of the reference webhook break it, and what to do about it.`,
+		Example: `  crdconform explain storage.update.rewrites
+  crdconform explain --all --output json`,
 		ValidArgsFunction: completeID,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			switch {
+			case all && len(args) > 0:
+				return fmt.Errorf("--all explains every requirement; leave out %s", strings.Join(args, " "))
+			case !all && len(args) != 1:
 				return fmt.Errorf("explain requires the ID of one requirement, but got %d arguments; \"crdconform list\" shows them", len(args))
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, found := requirement.Lookup(requirement.ID(args[0]))
-			if !found {
-				return fmt.Errorf("%s: %s", args[0], unknownID(args[0]))
+			if output != "text" && output != "json" {
+				return fmt.Errorf("--output %s: unknown format (want text or json)", output)
 			}
-			return write(s.out, explain(r, suites.Preview(append(areas(), resource.Area))))
+			chosen := requirement.All()
+			if !all {
+				r, found := requirement.Lookup(requirement.ID(args[0]))
+				if !found {
+					return fmt.Errorf("%s: %s", args[0], unknownID(args[0]))
+				}
+				chosen = []requirement.Requirement{r}
+			}
+			return explainAll(s, chosen, output)
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "explain every requirement")
+	cmd.Flags().StringVarP(&output, "output", "o", "text", "format: text or json")
+	return cmd
 }
 
-func explain(r requirement.Requirement, specs []suites.Spec) string {
+// explainAll explains requirements, one below the other or as a list.
+func explainAll(s streams, chosen []requirement.Requirement, output string) error {
+	specs := suites.Preview(append(areas(), resource.Area))
+	var all []explanation.Explanation
+	var texts []string
+	for _, r := range chosen {
+		e := explained(r, specs)
+		all = append(all, e)
+		texts = append(texts, explain(e))
+	}
+	if output == "text" {
+		return write(s.out, strings.Join(texts, "\n"))
+	}
+	text, err := listJSON(all)
+	if err != nil {
+		return unjudged(err)
+	}
+	return write(s.out, text)
+}
+
+// explained is what there is to say about a requirement.
+func explained(r requirement.Requirement, specs []suites.Spec) explanation.Explanation {
+	e := explanation.Explanation{Requirement: r, Remedy: explanation.Remedy(r)}
+	switch {
+	case r.Untested != "":
+		return e
+	case r.Binds == requirement.Author:
+		for _, rule := range lint.Rules() {
+			if slices.Contains(rule.Requirements, r.ID) {
+				e.Rules = append(e.Rules, explanation.Named{Name: string(rule.ID), Summary: rule.Summary})
+				e.Remedy = rule.Help
+			}
+		}
+		e.Run = "crdconform lint FILE"
+		return e
+	}
+	for _, spec := range specs {
+		if spec.Requirement == r.ID {
+			e.Specs = append(e.Specs, explanation.Named{Name: spec.Text, Summary: spec.Location})
+		}
+	}
+	for _, f := range webhook.Faults() {
+		if slices.Contains(f.Breaks, r.ID) {
+			e.Faults = append(e.Faults, explanation.Named{Name: f.Name, Summary: f.Summary})
+		}
+	}
+	e.Run = "crdconform run --filter " + string(r.ID)
+	switch {
+	case r.ID.Area() == resource.Area.Name:
+		e.Run = "crdconform check URL --crd FILE --filter " + string(r.ID)
+	case r.Binds == requirement.Webhook:
+		e.Run = "crdconform check URL --filter " + string(r.ID)
+	}
+	return e
+}
+
+func explain(e explanation.Explanation) string {
+	r := e.Requirement
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
@@ -48,11 +122,7 @@ func explain(r requirement.Requirement, specs []suites.Spec) string {
 	fmt.Fprintf(&b, "%s\n\n%s\n\n", r.ID, r.Statement)
 	line("level", string(r.Level))
 	line("binds", string(r.Binds))
-	holds := "Kubernetes " + r.Since.String() + " and later"
-	if (r.Until != requirement.Minor{}) {
-		holds = "Kubernetes " + r.Since.String() + " to " + r.Until.String()
-	}
-	line("holds for", holds)
+	line("holds for", explanation.Holds(r))
 	for _, source := range r.Source {
 		text := source.String()
 		if i := slices.IndexFunc(requirement.Documents(), func(d requirement.Document) bool { return d.ID == source.Document }); i >= 0 {
@@ -62,40 +132,27 @@ func explain(r requirement.Requirement, specs []suites.Spec) string {
 	}
 	line("why", r.Why)
 	line("note", r.Note)
-	switch {
-	case r.Obsolete:
+	if r.Obsolete {
 		line("obsolete", r.Untested)
-	case r.Untested != "":
+	} else {
 		line("untested", r.Untested)
-	case r.Binds == requirement.Author:
-		for _, rule := range lint.Rules() {
-			if slices.Contains(rule.Requirements, r.ID) {
-				line("rule", string(rule.ID)+": "+rule.Summary)
-			}
-		}
-		line("run it", "crdconform lint FILE")
-	default:
-		for _, spec := range specs {
-			if spec.Requirement == r.ID {
-				line("spec", spec.Text)
-				line("", spec.Location)
-			}
-		}
-		var faults []string
-		for _, f := range webhook.Faults() {
-			if slices.Contains(f.Breaks, r.ID) {
-				faults = append(faults, f.Name)
-			}
-		}
-		line("faults", strings.Join(faults, ", "))
-		command := "crdconform run --filter "
-		switch {
-		case r.ID.Area() == resource.Area.Name:
-			command = "crdconform check URL --crd FILE --filter "
-		case r.Binds == requirement.Webhook:
-			command = "crdconform check URL --filter "
-		}
-		line("run it", command+string(r.ID))
 	}
+	for _, rule := range e.Rules {
+		line("rule", rule.Name+": "+rule.Summary)
+	}
+	for _, spec := range e.Specs {
+		line("spec", spec.Name)
+		line("", spec.Summary)
+	}
+	var faults []string
+	for _, f := range e.Faults {
+		faults = append(faults, f.Name)
+	}
+	if len(e.Faults) > 0 {
+		line("a failure", e.Faults[0].Summary)
+	}
+	line("faults", strings.Join(faults, ", "))
+	line("remedy", e.Remedy)
+	line("run it", e.Run)
 	return b.String()
 }

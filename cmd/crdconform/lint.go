@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -27,6 +28,7 @@ type linting struct {
 	old, disabled  []string
 	format, output string
 	strict, rules  bool
+	changed        bool
 }
 
 func newLint(s streams) *cobra.Command {
@@ -39,12 +41,14 @@ cause trouble later; it needs no cluster and no webhook. A FILE is YAML or JSON,
 or - for standard input. In a directory and those below it, all .yaml, .yml and .json files with definitions are read.
 
 With --old, the definitions are also compared with those that they replace. Give the output of "kubectl get crd NAME -o yaml"
-there: its status says at which versions objects may be stored.
+there: its status says at which versions objects may be stored. git://REF is the same files at a revision of git, such as a
+branch, and git://REF:PATH others; with --changed, files that are as they were there are left out.
 
 The exit code is 0 if there is no error, 1 if there is one, or a warning with --strict, and 2 if a file cannot be read or no
 file contains a definition.`,
 		Example: `  crdconform lint config/crd
   crdconform lint --old installed.yaml new.yaml
+  crdconform lint --old git://origin/main --changed config/crd
   crdconform lint --format sarif --output lint.sarif crds/*.yaml
   kustomize build config/default | crdconform lint -
   crdconform lint --rules`,
@@ -62,9 +66,10 @@ file contains a definition.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&l.old, "old", nil, "files with the definitions to be replaced, to compare with")
+	flags.StringSliceVar(&l.old, "old", nil, "files with the definitions to be replaced, to compare with; also git://REF and git://REF:PATH")
+	flags.BoolVar(&l.changed, "changed", false, "leave out files that are as they were at --old git://REF")
 	flags.StringSliceVar(&l.disabled, "disable", nil, "ignore the findings of these rules")
-	flags.StringVar(&l.format, "format", "text", "format: text, json or sarif")
+	flags.StringVar(&l.format, "format", "text", "format: "+listOf(lintForms()))
 	flags.StringVarP(&l.output, "output", "o", "", "file to write to, instead of standard output")
 	flags.BoolVar(&l.strict, "strict", false, "treat warnings as errors")
 	flags.BoolVar(&l.rules, "rules", false, "list the rules, as text or JSON, and check nothing")
@@ -84,8 +89,11 @@ func completeRule(_ *cobra.Command, _ []string, begun string) ([]cobra.Completio
 }
 
 func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
-	if !slices.Contains([]string{"text", "json", "sarif"}, l.format) {
-		return fmt.Errorf("--format %s: unknown format (want text, json or sarif)", l.format)
+	if !slices.Contains(lintForms(), l.format) {
+		return fmt.Errorf("--format %s: unknown format (want %s)", l.format, listOf(lintForms()))
+	}
+	if l.changed && !slices.ContainsFunc(l.old, dump.IsGit) {
+		return errors.New("--changed requires --old git://REF")
 	}
 	options := lint.Options{}
 	for _, id := range l.disabled {
@@ -98,8 +106,11 @@ func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
 	if err != nil {
 		return err
 	}
-	if options.Old, err = readFiles(l.old, cmd.InOrStdin()); err != nil {
+	if files, err = l.replaced(cmd, args, files, &options); err != nil {
 		return fmt.Errorf("--old: %w", err)
+	}
+	if l.changed && len(files) == 0 {
+		return l.write(s, "no definition has changed\n")
 	}
 	report, err := lint.Check(cmd.Context(), files, options)
 	if err != nil {
@@ -118,6 +129,44 @@ func (l *linting) run(cmd *cobra.Command, s streams, args []string) error {
 	return nil
 }
 
+// replaced reads the old definitions, and returns the files that are to be judged.
+func (l *linting) replaced(cmd *cobra.Command, args []string, files []lint.File, options *lint.Options) ([]lint.File, error) {
+	var paths []string
+	for _, arg := range args {
+		names, err := expandPattern(arg)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, names...)
+	}
+	for _, old := range l.old {
+		if !dump.IsGit(old) {
+			more, err := readFiles([]string{old}, cmd.InOrStdin())
+			if err != nil {
+				return nil, err
+			}
+			options.Old = append(options.Old, more...)
+			continue
+		}
+		then, err := dump.GitFiles(cmd.Context(), old, paths)
+		if err != nil {
+			return nil, err
+		}
+		options.Partial = true
+		for _, f := range then {
+			options.Old = append(options.Old, lint.File{Name: f.Name, Data: f.Data})
+			if l.changed {
+				same := func(now lint.File) bool { return now.Name == f.Path && bytes.Equal(now.Data, f.Data) }
+				files = slices.DeleteFunc(files, same)
+			}
+		}
+	}
+	return files, nil
+}
+
+// lintForms are the formats of what lint found.
+func lintForms() []string { return []string{"text", "json", "sarif", "github"} }
+
 // write writes to the file that was asked for, or else to the standard output.
 func (l *linting) write(s streams, text string) error {
 	if l.output == "" {
@@ -135,6 +184,8 @@ func (l *linting) render(w io.Writer, s streams, report *lint.Report, files int)
 		return report.JSON(w)
 	case "sarif":
 		return report.SARIF(w, toolVersion())
+	case "github":
+		return report.GitHub(w)
 	}
 	if l.output != "" {
 		s.color = false

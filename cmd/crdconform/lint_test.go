@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -87,7 +89,7 @@ func TestLint(t *testing.T) {
 		"not YAML":                {"tree/broken.yaml", 2, "", "tree/broken.yaml:"},
 		"a template":              {"helm.yaml", 2, "", "render it first"},
 		"an unknown rule":         {"--disable storage-versions good.yaml", 2, "", "--disable storage-versions: unknown rule; did you mean storage-version-count"},
-		"an unknown form":         {"--format xml good.yaml", 2, "", "--format xml: unknown format (want text, json or sarif)"},
+		"an unknown form":         {"--format xml good.yaml", 2, "", "--format xml: unknown format (want text, json, sarif or github)"},
 		"rules in a form unknown": {"--rules --format sarif", 2, "", "rules are listed as text or json"},
 		"nowhere to write":        {"--output none/out good.yaml", 2, "", "--output: "},
 	} {
@@ -160,6 +162,53 @@ func TestLintRules(t *testing.T) {
 	for i, rule := range all {
 		if fields := strings.Fields(lines[i]); fields[0] != string(rule.ID) || fields[1] != string(rule.Level) || !strings.HasSuffix(lines[i], rule.Summary) || rules[i].ID != rule.ID || rules[i].Help != rule.Help {
 			t.Errorf("%s is listed as %q and %+v", rule.ID, lines[i], rules[i])
+		}
+	}
+}
+
+// TestLintAgainstGit compares with a revision of git, and leaves out what has not changed.
+func TestLintAgainstGit(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	put := func(name, text string) {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	git := func(args ...string) {
+		command := exec.CommandContext(t.Context(), "git", append([]string{"-c", "user.name=me", "-c", "user.email=me@example.com"}, args...)...)
+		command.Dir = dir
+		if out, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v: %s", args, err, out)
+		}
+	}
+	put("sub/crds/same.yaml", strings.ReplaceAll(strings.Replace(widgets, "storage: true", "storage: false", 1), "widgets", "gadgets"))
+	put("sub/crds/widgets.yaml", widgets)
+	git("init", "-q", "-b", "main")
+	git("add", ".")
+	git("commit", "-qm", "first")
+	put("sub/crds/widgets.yaml", strings.Replace(widgets, "name: v1\n", "name: v2\n", 1))
+	put("sub/new/new.yaml", strings.ReplaceAll(widgets, "widgets", "things"))
+	for args, want := range map[string]struct {
+		code     int
+		out, err string
+	}{
+		"--old git://main --changed crds":                       {exitViolates, "1 definition in 1 file: 1 error", ""},
+		"--old git://main --changed --format github crds":       {exitViolates, "::error file=crds/widgets.yaml,line=", ""},
+		"--old git://main crds":                                 {exitViolates, "2 definitions in 2 files", ""},
+		"--old git://main:sub/crds crds/widgets.yaml":           {exitViolates, "stored-version-removed", ""},
+		"--old git://main --changed crds/same.yaml":             {exitConforms, "no definition has changed\n", ""},
+		"--old git://main new":                                  {exitConforms, "1 definition in 1 file: 0 errors", ""},
+		"--old git://other crds":                                {exitUsage, "", "git has no revision other"},
+		"--old git://main:nowhere crds":                         {exitUsage, "", "there is no file with a CustomResourceDefinition in nowhere at main"},
+		"--old git:// crds":                                     {exitUsage, "", "is not of the form git://REF"},
+		"--changed --old crds crds":                             {exitUsage, "", "--changed requires --old git://REF"},
+		"--old git://main " + filepath.Join(dir, "sub", "crds"): {exitUsage, "", "is not one relative to the working directory"},
+	} {
+		r := startIn(t, filepath.Join(dir, "sub"), append([]string{"lint"}, strings.Fields(args)...)...).end()
+		if r.code != want.code || !strings.Contains(r.out, want.out) || !strings.Contains(r.err, want.err) || (want.err == "") != (r.err == "") {
+			t.Errorf("%s: exit code %d, want %+v:\n%s%s", args, r.code, want, r.out, r.err)
 		}
 	}
 }

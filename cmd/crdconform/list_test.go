@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/sentences"
@@ -144,7 +145,7 @@ func TestExplain(t *testing.T) {
 		locations[spec.Requirement] = spec
 	}
 	for _, r := range requirement.All() {
-		text := explain(r, specs)
+		text := explain(explained(r, specs))
 		want := []string{string(r.ID) + "\n\n" + r.Statement + "\n\n", "\nlevel      " + string(r.Level) + "\n", "\nbinds      " + string(r.Binds) + "\n"}
 		for _, source := range r.Source {
 			want = append(want, "\nsource     "+source.String())
@@ -171,7 +172,7 @@ func TestExplain(t *testing.T) {
 			t.Errorf("%s has no spec", r.ID)
 		default:
 			want = append(want, "\nspec       "+spec.Text+"\n           "+spec.Location+"\n")
-			if !strings.HasSuffix(text, " --filter "+string(r.ID)+"\n") {
+			if want = append(want, "\nremedy     "); !strings.HasSuffix(text, " --filter "+string(r.ID)+"\n") {
 				t.Errorf("%s: it does not end with how to run it:\n%s", r.ID, text)
 			}
 		}
@@ -186,8 +187,21 @@ func TestExplain(t *testing.T) {
 			}
 		}
 	}
-	if got, want := inside(t, "explain", "webhook.response.uid"), "\nfaults     wrong-uid, no-uid\nrun it     crdconform check URL --filter webhook.response.uid\n"; !strings.HasSuffix(got, want) {
-		t.Errorf("got %s, want something that ends with %s", got, want)
+	if got, want := inside(t, "explain", "webhook.response.uid"), "\nfaults     wrong-uid, no-uid\nremedy     Build the response from the request"; !strings.Contains(got, want) || !strings.HasSuffix(got, "\nrun it     crdconform check URL --filter webhook.response.uid\n") {
+		t.Errorf("got %s, want something that has %s", got, want)
+	}
+}
+
+// TestExplainAsData explains everything to programs.
+func TestExplainAsData(t *testing.T) {
+	t.Parallel()
+	var all []explanation.Explanation
+	if err := json.Unmarshal([]byte(inside(t, "explain", "--all", "--output", "json")), &all); err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(e explanation.Explanation) bool { return e.ID == requirement.WebhookResponseUID })
+	if len(all) != len(requirement.All()) || len(all[i].Specs) != 1 || len(all[i].Faults) != 2 || all[i].Faults[0].Summary == "" || all[i].Run == "" {
+		t.Errorf("%d explanations, such as %+v", len(all), all[max(i, 0)])
 	}
 }
 

@@ -72,6 +72,7 @@ in p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 	}
 	l.bindOptions(cmd)
 	flags, g := cmd.Flags(), &l.load
+	l.bindHistory(flags)
 	flags.StringVar(&g.metricsAddress, "metrics-address", "", "host:port that serves /metrics for Prometheus during the load test, without authentication")
 	flags.StringVar(&g.results, "vegeta-results", "", "file to write every request to, in the format of vegeta report, plot and encode")
 	flags.IntVar(&g.workers, "workers", 0, "processes that share the load; with --worker-image, pods of a Job in a cluster; 0 uses only this process")

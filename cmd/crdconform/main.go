@@ -62,6 +62,7 @@ func main() {
 		width:    width,
 		color:    terminal && os.Getenv("NO_COLOR") == "",
 		variable: os.LookupEnv,
+		plugin:   isPlugin(os.Args[0]),
 		acts:     func() { acts.Store(true) },
 	}
 	os.Exit(execute(ctx, os.Args[1:], s))

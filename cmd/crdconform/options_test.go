@@ -25,9 +25,9 @@ func TestOptionFlags(t *testing.T) {
 		columns = append(append(columns, k.Columns.Flag), k.Columns.Shared...)
 	}
 	for name, own := range map[string][]string{
-		"check":  append(strings.Fields("config hold known-failing write-lossy"), clusters...),
-		"load":   strings.Fields("config metrics-address vegeta-results workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
-		"run":    append([]string{kinds.ReadOnly, "known-failing"}, clusters...),
+		"check":  append(strings.Fields("config history hold known-failing write-lossy"), clusters...),
+		"load":   strings.Fields("config history metrics-address vegeta-results workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
+		"run":    append([]string{kinds.ReadOnly, "history", "known-failing"}, clusters...),
 		"matrix": append([]string{"parallel", "known-failing"}, columns...),
 		"column": append([]string{"known-failing"}, clusters...),
 		"diff":   strings.Fields("recording ca-file-a ca-file-b server-name-a server-name-b output"),

@@ -26,13 +26,14 @@ type reportCommand struct {
 	implementation                map[string]string
 	regress                       []string
 	sideBySide                    bool
+	history                       string
 }
 
 func newReport(s streams) *cobra.Command {
 	r := &reportCommand{streams: s}
 	cmd := &cobra.Command{
 		Use:   "report REPORT...",
-		Short: "Show a report in any format, merge several, or compare two",
+		Short: "Show a report in any format, merge several, compare two, or show all nights",
 		Long: `report writes the report of a run again: REPORT is its folder, or the report.json in it. Nothing is run, and the same report
 always gives the same bytes.
 
@@ -43,6 +44,10 @@ With --baseline the report shows what has changed since an earlier one: which re
 pass, what is no longer judged, and which statistics of the load test are proved to be slower or faster, as by
 "crdconform compare".
 
+With --history, reports are added to a folder, and index.html there shows all of its runs: a row each, the trend of verdicts and
+of times with the noise, and since when each requirement fails, those that are broken apart from those that are flaky. Without a
+REPORT, the page is written again. What else is in the folder is left out, with the reason.
+
 Exit codes:
   0    the report was made; with --baseline, nothing got worse
   1    with --baseline: a requirement, the load or an objective newly fails, or the load regressed by more than --max-regress
@@ -52,9 +57,10 @@ Exit codes:
   crdconform report crdconform-report --format badge --output badge.svg
   crdconform report crdconform-report --format conformance --implementation project=widgets,version=v1.4.0
   crdconform report job-1 job-2 job-3 --report-dir merged
-  crdconform report tonight --baseline last-night --format markdown --max-regress p99=10%`,
+  crdconform report tonight --baseline last-night --format markdown --max-regress p99=10%
+  crdconform report crdconform-report --history nights`,
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			if len(args) == 0 && r.history == "" {
 				return errors.New("report requires the folder of a run, or several")
 			}
 			return nil
@@ -68,6 +74,7 @@ Exit codes:
 	flags.StringVar(&r.baseline, "baseline", "", "report of an earlier run to compare with: its folder, or the report.json in it")
 	bindRegress(cmd, &r.regress)
 	flags.BoolVar(&r.sideBySide, "side-by-side", false, "show the reports next to each other, as "+listOf(sideBySideForms()))
+	flags.StringVar(&r.history, "history", "", "folder to add the reports to, with a page of all runs in it")
 	flags.StringToStringVar(&r.implementation, "implementation", nil, "for --format conformance: who was judged, as organization, project, url, version and contact")
 	// It fails for flags that do not exist only.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(forms(), cobra.ShellCompDirectiveNoFileComp))
@@ -102,6 +109,8 @@ func (r *reportCommand) validate(args []string) ([]compare.Limit, error) {
 		return nil, errors.New("--side-by-side cannot be combined with --baseline")
 	case len(limits) > 0 && r.baseline == "":
 		return nil, errors.New("--max-regress is only valid with --baseline")
+	case r.history != "" && (r.dir != "" || r.output != "" || r.sideBySide || r.baseline != "" || r.format != "text"):
+		return nil, errors.New("--history writes a page of its own; leave out the flags of other forms")
 	case len(r.implementation) > 0 && r.format != "conformance":
 		return nil, errors.New("--implementation is only valid with --format conformance")
 	}
@@ -125,6 +134,9 @@ func (r *reportCommand) run(args []string) error {
 		}
 		all = append(all, one)
 	}
+	if r.history != "" {
+		return r.addNights(all)
+	}
 	if r.sideBySide {
 		return r.matrix(args, all)
 	}
@@ -146,6 +158,16 @@ func (r *reportCommand) run(args []string) error {
 		return err
 	}
 	return worsened(report.Changes, len(limits) > 0)
+}
+
+// addNights adds reports to the folder of the nights, and writes their page.
+func (r *reportCommand) addNights(all []*reports.Report) error {
+	for _, one := range all {
+		if err := reporter.AddNight(r.history, one); err != nil {
+			return unjudged(fmt.Errorf("--history: %w", err))
+		}
+	}
+	return nightsPage(r.streams, r.history)
 }
 
 // compare has the report say what changed since the baseline.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"path/filepath"
 	"runtime/debug"
@@ -9,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -22,6 +25,12 @@ type reporting struct {
 	folder  reporter.Folder
 	began   time.Time
 	command []string
+	history string // folder of the nights
+}
+
+// bindHistory binds the flag of the commands that add to a history.
+func (r *reporting) bindHistory(flags *pflag.FlagSet) {
+	flags.StringVar(&r.history, "history", "", "folder to keep this run in, with a page of all runs in it")
 }
 
 // begin opens the report folder, before anything else is done.
@@ -71,7 +80,41 @@ func (r *reporting) end(s streams, report *reports.Report) error {
 	if page != "" {
 		fmt.Fprintf(s.out, "The report of the last run that judged something: %s\n", filepath.ToSlash(page))
 	}
+	if r.history != "" {
+		if err := keepNight(s, r.history, report); err != nil {
+			return s.beside(finish(report), err)
+		}
+	}
 	return finish(report)
+}
+
+// keepNight adds a report to a folder of nights, and writes their page.
+func keepNight(s streams, dir string, report *reports.Report) error {
+	if err := reporter.AddNight(dir, report); err != nil {
+		return fmt.Errorf("--history: %w", err)
+	}
+	return nightsPage(s, dir)
+}
+
+// nightsPage writes the page of a folder of nights.
+func nightsPage(s streams, dir string) error {
+	nights, err := reporter.ReadNights(dir)
+	if err != nil {
+		return fmt.Errorf("--history: %w", err)
+	}
+	for _, text := range nights.LeftOut {
+		fmt.Fprintf(s.err, "crdconform: left out: %s\n", visible.Text(text))
+	}
+	page := filepath.Join(dir, "index.html")
+	text, err := written(nights.HTML)
+	if err == nil {
+		err = os.WriteFile(page, []byte(text), 0o644)
+	}
+	if err != nil {
+		return fmt.Errorf("--history: %w", err)
+	}
+	fmt.Fprintf(s.out, "History of %s: %s\n", count(len(nights.Runs), "run"), filepath.ToSlash(page))
+	return nil
 }
 
 // What a summary has room for, so that it fits on one screen with what is below it.

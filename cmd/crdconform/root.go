@@ -66,6 +66,9 @@ type streams struct {
 	// variable looks up a variable of the environment. Nil means that none is set.
 	variable func(name string) (value string, set bool)
 
+	// plugin is whether kubectl started the program.
+	plugin bool
+
 	// acts is called before a command does more than read: from there on, one that is interrupted has something to stop or to report.
 	// It may be nil.
 	acts func()
@@ -109,7 +112,11 @@ func execute(ctx context.Context, args []string, s streams) int {
 		exit = &exitError{exitUsage, err}
 	}
 	if exit.err != nil {
-		fmt.Fprintf(s.err, "crdconform: %s\n", oneLine(exit.err.Error()))
+		text := oneLine(exit.err.Error())
+		if s.plugin {
+			text = pluginText(cmd.Root())(text)
+		}
+		fmt.Fprintf(s.err, "crdconform: %s\n", text)
 	}
 	if exit.code == exitUsage {
 		fmt.Fprintf(s.err, "crdconform: see \"%s --help\"\n", cmd.CommandPath())
@@ -128,7 +135,7 @@ func oneLine(text string) string {
 
 // readFirst returns the commands that only read, or read before they call act: what they are given may never come to an end.
 func readFirst() []string {
-	return []string{"check", "load", "diff", "compare", "report", "list", "explain", "lint", "init", "config", "version", "help", "completion", "storage status", "storage safe-to-drop"}
+	return []string{"check", "load", "diff", "compare", "report", "list", "explain", "lint", "init", "config", "version", "man", "help", "completion", "storage status", "storage safe-to-drop", "doctor"}
 }
 
 // noArguments wants none.
@@ -178,7 +185,7 @@ object and under load?
 		SilenceErrors: true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			_, path, _ := strings.Cut(cmd.CommandPath(), " ")
+			path := strings.TrimPrefix(strings.TrimPrefix(cmd.CommandPath(), cmd.Root().CommandPath()), " ")
 			reads := func(command string) bool { return path == command || strings.HasPrefix(path, command+" ") }
 			if !slices.ContainsFunc(readFirst(), reads) {
 				s.act()
@@ -191,7 +198,10 @@ object and under load?
 	root.SetVersionTemplate("crdconform {{.Version}}\n")
 	root.SetOut(s.out)
 	root.SetErr(s.err)
-	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newStorage(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s))
+	root.AddCommand(newRun(s), newMatrix(s), newColumn(s, os.Stdin), newMinors(s), newCleanup(s), newCheck(s), newLoad(s), newWorker(s, os.Stdin), newCompare(s), newReport(s), newServe(s), newRecord(s), newDiff(s), newStorage(s), newDoctor(s), newList(s), newExplain(s), newLint(s), newInit(s), newConfig(s), newVersion(s), newMan())
+	if s.plugin {
+		asPlugin(root)
+	}
 	return root
 }
 

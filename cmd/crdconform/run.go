@@ -72,6 +72,7 @@ The load test is skipped if --filter or --skip is given, unless one of its own f
 	}
 	r.api.looks = true
 	r.bind(cmd)
+	r.bindHistory(cmd.Flags())
 	return cmd
 }
 

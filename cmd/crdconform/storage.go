@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
@@ -32,19 +33,31 @@ asks for a version.`,
 type storageTarget struct {
 	kubeconfig string
 	context    string
+	overrides  clientcmd.ConfigOverrides
+	current    bool // the current context will do for what only reads
 }
 
 func (t *storageTarget) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&t.kubeconfig, "kubeconfig", "", "kubeconfig; default: $KUBECONFIG or ~/.kube/config")
-	flags.StringVar(&t.context, "context", "", "context of the kubeconfig; the current one is never used by default")
+	flags.StringVar(&t.context, "context", "", "context of the kubeconfig; the current one is used by plugins of kubectl that only read, and never otherwise")
+	flags.StringVar(&t.overrides.Context.Cluster, "cluster", "", "cluster of the kubeconfig, in place of that of the context")
+	flags.StringVar(&t.overrides.Context.AuthInfo, "user", "", "user of the kubeconfig, in place of that of the context")
+	flags.StringVarP(&t.overrides.ClusterInfo.Server, "server", "s", "", "URL of the API server, in place of that of the cluster")
+	flags.StringVar(&t.overrides.AuthInfo.Impersonate, "as", "", "user to impersonate")
+	flags.StringArrayVar(&t.overrides.AuthInfo.ImpersonateGroups, "as-group", nil, "group to impersonate; may be repeated")
+	flags.StringVar(&t.overrides.AuthInfo.ImpersonateUID, "as-uid", "", "UID to impersonate")
+	flags.StringVar(&t.overrides.Timeout, "request-timeout", "0", "time for each request, such as 30s; 0 for no limit")
 }
 
 // connect reaches the cluster. What is read only lets no request through that might change something.
 func (t *storageTarget) connect(ctx context.Context, readOnly bool) (*existing.Cluster, error) {
-	if t.context == "" {
+	current := t.current && readOnly
+	if t.context == "" && !current {
 		return nil, errors.New("no cluster specified; give --context NAME")
 	}
-	c, err := existing.Connect(ctx, existing.Options{Kubeconfig: kinds.Kubeconfigs(t.kubeconfig), Context: t.context, ReadOnly: readOnly})
+	c, err := existing.Connect(ctx, existing.Options{
+		Kubeconfig: kinds.Kubeconfigs(t.kubeconfig), Context: t.context, Current: current, Overrides: t.overrides, ReadOnly: readOnly,
+	})
 	if wrong, is := errors.AsType[*existing.UsageError](err); is {
 		if wrong.Option != "" {
 			return nil, errors.New("--" + wrong.Error())
@@ -54,6 +67,7 @@ func (t *storageTarget) connect(ctx context.Context, readOnly bool) (*existing.C
 	if err != nil {
 		return nil, unjudged(err)
 	}
+	t.context = c.Context()
 	return c, nil
 }
 

@@ -25,7 +25,7 @@ type dropper struct {
 }
 
 func newStorageDrop(s streams) *cobra.Command {
-	d := &dropper{storageLook: storageLook{streams: s}}
+	d := &dropper{storageLook: storageLook{streams: s, storageTarget: storageTarget{current: s.plugin}}}
 	cmd := &cobra.Command{
 		Use:   "safe-to-drop CRD VERSION",
 		Short: "Prove that a version can be removed from a definition, or show what blocks it",

@@ -116,6 +116,7 @@ func (k *kept) ran(t *testing.T, args ...string) (out, errs string, code int) {
 // TestStorageLooks shows and judges, by text, JSON and exit code.
 func TestStorageLooks(t *testing.T) {
 	k := keeps(t)
+	t.Run("doctor", func(t *testing.T) { k.doctor(t) })
 	t.Run("status", func(t *testing.T) {
 		out, errs, code := k.ran(t, "status", "crontabs.example.com", "--context", "lab")
 		if code != 0 || errs != "" {

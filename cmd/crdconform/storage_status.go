@@ -128,7 +128,7 @@ func (l *storageLook) unlooked(ctx context.Context, err error) error {
 }
 
 func newStorageStatus(s streams) *cobra.Command {
-	l := &storageLook{streams: s, paged: true}
+	l := &storageLook{streams: s, storageTarget: storageTarget{current: s.plugin}, paged: true}
 	cmd := &cobra.Command{
 		Use:   "status CRD...",
 		Short: "Show at which versions objects are stored, and who names or asks for each version",

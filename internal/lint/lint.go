@@ -46,6 +46,7 @@ type Finding struct {
 type Options struct {
 	Now      time.Time // when certificates must be valid; the present time when zero
 	Old      []File    // the definitions that the files are to replace, for the rules about upgrades
+	Partial  bool      // none of the old definitions needs to have the name of a new one
 	Disabled []RuleID  // rules whose findings are left out
 }
 
@@ -80,7 +81,7 @@ func Check(ctx context.Context, files []File, options Options) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	old, err := readOld(options.Old, definitions)
+	old, err := readOld(options, definitions)
 	if err != nil {
 		return nil, err
 	}

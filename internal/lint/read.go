@@ -99,11 +99,11 @@ func none(files []File, patches []*document) error {
 }
 
 // readOld returns the old definitions by name.
-func readOld(files []File, replacing []*definition) (map[string]*definition, error) {
-	if len(files) == 0 {
+func readOld(options Options, replacing []*definition) (map[string]*definition, error) {
+	if len(options.Old) == 0 {
 		return map[string]*definition{}, nil
 	}
-	old, err := readAll(files)
+	old, err := readAll(options.Old)
 	if err != nil {
 		return nil, fmt.Errorf("old definitions: %w", err)
 	}
@@ -115,6 +115,9 @@ func readOld(files []File, replacing []*definition) (map[string]*definition, err
 		if byName[d.crd.Name] != nil {
 			return byName, nil
 		}
+	}
+	if options.Partial {
+		return byName, nil
 	}
 	return nil, fmt.Errorf("%s: no old definition has the name of a new one, so there is nothing to compare; the first old one is %s", old[0].places.find("", "").file, old[0].crd.Name)
 }

@@ -85,18 +85,23 @@ type (
 // SARIF writes the findings as SARIF 2.1.0, in the form that code scanning takes: with every rule, paths relative to the
 // working directory, and fingerprints that stay when lines move.
 func (r *Report) SARIF(w io.Writer, toolVersion string) error {
+	return WriteSARIF(w, toolVersion, Rules(), r.Findings)
+}
+
+// WriteSARIF writes findings by any rules as SARIF writes those of lint.
+func WriteSARIF(w io.Writer, toolVersion string, rules []Rule, findings []Finding) error {
 	run := sarifRun{
 		Tool:       sarifTool{sarifDriver{Name: "crdconform", Version: toolVersion, InformationURI: toolURL}},
 		ColumnKind: "unicodeCodePoints",
 		Results:    []sarifResult{},
 	}
 	index := map[RuleID]int{}
-	for i, rule := range Rules() {
+	for i, rule := range rules {
 		index[rule.ID] = i
 		run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, describe(rule))
 	}
 	seen := map[string]int{}
-	for _, f := range r.Findings {
+	for _, f := range findings {
 		sum := fingerprint(f)
 		seen[sum]++
 		run.Results = append(run.Results, sarifResultOf(f, index[f.Rule], fmt.Sprintf("%s:%d", sum, seen[sum])))

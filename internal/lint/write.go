@@ -2,8 +2,32 @@ package lint
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
+	"strings"
 )
+
+// GitHub writes the findings as commands of GitHub workflows, which show them at their lines.
+func (r *Report) GitHub(w io.Writer) error {
+	commands := map[Level]string{Error: "error", Warning: "warning", Note: "notice"}
+	for _, f := range r.Findings {
+		if _, err := fmt.Fprintf(w, "::%s file=%s,line=%d,col=%d,title=%s::%s\n",
+			commands[f.Level], property(f.File), f.Line, f.Column, property(string(f.Rule)), escaped(f.Message)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// escaped is a text as the message of a command, which is one line.
+func escaped(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
+}
+
+// property is a text as a property of a command.
+func property(text string) string {
+	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escaped(text))
+}
 
 // JSON writes the findings as one JSON object, with the number of definitions and of findings at each level.
 func (r *Report) JSON(w io.Writer) error {

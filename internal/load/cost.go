@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"gonum.org/v1/gonum/stat"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 
@@ -32,13 +30,38 @@ func CostOf(summaries []Summary) *loadgen.Cost {
 	if len(c.Batches) < 3 {
 		return nil
 	}
-	request, object := stat.LinearRegression(x, y, weights, false)
-	c.Fit = stat.RSquared(x, y, weights, request, object)
+	request, object, fit := regress(x, y, weights)
+	c.Fit = fit
 	if math.IsNaN(c.Fit) || math.IsInf(c.Fit, 0) {
 		return nil // all took the same
 	}
 	c.Request, c.Object = milliseconds(time.Duration(request*float64(time.Microsecond))), milliseconds(time.Duration(object*float64(time.Microsecond)))
 	return c
+}
+
+// regress returns the line y = at0 + slope*x of the least weighted squares, and the share of the variance that it explains. The library
+// that computes other statistics here would link two megabytes of linear algebra for it.
+func regress(x, y, weights []float64) (at0, slope, explained float64) {
+	mean := func(values []float64) float64 {
+		sum, total := 0.0, 0.0
+		for i, v := range values {
+			sum, total = sum+weights[i]*v, total+weights[i]
+		}
+		return sum / total
+	}
+	meanX, meanY := mean(x), mean(y)
+	var xx, xy, yy, rest float64
+	for i := range x {
+		dx, dy := x[i]-meanX, y[i]-meanY
+		xx, xy, yy = xx+weights[i]*dx*dx, xy+weights[i]*dx*dy, yy+weights[i]*dy*dy
+	}
+	slope = xy / xx
+	at0 = meanY - slope*meanX
+	for i := range x {
+		off := y[i] - at0 - slope*x[i]
+		rest += weights[i] * off * off
+	}
+	return at0, slope, 1 - rest/yy
 }
 
 // TypicalCost returns the median of several repeats by the time that an object adds; of two, the lesser. It returns nil if there are

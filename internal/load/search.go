@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
-	"gonum.org/v1/gonum/stat/distuv"
+	"gonum.org/v1/gonum/mathext"
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/load/profiles"
@@ -303,15 +303,15 @@ func over(h *hdrhistogram.Histogram, limit time.Duration) uint64 {
 	return n
 }
 
-// interval is that of Clopper and Pearson for the true share, after k of n.
+// interval is that of Clopper and Pearson for the true share, after k of n: quantiles of beta distributions.
 func interval(k, n uint64) (low, high float64) {
 	alpha := (1 - confidence) / 2
 	low, high = 0, 1
 	if k > 0 {
-		low = distuv.Beta{Alpha: float64(k), Beta: float64(n - k + 1)}.Quantile(alpha)
+		low = mathext.InvRegIncBeta(float64(k), float64(n-k+1), alpha)
 	}
 	if k < n {
-		high = distuv.Beta{Alpha: float64(k + 1), Beta: float64(n - k)}.Quantile(1 - alpha)
+		high = mathext.InvRegIncBeta(float64(k+1), float64(n-k), 1-alpha)
 	}
 	return low, high
 }

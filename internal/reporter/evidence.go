@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -21,12 +22,13 @@ type Part struct {
 }
 
 // resultParts returns all information about a result besides its requirement's ID, level and statement, in reading order: what
-// was found, why it matters, how to reproduce it, and its source.
+// was found, why it matters, what to do, how to reproduce it, and its source.
 func resultParts(r reports.Result) []Part {
 	parts := []Part{
 		{Name: reasonName(r), Text: strings.TrimSpace(r.Reason), Code: true},
 		objectPart(r),
 		{Name: "why it matters", Text: r.Why},
+		{Name: "what to do", Text: remedy(r)},
 		{Name: "send it again, in the report folder", Text: r.Curl, Code: true, Files: filesNamed(r, "request.json")},
 		{Name: "commands, in order", Files: filesNamed(r, "reproduce.sh")},
 		{Name: "re-run this requirement only", Text: r.Rerun, Code: true},
@@ -36,6 +38,16 @@ func resultParts(r reports.Result) []Part {
 		{Name: "more files", Files: otherFiles(r)},
 	}
 	return slices.DeleteFunc(parts, func(p Part) bool { return p.Text == "" && len(p.Files) == 0 })
+}
+
+// remedy says what to do about a violation.
+func remedy(r reports.Result) string {
+	switch r.Verdict {
+	case requirement.Failed, requirement.Tolerated, requirement.KnownFailing:
+		return explanation.Remedy(r.Requirement)
+	default:
+		return ""
+	}
 }
 
 // reasonName is what the reason of the verdict is called.

@@ -46,8 +46,12 @@ func TestParts(t *testing.T) {
 		"errored":        {reports.Result{Verdict: requirement.Errored, Reason: "no"}, []Part{{Name: "reason", Text: "no", Code: true}}},
 		"not applicable": {reports.Result{Verdict: requirement.NotApplicable, Reason: "no"}, []Part{{Name: "reason", Text: "no", Code: true}}},
 		"immaterial":     {reports.Result{Verdict: requirement.NotApplicable, Immaterial: true, Reason: "no"}, []Part{{Name: "reason (does not affect the verdict)", Text: "no", Code: true}}},
-		"half a spec":    {reports.Result{Spec: "looks"}, []Part{{Name: "spec", Text: "looks"}}},
-		"half a place":   {reports.Result{Location: "a.go:1"}, []Part{{Name: "spec", Text: "a.go:1"}}},
+		"a violation": {reports.Result{Requirement: requirement.Requirement{ID: "webhook.batch.order"}, Verdict: requirement.Tolerated}, []Part{
+			{Name: "what to do", Text: "Keep no state between objects, and return those at the desired version unchanged."},
+		}},
+		"no violation": {reports.Result{Requirement: requirement.Requirement{ID: "webhook.batch.order"}, Verdict: requirement.Errored}, []Part{}},
+		"half a spec":  {reports.Result{Spec: "looks"}, []Part{{Name: "spec", Text: "looks"}}},
+		"half a place": {reports.Result{Location: "a.go:1"}, []Part{{Name: "spec", Text: "a.go:1"}}},
 	} {
 		if diff := cmp.Diff(test.want, resultParts(test.result)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)

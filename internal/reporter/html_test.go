@@ -237,7 +237,7 @@ func TestHTMLHasResults(t *testing.T) {
 
 // wanted is what every form for people tells of a result, in order.
 func wanted(result reports.Result) []string {
-	want := []string{string(result.ID), string(result.Level), result.Statement, strings.TrimSpace(result.Reason), objectPart(result).Text, result.Why}
+	want := []string{string(result.ID), string(result.Level), result.Statement, strings.TrimSpace(result.Reason), objectPart(result).Text, result.Why, remedy(result)}
 	want = append(want, result.Curl, result.Rerun, result.Spec, result.Location, sources(result), result.Note)
 	return slices.DeleteFunc(want, func(s string) bool { return s == "" })
 }

@@ -39,6 +39,9 @@ type Options struct {
 	// Skip are resources that are not looked at for owner references, such as secrets or leases.coordination.k8s.io.
 	Skip []string
 
+	// Own leaves out everything but the objects of the definitions, so that owner references are not looked for.
+	Own bool
+
 	// AuditLog is what was read of an audit log, or nil.
 	AuditLog *AuditLog
 

@@ -23,9 +23,12 @@ const pageTimeout = 90 * time.Second
 
 // everything lists all resources of the cluster.
 func (i *inspector) everything(ctx context.Context) error {
-	all, err := i.resources()
-	if err != nil {
-		return err
+	var all []schema.GroupVersionResource
+	if !i.options.Own {
+		var err error
+		if all, err = i.resources(); err != nil {
+			return err
+		}
 	}
 	own := map[schema.GroupResource]*Definition{}
 	for _, d := range i.inventory.Definitions {

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/services"
@@ -48,6 +49,12 @@ type Options struct {
 
 	// Context is the context of the kubeconfig. Without one, Start fails.
 	Context string
+
+	// Current takes the current context of the kubeconfig where there is no Context.
+	Current bool
+
+	// Overrides replace what the context says, as kubectl's flags of the same names do.
+	Overrides clientcmd.ConfigOverrides
 
 	// Run is the ID of the run, a DNS label. Whatever is created has it as the value of cluster.RunLabel.
 	Run string

@@ -1,6 +1,7 @@
 package existing
 
 import (
+	"cmp"
 	"crypto/x509"
 	"encoding/pem"
 	"errors"
@@ -31,10 +32,10 @@ func load(options Options) (*rest.Config, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	if err = whole(kubeconfig, name); err != nil {
+	if err = whole(kubeconfig, name, options.Overrides.Context); err != nil {
 		return nil, "", err
 	}
-	config, err := clientcmd.NewNonInteractiveClientConfig(*kubeconfig, name, &clientcmd.ConfigOverrides{}, rules).ClientConfig()
+	config, err := clientcmd.NewNonInteractiveClientConfig(*kubeconfig, name, &options.Overrides, rules).ClientConfig()
 	if err != nil {
 		return nil, "", misused("the context %s of the kubeconfig cannot be used: %v", name, err)
 	}
@@ -100,7 +101,13 @@ func choose(kubeconfig *api.Config, options Options) (string, error) {
 	if len(known) > 0 {
 		there = "there are " + strings.Join(known, ", ")
 	}
-	switch name := options.Context; {
+	name := options.Context
+	if name == "" && options.Current {
+		name = kubeconfig.CurrentContext
+	}
+	switch {
+	case name == "" && options.Current:
+		return "", misused("the kubeconfig has no current context; give a context, %s", there)
 	case name == "":
 		return "", misused("no cluster specified; give a context, %s", there)
 	case kubeconfig.Contexts[name] == nil:
@@ -110,9 +117,10 @@ func choose(kubeconfig *api.Config, options Options) (string, error) {
 	}
 }
 
-// whole reports whether the kubeconfig has what a context names.
-func whole(kubeconfig *api.Config, name string) error {
-	chosen := kubeconfig.Contexts[name]
+// whole reports whether the kubeconfig has what a context names, or what was given in its place.
+func whole(kubeconfig *api.Config, name string, instead api.Context) error {
+	chosen := *kubeconfig.Contexts[name]
+	chosen.Cluster, chosen.AuthInfo = cmp.Or(instead.Cluster, chosen.Cluster), cmp.Or(instead.AuthInfo, chosen.AuthInfo)
 	at := kubeconfig.Clusters[chosen.Cluster]
 	if at == nil || at.Server == "" {
 		return misused("the context %s refers to the cluster %q, which the kubeconfig does not contain", name, chosen.Cluster)

@@ -318,3 +318,16 @@ func (s *streams) SetDeadline(time.Time) error { return os.ErrNoDeadline }
 func (s *streams) SetReadDeadline(time.Time) error { return os.ErrNoDeadline }
 
 func (s *streams) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
+
+// Dial opens a connection to a pod of a service that is ready, through the API server.
+func Dial(ctx context.Context, config *rest.Config, service Service) (net.Conn, error) {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTunnel(config, client, service)
+	if err != nil {
+		return nil, err
+	}
+	return t.dial(ctx)
+}

@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/internal/cluster/existing"
+	"github.com/crdconform/crdconform/internal/doctor"
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/shell"
+	"github.com/crdconform/crdconform/internal/storage"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+)
+
+// doctoring is the command doctor.
+type doctoring struct {
+	streams
+	storageTarget
+	reporting
+	namespace, output string
+	strict, forward   bool
+	all               bool
+}
+
+func newDoctor(s streams) *cobra.Command {
+	d := &doctoring{streams: s, storageTarget: storageTarget{current: s.plugin}}
+	cmd := &cobra.Command{
+		Use:   "doctor [CRD...]",
+		Short: "Look at the definitions of a cluster, and at the webhooks that convert them",
+		Long: `doctor looks at all definitions of an existing cluster, or at those named, and says what is wrong or will be: webhooks whose
+namespace, service or endpoints are gone, certificates that the caBundle does not verify or that expire, objects that cannot be
+read at a version, conversions that lose fields or that nobody needs, stored versions that are done with, and deprecated
+versions that are still asked for. It also lints each definition. What it judges by are the requirements doctor.*.
+
+It sends GET requests only. For each definition with a webhook it reads one object at each version, except at deprecated ones,
+where API servers would count it as a client. With --port-forward it also connects to the webhooks through the API server,
+as "kubectl port-forward" does, and looks at their certificates; that takes the right to create pods/portforward.
+
+Exit codes:
+  0    no requirement is violated, but for what is Tolerated
+  1    a requirement is violated; with --strict also what is Tolerated
+  2    usage: bad flags, an unknown context, or no such definition
+  3    cannot tell: the cluster cannot be reached, or a right is missing; the rest is shown
+  130  interrupted`,
+		Example: `  crdconform doctor --context staging
+  crdconform doctor crontabs.stable.example.com --context staging --port-forward
+  crdconform doctor --context staging --namespace capi-system --output json
+  crdconform doctor --context staging --output sarif > doctor.sarif`,
+		Args: func(_ *cobra.Command, args []string) error {
+			for _, name := range args {
+				if err := definitionName(name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d.command = append([]string{"doctor"}, args...)
+			return d.run(cmd.Context(), args)
+		},
+	}
+	flags := cmd.Flags()
+	d.bind(flags)
+	flags.StringVarP(&d.namespace, "namespace", "n", "", "only definitions whose webhook is in this namespace")
+	flags.BoolVarP(&d.all, "all-namespaces", "A", false, "definitions with webhooks of all namespaces, which is the default")
+	flags.BoolVar(&d.forward, "port-forward", false, "connect to the webhooks through the API server, to see their certificates")
+	flags.BoolVar(&d.strict, "strict", false, "fail for what is Tolerated as well")
+	flags.StringVarP(&d.output, "output", "o", "text", "format: "+listOf(doctorForms()))
+	flags.StringVar(&d.dir, "report-dir", "", "folder to write a report to, as a run does")
+	// It fails for flags that do not exist only.
+	_ = cmd.RegisterFlagCompletionFunc("output", cobra.FixedCompletions(doctorForms(), cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+func doctorForms() []string { return []string{"text", "html", "json", "junit", "markdown", "sarif"} }
+
+func (d *doctoring) run(ctx context.Context, names []string) error {
+	switch {
+	case !slices.Contains(doctorForms(), d.output):
+		return fmt.Errorf("--output %s: unknown format (want %s)", d.output, listOf(doctorForms()))
+	case d.all && d.namespace != "":
+		return errors.New("--namespace and --all-namespaces exclude each other")
+	}
+	d.began = time.Now()
+	cluster, err := d.connect(ctx, true)
+	if err != nil {
+		return err
+	}
+	seen, err := d.look(ctx, cluster, names)
+	if err != nil {
+		return err
+	}
+	flags := "--context " + shell.Quote(d.context)
+	findings := doctor.Judge(seen, d.began, flags)
+	report := d.newReport()
+	report.Strict, report.Cluster = d.strict, &reports.Cluster{Name: "existing", Version: seen.Version, WatchCache: true}
+	report.Results, report.Notes = doctor.Results(findings, flags), doctor.Notes(seen)
+	report.Seconds = time.Since(d.began).Seconds()
+	reporter.Conclude(report)
+	if len(seen.Definitions) == 0 {
+		return write(d.out, visible.Text(fmt.Sprintf("The cluster of the context %s has no definitions.\n", d.context)))
+	}
+	if err := d.write(seen, findings, report); err != nil {
+		return err
+	}
+	return finish(report)
+}
+
+// look looks at the cluster.
+func (d *doctoring) look(ctx context.Context, cluster *existing.Cluster, names []string) (*doctor.Cluster, error) {
+	options := doctor.Options{Names: names, Namespace: d.namespace}
+	if d.forward {
+		// What only reads lets no connection to a pod through.
+		reached, err := d.connect(ctx, false)
+		if err != nil {
+			return nil, err
+		}
+		options.Dial = func(ctx context.Context, namespace, name string, port int32) (net.Conn, error) {
+			return deployed.Dial(ctx, reached.Config(), deployed.Service{Namespace: namespace, Name: name, Port: port})
+		}
+	}
+	if d.terminal {
+		options.Progress = func(what string) { fmt.Fprint(d.err, erase, what, " …") }
+		defer fmt.Fprint(d.err, erase)
+	}
+	seen, err := doctor.Look(ctx, cluster.Config(), options)
+	if ctx.Err() != nil {
+		return nil, &exitError{exitInterrupted, errors.New("interrupted")}
+	}
+	if missing, is := errors.AsType[*storage.NoDefinitionError](err); is {
+		return nil, missing
+	}
+	if empty, is := errors.AsType[*doctor.EmptyError](err); is {
+		return nil, empty
+	}
+	if err != nil {
+		return nil, unjudged(fmt.Errorf("the cluster of the context %s: %w", d.context, err))
+	}
+	seen.Context = d.context
+	return seen, nil
+}
+
+// write writes what was found, and the report folder if there is to be one.
+func (d *doctoring) write(seen *doctor.Cluster, findings []doctor.Finding, report *reports.Report) error {
+	if d.dir != "" {
+		folder, err := openFolder(d.dir)
+		if err != nil {
+			return err
+		}
+		if err := folder.Write(report); err != nil {
+			return unjudged(err)
+		}
+	}
+	var b bytes.Buffer
+	switch d.output {
+	case "text":
+		b.WriteString(doctor.Text(seen, findings))
+		fmt.Fprintf(&b, "%s, in %.1f s\n", visible.Text(reporter.Headline(report)), report.Seconds)
+	case "sarif":
+		if err := doctor.SARIF(&b, toolVersion(), findings); err != nil {
+			return unjudged(err)
+		}
+	default:
+		format, _ := reporter.Named(reporter.Formats(nil), d.output)
+		if err := format.Write(report, &b); err != nil {
+			return unjudged(err)
+		}
+	}
+	return write(d.out, b.String())
+}

@@ -1,0 +1,300 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdconform/crdconform/internal/lint"
+	"github.com/crdconform/crdconform/internal/storage"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Finding is the verdict on one requirement for one definition.
+type Finding struct {
+	Requirement requirement.ID
+	Definition  string
+	Verdict     requirement.Verdict
+	Reason      string // why it is not Passed; what was found
+	Mend        string // a command, or what to do
+	Path        string // of the field of the definition that it is about; may be empty
+}
+
+// maxDeletion is how long the deletion of a definition may take.
+const maxDeletion = 5 * time.Minute
+
+// judge judges one definition.
+type judge struct {
+	*Definition
+	now      time.Time
+	flags    string // that say which cluster it is, for commands
+	findings []Finding
+}
+
+// Judge judges a cluster as it was seen, at a time. The flags say which cluster it is, for commands that mend something.
+func Judge(c *Cluster, now time.Time, flags string) []Finding {
+	var all []Finding
+	for _, d := range c.Definitions {
+		j := &judge{Definition: d, now: now, flags: flags}
+		for _, one := range []func(){
+			j.accepted, j.deletion, j.schema, j.none, j.needed, j.namespace, j.service, j.endpoints, j.converts, j.bundle, j.expiry, j.served,
+			j.storedVersions, j.readable, j.requested,
+		} {
+			one()
+		}
+		all = append(all, j.findings...)
+	}
+	return all
+}
+
+func (j *judge) add(f Finding) {
+	f.Definition = j.Name
+	j.findings = append(j.findings, f)
+}
+
+func (j *judge) passes(id requirement.ID) {
+	j.add(Finding{Requirement: id, Verdict: requirement.Passed})
+}
+
+// spared is for what cannot be violated here.
+func (j *judge) spared(id requirement.ID, why string) {
+	j.add(Finding{Requirement: id, Verdict: requirement.NotApplicable, Reason: why})
+}
+
+// unseen is for what could not be looked at.
+func (j *judge) unseen(id requirement.ID, why string) {
+	j.add(Finding{Requirement: id, Verdict: requirement.Errored, Reason: why})
+}
+
+func (j *judge) violates(id requirement.ID, part requirement.PartName, path, reason, mend string) {
+	j.add(Finding{Requirement: id, Verdict: requirement.SeverityOf(id, part), Reason: reason, Mend: mend, Path: path})
+}
+
+func (j *judge) condition(sort apiextensionsv1.CustomResourceDefinitionConditionType) apiextensionsv1.CustomResourceDefinitionCondition {
+	i := slices.IndexFunc(j.Status.Conditions, func(c apiextensionsv1.CustomResourceDefinitionCondition) bool { return c.Type == sort })
+	if i < 0 {
+		return apiextensionsv1.CustomResourceDefinitionCondition{Type: sort, Message: "there is no such condition"}
+	}
+	return j.Status.Conditions[i]
+}
+
+func (j *judge) accepted() {
+	id := requirement.DoctorDefinitionAccepted
+	for sort, want := range map[apiextensionsv1.CustomResourceDefinitionConditionType]apiextensionsv1.ConditionStatus{
+		apiextensionsv1.NamesAccepted: apiextensionsv1.ConditionTrue, apiextensionsv1.Established: apiextensionsv1.ConditionTrue,
+	} {
+		if c := j.condition(sort); c.Status != want && sort == apiextensionsv1.Established && j.condition(apiextensionsv1.NamesAccepted).Status == apiextensionsv1.ConditionTrue ||
+			c.Status != want && sort == apiextensionsv1.NamesAccepted {
+			j.violates(id, "", "spec.names", fmt.Sprintf("the condition %s is %s: %s", sort, cmp.Or(string(c.Status), "missing"), c.Message), "change spec.names, or remove the other definition")
+			return
+		}
+	}
+	if c := j.condition(apiextensionsv1.NonStructuralSchema); c.Status == apiextensionsv1.ConditionTrue {
+		j.violates(id, "", "spec.versions", "its schema is not structural: "+c.Message, "give every field of the schema a type")
+		return
+	}
+	j.passes(id)
+}
+
+func (j *judge) deletion() {
+	id := requirement.DoctorDefinitionDeletion
+	if j.DeletionTimestamp == nil || j.now.Sub(j.DeletionTimestamp.Time) < maxDeletion {
+		j.passes(id)
+		return
+	}
+	reason := fmt.Sprintf("it has been waiting for its deletion since %s, for %s", j.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(j.Finalizers, ", "))
+	if c := j.condition(apiextensionsv1.Terminating); c.Status == apiextensionsv1.ConditionTrue && c.Message != "" {
+		reason += ": " + c.Message
+	}
+	j.violates(id, "", "metadata.deletionTimestamp", reason, fmt.Sprintf("kubectl get %s --all-namespaces %s shows what is left; let the controllers of its finalizers run, or the webhook", j.plural(), j.flags))
+}
+
+func (j *judge) plural() string { return j.Spec.Names.Plural + "." + j.Spec.Group }
+
+// rules says which rules of lint other requirements than the one on schemas are about.
+func rules(id requirement.ID) []lint.RuleID {
+	switch id {
+	case requirement.DoctorConversionNone:
+		return []lint.RuleID{lint.NoneLosesFields, lint.NoneValidation, lint.NoneRequired}
+	case requirement.DoctorConversionNeeded:
+		return []lint.RuleID{lint.WebhookOneVersion}
+	case requirement.DoctorCertificateBundle:
+		return []lint.RuleID{lint.CABundleInvalid, lint.CABundleLeaf, lint.CABundleMissing, lint.InjectionMalformed, lint.InjectionLegacy}
+	case requirement.DoctorCertificateExpiry:
+		return []lint.RuleID{lint.CABundleExpired, lint.CABundleExpiring, lint.CABundleNotYetValid}
+	default:
+		return nil
+	}
+}
+
+// linted returns what lint found by some rules, but for notes.
+func (j *judge) linted(about func(lint.RuleID) bool) []lint.Finding {
+	return slices.DeleteFunc(slices.Clone(j.Lint), func(f lint.Finding) bool { return f.Level == lint.Note || !about(f.Rule) })
+}
+
+// told judges a requirement by what lint found; part is for what lint only warns of.
+func (j *judge) told(id requirement.ID, findings []lint.Finding, part requirement.PartName) bool {
+	if j.Unlinted != "" {
+		j.unseen(id, "the definition cannot be judged: "+j.Unlinted)
+		return true
+	}
+	if len(findings) == 0 {
+		return false
+	}
+	worst := findings[0]
+	var texts []string
+	for _, f := range findings {
+		if f.Level == lint.Error {
+			part = ""
+			if worst.Level != lint.Error {
+				worst = f
+			}
+		}
+		texts = append(texts, f.Path+": "+f.Message)
+	}
+	rule, _ := lint.Lookup(worst.Rule)
+	j.violates(id, part, worst.Path, strings.Join(texts, "\n"), rule.Help)
+	return true
+}
+
+func (j *judge) schema() {
+	id := requirement.DoctorDefinitionSchema
+	others := slices.Concat(rules(requirement.DoctorConversionNone), rules(requirement.DoctorConversionNeeded), rules(requirement.DoctorCertificateBundle), rules(requirement.DoctorCertificateExpiry))
+	if !j.told(id, j.linted(func(r lint.RuleID) bool { return !slices.Contains(others, r) }), requirement.PartWarning) {
+		j.passes(id)
+	}
+}
+
+func (j *judge) none() {
+	id := requirement.DoctorConversionNone
+	switch {
+	case j.Webhook != nil:
+		j.spared(id, "it has a conversion webhook")
+	case len(j.Spec.Versions) == 1:
+		j.spared(id, "it has one version")
+	case !j.told(id, j.linted(func(r lint.RuleID) bool { return slices.Contains(rules(id), r) }), requirement.PartWarning):
+		j.passes(id)
+	}
+}
+
+// needed finds webhooks that have nothing to convert: whatever is stored or asked for is at one version.
+func (j *judge) needed() {
+	id := requirement.DoctorConversionNeeded
+	used := map[string]bool{}
+	for _, v := range j.Spec.Versions {
+		if v.Served || v.Storage {
+			used[v.Name] = true
+		}
+	}
+	for _, v := range j.Status.StoredVersions {
+		used[v] = true
+	}
+	switch {
+	case j.Webhook == nil:
+		j.spared(id, noWebhook)
+	case len(used) > 1:
+		j.passes(id)
+	default:
+		j.violates(id, "", "spec.conversion", "it has a conversion webhook, and nothing is stored at or asked for at another version than the only one in use", "set spec.conversion.strategy to None")
+	}
+}
+
+const noWebhook = "it has no conversion webhook"
+
+func (j *judge) storedVersions() {
+	id := requirement.DoctorStorageStoredVersions
+	if len(j.Status.StoredVersions) < 2 {
+		j.passes(id)
+		return
+	}
+	var done, left []string
+	for _, version := range j.Status.StoredVersions {
+		v := (*storage.Version)(nil)
+		if j.Storage != nil {
+			v = j.Storage.Version(version)
+		}
+		switch {
+		case v == nil:
+		case v.Storage:
+		case v.Stored > 0:
+			left = append(left, fmt.Sprintf("%d objects are stored at %s", v.Stored, version))
+		case j.Storage.Unknown == 0 && len(j.Storage.Gaps) == 0:
+			done = append(done, version)
+		}
+	}
+	reason := "status.storedVersions is " + strings.Join(j.Status.StoredVersions, ", ")
+	mend := fmt.Sprintf("crdconform storage migrate %s %s", j.Name, j.flags)
+	switch {
+	case j.Storage == nil:
+		j.unseen(id, reason+", and its objects could not be looked at: "+cmp.Or(j.Unstored, "it is being deleted"))
+		return
+	case len(left) > 0:
+		reason += ": " + strings.Join(left, ", ")
+	case len(done) > 0:
+		reason += ", and nothing is stored at " + strings.Join(done, ", ") + " any more"
+	default:
+		reason += fmt.Sprintf(": at which versions %d objects are stored is not known", j.Storage.Unknown)
+	}
+	j.violates(id, "", "status.storedVersions", reason, mend)
+}
+
+func (j *judge) readable() {
+	id := requirement.DoctorStorageReadable
+	if j.Storage == nil {
+		j.spared(id, "its objects were not looked at, as it has one stored version and none that is deprecated")
+		return
+	}
+	var wrong []string
+	for _, v := range j.Storage.Versions {
+		if !v.Defined && v.ManagedFields > 0 {
+			wrong = append(wrong, fmt.Sprintf("the managed fields of %d objects name %s, which it no longer has", v.ManagedFields, v.Name))
+		}
+		if !v.Defined && v.Stored > 0 {
+			wrong = append(wrong, fmt.Sprintf("%d objects are stored at %s, which it no longer has", v.Stored, v.Name))
+		}
+	}
+	if len(wrong) == 0 {
+		j.passes(id)
+		return
+	}
+	j.violates(id, "", "spec.versions", strings.Join(wrong, "; "), fmt.Sprintf("crdconform storage status %s %s", j.Name, j.flags))
+}
+
+func (j *judge) requested() {
+	id := requirement.DoctorVersionsRequested
+	i := slices.IndexFunc(j.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Served && v.Deprecated })
+	if i < 0 {
+		j.spared(id, "it serves no version that is deprecated")
+		return
+	}
+	if j.Storage == nil {
+		j.unseen(id, "who asks for it is not known: "+cmp.Or(j.Unstored, "it is being deleted"))
+		return
+	}
+	var asked, unknown []string
+	for _, v := range j.Storage.Versions {
+		switch {
+		case !v.Served || !v.Deprecated:
+		case len(v.Requests.Asked) > 0 || v.Requests.Total > 0:
+			asked = append(asked, fmt.Sprintf("%s is deprecated and asked for (%s)", v.Name, v.Requests.Basis))
+		case v.ManagedFields > 0 && !v.Requests.Known:
+			asked = append(asked, fmt.Sprintf("%s is deprecated, and the managed fields of %d objects name it", v.Name, v.ManagedFields))
+		case !v.Requests.Known:
+			for _, gap := range v.Requests.Gaps {
+				unknown = append(unknown, gap.Why)
+			}
+		}
+	}
+	switch {
+	case len(asked) > 0:
+		j.violates(id, "", fmt.Sprintf("spec.versions[%d].deprecated", i), strings.Join(asked, "; "), fmt.Sprintf("crdconform storage status %s %s --audit-log FILE names the clients", j.Name, j.flags))
+	case len(unknown) > 0:
+		j.unseen(id, strings.Join(unknown, "; "))
+	default:
+		j.passes(id)
+	}
+}

@@ -1,0 +1,164 @@
+package doctor
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Results are the findings as the results of a report. The flags say which cluster it is.
+func Results(findings []Finding, flags string) []reports.Result {
+	var all []reports.Result
+	for _, f := range findings {
+		r, _ := requirement.Lookup(f.Requirement)
+		result := reports.Result{
+			Requirement: r, Subject: f.Definition, Verdict: f.Verdict, Reason: f.Reason, Spec: r.Statement, Location: f.Path,
+			Rerun: strings.TrimSpace("crdconform doctor " + f.Definition + " " + flags),
+			// What does not apply to a definition says nothing against it.
+			Immaterial: f.Verdict == requirement.NotApplicable,
+		}
+		if f.Mend != "" {
+			result.Reason += "\nTo mend it: " + f.Mend
+		}
+		all = append(all, result)
+	}
+	return all
+}
+
+// alike are findings that say the same of several definitions.
+type alike struct {
+	Finding
+	definitions []string
+}
+
+// grouped puts findings together that say the same, the worst first and then those of most definitions.
+func grouped(findings []Finding) []alike {
+	var all []alike
+	at := map[[3]string]int{}
+	for _, f := range findings {
+		if f.Verdict == requirement.Passed || f.Verdict == requirement.NotApplicable {
+			continue
+		}
+		key := [3]string{string(f.Requirement), f.Verdict.String(), strings.ReplaceAll(f.Reason, f.Definition, "")}
+		i, known := at[key]
+		if !known {
+			i = len(all)
+			at[key] = i
+			all = append(all, alike{Finding: f})
+		}
+		all[i].definitions = append(all[i].definitions, f.Definition)
+	}
+	order := []requirement.Verdict{requirement.Failed, requirement.Errored, requirement.Tolerated}
+	slices.SortStableFunc(all, func(a, b alike) int {
+		return cmp.Or(slices.Index(order, a.Verdict)-slices.Index(order, b.Verdict), len(b.definitions)-len(a.definitions))
+	})
+	return all
+}
+
+const (
+	shownFindings = 12 // in the text, which is to fit on a screen
+	shownNames    = 3
+	shownWebhooks = 6
+)
+
+// Text shows what there is to do about a cluster, on a screen.
+func Text(c *Cluster, findings []Finding) string {
+	var b strings.Builder
+	converted := 0
+	for _, w := range c.Webhooks {
+		converted += len(w.Definitions)
+	}
+	fmt.Fprintf(&b, "%s (Kubernetes %s): %s, %d converted by %s\n", c.Context, c.Version, many(len(c.Definitions), "definition"), converted, many(len(c.Webhooks), "webhook"))
+	groups := grouped(findings)
+	for i, group := range groups {
+		if i == shownFindings {
+			fmt.Fprintf(&b, "\nand %s more; --output html shows all\n", many(len(groups)-i, "finding"))
+			break
+		}
+		fmt.Fprintf(&b, "\n%-9s %s: %s\n", strings.ToUpper(group.Verdict.String()), group.Requirement, named(group.definitions))
+		lines := strings.Split(group.Reason, "\n")
+		for n, line := range lines {
+			if n == shownNames {
+				fmt.Fprintf(&b, "          and %d more\n", len(lines)-n)
+				break
+			}
+			fmt.Fprintf(&b, "          %s\n", line)
+		}
+		if group.Mend != "" {
+			fmt.Fprintf(&b, "          To mend it: %s\n", group.Mend)
+		}
+	}
+	b.WriteString(radius(c))
+	return visible.Text(b.String())
+}
+
+// radius says what stops when a webhook does.
+func radius(c *Cluster) string {
+	if len(c.Webhooks) == 0 {
+		return ""
+	}
+	rows := [][]string{{"WEBHOOK", "READY", "STOPS WHEN IT IS DOWN"}}
+	for i, w := range c.Webhooks {
+		if i == shownWebhooks {
+			rows = append(rows, []string{fmt.Sprintf("and %d more", len(c.Webhooks)-i), "", ""})
+			break
+		}
+		rows = append(rows, []string{w.Name, w.ready(), named(w.names())})
+	}
+	widths := [2]int{}
+	for _, row := range rows {
+		widths[0], widths[1] = max(widths[0], len(row[0])), max(widths[1], len(row[1]))
+	}
+	var b strings.Builder
+	b.WriteString("\n")
+	for _, row := range rows {
+		fmt.Fprintf(&b, "%s\n", strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", widths[0], row[0], widths[1], row[1], row[2]), " "))
+	}
+	return b.String() + "\n"
+}
+
+// ready says how many endpoints of a webhook are ready.
+func (w *Webhook) ready() string {
+	if !w.Service || w.Unseen != "" {
+		return "not known"
+	}
+	return fmt.Sprintf("%d of %d", w.Ready, w.Endpoints)
+}
+
+func (w *Webhook) names() []string {
+	var all []string
+	for _, d := range w.Definitions {
+		all = append(all, d.Name)
+	}
+	return all
+}
+
+// Notes say for a report what stops when a webhook does.
+func Notes(c *Cluster) []string {
+	var all []string
+	for _, w := range c.Webhooks {
+		all = append(all, fmt.Sprintf("%s converts %s, which stop when it is down (endpoints that are ready: %s): %s",
+			w.Name, many(len(w.Definitions), "definition"), w.ready(), strings.Join(w.names(), ", ")))
+	}
+	return all
+}
+
+// named names the first of several.
+func named(all []string) string {
+	if len(all) <= shownNames {
+		return strings.Join(all, ", ")
+	}
+	return fmt.Sprintf("%d definitions: %s and %d more", len(all), strings.Join(all[:shownNames], ", "), len(all)-shownNames)
+}
+
+func many(n int, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
+}

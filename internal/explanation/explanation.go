@@ -1,0 +1,66 @@
+// Package explanation says what there is to say about a requirement beside its entry in the catalogue.
+package explanation
+
+import (
+	"strings"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Explanation is what there is to say about a requirement, as "crdconform explain --output json" writes it.
+type Explanation struct {
+	requirement.Requirement
+
+	Specs  []Named `json:"specs,omitempty"`  // how it is checked: what each spec does, and where it is
+	Rules  []Named `json:"rules,omitempty"`  // of lint that check it
+	Faults []Named `json:"faults,omitempty"` // of the reference webhook that break it: what a failure looks like
+	Remedy string  `json:"remedy,omitempty"` // what to do about a failure
+	Run    string  `json:"run,omitempty"`    // the command that checks it alone
+}
+
+// Named is something with a name and a sentence.
+type Named struct {
+	Name    string `json:"name"`
+	Summary string `json:"summary"`
+}
+
+// Holds says for which minors a requirement holds.
+func Holds(r requirement.Requirement) string {
+	if (r.Until != requirement.Minor{}) {
+		return "Kubernetes " + r.Since.String() + " to " + r.Until.String()
+	}
+	return "Kubernetes " + r.Since.String() + " and later"
+}
+
+// Remedy says what to do about a failure, as far as that can be said without seeing it.
+func Remedy(r requirement.Requirement) string {
+	if r.Untested != "" {
+		return ""
+	}
+	for _, one := range remedies() {
+		if strings.HasPrefix(string(r.ID), one.prefix) {
+			return one.text
+		}
+	}
+	if r.Binds == requirement.Server {
+		return "Nothing a webhook or a definition does can mend it: report it to whoever builds the API server, with the report folder."
+	}
+	return ""
+}
+
+type remedy struct{ prefix, text string }
+
+// remedies are those of a topic, the more special ones first.
+func remedies() []remedy {
+	return []remedy{
+		{"webhook.transport.", "Mend the address, the certificate or the TLS version of the server; the reason shows what happened."},
+		{"webhook.request.", "Read the request as JSON, ignore fields that you do not know, and answer at the version of ConversionReview that was sent."},
+		{"webhook.response.", "Build the response from the request: the same apiVersion, kind and UID, all objects in their order, status Success."},
+		{"webhook.metadata.", "Copy metadata as it came; change labels and annotations only."},
+		{"webhook.conversion.", "Convert the field both ways, or keep it in an annotation. Declare a loss that is meant under lossy in crdconform.yaml."},
+		{"webhook.batch.", "Keep no state between objects, and return those at the desired version unchanged."},
+		{"webhook.failure.", "Catch errors and panics, and answer with status Failed and a message that names the object."},
+		{"control.webhook.", "Keep serving for some seconds after the signal to stop, until API servers know that the pod is gone."},
+		{"resource.", "Mend the conversion, or the schema that lacks the field."},
+	}
+}

@@ -1,0 +1,247 @@
+// Package site makes the documentation a site of static pages: the guides, and a page for each requirement. It loads nothing.
+package site
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+
+	"github.com/crdconform/crdconform/internal/explanation"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+//go:embed page.html
+var pageTemplate string
+
+// page is what a page is made of.
+type page struct {
+	Title string
+	Root  string // of the site, relative to the page
+	Body  template.HTML
+	Menu  []link
+}
+
+type link struct{ Text, Target string }
+
+// Build returns the files of the site by their paths. The documents are README.md, CHANGELOG.md and docs/*.md; other files they refer to
+// are links to the repository. It fails for a link to a document or a heading that does not exist.
+func Build(documents fs.FS, explanations []explanation.Explanation) (map[string][]byte, error) {
+	t, err := template.New("page").Parse(pageTemplate)
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(documents, "docs/*.md")
+	if err != nil {
+		return nil, err
+	}
+	names = append([]string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md"}, names...)
+	b := &builder{template: t, files: map[string][]byte{}, anchors: map[string][]string{}}
+	markdown := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	type document struct{ name, body string }
+	var all []document
+	for _, name := range names {
+		if name == "docs/requirements.md" {
+			continue // the pages of the requirements take its place
+		}
+		text, err := fs.ReadFile(documents, name)
+		if err != nil {
+			return nil, err
+		}
+		var body bytes.Buffer
+		if err := markdown.Convert(text, &body); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		title := strings.TrimSpace(strings.TrimPrefix(strings.SplitN(string(text), "\n", 2)[0], "#"))
+		b.menu = append(b.menu, link{title, target(name)})
+		b.anchors[target(name)] = anchorsOf(body.String())
+		all = append(all, document{name, body.String()})
+	}
+	b.requirements(explanations)
+	for i, d := range all {
+		if err := b.put(target(d.name), b.menu[i].Text, b.linked(d.name, d.body, explanations)); err != nil {
+			return nil, err
+		}
+	}
+	for _, problem := range b.problems {
+		return nil, fmt.Errorf("%s", problem)
+	}
+	return b.files, nil
+}
+
+type builder struct {
+	template *template.Template
+	menu     []link
+	files    map[string][]byte
+	anchors  map[string][]string // of the pages
+	problems []string
+}
+
+// target is the page of a document.
+func target(name string) string {
+	if name == "README.md" {
+		return "index.html"
+	}
+	return strings.ToLower(strings.TrimSuffix(path.Base(name), ".md")) + ".html"
+}
+
+func (b *builder) put(name, title, body string) error {
+	root := strings.Repeat("../", strings.Count(name, "/"))
+	var out bytes.Buffer
+	menu := append(slices.Clone(b.menu), link{"Requirements", "requirements/index.html"})
+	if err := b.template.Execute(&out, page{title, root, template.HTML(body), menu}); err != nil { //nolint:gosec // goldmark escapes what is written in documents
+		return err
+	}
+	b.files[name] = out.Bytes()
+	return nil
+}
+
+var (
+	heading  = regexp.MustCompile(`<h[1-6] id="([^"]+)"`)
+	href     = regexp.MustCompile(`href="([^"]*)"`)
+	codeOnly = regexp.MustCompile(`<code>([a-z0-9]+(?:\.[a-z0-9-]+){2})</code>`)
+)
+
+func anchorsOf(body string) []string {
+	var all []string
+	for _, found := range heading.FindAllStringSubmatch(body, -1) {
+		all = append(all, found[1])
+	}
+	return all
+}
+
+// repository is where files are that the site does not have.
+const repository = "https://github.com/crdconform/crdconform/blob/main/"
+
+// linked leads the links of a document to the pages of the site, and names of requirements to theirs.
+func (b *builder) linked(name, body string, explanations []explanation.Explanation) string {
+	body = href.ReplaceAllStringFunc(body, func(attribute string) string {
+		at := href.FindStringSubmatch(attribute)[1]
+		if strings.Contains(at, "://") {
+			return attribute
+		}
+		file, anchor, _ := strings.Cut(at, "#")
+		to := name
+		if file != "" {
+			to = path.Join(path.Dir(name), file)
+		}
+		switch {
+		case to == "docs/requirements.md":
+			return `href="requirements/index.html"`
+		case path.Ext(to) != ".md":
+			return fmt.Sprintf(`href="%s%s"`, repository, to)
+		}
+		known, there := b.anchors[target(to)]
+		if !there || anchor != "" && !slices.Contains(known, anchor) {
+			b.problems = append(b.problems, fmt.Sprintf("%s has a link to %s, which does not exist", name, at))
+		}
+		if anchor != "" {
+			anchor = "#" + anchor
+		}
+		return fmt.Sprintf(`href="%s%s"`, target(to), anchor)
+	})
+	return codeOnly.ReplaceAllStringFunc(body, func(code string) string {
+		id := codeOnly.FindStringSubmatch(code)[1]
+		if slices.ContainsFunc(explanations, func(e explanation.Explanation) bool { return string(e.ID) == id }) {
+			return fmt.Sprintf(`<a href="requirements/%s.html">%s</a>`, id, code)
+		}
+		return code
+	})
+}
+
+// requirements makes a page for each requirement, and one with all.
+func (b *builder) requirements(explanations []explanation.Explanation) {
+	var index strings.Builder
+	area := ""
+	for _, e := range explanations {
+		if e.ID.Area() != area {
+			if area != "" {
+				index.WriteString("</table>\n")
+			}
+			area = e.ID.Area()
+			fmt.Fprintf(&index, "<h2 id=\"%s\">%[1]s</h2>\n<table>\n", area)
+		}
+		fmt.Fprintf(&index, "<tr><td><a href=\"%s.html\"><code>%[1]s</code></a></td><td>%s</td><td>%s</td></tr>\n", e.ID, e.Level, template.HTMLEscapeString(e.Statement))
+		if err := b.put("requirements/"+string(e.ID)+".html", string(e.ID), Body(e)); err != nil {
+			b.problems = append(b.problems, err.Error())
+		}
+	}
+	if err := b.put("requirements/index.html", "Requirements", "<h1>Requirements</h1>\n"+index.String()+"</table>\n"); err != nil {
+		b.problems = append(b.problems, err.Error())
+	}
+}
+
+// Body is what the page of a requirement has.
+func Body(e explanation.Explanation) string {
+	var b strings.Builder
+	section := func(title string, texts ...string) {
+		texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
+		if len(texts) > 0 {
+			fmt.Fprintf(&b, "<h2>%s</h2>\n<p>%s</p>\n", title, strings.Join(texts, "<br>\n"))
+		}
+	}
+	text := template.HTMLEscapeString
+	fmt.Fprintf(&b, "<h1><code>%s</code></h1>\n<p class=\"statement\">%s</p>\n<p>%s, binds the %s; holds for %s</p>\n", e.ID, text(e.Statement), e.Level, e.Binds, explanation.Holds(e.Requirement))
+	section("Why", text(e.Why))
+	var sources []string
+	for _, s := range e.Source {
+		sources = append(sources, source(s))
+	}
+	section("Source", sources...)
+	section("Note", text(e.Note))
+	if e.Severity == requirement.Tolerated {
+		section("Tolerated", text(e.Because))
+	}
+	var parts []string
+	for _, part := range e.Parts {
+		parts = append(parts, fmt.Sprintf("<code>%s</code> is %s: %s", part.Name, part.Severity, text(part.Because)))
+	}
+	section("What is judged otherwise", parts...)
+	checked := []string{text(e.Untested)}
+	for _, spec := range e.Specs {
+		checked = append(checked, text(spec.Name)+" <small>"+text(spec.Summary)+"</small>")
+	}
+	for _, rule := range e.Rules {
+		checked = append(checked, "lint: <code>"+text(rule.Name)+"</code>: "+text(rule.Summary))
+	}
+	section("How it is checked", checked...)
+	var faults []string
+	for _, f := range e.Faults {
+		faults = append(faults, text(f.Summary)+" <small>(<code>crdconform serve --fault "+text(f.Name)+"</code>)</small>")
+	}
+	section("What a failure looks like", faults...)
+	section("What to do", text(e.Remedy))
+	if e.Run != "" {
+		section("Check it alone", "<code>"+text(e.Run)+"</code>")
+	}
+	return b.String()
+}
+
+// source is a place in the documents, with a link to today's edition.
+func source(s requirement.Source) string {
+	text := template.HTMLEscapeString(s.String())
+	for _, d := range requirement.Documents() {
+		if d.ID != s.Document {
+			continue
+		}
+		url := ""
+		for _, p := range d.Pages {
+			if p.Line <= s.Line {
+				url = p.URL
+			}
+		}
+		if url != "" {
+			return fmt.Sprintf(`<a href="%s">%s</a>, %s`, url, text, template.HTMLEscapeString(d.Title))
+		}
+	}
+	return text
+}

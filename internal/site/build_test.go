@@ -1,0 +1,95 @@
+package site
+
+import (
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/crdconform/crdconform/internal/explanation"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+func explanations() []explanation.Explanation {
+	var all []explanation.Explanation
+	for _, r := range requirement.All() {
+		all = append(all, explanation.Explanation{Requirement: r, Remedy: explanation.Remedy(r)})
+	}
+	return all
+}
+
+// TestSite makes the site of the repository, in which every link leads somewhere.
+func TestSite(t *testing.T) {
+	t.Parallel()
+	files, err := Build(os.DirFS("../.."), explanations())
+	if err != nil {
+		t.Fatal(err)
+	}
+	links := regexp.MustCompile(`(href|src)="([^"]*)"`)
+	for name, content := range files {
+		folder := ""
+		if i := strings.LastIndexByte(name, '/'); i >= 0 {
+			folder = name[:i+1]
+		}
+		for _, found := range links.FindAllSubmatch(content, -1) {
+			to, _, _ := strings.Cut(string(found[2]), "#")
+			if to == "" || strings.HasPrefix(to, "https://") {
+				continue
+			}
+			at := folder + to
+			if rest, up := strings.CutPrefix(to, "../"); up {
+				at = rest
+			}
+			if files[at] == nil {
+				t.Errorf("%s has a link to %s", name, found[2])
+			}
+		}
+	}
+	if n := len(requirement.All()) + 1; len(slices.Collect(maps.Keys(files))) < n+10 {
+		t.Errorf("%d files", len(files))
+	}
+	page := string(files["requirements/webhook.conversion.round-trip.html"])
+	for _, want := range []string{"<h2>Why</h2>", "<h2>Source</h2>", "https://kubernetes.io/", "<h2>What to do</h2>", `href="../index.html"`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of a requirement lacks %s", want)
+		}
+	}
+}
+
+// TestExplained explains a requirement with everything that there may be.
+func TestExplained(t *testing.T) {
+	t.Parallel()
+	r, _ := requirement.Lookup(requirement.WebhookResponseUID)
+	body := Body(explanation.Explanation{
+		Requirement: r, Specs: []explanation.Named{{Name: "compares <UIDs>", Summary: "uid.go:1"}}, Rules: []explanation.Named{{Name: "rule", Summary: "a rule"}}, Faults: []explanation.Named{{Name: "other-uid", Summary: "it invents a UID"}},
+		Remedy: explanation.Remedy(r), Run: "crdconform check URL",
+	})
+	for _, want := range []string{"compares &lt;UIDs&gt;", "lint: <code>rule</code>", "it invents a UID", "serve --fault other-uid", "Build the response from the request", "<code>crdconform check URL</code>"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("it lacks %s:\n%s", want, body)
+		}
+	}
+}
+
+func TestDeadLinks(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"[a](b.md)": "link to b.md", "[a](#nowhere)": "link to #nowhere", "[a](a.md#first)": "", "[a](../deploy/x.yaml)": "", "<script>x</script>": "",
+	} {
+		documents := fstest.MapFS{}
+		for _, name := range []string{"README.md", "CHANGELOG.md", "CONTRIBUTING.md"} {
+			documents[name] = &fstest.MapFile{Data: []byte("# " + name + "\n")}
+		}
+		documents["docs/a.md"] = &fstest.MapFile{Data: []byte("# A\n\n## First\n\n" + text + "\n\n`webhook.response.uid`\n")}
+		files, err := Build(documents, explanations())
+		switch {
+		case want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %q", text, err, want)
+		case err == nil && (!strings.Contains(string(files["a.html"]), `<a href="requirements/webhook.response.uid.html">`) || strings.Contains(string(files["a.html"]), "<script>")):
+			t.Errorf("%s: %s", text, files["a.html"])
+		}
+	}
+}
