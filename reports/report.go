@@ -45,7 +45,7 @@ type Report struct {
 	Results []Result                    `json:"results"`          // by subject, each in the order of the catalogue
 	Load    *loadgen.Load               `json:"load,omitempty"`   // absent without a load test
 
-	Upgrade *Upgrade `json:"upgrade,omitempty"` // absent unless an upgrade was rehearsed
+	Upgrade []Leg `json:"upgrade,omitempty"` // upgrades that were rehearsed, in their order
 
 	Artifacts []File      `json:"artifacts,omitempty"` // collected from the cluster after a failure, such as logs
 	Merged    []MergedRun `json:"merged,omitempty"`    // runs that the report was merged from

@@ -2,12 +2,7 @@ package reports
 
 import "github.com/crdconform/crdconform/requirement"
 
-// Upgrade is a rehearsed upgrade: what became of which objects at which step.
-type Upgrade struct {
-	Legs []Leg `json:"legs"` // in the order in which they were rehearsed
-}
-
-// Leg is the upgrade from one release to another.
+// Leg is a rehearsed upgrade from one release to another: what became of which objects at which step.
 type Leg struct {
 	From     string       `json:"from"`               // the old release, as it was named
 	To       string       `json:"to"`                 // the new release

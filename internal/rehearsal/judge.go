@@ -45,7 +45,7 @@ func (r *record) results(unjudged string) []reports.Result {
 
 func (r *record) result(id requirement.ID, k *kind, unjudged string) reports.Result {
 	j := r.judged[at{id, k}]
-	entry, _ := requirement.Lookup(id)                                                           // IDs are from the catalogue
+	entry, _ := requirement.Lookup(id)                                                            // IDs are from the catalogue
 	entry.Severity, entry.Because, entry.Parts, entry.Untested = requirement.Unknown, "", nil, "" // the catalogue's
 	result := reports.Result{Requirement: entry, Subject: r.subjectOf(k), Verdict: j.verdict(), Location: "internal/rehearsal"}
 	result.Spec = entry.Statement

@@ -328,7 +328,7 @@ func (l *leg) conclude(ctx context.Context, o *Outcome) error {
 			Definition: k.name, Kind: k.kind, Objects: k.objects, Stored: k.stored, Served: k.new.served(), Storage: k.new.storage(),
 		})
 	}
-	o.Upgrade.Legs = append(o.Upgrade.Legs, leg)
+	o.Legs = append(o.Legs, leg)
 	o.Results = append(o.Results, l.record.results(unjudged)...)
 	o.Notes = append(o.Notes, l.notes...)
 	return nil

@@ -126,7 +126,7 @@ type Storage interface {
 
 // Outcome is what came of a rehearsal.
 type Outcome struct {
-	Upgrade *reports.Upgrade
+	Legs    []reports.Leg
 	Results []reports.Result
 	Notes   []string
 }
@@ -148,7 +148,7 @@ const Area = "upgrade"
 // Run rehearses the upgrades between all consecutive releases and, if there are more than two, the one from the oldest to the newest. The
 // outcome is as far as it came. The error says what kept it from going on, other than the context.
 func Run(ctx context.Context, p Plan) (Outcome, error) {
-	o := Outcome{Upgrade: &reports.Upgrade{}}
+	o := Outcome{}
 	objects := p.Objects
 	last := len(p.Releases) - 1
 	for i := range last {

@@ -122,9 +122,9 @@ func TestGoodUpgradePasses(t *testing.T) {
 	for id, v := range rehearsaltest.Broken(outcome) {
 		t.Errorf("%s is %s", id, v)
 	}
-	for _, s := range outcome.Upgrade.Legs[0].Steps {
+	for _, s := range outcome.Legs[0].Steps {
 		t.Logf("%-12s %.2f %+v", s.Name, s.Seconds, s.Cells)
 	}
-	t.Log(outcome.Notes, outcome.Upgrade.Legs[0].Return)
+	t.Log(outcome.Notes, outcome.Legs[0].Return)
 	_, _ = rehearsal.Apply, requirement.Passed
 }

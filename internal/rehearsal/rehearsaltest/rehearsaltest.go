@@ -214,7 +214,7 @@ func Spec(object map[string]any) map[string]any {
 // Found returns the findings of an outcome that are of a requirement.
 func Found(o rehearsal.Outcome, id requirement.ID) []reports.LegFinding {
 	var all []reports.LegFinding
-	for _, leg := range o.Upgrade.Legs {
+	for _, leg := range o.Legs {
 		for _, f := range leg.Findings {
 			if f.Requirement == id {
 				all = append(all, f)
