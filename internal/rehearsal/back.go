@@ -32,14 +32,36 @@ func (l *leg) backBefore(ctx context.Context) error {
 			converted = append(converted, k)
 			continue
 		}
-		if err := l.put(ctx, k, k.new, nil); err != nil {
-			return fmt.Errorf("installing the new definition %s again: %w", k.name, err)
+		if err := l.forward(ctx, k, nil); err != nil {
+			return err
 		}
 	}
 	if len(converted) == 0 {
 		return nil
 	}
-	return l.startHook(ctx, &l.newHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, converted, true, &client) })
+	return l.startHook(ctx, &l.newHook, func(client apiextensionsv1.WebhookClientConfig) error {
+		for _, k := range converted {
+			if err := l.forward(ctx, k, &client); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// forward installs the new definition again.
+func (l *leg) forward(ctx context.Context, k *kind, client *apiextensionsv1.WebhookClientConfig) error {
+	err := l.put(ctx, k, k.new, client)
+	if isRefusal(err) && isStoredVersions(err) {
+		var mended bool
+		if mended, err = l.mend(ctx, k, client); err == nil && !mended {
+			err = errors.New("the API server refuses it")
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("installing the new definition %s again: %w", k.name, err)
+	}
+	return nil
 }
 
 // backAfter puts the old release back when new objects were created and all were migrated.
@@ -168,15 +190,18 @@ func (l *leg) readBack(ctx context.Context, k *kind, did string) error {
 	if !l.converts(k, k.old, l.oldHook) {
 		versions = slices.DeleteFunc(versions, func(version string) bool { return version != k.old.storage() })
 	}
-	old := make(map[string]bool, k.objects)
-	for _, name := range k.existing() {
-		old[name] = true
+	madeAt := map[string]string{}
+	for _, m := range k.made {
+		madeAt[m.object] = m.version
 	}
 	for _, version := range versions {
 		unlisted, failures, err := l.sweep(ctx, k, version, func(object *unstructured.Unstructured) error {
 			c := comparison{when: before, content: requirement.UpgradeBackContent, pruned: requirement.UpgradeBackContent, now: k.old, did: did}
-			if !old[keyOf(object)] {
-				c.when = after
+			if at, isNew := madeAt[keyOf(object)]; isNew {
+				c.when, c.losses = after, true
+				if at != version { // what it showed at other versions is what the new webhook made of it
+					return nil
+				}
 			}
 			_, err := l.compare(k, version, object, c)
 			return err

@@ -17,9 +17,10 @@ import (
 type comparison struct {
 	when    string // with what: before or after the upgrade
 	content requirement.ID
-	pruned  requirement.ID // for what the schema does not have any more; the same as content where that makes no difference
+	pruned  requirement.ID // for what the schema does not have any more; empty where that is told elsewhere
 	now     *side          // whose schemas hold
 	did     string         // what was done, such as "after the upgrade"
+	losses  bool           // what is added does not matter
 }
 
 // compare notes what differs in an object from what it showed, and reports whether it could be compared.
@@ -37,7 +38,7 @@ func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured
 		return false, nil
 	}
 	for _, change := range changes(was, content(object.Object), k.old.schema(version), c.now.schema(version)) {
-		if _, known := l.lossy(k, version, change.Path); known {
+		if _, known := l.lossy(k, version, change.Path); known || c.losses && change.effect == "added" {
 			continue
 		}
 		f := finding{
@@ -46,8 +47,15 @@ func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured
 			message:  fmt.Sprintf("read at %s %s: %s", version, c.did, change.Loss),
 			commands: []string{l.kubectlGet(k, version, keyOf(object))},
 		}
+		here := written{k, change.Path, f.object}
+		if c.now == k.new && change.effect != "added" && !change.lacking && l.record.pruned[here] {
+			continue // it was dropped at the version at which it is stored
+		}
 		if change.lacking && change.effect == "lost" {
-			f.id = c.pruned
+			l.record.pruned[here] = true
+			if f.id = c.pruned; c.pruned == "" {
+				continue
+			}
 			f.message = fmt.Sprintf("read at %s %s: %s is gone, since the new schema of %s does not have the field; it was %s", version, c.did, change.Path, version, f.before)
 		}
 		l.record.find(f)

@@ -130,7 +130,7 @@ func (l *leg) defineOne(ctx context.Context, k *kind) error {
 		commands: l.refusalCommands(k),
 	})
 	if k.old != nil && isStoredVersions(err) {
-		mended, err := l.mend(ctx, k)
+		mended, err := l.mend(ctx, k, l.oldHook.client)
 		if err != nil || mended {
 			return err
 		}
@@ -174,9 +174,9 @@ func (l *leg) refusalCommands(k *kind) []string {
 	return commands
 }
 
-// mend brings the objects to a version that the new definition has, under the old definition, so that it can be installed. It reports
-// whether that was possible.
-func (l *leg) mend(ctx context.Context, k *kind) (bool, error) {
+// mend brings the objects to a version that the new definition has, under the old definition, so that it can be installed, with a
+// webhook. It reports whether that was possible.
+func (l *leg) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookClientConfig) (bool, error) {
 	to := k.old.storage()
 	if !k.new.has(to) {
 		i := slices.IndexFunc(k.old.served(), k.new.has)
@@ -206,7 +206,7 @@ func (l *leg) mend(ctx context.Context, k *kind) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("migrating %s to %s under the old definition: %w", k.name, to, err)
 	}
-	err = l.put(ctx, k, k.new, l.oldHook.client)
+	err = l.put(ctx, k, k.new, with)
 	if isRefusal(err) {
 		return false, nil
 	}
@@ -284,6 +284,9 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 func (l *leg) as(ctx context.Context, k *kind, s *side, versions []string, id requirement.ID, did string) error {
 	for _, version := range versions {
 		c := comparison{when: before, content: id, pruned: id, now: s, did: did}
+		if s == k.new {
+			c.pruned = "" // that is not the fault of the webhook
+		}
 		unlisted, failures, err := l.sweep(ctx, k, version, func(object *unstructured.Unstructured) error {
 			_, err := l.compare(k, version, object, c)
 			return err

@@ -74,9 +74,18 @@ type record struct {
 	judged   map[at]*judged
 	causes   []*cause
 	known    map[string]*cause // by likeness
-	found    func(reports.LegFinding)
-	stepping map[at]*judged // what the present step adds
-	steps    []reports.LegStep
+	stepping map[at]*judged    // what the present step adds
+	stepped  []map[at]*judged  // by step
+
+	unwritable map[written]bool // at a version
+	pruned     map[written]bool // at a path, in the place of a version
+	steps      []reports.LegStep
+}
+
+// written is an object that cannot be written at a version.
+type written struct {
+	kind            *kind
+	version, object string
 }
 
 // at is a requirement of a definition.
@@ -102,7 +111,7 @@ func newRecord(subject string, kinds []*kind, selects func(requirement.ID) bool)
 	if selects == nil {
 		selects = func(requirement.ID) bool { return true }
 	}
-	return &record{subject: subject, selects: selects, kinds: kinds, judged: map[at]*judged{}, known: map[string]*cause{}, stepping: map[at]*judged{}}
+	return &record{subject: subject, selects: selects, kinds: kinds, judged: map[at]*judged{}, known: map[string]*cause{}, stepping: map[at]*judged{}, unwritable: map[written]bool{}, pruned: map[written]bool{}}
 }
 
 func of(all map[at]*judged, a at) *judged {
@@ -185,7 +194,7 @@ func (r *record) find(f finding) {
 	like := f.likeness(s)
 	c := r.known[like]
 	if c == nil {
-		c = r.begin(f, verdict, s)
+		c = r.causeOf(f, verdict, s)
 		r.known[like] = c
 	}
 	if _, again := c.objects[f.object]; again {
@@ -195,13 +204,10 @@ func (r *record) find(f finding) {
 	if c.Count++; c.Count > 1 && len(c.Others) < mostOthers {
 		c.Others = append(c.Others, f.object)
 	}
-	if c.Count == 1 && r.found != nil {
-		r.found(c.LegFinding)
-	}
 }
 
-// begin begins a cause.
-func (r *record) begin(f finding, verdict requirement.Verdict, s *corpus.Schema) *cause {
+// causeOf begins a cause.
+func (r *record) causeOf(f finding, verdict requirement.Verdict, s *corpus.Schema) *cause {
 	c := &cause{effect: f.effect, lacking: f.lacking, objects: map[string]struct{}{}, LegFinding: reports.LegFinding{
 		Requirement: f.id, Verdict: verdict, Step: r.step, Version: f.version, Field: f.field, Before: f.before, After: f.after,
 		Message: visible.Cut(f.message, 2000), Commands: f.commands,
@@ -222,8 +228,11 @@ func (r *record) forget(id requirement.ID, k *kind, why string) {
 	r.causes = slices.DeleteFunc(r.causes, func(c *cause) bool {
 		return c.Requirement == id && (k == nil || c.Definition == k.name)
 	})
-	j := of(r.judged, at{id, k})
-	*j = judged{failed: map[string]struct{}{}, skipped: why, step: j.step}
+	for _, all := range append(slices.Clone(r.stepped), r.judged) {
+		if j := all[at{id, k}]; j != nil {
+			*j = judged{failed: map[string]struct{}{}, skipped: why, step: j.step}
+		}
+	}
 	for like, c := range r.known {
 		if c.Requirement == id && (k == nil || c.Definition == k.name) {
 			delete(r.known, like)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -140,15 +141,36 @@ func (r *record) findings() []reports.LegFinding {
 	return all
 }
 
-// cells are what came of the present step for each definition.
-func (r *record) cells() []reports.LegCell {
+// begin begins a step.
+func (r *record) begin(step string) {
+	r.step, r.stepping = step, map[at]*judged{}
+	r.stepped = append(r.stepped, r.stepping)
+}
+
+// end ends the step, which has taken some time.
+func (r *record) end(took time.Duration) reports.LegStep {
+	step := reports.LegStep{Name: r.step, Title: titleOf(r.step), Seconds: took.Seconds(), Cells: r.cells(r.stepping)}
+	r.steps = append(r.steps, step)
+	return step
+}
+
+// allSteps are the steps, without what was taken back since.
+func (r *record) allSteps() []reports.LegStep {
+	for i := range r.steps {
+		r.steps[i].Cells = r.cells(r.stepped[i])
+	}
+	return r.steps
+}
+
+// cells are what came of a step for each definition.
+func (r *record) cells(step map[at]*judged) []reports.LegCell {
 	cells := make([]reports.LegCell, 0, len(r.kinds))
 	for _, k := range r.kinds {
 		cell := reports.LegCell{Definition: k.name, Verdict: requirement.NotApplicable}
 		failed := map[string]struct{}{}
 		for _, id := range IDs() {
 			for _, about := range []*kind{k, nil} {
-				j := r.stepping[at{id, about}]
+				j := step[at{id, about}]
 				if j == nil {
 					continue
 				}

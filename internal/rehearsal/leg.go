@@ -134,9 +134,6 @@ func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries
 		}
 	}
 	l.record = newRecord(subject, l.upgraded(), p.Selects)
-	if p.Progress != nil {
-		l.record.found = p.Progress.Found
-	}
 	return l, nil
 }
 
@@ -186,13 +183,12 @@ func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 			return nil // whoever stopped it knows
 		}
 		began := time.Now()
-		l.record.step, l.record.stepping = step.name, map[at]*judged{}
+		l.record.begin(step.name)
 		if l.Progress != nil {
 			l.Progress.Step(titleOf(step.name))
 		}
 		err := step.take(ctx)
-		done := reports.LegStep{Name: step.name, Title: titleOf(step.name), Seconds: time.Since(began).Seconds(), Cells: l.record.cells()}
-		l.record.steps = append(l.record.steps, done)
+		done := l.record.end(time.Since(began))
 		if l.Progress != nil {
 			l.Progress.Stepped(done)
 		}
@@ -322,7 +318,7 @@ func (l *leg) conclude(ctx context.Context, o *Outcome) error {
 	} else if len(l.record.steps) > 0 {
 		unjudged = fmt.Sprintf("the rehearsal ended in the step %q before it was judged", l.record.steps[len(l.record.steps)-1].Name)
 	}
-	leg := reports.Leg{From: l.from.Name, To: l.to.Name, Steps: l.record.steps, Findings: l.record.findings(), Return: l.back}
+	leg := reports.Leg{From: l.from.Name, To: l.to.Name, Steps: l.record.allSteps(), Findings: l.record.findings(), Return: l.back}
 	for _, k := range l.record.kinds {
 		leg.Kinds = append(leg.Kinds, reports.LegKind{
 			Definition: k.name, Kind: k.kind, Objects: k.objects, Stored: k.stored, Served: k.new.served(), Storage: k.new.storage(),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -254,13 +255,17 @@ func (l *leg) watch(ctx context.Context, k *kind, version string) (missing []str
 	return missing, ended, nil
 }
 
+// undecodable is what API servers since 1.32 write before the reason why they cannot read what is stored.
+var undecodable = regexp.MustCompile(`^.*object not decodable revision=\d+: `)
+
 // said is what an API server says of a request that failed.
 func said(err error) string {
+	text := err.Error()
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Message != "" {
-		return status.Status().Message
+		text = status.Status().Message
 	}
-	return err.Error()
+	return undecodable.ReplaceAllString(text, "")
 }
 
 // isRefused reports whether an API server refused something since it is not valid.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -96,6 +97,9 @@ type Plan struct {
 	// Dir is a folder for temporary files.
 	Dir string
 
+	// CollectTimeout is how long a garbage collector may take: two minutes if it is 0.
+	CollectTimeout time.Duration
+
 	// Progress may be nil.
 	Progress Progress
 }
@@ -110,9 +114,6 @@ type Progress interface {
 
 	// Stepped says what came of a step.
 	Stepped(reports.LegStep)
-
-	// Found is called for what is found, once for each cause.
-	Found(reports.LegFinding)
 }
 
 // Storage is the etcd of a cluster, as the rehearsal writes to it.

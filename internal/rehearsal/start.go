@@ -38,7 +38,7 @@ func (l *leg) oldWebhookStill(ctx context.Context) error {
 			continue
 		}
 		const did = "by the old webhook under the new definition"
-		versions := slices.DeleteFunc(k.old.served(), func(version string) bool { return !slices.Contains(k.new.served(), version) })
+		versions := slices.DeleteFunc(k.storedFirst(), func(version string) bool { return !slices.Contains(k.old.served(), version) })
 		if err := l.as(ctx, k, k.new, versions, id, did); err != nil {
 			return err
 		}
@@ -53,7 +53,8 @@ func (l *leg) oldWebhookStill(ctx context.Context) error {
 
 // oldWrites tries to write some objects while the old webhook has to bring them to the new storage version.
 func (l *leg) oldWrites(ctx context.Context, k *kind, version, did string) error {
-	failures, err := l.each(ctx, k.book.names[:min(len(k.book.names), someWrites)], func(ctx context.Context, object string) (func() error, error) {
+	objects := slices.DeleteFunc(slices.Clone(k.book.names), func(object string) bool { return k.unreadable[object] })
+	failures, err := l.each(ctx, objects[:min(len(objects), someWrites)], func(ctx context.Context, object string) (func() error, error) {
 		at, name := l.at(k, version, object)
 		got, err := at.Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
@@ -216,7 +217,7 @@ func (l *leg) read(ctx context.Context) error {
 			l.stop(k, requirement.UpgradeWebhookStarts)
 			continue
 		}
-		for _, version := range k.new.served() {
+		for _, version := range k.storedFirst() {
 			if err := l.readAt(ctx, k, version); err != nil {
 				return err
 			}
@@ -225,14 +226,15 @@ func (l *leg) read(ctx context.Context) error {
 			l.record.skip(requirement.UpgradeReadContent, k, true, "no version is served both before and after the upgrade")
 			l.record.skip(requirement.UpgradeReadPruned, k, true, "no version is served both before and after the upgrade")
 		}
-		l.once(k, requirement.UpgradeWebhookOldDefinitions)
-		l.once(k, requirement.UpgradeWebhookOldBuild)
+		for _, id := range []requirement.ID{requirement.UpgradeWebhookOldDefinitions, requirement.UpgradeWebhookOldBuild} {
+			l.once(k, id, "with the new release alone as well: see upgrade.read", requirement.UpgradeReadGet, requirement.UpgradeReadContent, requirement.UpgradeReadPruned)
+		}
 	}
 	return nil
 }
 
-// once takes back what was found with one of both releases in place if it is found with the new one alone as well: it is told once.
-func (l *leg) once(k *kind, id requirement.ID) {
+// once takes back what was found of a requirement if all of it was found of others as well: it is told once.
+func (l *leg) once(k *kind, id requirement.ID, where string, others ...requirement.ID) {
 	found := l.record.findingsOf(id, k)
 	if len(found) == 0 {
 		return
@@ -241,13 +243,11 @@ func (l *leg) once(k *kind, id requirement.ID) {
 		same := func(other *cause) bool {
 			return other.Version == c.Version && other.place == c.place && other.effect == c.effect && (c.Field != "" || tail(other.Message) == tail(c.Message))
 		}
-		if !slices.ContainsFunc(l.record.findingsOf(requirement.UpgradeReadGet, k), same) &&
-			!slices.ContainsFunc(l.record.findingsOf(requirement.UpgradeReadContent, k), same) &&
-			!slices.ContainsFunc(l.record.findingsOf(requirement.UpgradeReadPruned, k), same) {
+		if !slices.ContainsFunc(others, func(other requirement.ID) bool { return slices.ContainsFunc(l.record.findingsOf(other, k), same) }) {
 			return
 		}
 	}
-	l.record.forget(id, k, "what was found is found with the new release alone as well: see upgrade.read")
+	l.record.forget(id, k, "what was found is found "+where)
 }
 
 // tail is what an API server says of it, behind what was done.
@@ -257,6 +257,14 @@ func tail(message string) string {
 		return message
 	}
 	return number.ReplaceAllString(quotedName.ReplaceAllString(message[i:], ""), "")
+}
+
+// storedFirst returns the served versions, that at which the objects are stored first: what the API server drops there, it drops before
+// anything is converted.
+func (k *kind) storedFirst() []string {
+	served := slices.Clone(k.new.served())
+	slices.SortStableFunc(served, func(a, b string) int { return k.stored[b] - k.stored[a] })
+	return served
 }
 
 func (l *leg) readAt(ctx context.Context, k *kind, version string) error {
@@ -289,8 +297,12 @@ func (l *leg) readAt(ctx context.Context, k *kind, version string) error {
 	l.record.tried(requirement.UpgradeReadGet, k, len(k.book.names))
 	l.unread(k, version, requirement.UpgradeReadGet, failures, nil, did)
 	if len(failures) > 0 {
-		l.record.blocked(requirement.UpgradeReadList, k, requirement.UpgradeReadGet)
-		l.record.blocked(requirement.UpgradeReadWatch, k, requirement.UpgradeReadGet)
+		by := requirement.UpgradeObjectsReadable
+		if l.record.broken(requirement.UpgradeReadGet, k) {
+			by = requirement.UpgradeReadGet
+		}
+		l.record.blocked(requirement.UpgradeReadList, k, by)
+		l.record.blocked(requirement.UpgradeReadWatch, k, by)
 		return nil
 	}
 	l.record.tried(requirement.UpgradeReadList, k, len(k.book.names))

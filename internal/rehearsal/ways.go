@@ -47,8 +47,23 @@ func (l *leg) ways(ctx context.Context) error {
 				return err
 			}
 		}
+		l.noWay(k)
 	}
 	return nil
+}
+
+// noWay leaves it to the step that installs the definitions to tell that they are refused in every way.
+func (l *leg) noWay(k *kind) {
+	for _, way := range Ways() {
+		if j := l.record.judged[at{wayIDs()[way], k}]; j != nil && j.tried > 0 {
+			return
+		}
+	}
+	for _, way := range Ways() {
+		if id := wayIDs()[way]; l.record.broken(id, k) {
+			l.record.forget(id, k, fmt.Sprintf("cannot be judged while %s fails", requirement.UpgradeDefinitionsAccepted))
+		}
+	}
 }
 
 // fresh returns the new definition as the API server keeps it where there is no old one, or why it refuses it.

@@ -39,9 +39,11 @@ func (l *leg) write(ctx context.Context) error {
 	return nil
 }
 
-// readable are the objects that can be read at a version.
+// readable are the objects of before the upgrade that can be read at a version, and at all others.
 func (l *leg) readable(k *kind, version string) []string {
-	return slices.DeleteFunc(slices.Clone(k.book.names), func(object string) bool { return !k.book.known(page{after, version}, object) })
+	return slices.DeleteFunc(slices.Clone(k.existing()), func(object string) bool {
+		return !k.book.known(page{after, version}, object) || l.record.brokenFor(requirement.UpgradeReadGet, k, object)
+	})
 }
 
 // dryRun are the options of a write that is discarded.
@@ -71,6 +73,7 @@ func (l *leg) noOps(ctx context.Context, k *kind, version string) error {
 	})
 	l.record.tried(id, k, len(objects))
 	for _, f := range failures {
+		l.record.unwritable[written{k, version, f.object}] = true
 		l.record.find(finding{
 			id: id, kind: k, object: f.object, version: version,
 			message:  fmt.Sprintf("the API server refuses to write it at %s as it is read there: %s", version, said(f.err)),
@@ -111,6 +114,7 @@ func (k *kind) home() string {
 func (l *leg) controllers(ctx context.Context, k *kind) error {
 	home := k.home()
 	objects := slices.DeleteFunc(l.readable(k, home), func(object string) bool { return l.record.brokenFor(requirement.UpgradeWriteNoOp, k, object) })
+	applied := slices.DeleteFunc(slices.Clone(objects), func(object string) bool { return l.record.brokenFor(requirement.UpgradeDropSafe, k, object) })
 	if len(objects) == 0 {
 		by := requirement.UpgradeReadGet
 		if l.record.broken(requirement.UpgradeWriteNoOp, k) {
@@ -127,7 +131,11 @@ func (l *leg) controllers(ctx context.Context, k *kind) error {
 			return err
 		}
 	}
-	return l.applies(ctx, k, objects, requirement.UpgradeWriteApply, "after the upgrade")
+	if len(applied) == 0 {
+		l.record.blocked(requirement.UpgradeWriteApply, k, requirement.UpgradeDropSafe)
+		return nil
+	}
+	return l.applies(ctx, k, applied, requirement.UpgradeWriteApply, "after the upgrade")
 }
 
 func (l *leg) statuses(ctx context.Context, k *kind, home string, objects []string) error {
@@ -176,11 +184,22 @@ func (l *leg) applies(ctx context.Context, k *kind, objects []string, id require
 		version, manager := home, secondManager
 		at, name := l.at(k, home, object)
 		if got, err := at.Get(ctx, name, metav1.GetOptions{}); err == nil {
+			if foreign := k.foreign(got); foreign != "" {
+				return func() error {
+					l.note("objects of %s could not be applied before the upgrade either, since their managed fields name %s, which the old definition does not have, such as %s", k.name, foreign, object)
+					return nil
+				}, nil
+			}
 			version, manager = applier(k, got, home)
 		}
 		if manager != secondManager {
 			if err := apply(ctx, object, version, manager, k.whole); err != nil {
 				return nil, &applyError{err, version, manager, "what it has applied"}
+			}
+			if version != home {
+				if err := apply(ctx, object, home, manager, k.whole); err != nil {
+					return nil, &applyError{err, home, manager, "what it has applied at " + version}
+				}
 			}
 		}
 		if err := apply(ctx, object, home, secondManager, annotated); err != nil {
@@ -201,6 +220,17 @@ func (l *leg) applies(ctx context.Context, k *kind, objects []string, id require
 		})
 	}
 	return err
+}
+
+// foreign returns a version that managed fields of an object name and neither definition has; empty if there is none.
+func (k *kind) foreign(object *unstructured.Unstructured) string {
+	for _, entry := range object.GetManagedFields() {
+		gv, err := schema.ParseGroupVersion(entry.APIVersion)
+		if err == nil && gv.Group == k.group && !k.old.has(gv.Version) && !k.new.has(gv.Version) {
+			return gv.Version
+		}
+	}
+	return ""
 }
 
 // applyError is that a manager cannot apply an object.

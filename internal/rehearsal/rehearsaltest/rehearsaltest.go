@@ -8,12 +8,14 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
@@ -68,7 +70,7 @@ func (u Upgrade) Rehearse(t *testing.T, api API) rehearsal.Outcome {
 func (u Upgrade) Plan(t *testing.T) rehearsal.Plan {
 	t.Helper()
 	dir := t.TempDir()
-	plan := rehearsal.Plan{Way: u.Way, Seed: 1, Dir: dir, Selects: u.Selects, Lossy: u.Lossy}
+	plan := rehearsal.Plan{Way: u.Way, Seed: 1, CollectTimeout: time.Second, Dir: dir, Selects: u.Selects, Lossy: u.Lossy}
 	if plan.Way == "" {
 		plan.Way = rehearsal.Apply
 	}
@@ -80,6 +82,7 @@ func (u Upgrade) Plan(t *testing.T) rehearsal.Plan {
 		name := fmt.Sprintf("%d.0", i+1)
 		release := rehearsal.Release{Name: name, Definitions: definitions, Apply: "-f " + name, Build: r.Build}
 		switch {
+		case r.Build != nil:
 		case r.Handler != nil:
 			release.Build = Handled(r.Handler)
 		case r.Converts != nil:
@@ -234,3 +237,25 @@ func Broken(o rehearsal.Outcome) map[requirement.ID]requirement.Verdict {
 	}
 	return broken
 }
+
+// Tampered is a cluster between whose clients and API server somebody stands.
+type Tampered struct {
+	API
+
+	// Exchange takes the place of the exchange of a request, which next performs.
+	Exchange func(r *http.Request, next http.RoundTripper) (*http.Response, error)
+}
+
+// Config returns how to reach the API server past whoever stands between.
+func (t Tampered) Config() *rest.Config {
+	config := t.API.Config()
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) { return t.Exchange(r, next) })
+	})
+	return config
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip sends a request on.
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
