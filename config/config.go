@@ -62,6 +62,8 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	Load Load `json:"load"`
 	// What response times and errors the load test allows.
 	Objectives Objectives `json:"objectives"`
+	// The upgrade to rehearse, from the releases of old to crds and webhook.
+	Rehearse Rehearse `json:"rehearse"`
 
 	source *source // nil when there is no file
 }

@@ -148,11 +148,11 @@ func (c *collector) found(source string) error {
 	if len(c.summary.Others) == 0 {
 		return fmt.Errorf("%s: there are no objects in it; it should have some of %s", source, strings.Join(wanted, ", "))
 	}
-	return fmt.Errorf("%s: there are no objects of %s in it; it has %s", source, strings.Join(wanted, ", "), c.summary.others())
+	return fmt.Errorf("%s: there are no objects of %s in it; it has %s", source, strings.Join(wanted, ", "), c.summary.OtherKinds())
 }
 
-// others says how many other objects there are, the most frequent kinds first.
-func (s Summary) others() string {
+// OtherKinds says how many other objects there are, the most frequent kinds first.
+func (s Summary) OtherKinds() string {
 	const shown = 8
 	names := slices.SortedFunc(maps.Keys(s.Others), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Others[b], s.Others[a]), strings.Compare(a, b))
