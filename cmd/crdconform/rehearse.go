@@ -187,4 +187,3 @@ func (s *steps) Stepped(step reports.LegStep) {
 	s.wipe()
 	s.line(color, fmt.Sprintf("%-12s", step.Name), " "+reporter.StepSummary(step)+fmt.Sprintf(" (%.1f s)", step.Seconds))
 }
-
