@@ -92,8 +92,11 @@ func (r *rehearser) describe() (engine.Rehearsal, error) {
 	if err != nil {
 		return engine.Rehearsal{}, err
 	}
-	if !slices.Contains(r.api.kinds, string(d.Cluster)) {
-		return engine.Rehearsal{}, d.At("cluster", "a rehearsal installs and removes definitions in a cluster of its own, and %s is none (want %s)", d.Cluster, strings.Join(r.api.kinds, ", "))
+	switch {
+	case len(d.Old) == 0:
+		return engine.Rehearsal{}, errors.New("no definitions of the old release specified; give --old, or old in crdconform.yaml")
+	case len(d.CRDs) == 0:
+		return engine.Rehearsal{}, errors.New("no definitions of the new release specified; give --new, or crds in crdconform.yaml")
 	}
 	if r.kubeconfig != "" && d.Rehearse.FromContext == "" && !slices.ContainsFunc(d.Old, func(name string) bool { return strings.HasPrefix(name, "context://") }) {
 		return engine.Rehearsal{}, errors.New("--kubeconfig: only valid with --from-context, or with --old context://NAME")

@@ -48,9 +48,6 @@ func (p *RehearsalPlan) readObjects(ctx context.Context) error {
 			return err
 		}
 	}
-	if p.objects.Len() == 0 {
-		return errors.New("there are no objects to upgrade; give some, or let them be generated from the schemas of the old release")
-	}
 	if err := mask.used(p); err != nil {
 		return err
 	}
@@ -102,15 +99,16 @@ func (p *RehearsalPlan) collectFrom(ctx context.Context, name string, edit func(
 // generate makes objects at each version that the oldest release serves, and those that only its schemas allow.
 func (p *RehearsalPlan) generate(oldest rehearsal.Release) error {
 	made := 0
+	var failed []error
 	for i := range oldest.Definitions {
 		crd := &oldest.Definitions[i].CustomResourceDefinition
 		d, err := corpus.NewDefinition(crd.DeepCopy())
 		if err != nil {
-			p.notes = append(p.notes, fmt.Sprintf("no objects of %s could be generated: %v", crd.Name, err))
+			failed = append(failed, fmt.Errorf("no objects of %s could be generated: %w", crd.Name, err))
 			continue
 		}
 		for _, version := range crd.Spec.Versions {
-			if !version.Served {
+			if !version.Served || !version.Storage && oldest.Build == nil && hasWebhookIn(oldest.Definitions[i]) { // nothing converts it
 				continue
 			}
 			objects := d.Generator(version.Name, p.Seed(), nil).Objects(corpus.Plain, p.want.Generate.Objects)
@@ -122,9 +120,13 @@ func (p *RehearsalPlan) generate(oldest rehearsal.Release) error {
 			made += len(objects)
 		}
 	}
-	if made > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("no objects were given, so %d were generated from the schemas of %s; those of a real cluster show more", made, oldest.Name))
+	if made == 0 {
+		return errors.Join(append(failed, errors.New("no objects were given, and the schemas of the old release allow none; give some of a cluster"))...)
 	}
+	for _, err := range failed {
+		p.notes = append(p.notes, err.Error())
+	}
+	p.notes = append(p.notes, fmt.Sprintf("no objects were given, so %d were generated from the schemas of %s; those of a real cluster show more", made, oldest.Name))
 	return nil
 }
 

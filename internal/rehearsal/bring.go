@@ -253,11 +253,11 @@ func (l *leg) open(ctx context.Context, k *kind) error {
 		return nil
 	}
 	if l.converts(k, k.old, l.oldHook) {
-		return l.baseline(ctx, k, k.old.served())
+		return l.baseline(ctx, k, k.old.served(), true)
 	}
 	l.record.skip(requirement.UpgradeObjectsReadable, k, false, "nothing is known that converts the objects of the old release; give its webhook")
 	l.note("the objects of %s were read before the upgrade at the version only that they are stored at, since the webhook of the old release was not given", k.name)
-	return l.baseline(ctx, k, slices.DeleteFunc(k.old.served(), func(version string) bool { return version != k.old.storage() }))
+	return l.baseline(ctx, k, slices.DeleteFunc(k.old.served(), func(version string) bool { return version != k.old.storage() }), false)
 }
 
 // converts reports whether what a release stores can be read at all versions.
@@ -342,14 +342,17 @@ func (l *leg) union(ctx context.Context, k *kind) error {
 	return nil
 }
 
-// baseline notes what the objects show at some versions.
-func (l *leg) baseline(ctx context.Context, k *kind, versions []string) error {
+// baseline notes what the objects show at some versions, and, if they can be converted, which cannot be read.
+func (l *leg) baseline(ctx context.Context, k *kind, versions []string, converted bool) error {
 	for _, version := range versions {
 		unlisted, failures, err := l.sweep(ctx, k, version, func(object *unstructured.Unstructured) error {
 			return k.book.enter(page{before, version}, object)
 		})
 		if err != nil {
 			return err
+		}
+		if !converted {
+			continue
 		}
 		l.record.tried(requirement.UpgradeObjectsReadable, k, len(k.book.names))
 		for _, f := range failures {

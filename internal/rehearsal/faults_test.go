@@ -318,7 +318,7 @@ func faults() []fault {
 			change: func(u *rehearsaltest.Upgrade) {
 				u.Releases[1].Build = failing{rehearsaltest.Handled(rehearsaltest.Serve(widgets)), func(context.Context, cluster.Cluster) error { return errors.New("no such flag") }}
 			},
-			broken: and(failed(requirement.UpgradeWebhookStarts), requirement.UpgradeWebhookOldDefinitions), step: "start",
+			broken: failed(requirement.UpgradeWebhookStarts), step: "start",
 		},
 		{
 			name: "an object that the new webhook cannot convert", id: requirement.UpgradeReadGet, object: "widget-3", says: "it cannot be read at v1 after the upgrade: conversion webhook for example.com/v1beta1, Kind=Widget failed: nil pointer",

@@ -78,17 +78,6 @@ func NewObjects(dir string, definitions []dump.Definition) (*Objects, error) {
 	return o, nil
 }
 
-// Wanted returns what to look for in a source: the definitions, and definitions themselves for their status.
-func (o *Objects) Wanted() []apiextensionsv1.CustomResourceDefinition {
-	all := []apiextensionsv1.CustomResourceDefinition{{Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-		Group: apiextensionsv1.GroupName, Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: definitionKind, Plural: "customresourcedefinitions"},
-	}}}
-	for _, d := range o.definitions {
-		all = append(all, *d)
-	}
-	return all
-}
-
 const definitionKind = "CustomResourceDefinition"
 
 // Len returns how many objects there are.
@@ -283,12 +272,12 @@ func split(key string) (namespace, name string) {
 
 // Collect adds the objects of a source to those of others.
 func (o *Objects) Collect(ctx context.Context, source string, options dump.Options, edit func(*unstructured.Unstructured) error) (dump.Summary, error) {
-	before := o.Len()
-	summary, err := dump.Read(ctx, source, o.Wanted(), options, func(object dump.Object) error { return o.Add(object, edit) })
-	if err == nil && o.Len() == before {
-		err = fmt.Errorf("%s: there are definitions in it, and none of their objects", source)
+	var wanted []apiextensionsv1.CustomResourceDefinition
+	for _, d := range o.definitions {
+		wanted = append(wanted, *d)
 	}
-	return summary, err
+	options.Definitions = true
+	return dump.Read(ctx, source, wanted, options, func(object dump.Object) error { return o.Add(object, edit) })
 }
 
 // keep adds an object as it is stored, unless the rehearsal has created it.

@@ -140,6 +140,9 @@ func (l *leg) tellWhy(ctx context.Context, kinds []*kind, failed error) error {
 		l.record.find(finding{id: id, message: "the new program does not start: " + failed.Error()})
 		for _, k := range kinds {
 			l.stop(k, id)
+			if first := l.record.findingsOf(requirement.UpgradeWebhookOldDefinitions, k); len(first) == 1 && first[0].Verdict == requirement.Tolerated {
+				l.record.forget(requirement.UpgradeWebhookOldDefinitions, k, fmt.Sprintf("cannot be judged while %s fails", id))
+			}
 		}
 		return nil
 	}
