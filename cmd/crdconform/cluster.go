@@ -59,10 +59,10 @@ func (f *clusterFlags) allowed() []kinds.Kind {
 }
 
 // belongs returns the kinds of clusters that a flag is for; none when it is for all.
-func (*clusterFlags) belongs(flag string) []string {
+func (f *clusterFlags) belongs(flag string) []string {
 	deploys := slices.ContainsFunc(options.All(), func(o options.Option) bool { return o.Flag == flag && strings.HasPrefix(o.Key, "webhook.inCluster.") })
 	var owners []string
-	for _, k := range kinds.All() {
+	for _, k := range f.allowed() {
 		from := k.Source(kinds.Options{})
 		if slices.Contains(k.Options, flag) || deploys && from.Pods && (flag != "webhook-image-archive" || from.Images) {
 			owners = append(owners, k.Name)

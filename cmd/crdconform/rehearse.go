@@ -50,9 +50,10 @@ every object after each step:
   use          read, apply, delete
   back again   the old release again, after the objects were written
 
-The new webhook is the PROGRAM or the URL; those of the old releases are given by --old-program. In the arguments of programs, {port}
-is replaced by the port to serve at, {certs} by a folder with tls.crt, tls.key and ca.crt, and {kubeconfig} by a kubeconfig for the
-cluster. With several --old, the oldest first, each upgrade to the next release is rehearsed, and the one from the oldest to the newest.
+The new webhook is the PROGRAM or the URL; those of the old releases are given by --old-program. In the arguments of programs,
+{port} is replaced by the port to serve at, {certs} by a folder with tls.crt, tls.key and ca.crt, and {kubeconfig} by a
+kubeconfig for the cluster. With several --old, the oldest first, each upgrade to the next release is rehearsed, and the one
+from the oldest to the newest.
 
 Objects never leave the machine. Values at the paths of --redact are masked when objects are read.
 

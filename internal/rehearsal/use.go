@@ -225,7 +225,7 @@ func (l *leg) proveMigration(ctx context.Context, k *kind) error {
 		return fmt.Errorf("proving the migration of %s: %w", k.name, err)
 	}
 	l.record.tried(id, k, verdict.Objects)
-	commands := []string{"crdconform storage migrate " + k.name + " --context NAME"}
+	commands := []string{fmt.Sprintf("crdconform storage migrate %s --context NAME", k.name)}
 	for _, refusal := range result.Refused {
 		l.record.find(finding{
 			id: id, kind: k, object: key(refusal.Namespace, refusal.Name), version: k.new.storage(), commands: commands,

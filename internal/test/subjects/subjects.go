@@ -113,6 +113,11 @@ func (p *Program) Bugs(tb testing.TB) []string {
 	return names
 }
 
+// Serve is the command line that has crdconform start the program, with further arguments.
+func (p *Program) Serve(arguments ...string) []string {
+	return slices.Concat(p.command, []string{"--port={port}", "--certs={certs}"}, arguments)
+}
+
 // Start starts the program with a bug, or without one when bug is empty, and returns where it listens once it does. It is
 // stopped when the test ends. Any number can run at a time.
 func (p *Program) Start(tb testing.TB, bug string) wire.Endpoint {
