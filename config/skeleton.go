@@ -128,6 +128,13 @@ func remainder() string {
 #   objects: %d
 #   seed: 0
 
+# The upgrade that "crdconform rehearse" rehearses, from these releases to crds and webhook: the oldest first.
+# old:
+#   - git://v1.4.0:config/crd/bases
+# rehearse:
+#   programs: ["./manager-v1.4 --webhook-port={port} --webhook-cert-path={certs}"]
+#   objects: [cluster-dump.yaml]
+
 # A load test. Profiles are %s: "crdconform load --help".
 # load:
 #   profile: %s

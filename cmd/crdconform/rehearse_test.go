@@ -257,3 +257,39 @@ func saved(ctx context.Context, t *testing.T, client *clientv3.Client, dir strin
 	}
 	return string(data)
 }
+
+// TestRehearseDeadlock rehearses an upgrade to an operator that lists its own kind before it serves, and to its corrected twin.
+func TestRehearseDeadlock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for a program that waits for itself")
+	}
+	u := subjects.BuildUpgrade(t)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "crdconform.yaml")
+	rehearse := func(more string) (int, string, *reports.Report) {
+		t.Helper()
+		text := "apiVersion: crdconform.dev/v1alpha1\nkind: Config\nold: [" + u.Old + "]\ncrds: [" + u.New + "]\nrehearse: {objects: [" + u.Objects + "], programs: [\"" + u.Program +
+			" --port={port} --certs={certs}\"]}\nwebhook: {command: {args: [" + u.Program + ", '--port={port}', '--certs={certs}', '--kubeconfig={kubeconfig}'" + more + "], readyTimeout: 8s}}\n"
+		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, out, _ := executed(t, "rehearse", "--config", config, "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--filter", "upgrade.webhook,upgrade.read")
+		report, err := reports.ReadFile(filepath.Join(dir, "report"))
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return code, out, report
+	}
+	code, out, report := rehearse(", --lists-first")
+	failed := report.With(requirement.Failed, requirement.Tolerated, requirement.Errored)
+	if code != exitViolates || len(failed) != 1 || failed[0].ID != requirement.UpgradeWebhookStarts || !strings.Contains(failed[0].Reason, "the new program waits for itself: it does not serve conversions before it has read its own kind") {
+		t.Errorf("exit code %d, %+v\n%s", code, failed, out)
+	}
+	// Once it is helped, the rest is judged.
+	if passed := report.With(requirement.Passed); len(passed) != 6 {
+		t.Errorf("%d requirements passed: %+v", len(passed), passed)
+	}
+	if code, out, _ = rehearse(""); code != exitConforms {
+		t.Errorf("the corrected twin: exit code %d\n%s", code, out)
+	}
+}

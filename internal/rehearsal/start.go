@@ -131,6 +131,11 @@ func (l *leg) tellWhy(ctx context.Context, kinds []*kind, failed error) error {
 			return err
 		}
 	}
+	for _, k := range kinds { // that it does not start under the old definitions either says nothing more
+		if first := l.record.findingsOf(requirement.UpgradeWebhookOldDefinitions, k); len(first) == 1 && first[0].Verdict == requirement.Tolerated {
+			l.record.forget(requirement.UpgradeWebhookOldDefinitions, k, fmt.Sprintf("cannot be judged while %s fails", id))
+		}
+	}
 	again := l.startHook(ctx, &l.newHook, func(apiextensionsv1.WebhookClientConfig) error { return nil })
 	if ctx.Err() != nil {
 		return again
@@ -140,9 +145,6 @@ func (l *leg) tellWhy(ctx context.Context, kinds []*kind, failed error) error {
 		l.record.find(finding{id: id, message: "the new program does not start: " + failed.Error()})
 		for _, k := range kinds {
 			l.stop(k, id)
-			if first := l.record.findingsOf(requirement.UpgradeWebhookOldDefinitions, k); len(first) == 1 && first[0].Verdict == requirement.Tolerated {
-				l.record.forget(requirement.UpgradeWebhookOldDefinitions, k, fmt.Sprintf("cannot be judged while %s fails", id))
-			}
 		}
 		return nil
 	}
