@@ -428,7 +428,7 @@ func (l *leg) collectsFor(ctx context.Context, k *kind, owner, version string) e
 
 // carry keeps the objects as they are stored now, for the upgrade to the next release.
 func (l *leg) carry(ctx context.Context) error {
-	if !l.carries {
+	if !l.carries || len(l.going()) == 0 {
 		return nil
 	}
 	carried, err := NewObjects(l.Dir, l.to.Definitions)
