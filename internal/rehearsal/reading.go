@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -70,6 +72,17 @@ func (l *leg) sweep(ctx context.Context, k *kind, version string, visit func(*un
 // list reads all objects page by page. It returns what the API server says if that is about what is stored, and everything else as an
 // error.
 func (l *leg) list(ctx context.Context, k *kind, version string, visit func(*unstructured.Unstructured) error) (unlisted, err error) {
+	return l.pages(ctx, k, version, func(objects []unstructured.Unstructured) error {
+		for i := range objects {
+			if err := visit(&objects[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (l *leg) pages(ctx context.Context, k *kind, version string, visit func([]unstructured.Unstructured) error) (unlisted, err error) {
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		page, err := l.resource(k, version).List(ctx, options)
@@ -81,15 +94,53 @@ func (l *leg) list(ctx context.Context, k *kind, version string, visit func(*uns
 		case err != nil:
 			return nil, fmt.Errorf("listing %s at %s: %w", k.name, version, err)
 		}
-		for i := range page.Items {
-			if err := visit(&page.Items[i]); err != nil {
-				return nil, err
-			}
+		if err := visit(page.Items); err != nil {
+			return nil, err
 		}
 		if options.Continue = page.GetContinue(); options.Continue == "" {
 			return nil, nil
 		}
 	}
+}
+
+// batches reads some objects at a version, and calls visit with a page of them at a time. Those that cannot be listed are read one by one,
+// and those that cannot be read are left out.
+func (l *leg) batches(ctx context.Context, k *kind, version string, objects []string, visit func([]*unstructured.Unstructured) error) error {
+	left := make(map[string]struct{}, len(objects))
+	for _, object := range objects {
+		left[object] = struct{}{}
+	}
+	_, err := l.pages(ctx, k, version, func(page []unstructured.Unstructured) error {
+		var wanted []*unstructured.Unstructured
+		for i := range page {
+			if _, is := left[keyOf(&page[i])]; is {
+				delete(left, keyOf(&page[i]))
+				wanted = append(wanted, &page[i])
+			}
+		}
+		return visit(wanted)
+	})
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	for names := range slices.Chunk(slices.Sorted(maps.Keys(left)), pageSize) {
+		var read []*unstructured.Unstructured
+		_, err := l.each(ctx, names, func(ctx context.Context, object string) (func() error, error) {
+			at, name := l.at(k, version, object)
+			got, err := at.Get(ctx, name, metav1.GetOptions{})
+			if err != nil && isAbout(err) {
+				return nil, nil //nolint:nilnil // that is about reading
+			}
+			return func() error { read = append(read, got); return nil }, err
+		})
+		if err == nil {
+			err = visit(read)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // isAbout reports whether an error is the answer of an API server to a request, and no failure to ask it.
@@ -122,28 +173,33 @@ func isUnreached(err error) bool {
 	return false
 }
 
-// each asks about objects, some at a time. What is returned of a request is called one call at a time, in any order. Once several
-// conversions timed out, nothing more is asked.
+// each asks about objects by their names, as every does.
 func (l *leg) each(ctx context.Context, objects []string, ask func(ctx context.Context, object string) (func() error, error)) ([]failure, error) {
+	return every(ctx, objects, func(object string) string { return object }, ask)
+}
+
+// every asks about objects, some at a time. What is returned of a request is called one call at a time, in any order. Once several
+// conversions timed out, nothing more is asked.
+func every[T any](ctx context.Context, objects []T, name func(T) string, ask func(context.Context, T) (func() error, error)) ([]failure, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var (
 		mu       sync.Mutex
 		late     int
 		failures []failure
-		queue    = make(chan string)
+		queue    = make(chan T)
 		running  sync.WaitGroup
 	)
-	one := func(object string) {
+	one := func(object T) {
 		then, err := ask(ctx, object)
 		mu.Lock()
 		defer mu.Unlock()
 		switch {
 		case ctx.Err() != nil:
 		case err != nil && !isAbout(err):
-			cancel(fmt.Errorf("%s: %w", object, err))
+			cancel(fmt.Errorf("%s: %w", name(object), err))
 		case err != nil:
-			failures = append(failures, failure{object, err})
+			failures = append(failures, failure{name(object), err})
 			if isLate(err) {
 				late++
 			}

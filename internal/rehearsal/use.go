@@ -267,7 +267,7 @@ func (l *leg) use(ctx context.Context) error {
 		})
 		if len(objects) == 0 {
 			l.record.blocked(requirement.UpgradeUseApply, k, requirement.UpgradeWriteApply)
-		} else if err := l.applies(ctx, k, objects, requirement.UpgradeUseApply, "when the objects are migrated"); err != nil {
+		} else if err := l.appliesAgain(ctx, k, objects); err != nil {
 			return err
 		}
 		if err := l.delete(ctx, k); err != nil {
@@ -278,6 +278,22 @@ func (l *leg) use(ctx context.Context) error {
 		return err
 	}
 	return l.carry(ctx)
+}
+
+// appliesAgain has the managers of objects apply them when they are migrated.
+func (l *leg) appliesAgain(ctx context.Context, k *kind, objects []string) error {
+	id := requirement.UpgradeUseApply
+	if !l.record.selects(id) {
+		return nil
+	}
+	tried := 0
+	err := l.batches(ctx, k, k.home(), objects, func(page []*unstructured.Unstructured) error {
+		n, err := l.applies(ctx, k, k.home(), page, id, "when the objects are migrated")
+		tried += n
+		return err
+	})
+	l.record.tried(id, k, tried)
+	return err
 }
 
 // readAgain reads all objects once more, which are to show what they showed after the upgrade.

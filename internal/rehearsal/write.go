@@ -27,16 +27,84 @@ func (l *leg) write(ctx context.Context) error {
 		if k.objects == 0 {
 			continue
 		}
-		for _, version := range k.new.served() {
-			if err := l.noOps(ctx, k, version); err != nil {
+		// At the version of controllers last: they are not asked about objects that cannot be written at another.
+		versions := slices.Clone(k.new.served())
+		slices.SortStableFunc(versions, func(a, b string) int { return compareBool(a == k.home(), b == k.home()) })
+		tried := map[requirement.ID]int{}
+		for _, version := range versions {
+			if err := l.writeAt(ctx, k, version, tried); err != nil {
 				return err
 			}
 		}
-		if err := l.controllers(ctx, k); err != nil {
-			return err
-		}
+		l.wrote(k, tried)
 	}
 	return nil
+}
+
+// compareBool orders false before true.
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
+
+// wrote notes how many objects were tried to be written, and why none was if so.
+func (l *leg) wrote(k *kind, tried map[requirement.ID]int) {
+	by := requirement.UpgradeReadGet
+	for _, id := range []requirement.ID{requirement.UpgradeDropSafe, requirement.UpgradeWriteNoOp} {
+		if l.record.broken(id, k) {
+			by = id
+		}
+	}
+	for _, id := range []requirement.ID{requirement.UpgradeWriteNoOp, requirement.UpgradeWriteStatus, requirement.UpgradeWriteApply} {
+		switch {
+		case tried[id] > 0:
+			l.record.tried(id, k, tried[id])
+		case id == requirement.UpgradeWriteStatus && !k.new.status(k.home()):
+			l.record.skip(id, k, true, "the new definition has no subresource for the status")
+		case id == requirement.UpgradeWriteNoOp:
+			l.record.blocked(id, k, requirement.UpgradeReadGet)
+		default:
+			l.record.blocked(id, k, by)
+		}
+	}
+}
+
+// writeAt tries all writes at a version: of the object as it is and, where controllers work, of its status and by two managers.
+func (l *leg) writeAt(ctx context.Context, k *kind, version string, tried map[requirement.ID]int) error {
+	objects := l.readable(k, version)
+	noOps := 0
+	err := l.batches(ctx, k, version, objects, func(page []*unstructured.Unstructured) error {
+		if l.record.selects(requirement.UpgradeWriteNoOp) {
+			if err := l.noOps(ctx, k, version, page); err != nil {
+				return err
+			}
+			noOps += len(page)
+		}
+		page = slices.DeleteFunc(page, func(object *unstructured.Unstructured) bool {
+			return l.record.brokenFor(requirement.UpgradeWriteNoOp, k, keyOf(object))
+		})
+		if version == k.home() && k.new.status(version) && l.record.selects(requirement.UpgradeWriteStatus) {
+			if err := l.statuses(ctx, k, version, page); err != nil {
+				return err
+			}
+			tried[requirement.UpgradeWriteStatus] += len(page)
+		}
+		page = slices.DeleteFunc(page, func(object *unstructured.Unstructured) bool {
+			return l.record.brokenFor(requirement.UpgradeDropSafe, k, keyOf(object))
+		})
+		applied, err := l.applies(ctx, k, version, page, requirement.UpgradeWriteApply, "after the upgrade")
+		if version == k.home() {
+			tried[requirement.UpgradeWriteApply] += applied
+		}
+		return err
+	})
+	tried[requirement.UpgradeWriteNoOp] = max(tried[requirement.UpgradeWriteNoOp], noOps)
+	return err
 }
 
 // readable are the objects of before the upgrade that can be read at a version, and at all others.
@@ -49,19 +117,10 @@ func (l *leg) readable(k *kind, version string) []string {
 // dryRun are the options of a write that is discarded.
 func dryRun() []string { return []string{metav1.DryRunAll} }
 
-// noOps writes each object at a version as it is read there.
-func (l *leg) noOps(ctx context.Context, k *kind, version string) error {
-	id := requirement.UpgradeWriteNoOp
-	if !l.record.selects(id) {
-		return nil
-	}
-	objects := l.readable(k, version)
-	failures, err := l.each(ctx, objects, func(ctx context.Context, object string) (func() error, error) {
-		at, name := l.at(k, version, object)
-		sent, err := at.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return nil, nil //nolint:nilerr,nilnil // that is about reading
-		}
+// noOps writes objects at a version as they were read there.
+func (l *leg) noOps(ctx context.Context, k *kind, version string, objects []*unstructured.Unstructured) error {
+	failures, err := every(ctx, objects, keyOf, func(ctx context.Context, sent *unstructured.Unstructured) (func() error, error) {
+		at, _ := l.at(k, version, keyOf(sent))
 		got, err := at.Update(ctx, sent, metav1.UpdateOptions{DryRun: dryRun(), FieldManager: fieldManager})
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			return nil, nil //nolint:nilnil // somebody else wrote to it
@@ -71,17 +130,13 @@ func (l *leg) noOps(ctx context.Context, k *kind, version string) error {
 		}
 		return func() error { l.unchanged(k, version, sent, got); return nil }, nil
 	})
-	l.record.tried(id, k, len(objects))
 	for _, f := range failures {
 		l.record.unwritable[written{k, version, f.object}] = true
 		l.record.find(finding{
-			id: id, kind: k, object: f.object, version: version,
+			id: requirement.UpgradeWriteNoOp, kind: k, object: f.object, version: version,
 			message:  fmt.Sprintf("the API server refuses to write it at %s as it is read there: %s", version, said(f.err)),
 			commands: []string{l.kubectlReplace(k, version, f.object)},
 		})
-	}
-	if len(objects) < len(k.book.names) && len(objects) == 0 {
-		l.record.blocked(id, k, requirement.UpgradeReadGet)
 	}
 	return err
 }
@@ -110,48 +165,16 @@ func (k *kind) home() string {
 	return served[0]
 }
 
-// controllers writes the status of each object, and has two managers apply it.
-func (l *leg) controllers(ctx context.Context, k *kind) error {
-	home := k.home()
-	objects := slices.DeleteFunc(l.readable(k, home), func(object string) bool { return l.record.brokenFor(requirement.UpgradeWriteNoOp, k, object) })
-	applied := slices.DeleteFunc(slices.Clone(objects), func(object string) bool { return l.record.brokenFor(requirement.UpgradeDropSafe, k, object) })
-	if len(objects) == 0 {
-		by := requirement.UpgradeReadGet
-		if l.record.broken(requirement.UpgradeWriteNoOp, k) {
-			by = requirement.UpgradeWriteNoOp
-		}
-		l.record.blocked(requirement.UpgradeWriteStatus, k, by)
-		l.record.blocked(requirement.UpgradeWriteApply, k, by)
-		return nil
-	}
-	if !k.new.status(home) {
-		l.record.skip(requirement.UpgradeWriteStatus, k, true, "the new definition has no subresource for the status")
-	} else if l.record.selects(requirement.UpgradeWriteStatus) {
-		if err := l.statuses(ctx, k, home, objects); err != nil {
-			return err
-		}
-	}
-	if len(applied) == 0 {
-		l.record.blocked(requirement.UpgradeWriteApply, k, requirement.UpgradeDropSafe)
-		return nil
-	}
-	return l.applies(ctx, k, applied, requirement.UpgradeWriteApply, "after the upgrade")
-}
-
-func (l *leg) statuses(ctx context.Context, k *kind, home string, objects []string) error {
-	failures, err := l.each(ctx, objects, func(ctx context.Context, object string) (func() error, error) {
-		at, name := l.at(k, home, object)
-		sent, err := at.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return nil, nil //nolint:nilerr,nilnil // that is about reading
-		}
-		_, err = at.UpdateStatus(ctx, sent, metav1.UpdateOptions{DryRun: dryRun(), FieldManager: fieldManager})
+// statuses writes the status of objects as it was read.
+func (l *leg) statuses(ctx context.Context, k *kind, home string, objects []*unstructured.Unstructured) error {
+	failures, err := every(ctx, objects, keyOf, func(ctx context.Context, sent *unstructured.Unstructured) (func() error, error) {
+		at, _ := l.at(k, home, keyOf(sent))
+		_, err := at.UpdateStatus(ctx, sent, metav1.UpdateOptions{DryRun: dryRun(), FieldManager: fieldManager})
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
 			return nil, nil //nolint:nilnil // somebody else wrote to it
 		}
 		return nil, err
 	})
-	l.record.tried(requirement.UpgradeWriteStatus, k, len(objects))
 	for _, f := range failures {
 		l.record.find(finding{
 			id: requirement.UpgradeWriteStatus, kind: k, object: f.object, version: home,
@@ -162,62 +185,58 @@ func (l *leg) statuses(ctx context.Context, k *kind, home string, objects []stri
 	return err
 }
 
-// applies has the manager of each object apply it again, and another one an annotation.
-func (l *leg) applies(ctx context.Context, k *kind, objects []string, id requirement.ID, did string) error {
+// applies has the managers of objects apply them again at a version: where they have applied them, and where controllers work, where
+// another manager applies an annotation, too. It returns how many could be tried.
+func (l *leg) applies(ctx context.Context, k *kind, version string, objects []*unstructured.Unstructured, id requirement.ID, did string) (int, error) {
 	if !l.record.selects(id) {
-		return nil
+		return 0, nil
 	}
-	apply := func(ctx context.Context, object, version, manager string, part func(*unstructured.Unstructured) *unstructured.Unstructured) error {
-		at, name := l.at(k, version, object)
-		got, err := at.Get(ctx, name, metav1.GetOptions{})
-		if err != nil {
-			return nil //nolint:nilerr // that is about reading
+	tried := 0
+	failures, err := every(ctx, objects, keyOf, func(ctx context.Context, object *unstructured.Unstructured) (func() error, error) {
+		if foreign := k.foreign(object); foreign != "" {
+			return func() error {
+				l.note("objects of %s could not be applied before the upgrade either, since their managed fields name %s, which the old definition does not have, such as %s", k.name, foreign, keyOf(object))
+				return nil
+			}, nil
 		}
-		_, err = at.Apply(ctx, name, part(got), metav1.ApplyOptions{DryRun: dryRun(), FieldManager: manager, Force: true})
-		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
-			return nil // somebody else wrote to it
-		}
-		return err
-	}
-	home := k.home()
-	failures, err := l.each(ctx, objects, func(ctx context.Context, object string) (func() error, error) {
-		version, manager := home, secondManager
-		at, name := l.at(k, home, object)
-		if got, err := at.Get(ctx, name, metav1.GetOptions{}); err == nil {
-			if foreign := k.foreign(got); foreign != "" {
-				return func() error {
-					l.note("objects of %s could not be applied before the upgrade either, since their managed fields name %s, which the old definition does not have, such as %s", k.name, foreign, object)
-					return nil
-				}, nil
+		manager, applied := applier(k, object)
+		if manager != "" && (version == applied || version == k.home()) {
+			what := "what it has applied"
+			if version != applied {
+				what += " at " + applied
 			}
-			version, manager = applier(k, got, home)
-		}
-		if manager != secondManager {
-			if err := apply(ctx, object, version, manager, k.whole); err != nil {
-				return nil, &applyError{err, version, manager, "what it has applied"}
-			}
-			if version != home {
-				if err := apply(ctx, object, home, manager, k.whole); err != nil {
-					return nil, &applyError{err, home, manager, "what it has applied at " + version}
-				}
+			if err := l.apply(ctx, k, version, manager, k.whole(object)); err != nil {
+				return nil, &applyError{err, manager, what}
 			}
 		}
-		if err := apply(ctx, object, home, secondManager, annotated); err != nil {
-			return nil, &applyError{err, home, secondManager, "an annotation"}
+		if version == k.home() {
+			if err := l.apply(ctx, k, version, secondManager, annotated(object)); err != nil {
+				return nil, &applyError{err, secondManager, "an annotation"}
+			}
 		}
-		return nil, nil //nolint:nilnil // there is nothing to note
+		return func() error { tried++; return nil }, nil
 	})
-	l.record.tried(id, k, len(objects))
+	tried += len(failures)
 	for _, f := range failures {
 		failed := &applyError{}
 		if !errors.As(f.err, &failed) {
 			continue
 		}
 		l.record.find(finding{
-			id: id, kind: k, object: f.object, version: failed.version,
-			message:  fmt.Sprintf("the manager %s cannot apply %s at %s %s: %s", failed.manager, failed.what, failed.version, did, said(f.err)),
-			commands: []string{l.kubectlApply(k, failed.version, f.object, failed.manager)},
+			id: id, kind: k, object: f.object, version: version,
+			message:  fmt.Sprintf("the manager %s cannot apply %s at %s %s: %s", failed.manager, failed.what, version, did, said(f.err)),
+			commands: []string{l.kubectlApply(k, version, f.object, failed.manager)},
 		})
+	}
+	return tried, err
+}
+
+// apply has a manager apply something, without keeping it.
+func (l *leg) apply(ctx context.Context, k *kind, version, manager string, part *unstructured.Unstructured) error {
+	at, name := l.at(k, version, keyOf(part))
+	_, err := at.Apply(ctx, name, part, metav1.ApplyOptions{DryRun: dryRun(), FieldManager: manager, Force: true})
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil // somebody else wrote to it
 	}
 	return err
 }
@@ -237,25 +256,20 @@ func (k *kind) foreign(object *unstructured.Unstructured) string {
 type applyError struct {
 	error
 
-	version, manager, what string
+	manager, what string
 }
 
 func (e *applyError) Unwrap() error { return e.error }
 
-// applier returns the manager that has applied an object, and the version at which it did, or the storage version if that is not served
-// any more.
-func applier(k *kind, object *unstructured.Unstructured, home string) (version, manager string) {
+// applier returns the manager that has applied an object, and the version at which it did; nothing if there is none.
+func applier(k *kind, object *unstructured.Unstructured) (manager, version string) {
 	for _, entry := range object.GetManagedFields() {
-		if entry.Operation != metav1.ManagedFieldsOperationApply || entry.Subresource != "" {
-			continue
-		}
 		gv, err := schema.ParseGroupVersion(entry.APIVersion)
-		if err == nil && gv.Group == k.group && slices.Contains(k.new.served(), gv.Version) {
-			return gv.Version, entry.Manager
+		if err == nil && gv.Group == k.group && entry.Operation == metav1.ManagedFieldsOperationApply && entry.Subresource == "" {
+			return entry.Manager, gv.Version
 		}
-		return home, entry.Manager
 	}
-	return home, secondManager
+	return "", ""
 }
 
 // whole is an object as its manager applies it.
