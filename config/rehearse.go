@@ -22,13 +22,12 @@ type Rehearse struct {
 	// Context of the kubeconfig of a cluster to read the objects from. Nothing is written there.
 	FromContext string `json:"fromContext"`
 	// How definitions are installed: apply, server-side or replace.
-	Install string `json:"install" jsonschema:"enum=apply,enum=server-side,enum=replace"`
+	Install string `json:"install"`
 }
 
 // rehearse checks the section rehearse.
 func (k *checker) rehearse() {
 	r := k.config.Rehearse
-	k.names("old", k.config.Old)
 	k.names("rehearse.objects", r.Objects)
 	for key, list := range map[string][]string{"rehearse.programs": r.Programs, "rehearse.images": r.Images} {
 		k.unless(len(list) == 0 || len(list) <= max(len(k.config.Old), 1), key, "there are %d for %d old releases (%s); give one for each, the oldest first", len(list), len(k.config.Old), options.Key("old"))

@@ -128,11 +128,9 @@ func remainder() string {
 #   objects: %d
 #   seed: 0
 
-# The upgrade that "crdconform rehearse" rehearses, from these releases to crds and webhook: the oldest first.
-# old:
-#   - git://v1.4.0:config/crd/bases
+# The upgrade that "crdconform rehearse" rehearses, from old to crds: the old webhooks, and the objects of a cluster.
 # rehearse:
-#   programs: ["./manager-v1.4 --webhook-port={port} --webhook-cert-path={certs}"]
+#   programs: ["./manager-v1.0 --webhook-port={port} --webhook-cert-path={certs}"]
 #   objects: [cluster-dump.yaml]
 
 # A load test. Profiles are %s: "crdconform load --help".

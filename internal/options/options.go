@@ -152,7 +152,7 @@ func Of(key string) (Option, bool) {
 
 // commonOptions say what is converted, what is checked, and where the reports go.
 func commonOptions() []Option {
-	subject, specs := []string{check, load, rehearse}, []string{check, run, rehearse, matrix, column}
+	subject, specs := []string{check, load}, []string{check, run, rehearse, matrix, column}
 	const folder = "folder for the reports"
 	return []Option{
 		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},

@@ -20,6 +20,10 @@ func rehearseOptions() []Option {
 		},
 		{Key: "rehearse.fromContext", Flag: "from-context", Commands: to, Help: "context of a cluster to read the objects from; nothing is written there"},
 		{
+			Key: "redact", Flag: "redact", Commands: to, Whole: true,
+			Help: "path in objects whose letters and digits are masked before any use, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
+		},
+		{
 			Key: "rehearse.install", Default: "apply", Values: []string{"apply", "server-side", "replace"}, Flag: "install", Commands: to,
 			Help: "how definitions are installed: apply, server-side or replace, as kubectl does",
 		},
