@@ -44,11 +44,10 @@ func (p *RehearsalPlan) readObjects(ctx context.Context) error {
 		}
 	}
 	if len(r.Objects) == 0 && r.FromContext == "" {
-		if err := p.generate(oldest); err != nil {
+		if err := p.generate(oldest); err != nil { //nolint:contextcheck // definitions are validated without waiting for anything
 			return err
 		}
-	}
-	if err := mask.used(p); err != nil {
+	} else if err := mask.used(p); err != nil {
 		return err
 	}
 	return p.objects.Complete()
@@ -78,9 +77,9 @@ func (p *RehearsalPlan) collectFrom(ctx context.Context, name string, edit func(
 	oldest := p.releases[0]
 	var there []apiextensionsv1.CustomResourceDefinition
 	for _, d := range oldest.Definitions {
-		live, missing, err := dump.DefinitionIn(ctx, client, d.Name)
-		if err != nil {
-			return err
+		live, missing, unread := dump.DefinitionIn(ctx, client, d.Name)
+		if unread != nil {
+			return unread
 		}
 		if missing {
 			p.notes = append(p.notes, fmt.Sprintf("the cluster of the context %s has no definition %s", name, d.Name))
@@ -98,7 +97,7 @@ func (p *RehearsalPlan) collectFrom(ctx context.Context, name string, edit func(
 
 // generate makes objects at each version that the oldest release serves, and those that only its schemas allow.
 func (p *RehearsalPlan) generate(oldest rehearsal.Release) error {
-	made := 0
+	made, stale := 0, 0
 	var failed []error
 	for i := range oldest.Definitions {
 		crd := &oldest.Definitions[i].CustomResourceDefinition
@@ -107,47 +106,99 @@ func (p *RehearsalPlan) generate(oldest rehearsal.Release) error {
 			failed = append(failed, fmt.Errorf("no objects of %s could be generated: %w", crd.Name, err))
 			continue
 		}
+		later, names := p.later(crd.Name), map[string]bool{}
 		for _, version := range crd.Spec.Versions {
 			if !version.Served || !version.Storage && oldest.Build == nil && hasWebhookIn(oldest.Definitions[i]) { // nothing converts it
 				continue
 			}
 			objects := d.Generator(version.Name, p.Seed(), nil).Objects(corpus.Plain, p.want.Generate.Objects)
 			for n, object := range objects {
-				if err := p.add(d, version.Name, fmt.Sprintf("generated-%s-%d", version.Name, n), object); err != nil {
-					return err
-				}
+				object.SetName(fmt.Sprintf("generated-%s-%d", version.Name, n))
 			}
-			made += len(objects)
+			earlier := p.stale(d, later, version.Name, names)
+			if err := p.add(d, version.Name, slices.Concat(objects, earlier)); err != nil {
+				return err
+			}
+			made, stale = made+len(objects), stale+len(earlier)
 		}
 	}
-	if made == 0 {
+	if made+stale == 0 {
 		return errors.Join(append(failed, errors.New("no objects were given, and the schemas of the old release allow none; give some of a cluster"))...)
 	}
 	for _, err := range failed {
 		p.notes = append(p.notes, err.Error())
 	}
-	p.notes = append(p.notes, fmt.Sprintf("no objects were given, so %d were generated from the schemas of %s; those of a real cluster show more", made, oldest.Name))
+	text := fmt.Sprintf("no objects were given, so %d were generated from the schemas of %s", made, oldest.Name)
+	if stale > 0 {
+		text += fmt.Sprintf(", and %d that it allows and later schemas would refuse or change", stale)
+	}
+	p.notes = append(p.notes, text+"; those of a real cluster show more")
 	return nil
 }
 
-// add adds an object that was made.
-func (p *RehearsalPlan) add(d *corpus.Definition, version, name string, object *unstructured.Unstructured) error {
-	object.SetName(strings.ToLower(name))
-	object.SetGenerateName("")
-	object.SetUID("")
-	object.SetResourceVersion("")
-	unstructured.RemoveNestedField(object.Object, "metadata", "uid")
-	if d.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped {
-		object.SetNamespace("default")
+// later returns what the releases after the oldest have of a definition, as far as it can be compiled.
+func (p *RehearsalPlan) later(name string) []*corpus.Definition {
+	var all []*corpus.Definition
+	for _, release := range p.releases[1:] {
+		for i := range release.Definitions {
+			if crd := &release.Definitions[i].CustomResourceDefinition; crd.Name == name {
+				if d, err := corpus.NewDefinition(crd.DeepCopy()); err == nil { // the rehearsal notes why not
+					all = append(all, d)
+				}
+			}
+		}
 	}
-	raw, err := object.MarshalJSON()
-	if err != nil {
-		return err
+	return all
+}
+
+// stale returns objects of a version that a definition allows and later ones do not, each as it is stored and named. Differences that no
+// object was found for are noted. Names has those that are taken.
+func (p *RehearsalPlan) stale(d *corpus.Definition, later []*corpus.Definition, version string, names map[string]bool) []*unstructured.Unstructured {
+	var objects []*unstructured.Unstructured
+	known, missed := map[string]bool{}, 0
+	for _, now := range later {
+		if !slices.Contains(now.Versions(), version) {
+			continue
+		}
+		found, gaps := now.Generator(version, p.Seed(), nil).Earlier(d)
+		for _, s := range found {
+			if s.Path != "metadata.name" {
+				s.Stored.SetName(fmt.Sprintf("earlier-%s-%d", version, len(objects)))
+			}
+			if difference := s.String(); !known[difference] && !names[s.Stored.GetName()] {
+				known[difference], names[s.Stored.GetName()] = true, true
+				objects = append(objects, s.Stored)
+			}
+		}
+		missed += len(gaps)
 	}
-	return p.objects.Add(dump.Object{
-		Group: d.CRD.Spec.Group, Version: version, Kind: d.CRD.Spec.Names.Kind, Namespace: object.GetNamespace(), Name: object.GetName(), JSON: raw,
-		From: "generated object " + object.GetName(),
-	}, nil)
+	if missed > 0 {
+		p.notes = append(p.notes, fmt.Sprintf("%s: for %d differences of the schemas of %s no object was found that shows them", d.Name(), missed, version))
+	}
+	return objects
+}
+
+// add adds objects of a version that were made.
+func (p *RehearsalPlan) add(d *corpus.Definition, version string, objects []*unstructured.Unstructured) error {
+	for _, object := range objects {
+		object.SetGenerateName("")
+		object.SetResourceVersion("")
+		unstructured.RemoveNestedField(object.Object, "metadata", "uid")
+		if d.CRD.Spec.Scope == apiextensionsv1.NamespaceScoped {
+			object.SetNamespace("default")
+		}
+		raw, err := object.MarshalJSON()
+		if err != nil {
+			return err
+		}
+		if err := p.objects.Add(dump.Object{
+			Group: d.CRD.Spec.Group, Version: version, Kind: d.CRD.Spec.Names.Kind, Namespace: object.GetNamespace(), Name: object.GetName(), JSON: raw,
+			From: "generated object " + object.GetName(),
+		}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // masking masks values of objects as they are read.
