@@ -8,7 +8,7 @@ type Leg struct {
 	To       string       `json:"to"`                 // the new release
 	Kinds    []LegKind    `json:"kinds"`              // the definitions of both, and the objects
 	Steps    []LegStep    `json:"steps"`              // in the order in which they were taken
-	Findings []LegFinding `json:"findings,omitempty"` // by step; those with the same cause are one
+	Findings []LegFinding `json:"findings,omitempty"` // the worst first, and by step; those with the same cause are one
 	Return   []string     `json:"return,omitempty"`   // whether the old release can be put back, and until when, in sentences
 }
 

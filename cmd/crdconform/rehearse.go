@@ -77,7 +77,7 @@ What fails an upgrade fails the rehearsal. That there is no way back is Tolerate
 	r.bindOptions(cmd)
 	flags := cmd.Flags()
 	r.api.kinds = []string{"embedded", "kind", "envtest"}
-	r.api.bind(s, flags, r.name)
+	r.api.bind(s, flags, "run")
 	r.bindKnownFailing(flags)
 	r.complete(cmd)
 	flags.StringVar(&r.kubeconfig, "kubeconfig", "", "with --from-context and context://NAME: kubeconfig; default: $KUBECONFIG or ~/.kube/config")
@@ -133,7 +133,7 @@ func (r *rehearser) connect(ctx context.Context, name string) (dynamic.Interface
 
 func (r *rehearser) run(ctx context.Context) error {
 	defer r.limitMemory()()
-	described, err := r.describe() //nolint:contextcheck // definitions are validated without waiting for anything
+	described, err := r.describe()
 	if err != nil {
 		return err
 	}

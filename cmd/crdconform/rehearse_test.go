@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -80,7 +81,7 @@ func executed(t *testing.T, arguments ...string) (code int, out, errors string) 
 func TestRehearseUsage(t *testing.T) {
 	t.Parallel()
 	u := newUpgrade(t)
-	program := []string{"--", "./manager", "{port}", "{certs}"}
+	program := []string{"--", "./rehearse_test.go", "{port}", "{certs}"}
 	objects := func(text string) []string {
 		sum := sha256.Sum256([]byte(text))
 		return append([]string{"--objects", u.write(hex.EncodeToString(sum[:4])+".yaml", text)}, program...)
@@ -96,6 +97,8 @@ func TestRehearseUsage(t *testing.T) {
 		"managed fields that cannot be parsed":    {objects(managed), `metadata.managedFields[0].fieldsV1 of the manager "x" cannot be parsed`},
 		"none of the objects":                     {objects("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), "there are no objects of Widget.factory.example.org in it; it has 1 of ConfigMap"},
 		"no such file":                            {append([]string{"--objects", "nosuch.yaml"}, program...), "no such file"},
+		"no such program":                         {append([]string{"--old-program", "./nosuch {port} {certs}"}, objects(widget)...), `--old-program: webhook program "./nosuch": the file, or the interpreter`},
+		"a program that is not executable":        {objects(widget), `webhook program "./rehearse_test.go": a directory, or not executable`},
 		"no webhook":                              {nil, "the objects of widgets.factory.example.org are converted by a webhook, and none is given"},
 		"no old release":                          {append([]string{"--old", ""}, program...), "--old: the name is empty"},
 		"another project":                         {append([]string{"--old", "../../internal/test/subjects/python/crd.yaml"}, program...), "is among the new ones, which are widgets.factory.example.org; is it the same project?"},
@@ -125,8 +128,8 @@ func TestRehearseUsage(t *testing.T) {
 	}
 }
 
-// TestRehearse rehearses an upgrade with real programs, of which the new one has a bug, and reads the report.
-func TestRehearse(t *testing.T) {
+// TestRehearseProgram rehearses an upgrade with real programs, of which the new one has a bug, and reads the report.
+func TestRehearseProgram(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses an upgrade with real programs")
 	}
@@ -168,6 +171,10 @@ func TestRehearse(t *testing.T) {
 	code, out, _ = executed(t, "report", filepath.Join(u.dir, "report"), "--baseline", filepath.Join(u.dir, "report"))
 	if code != exitConforms {
 		t.Errorf("compared with itself: %d\n%s", code, out)
+	}
+	code, _, errors = executed(t, "report", filepath.Join(u.dir, "report"), filepath.Join(u.dir, "report"), "--side-by-side")
+	if code != exitUsage || !strings.Contains(errors, "is of a rehearsal; compare two by --baseline") {
+		t.Errorf("side by side: %d, said %q", code, errors)
 	}
 }
 
@@ -258,8 +265,9 @@ func saved(ctx context.Context, t *testing.T, client *clientv3.Client, dir strin
 	return string(data)
 }
 
-// TestRehearseDeadlock rehearses an upgrade to an operator that lists its own kind before it serves, and to its corrected twin.
-func TestRehearseDeadlock(t *testing.T) {
+// TestRehearseOperator rehearses an upgrade to an operator that lists its own kind before it serves, to its corrected twin, and as
+// docs/upgrades.md shows it.
+func TestRehearseOperator(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it waits for a program that waits for itself")
 	}
@@ -292,4 +300,19 @@ func TestRehearseDeadlock(t *testing.T) {
 	if code, out, _ = rehearse(""); code != exitConforms {
 		t.Errorf("the corrected twin: exit code %d\n%s", code, out)
 	}
+	serves := []string{u.Program, "--port={port}", "--certs={certs}"}
+	_, out, _ = executed(t, append([]string{
+		"rehearse", "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--old", u.Old, "--new", u.New, "--objects", u.Objects, "--old-program", strings.Join(serves, " "), "--",
+	}, append(serves, "--drops-memory")...)...)
+	_, shown, _ := strings.Cut(string(read(t, filepath.Join("..", "..", "docs", "upgrades.md"))), "```\ncrdconform (devel): ")
+	shown, _, _ = strings.Cut(shown, "```\n")
+	if got, want := timeless(strings.ReplaceAll(out, filepath.Dir(u.Old)+string(filepath.Separator), "")), timeless("crdconform (devel): "+shown); got != want {
+		t.Errorf("docs/upgrades.md shows another output:\n%s\nwant\n%s", got, want)
+	}
+}
+
+// timeless is what a rehearsal writes, without what differs from run to run.
+func timeless(out string) string {
+	out, _, _ = strings.Cut(out, "\nReport: ")
+	return regexp.MustCompile(`[0-9.]+ s\b`).ReplaceAllString(out, "* s")
 }

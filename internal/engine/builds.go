@@ -50,13 +50,13 @@ func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 		}
 	}
 	name := func(endpoint wire.Endpoint) error {
-		if err := through.close(); err != nil { // of the attempt before, or of the other address
-			return err
+		if failed := through.close(); failed != nil { // of the attempt before, or of the other address
+			return failed
 		}
 		known = endpoint
-		client, r, err := reachable(ctx, api, endpoint)
-		if err != nil {
-			return err
+		client, r, failed := reachable(ctx, api, endpoint)
+		if failed != nil {
+			return failed
 		}
 		through = r
 		return at(client)
@@ -120,7 +120,7 @@ func (b runningBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 		return nil, err
 	}
 	defer here.Close()
-	if err := here.Reach(ctx); err != nil {
+	if err = here.Reach(ctx); err != nil {
 		return nil, err
 	}
 	client, through, err := reachable(ctx, api, b.endpoint)

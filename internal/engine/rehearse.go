@@ -87,7 +87,7 @@ const contextScheme = "context://"
 // Prepare reads the files of a rehearsal, and the objects. Its errors are about these, and say what to do. The caller closes the plan.
 func (r Rehearsal) Prepare(ctx context.Context) (_ *RehearsalPlan, err error) {
 	r.Config = completed(r.Config)
-	if err := r.Validate(); err != nil {
+	if err = r.Validate(); err != nil {
 		return nil, err
 	}
 	if r.Source == nil {
@@ -102,7 +102,7 @@ func (r Rehearsal) Prepare(ctx context.Context) (_ *RehearsalPlan, err error) {
 	for _, k := range r.KnownFailing {
 		p.known[requirement.ID(k.ID)] = k.Reason
 	}
-	if err := p.selectSteps(); err != nil {
+	if err = p.selectSteps(); err != nil {
 		return nil, err
 	}
 	if p.dir, err = temporary.Dir("", "rehearsal-"); err != nil {
@@ -113,10 +113,30 @@ func (r Rehearsal) Prepare(ctx context.Context) (_ *RehearsalPlan, err error) {
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	if err := p.readReleases(ctx); err != nil {
+	if err = p.readReleases(ctx); err != nil {
 		return nil, err
 	}
-	return p, p.readObjects(ctx)
+	if err = p.readObjects(ctx); err != nil {
+		return nil, err
+	}
+	return p, p.findPrograms()
+}
+
+// findPrograms fails if the file of a program is not there: that says nothing about the release.
+func (p *RehearsalPlan) findPrograms() error {
+	for i, release := range p.releases {
+		build, is := release.Build.(programBuild)
+		if !is || strings.ContainsRune(build.command.Args[0], '{') { // a placeholder
+			continue
+		}
+		if err := build.command.Find(); err != nil {
+			if i == len(p.releases)-1 {
+				return p.want.At("webhook.command", "%w", err)
+			}
+			return p.want.At(options.Item("rehearse.programs", i), "%w", err)
+		}
+	}
+	return nil
 }
 
 // Close removes the temporary files of a rehearsal.
@@ -172,9 +192,7 @@ func (p *RehearsalPlan) readReleases(ctx context.Context) error {
 	if to.Build, err = p.newBuild(); err != nil {
 		return err
 	}
-	if to.Assumed, err = p.assume(to); err != nil {
-		return err
-	}
+	to.Assumed = p.assume(to)
 	if to.Build == nil {
 		if i := slices.IndexFunc(to.Definitions, hasWebhookIn); i >= 0 {
 			return fmt.Errorf("the objects of %s are converted by a webhook, and none is given; give the new program after --, or its URL", to.Definitions[i].Name)
@@ -206,8 +224,8 @@ func (p *RehearsalPlan) oldRelease(ctx context.Context, i int, name string, to r
 	if r.Build, err = p.oldBuild(i); err != nil {
 		return r, err
 	}
-	r.Assumed, err = p.assume(r)
-	return r, err
+	r.Assumed = p.assume(r)
+	return r, nil
 }
 
 func namesOf(definitions []dump.Definition) string {
@@ -292,9 +310,9 @@ func hasWebhookIn(d dump.Definition) bool {
 
 // assume returns the definitions of a release that are taken to be converted by its webhook, although their manifests do not say so:
 // all with several versions, if none says so. Kustomize often adds the stanza later.
-func (p *RehearsalPlan) assume(r rehearsal.Release) ([]string, error) {
+func (p *RehearsalPlan) assume(r rehearsal.Release) []string {
 	if r.Build == nil || slices.ContainsFunc(r.Definitions, hasWebhookIn) {
-		return nil, nil
+		return nil
 	}
 	var names []string
 	for _, d := range r.Definitions {
@@ -306,7 +324,7 @@ func (p *RehearsalPlan) assume(r rehearsal.Release) ([]string, error) {
 	if len(names) == 0 {
 		p.notes = append(p.notes, fmt.Sprintf("the webhook of %s converts nothing, since no definition of the release has several versions", r.Name))
 	}
-	return names, nil
+	return names
 }
 
 // oldBuild is the build of an old release, or nil if nobody says which it is.

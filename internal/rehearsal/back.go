@@ -152,7 +152,7 @@ func (l *leg) detour(ctx context.Context, k *kind) (bool, error) {
 		return false, err
 	}
 	manifest = storedAt(manifest, k.old.storage())
-	if err := l.putManifest(ctx, k, k.new, manifest, l.install.column(manifest)); err != nil {
+	if err = l.putManifest(ctx, k, k.new, manifest, l.install.column(manifest)); err != nil {
 		if isRefusal(err) {
 			return false, nil
 		}
@@ -186,8 +186,8 @@ func (l *leg) readBack(ctx context.Context, k *kind, did string) error {
 	if k.objects == 0 {
 		return nil
 	}
-	versions := k.old.served()
-	if !l.converts(k, k.old, l.oldHook) {
+	versions, blind := k.old.served(), !l.converts(k.old, l.oldHook)
+	if blind {
 		versions = slices.DeleteFunc(versions, func(version string) bool { return version != k.old.storage() })
 	}
 	madeAt := map[string]string{}
@@ -208,6 +208,12 @@ func (l *leg) readBack(ctx context.Context, k *kind, did string) error {
 		})
 		if err != nil {
 			return err
+		}
+		if blind && isUnconverted(unlisted) { // some are stored at the new version, and nobody is there to convert them
+			for _, id := range []requirement.ID{requirement.UpgradeBackRead, requirement.UpgradeBackContent} {
+				l.record.half(id, k, "not all objects could be read "+did+", since the old webhook was not given")
+			}
+			continue
 		}
 		l.record.tried(requirement.UpgradeBackRead, k, len(k.book.names))
 		l.record.tried(requirement.UpgradeBackContent, k, len(k.book.names)-len(failures))

@@ -111,15 +111,6 @@ func (b *book) differs(at page, object *unstructured.Unstructured) (map[string]a
 	return b.at(p)
 }
 
-// get returns what was entered for an object, or nil.
-func (b *book) get(at page, name string) (map[string]any, error) {
-	p := b.placeOf(at, name)
-	if p.hash == 0 {
-		return nil, nil
-	}
-	return b.at(p)
-}
-
 func (b *book) at(p place) (map[string]any, error) {
 	if err := b.out.Flush(); err != nil {
 		return nil, err

@@ -114,7 +114,7 @@ func (l *leg) point(ctx context.Context, kinds []*kind, isNew bool, client *apie
 		if isNew {
 			s = k.new
 		}
-		if !s.converts() || k.stopped != "" {
+		if !s.converts() || isNew && k.stopped != "" {
 			continue
 		}
 		if err := l.put(ctx, k, s, client); err != nil {
@@ -220,7 +220,7 @@ func (l *leg) orphans(ctx context.Context) (map[string]bool, error) {
 // withoutForeignOwners takes owner references off an object whose owners are not among some UIDs.
 func withoutForeignOwners(raw []byte, uids map[string]bool) (_ []byte, fewer bool, err error) {
 	object := &unstructured.Unstructured{}
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object.Object); err != nil {
+	if err = kjson.UnmarshalCaseSensitivePreserveInts(raw, &object.Object); err != nil {
 		return nil, false, err
 	}
 	owners := object.GetOwnerReferences()
@@ -252,7 +252,7 @@ func (l *leg) open(ctx context.Context, k *kind) error {
 	if k.objects == 0 {
 		return nil
 	}
-	if l.converts(k, k.old, l.oldHook) {
+	if l.converts(k.old, l.oldHook) {
 		return l.baseline(ctx, k, k.old.served(), true)
 	}
 	l.record.skip(requirement.UpgradeObjectsReadable, k, false, "nothing is known that converts the objects of the old release; give its webhook")
@@ -261,7 +261,7 @@ func (l *leg) open(ctx context.Context, k *kind) error {
 }
 
 // converts reports whether what a release stores can be read at all versions.
-func (l *leg) converts(k *kind, s *side, h hook) bool {
+func (*leg) converts(s *side, h hook) bool {
 	return !s.converts() || h.running != nil
 }
 
@@ -279,7 +279,7 @@ func (l *leg) settle(ctx context.Context, k *kind) error {
 	if len(left) == 0 {
 		return l.union(ctx, k)
 	}
-	if !l.converts(k, k.old, l.oldHook) || len(served) == 0 {
+	if !l.converts(k.old, l.oldHook) || len(served) == 0 {
 		l.note("%d objects of %s are stored at the version that they were given at, which is not the storage version %s, since nothing converts them", len(left), k.name, storage)
 		return l.union(ctx, k)
 	}

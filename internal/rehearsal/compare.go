@@ -38,7 +38,7 @@ func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured
 		return false, nil
 	}
 	for _, change := range changes(was, content(object.Object), k.old.schema(version), c.now.schema(version)) {
-		if _, known := l.lossy(k, version, change.Path); known || c.losses && change.effect == "added" {
+		if l.lossy(k, version, change.Path) || c.losses && change.effect == "added" {
 			continue
 		}
 		f := finding{
@@ -56,19 +56,28 @@ func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured
 			if f.id = c.pruned; c.pruned == "" {
 				continue
 			}
-			f.message = fmt.Sprintf("read at %s %s: %s is gone, since the new schema of %s does not have the field; it was %s", version, c.did, change.Path, version, f.before)
+			f.message = fmt.Sprintf("read at %s %s: %s is gone, since the %s schema of %s does not have the field; it was %s", version, c.did, change.Path, k.ageOf(c.now), version, f.before)
 		}
 		l.record.find(f)
 	}
 	return true, nil
 }
 
-// lossy returns why a loss is known and right.
-func (l *leg) lossy(k *kind, version, path string) (string, bool) {
-	if l.Lossy == nil {
-		return "", false
+// ageOf says which release a side of the definition is of.
+func (k *kind) ageOf(s *side) string {
+	if s == k.new {
+		return "new"
 	}
-	return l.Lossy(k.new.typed, version, path)
+	return "old"
+}
+
+// lossy reports whether a loss is known and right.
+func (l *leg) lossy(k *kind, version, path string) bool {
+	if l.Lossy == nil {
+		return false
+	}
+	_, known := l.Lossy(k.new.typed, version, path)
+	return known
 }
 
 // shown is a value as JSON, cut if it is long; empty if there is none.

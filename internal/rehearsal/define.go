@@ -126,7 +126,7 @@ func (l *leg) defineOne(ctx context.Context, k *kind) error {
 	}
 	l.record.find(finding{
 		id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
-		message:  fmt.Sprintf("the API server refuses the new definition over the old one: %s", said(err)),
+		message:  "the API server refuses the new definition over the old one: " + said(err),
 		commands: l.refusalCommands(k),
 	})
 	if k.old != nil && isStoredVersions(err) {
@@ -195,7 +195,7 @@ func (l *leg) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookCl
 		return false, err
 	}
 	manifest = storedAt(manifest, to)
-	if err := l.putManifest(ctx, k, k.old, manifest, l.install.column(manifest)); err != nil {
+	if err = l.putManifest(ctx, k, k.old, manifest, l.install.column(manifest)); err != nil {
 		return false, err
 	}
 	result, err := migrate.Run(ctx, l.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.ManagedFields, migrate.StoredVersions}})
@@ -258,6 +258,9 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 		return nil
 	}
 	err := l.startHook(ctx, &l.newHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, kinds, false, &client) })
+	if err != nil && !l.newHook.build.Starts() {
+		return unreachable(err)
+	}
 	if err != nil && ctx.Err() == nil {
 		for _, k := range kinds {
 			l.record.find(finding{
@@ -279,6 +282,9 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 	}
 	return l.point(ctx, kinds, false, l.oldHook.client)
 }
+
+// unreachable is that nothing can be judged, since a webhook that is said to run cannot be reached.
+func unreachable(err error) error { return fmt.Errorf("the new webhook cannot be reached: %w", err) }
 
 // as reads the objects at some versions, which are to show what they showed before the upgrade.
 func (l *leg) as(ctx context.Context, k *kind, s *side, versions []string, id requirement.ID, did string) error {

@@ -25,11 +25,14 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// exchange answers requests to the API server, or passes them on.
+type exchange func(r *http.Request, next http.RoundTripper) (*http.Response, error)
+
 // fault is an upgrade with something wrong.
 type fault struct {
 	name    string
 	change  func(u *rehearsaltest.Upgrade)
-	tamper  func(r *http.Request, next http.RoundTripper) (*http.Response, error)
+	tamper  exchange
 	collect bool                                    // the cluster pretends to have a garbage collector
 	broken  map[requirement.ID]requirement.Verdict  // exactly these
 	step    string                                  // of the finding of the first of them
@@ -57,7 +60,7 @@ func and(all map[requirement.ID]requirement.Verdict, ids ...requirement.ID) map[
 }
 
 // refusing answers requests as the API server does that fails.
-func refusing(which func(r *http.Request, body string) bool) func(*http.Request, http.RoundTripper) (*http.Response, error) {
+func refusing(which func(r *http.Request, body string) bool) exchange {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if !which(r, string(suitetest.Body(r))) {
 			return next.RoundTrip(r)
@@ -78,7 +81,7 @@ func one(r *http.Request, name string) bool { return strings.HasSuffix(r.URL.Pat
 func tried(r *http.Request) bool { return r.URL.Query().Get("dryRun") != "" }
 
 // migrated notes that objects were migrated.
-func migrated(seen *atomic.Bool) func(*http.Request, http.RoundTripper) (*http.Response, error) {
+func migrated(seen *atomic.Bool) exchange {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Method == http.MethodPatch && of(r) && !tried(r) && strings.Contains(r.Header.Get("Content-Type"), "merge-patch") {
 			seen.Store(true)
@@ -444,7 +447,7 @@ func widgets2(object map[string]any, from, to string) error {
 
 // lateFaults depend on whether the objects were migrated.
 func lateFaults() []fault {
-	late := func(f func(u *rehearsaltest.Upgrade, seen *atomic.Bool), tamper func(seen *atomic.Bool) func(*http.Request, http.RoundTripper) (*http.Response, error), rest fault) fault {
+	late := func(f func(u *rehearsaltest.Upgrade, seen *atomic.Bool), tamper func(seen *atomic.Bool) exchange, rest fault) fault {
 		seen := &atomic.Bool{}
 		rest.change = func(u *rehearsaltest.Upgrade) { f(u, seen) }
 		rest.tamper = tamper(seen)
@@ -474,7 +477,7 @@ func lateFaults() []fault {
 			name: "an old webhook that loses what the new one wrote", id: requirement.UpgradeBackContent, object: "widget-0", says: "spec.color",
 			broken: and(failed(), requirement.UpgradeBackContent), step: "back again",
 		}),
-		late(func(*rehearsaltest.Upgrade, *atomic.Bool) {}, func(seen *atomic.Bool) func(*http.Request, http.RoundTripper) (*http.Response, error) {
+		late(func(*rehearsaltest.Upgrade, *atomic.Bool) {}, func(seen *atomic.Bool) exchange {
 			refuse := refusing(func(r *http.Request, _ string) bool {
 				return seen.Load() && of(r) && strings.Contains(r.Header.Get("Content-Type"), "apply-patch")
 			})
@@ -543,7 +546,7 @@ func TestUpgradesAreCaught(t *testing.T) {
 }
 
 // collector pretends that there is a garbage collector, which collects nothing.
-func collector() func(*http.Request, http.RoundTripper) (*http.Response, error) {
+func collector() exchange {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		switch {
 		case strings.Contains(r.URL.Path, "/leases/kube-controller-manager"):

@@ -103,7 +103,6 @@ type judged struct {
 	blocked    string              // why it could not be tried everywhere
 	immaterial bool
 	errored    error
-	seconds    float64
 	step       string
 }
 
@@ -151,6 +150,11 @@ func (r *record) skip(id requirement.ID, k *kind, immaterial bool, format string
 // blocked notes that a requirement cannot be judged since another one is broken.
 func (r *record) blocked(id requirement.ID, k *kind, by requirement.ID) {
 	r.each(id, k, func(j *judged) { j.blocked = fmt.Sprintf("cannot be judged while %s fails", by) })
+}
+
+// half notes why a requirement cannot be judged everywhere, although nothing is broken.
+func (r *record) half(id requirement.ID, k *kind, why string) {
+	r.each(id, k, func(j *judged) { j.blocked = why })
 }
 
 // errored notes that a requirement could not be judged.

@@ -97,7 +97,7 @@ func (i *installer) applyClientSide(ctx context.Context, there *unstructured.Uns
 	}
 	modified, err1 := json.Marshal(wanted.Object)
 	current, err2 := json.Marshal(there.Object)
-	if err := errors.Join(err1, err2); err != nil {
+	if err = errors.Join(err1, err2); err != nil {
 		return err
 	}
 	patch, err := jsonmergepatch.CreateThreeWayJSONMergePatch([]byte(there.GetAnnotations()[lastApplied]), modified, current)

@@ -132,12 +132,13 @@ func fields(causes []*cause) []reports.FieldFinding {
 	return all
 }
 
-// findings are all causes.
+// findings are all causes, the worst first.
 func (r *record) findings() []reports.LegFinding {
 	all := make([]reports.LegFinding, 0, len(r.causes))
 	for _, c := range r.causes {
 		all = append(all, c.LegFinding)
 	}
+	slices.SortStableFunc(all, func(a, b reports.LegFinding) int { return cmp.Compare(rank(b.Verdict), rank(a.Verdict)) })
 	return all
 }
 
@@ -177,7 +178,9 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 				if v := j.verdict(); rank(v) > rank(cell.Verdict) {
 					cell.Verdict = v
 				}
-				cell.Objects = max(cell.Objects, j.tried)
+				if looksAtObjects(id) {
+					cell.Objects = max(cell.Objects, j.tried)
+				}
 				cell.Reason = cmp.Or(cell.Reason, j.blocked, j.skipped)
 				for object := range j.failed {
 					failed[object] = struct{}{}
@@ -191,6 +194,13 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 		cells = append(cells, cell)
 	}
 	return cells
+}
+
+// looksAtObjects reports whether objects are looked at for a requirement, rather than definitions or programs.
+func looksAtObjects(id requirement.ID) bool {
+	return !slices.Contains([]requirement.ID{
+		requirement.UpgradeDefinitionsApply, requirement.UpgradeDefinitionsServerSideApply, requirement.UpgradeDefinitionsReplace, requirement.UpgradeWebhookStarts,
+	}, id)
 }
 
 // rank orders verdicts from what says least to what is worst.

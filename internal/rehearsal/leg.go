@@ -160,7 +160,7 @@ func (l *leg) note(format string, arguments ...any) {
 // run takes the steps.
 func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 	l.began = time.Now()
-	if err := l.connect(api); err != nil {
+	if err = l.connect(api); err != nil {
 		return err
 	}
 	defer func() {
@@ -175,9 +175,20 @@ func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 		name string
 		take func(context.Context) error
 	}{
-		{stepWays, l.ways}, {stepObjects, l.bring}, {stepDrop, l.drop}, {stepNewHook, l.newWebhookFirst}, {stepDefinitions, l.define},
-		{stepOldHook, l.oldWebhookStill}, {stepStart, l.start}, {stepRead, l.read}, {stepWrite, l.write}, {stepBack, l.backBefore},
-		{stepCreate, l.create}, {stepMigrate, l.migrate}, {stepUse, l.use}, {stepBackAgain, l.backAfter},
+		{stepWays, l.ways},
+		{stepObjects, l.bring},
+		{stepDrop, l.drop},
+		{stepNewHook, l.newWebhookFirst},
+		{stepDefinitions, l.define},
+		{stepOldHook, l.oldWebhookStill},
+		{stepStart, l.start},
+		{stepRead, l.read},
+		{stepWrite, l.write},
+		{stepBack, l.backBefore},
+		{stepCreate, l.create},
+		{stepMigrate, l.migrate},
+		{stepUse, l.use},
+		{stepBackAgain, l.backAfter},
 	} {
 		if ctx.Err() != nil {
 			return nil // whoever stopped it knows
@@ -193,7 +204,7 @@ func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 			l.Progress.Stepped(done)
 		}
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // whoever stopped it knows
+			return nil // whoever stopped it knows
 		}
 		if err != nil {
 			return fmt.Errorf("the step %q (%s): %w", step.name, titleOf(step.name), err)
@@ -311,7 +322,7 @@ type refusedError struct{ error }
 func (e *refusedError) Unwrap() error { return e.error }
 
 // conclude adds what came of the leg to the outcome.
-func (l *leg) conclude(ctx context.Context, o *Outcome) error {
+func (l *leg) conclude(ctx context.Context, o *Outcome) {
 	unjudged := "it was not judged"
 	if ctx.Err() != nil {
 		unjudged = "the rehearsal was interrupted before it was judged"
@@ -327,7 +338,6 @@ func (l *leg) conclude(ctx context.Context, o *Outcome) error {
 	o.Legs = append(o.Legs, leg)
 	o.Results = append(o.Results, l.record.results(unjudged)...)
 	o.Notes = append(o.Notes, l.notes...)
-	return nil
 }
 
 // stop keeps a definition from being looked at any further, because of a requirement.

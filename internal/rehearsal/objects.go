@@ -155,12 +155,6 @@ func (o *Objects) put(e entry, raw []byte) error {
 	return err
 }
 
-// has reports whether there is an object of a name.
-func (o *Objects) has(d *apiextensionsv1.CustomResourceDefinition, namespace, name string) bool {
-	_, found := o.seen[identity{d, namespace, name}]
-	return found
-}
-
 // Complete puts the objects into the order in which they were written. None can be added after that.
 func (o *Objects) Complete() error {
 	o.seen = nil

@@ -57,12 +57,12 @@ func (l *leg) sweep(ctx context.Context, k *kind, version string, visit func(*un
 	}
 	failures, err = l.each(ctx, left, func(ctx context.Context, object string) (func() error, error) {
 		at, name := l.at(k, version, object)
-		got, err := at.Get(ctx, name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
+		got, unread := at.Get(ctx, name, metav1.GetOptions{})
+		if apierrors.IsNotFound(unread) {
 			return nil, nil //nolint:nilnil // somebody deleted it
 		}
-		if err != nil {
-			return nil, err
+		if unread != nil {
+			return nil, unread
 		}
 		return func() error { return visit(got) }, nil
 	})
@@ -178,8 +178,8 @@ func (l *leg) each(ctx context.Context, objects []string, ask func(ctx context.C
 	return every(ctx, objects, func(object string) string { return object }, ask)
 }
 
-// every asks about objects, some at a time. What is returned of a request is called one call at a time, in any order. Once several
-// conversions timed out, nothing more is asked.
+// every asks about objects, some at a time. What is returned of a request is called one call at a time, in the order of the objects. Once
+// several conversions timed out, nothing more is asked.
 func every[T any](ctx context.Context, objects []T, name func(T) string, ask func(context.Context, T) (func() error, error)) ([]failure, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -187,32 +187,42 @@ func every[T any](ctx context.Context, objects []T, name func(T) string, ask fun
 		mu       sync.Mutex
 		late     int
 		failures []failure
-		queue    = make(chan T)
+		queue    = make(chan int) // of indexes
 		running  sync.WaitGroup
+		answered = map[int]func(){} // that wait for those before them
+		next     int
 	)
-	one := func(object T) {
-		then, err := ask(ctx, object)
-		mu.Lock()
-		defer mu.Unlock()
+	answer := func(object T, then func() error, err error) {
 		switch {
 		case ctx.Err() != nil:
 		case err != nil && !isAbout(err):
 			cancel(fmt.Errorf("%s: %w", name(object), err))
 		case err != nil:
 			failures = append(failures, failure{name(object), err})
-			if isLate(err) {
-				late++
-			}
 		case then != nil:
 			if err := then(); err != nil {
 				cancel(err)
 			}
 		}
 	}
+	one := func(i int) {
+		then, err := ask(ctx, objects[i])
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil && isLate(err) {
+			late++
+		}
+		answered[i] = func() { answer(objects[i], then, err) }
+		for call := answered[next]; call != nil; call = answered[next] {
+			delete(answered, next)
+			next++
+			call()
+		}
+	}
 	for range workers {
 		running.Go(func() {
-			for object := range queue {
-				one(object)
+			for i := range queue {
+				one(i)
 			}
 		})
 	}
@@ -222,12 +232,12 @@ func every[T any](ctx context.Context, objects []T, name func(T) string, ask fun
 		return late >= patience
 	}
 send:
-	for _, object := range objects {
+	for i := range objects {
 		if tired() {
 			break
 		}
 		select {
-		case queue <- object:
+		case queue <- i:
 		case <-ctx.Done():
 			break send
 		}

@@ -180,21 +180,24 @@ func (p *Plan) leg(ctx context.Context, o *Outcome, from, to Release, objects *O
 	if p.Progress != nil {
 		p.Progress.Rehearsing(from.Name, to.Name)
 	}
-	l, err := newLeg(p, from, to, objects, subject, carries)
+	l, err := newLeg(p, from, to, objects, subject, carries) //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
 		return nil, err
 	}
 	if objects == nil {
 		l.record.skipAll(fmt.Sprintf("the upgrade to %s did not get so far that there are objects to go on with", from.Name), false)
-		return nil, l.conclude(ctx, o)
+		l.conclude(ctx, o)
+		return nil, nil //nolint:nilnil // the next upgrade cannot be rehearsed either
 	}
 	api, stop, err := p.Cluster(ctx)
 	if err != nil {
-		return nil, errors.Join(err, l.conclude(ctx, o))
+		l.conclude(ctx, o)
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
 	err = l.run(ctx, api)
-	return l.carried, errors.Join(err, l.conclude(ctx, o))
+	l.conclude(ctx, o)
+	return l.carried, err
 }
 
 // kind is a definition of both releases, or of one.

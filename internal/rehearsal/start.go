@@ -62,7 +62,7 @@ func (l *leg) oldWrites(ctx context.Context, k *kind, version, did string) error
 		}
 		_, err = at.Update(ctx, got, metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
 		if err != nil && !isUnconverted(err) {
-			return nil, nil //nolint:nilerr,nilnil // it has nothing to do with the webhook
+			return nil, nil //nolint:nilnil // it has nothing to do with the webhook
 		}
 		return nil, err
 	})
@@ -109,6 +109,8 @@ func (l *leg) start(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return err
+	case err != nil && !l.newHook.build.Starts():
+		return unreachable(err)
 	case err != nil:
 		return l.tellWhy(ctx, kinds, err)
 	case !l.newHook.build.Starts():

@@ -418,16 +418,16 @@ func (l *leg) collectsFor(ctx context.Context, k *kind, owner, version string) e
 	owned := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap"}}
 	owned.SetName(name + "-owned")
 	owned.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: k.group + "/" + version, Kind: k.kind, Name: name, UID: got.GetUID()}})
-	if _, err := maps.Create(ctx, owned, metav1.CreateOptions{}); err != nil {
+	if _, err = maps.Create(ctx, owned, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("creating what %s owns: %w", owner, err)
 	}
-	if err := at.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && isAbout(err) {
+	if err = at.Delete(ctx, name, metav1.DeleteOptions{}); err != nil && isAbout(err) {
 		return nil // that it cannot be deleted was told
 	}
 	limit := cmp.Or(l.CollectTimeout, collectTimeout)
 	err = wait.PollUntilContextTimeout(ctx, collectPoll, limit, true, func(ctx context.Context) (bool, error) {
-		_, err := maps.Get(ctx, owned.GetName(), metav1.GetOptions{})
-		return apierrors.IsNotFound(err), nil
+		_, gone := maps.Get(ctx, owned.GetName(), metav1.GetOptions{})
+		return apierrors.IsNotFound(gone), nil
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -440,32 +440,4 @@ func (l *leg) collectsFor(ctx context.Context, k *kind, owner, version string) e
 		})
 	}
 	return nil
-}
-
-// carry keeps the objects as they are stored now, for the upgrade to the next release.
-func (l *leg) carry(ctx context.Context) error {
-	if !l.carries || len(l.going()) == 0 {
-		return nil
-	}
-	carried, err := NewObjects(l.Dir, l.to.Definitions)
-	if err != nil {
-		return err
-	}
-	for _, k := range l.going() {
-		d := carried.definitions[schema.GroupKind{Group: k.group, Kind: k.kind}]
-		if carried.Stored[k.name], err = l.install.storedVersions(ctx, k.name); err != nil {
-			return errors.Join(err, carried.Close())
-		}
-		var wrong error
-		err = l.storage.EachStored(ctx, k.group, k.plural, func(stored cluster.Stored) {
-			if wrong == nil {
-				wrong = carried.keep(d, stored)
-			}
-		})
-		if err = errors.Join(err, wrong); err != nil {
-			return errors.Join(err, carried.Close())
-		}
-	}
-	l.carried = carried
-	return carried.Complete()
 }

@@ -144,7 +144,7 @@ func (l *leg) noOps(ctx context.Context, k *kind, version string, objects []*uns
 // unchanged notes what a write changes that is to change nothing.
 func (l *leg) unchanged(k *kind, version string, sent, got *unstructured.Unstructured) {
 	for _, change := range changes(content(sent.Object), content(got.Object), k.new.schema(version), k.new.schema(version)) {
-		if _, known := l.lossy(k, version, change.Path); known {
+		if l.lossy(k, version, change.Path) {
 			continue
 		}
 		l.record.find(finding{

@@ -43,6 +43,8 @@ func StepSummary(step reports.LegStep) string {
 	switch {
 	case judged == 0:
 		return joined("not judged", ": ", why)
+	case objects == 0:
+		return StepVerdict(step).String()
 	case found > 0:
 		return fmt.Sprintf("%s: %s of %s", StepVerdict(step), counted(found, "finding"), counted(objects, "object"))
 	}
@@ -54,10 +56,10 @@ func cellText(c reports.LegCell) string {
 	switch {
 	case c.Verdict == requirement.NotApplicable:
 		return "-"
-	case c.Found > 0 && c.Objects > 0:
-		return fmt.Sprintf("%s %d of %d", c.Verdict, c.Found, max(c.Objects, c.Found))
-	case c.Found > 0:
+	case c.Objects == 0:
 		return c.Verdict.String()
+	case c.Found > 0:
+		return fmt.Sprintf("%s %d of %d", c.Verdict, c.Found, max(c.Objects, c.Found))
 	}
 	return fmt.Sprintf("%s %d", c.Verdict, c.Objects)
 }
@@ -99,13 +101,9 @@ func LegTable(leg reports.Leg, columns int) []string {
 	for _, s := range leg.Steps {
 		first = max(first, utf8.RuneCountInString(s.Name))
 	}
-	rows := make([]string, len(leg.Steps)+1)
-	for i := range rows {
-		name := "step"
-		if i > 0 {
-			name = leg.Steps[i-1].Name
-		}
-		rows[i] = fmt.Sprintf("%-*s", first, name)
+	rows := []string{fmt.Sprintf("%-*s", first, "step")}
+	for _, s := range leg.Steps {
+		rows = append(rows, fmt.Sprintf("%-*s", first, s.Name))
 	}
 	used, shown := first, 0
 	for _, k := range kinds {

@@ -165,6 +165,18 @@ func (c Command) program() (string, error) {
 	return filepath.Abs(filepath.Join(c.Dir, c.Args[0]))
 }
 
+// Find says what is wrong if the program is not there, or cannot be executed.
+func (c Command) Find() error {
+	program, err := c.program()
+	if err == nil {
+		_, err = exec.LookPath(program)
+	}
+	if err != nil {
+		return c.explain(err)
+	}
+	return nil
+}
+
 // explain turns the error of starting the program into a sentence that says what to do.
 func (c Command) explain(err error) error {
 	switch {
