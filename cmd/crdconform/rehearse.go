@@ -55,7 +55,8 @@ The new webhook is the PROGRAM or the URL; those of the old releases are given b
 kubeconfig for the cluster. With several --old, the oldest first, each upgrade to the next release is rehearsed, and the one
 from the oldest to the newest.
 
-Objects never leave the machine. Values at the paths of --redact are masked when objects are read.
+Objects leave the machine only if the URL of the webhook leads elsewhere. Values at the paths of --redact are masked when
+objects are read.
 
 What fails an upgrade fails the rehearsal. That there is no way back is Tolerated, and fails it with --strict only.
 
