@@ -13,8 +13,12 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/internal/test/subjects"
 	"github.com/crdconform/crdconform/reports"
@@ -207,6 +211,43 @@ func TestRehearseSnapshot(t *testing.T) {
 	}
 	if stored := report.Upgrade[0].Kinds[0].Stored; stored["v1"] != 1 || stored["v1beta1"] != 1 {
 		t.Errorf("the objects were stored at %v, want one at v1 and one at v1beta1, as in the snapshot", stored)
+	}
+}
+
+// TestRehearseContext reads definitions, their status, and objects from a cluster, in which nothing changes.
+func TestRehearseContext(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it rehearses an upgrade of another API server's objects")
+	}
+	k := keeps(t)
+	revision := func() string {
+		list, err := k.objects.List(t.Context(), metav1.ListOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list.GetResourceVersion()
+	}
+	before := revision()
+	dropped := fixtures.None.New(fixtures.StoredAt("v1"), func(crd *apiextensionsv1.CustomResourceDefinition) {
+		crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == "v1beta1" })
+	})
+	text, err := yaml.Marshal(dropped)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	code, out, said := executed(t, "rehearse", "--old", "context://lab", "--from-context", "lab", "--kubeconfig", k.kubeconfig, "--new", file(t, "new.yaml", string(text)),
+		"--filter", "upgrade.definitions.accepted,upgrade.objects", "--report-dir", dir)
+	if code != exitViolates || !strings.Contains(out, `status.storedVersions[0]: Invalid value: "v1beta1": missing from spec.versions`) || !strings.Contains(out, "with 2 objects") {
+		t.Errorf("exit code %d, said %q, wrote\n%s", code, said, out)
+	}
+	if after := revision(); after != before {
+		t.Errorf("the cluster was at revision %s, and is at %s", before, after)
+	}
+	code, _, said = executed(t, "rehearse", "--old", "context://nosuch", "--kubeconfig", k.kubeconfig, "--new", file(t, "new.yaml", string(text)), "--report-dir", dir)
+	if code != exitUsage || !strings.Contains(said, "nosuch") {
+		t.Errorf("of no context: %d, said %q", code, said)
 	}
 }
 
