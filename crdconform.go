@@ -9,6 +9,8 @@
 //			Handler: conversion.NewWebhookHandler(scheme, conversion.NewRegistry()),
 //		})
 //	}
+//
+// Rehearse rehearses an upgrade, as the command crdconform rehearse does.
 package crdconform
 
 import (

@@ -70,6 +70,19 @@ func ExampleRun_configuration() {
 	crdconform.Run(t, crdconform.Check{Config: c})
 }
 
+// An upgrade is rehearsed with the objects of a cluster, from the definitions of the last release to those of today.
+func ExampleRehearse() {
+	t := &testing.T{} // of the test function
+	crdconform.Rehearse(t, crdconform.Upgrade{
+		Config: config.Config{
+			Old:      []string{"git://v1.4.0:config/crd/bases"},
+			CRDs:     []string{"../config/crd/bases"},
+			Rehearse: config.Rehearse{Objects: []string{"testdata/cluster-dump.yaml"}, Programs: []string{"./manager-v1.4 --port={port} --certs={certs}"}},
+		},
+		Handler: http.HandlerFunc(convert),
+	})
+}
+
 // A program does what crdconform check does, and gets the report.
 func ExampleCheck_Judge() {
 	check := crdconform.Check{

@@ -18,6 +18,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/reports"
 )
 
 // crontabs is the definition of what the reference webhook converts.
@@ -103,20 +104,13 @@ func TestRunAtOnce(t *testing.T) {
 // TestRunFails runs TestRun in a process of its own, with faults: the right subtests fail, or none.
 func TestRunFails(t *testing.T) {
 	t.Parallel()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for fault, want := range map[string]string{
 		"wrong-uid":         "--- FAIL: TestRun/crontabs.example.com/webhook.response.uid",
 		"content-type-text": "",
 	} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
-			command := exec.CommandContext(t.Context(), self, "-test.run=^TestRun$", "-test.v")
-			command.Env = append(os.Environ(), "CRDCONFORM_TEST_FAULT="+fault)
-			out, err := command.CombinedOutput()
-			text := string(out)
+			text, err := withFault(t, "TestRun", fault)
 			failed := strings.Count(text, "--- FAIL: TestRun/crontabs.example.com/")
 			if want == "" {
 				if err != nil || !strings.Contains(text, "tolerated by API servers: ") {
@@ -128,5 +122,49 @@ func TestRunFails(t *testing.T) {
 				t.Errorf("%v, %d failed, want %q alone:\n%s", err, failed, want, text)
 			}
 		})
+	}
+}
+
+// withFault runs a test in a process of its own, with a fault, and returns what it writes.
+func withFault(t *testing.T, test, fault string) (string, error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), self, "-test.run=^"+test+"$", "-test.v")
+	command.Env = append(os.Environ(), "CRDCONFORM_TEST_FAULT="+fault)
+	out, err := command.CombinedOutput()
+	return string(out), err
+}
+
+// TestRehearse is a use of Rehearse. TestRehearseFails runs it with a fault in the environment.
+func TestRehearse(t *testing.T) {
+	handler, dir := webhook.Handler(), t.TempDir()
+	if name := os.Getenv("CRDCONFORM_TEST_FAULT"); name != "" { //nolint:forbidigo // see TestRehearseFails
+		handler = faulty(t, name)
+	}
+	Rehearse(t, Upgrade{
+		Config: config.Config{
+			Old: []string{crontabs}, CRDs: []string{crontabs}, Generate: config.Generate{Objects: 2, Seed: 1}, Filter: []string{"upgrade.read"}, ReportDir: dir,
+		},
+		Handler: handler, OldHandlers: []http.Handler{webhook.Handler()},
+	})
+	report, err := reports.ReadFile(dir)
+	if err != nil || len(report.Upgrade) != 1 || report.Upgrade[0].Kinds[0].Objects < 6 {
+		t.Errorf("%v, the report has %+v", err, report)
+	}
+}
+
+// TestRehearseFails runs TestRehearse in a process of its own: the subtest of what the fault breaks fails, and no other.
+func TestRehearseFails(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it rehearses an upgrade once more")
+	}
+	text, err := withFault(t, "TestRehearse", "loses-port")
+	const want = "--- FAIL: TestRehearse/crontabs.example.com/upgrade.read.content"
+	if err == nil || strings.Count(text, "--- FAIL: TestRehearse/crontabs.example.com/") != 1 || !strings.Contains(text, want) {
+		t.Errorf("%v, want %q alone:\n%s", err, want, text)
 	}
 }

@@ -2,6 +2,7 @@ package crdconform
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/onsi/ginkgo/v2/formatter"
 	"github.com/onsi/ginkgo/v2/types"
 
+	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
@@ -52,8 +54,59 @@ func Run(t *testing.T, c Check) {
 		save(t, plan, report)
 	}
 	for _, r := range report.Results {
-		t.Run(strings.TrimPrefix(r.Subject+"/"+string(r.ID), "/"), func(t *testing.T) { tell(t, r, c.Strict) })
+		t.Run(subtest(r), func(t *testing.T) { tell(t, r, c.Strict) })
 	}
+	tellRest(t, report)
+}
+
+// Upgrade is an upgrade to rehearse: from the releases of Config.Old, the oldest first, to the one of Config.CRDs and Config.Webhook, with
+// the objects of Config.Rehearse, or generated ones if there are none. Fields that are zero stand for their defaults, as in a Check.
+type Upgrade struct {
+	config.Config
+
+	// Handler is the webhook of the new release, to serve over TLS in the place of Config.Webhook.
+	Handler http.Handler
+
+	// OldHandlers are the webhooks of the old releases, one for each entry of Config.Old and nil for none, in the place of
+	// Config.Rehearse.Programs.
+	OldHandlers []http.Handler
+
+	// HandlerPath is the path at which the handlers are called: /convert if empty.
+	HandlerPath string
+}
+
+// Rehearse rehearses an upgrade as part of a test, on built-in API servers: each requirement is a subtest of its own. One that is broken
+// fails, or only logs when it is tolerated, unless the rehearsal is strict; what cannot be judged is skipped. Reports are written to the
+// folder that the Config names, if it names one. While it runs, klog writes to the log of the run.
+func Rehearse(t *testing.T, u Upgrade) {
+	t.Helper()
+	wanted := u.ReportDir != ""
+	plan, err := engine.Rehearsal{
+		Config: u.Config, Handler: u.Handler, OldHandlers: u.OldHandlers, HandlerPath: u.HandlerPath,
+		RerunCommand: func(requirement.ID) string { return fmt.Sprintf("go test -run '^%s$'", t.Name()) },
+	}.Prepare(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := plan.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Logf("crdconform: seed %d", plan.Seed())
+	report := plan.Run(t.Context(), nil, nil)
+	if wanted {
+		save(t, plan.Plan, report)
+	}
+	for _, r := range report.Results {
+		t.Run(subtest(r), func(t *testing.T) { tell(t, r, u.Strict) })
+	}
+	tellRest(t, report)
+}
+
+// tellRest logs the notes of a report, and fails if not all could be judged.
+func tellRest(t *testing.T, report *reports.Report) {
+	t.Helper()
 	for _, note := range report.Notes {
 		t.Logf("crdconform: %s", note)
 	}
@@ -105,6 +158,9 @@ func save(t *testing.T, plan *engine.Plan, report *reports.Report) {
 		t.Errorf("crdconform: %v", err)
 	}
 }
+
+// subtest is the name of the subtest of a result.
+func subtest(r reports.Result) string { return strings.TrimPrefix(r.Subject+"/"+string(r.ID), "/") }
 
 // tell makes a result that of a subtest.
 func tell(t *testing.T, r reports.Result, strict bool) {

@@ -31,6 +31,7 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	CRDs []string `json:"crds"`
 	// Definitions of earlier releases, the oldest first, each written like an entry of crds, or git://REF:PATH for a file or a folder in
 	// the repository of the current directory, such as git://v1.4.0:config/crd/bases. Objects that their schemas allowed are converted too.
+	// For rehearsals also context://NAME, the definitions in the cluster of a context.
 	Old []string `json:"old"`
 	// Files with custom resources to convert besides generated ones, written like crds.
 	Samples []string `json:"samples"`
@@ -62,6 +63,8 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	Load Load `json:"load"`
 	// What response times and errors the load test allows.
 	Objectives Objectives `json:"objectives"`
+	// The upgrade to rehearse, from the releases of old to crds and webhook.
+	Rehearse Rehearse `json:"rehearse"`
 
 	source *source // nil when there is no file
 }

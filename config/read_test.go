@@ -51,6 +51,8 @@ reportDir: reports
 load: {profile: constant, rates: [12.5, 20], batches: [3, 1], bytes: [0, 1024], duration: 10s, pairs: [{from: v1, to: v2}], reviewVersion: v1beta1, inFlight: 9, judgeEvery: 5, repeat: 4, warmUp: 2s}
 objectives: {presets: [kep, trace], mean: 1ms, p50: 2ms, p90: 3ms, p95: 4ms, p99: 50ms, p99.9: 60ms, p99.99: 70ms, max: 1s, errors: 0.01, requestsPerSecond: 30, objectsPerSecond: 40.5}
 redact: [spec.password, "spec.users[*].token"]
+old: [v1/crds, "git://v2:crds"]
+rehearse: {programs: ["./v1/manager '--webhook-port={port}'"], images: ["", "widgets:v2"], objects: [dump.yaml], install: replace}
 `
 
 func parse(t *testing.T, text string) Config {
@@ -100,6 +102,10 @@ func TestEverything(t *testing.T) {
 		Objectives: Objectives{
 			Presets: []string{options.KEPPreset, options.TracePreset}, Mean: seconds(.001), P50: seconds(.002), P90: seconds(.003), P95: seconds(.004),
 			P99: seconds(.05), P999: seconds(.06), P9999: seconds(.07), Max: seconds(1), Errors: new(0.01), RequestsPerSecond: 30, ObjectsPerSecond: 40.5,
+		},
+		Old: []string{"v1/crds", "git://v2:crds"},
+		Rehearse: Rehearse{
+			Programs: []string{"./v1/manager '--webhook-port={port}'"}, Images: []string{"", "widgets:v2"}, Objects: []string{"dump.yaml"}, Install: "replace",
 		},
 	}
 	if got.source = nil; !reflect.DeepEqual(got, want) {

@@ -128,6 +128,11 @@ func remainder() string {
 #   objects: %d
 #   seed: 0
 
+# The upgrade that "crdconform rehearse" rehearses, from old to crds: the old webhooks, and the objects of a cluster.
+# rehearse:
+#   programs: ["./manager-v1.0 --webhook-port={port} --webhook-cert-path={certs}"]
+#   objects: [cluster-dump.yaml]
+
 # A load test. Profiles are %s: "crdconform load --help".
 # load:
 #   profile: %s

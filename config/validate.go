@@ -57,6 +57,7 @@ func (c Config) problems() []*ProblemError {
 	k.unless(c.ReportDir != "", "reportDir", "the name of the folder is empty; add one, or leave the key out")
 	k.load()
 	k.objectives()
+	k.rehearse()
 	k.bounds()
 	return k.problems
 }

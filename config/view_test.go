@@ -39,6 +39,7 @@ load:
     - 1000000 # dir/crdconform.yaml:14
     - 0.5 # dir/crdconform.yaml:14
 objectives:
+rehearse:
 `
 	if got.String() != want {
 		t.Errorf("besides defaults, got\n%s", &got)
@@ -94,7 +95,7 @@ func viewed(t *testing.T, text string) {
 
 // normal makes lists with nothing in them of those that are missing.
 func normal(c Config) Config {
-	for _, list := range []*[]string{&c.CRDs, &c.Old, &c.Samples, &c.Redact, &c.Filter, &c.Skip, &c.Objectives.Presets} {
+	for _, list := range []*[]string{&c.CRDs, &c.Old, &c.Samples, &c.Redact, &c.Filter, &c.Skip, &c.Objectives.Presets, &c.Rehearse.Programs, &c.Rehearse.Images, &c.Rehearse.Objects} {
 		*list = append([]string{}, *list...)
 	}
 	c.Lossy, c.KnownFailing = append([]Lossy{}, c.Lossy...), append([]KnownFailing{}, c.KnownFailing...)

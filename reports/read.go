@@ -138,6 +138,13 @@ func (r *Report) consistent() error {
 			}
 		}
 	}
+	for _, leg := range r.Upgrade {
+		for _, finding := range leg.Findings {
+			if err := identifies(finding.Requirement); err != nil {
+				return err
+			}
+		}
+	}
 	return readable(r.Load)
 }
 

@@ -45,6 +45,8 @@ type Report struct {
 	Results []Result                    `json:"results"`          // by subject, each in the order of the catalogue
 	Load    *loadgen.Load               `json:"load,omitempty"`   // absent without a load test
 
+	Upgrade []Leg `json:"upgrade,omitempty"` // upgrades that were rehearsed, in their order
+
 	Artifacts []File      `json:"artifacts,omitempty"` // collected from the cluster after a failure, such as logs
 	Merged    []MergedRun `json:"merged,omitempty"`    // runs that the report was merged from
 	Changes   *Changes    `json:"changes,omitempty"`   // differences from an earlier run; absent without a baseline

@@ -586,6 +586,33 @@ const (
 	MigrationStoredVersionsLast                         ID = "migration.stored-versions.last"                           // A version leaves status.storedVersions when no object is stored at it any more, and not earlier.
 	MigrationRemovalObjects                             ID = "migration.removal.objects"                                // After a migration, the old version can be removed from the definition, and every object can be read and deleted.
 	MigrationRemovalApplied                             ID = "migration.removal.applied"                                // After a migration and the removal of the old version, server-side apply succeeds for every object.
+	UpgradeDefinitionsApply                             ID = "upgrade.definitions.apply"                                // After kubectl apply of the new definition over the old one, the definition is what its manifest says, with nothing left of the old one.
+	UpgradeDefinitionsServerSideApply                   ID = "upgrade.definitions.server-side-apply"                    // After kubectl apply --server-side of the new definition over the old one, the definition is what its manifest says, with nothing left of the old one.
+	UpgradeDefinitionsReplace                           ID = "upgrade.definitions.replace"                              // The API server accepts kubectl replace of the old definition by the new one, and the definition is then what its manifest says.
+	UpgradeDefinitionsAccepted                          ID = "upgrade.definitions.accepted"                             // The API server accepts the new definition while the objects are there, with the status.storedVersions that the cluster has.
+	UpgradeObjectsReadable                              ID = "upgrade.objects.readable"                                 // Before the upgrade, every object can be read at every version that the old definition serves.
+	UpgradeDropSafe                                     ID = "upgrade.drop.safe"                                        // No object is stored at a version that the new definition lacks, and neither managed fields nor owner references name it.
+	UpgradeWebhookOldDefinitions                        ID = "upgrade.webhook.old-definitions"                          // The new webhook converts under the old definition as the old webhook does.
+	UpgradeWebhookOldBuild                              ID = "upgrade.webhook.old-build"                                // The old webhook converts under the new definition as before, at the versions that it knows, for reads and writes.
+	UpgradeWebhookStarts                                ID = "upgrade.webhook.starts"                                   // The new program serves conversions while the objects are stored at the old version and nobody else converts them.
+	UpgradeReadGet                                      ID = "upgrade.read.get"                                         // After the upgrade, every object can be read at every version that the new definition serves.
+	UpgradeReadList                                     ID = "upgrade.read.list"                                        // After the upgrade, a list at every served version has every object.
+	UpgradeReadWatch                                    ID = "upgrade.read.watch"                                       // After the upgrade, a watch at every served version shows every object.
+	UpgradeReadContent                                  ID = "upgrade.read.content"                                     // A version that was served before the upgrade shows the same content of every object after it.
+	UpgradeReadPruned                                   ID = "upgrade.read.pruned"                                      // No object has a value in a field that the new schema of the same version lacks.
+	UpgradeWriteNoOp                                    ID = "upgrade.write.no-op"                                      // After the upgrade, every object can be written as it is read, at every served version, and stays as it is.
+	UpgradeWriteStatus                                  ID = "upgrade.write.status"                                     // After the upgrade, the status of every object can be written as it is read.
+	UpgradeWriteApply                                   ID = "upgrade.write.apply"                                      // After the upgrade, the manager that has applied an object can apply it again, and another one can apply an annotation.
+	UpgradeWriteCreate                                  ID = "upgrade.write.create"                                     // After the upgrade, every object could be created again as it is read.
+	UpgradeMigrationProved                              ID = "upgrade.migration.proved"                                 // Migrating the objects to the new storage version succeeds and loses nothing.
+	UpgradeUseCreate                                    ID = "upgrade.use.create"                                       // After the upgrade, new objects can be created at every served version, and read at all others.
+	UpgradeUseRead                                      ID = "upgrade.use.read"                                         // When controllers have written to the objects, and they are migrated, every served version shows what it did before.
+	UpgradeUseApply                                     ID = "upgrade.use.apply"                                        // When the objects are migrated, the managers that have applied them can apply them again.
+	UpgradeUseDelete                                    ID = "upgrade.use.delete"                                       // After the upgrade, every object can be deleted.
+	UpgradeUseCollected                                 ID = "upgrade.use.collected"                                    // After the upgrade, what an object owns is collected when the object is deleted.
+	UpgradeBackDefinitions                              ID = "upgrade.back.definitions"                                 // The API server accepts the old definition in the place of the new one.
+	UpgradeBackRead                                     ID = "upgrade.back.read"                                        // With the old definition and the old webhook back in place, every object can be read.
+	UpgradeBackContent                                  ID = "upgrade.back.content"                                     // With the old definition and the old webhook back in place, every object has the content that it had.
 	PublishingOpenapiSchema                             ID = "publishing.openapi.schema"                                // The OpenAPI v2 document of the API server has the schema of a definition among its definitions, with the fields, types and descriptions.
 	PublishingOpenapiPaths                              ID = "publishing.openapi.paths"                                 // The paths of the OpenAPI v2 document have those of the resource and of its subresources.
 	PublishingOpenapiCombinations                       ID = "publishing.openapi.combinations"                          // allOf, anyOf, oneOf and not are left out of the OpenAPI v2 document.
@@ -818,6 +845,7 @@ const (
 	PartHTTPStatus        PartName = "http-status"
 	PartMalformed         PartName = "malformed"
 	PartMissingInV1beta1  PartName = "missing-in-v1beta1"
+	PartNotReady          PartName = "not-ready"
 	PartOtherDefault      PartName = "other-default"
 	PartRefusedAnnotation PartName = "refused-annotation"
 	PartRefusedValue      PartName = "refused-value"
@@ -871,6 +899,12 @@ var severities = map[violation]Verdict{
 	{DoctorCertificateExpiry, PartSoon}:                  Tolerated,
 	{DoctorStorageStoredVersions, ""}:                    Tolerated,
 	{DoctorVersionsRequested, ""}:                        Tolerated,
+	{UpgradeObjectsReadable, ""}:                         Tolerated,
+	{UpgradeWebhookOldDefinitions, PartNotReady}:         Tolerated,
+	{UpgradeWriteCreate, ""}:                             Tolerated,
+	{UpgradeBackDefinitions, ""}:                         Tolerated,
+	{UpgradeBackRead, ""}:                                Tolerated,
+	{UpgradeBackContent, ""}:                             Tolerated,
 	{ResourceCreateEveryVersion, PartEmpty}:              Tolerated,
 	{ResourceReadEveryVersion, PartEmpty}:                Tolerated,
 	{ResourceUpdateEveryVersion, PartEmpty}:              Tolerated,

@@ -18,9 +18,10 @@ import (
 // clusterFlags say which API server to check.
 type clusterFlags struct {
 	flags   *pflag.FlagSet
-	sort    string // of cluster
-	none    bool   // whether there may be none
-	looks   bool   // whether a cluster may be looked at only
+	sort    string   // of cluster
+	none    bool     // whether there may be none
+	looks   bool     // whether a cluster may be looked at only
+	kinds   []string // that there may be; all if empty
 	options kinds.Options
 }
 
@@ -29,6 +30,9 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet, command string) {
 	f.flags = flags
 	f.options.Variable = s.variable
 	for _, o := range f.options.Table() {
+		if !slices.ContainsFunc(f.allowed(), func(k kinds.Kind) bool { return slices.Contains(k.Options, o.Name) }) {
+			continue
+		}
 		switch v := o.Value.(type) {
 		case *bool:
 			if o.Name != kinds.ReadOnly || f.looks {
@@ -39,7 +43,7 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet, command string) {
 		}
 	}
 	var texts []string
-	for _, k := range kinds.All() {
+	for _, k := range f.allowed() {
 		texts = append(texts, strings.TrimSuffix(k.Name+", "+strings.ReplaceAll(k.Summary, "%s", command), ", "))
 	}
 	if f.none {
@@ -49,11 +53,16 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet, command string) {
 	flags.Lookup("cluster").Usage += ": " + strings.Join(texts, "; ")
 }
 
+// allowed are the kinds that there may be.
+func (f *clusterFlags) allowed() []kinds.Kind {
+	return slices.DeleteFunc(kinds.All(), func(k kinds.Kind) bool { return len(f.kinds) > 0 && !slices.Contains(f.kinds, k.Name) })
+}
+
 // belongs returns the kinds of clusters that a flag is for; none when it is for all.
-func (*clusterFlags) belongs(flag string) []string {
+func (f *clusterFlags) belongs(flag string) []string {
 	deploys := slices.ContainsFunc(options.All(), func(o options.Option) bool { return o.Flag == flag && strings.HasPrefix(o.Key, "webhook.inCluster.") })
 	var owners []string
-	for _, k := range kinds.All() {
+	for _, k := range f.allowed() {
 		from := k.Source(kinds.Options{})
 		if slices.Contains(k.Options, flag) || deploys && from.Pods && (flag != "webhook-image-archive" || from.Images) {
 			owners = append(owners, k.Name)
@@ -76,6 +85,9 @@ func (f *clusterFlags) source() *source.Source {
 // validate reports whether the flags go together.
 func (f *clusterFlags) validate() error {
 	kind, found := f.kind()
+	if len(f.kinds) > 0 && !slices.Contains(f.kinds, f.sort) {
+		return fmt.Errorf("--cluster %s: what is done there needs a cluster that is made for the run (want %s)", f.sort, strings.Join(f.kinds, ", "))
+	}
 	if !found && !f.none {
 		return fmt.Errorf("--cluster %s: an API server is required; only \"crdconform check\" can do without", f.sort)
 	}

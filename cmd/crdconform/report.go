@@ -278,6 +278,9 @@ func same(a, b string) bool {
 // matrix shows reports beside each other.
 func (r *reportCommand) matrix(args []string, all []*reports.Report) error {
 	for i, report := range all {
+		if len(report.Upgrade) > 0 {
+			return fmt.Errorf("--side-by-side: %s is of a rehearsal; compare two by --baseline", args[i])
+		}
 		if subjects := reporter.Subjects(report); len(subjects) > 1 {
 			return fmt.Errorf("--side-by-side: %s is about several definitions, such as %s; give reports about one each", args[i], subjects[len(subjects)-1])
 		}

@@ -142,8 +142,12 @@ func summarize(s streams, report *reports.Report) {
 	if c := report.Changes; c != nil {
 		s.changes(c)
 	}
-	s.causes(report)
-	s.losses(report)
+	if len(report.Upgrade) > 0 {
+		s.upgrades(report)
+	} else {
+		s.causes(report)
+		s.losses(report)
+	}
 	color := map[reports.Outcome]string{reports.Conformant: green, reports.Partial: green, reports.NonConformant: red}[report.Outcome]
 	if color == "" {
 		color = yellow

@@ -39,6 +39,25 @@ func FromCluster(ctx context.Context, client dynamic.Interface, definitions []ap
 	return c.summary, c.found("the cluster")
 }
 
+// DefinitionIn returns a definition of a cluster, or that it is missing there.
+func DefinitionIn(ctx context.Context, client dynamic.Interface, name string) (d Definition, missing bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+	defer cancel()
+	got, err := client.Resource(apiextensionsv1.SchemeGroupVersion.WithResource("customresourcedefinitions")).Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return d, true, nil
+	}
+	if err != nil {
+		return d, false, fmt.Errorf("reading the definition %s of the cluster: %w", name, err)
+	}
+	raw, err := got.MarshalJSON()
+	if err != nil {
+		return d, false, fmt.Errorf("the definition %s of the cluster cannot be written as JSON: %w", name, err)
+	}
+	d, err = definition(Object{Version: "v1", Name: name, JSON: raw, From: "definition " + name + " of the cluster"})
+	return d, false, err
+}
+
 // storageVersion returns the version that objects are stored at.
 func storageVersion(d apiextensionsv1.CustomResourceDefinition) (string, error) {
 	for _, version := range d.Spec.Versions {

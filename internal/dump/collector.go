@@ -45,6 +45,7 @@ type collector struct {
 	options Options
 	visit   func(Object) error
 	wanted  map[schema.GroupKind]schema.GroupKind // itself, so that objects share its text
+	also    schema.GroupKind                      // that is wanted and does not count; empty for none
 	summary Summary
 	total   int
 	seen    map[identity]place
@@ -94,6 +95,9 @@ func (c *collector) take(raw []byte, at place) error {
 		return fmt.Errorf("%s: the apiVersion %q is not of the form group/version", at, head.APIVersion)
 	}
 	kind, wanted := c.wanted[schema.GroupKind{Group: version.Group, Kind: head.Kind}]
+	if is := (schema.GroupKind{Group: version.Group, Kind: head.Kind}); !wanted && is == c.also {
+		return c.visit(Object{Group: is.Group, Version: version.Version, Kind: is.Kind, Name: head.Metadata.Name, JSON: bytes.Clone(raw), Stored: c.stored, From: at.String()})
+	}
 	if !wanted {
 		c.summary.Others[schema.GroupKind{Group: version.Group, Kind: head.Kind}.String()]++
 		return nil
@@ -148,11 +152,11 @@ func (c *collector) found(source string) error {
 	if len(c.summary.Others) == 0 {
 		return fmt.Errorf("%s: there are no objects in it; it should have some of %s", source, strings.Join(wanted, ", "))
 	}
-	return fmt.Errorf("%s: there are no objects of %s in it; it has %s", source, strings.Join(wanted, ", "), c.summary.others())
+	return fmt.Errorf("%s: there are no objects of %s in it; it has %s", source, strings.Join(wanted, ", "), c.summary.OtherKinds())
 }
 
-// others says how many other objects there are, the most frequent kinds first.
-func (s Summary) others() string {
+// OtherKinds says how many other objects there are, the most frequent kinds first.
+func (s Summary) OtherKinds() string {
 	const shown = 8
 	names := slices.SortedFunc(maps.Keys(s.Others), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s.Others[b], s.Others[a]), strings.Compare(a, b))

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -19,11 +20,25 @@ import (
 	"github.com/crdconform/crdconform/internal/kustomization"
 )
 
+// Definition is a CustomResourceDefinition that a user has.
+type Definition struct {
+	apiextensionsv1.CustomResourceDefinition
+
+	// Manifest is the definition in JSON, also with what its type does not keep, such as fields that are false.
+	Manifest []byte
+
+	// Converted reports that it was at v1beta1.
+	Converted bool
+
+	// From is where it was found.
+	From string
+}
+
 // Definitions returns the CustomResourceDefinitions in a source: a file of YAML or JSON, a folder, a kustomization or a pattern as
 // for checks, - for standard input, or git://REF:PATH for a file or a folder in the repository of the current directory, such as
 // git://v1.4.0:config/crd/bases. Those at v1beta1 are converted to v1 as API servers convert them. It fails if there is none.
-func Definitions(ctx context.Context, source string, stdin io.Reader) ([]apiextensionsv1.CustomResourceDefinition, error) {
-	var all []apiextensionsv1.CustomResourceDefinition
+func Definitions(ctx context.Context, source string, stdin io.Reader) ([]Definition, error) {
+	var all []Definition
 	c := newCollector(Options{Stdin: stdin}, func(o Object) error {
 		d, err := definition(o)
 		all = append(all, d)
@@ -60,12 +75,16 @@ func (c *collector) definitions(ctx context.Context, source string) error {
 }
 
 // definition returns an object as a definition at v1.
-func definition(o Object) (d apiextensionsv1.CustomResourceDefinition, err error) {
+func definition(o Object) (d Definition, err error) {
+	d.From, d.Manifest = o.From, o.JSON
 	switch o.Version {
 	case "v1":
-		err = kjson.UnmarshalCaseSensitivePreserveInts(o.JSON, &d)
+		err = kjson.UnmarshalCaseSensitivePreserveInts(o.JSON, &d.CustomResourceDefinition)
 	case "v1beta1":
-		d, err = converted(o.JSON)
+		d.Converted = true
+		if d.CustomResourceDefinition, err = converted(o.JSON); err == nil {
+			d.Manifest, err = json.Marshal(&d.CustomResourceDefinition)
+		}
 	default:
 		return d, fmt.Errorf("%s: definition %s is at %s, which is neither v1 nor v1beta1", o.From, o.Name, o.Version)
 	}

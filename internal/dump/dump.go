@@ -35,6 +35,9 @@ type Options struct {
 	Stdin  io.Reader // what the source - is
 	Prefix string    // of the keys in a snapshot; /registry if empty
 
+	// Definitions says that definitions are wanted too, for their status. They do not count as objects.
+	Definitions bool
+
 	Objects     int   // that are wanted, at most; 200,000 if 0
 	ObjectBytes int64 // of an object as it is written, at most; 8 MiB if 0
 	Bytes       int64 // of all that is read, when it is decompressed, at most; 4 GiB if 0
@@ -70,6 +73,9 @@ func Read(ctx context.Context, source string, definitions []apiextensionsv1.Cust
 	c := newCollector(options, visit)
 	for i := range definitions {
 		c.wants(definitions[i].Spec.Group, definitions[i].Spec.Names.Kind)
+	}
+	if options.Definitions {
+		c.also = schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
 	}
 	if err := c.source(ctx, source, definitions); err != nil {
 		return c.summary, err

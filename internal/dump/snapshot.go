@@ -23,6 +23,9 @@ func (c *collector) snapshot(ctx context.Context, file string, definitions []api
 	for _, d := range definitions {
 		wanted[schema.GroupResource{Group: d.Spec.Group, Resource: d.Spec.Names.Plural}.String()] = true
 	}
+	if c.options.Definitions {
+		wanted[schema.GroupResource{Group: c.also.Group, Resource: "customresourcedefinitions"}.String()] = true
+	}
 	c.stored = true
 	return storage.EachKey(ctx, source, func(key, prefix string, value []byte) error {
 		resource := resourceOf(strings.TrimPrefix(key, prefix))

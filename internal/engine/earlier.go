@@ -22,6 +22,10 @@ func (p *Plan) readEarlier() error {
 	var errs []error
 	for i, name := range p.want.Old {
 		key := options.Item("old", i)
+		if strings.HasPrefix(name, contextScheme) {
+			p.notes = append(p.notes, name+" was left out: only \"crdconform rehearse\" reads definitions from a cluster")
+			continue
+		}
 		read, err := dump.Definitions(context.Background(), p.want.Path(name), nil)
 		if err != nil {
 			errs = append(errs, p.want.At(key, "%w", err))

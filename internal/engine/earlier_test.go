@@ -42,6 +42,7 @@ func TestEarlierDefinitions(t *testing.T) {
 		"no definition":   {"refuses-old-policy", nil, map[requirement.ID]requirement.Verdict{failure: requirement.NotApplicable, kept: requirement.NotApplicable}, ""},
 		"no difference":   {"refuses-old-policy", []string{crontabs}, map[requirement.ID]requirement.Verdict{failure: requirement.NotApplicable, kept: requirement.NotApplicable}, ""},
 		"among others":    {"", []string{put(t, earlierCronTabs(t)+"---\n"+strings.NewReplacer("CronTab", "Gadget", "crontab", "gadget").Replace(earlierCronTabs(t)))}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed}, "has 1 definitions that are not checked, which were left out"},
+		"in a cluster":    {"", []string{"context://staging"}, map[requirement.ID]requirement.Verdict{failure: requirement.NotApplicable}, "context://staging was left out"},
 		"removed version": {"", []string{put(t, strings.Replace(earlierCronTabs(t), "- name: v1alpha1\n", "- name: v1alpha0\n", 1))}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed}, "only earlier definitions have v1alpha0; API servers can decode no object that is stored there"},
 	} {
 		c := config.Config{CRDs: []string{crontabs}, Old: test.old, Filter: []string{string(failure), string(kept)}}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,19 +120,13 @@ func (p *Plan) serveOwn(server *webhook.Server, err error) (*served, error) {
 // usesKubeconfig reports whether the program talks to the API server.
 func (p *Plan) usesKubeconfig() bool {
 	c := p.want.Webhook.Command
-	if c == nil {
-		return false
-	}
+	return c != nil && usesKubeconfig(c.Args, c.Env)
+}
+
+// usesKubeconfig reports whether a program with these arguments and variables gets a kubeconfig.
+func usesKubeconfig(args []string, env map[string]string) bool {
 	wants := func(text string) bool { return strings.Contains(text, "{kubeconfig}") }
-	if slices.ContainsFunc(c.Args, wants) {
-		return true
-	}
-	for _, value := range c.Env {
-		if wants(value) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(args, wants) || slices.ContainsFunc(slices.Collect(maps.Values(env)), wants)
 }
 
 // serveCommand starts the user's program. If it talks to the API server, the definitions are installed there first.

@@ -128,6 +128,8 @@ const (
 	diff   = "diff"
 	record = "record"
 
+	rehearse = "rehearse"
+
 	matrix = "matrix"
 	column = "column" // of a matrix
 )
@@ -135,7 +137,7 @@ const (
 // All returns all options that have a flag, a default or bounds: each is declared here and nowhere else. The other keys of the file
 // are those of config.Config.
 func All() []Option {
-	return slices.Concat(commonOptions(), webhookOptions(), inClusterOptions(), loadOptions(), runLoadOptions(), stageOptions())
+	return slices.Concat(commonOptions(), rehearseOptions(), webhookOptions(), inClusterOptions(), loadOptions(), runLoadOptions(), stageOptions())
 }
 
 // Of returns the option at a key.
@@ -150,7 +152,7 @@ func Of(key string) (Option, bool) {
 
 // commonOptions say what is converted, what is checked, and where the reports go.
 func commonOptions() []Option {
-	subject, specs := []string{check, load}, []string{check, run, matrix, column}
+	subject, specs := []string{check, load}, []string{check, run, rehearse, matrix, column}
 	const folder = "folder for the reports"
 	return []Option{
 		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},
@@ -183,29 +185,29 @@ func commonOptions() []Option {
 			Key: "generate.coverage", Flag: "coverage", Commands: []string{check},
 			Help: "share of the fields of each definition that must be exercised, such as 95%; with less, the exit code is 3",
 		},
-		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run, matrix, column}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
+		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run, rehearse, matrix, column}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
 		{Key: "generate.seed", Default: 1, Implied: true, Flag: "seed", Commands: []string{diff}, Help: "seed of the objects that are generated"},
 		{
 			Key: "redact", Flag: "redact", Commands: []string{record}, Whole: true,
 			Help: "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},
 		{
-			Key: "runTimeout", Flag: "run-timeout", Commands: []string{check, load, run, matrix, column},
+			Key: "runTimeout", Flag: "run-timeout", Commands: []string{check, load, run, rehearse, matrix, column},
 			Help: "how long the whole run may take, such as 20m; it ends then with a report of what was judged; default: as long as it takes",
 		},
-		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run, column}, Files: true, Help: folder},
+		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run, rehearse, column}, Files: true, Help: folder},
 		{Key: "reportDir", Default: "crdconform-matrix", Implied: true, Flag: "report-dir", Commands: []string{matrix}, Files: true, Help: folder},
 	}
 }
 
 // webhookOptions say where the webhook is, or how to start it, and how to talk to it.
 func webhookOptions() []Option {
-	subject, asking := []string{check, load}, []string{check, load, diff, record}
+	subject, asking := []string{check, load}, []string{check, load, diff, record, rehearse}
 	return []Option{
 		{Key: "webhook.fromCRD", Flag: "from-crd", Commands: subject, Help: "take the webhook and its certificates from spec.conversion of each definition"},
 		{Key: "webhook.fromCRD.address", Flag: "address", Commands: subject, Help: "with --from-crd: host:port at which the service can be reached from here, for example through kubectl port-forward"},
 		{Key: "webhook.command.dir", Default: "."},
-		{Key: "webhook.command.path", Default: defaultPath, Flag: "path", Commands: subject, Help: "URL path that a PROGRAM serves"},
+		{Key: "webhook.command.path", Default: defaultPath, Flag: "path", Commands: append(subject, rehearse), Help: "URL path that a PROGRAM serves"},
 		{Key: "webhook.command.readyTimeout", Default: time.Minute},
 		{Key: "webhook.caFile", Flag: "ca-file", Commands: asking, Files: true, Help: "certificates to verify the webhook, in PEM; default: those of the system"},
 		{
@@ -214,21 +216,21 @@ func webhookOptions() []Option {
 		},
 		{Key: "webhook.clientCertificate.certFile", Flag: "client-cert", Commands: subject, Files: true, Help: "client certificate for a webhook that requires one, in PEM"},
 		{Key: "webhook.clientCertificate.keyFile", Flag: "client-key", Commands: subject, Files: true, Help: "private key of --client-cert, in PEM"},
-		{Key: "webhook.http2", Flag: "http2", Commands: asking, Help: "use HTTP/2, as API servers do for URLs on localhost; default: HTTP/1.1"},
+		{Key: "webhook.http2", Flag: "http2", Commands: []string{check, load, diff, record}, Help: "use HTTP/2, as API servers do for URLs on localhost; default: HTTP/1.1"},
 		{Key: "webhook.timeout", Default: defaultTimeout, Flag: "timeout", Commands: []string{check, load, diff}, Help: fmt.Sprintf("how long to wait for a response; API servers wait for %s", defaultTimeout)},
 	}
 }
 
 // inClusterOptions say which webhook to deploy as pods of the cluster.
 func inClusterOptions() []Option {
-	deploying := []string{check, run}
+	deploying, imaging := []string{check, run}, []string{check, run, rehearse}
 	return []Option{
 		{
-			Key: "webhook.inCluster.image", Flag: "webhook-image", Commands: deploying,
+			Key: "webhook.inCluster.image", Flag: "webhook-image", Commands: imaging,
 			Help: "kind, existing: image of a webhook to deploy and check, such as widgets:dev; kind nodes get it from Docker if it is there",
 		},
 		{
-			Key: "webhook.inCluster.archive", Flag: "webhook-image-archive", Commands: deploying, Files: true,
+			Key: "webhook.inCluster.archive", Flag: "webhook-image-archive", Commands: imaging, Files: true,
 			Help: "kind: file with that image, as written by docker save, to load into the nodes",
 		},
 		{
@@ -244,11 +246,11 @@ func inClusterOptions() []Option {
 			Help: "port of its service; default: that of a definition among the manifests, or 443",
 		},
 		{
-			Key: "webhook.inCluster.targetPort", Default: 9443, Implied: true, Bounds: port(), Flag: "webhook-target-port", Commands: deploying,
+			Key: "webhook.inCluster.targetPort", Default: 9443, Implied: true, Bounds: port(), Flag: "webhook-target-port", Commands: imaging,
 			Help: "port that --webhook-image listens on",
 		},
 		{
-			Key: "webhook.inCluster.path", Flag: "webhook-path", Commands: deploying,
+			Key: "webhook.inCluster.path", Flag: "webhook-path", Commands: imaging,
 			Help: "URL path; default: that of a definition among the manifests, or " + defaultPath,
 		},
 		{

@@ -14,10 +14,7 @@ import (
 // TestOptions wants every option of the table to be a key of the file, to be declared once, and to explain its flag.
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	docs, err := os.ReadFile(filepath.Join("..", "..", "docs", "check.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs, upgrades := documented(t, "check.md"), documented(t, "upgrades.md")
 	flags, keys := map[string]bool{}, map[string]bool{}
 	for _, o := range options.All() {
 		var c config.Config
@@ -38,11 +35,24 @@ func TestOptions(t *testing.T) {
 			t.Errorf("--%s is explained as %q", o.Flag, o.Help)
 		}
 		ofSubjects := o.Flag == "cluster" || slices.Contains(o.Commands, "check") || slices.Contains(o.Commands, "load")
-		if ofSubjects && !strings.Contains(string(docs), "| --"+o.Flag+" |\n") {
+		if ofSubjects && !strings.Contains(docs, "| --"+o.Flag+" |\n") {
 			t.Errorf("docs/check.md does not have --%s in its table of flags", o.Flag)
+		}
+		if slices.Contains(o.Commands, "rehearse") && !strings.Contains(upgrades, "| --"+o.Flag+" | "+o.Key+" |") {
+			t.Errorf("docs/upgrades.md does not have --%s with the key %s in its table of flags", o.Flag, o.Key)
 		}
 	}
 	if len(flags) < 40 {
 		t.Errorf("there are %d flags", len(flags))
 	}
+}
+
+// documented is a page of docs.
+func documented(t *testing.T, page string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -216,8 +216,11 @@ func otherCounts(r *reports.Report) string {
 	return text.String()
 }
 
-// requirements returns a number of results as text. With several definitions, a requirement counts once for each.
+// requirements returns a number of results as text. With several definitions or upgrades, a requirement counts once for each.
 func requirements(r *reports.Report, n int) string {
+	if legs := len(r.Upgrade); legs > 1 {
+		return fmt.Sprintf("%s of %d upgrades", counted(n, "requirement"), legs)
+	}
 	definitions := len(slices.DeleteFunc(Subjects(r), func(subject string) bool { return subject == "" }))
 	if definitions > 1 {
 		return fmt.Sprintf("%s for %d definitions", counted(n, "requirement"), definitions)

@@ -28,6 +28,7 @@ func Facts(r *reports.Report) []Fact {
 		}
 		add("API server", "%s, Kubernetes %s, %s", r.Cluster.Name, r.Cluster.Version, cache)
 	}
+	facts = append(facts, upgradeFacts(r)...)
 	if r.Webhook != nil {
 		add("webhook", "%s", r.Webhook.URL)
 		facts = append(facts, webhookFacts(r.Webhook)...)

@@ -76,7 +76,7 @@ func HTML(r *reports.Report, w io.Writer) error {
 		"about":     func(causes []Cause) []int { return concernedBy(causes, subjects) },
 		"whom":      func() string { return whom(r) },
 	})
-	t, err := template.New("page").Funcs(functions).Parse(page + style + changesPage + loadPage)
+	t, err := template.New("page").Funcs(functions).Parse(page + style + changesPage + loadPage + upgradePage)
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
@@ -124,6 +124,10 @@ func pageFunctions() template.FuncMap {
 		"bound":       func(calls *float64) string { return fmt.Sprintf("%.4g", *calls) },
 		"rfc3339":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
 		"summary":     Summary,
+		"cellOf":      cellOf,
+		"cellText":    cellText,
+		"legFindings": legFindings,
+		"unlistedOf":  unlistedOf,
 		"changeClass": func(s reports.ChangeSort) string {
 			return map[reports.ChangeSort]string{reports.NewlyFailing: "worse", reports.NoLongerJudged: "worse", reports.NewlyPassing: "better", reports.NewlyJudged: "better"}[s]
 		},
@@ -166,6 +170,13 @@ func whom(r *reports.Report) string {
 	if r.Webhook != nil {
 		for _, k := range r.Webhook.Kinds {
 			names = append(names, nonempty(k.Definition)...)
+		}
+	}
+	for _, leg := range r.Upgrade {
+		for _, k := range leg.Kinds {
+			if !slices.Contains(names, k.Definition) {
+				names = append(names, k.Definition)
+			}
 		}
 	}
 	switch n := len(names); {

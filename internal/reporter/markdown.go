@@ -35,6 +35,7 @@ func Markdown(r *reports.Report, w io.Writer) error {
 		markdownChanges(r.Changes, &b)
 	}
 	markdownChapters(r, &b)
+	markdownUpgrades(r, &b)
 	markdownCauses(r, &b)
 	markdownProblems(r, &b)
 	markdownLoad(r, &b)

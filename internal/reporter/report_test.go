@@ -127,6 +127,7 @@ func TestConclude(t *testing.T) {
 		"immaterial, but errored":  {reports.Report{Results: immaterial(errored)}, reports.Unjudged, "Could not judge 1 of 1 requirement"},
 		"one definition":           {reports.Report{Results: of("a", passed)}, reports.Conformant, "Conforms: 1 requirement passed"},
 		"one and the server":       {reports.Report{Results: slices.Concat(must(passed), of("a", passed))}, reports.Conformant, "Conforms: 2 requirements passed"},
+		"upgrades":                 {reports.Report{Upgrade: make([]reports.Leg, 3), Results: slices.Concat(of("a to b: x", passed), of("b to c: x", passed))}, reports.Conformant, "Conforms: 2 requirements of 3 upgrades passed"},
 		"definitions":              {reports.Report{Results: slices.Concat(of("a", passed, tolerated), of("b", passed))}, reports.Conformant, "Conforms: 2 requirements for 2 definitions passed, 1 tolerated"},
 		"definitions, partial":     {reports.Report{Results: slices.Concat(of("a", passed), of("b", skipped))}, reports.Partial, "Conforms, not fully judged: 1 requirement for 2 definitions passed, 1 not applicable"},
 		"definitions, failed":      {reports.Report{Results: slices.Concat(of("a", failed), of("b", passed), of("c", passed))}, reports.NonConformant, "Does not conform: 1 of 3 requirements for 3 definitions failed"},

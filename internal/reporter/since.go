@@ -124,6 +124,7 @@ func differences(r *reports.Report, before *reports.Report) []string {
 	add("Kubernetes", cluster(before), cluster(r))
 	add("strict", strconv.FormatBool(before.Strict), strconv.FormatBool(r.Strict))
 	add("webhook", webhookPlace(before.Webhook), webhookPlace(r.Webhook))
+	add("upgrade", upgradeText(before), upgradeText(r))
 	then, now := kindTexts(before.Webhook), kindTexts(r.Webhook)
 	for _, name := range slices.Sorted(maps.Keys(then)) {
 		add(name, then[name], now[name])

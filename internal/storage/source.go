@@ -215,3 +215,12 @@ type stored struct {
 	metav1.ObjectMeta
 	version string // that it is stored at; empty if that is not known
 }
+
+// SourceOf returns the etcd behind a client, which others close.
+func SourceOf(client *clientv3.Client) Source { return lent{&etcd{client: client}} }
+
+// lent is a source whose connection belongs to somebody else.
+type lent struct{ *etcd }
+
+// Close leaves the connection open.
+func (lent) Close() error { return nil }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/wire"
 )
 
 // Command is a local program that serves a conversion webhook.
@@ -35,6 +37,10 @@ type Options struct {
 	Kubeconfig string        // path of the file that {kubeconfig} stands for; empty when the run has no cluster
 	Output     io.Writer     // gets whatever the program writes, and must not block; nil discards it
 	Grace      time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
+
+	// Before is called before the program runs, with where it is expected to answer. Its error keeps the program from being started. It may
+	// be nil.
+	Before func(wire.Endpoint) error
 }
 
 // name is what errors call the program.
@@ -157,6 +163,18 @@ func (c Command) program() (string, error) {
 		return c.Args[0], nil
 	}
 	return filepath.Abs(filepath.Join(c.Dir, c.Args[0]))
+}
+
+// Find says what is wrong if the program is not there, or cannot be executed.
+func (c Command) Find() error {
+	program, err := c.program()
+	if err == nil {
+		_, err = exec.LookPath(program)
+	}
+	if err != nil {
+		return c.explain(err)
+	}
+	return nil
 }
 
 // explain turns the error of starting the program into a sentence that says what to do.

@@ -82,6 +82,11 @@ func start(ctx context.Context, c Command, o Options) (*Process, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), os.RemoveAll(folder))
 	}
+	if o.Before != nil {
+		if err := o.Before(doors[0].Endpoint()); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(folder))
+		}
+	}
 	if err := p.launch(ctx, c, map[string]string{
 		"certs": folder, "port": strconv.Itoa(port), "host": host4, "kubeconfig": o.Kubeconfig,
 	}); err != nil {

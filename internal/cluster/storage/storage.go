@@ -80,11 +80,16 @@ func (e *Etcd) EachStored(ctx context.Context, group, resource string, visit fun
 
 // Overwrite puts something else in etcd for an object that is there.
 func (e *Etcd) Overwrite(ctx context.Context, key cluster.Key, data []byte) error {
-	client, err := e.client()
-	if err != nil {
+	if _, err := e.Stored(ctx, key); err != nil {
 		return err
 	}
-	if _, err := e.Stored(ctx, key); err != nil {
+	return e.Put(ctx, key, data)
+}
+
+// Put stores something under a key, whether or not something is there.
+func (e *Etcd) Put(ctx context.Context, key cluster.Key, data []byte) error {
+	client, err := e.client()
+	if err != nil {
 		return err
 	}
 	if _, err := client.Put(ctx, keyOf(key), string(data)); err != nil {
@@ -92,3 +97,6 @@ func (e *Etcd) Overwrite(ctx context.Context, key cluster.Key, data []byte) erro
 	}
 	return nil
 }
+
+// Client returns the client of etcd while it runs. Others close it.
+func (e *Etcd) Client() (*clientv3.Client, error) { return e.client() }

@@ -21,7 +21,7 @@ import (
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
-//go:embed kubebuilder/*.yaml example/*.yaml python/*.yaml python/webhook.py wide/*.yaml
+//go:embed kubebuilder/*.yaml example/*.yaml operator/*.yaml python/*.yaml python/webhook.py wide/*.yaml
 var files embed.FS
 
 // patience is how long a program has to end when it is told to, before it is killed.
@@ -62,14 +62,37 @@ func Build(tb testing.TB, name string) *Program {
 		p.command = []string{python(tb), extract(tb, dir, name, "webhook.py")}
 		return p
 	}
+	p.command = []string{compiled(tb, dir, name)}
+	return p
+}
+
+// compiled builds a program.
+func compiled(tb testing.TB, dir, name string) string {
+	tb.Helper()
 	binary := filepath.Join(dir, name)
 	build := exec.CommandContext(tb.Context(), "go", "build", "-ldflags=-s -w", "-o", binary, "github.com/crdconform/crdconform/internal/test/subjects/"+name)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // make build has compiled most of it like this
 	if out, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("building %s: %v\n%s", name, err, out)
 	}
-	p.command = []string{binary}
-	return p
+	return binary
+}
+
+// Upgrade is an operator in two releases, and objects of the first.
+type Upgrade struct {
+	Program           string // path
+	Old, New, Objects string // paths of YAML
+}
+
+// BuildUpgrade makes the operator ready, as Build does a program.
+func BuildUpgrade(tb testing.TB) Upgrade {
+	tb.Helper()
+	const name = "operator"
+	dir := tb.TempDir()
+	return Upgrade{
+		Program: compiled(tb, dir, name),
+		Old:     extract(tb, dir, name, "release-1.yaml"), New: extract(tb, dir, name, "release-2.yaml"), Objects: extract(tb, dir, name, "servers.yaml"),
+	}
 }
 
 func extract(tb testing.TB, dir, program, file string) string {
@@ -111,6 +134,11 @@ func (p *Program) Bugs(tb testing.TB) []string {
 		names = append(names, name)
 	}
 	return names
+}
+
+// Serve is the command line that has crdconform start the program, with further arguments.
+func (p *Program) Serve(arguments ...string) []string {
+	return slices.Concat(p.command, []string{"--port={port}", "--certs={certs}"}, arguments)
 }
 
 // Start starts the program with a bug, or without one when bug is empty, and returns where it listens once it does. It is

@@ -1,0 +1,166 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/rehearsal"
+	"github.com/crdconform/crdconform/internal/subject"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/internal/wire"
+)
+
+// programBuild is a build that is a program.
+type programBuild struct{ command subject.Command }
+
+// Starts is true.
+func (programBuild) Starts() bool { return true }
+
+// Acts reports whether the program gets a kubeconfig.
+func (b programBuild) Acts() bool { return usesKubeconfig(b.command.Args, b.command.Env) }
+
+// Start starts the program. Definitions name it before it runs, so that it is there for those who ask as soon as it serves.
+func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(apiextensionsv1.WebhookClientConfig) error) (_ *rehearsal.Webhook, err error) {
+	folder, err := temporary.Dir("", "kubeconfig-")
+	if err != nil {
+		return nil, err
+	}
+	var through *relay
+	var known wire.Endpoint
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, through.close(), os.RemoveAll(folder))
+		}
+	}()
+	options := subject.Options{}
+	if b.Acts() {
+		options.Kubeconfig = filepath.Join(folder, "kubeconfig")
+		if err = writeKubeconfig(options.Kubeconfig, api.Config()); err != nil {
+			return nil, err
+		}
+	}
+	name := func(endpoint wire.Endpoint) error {
+		if failed := through.close(); failed != nil { // of the attempt before, or of the other address
+			return failed
+		}
+		known = endpoint
+		client, r, failed := reachable(ctx, api, endpoint)
+		if failed != nil {
+			return failed
+		}
+		through = r
+		return at(client)
+	}
+	options.Before = name
+	process, err := subject.Start(ctx, b.command, options)
+	if err != nil {
+		return nil, err
+	}
+	if process.Endpoint.URL != known.URL {
+		if err = name(process.Endpoint); err != nil {
+			return nil, errors.Join(err, process.Stop(context.WithoutCancel(ctx)))
+		}
+	}
+	return &rehearsal.Webhook{Alive: process.Err, Stop: func(ctx context.Context) error {
+		return errors.Join(process.Stop(ctx), through.close(), os.RemoveAll(folder))
+	}}, nil
+}
+
+// handlerBuild is a build that is served in this process.
+type handlerBuild struct {
+	handler http.Handler
+	path    string
+}
+
+// Starts is true.
+func (handlerBuild) Starts() bool { return true }
+
+// Acts is false: if it is a client of an API server, that is another one.
+func (handlerBuild) Acts() bool { return false }
+
+// Start serves it.
+func (b handlerBuild) Start(ctx context.Context, api cluster.Cluster, at func(apiextensionsv1.WebhookClientConfig) error) (*rehearsal.Webhook, error) {
+	server, err := webhook.StartAt(ctx, "127.0.0.1:0", cmp.Or(b.path, "/convert"), b.handler)
+	if err != nil {
+		return nil, err
+	}
+	client, through, err := reachable(ctx, api, wire.Endpoint{URL: server.URL, CA: server.CA})
+	if err == nil {
+		err = at(client)
+	}
+	if err != nil {
+		return nil, errors.Join(err, through.close(), server.Close())
+	}
+	return &rehearsal.Webhook{Stop: func(context.Context) error { return errors.Join(server.Close(), through.close()) }}, nil
+}
+
+// runningBuild is a build that runs already.
+type runningBuild struct{ endpoint wire.Endpoint }
+
+// Starts is false.
+func (runningBuild) Starts() bool { return false }
+
+// Acts is false: whatever it is a client of, it is not the cluster of the run.
+func (runningBuild) Acts() bool { return false }
+
+// Start makes sure that it can be reached.
+func (b runningBuild) Start(ctx context.Context, api cluster.Cluster, at func(apiextensionsv1.WebhookClientConfig) error) (*rehearsal.Webhook, error) {
+	here, err := wire.Connect(b.endpoint)
+	if err != nil {
+		return nil, err
+	}
+	defer here.Close()
+	if err = here.Reach(ctx); err != nil {
+		return nil, err
+	}
+	client, through, err := reachable(ctx, api, b.endpoint)
+	if err == nil {
+		err = at(client)
+	}
+	if err != nil {
+		return nil, errors.Join(err, through.close())
+	}
+	return &rehearsal.Webhook{Stop: func(context.Context) error { return through.close() }}, nil
+}
+
+// imageBuild is a build that runs as pods of the cluster.
+type imageBuild struct {
+	config config.Config
+	run    string // ID, which is another one for each build
+	note   func(string)
+}
+
+// Starts is true.
+func (imageBuild) Starts() bool { return true }
+
+// Acts is true: pods have the right to ask the API server.
+func (imageBuild) Acts() bool { return true }
+
+// Start deploys it. Its service is known once it is there.
+func (b imageBuild) Start(ctx context.Context, api cluster.Cluster, at func(apiextensionsv1.WebhookClientConfig) error) (*rehearsal.Webhook, error) {
+	w, err := deploy(ctx, b.config, api, deployed.Options{Config: api.Config(), Run: b.run, Progress: b.note})
+	if err != nil {
+		return nil, err
+	}
+	if err := at(w.ClientConfig()); err != nil {
+		return nil, errors.Join(err, w.Stop(context.WithoutCancel(ctx)))
+	}
+	return &rehearsal.Webhook{
+		Alive: func() error {
+			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), aliveTimeout)
+			defer cancel()
+			return w.Check(within)
+		},
+		Stop: w.Stop,
+	}, nil
+}

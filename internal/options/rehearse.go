@@ -1,0 +1,36 @@
+package options
+
+// rehearseOptions say which upgrade is rehearsed, with which objects.
+func rehearseOptions() []Option {
+	to := []string{rehearse}
+	return []Option{
+		{Key: "crds", Flag: "new", Commands: to, Files: true, Help: "definitions of the new release: files, patterns such as '*.yaml', folders, kustomizations, git://REF:PATH, or - for standard input"},
+		{
+			Key: "old", Flag: "old", Commands: to, Files: true, Whole: true,
+			Help: "definitions of the old release; same syntax as --new, or context://NAME for those in a cluster; can be repeated, the oldest first",
+		},
+		{
+			Key: "rehearse.programs", Flag: "old-program", Commands: to, Whole: true,
+			Help: "program that serves the webhook of the old release, quoted as in a shell; can be repeated, one for each --old",
+		},
+		{Key: "rehearse.images", Flag: "old-image", Commands: to, Help: "kind: image of the webhook of the old release; can be repeated, one for each --old"},
+		{
+			Key: "rehearse.objects", Flag: "objects", Commands: to, Files: true, Whole: true,
+			Help: "objects of your cluster: what kubectl get -o yaml wrote, folders, backups of Velero, snapshots of etcd, or - for standard input; can be repeated; default: generated",
+		},
+		{Key: "rehearse.fromContext", Flag: "from-context", Commands: to, Help: "context of a cluster to read the objects from; nothing is written there"},
+		{
+			Key: "redact", Flag: "redact", Commands: to, Whole: true,
+			Help: "path in objects whose letters and digits are masked before any use, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
+		},
+		{
+			Key: "rehearse.install", Default: "apply", Values: []string{"apply", "server-side", "replace"}, Flag: "install", Commands: to,
+			Help: "how definitions are installed: apply, server-side or replace, as kubectl does",
+		},
+		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: to, Help: "cluster to rehearse on, which is made for the run"},
+		{
+			Key: "generate.objects", Default: 50, Flag: "generate", Commands: to,
+			Help: "objects to generate for each version where none are given, besides those that only the old schemas allow",
+		},
+	}
+}

@@ -1,0 +1,50 @@
+package rehearsal
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/shell"
+)
+
+// target is how kubectl names a resource at a version.
+func (k *kind) target(version string) string {
+	return fmt.Sprintf("%s.%s.%s", k.plural, version, k.group)
+}
+
+// in is how kubectl is told the namespace of an object.
+func (k *kind) in(object string) string {
+	namespace, name := split(object)
+	if !k.scoped {
+		return shell.Quote(name)
+	}
+	return shell.Quote(name) + " -n " + shell.Quote(namespace)
+}
+
+// kubectlGet is the command that reads an object.
+func (*leg) kubectlGet(k *kind, version, object string) string {
+	return fmt.Sprintf("kubectl get %s %s -o yaml", k.target(version), k.in(object))
+}
+
+// kubectlList is the command that lists all objects.
+func (*leg) kubectlList(k *kind, version string) string {
+	if !k.scoped {
+		return "kubectl get " + k.target(version)
+	}
+	return "kubectl get " + k.target(version) + " -A"
+}
+
+// kubectlReplace is the command that tries to write an object as it is read.
+func (l *leg) kubectlReplace(k *kind, version, object string, options ...string) string {
+	return l.kubectlGet(k, version, object) + " | kubectl replace --dry-run=server " + strings.Join(append(options, "-f -"), " ")
+}
+
+// kubectlDelete is the command that tries to delete an object.
+func (*leg) kubectlDelete(k *kind, version, object string) string {
+	return fmt.Sprintf("kubectl delete --dry-run=server %s %s", k.target(version), k.in(object))
+}
+
+// kubectlCreate is the command that tries to create an object like one that is there.
+func (*leg) kubectlCreate(k *kind, version, object string) string {
+	return fmt.Sprintf(`kubectl get %s %s -o json | jq 'del(.metadata.uid, .metadata.resourceVersion) | .metadata.name += "-again"' | kubectl create --dry-run=server -f -`, k.target(version), k.in(object))
+}

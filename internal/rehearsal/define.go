@@ -1,0 +1,331 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/storage"
+	"github.com/crdconform/crdconform/internal/storage/migrate"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// drop looks whether the versions that the new definitions lack are still needed.
+func (l *leg) drop(ctx context.Context) error {
+	var names []string
+	for _, k := range l.going() {
+		if len(k.dropped()) == 0 {
+			l.record.skip(requirement.UpgradeDropSafe, k, true, "the new definition has all versions of the old one")
+			continue
+		}
+		names = append(names, k.name)
+	}
+	if len(names) == 0 || !l.record.selects(requirement.UpgradeDropSafe) {
+		return nil
+	}
+	client, err := l.storage.Client()
+	if err != nil {
+		return err
+	}
+	inventory, spool, err := storage.Inspect(ctx, l.config, names, storage.Options{Source: storage.SourceOf(client)})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = spool.Close() }() // there is none
+	for _, k := range l.going() {
+		i := slices.IndexFunc(inventory.Definitions, func(d *storage.Definition) bool { return d.Name == k.name })
+		if i < 0 {
+			continue
+		}
+		l.record.tried(requirement.UpgradeDropSafe, k, k.objects)
+		for _, version := range k.dropped() {
+			if v := inventory.Definitions[i].Version(version); v != nil {
+				l.droppable(k, version, storage.Judge(inventory, inventory.Definitions[i], v, false))
+			}
+		}
+	}
+	return nil
+}
+
+// dropped are the versions of the old definition that the new one lacks.
+func (k *kind) dropped() []string {
+	return slices.DeleteFunc(k.old.versions(), k.new.has)
+}
+
+// droppable notes what still needs a version. That status.storedVersions has it is left to the API server, which refuses the definition.
+func (l *leg) droppable(k *kind, version string, verdict storage.Verdict) {
+	for _, f := range verdict.Findings {
+		skipped := []requirement.ID{requirement.StorageDropStorageVersion, requirement.StorageDropStoredVersions, requirement.StorageDropRequests}
+		if f.Answer == storage.Safe || slices.Contains(skipped, f.Requirement) {
+			continue
+		}
+		if f.Answer == storage.CannotTell {
+			l.note("%s: %s", k.name, f.Text)
+			continue
+		}
+		for _, blocker := range f.First {
+			found := finding{
+				id: requirement.UpgradeDropSafe, kind: k, object: key(blocker.Namespace, blocker.Name), version: version,
+				message: fmt.Sprintf("%s is removed, and %s (%s)", version, stillNeeds(blocker, version), f.Requirement),
+			}
+			if f.Mend != "" {
+				found.message += "; " + f.Mend
+			}
+			if blocker.Mend != "" {
+				found.commands = append(found.commands, blocker.Mend)
+			}
+			l.record.find(found)
+		}
+		l.record.more(requirement.UpgradeDropSafe, k, version, string(f.Requirement), int(f.Count))
+	}
+}
+
+// stillNeeds says how an object needs a version.
+func stillNeeds(b storage.Blocker, version string) string {
+	by := ""
+	if b.By != "" {
+		by = " of " + b.By
+	}
+	switch b.Kind {
+	case storage.ManagedFields:
+		return "managed fields" + by + " name it, so server-side apply fails from then on"
+	case storage.OwnerReference:
+		return b.Resource + " has an owner reference" + by + " that names it, so it is never collected"
+	case storage.StoredObject:
+	}
+	return "this object is stored at " + version + ", so it can be neither read nor deleted from then on"
+}
+
+// define installs the new definitions over the old ones, with the objects there. If they are refused, it does what makes them acceptable,
+// to go on.
+func (l *leg) define(ctx context.Context) error {
+	for _, k := range l.upgraded() {
+		if k.stopped != "" {
+			continue
+		}
+		if err := l.defineOne(ctx, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *leg) defineOne(ctx context.Context, k *kind) error {
+	err := l.put(ctx, k, k.new, l.oldHook.client)
+	if isRefusal(err) && !isStoredVersions(err) {
+		err = l.anotherWay(ctx, k, err)
+	}
+	l.record.tried(requirement.UpgradeDefinitionsAccepted, k, max(k.objects, 1))
+	if !isRefusal(err) {
+		return err
+	}
+	l.record.find(finding{
+		id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
+		message:  "the API server refuses the new definition over the old one: " + said(err),
+		commands: l.refusalCommands(k),
+	})
+	if k.old != nil && isStoredVersions(err) {
+		mended, err := l.mend(ctx, k, l.oldHook.client)
+		if err != nil || mended {
+			return err
+		}
+	}
+	l.stop(k, requirement.UpgradeDefinitionsAccepted)
+	return nil
+}
+
+// anotherWay installs a definition in another way that the API server accepts.
+func (l *leg) anotherWay(ctx context.Context, k *kind, refused error) error {
+	usual := k.way
+	for _, way := range Ways() {
+		if way == usual {
+			continue
+		}
+		k.way = way
+		err := l.put(ctx, k, k.new, l.oldHook.client)
+		if err == nil {
+			l.note("%s of the new definition %s fails, so it is installed by %s: %s", usual.command(), k.name, way.command(), said(refused))
+			return nil
+		}
+		if !isRefusal(err) {
+			return err
+		}
+	}
+	k.way = usual
+	return refused
+}
+
+// isRefusal reports whether the API server refused a definition.
+func isRefusal(err error) bool {
+	var refused *refusedError
+	return errors.As(err, &refused) && isAbout(err)
+}
+
+func (l *leg) refusalCommands(k *kind) []string {
+	commands := []string{k.way.command() + " " + l.to.Apply}
+	if k.old != nil {
+		commands = append([]string{fmt.Sprintf("kubectl get crd %s -o jsonpath='{.status.storedVersions}'", k.name)}, commands...)
+	}
+	return commands
+}
+
+// mend brings the objects to a version that the new definition has, under the old definition, so that it can be installed, with a
+// webhook. It reports whether that was possible.
+func (l *leg) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookClientConfig) (bool, error) {
+	to := k.old.storage()
+	if !k.new.has(to) {
+		i := slices.IndexFunc(k.old.served(), k.new.has)
+		if i < 0 {
+			l.note("%s: the new definition has none of the versions that the old one serves, so its objects cannot be brought over; a release between that serves both is missing", k.name)
+			return false, nil
+		}
+		to = k.old.served()[i]
+	}
+	client, err := l.someWebhook(ctx, k.old)
+	if err != nil {
+		return false, err
+	}
+	manifest, _, err := l.manifestOf(k.old, client)
+	if err != nil {
+		return false, err
+	}
+	manifest = storedAt(manifest, to)
+	if err = l.putManifest(ctx, k, k.old, manifest, l.install.column(manifest)); err != nil {
+		return false, err
+	}
+	result, err := migrate.Run(ctx, l.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.ManagedFields, migrate.StoredVersions}})
+	if incomplete := (*migrate.IncompleteError)(nil); errors.As(err, &incomplete) {
+		l.note("%s: the objects could not be migrated to %s under the old definition, to go on: %v%s", k.name, to, err, firstRefusal(result))
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("migrating %s to %s under the old definition: %w", k.name, to, err)
+	}
+	err = l.put(ctx, k, k.new, with)
+	if isRefusal(err) {
+		return false, nil
+	}
+	if err == nil {
+		l.note("%s: to go on, its objects were migrated to %s under the old definition, by crdconform storage migrate, after which the new definition was accepted", k.name, to)
+	}
+	return err == nil, err
+}
+
+func firstRefusal(result migrate.Result) string {
+	if len(result.Refused) == 0 {
+		return ""
+	}
+	return ", such as " + result.Refused[0].String()
+}
+
+// someWebhook returns how to refer to a webhook that runs: that of the old release or, where there is none, the new one. It is nil if
+// none is needed.
+func (l *leg) someWebhook(ctx context.Context, s *side) (*apiextensionsv1.WebhookClientConfig, error) {
+	switch {
+	case !s.converts():
+		return nil, nil //nolint:nilnil // nothing is converted
+	case l.oldHook.client != nil:
+		return l.oldHook.client, nil
+	case l.newHook.build == nil:
+		return nil, nil //nolint:nilnil // there is none
+	}
+	err := l.startHook(ctx, &l.newHook, func(apiextensionsv1.WebhookClientConfig) error { return nil })
+	return l.newHook.client, err
+}
+
+// newWebhookFirst runs the new webhook under the old definitions.
+func (l *leg) newWebhookFirst(ctx context.Context) error {
+	id := requirement.UpgradeWebhookOldDefinitions
+	kinds := slices.DeleteFunc(l.going(), func(k *kind) bool {
+		switch {
+		case l.newHook.build == nil:
+			l.record.skip(id, k, true, "the new release has no webhook")
+		case !k.old.converts():
+			l.record.skip(id, k, true, "the old definition has nothing converted by a webhook")
+		case !k.new.converts():
+			l.record.skip(id, k, true, "the new definition has nothing converted by a webhook")
+		default:
+			return k.objects == 0
+		}
+		return true
+	})
+	if len(kinds) == 0 || !l.record.selects(id) {
+		return nil
+	}
+	err := l.startHook(ctx, &l.newHook, func(client apiextensionsv1.WebhookClientConfig) error { return l.point(ctx, kinds, false, &client) })
+	if err != nil && !l.newHook.build.Starts() {
+		return unreachable(err)
+	}
+	if err != nil && ctx.Err() == nil {
+		for _, k := range kinds {
+			l.record.find(finding{
+				id: id, part: requirement.PartNotReady, kind: k, message: "the new program does not start while the old definitions are there: " + oneLine(err),
+				commands: []string{k.way.command() + " " + l.from.Apply},
+			})
+		}
+	} else {
+		for _, k := range kinds {
+			if err := l.as(ctx, k, k.old, k.old.served(), id, "by the new webhook under the old definition"); err != nil {
+				return err
+			}
+		}
+	}
+	if l.newHook.build.Starts() { // it is started again, when nobody else converts
+		if err := l.newHook.stop(ctx); err != nil {
+			return err
+		}
+	}
+	return l.point(ctx, kinds, false, l.oldHook.client)
+}
+
+// unreachable is that nothing can be judged, since a webhook that is said to run cannot be reached.
+func unreachable(err error) error { return fmt.Errorf("the new webhook cannot be reached: %w", err) }
+
+// as reads the objects at some versions, which are to show what they showed before the upgrade.
+func (l *leg) as(ctx context.Context, k *kind, s *side, versions []string, id requirement.ID, did string) error {
+	for _, version := range versions {
+		c := comparison{when: before, content: id, pruned: id, now: s, did: did}
+		if s == k.new {
+			c.pruned = "" // that is not the fault of the webhook
+		}
+		unlisted, failures, err := l.sweep(ctx, k, version, func(object *unstructured.Unstructured) error {
+			_, err := l.compare(k, version, object, c)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		l.record.tried(id, k, len(k.book.names))
+		l.unread(k, version, id, failures, unlisted, did)
+	}
+	return nil
+}
+
+// unread notes what cannot be read, but for what could not be read before the upgrade either.
+func (l *leg) unread(k *kind, version string, id requirement.ID, failures []failure, unlisted error, did string) {
+	fresh := slices.DeleteFunc(slices.Clone(failures), func(f failure) bool {
+		return k.unreadable[f.object]
+	})
+	for _, f := range fresh {
+		l.record.find(finding{
+			id: id, kind: k, object: f.object, version: version, message: fmt.Sprintf("it cannot be read at %s %s: %s", version, did, said(f.err)),
+			commands: []string{l.kubectlGet(k, version, f.object)},
+		})
+	}
+	if unlisted != nil && len(failures) == 0 {
+		l.record.find(finding{
+			id: id, kind: k, version: version, message: fmt.Sprintf("the objects cannot be listed at %s %s: %s", version, did, said(unlisted)),
+			commands: []string{l.kubectlList(k, version)},
+		})
+	}
+}
+
+// oneLine is an error without the output of a program behind its first line.
+func oneLine(err error) string {
+	return strings.ReplaceAll(strings.TrimSpace(err.Error()), "\n", " / ")
+}

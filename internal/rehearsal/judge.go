@@ -1,0 +1,211 @@
+package rehearsal
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// verdict is what was seen of a requirement comes to.
+func (j *judged) verdict() requirement.Verdict {
+	switch {
+	case j == nil:
+		return requirement.Unknown
+	case len(j.failed) > 0:
+		return j.worst
+	case j.errored != nil:
+		return requirement.Errored
+	case j.blocked != "":
+		return requirement.NotApplicable
+	case j.tried > 0:
+		return requirement.Passed
+	case j.skipped != "":
+		return requirement.NotApplicable
+	}
+	return requirement.Unknown
+}
+
+// results are the verdicts on all requirements. What was not judged is Unknown, for the reason that is given.
+func (r *record) results(unjudged string) []reports.Result {
+	var all []reports.Result
+	for _, id := range IDs() {
+		if !r.selects(id) {
+			continue
+		}
+		for _, k := range r.about(id) {
+			all = append(all, r.result(id, k, unjudged))
+		}
+	}
+	return all
+}
+
+func (r *record) result(id requirement.ID, k *kind, unjudged string) reports.Result {
+	j := r.judged[at{id, k}]
+	entry, _ := requirement.Lookup(id)                                                            // IDs are from the catalogue
+	entry.Severity, entry.Because, entry.Parts, entry.Untested = requirement.Unknown, "", nil, "" // the catalogue's
+	result := reports.Result{Requirement: entry, Subject: r.subjectOf(k), Verdict: j.verdict(), Location: "internal/rehearsal"}
+	result.Spec = entry.Statement
+	if j != nil && j.step != "" {
+		result.Spec = "rehearses the upgrade: " + titleOf(j.step)
+	}
+	switch result.Verdict {
+	case requirement.Unknown:
+		result.Reason = unjudged
+	case requirement.Errored:
+		result.Reason = j.errored.Error()
+	case requirement.NotApplicable:
+		result.Reason, result.Immaterial = j.blocked, false
+		if j.blocked == "" {
+			result.Reason, result.Immaterial = j.skipped, j.immaterial
+		}
+	case requirement.Failed, requirement.Tolerated:
+		causes := r.findingsOf(id, k)
+		result.Reason, result.Findings = reason(causes), fields(causes)
+	default:
+	}
+	return result
+}
+
+// subjectOf is what a result is about: the definition, behind the releases if there are several upgrades.
+func (r *record) subjectOf(k *kind) string {
+	name := ""
+	if k != nil {
+		name = k.name
+	}
+	return strings.TrimPrefix(strings.TrimSuffix(r.subject+": "+name, ": "), ": ")
+}
+
+// mostTold is how many causes the reason of a verdict tells.
+const mostTold = 10
+
+// reason says what was found.
+func reason(causes []*cause) string {
+	var b strings.Builder
+	for i, c := range causes {
+		if i == mostTold {
+			fmt.Fprintf(&b, "\nand %d more causes, in report.json", len(causes)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(Told(c.LegFinding))
+	}
+	return b.String()
+}
+
+// Told says in lines what a finding is: the object, what happened to it, to how many others, and the commands that show it.
+func Told(f reports.LegFinding) string {
+	var b strings.Builder
+	if f.Name != "" {
+		fmt.Fprintf(&b, "%s: ", key(f.Namespace, f.Name))
+	}
+	b.WriteString(f.Message)
+	if more := f.Count - 1; more > 0 {
+		fmt.Fprintf(&b, "\nand %d more: %s", more, strings.Join(f.Others[:min(len(f.Others), 5)], ", "))
+		if more > 5 {
+			b.WriteString(", ...")
+		}
+	}
+	for _, command := range f.Commands {
+		fmt.Fprintf(&b, "\n    %s", strings.ReplaceAll(command, "\n", "\n    "))
+	}
+	return b.String()
+}
+
+// fields are the findings about fields.
+func fields(causes []*cause) []reports.FieldFinding {
+	var all []reports.FieldFinding
+	for _, c := range causes {
+		if c.effect == "" {
+			continue
+		}
+		all = append(all, reports.FieldFinding{
+			Field: c.place, Effect: c.effect, From: c.Version, To: c.Version, Lacking: c.lacking, Message: key(c.Namespace, c.Name) + ": " + c.Message,
+		})
+	}
+	return all
+}
+
+// findings are all causes, the worst first.
+func (r *record) findings() []reports.LegFinding {
+	all := make([]reports.LegFinding, 0, len(r.causes))
+	for _, c := range r.causes {
+		all = append(all, c.LegFinding)
+	}
+	slices.SortStableFunc(all, func(a, b reports.LegFinding) int { return cmp.Compare(rank(b.Verdict), rank(a.Verdict)) })
+	return all
+}
+
+// begin begins a step.
+func (r *record) begin(step string) {
+	r.step, r.stepping = step, map[at]*judged{}
+	r.stepped = append(r.stepped, r.stepping)
+}
+
+// end ends the step, which has taken some time.
+func (r *record) end(took time.Duration) reports.LegStep {
+	step := reports.LegStep{Name: r.step, Title: titleOf(r.step), Seconds: took.Seconds(), Cells: r.cells(r.stepping)}
+	r.steps = append(r.steps, step)
+	return step
+}
+
+// allSteps are the steps, without what was taken back since.
+func (r *record) allSteps() []reports.LegStep {
+	for i := range r.steps {
+		r.steps[i].Cells = r.cells(r.stepped[i])
+	}
+	return r.steps
+}
+
+// cells are what came of a step for each definition.
+func (r *record) cells(step map[at]*judged) []reports.LegCell {
+	cells := make([]reports.LegCell, 0, len(r.kinds))
+	for _, k := range r.kinds {
+		cell := reports.LegCell{Definition: k.name, Verdict: requirement.NotApplicable}
+		failed := map[string]struct{}{}
+		for _, id := range IDs() {
+			for _, about := range []*kind{k, nil} {
+				j := step[at{id, about}]
+				if j == nil {
+					continue
+				}
+				if v := j.verdict(); rank(v) > rank(cell.Verdict) {
+					cell.Verdict = v
+				}
+				if looksAtObjects(id) {
+					cell.Objects = max(cell.Objects, j.tried)
+				}
+				cell.Reason = cmp.Or(cell.Reason, j.blocked, j.skipped)
+				for object := range j.failed {
+					failed[object] = struct{}{}
+				}
+			}
+		}
+		cell.Found = len(failed)
+		if cell.Verdict != requirement.NotApplicable {
+			cell.Reason = ""
+		}
+		cells = append(cells, cell)
+	}
+	return cells
+}
+
+// looksAtObjects reports whether objects are looked at for a requirement, rather than definitions or programs.
+func looksAtObjects(id requirement.ID) bool {
+	return !slices.Contains([]requirement.ID{
+		requirement.UpgradeDefinitionsApply, requirement.UpgradeDefinitionsServerSideApply, requirement.UpgradeDefinitionsReplace, requirement.UpgradeWebhookStarts,
+	}, id)
+}
+
+// rank orders verdicts from what says least to what is worst.
+func rank(v requirement.Verdict) int {
+	return slices.Index([]requirement.Verdict{
+		requirement.Unknown, requirement.NotApplicable, requirement.Passed, requirement.Tolerated, requirement.Errored, requirement.Failed,
+	}, v)
+}

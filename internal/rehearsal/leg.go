@@ -1,0 +1,351 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// The steps, in their order.
+const (
+	stepWays        = "ways"
+	stepObjects     = "objects"
+	stepDrop        = "drop"
+	stepNewHook     = "new webhook"
+	stepDefinitions = "definitions"
+	stepOldHook     = "old webhook"
+	stepStart       = "start"
+	stepRead        = "read"
+	stepWrite       = "write"
+	stepBack        = "back"
+	stepCreate      = "create"
+	stepMigrate     = "migrate"
+	stepUse         = "use"
+	stepBackAgain   = "back again"
+)
+
+// titleOf says what happens in a step.
+func titleOf(step string) string {
+	return map[string]string{
+		stepWays:        "install the new definitions over the old ones, without objects",
+		stepObjects:     "install the old release and bring the objects in",
+		stepDrop:        "look whether versions that go are still needed",
+		stepNewHook:     "run the new webhook under the old definitions",
+		stepDefinitions: "install the new definitions",
+		stepOldHook:     "run the old webhook under the new definitions",
+		stepStart:       "start the new webhook while nobody else converts",
+		stepRead:        "get, list and watch the objects at every version",
+		stepWrite:       "try to write the objects as they are, without keeping it",
+		stepBack:        "put the old release back before anything was written",
+		stepCreate:      "create objects at the new versions",
+		stepMigrate:     "migrate the objects to the new storage version",
+		stepUse:         "read, apply and delete what was upgraded",
+		stepBackAgain:   "put the old release back after the objects were written",
+	}[step]
+}
+
+// leg is the upgrade from one release to another.
+type leg struct {
+	*Plan
+
+	from, to Release
+	carries  bool // the objects go on to another release
+	record   *record
+	kinds    []*kind
+	sources  *Objects // that are brought in
+	carried  *Objects // as they are stored after the upgrade; nil if it did not get so far
+	began    time.Time
+	notes    []string
+	back     []string // whether the old release can be put back, in sentences
+
+	api       cluster.Cluster
+	storage   Storage
+	config    *rest.Config
+	objects   dynamic.Interface
+	discovery discovery.DiscoveryInterface
+	rest      rest.Interface
+	install   *installer
+	oldHook   hook
+	newHook   hook
+	broken    bool // the new webhook does not start
+}
+
+// hook is a build of a webhook, and where it is while it runs.
+type hook struct {
+	build   Build
+	running *Webhook
+	client  *apiextensionsv1.WebhookClientConfig // nil while it is not known
+}
+
+// newLeg prepares a leg. Its definitions are those of both releases.
+func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries bool) (*leg, error) {
+	l := &leg{Plan: p, from: from, to: to, sources: objects, carries: carries, oldHook: hook{build: from.Build}, newHook: hook{build: to.Build}}
+	known := map[string]*kind{}
+	add := func(release Release, put func(*kind, *side)) error {
+		for _, d := range release.Definitions {
+			s, err := newSide(d, slices.Contains(release.Assumed, d.Name))
+			if err != nil {
+				return err
+			}
+			k := known[d.Name]
+			if k == nil {
+				spec := d.Spec
+				k = &kind{
+					name: d.Name, group: spec.Group, plural: spec.Names.Plural, kind: spec.Names.Kind,
+					scoped: spec.Scope == apiextensionsv1.NamespaceScoped, stored: map[string]int{}, unreadable: map[string]bool{}, way: p.Way,
+				}
+				known[d.Name] = k
+				l.kinds = append(l.kinds, k)
+			}
+			put(k, s)
+		}
+		return nil
+	}
+	err := errors.Join(add(from, func(k *kind, s *side) { k.old = s }), add(to, func(k *kind, s *side) { k.new = s }))
+	if err != nil {
+		return nil, err
+	}
+	for i, k := range l.kinds {
+		k.index = i
+		if objects != nil && len(objects.Stored[k.name]) > 0 && k.old != nil {
+			k.old.stored = objects.Stored[k.name]
+		}
+		if k.new == nil {
+			l.note("%s is not among the new definitions, so it stays as it is: installing a release removes no definition", k.name)
+		}
+		for _, s := range []*side{k.old, k.new} {
+			if s != nil && s.why != nil {
+				l.note("what the schemas of %s say is not known, so nothing is judged by them: %v", k.name, s.why)
+				break
+			}
+		}
+	}
+	l.record = newRecord(subject, l.upgraded(), p.Selects)
+	return l, nil
+}
+
+// upgraded are the definitions that the new release has.
+func (l *leg) upgraded() []*kind {
+	return slices.DeleteFunc(slices.Clone(l.kinds), func(k *kind) bool { return k.new == nil })
+}
+
+// going are the definitions that can still be looked at, of both releases.
+func (l *leg) going() []*kind {
+	return slices.DeleteFunc(slices.Clone(l.kinds), func(k *kind) bool { return k.old == nil || k.new == nil || k.stopped != "" })
+}
+
+func (l *leg) note(format string, arguments ...any) {
+	text := fmt.Sprintf(format, arguments...)
+	if l.record != nil && l.record.subject != "" {
+		text = l.record.subject + ": " + text
+	}
+	if !slices.Contains(l.notes, text) {
+		l.notes = append(l.notes, text)
+	}
+}
+
+// run takes the steps.
+func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
+	l.began = time.Now()
+	if err = l.connect(api); err != nil {
+		return err
+	}
+	defer func() {
+		// What was started is stopped also when the run is over.
+		within := context.WithoutCancel(ctx)
+		err = errors.Join(err, l.oldHook.stop(within), l.newHook.stop(within))
+		for _, k := range l.kinds {
+			err = errors.Join(err, k.book.close())
+		}
+	}()
+	for _, step := range []struct {
+		name string
+		take func(context.Context) error
+	}{
+		{stepWays, l.ways},
+		{stepObjects, l.bring},
+		{stepDrop, l.drop},
+		{stepNewHook, l.newWebhookFirst},
+		{stepDefinitions, l.define},
+		{stepOldHook, l.oldWebhookStill},
+		{stepStart, l.start},
+		{stepRead, l.read},
+		{stepWrite, l.write},
+		{stepBack, l.backBefore},
+		{stepCreate, l.create},
+		{stepMigrate, l.migrate},
+		{stepUse, l.use},
+		{stepBackAgain, l.backAfter},
+	} {
+		if ctx.Err() != nil {
+			return nil // whoever stopped it knows
+		}
+		began := time.Now()
+		l.record.begin(step.name)
+		if l.Progress != nil {
+			l.Progress.Step(titleOf(step.name))
+		}
+		err := step.take(ctx)
+		done := l.record.end(time.Since(began))
+		if l.Progress != nil {
+			l.Progress.Stepped(done)
+		}
+		if ctx.Err() != nil {
+			return nil // whoever stopped it knows
+		}
+		if err != nil {
+			return fmt.Errorf("the step %q (%s): %w", step.name, titleOf(step.name), err)
+		}
+	}
+	return nil
+}
+
+func (l *leg) connect(api cluster.Cluster) error {
+	storage, able := api.(Storage)
+	if !able {
+		return fmt.Errorf("a cluster of the kind %s gives no access to what it stores, so objects cannot be brought in as they are; use an embedded one, envtest or kind", api.Name())
+	}
+	l.api, l.storage, l.config = api, storage, api.Config()
+	l.config.QPS, l.config.WarningHandler = -1, rest.NoWarnings{}
+	objects, err1 := dynamic.NewForConfig(l.config)
+	documents, err2 := discovery.NewDiscoveryClientForConfig(l.config)
+	if err := errors.Join(err1, err2); err != nil {
+		return err
+	}
+	l.objects, l.discovery, l.rest = objects, documents, documents.RESTClient()
+	l.install = &installer{crds: objects.Resource(definitionsResource()), rest: l.rest, storage: storage}
+	return nil
+}
+
+// resource returns a client for the objects of a definition at a version, in all namespaces.
+func (l *leg) resource(k *kind, version string) dynamic.NamespaceableResourceInterface {
+	return l.objects.Resource(schema.GroupVersionResource{Group: k.group, Version: version, Resource: k.plural})
+}
+
+// at returns a client for the objects beside one.
+func (l *leg) at(k *kind, version, object string) (dynamic.ResourceInterface, string) {
+	namespace, name := split(object)
+	if !k.scoped {
+		return l.resource(k, version), name
+	}
+	return l.resource(k, version).Namespace(namespace), name
+}
+
+// stop stops a webhook.
+func (h *hook) stop(ctx context.Context) error {
+	if h.running == nil {
+		return nil
+	}
+	running := h.running
+	h.running, h.client = nil, nil
+	within, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	return running.Stop(within)
+}
+
+const stopTimeout = time.Minute
+
+// start starts a webhook. The function is called when it is known how definitions refer to it.
+func (l *leg) startHook(ctx context.Context, h *hook, at func(apiextensionsv1.WebhookClientConfig) error) error {
+	if h.running != nil {
+		return at(*h.client)
+	}
+	running, err := h.build.Start(ctx, l.api, func(client apiextensionsv1.WebhookClientConfig) error {
+		h.client = &client
+		return at(client)
+	})
+	if err != nil {
+		h.client = nil
+		return err
+	}
+	h.running = running
+	return nil
+}
+
+// nowhere is where definitions have their objects converted while there is nobody to do it.
+func nowhere() apiextensionsv1.WebhookClientConfig {
+	url := "https://127.0.0.1:1/nobody-converts"
+	return apiextensionsv1.WebhookClientConfig{URL: &url}
+}
+
+// manifestOf returns a manifest of a definition, converted by a webhook if it is to be, with a column by which it is recognised.
+func (l *leg) manifestOf(s *side, client *apiextensionsv1.WebhookClientConfig) (map[string]any, string, error) {
+	manifest := runtime.DeepCopyJSON(s.manifest)
+	if s.converts() {
+		if client == nil {
+			none := nowhere()
+			client = &none
+		}
+		var err error
+		if manifest, err = withClient(manifest, *client); err != nil {
+			return nil, "", err
+		}
+	}
+	return manifest, l.install.column(manifest), nil
+}
+
+// put installs a definition over what is there, and waits until it is served.
+func (l *leg) put(ctx context.Context, k *kind, s *side, client *apiextensionsv1.WebhookClientConfig) error {
+	manifest, column, err := l.manifestOf(s, client)
+	if err != nil {
+		return err
+	}
+	return l.putManifest(ctx, k, s, manifest, column)
+}
+
+func (l *leg) putManifest(ctx context.Context, k *kind, s *side, manifest map[string]any, column string) error {
+	if err := l.install.put(ctx, k.way, manifest); err != nil {
+		return &refusedError{err}
+	}
+	if err := l.install.establish(ctx, k.name); err != nil {
+		return err
+	}
+	return l.install.effective(ctx, k, s, column)
+}
+
+// refusedError is what the API server says of a definition.
+type refusedError struct{ error }
+
+func (e *refusedError) Unwrap() error { return e.error }
+
+// conclude adds what came of the leg to the outcome.
+func (l *leg) conclude(ctx context.Context, o *Outcome) {
+	unjudged := "it was not judged"
+	if ctx.Err() != nil {
+		unjudged = "the rehearsal was interrupted before it was judged"
+	} else if len(l.record.steps) > 0 {
+		unjudged = fmt.Sprintf("the rehearsal ended in the step %q before it was judged", l.record.steps[len(l.record.steps)-1].Name)
+	}
+	leg := reports.Leg{From: l.from.Name, To: l.to.Name, Steps: l.record.allSteps(), Findings: l.record.findings(), Return: l.back}
+	for _, k := range l.record.kinds {
+		leg.Kinds = append(leg.Kinds, reports.LegKind{
+			Definition: k.name, Kind: k.kind, Objects: k.objects, Stored: k.stored, Served: k.new.served(), Storage: k.new.storage(),
+		})
+	}
+	o.Legs = append(o.Legs, leg)
+	o.Results = append(o.Results, l.record.results(unjudged)...)
+	o.Notes = append(o.Notes, l.notes...)
+}
+
+// stop keeps a definition from being looked at any further, because of a requirement.
+func (l *leg) stop(k *kind, because requirement.ID) {
+	k.stopped = because
+	for _, id := range IDs() {
+		if l.record.judged[at{id, k}] == nil && id.Area() == Area && id != requirement.UpgradeWebhookStarts {
+			l.record.blocked(id, k, because)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package rehearsal_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestPathOfReleases rehearses the upgrades from the first of three releases to the second, to the third with what came of it, and from
+// the first to the third.
+func TestPathOfReleases(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it rehearses three upgrades")
+	}
+	u := good(3)
+	// The second release stores at v1, and the third does not have v1beta1 any more.
+	u.Releases = append(u.Releases, release(crd(hook, version("v1", "served stored", ga)), widgets))
+	outcome := u.Rehearse(t, shared.Cluster(t))
+	var legs []string
+	for _, leg := range outcome.Legs {
+		legs = append(legs, leg.From+" to "+leg.To)
+		stored := map[string]string{"1.0 to 2.0": "v1beta1", "2.0 to 3.0": "v1", "1.0 to 3.0": "v1beta1"}[leg.From+" to "+leg.To]
+		if k := leg.Kinds[0]; k.Objects != 3 || k.Stored[stored] != 3 {
+			t.Errorf("from %s to %s: %d objects, stored at %v, want 3 at %s", leg.From, leg.To, k.Objects, k.Stored, stored)
+		}
+	}
+	if got := strings.Join(legs, ", "); got != "1.0 to 2.0, 2.0 to 3.0, 1.0 to 3.0" {
+		t.Errorf("the legs are %s", got)
+	}
+	for _, r := range outcome.Results {
+		leg, definition, _ := strings.Cut(r.Subject, ": ")
+		if r.ID != requirement.UpgradeWebhookStarts && definition != "widgets.example.com" {
+			t.Errorf("%s is about %q", r.ID, r.Subject)
+		}
+		// The objects have left v1beta1 when they are upgraded by way of the second release, and not otherwise.
+		skipped := leg == "1.0 to 3.0"
+		failed := r.Verdict == requirement.Failed
+		if want := skipped && (r.ID == requirement.UpgradeDefinitionsAccepted || r.ID == requirement.UpgradeDropSafe); failed != want {
+			t.Errorf("%s of %s is %s: %s", r.ID, r.Subject, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// TestPathThatEnds rehearses a path whose first upgrade does not get so far that there is a second.
+func TestPathThatEnds(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it rehearses three upgrades")
+	}
+	u := good(2)
+	u.Releases = append(u.Releases, u.Releases[1])
+	u.Releases[1] = release(crd(hook, version("v2", "served stored", ga)), widgets)
+	outcome := u.Rehearse(t, shared.Cluster(t))
+	if len(outcome.Legs) != 3 {
+		t.Fatalf("got %+v", outcome.Legs)
+	}
+	for _, r := range outcome.Results {
+		if strings.HasPrefix(r.Subject, "2.0 to 3.0") && r.Verdict != requirement.NotApplicable {
+			t.Errorf("%s of %s is %s: %s", r.ID, r.Subject, r.Verdict, r.Reason)
+		}
+	}
+}

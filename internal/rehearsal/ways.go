@@ -1,0 +1,189 @@
+package rehearsal
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// wayIDs are the requirements about ways.
+func wayIDs() map[Way]requirement.ID {
+	return map[Way]requirement.ID{
+		Apply: requirement.UpgradeDefinitionsApply, ServerSide: requirement.UpgradeDefinitionsServerSideApply, Replace: requirement.UpgradeDefinitionsReplace,
+	}
+}
+
+// ways installs the new definitions over the old ones in each way, while there are no objects, and looks what is left of the old ones.
+func (l *leg) ways(ctx context.Context) error {
+	for _, k := range l.upgraded() {
+		fresh, refused, err := l.fresh(ctx, k)
+		if err != nil {
+			return err
+		}
+		if refused != nil {
+			l.record.find(finding{
+				id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
+				message:  "the API server refuses the new definition, whatever is there: " + said(refused),
+				commands: []string{"kubectl create --dry-run=server " + l.to.Apply},
+			})
+			l.stop(k, requirement.UpgradeDefinitionsAccepted)
+			continue
+		}
+		for _, way := range Ways() {
+			if k.old == nil {
+				l.record.skip(wayIDs()[way], k, true, "the old release has no such definition")
+				continue
+			}
+			if err := l.tryWay(ctx, k, way, fresh); err != nil {
+				return err
+			}
+		}
+		l.noWay(k)
+	}
+	return nil
+}
+
+// noWay leaves it to the step that installs the definitions to tell that they are refused in every way.
+func (l *leg) noWay(k *kind) {
+	for _, way := range Ways() {
+		if j := l.record.judged[at{wayIDs()[way], k}]; j != nil && j.tried > 0 {
+			return
+		}
+	}
+	for _, way := range Ways() {
+		if id := wayIDs()[way]; l.record.broken(id, k) {
+			l.record.forget(id, k, fmt.Sprintf("cannot be judged while %s fails", requirement.UpgradeDefinitionsAccepted))
+		}
+	}
+}
+
+// fresh returns the new definition as the API server keeps it where there is no old one, or why it refuses it.
+func (l *leg) fresh(ctx context.Context, k *kind) (spec map[string]any, refused, err error) {
+	if refused = l.install.put(ctx, Replace, k.new.given); refused != nil {
+		if ctx.Err() != nil || !isAbout(refused) {
+			return nil, nil, refused
+		}
+		return nil, refused, nil
+	}
+	if spec, err = l.specOf(ctx, k); err != nil {
+		return nil, nil, err
+	}
+	return spec, nil, l.install.remove(ctx, k.name)
+}
+
+func (l *leg) specOf(ctx context.Context, k *kind) (map[string]any, error) {
+	there, err := l.install.crds.Get(ctx, k.name, metav1.GetOptions{})
+	if err != nil {
+		return nil, err
+	}
+	spec, _, err := unstructured.NestedMap(there.Object, "spec")
+	return spec, err
+}
+
+// tryWay installs the old definition and the new one over it in a way.
+func (l *leg) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any) error {
+	id := wayIDs()[way]
+	if !l.record.selects(id) {
+		return nil
+	}
+	if err := l.installOld(ctx, k, way, k.old.given); err != nil {
+		if ctx.Err() != nil || !isAbout(err) {
+			return err
+		}
+		l.record.skip(id, k, false, "the old definition cannot be installed in this way: %s", said(err))
+		return nil
+	}
+	refused := l.install.put(ctx, way, k.new.given)
+	switch {
+	case ctx.Err() != nil || refused != nil && !isAbout(refused):
+		return refused
+	case refused != nil && isStoredVersions(refused):
+		l.record.blocked(id, k, requirement.UpgradeDefinitionsAccepted)
+	case refused != nil:
+		l.record.find(finding{id: id, kind: k, message: fmt.Sprintf("%s of the new definition over the old one fails: %s", way.command(), said(refused)), commands: l.wayCommands(way)})
+	default:
+		l.record.tried(id, k, 1)
+		upgraded, err := l.specOf(ctx, k)
+		if err != nil {
+			return err
+		}
+		for _, text := range leftovers(fresh, upgraded) {
+			l.record.find(finding{id: id, kind: k, message: fmt.Sprintf("after %s of the new definition over the old one, it is not what its manifest says: %s", way.command(), text), commands: l.wayCommands(way)})
+		}
+	}
+	return l.install.remove(ctx, k.name)
+}
+
+// installOld installs the old definition. One that API servers of today refuse to create is put into etcd, as clusters have it that had
+// it before.
+func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[string]any) error {
+	applied := (&unstructured.Unstructured{Object: manifest}).GetAnnotations()[lastApplied]
+	if applied != "" && way == Apply {
+		way = Replace // it is from a cluster, where it was applied already, and something else may have changed it since
+	}
+	err := l.install.put(ctx, way, manifest)
+	if err == nil || !isRefused(err) || isTooLong(err) {
+		return err
+	}
+	planted := runtime.DeepCopyJSON(manifest)
+	if planted, err = l.install.applied(planted, applied); err != nil {
+		return err
+	}
+	l.note("the API server of today refuses to create the old definition %s, so it was put into etcd as clusters have it that had it before: %s", k.name, said(err))
+	if err := l.install.plant(ctx, planted, k.index+1); err != nil {
+		return err
+	}
+	return l.install.establish(ctx, k.name)
+}
+
+// isStoredVersions reports whether a definition is refused for its status.storedVersions.
+func isStoredVersions(err error) bool { return strings.Contains(said(err), "status.storedVersions") }
+
+// isTooLong reports whether a definition does not fit into the annotation of kubectl apply.
+func isTooLong(err error) bool { return strings.Contains(said(err), "metadata.annotations: Too long") }
+
+// command is the command of a way.
+func (w Way) command() string {
+	switch w {
+	case ServerSide:
+		return "kubectl apply --server-side"
+	case Replace:
+		return "kubectl replace"
+	case Apply:
+	}
+	return "kubectl apply"
+}
+
+func (l *leg) wayCommands(way Way) []string {
+	first := way.command()
+	if way == Replace {
+		first = "kubectl create"
+	}
+	return []string{first + " " + l.from.Apply, way.command() + " " + l.to.Apply}
+}
+
+// leftovers says how the specification of a definition differs from the one that the same manifest makes where nothing was before.
+func leftovers(fresh, upgraded map[string]any) []string {
+	var texts []string
+	var everything *corpus.Schema // which compares values as they are
+	want, got := map[string]any{"spec": fresh}, map[string]any{"spec": upgraded}
+	for _, loss := range everything.Losses(want, got) {
+		texts = append(texts, loss.String())
+	}
+	for _, loss := range everything.Losses(got, want) {
+		if loss.After == nil && !reflect.DeepEqual(loss.Before, loss.After) {
+			text, _ := corpus.Encode(loss.Before) // it came from JSON
+			texts = append(texts, fmt.Sprintf("%s: expected nothing, got %s of the old one", loss.Path, text))
+		}
+	}
+	return slices.Compact(texts)
+}

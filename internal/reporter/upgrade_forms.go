@@ -1,0 +1,127 @@
+package reporter
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/reports"
+)
+
+//go:embed upgrade.html
+var upgradePage string
+
+const (
+	// mostLegFindings is how many findings of an upgrade a page has, and openLegFindings how many of them are open.
+	mostLegFindings = 200
+	openLegFindings = 5
+
+	// mostLegColumns is how many definitions a table in Markdown has.
+	mostLegColumns = 8
+)
+
+// legFinding is a finding as the page has it.
+type legFinding struct {
+	reports.LegFinding
+
+	Object, More string
+	Open         bool
+}
+
+// legFindings are the findings that a page has, those that fail the upgrade first.
+func legFindings(leg reports.Leg) []legFinding {
+	var all []legFinding
+	for i, f := range sortedFindings(leg)[:min(len(leg.Findings), mostLegFindings)] {
+		shown := legFinding{LegFinding: f, Object: strings.TrimPrefix(f.Namespace+"/"+f.Name, "/"), Open: i < openLegFindings}
+		if n := f.Count - 1; n > 0 {
+			shown.More = more(n)
+		}
+		all = append(all, shown)
+	}
+	return all
+}
+
+// sortedFindings are the findings, those that fail the upgrade first, and by step.
+func sortedFindings(leg reports.Leg) []reports.LegFinding {
+	all := slices.Clone(leg.Findings)
+	slices.SortStableFunc(all, func(a, b reports.LegFinding) int {
+		switch {
+		case worseThan(a.Verdict, b.Verdict):
+			return -1
+		case worseThan(b.Verdict, a.Verdict):
+			return 1
+		}
+		return 0
+	})
+	return all
+}
+
+// unlistedOf says that there are more findings than a page has.
+func unlistedOf(leg reports.Leg) string {
+	if n := len(leg.Findings) - mostLegFindings; n > 0 {
+		return more(n) + ", which are in report.json"
+	}
+	return ""
+}
+
+// markdownUpgrades has a section for each upgrade: a table of steps and definitions, the findings, and the way back.
+func markdownUpgrades(r *reports.Report, b *strings.Builder) {
+	const most = 30
+	for _, leg := range r.Upgrade {
+		fmt.Fprintf(b, "\n## Upgrade from %s to %s\n\n", escapeMarkdown(leg.From), escapeMarkdown(leg.To))
+		for _, text := range leg.Return {
+			fmt.Fprintf(b, "- %s\n", escapeMarkdown(text))
+		}
+		markdownLeg(leg, b)
+		findings := sortedFindings(leg)
+		for i, f := range findings {
+			if i == most || b.Len() > detailed {
+				fmt.Fprintf(b, "\n%s, all of them in report.html\n", more(len(findings)-i))
+				break
+			}
+			fmt.Fprintf(b, "\n%s `%s` in the step *%s*:\n\n%s\n", f.Verdict, f.Requirement, escapeMarkdown(f.Step), fence(LegFindingText(f)))
+		}
+	}
+}
+
+func markdownLeg(leg reports.Leg, b *strings.Builder) {
+	kinds := leg.Kinds[:min(len(leg.Kinds), mostLegColumns)]
+	b.WriteString("\n| step |")
+	for _, k := range kinds {
+		fmt.Fprintf(b, " %s |", escapeMarkdown(k.Kind))
+	}
+	b.WriteString("\n| --- |" + strings.Repeat(" --- |", len(kinds)) + "\n")
+	for _, s := range leg.Steps {
+		fmt.Fprintf(b, "| %s |", escapeMarkdown(s.Name))
+		for _, k := range kinds {
+			fmt.Fprintf(b, " %s |", escapeMarkdown(cellText(cellOf(s, k.Definition))))
+		}
+		b.WriteString("\n")
+	}
+	if n := len(leg.Kinds) - len(kinds); n > 0 {
+		fmt.Fprintf(b, "\nand %s more, in report.html\n", counted(n, "definition"))
+	}
+}
+
+// upgradeText says what was upgraded.
+func upgradeText(r *reports.Report) string {
+	var texts []string
+	for _, fact := range upgradeFacts(r) {
+		texts = append(texts, fact.Value)
+	}
+	return strings.Join(texts, "; ")
+}
+
+// upgradeFacts say what was upgraded.
+func upgradeFacts(r *reports.Report) []Fact {
+	var facts []Fact
+	for _, leg := range r.Upgrade {
+		objects := 0
+		for _, k := range leg.Kinds {
+			objects += k.Objects
+		}
+		facts = append(facts, Fact{Name: "upgrade", Value: fmt.Sprintf("from %s to %s, with %s of %s", leg.From, leg.To, counted(objects, "object"), counted(len(leg.Kinds), "definition"))})
+	}
+	return facts
+}
