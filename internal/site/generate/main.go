@@ -25,7 +25,7 @@ func generate() error {
 		return errors.New("it requires the folder of the repository, and the one to write to")
 	}
 	var explanations []explanation.Explanation
-	if err := json.NewDecoder(os.Stdin).Decode(&explanations); err != nil { //nolint:musttag // what has no tags in it is a text
+	if err := json.NewDecoder(os.Stdin).Decode(&explanations); err != nil { //nolint:musttag,nolintlint // what has no tags in it is a text, which musttag sees only where it reads all packages
 		return fmt.Errorf("standard input: %w", err)
 	}
 	files, err := site.Build(os.DirFS(os.Args[1]), explanations)
