@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -43,7 +44,10 @@ func TestDocumentedCommands(t *testing.T) {
 				line, _, _ = strings.Cut(line, " |")
 				line, _, _ = strings.Cut(line, " > ")
 				line = strings.TrimPrefix(line, "kubectl ")
-				words := strings.Fields(line)
+				words, err := shell.Split(line)
+				if err != nil {
+					words = strings.Fields(line) // of output
+				}
 				// Others are output, which begins with the name of the program, too.
 				if len(words) < 2 || words[0] != "crdconform" || !known(words[1]) {
 					continue
@@ -110,10 +114,10 @@ func TestExamplesWork(t *testing.T) {
 				t.Fatal(err)
 			}
 			script := "set -e\ngit init -q -b main\ngit add .\ngit -c user.name=me -c user.email=me@example.com commit -qm first\n" + block[3]
-			shell := exec.CommandContext(t.Context(), "sh", "-c", script)
-			shell.Dir = dir
-			shell.Env = []string{"PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir} //nolint:forbidigo // for git
-			if out, err := shell.CombinedOutput(); err != nil {
+			sh := exec.CommandContext(t.Context(), "sh", "-c", script)
+			sh.Dir = dir
+			sh.Env = []string{"PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir} //nolint:forbidigo // for git
+			if out, err := sh.CombinedOutput(); err != nil {
 				t.Errorf("%s: %v\n%s\n%s", name, err, block[3], out)
 			}
 		}
