@@ -210,6 +210,7 @@ func TestLate(t *testing.T) {
 	s := newScene(t, fixtures.Webhook)
 	s.populate(4)
 	s.change(fixtures.StoredAt("v1"))
+	s.inForce("v1")
 	var patched sync.Map
 	config := hooked(s.config, writes, 1, func(*http.Request) *http.Response {
 		_, err1 := s.at("v1beta1").Patch(t.Context(), "crontab-0003", types.MergePatchType, []byte(`{"hostPort":"theirs:1"}`), metav1.PatchOptions{})
