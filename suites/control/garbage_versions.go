@@ -24,9 +24,10 @@ func (c chapter) garbageVersions() {
 			"deletes an object that others own by references at versions that are not served", func(ctx SpecContext, crd *suites.Resource) {
 				c.env.Needs(ctx, controllers, may("create", "", "configmaps"))
 				custom := crd.Create(ctx, newer, fixtures.LocalCronTab.At(newer))
+				c.awaitCollector(ctx, crd)
+				// The longer the collector has tried what cannot succeed, the longer it waits before it tries again.
 				served := c.dependent(ctx, crd, owner(custom, crd.APIVersion(newer)))
 				left := []string{c.dependent(ctx, crd, owner(custom, crd.APIVersion(older))), c.dependent(ctx, crd, owner(custom, crd.APIVersion(removed)))}
-				c.awaitCollector(ctx, crd)
 				c.env.Require(crd.At(newer).Delete(ctx, custom.GetName()), "deleting the owner")
 				c.soon(ctx, read(c.in("v1", "configmaps"), served)).Should(beGone(), "the dependent of the served version must be deleted")
 				// It comes after the others in every queue.
@@ -37,6 +38,8 @@ func (c chapter) garbageVersions() {
 				}
 				for _, dependent := range left {
 					c.rename(ctx, dependent, crd.APIVersion(newer))
+				}
+				for _, dependent := range left {
 					c.soon(ctx, read(c.in("v1", "configmaps"), dependent)).Should(beGone(), "a dependent must be deleted when its reference names a served version")
 				}
 			})
