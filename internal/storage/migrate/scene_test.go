@@ -169,16 +169,15 @@ func (s *scene) tryChange(options ...fixtures.Option) error {
 // other object at it.
 func (s *scene) inForce(version string) {
 	s.Helper()
-	s.eventually("objects are stored at "+version, func(ctx context.Context) bool {
-		if _, err := s.at("v1beta1").Create(ctx, s.crontab("probe"), metav1.CreateOptions{}); err != nil {
+	for is := false; !is; {
+		if _, err := s.at("v1beta1").Create(s.Context(), s.crontab("probe"), metav1.CreateOptions{}); err != nil {
 			s.Fatal(err)
 		}
-		is := s.stored()[version] == 1
-		if err := s.at("v1beta1").Delete(ctx, "probe", metav1.DeleteOptions{}); err != nil {
+		is = s.stored()[version] == 1
+		if err := s.at("v1beta1").Delete(s.Context(), "probe", metav1.DeleteOptions{}); err != nil {
 			s.Fatal(err)
 		}
-		return is
-	})
+	}
 }
 
 // stored counts the objects in etcd by their version.
