@@ -77,7 +77,7 @@ func Text(c *Cluster, findings []Finding) string {
 	groups := grouped(findings)
 	for i, group := range groups {
 		if i == shownFindings {
-			fmt.Fprintf(&b, "\nand %s more; --output html shows all\n", many(len(groups)-i, "finding"))
+			fmt.Fprintf(&b, "\nand %s more; \"crdconform doctor --output html\" shows all\n", many(len(groups)-i, "finding"))
 			break
 		}
 		fmt.Fprintf(&b, "\n%-9s %s: %s\n", strings.ToUpper(group.Verdict.String()), group.Requirement, named(group.definitions))

@@ -147,7 +147,7 @@ func (l *looker) handshake(ctx context.Context, w *Webhook, client *apiextension
 		w.ServerName = s.Name + "." + s.Namespace + ".svc"
 		switch {
 		case l.options.Dial == nil:
-			w.Unreached = "services of the cluster are not reached from here; --port-forward reaches them through the API server"
+			w.Unreached = "services of the cluster are not reached from here; \"crdconform doctor --port-forward\" reaches them through the API server"
 			return
 		case !w.Port.There || w.Ready == 0:
 			w.Unreached = "there is nothing to connect to"

@@ -97,7 +97,7 @@ func (j judgement) objects() Finding {
 func (j judgement) migrate() string {
 	command := "crdconform storage migrate " + j.definition.Name
 	if j.version.Defined && !j.version.Storage {
-		command += " --drop " + j.version.Name
+		command = fmt.Sprintf("crdconform storage migrate %s --drop %s", j.definition.Name, j.version.Name)
 	}
 	return strings.TrimSpace(command + " " + j.inventory.Flags)
 }

@@ -344,8 +344,8 @@ func (i *inspector) right(verb, resource string, err error) string {
 	}
 	name := "crdconform-" + verb + "-" + strings.ReplaceAll(resource, ".", "-")
 	command := kubectl(i.options.Flags)
-	return fmt.Sprintf("%s create clusterrole %s --verb=%s --resource=%s && %s create clusterrolebinding %s --clusterrole=%s --user=%s",
-		command, name, verb, resource, command, name, name, shell.Quote(user))
+	return fmt.Sprintf("%s create clusterrole %s --verb=%s --resource=%s && %s create clusterrolebinding %s --clusterrole=%s %s",
+		command, name, verb, resource, command, name, name, "--user="+shell.Quote(user))
 }
 
 // kubectl is the command for the cluster of some flags.
