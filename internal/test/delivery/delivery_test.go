@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -372,6 +373,23 @@ func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// seen returns the comments and who sent requests.
+func (f *forge) seen() (comments []map[string]any, tokens map[string]bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.comments {
+		comments = append(comments, maps.Clone(c))
+	}
+	return comments, maps.Clone(f.tokens)
+}
+
+// refuse has all writes be refused from now on.
+func (f *forge) refuse() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.status = http.StatusForbidden
+}
+
 // TestComment writes one comment, and changes it the next time; without a token that may, it succeeds without.
 func TestComment(t *testing.T) {
 	t.Parallel()
@@ -388,21 +406,23 @@ func TestComment(t *testing.T) {
 	env := func(event, token string) []string {
 		return []string{"GITHUB_EVENT_PATH=" + event, "GITHUB_TOKEN=" + token, "GITHUB_API_URL=" + server.URL, "GITHUB_REPOSITORY=me/mine"}
 	}
-	if out, code := script(t, env(event, "secret"), "comment", summary); code != 0 || len(f.comments) != 2 || f.comments[1]["body"] != "<!-- crdconform -->\n# \"first\"\n" {
-		t.Errorf("exit code %d: %s: %v", code, out, f.comments)
+	out, code := script(t, env(event, "secret"), "comment", summary)
+	if comments, _ := f.seen(); code != 0 || len(comments) != 2 || comments[1]["body"] != "<!-- crdconform -->\n# \"first\"\n" {
+		t.Errorf("exit code %d: %s: %v", code, out, comments)
 	}
 	if err := os.WriteFile(summary, []byte(strings.Repeat("second\n", 20000)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, code := script(t, env(event, "secret"), "comment", summary)
-	body, _ := f.comments[1]["body"].(string)
-	if code != 0 || len(f.comments) != 2 || !strings.Contains(body, "second\n") || len(body) > 65536 || !strings.Contains(body, "the summary of the job has the rest") {
-		t.Errorf("exit code %d: %s: %d comments, %d bytes", code, out, len(f.comments), len(body))
+	out, code = script(t, env(event, "secret"), "comment", summary)
+	comments, tokens := f.seen()
+	body, _ := comments[1]["body"].(string)
+	if code != 0 || len(comments) != 2 || !strings.Contains(body, "second\n") || len(body) > 65536 || !strings.Contains(body, "the summary of the job has the rest") {
+		t.Errorf("exit code %d: %s: %d comments, %d bytes", code, out, len(comments), len(body))
 	}
-	if !f.tokens["Bearer secret"] || len(f.tokens) != 1 || strings.Contains(out, "secret") {
-		t.Errorf("it sent %v and printed %s", f.tokens, out)
+	if !tokens["Bearer secret"] || len(tokens) != 1 || strings.Contains(out, "secret") {
+		t.Errorf("it sent %v and printed %s", tokens, out)
 	}
-	f.status = http.StatusForbidden
+	f.refuse()
 	for why, env := range map[string][]string{"may not write comments (status 403)": env(event, "fork"), "there is no token": env(event, ""), "this is no pull request": env(push, "secret")} {
 		if out, code := script(t, env, "comment", summary); code != 0 || !strings.Contains(out, why) || strings.Count(out, "\n") != 1 {
 			t.Errorf("%s: exit code %d: %s", why, code, out)
