@@ -82,6 +82,7 @@ type settings struct {
 	concurrency    []int         // of clients that make requests, one load after the other
 	repeat         int           // how often the calls of a verb are counted, of which the most is told
 	requestTimeout time.Duration // how long a client waits for a response, as long as API servers take for a request
+	grace          time.Duration // how long requests may go on after the end of a load, at least
 	listPatience   time.Duration // how long a client goes on asking for a LIST that the API server does not give
 	bounds         []Bounds      // on webhook calls
 }
@@ -149,7 +150,7 @@ func newRun(o Options) (*run, error) {
 	}
 	r := &run{Options: o, settings: settings{
 		parts: []part{partBudget, partLoad, partRelist, partCold}, concurrency: []int{1, 10}, repeat: 5,
-		requestTimeout: time.Minute, listPatience: 2 * time.Minute, bounds: bounds,
+		requestTimeout: time.Minute, grace: time.Second, listPatience: 2 * time.Minute, bounds: bounds,
 	}}
 	r.storage, r.other, err = o.versions()
 	return r, err

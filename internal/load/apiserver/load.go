@@ -174,9 +174,6 @@ func (f *failures) count() uint64 {
 	return n
 }
 
-// grace is how long requests may go on after the end of a load, at least.
-const grace = time.Second
-
 // loop has clients make requests for the duration, each one after the other. Those that are under way then may take as long
 // again before they are given up. It returns how long each waited, too.
 func (r *run) loop(ctx context.Context, concurrency int, one func(ctx context.Context, client, n int) error) (loadgen.ServerLoad, []waited) {
@@ -189,7 +186,7 @@ func (r *run) loop(ctx context.Context, concurrency int, one func(ctx context.Co
 	var mu sync.Mutex // of l, times and waits
 	var all sync.WaitGroup
 	began := time.Now()
-	stop := time.AfterFunc(r.Duration+max(r.Duration, grace), func() { cancel(errGivenUp) })
+	stop := time.AfterFunc(r.Duration+max(r.Duration, r.grace), func() { cancel(errGivenUp) })
 	defer stop.Stop()
 	for client := range concurrency {
 		all.Go(func() {
