@@ -80,11 +80,16 @@ func HTML(r *reports.Report, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
+	return writePage(w, t, r)
+}
+
+// writePage writes a page all of whose characters can be seen. It writes nothing if the template fails.
+func writePage(w io.Writer, page *template.Template, data any) error {
 	var b strings.Builder
-	if err = t.Execute(&b, r); err != nil {
+	if err := page.Execute(&b, data); err != nil {
 		return err
 	}
-	_, err = io.WriteString(w, visible.Graphic(b.String()))
+	_, err := io.WriteString(w, visible.Graphic(b.String()))
 	return err
 }
 

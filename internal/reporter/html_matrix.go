@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -31,10 +30,5 @@ func (m *Matrix) HTML(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("matrix: %w", err)
 	}
-	var b strings.Builder
-	if err = t.Execute(&b, m); err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, visible.Graphic(b.String()))
-	return err
+	return writePage(w, t, m)
 }

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"strings"
-
-	"github.com/crdconform/crdconform/internal/visible"
 )
 
 //go:embed tables.html
@@ -34,10 +31,5 @@ func (t *Tables) HTML(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("tables: %w", err)
 	}
-	var b strings.Builder
-	if err = page.Execute(&b, t); err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, visible.Graphic(b.String()))
-	return err
+	return writePage(w, page, t)
 }

@@ -79,12 +79,7 @@ func (n *Nights) HTML(w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("nights: %w", err)
 	}
-	var b strings.Builder
-	if err = page.Execute(&b, data); err != nil {
-		return err
-	}
-	_, err = io.WriteString(w, visible.Graphic(b.String()))
-	return err
+	return writePage(w, page, data)
 }
 
 func day(n Night) string { return n.Started.UTC().Format(time.DateOnly) }
