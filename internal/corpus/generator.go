@@ -117,20 +117,25 @@ type result struct {
 	failed  Gap          // why there is none
 }
 
-// block makes objects from a number on, in as many goroutines as there are processors.
+// block makes objects from a number on.
 func (g *Generator) block(style Style, start, n int) []result {
 	results := make([]result, n)
+	spread(n, func(i int) { results[i] = g.one(style, start+i) })
+	return results
+}
+
+// spread does n pieces of work, in as many goroutines as there are processors.
+func spread(n int, do func(i int)) {
 	var work sync.WaitGroup
 	workers := min(runtime.GOMAXPROCS(0), n)
 	for worker := range workers {
 		work.Go(func() {
 			for i := worker; i < n; i += workers {
-				results[i] = g.one(style, start+i)
+				do(i)
 			}
 		})
 	}
 	work.Wait()
-	return results
 }
 
 // kept returns the objects that could be made, and notes as gaps what none of them has.

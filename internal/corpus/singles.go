@@ -5,9 +5,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"reflect"
-	"runtime"
 	"slices"
-	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	k8sruntime "k8s.io/apimachinery/pkg/runtime"
@@ -42,16 +40,7 @@ func (g *Generator) Singles() []Single {
 	defer g.mu.RUnlock()
 	targets := g.mostTelling(g.targets())
 	made := make([]result, len(targets))
-	var work sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), len(targets))
-	for worker := range workers {
-		work.Go(func() {
-			for i := worker; i < len(targets); i += workers {
-				made[i] = g.single(targets[i], i)
-			}
-		})
-	}
-	work.Wait()
+	spread(len(targets), func(i int) { made[i] = g.single(targets[i], i) })
 	var singles []Single
 	seen := map[string]bool{}
 	for i, t := range targets {

@@ -3,9 +3,7 @@ package corpus
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
-	"sync"
 
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
@@ -76,16 +74,7 @@ func (g *Generator) Earlier(old *Definition) ([]Stale, []Gap) {
 	e := newEarlier(old, g)
 	made := make([]*Stale, len(all))
 	missed := make([]string, len(all))
-	var work sync.WaitGroup
-	workers := min(runtime.GOMAXPROCS(0), len(all))
-	for worker := range workers {
-		work.Go(func() {
-			for i := worker; i < len(all); i += workers {
-				made[i], missed[i] = e.make(&all[i], i)
-			}
-		})
-	}
-	work.Wait()
+	spread(len(all), func(i int) { made[i], missed[i] = e.make(&all[i], i) })
 	var stale []Stale
 	for i := range all {
 		if made[i] != nil {
