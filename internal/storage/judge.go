@@ -95,11 +95,11 @@ func (j judgement) objects() Finding {
 
 // migrate is the command that migrates the objects, and has managed fields name the version no more.
 func (j judgement) migrate() string {
-	command := "crdconform storage migrate " + j.definition.Name
+	command := []string{"crdconform storage migrate", j.definition.Name}
 	if j.version.Defined && !j.version.Storage {
-		command = fmt.Sprintf("crdconform storage migrate %s --drop %s", j.definition.Name, j.version.Name)
+		command = append(command, "--drop", j.version.Name)
 	}
-	return strings.TrimSpace(command + " " + j.inventory.Flags)
+	return strings.TrimSpace(strings.Join(append(command, j.inventory.Flags), " "))
 }
 
 // inBrackets puts text in brackets behind something, if there is any.
