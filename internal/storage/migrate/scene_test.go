@@ -169,7 +169,11 @@ func (s *scene) tryChange(options ...fixtures.Option) error {
 // other object at it.
 func (s *scene) inForce(version string) {
 	s.Helper()
+	began := time.Now()
 	for is := false; !is; {
+		if time.Since(began) > time.Minute {
+			s.Fatalf("no object is stored at %s within a minute", version)
+		}
 		if _, err := s.at("v1beta1").Create(s.Context(), s.crontab("probe"), metav1.CreateOptions{}); err != nil {
 			s.Fatal(err)
 		}
