@@ -85,8 +85,7 @@ func (p *prober) tooLarge(ctx context.Context) []found {
 		if p.isClosed(ctx, pair.From) {
 			continue
 		}
-		p.each(ctx, pair.From)
-		objects := p.special[pair.From][corpus.Integers]
+		objects := p.singles(ctx, pair.From, corpus.Integers)
 		for i, o := range p.answers(ctx, pair, objects) {
 			if o.raw != nil || crashed(&o.x) || !(refusal{x: o.x}).failed() {
 				continue

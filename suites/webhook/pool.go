@@ -199,10 +199,15 @@ func (p *prober) styled(ctx context.Context, version string, style corpus.Style,
 	one := p.pool(ctx, version)
 	objects := one.generator.Objects(style, min(n, one.size))
 	if style != corpus.Plain {
-		p.each(ctx, version)
-		objects = append(objects, p.special[version][style]...)
+		objects = append(objects, p.singles(ctx, version, style)...)
 	}
 	return objects
+}
+
+// singles returns the generated objects with one field each, whose value is of a style other than plain.
+func (p *prober) singles(ctx context.Context, version string, style corpus.Style) []*unstructured.Unstructured {
+	p.each(ctx, version)
+	return p.special[version][style]
 }
 
 // base returns the objects of a version that everything else builds on: the samples or, where there are none, a few that

@@ -117,10 +117,9 @@ spec:
 	}
 }
 
-// TestRefusalsAreNotForNulls has a webhook refuse words where it wants a duration, in objects that also have null: null is not why.
-func TestRefusalsAreNotForNulls(t *testing.T) {
-	t.Parallel()
-	const definition = `
+// numbers is a definition with two versions of one schema, which has these properties.
+func numbers(properties string) string {
+	return `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: numbers.example.com}
@@ -132,9 +131,15 @@ spec:
   - name: v1
     served: true
     storage: true
-    schema: &schema {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {every: {type: string, default: 1h}, names: {type: array, items: {type: string, nullable: true}}, note: {type: string, nullable: true}}}}}}
+    schema: &schema {openAPIV3Schema: {type: object, properties: ` + properties + `}}
   - {name: v2, served: true, storage: false, schema: *schema}
 `
+}
+
+// TestRefusalsAreNotForNulls has a webhook refuse words where it wants a duration, in objects that also have null: null is not why.
+func TestRefusalsAreNotForNulls(t *testing.T) {
+	t.Parallel()
+	definition := numbers(`{spec: {type: object, properties: {every: {type: string, default: 1h}, names: {type: array, items: {type: string, nullable: true}}, note: {type: string, nullable: true}}}}`)
 	wantsDuration := func(_, _ string, object map[string]any) string {
 		if every, is := specOf(object)["every"].(string); is {
 			if _, err := time.ParseDuration(every); err != nil {
@@ -164,21 +169,7 @@ spec:
 // TestRefusalsOfLargeIntegers has a webhook refuse what int32 does not hold, which the schema allows.
 func TestRefusalsOfLargeIntegers(t *testing.T) {
 	t.Parallel()
-	const definition = `
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: numbers.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: numbers, kind: Number}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema: &schema {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {note: {type: string}}}, status: {type: object, properties: {ready: {type: integer}}}}}}
-  - {name: v2, served: true, storage: false, schema: *schema}
-`
+	definition := numbers(`{spec: {type: object, properties: {note: {type: string}}}, status: {type: object, properties: {ready: {type: integer}}}}`)
 	converts := func(_, _ string, object map[string]any) string {
 		status, _ := object["status"].(map[string]any)
 		if ready, is := status["ready"].(json.Number); is && len(ready) > 10 {
