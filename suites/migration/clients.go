@@ -14,8 +14,9 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// clientRate is how many writes a second clients send that nothing holds.
-const clientRate = 200
+// clientRate is how many writes a second clients send beside those between a reading and a writing: so few that the migrator gets to its
+// writes where requests take half a second.
+const clientRate = 8
 
 // clientObjects is how many objects clients write.
 const clientObjects = 6

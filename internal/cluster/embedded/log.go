@@ -12,6 +12,13 @@ import (
 // LogTo sends the log of API servers to w, for the whole process: upstream's packages share one log. Without it the log goes
 // to standard error.
 func LogTo(w io.Writer) error {
+	captured.mu.Lock()
+	defer captured.mu.Unlock()
+	captured.usual = w
+	return direct(w)
+}
+
+func direct(w io.Writer) error {
 	if err := klogFlags().Set("stderrthreshold", "FATAL"); err != nil {
 		return fmt.Errorf("directing the log of API servers: %w", err)
 	}
@@ -30,6 +37,7 @@ func klogFlags() *flag.FlagSet {
 // captured is the log of the process: who began last to send it elsewhere has it, and when all have ended it is as before.
 var captured struct {
 	mu      sync.Mutex
+	usual   io.Writer // where LogTo sent it; nil unless it did
 	by      int
 	restore func()
 }
@@ -41,7 +49,7 @@ func CaptureLog(w io.Writer) (restore func(), err error) {
 	if captured.by == 0 {
 		captured.restore = restoreLog()
 	}
-	if err := LogTo(w); err != nil {
+	if err := direct(w); err != nil {
 		return nil, err
 	}
 	captured.by++
@@ -57,9 +65,12 @@ func CaptureLog(w io.Writer) (restore func(), err error) {
 // restoreLog returns what makes the log as it is now.
 //
 // Goroutines of an API server outlive it for a moment and log, which klog.State.Restore is not safe against. It is what brings back
-// writers that somebody set. A log that goes to standard error, as it does unless somebody changed that, needs functions only that
-// are safe.
+// writers that somebody else set. A log that goes where LogTo sent it, or to standard error, as it does unless somebody changed that,
+// needs functions only that are safe.
 func restoreLog() func() {
+	if usual := captured.usual; usual != nil {
+		return func() { klog.SetOutput(usual) }
+	}
 	flags := klogFlags()
 	if flags.Lookup("logtostderr").Value.String() != "true" {
 		return klog.CaptureState().Restore
