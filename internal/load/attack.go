@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +20,7 @@ import (
 // run is one attack. It is vegeta's pacer, which says when requests are due, and its transport, which sends them.
 type run struct {
 	ctx      context.Context //nolint:containedctx // vegeta's interfaces have no room for one
-	client   *wire.Client
+	sender   *wire.Sender
 	workload Workload
 	bodies   []body
 	watch    Watch
@@ -40,18 +39,29 @@ type run struct {
 
 	memory sync.Pool // of *[]byte, which responses are read into
 
-	mu    sync.Mutex
-	freed map[uint64]time.Time // when the slot of a request became free; only until the request is sent
+	// Requests by the clock that are to be sent at once, by any worker, and how many more workers wait for one than there are.
+	orders chan order
+	spare  atomic.Int64
 
-	// Where the attack was stopped, or the pacer gave up. Written by the pacer, read when vegeta has ended.
-	cut     uint64    // first request that was not sent
+	mu sync.Mutex // of watch.Result
+
+	// How far the pacer is, and where it was stopped or gave up. Written by the pacer, read when vegeta has ended.
+	next    uint64    // first request that was not sent
 	stopped time.Time // zero if all were sent
 }
 
-func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body, watch Watch) *run {
+// order is a request that is to be sent. It could be sent when it was due or, if too many were in flight, when the webhook had answered
+// one of those. Any later delay is the generator's fault.
+type order struct {
+	n          uint64
+	ready, due time.Time
+}
+
+func newRun(ctx context.Context, sender *wire.Sender, w Workload, bodies []body, watch Watch) *run {
 	r := &run{
-		client: client, workload: w, bodies: bodies, watch: watch,
-		tally: newTally(), self: watchSelf(), clock: newClock(), slots: newSlots(w.inFlight(), w.ahead(), w.Rate()), freed: map[uint64]time.Time{},
+		sender: sender, workload: w, bodies: bodies, watch: watch,
+		tally: newTally(), self: watchSelf(), clock: newClock(),
+		slots: newSlots(w.inFlight(), w.ahead(), w.Rate()), orders: make(chan order, w.inFlight()),
 	}
 	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.slots.opened})
 	r.tally.encodes = w.Part.Of > 0
@@ -65,12 +75,12 @@ func newRun(ctx context.Context, client *wire.Client, w Workload, bodies []body,
 // continues, and requests wait for it.
 func (r *run) connectAhead() {
 	connections := r.workload.ahead()
-	if r.client.Endpoint().HTTP2 {
+	if r.sender.Endpoint().HTTP2 {
 		connections = 1
 	}
 	within, cancel := context.WithTimeout(r.ctx, time.Second)
 	defer cancel()
-	r.client.Open(within, connections)
+	r.sender.Open(within, connections)
 }
 
 func (r *run) attack() Summary {
@@ -79,7 +89,7 @@ func (r *run) attack() Summary {
 		clients := uint64(r.workload.inFlight())
 		options = append(options, vegeta.Workers(clients), vegeta.MaxWorkers(clients))
 	}
-	targets := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodPost, URL: r.client.URL()})
+	targets := vegeta.NewStaticTargeter(vegeta.Target{Method: http.MethodPost, URL: r.sender.URL()})
 	rest := make([]byte, 64<<20) // counts as memory in use, though it takes none: garbage is collected a tenth as often
 	defer runtime.KeepAlive(rest)
 	r.began = r.beginning()
@@ -109,9 +119,9 @@ func (r *run) attack() Summary {
 // failed, because the webhook was too slow. The connections are closed, since writing reports may need the file descriptors.
 func (r *run) end() Summary {
 	r.clock.close()
-	r.client.Close()
+	r.sender.Close()
 	if !r.stopped.IsZero() {
-		for n := r.cut; n < r.workload.Total(); n++ {
+		for n := r.next; n < r.workload.Total(); n++ {
 			waited := r.stopped.Sub(r.due(n))
 			if waited < 0 {
 				break
@@ -142,29 +152,43 @@ func (r *run) beginning() time.Time {
 // due is when a request by the clock is to be sent.
 func (r *run) due(n uint64) time.Time { return r.began.Add(r.workload.due(r.workload.Part.number(n))) }
 
-// Pace waits until the next request is due and may be sent, and has vegeta send it at once, or stop. Vegeta could sleep itself, but
-// could not be woken. Clients all start at once.
-func (r *run) Pace(_ time.Duration, n uint64) (time.Duration, bool) {
+// Pace has requests be sent when they are due and may be sent. When no worker is there to send one, it has vegeta start another, which is
+// what vegeta calls a hit: a hit for each request would cost as much as judging it. Vegeta could wait itself, but could not be woken.
+// Clients all start at once.
+func (r *run) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
 	if r.workload.Clients > 0 {
-		return 0, n >= uint64(r.workload.inFlight())
+		return 0, hits >= uint64(r.workload.inFlight())
 	}
-	if n >= r.workload.Total() {
-		return 0, true
+	for r.next < r.workload.Total() {
+		o, ok := r.wait()
+		if !ok {
+			r.stopped = time.Now()
+			break
+		}
+		r.next++
+		r.orders <- o // has room for as many as may be in flight
+		if r.spare.Add(-1) < 0 {
+			r.spare.Add(1) // for the new one
+			return 0, false
+		}
 	}
-	for left := time.Until(r.due(n)); left > 0 && r.ctx.Err() == nil; left = time.Until(r.due(n)) {
+	close(r.orders)
+	return 0, true
+}
+
+// wait waits until the next request is due and may be sent.
+func (r *run) wait() (order, bool) {
+	o := order{n: r.next, due: r.due(r.next)}
+	for left := time.Until(o.due); left > 0 && r.ctx.Err() == nil; left = time.Until(o.due) {
 		if left > r.awake {
 			r.clock.wait(r.ctx, left-r.awake)
 		}
 	}
 	free, ok := r.slot()
-	if !ok {
-		r.cut, r.stopped = n, time.Now()
-		return 0, true
+	if o.ready = free; o.due.After(free) {
+		o.ready = o.due
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.freed[n] = free
-	return 0, false
+	return o, ok
 }
 
 // slot waits until one more request may be in flight, and returns since when that is so. It gives up when the context ends,
@@ -179,7 +203,7 @@ func (r *run) slot() (time.Time, bool) {
 		return free, true
 	default:
 	}
-	overtime := time.NewTimer(time.Until(r.began.Add(r.workload.Length() + r.client.Endpoint().Timeout)))
+	overtime := time.NewTimer(time.Until(r.began.Add(r.workload.Length() + r.sender.Endpoint().Timeout)))
 	defer overtime.Stop()
 	select {
 	case free := <-r.slots.free:
@@ -203,22 +227,22 @@ func wait(ctx context.Context, d time.Duration) {
 // Rate is the mean rate of requests a second.
 func (r *run) Rate(time.Duration) float64 { return r.workload.Rate() }
 
-// RoundTrip sends the request that vegeta wants to send. Vegeta numbers its requests; the number says when the request was due
-// and what its body is. Where there are clients, it is one of them instead, since what vegeta does for each request costs as
-// much as judging it.
-func (r *run) RoundTrip(trigger *http.Request) (*http.Response, error) {
-	none := &http.Response{StatusCode: http.StatusOK, Body: http.NoBody} // vegeta need not know what came back
+// RoundTrip is a worker, or a client, until there is no more to be sent: to vegeta it is one request.
+func (r *run) RoundTrip(*http.Request) (*http.Response, error) {
 	if r.workload.Clients > 0 {
 		r.ask()
-		return none, nil
+	} else {
+		r.work()
 	}
-	nth, err := strconv.ParseUint(trigger.Header.Get("X-Vegeta-Seq"), 10, 64)
-	if err != nil {
-		return nil, err
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil // vegeta need not know what came back
+}
+
+// work sends what is ordered.
+func (r *run) work() {
+	for o := range r.orders {
+		r.send(o.n, o.ready, o.due)
+		r.spare.Add(1)
 	}
-	ready, due := r.ready(nth)
-	r.send(nth, ready, due)
-	return none, nil
 }
 
 // ask is a client: it sends a request as soon as the one before was answered, until its time is over.
@@ -245,7 +269,7 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 		memory = new([]byte)
 	}
 	sent := time.Now()
-	response := r.client.SendInto(r.ctx, *memory, sending.before, []byte(id), sending.after)
+	response := r.sender.Send(r.ctx, *memory, sending.before, []byte(id), sending.after)
 	done := time.Now()
 	defer func() {
 		if cap(response.Body) > 0 && cap(response.Body) <= 2*sending.size()+pooled {
@@ -296,7 +320,7 @@ func (r *run) tell(m measurement, sent time.Time, response contract.Response, re
 	}
 	result := &vegeta.Result{
 		Seq: m.n, Code: uint16(response.Status), Timestamp: sent, Latency: m.service,
-		BytesIn: uint64(m.in), BytesOut: uint64(m.out), Method: http.MethodPost, URL: r.client.URL(),
+		BytesIn: uint64(m.in), BytesOut: uint64(m.out), Method: http.MethodPost, URL: r.sender.URL(),
 	}
 	if rejected != nil {
 		result.Error = fmt.Sprintf("%s: %s", rejected.Requirement, rejected)
@@ -304,17 +328,4 @@ func (r *run) tell(m measurement, sent time.Time, response contract.Response, re
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watch.Result(result)
-}
-
-// ready is when the generator could have sent a request by the clock, and when the request was due. It could be sent when it was due
-// or, if too many were in flight, when the webhook had answered one of those. Any later delay is the generator's fault.
-func (r *run) ready(n uint64) (ready, due time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	free := r.freed[n]
-	delete(r.freed, n)
-	if due = r.due(n); due.After(free) {
-		return due, due
-	}
-	return free, due
 }

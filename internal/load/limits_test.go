@@ -52,12 +52,16 @@ func TestLimitsOfTheGenerator(t *testing.T) {
 		{"read", syscall.ECONNRESET, false},
 	} {
 		t.Run(test.errno.Error(), func(t *testing.T) {
-			client := connect(t, webhook.Handler())
-			client.HTTP().Transport = &failing{
-				RoundTripper: client.HTTP().Transport,
+			sender := connect(t, webhook.Handler()).Sender()
+			sender.HTTP().Transport = &failing{
+				RoundTripper: sender.HTTP().Transport,
 				err:          &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError(test.op, test.errno)},
 			}
-			s, err := attack(t.Context(), client, workload(), Watch{})
+			requests, err := Bodies(crontabs, workload())
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := send(t.Context(), sender, requests, workload(), Watch{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,9 +205,9 @@ func TestUnanswered(t *testing.T) {
 func TestUnsentWhenStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := newRun(ctx, connect(t, webhook.Handler()), workload(), nil, Watch{})
+	r := newRun(ctx, connect(t, webhook.Handler()).Sender(), workload(), nil, Watch{})
 	r.began = time.Now()
-	r.cut, r.stopped = 10, r.began.Add(102*time.Millisecond)
+	r.next, r.stopped = 10, r.began.Add(102*time.Millisecond)
 	s := r.end()
 	// Those from 10 to 20 are due by then, 5 ms from each other.
 	if s.Unanswered != 11 || s.Response.TotalCount() != 11 || s.Service.TotalCount() != 0 || s.Requests != 0 || s.Elapsed != 102*time.Millisecond {
@@ -232,14 +236,14 @@ func TestStandstill(t *testing.T) {
 	client := connect(t, webhook.Handler())
 	w := workload()
 	w.InFlight = 1
-	r := newRun(t.Context(), client, w, nil, Watch{})
+	r := newRun(t.Context(), client.Sender(), w, nil, Watch{})
 	defer r.clock.close()
 	r.began = time.Now().Add(-w.Length() - client.Endpoint().Timeout)
 	if _, stop := r.Pace(0, 0); stop {
 		t.Fatal("it stops though a request may be sent")
 	}
-	if _, stop := r.Pace(0, 1); !stop || r.cut != 1 || r.stopped.IsZero() {
-		t.Errorf("stop %t, cut at %d", stop, r.cut)
+	if _, stop := r.Pace(0, 1); !stop || r.next != 1 || r.stopped.IsZero() {
+		t.Errorf("stop %t, cut at %d", stop, r.next)
 	}
 }
 
@@ -366,12 +370,9 @@ func TestWaitIsNoLag(t *testing.T) {
 		if _, stop := r.Pace(0, uint64(n)); stop {
 			t.Fatal("it stops")
 		}
-		if got, due := r.ready(uint64(n)); !got.Equal(test.want) || !due.Equal(r.due(uint64(n))) {
-			t.Errorf("request %d can be sent at %s, want %s", n, got, test.want)
+		if o := <-r.orders; o.n != uint64(n) || !o.ready.Equal(test.want) || !o.due.Equal(r.due(uint64(n))) {
+			t.Errorf("request %d can be sent at %s, want %s", o.n, o.ready, test.want)
 		}
-	}
-	if len(r.freed) > 0 {
-		t.Errorf("%d requests are not forgotten", len(r.freed))
 	}
 }
 
@@ -383,9 +384,10 @@ func TestPacerStopsWhileItWaits(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		r := newRun(ctx, nil, workload(), nil, Watch{})
 		prepare(r)
+		r.next = 7
 		time.AfterFunc(10*time.Millisecond, func() { cancel(errors.New("enough")) })
-		if _, stop := r.Pace(0, 7); !stop || r.cut != 7 || r.stopped.IsZero() {
-			t.Errorf("%s: stop %t, cut at %d, %s", name, stop, r.cut, r.stopped)
+		if _, stop := r.Pace(0, 7); !stop || r.next != 7 || r.stopped.IsZero() {
+			t.Errorf("%s: stop %t, cut at %d, %s", name, stop, r.next, r.stopped)
 		}
 		r.clock.close()
 	}

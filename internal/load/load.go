@@ -27,8 +27,12 @@ type Watch struct {
 }
 
 // Run sends requests repeatedly, as the workload says, and returns the result. Each request gets a new uid. When the context ends,
-// Run stops and returns the result so far, marked as partial. The client's idle connections are closed before and after.
+// Run stops and returns the result so far, marked as partial. It opens connections of its own, and closes them in the end.
 func Run(ctx context.Context, client *wire.Client, requests []contract.Request, w Workload, watch Watch) (Summary, error) {
+	return send(ctx, client.Sender(), requests, w, watch)
+}
+
+func send(ctx context.Context, sender *wire.Sender, requests []contract.Request, w Workload, watch Watch) (Summary, error) {
 	if err := w.Validate(); err != nil {
 		return Summary{}, err
 	}
@@ -39,7 +43,7 @@ func Run(ctx context.Context, client *wire.Client, requests []contract.Request, 
 	if err != nil {
 		return Summary{}, err
 	}
-	r := newRun(ctx, client, w, bodies, watch)
+	r := newRun(ctx, sender, w, bodies, watch)
 	r.connectAhead() //nolint:contextcheck // its context is that of the run, which is derived from this one
 	return r.attack(), nil
 }

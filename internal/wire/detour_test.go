@@ -16,9 +16,9 @@ import (
 	"github.com/crdconform/crdconform/contract"
 )
 
-// TestRedirects follows redirects as API servers do: those by 307 and 308 with the request, those by 301 to 303 with
+// testRedirects follows redirects as API servers do: those by 307 and 308 with the request, those by 301 to 303 with
 // nothing but a GET.
-func TestRedirects(t *testing.T) {
+func testRedirects(t *testing.T, send sending) {
 	authority := newAuthority(t)
 	other := serve(t, authority, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -41,61 +41,61 @@ func TestRedirects(t *testing.T) {
 			http.Redirect(w, r, strings.Replace(other, "https://", "https://me:secret@", 1)+"/there", status)
 		}
 	}, "127.0.0.1")
-	send := func(path string) contract.Response {
-		return connect(t, Endpoint{URL: url + path, CA: authority.PEM()}).Send(t.Context(), []byte("request"))
+	ask := func(path string) contract.Response {
+		return send(t.Context(), t, Endpoint{URL: url + path, CA: authority.PEM()}, 0, []byte("request"))
 	}
 	for status, want := range map[int]string{301: "GET ", 302: "GET ", 303: "GET ", 307: "POST request", 308: "POST request"} {
-		response := send(fmt.Sprint("/", status))
+		response := ask(fmt.Sprint("/", status))
 		if response.Err != nil || response.Status != 200 || string(response.Body) != want || response.RedirectedTo != other+"/there" {
 			t.Errorf("%d: got %+v, want %s", status, response, want)
 		}
 	}
-	if response := send("/307/loop"); response.Err != nil || response.Status != 307 || response.RedirectedTo != url+"/307/loop" {
+	if response := ask("/307/loop"); response.Err != nil || response.Status != 307 || response.RedirectedTo != url+"/307/loop" {
 		t.Errorf("round and round: got %+v", response)
 	}
-	if response := send("/307/without"); response.Err != nil || response.Status != 307 || response.RedirectedTo != "" {
+	if response := ask("/307/without"); response.Err != nil || response.Status != 307 || response.RedirectedTo != "" {
 		t.Errorf("without a place: got %+v", response)
 	}
-	if response := send("/307/malformed"); response.Err == nil || !strings.Contains(response.Err.Error(), "it redirects to an invalid URL") ||
+	if response := ask("/307/malformed"); response.Err == nil || !strings.Contains(response.Err.Error(), "it redirects to an invalid URL") ||
 		strings.Contains(response.Err.Error(), "secret") {
 		t.Errorf("to what is no URL: got %+v", response)
 	}
-	response := send("/308/nowhere")
+	response := ask("/308/nowhere")
 	if response.Err == nil || response.Status != 0 || response.RedirectedTo != "https://no-such-host.invalid/" ||
 		!strings.Contains(response.Err.Error(), "which redirects to https://no-such-host.invalid/: the host no-such-host.invalid cannot be resolved") {
 		t.Errorf("to nowhere: got %+v", response)
 	}
 }
 
-// TestRedirectsOfServices redirects to the name of the service, which is not known where the test runs.
-func TestRedirectsOfServices(t *testing.T) {
+// testRedirectsOfServices redirects to the name of the service, which is not known where the test runs.
+func testRedirectsOfServices(t *testing.T, send sending) {
 	authority := newAuthority(t)
 	url := serve(t, authority, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/there" {
 			http.Redirect(w, r, "https://"+r.Host+"/there", http.StatusTemporaryRedirect)
 		}
 	}, "service.namespace.svc")
-	response := connect(t, Endpoint{URL: url, CA: authority.PEM(), ServerName: "service.namespace.svc"}).Send(t.Context(), nil)
+	response := send(t.Context(), t, Endpoint{URL: url, CA: authority.PEM(), ServerName: "service.namespace.svc"}, 0, nil)
 	if response.Err != nil || response.Status != 200 || !strings.HasPrefix(response.RedirectedTo, "https://service.namespace.svc:") {
 		t.Errorf("got %+v", response)
 	}
 }
 
-// TestPaths tidies paths up as API servers do.
-func TestPaths(t *testing.T) {
+// testPaths tidies paths up as API servers do.
+func testPaths(t *testing.T, send sending) {
 	authority := newAuthority(t)
 	var got string
 	url := serve(t, authority, func(_ http.ResponseWriter, r *http.Request) { got = r.RequestURI }, "127.0.0.1")
 	for given, want := range map[string]string{
 		"": "/", "/": "/", "/convert": "/convert", "/convert/": "/convert", "//a//b": "/a/b", "/a/../b": "/b",
 	} {
-		if connect(t, Endpoint{URL: url + given, CA: authority.PEM()}).Send(t.Context(), nil); got != want+"?timeout=30s" {
+		if send(t.Context(), t, Endpoint{URL: url + given, CA: authority.PEM()}, 0, nil); got != want+"?timeout=30s" {
 			t.Errorf("%q: asked for %s, want %s", given, got, want)
 		}
 	}
 }
 
-func TestCompression(t *testing.T) {
+func testCompression(t *testing.T, send sending) {
 	authority := newAuthority(t)
 	compressed := func(plain []byte) []byte {
 		var b bytes.Buffer
@@ -120,9 +120,7 @@ func TestCompression(t *testing.T) {
 		"plain": {"", "gzip"},
 		"bomb":  {string(make([]byte, 2<<20+1)), "longer than 2048 KiB"},
 	} {
-		client := connect(t, Endpoint{URL: url + "/" + name, CA: authority.PEM()})
-		client.limit = func(int) int64 { return 2 << 20 }
-		response := client.Send(t.Context(), nil)
+		response := send(t.Context(), t, Endpoint{URL: url + "/" + name, CA: authority.PEM()}, 2<<20, nil)
 		if response.Status != 200 || string(response.Body) != test.body || (response.Err == nil) != (test.err == "") {
 			t.Errorf("%s: got %d with %d bytes, %v", name, response.Status, len(response.Body), response.Err)
 		} else if test.err != "" && (!strings.Contains(response.Err.Error(), test.err) || response.TimedOut) {
@@ -131,8 +129,8 @@ func TestCompression(t *testing.T) {
 	}
 }
 
-// TestRetries asks again when the webhook wants it and API servers would.
-func TestRetries(t *testing.T) {
+// testRetries asks again when the webhook wants it and API servers would.
+func testRetries(t *testing.T, send sending) {
 	authority := newAuthority(t)
 	for name, test := range map[string]struct {
 		status     int
@@ -167,7 +165,7 @@ func TestRetries(t *testing.T) {
 			w.WriteHeader(test.status)
 			io.WriteString(w, "not yet")
 		}, "127.0.0.1")
-		response := connect(t, Endpoint{URL: url, CA: authority.PEM()}).Send(t.Context(), []byte("request"))
+		response := send(t.Context(), t, Endpoint{URL: url, CA: authority.PEM()}, 0, []byte("request"))
 		if response.Err != nil || response.Status != test.want || response.Attempts != test.attempts {
 			t.Errorf("%s: got %+v, want %d on attempt %d", name, response, test.want, test.attempts)
 		}
@@ -177,8 +175,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestInterruptions has the caller give up: before, while waiting for an answer, in the middle of one, and before a retry.
-func TestInterruptions(t *testing.T) {
+// testInterruptions has the caller give up: before, while waiting for an answer, in the middle of one, and before a retry.
+func testInterruptions(t *testing.T, send sending) {
 	authority := newAuthority(t)
 	enough := errors.New("enough")
 	for _, path := range []string{"/before", "/silent", "/half", "/retry"} {
@@ -203,7 +201,7 @@ func TestInterruptions(t *testing.T) {
 			cancel(enough)
 		}
 		client := connect(t, Endpoint{URL: url + path, CA: authority.PEM()})
-		response := client.Send(ctx, nil)
+		response := send(ctx, t, client.Endpoint(), 0, nil)
 		if !response.Interrupted || response.TimedOut || !errors.Is(response.Err, context.Canceled) || !errors.Is(response.Err, enough) {
 			t.Errorf("%s: got %+v", path, response)
 		}
@@ -213,7 +211,7 @@ func TestInterruptions(t *testing.T) {
 	}
 	ended, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
-	response := connect(t, Endpoint{URL: "https://127.0.0.1/"}).Send(ended, nil)
+	response := send(ended, t, Endpoint{URL: "https://127.0.0.1/"}, 0, nil)
 	if !response.Interrupted || response.TimedOut || !errors.Is(response.Err, context.DeadlineExceeded) {
 		t.Errorf("deadline of the caller: got %+v", response)
 	}

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -50,15 +49,31 @@ func (p payload) reader() (io.ReadCloser, error) {
 	if p.size() == 0 {
 		return http.NoBody, nil
 	}
-	if len(p) == 1 {
-		return io.NopCloser(bytes.NewReader(p[0])), nil
-	}
-	readers := make([]io.Reader, len(p))
-	for i := range p {
-		readers[i] = bytes.NewReader(p[i])
-	}
-	return io.NopCloser(io.MultiReader(readers...)), nil
+	return &reading{p, 0}, nil
 }
+
+// reading is what remains to be read of a payload.
+type reading struct {
+	parts payload
+	at    int // in the first part
+}
+
+// Read reads on.
+func (r *reading) Read(into []byte) (int, error) {
+	n := 0
+	for len(r.parts) > 0 {
+		copied := copy(into[n:], r.parts[0][r.at:])
+		n, r.at = n+copied, r.at+copied
+		if r.at < len(r.parts[0]) {
+			return n, nil
+		}
+		r.parts, r.at = r.parts[1:], 0
+	}
+	return n, io.EOF
+}
+
+// Close does nothing.
+func (*reading) Close() error { return nil }
 
 // request returns a request for one exchange. It shares the URL and the header with others, which net/http does not change.
 func (c *Client) request(ctx context.Context, method string, header http.Header, body payload) *http.Request {

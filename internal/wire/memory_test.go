@@ -28,12 +28,12 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	w.Write(body)
 }
 
-func TestSendInto(t *testing.T) {
+func TestSender(t *testing.T) {
 	authority := newAuthority(t)
 	url := serve(t, authority, echo, "127.0.0.1")
 	large := bytes.Repeat([]byte("x"), joined)
 	for _, http2 := range []bool{false, true} {
-		client := connect(t, Endpoint{URL: url, CA: authority.PEM(), HTTP2: http2})
+		sender := connectSender(t, Endpoint{URL: url, CA: authority.PEM(), HTTP2: http2})
 		for name, parts := range map[string][][]byte{
 			"no part":     {},
 			"empty parts": {nil, {}},
@@ -43,7 +43,7 @@ func TestSendInto(t *testing.T) {
 		} {
 			want := slices.Concat(parts...)
 			for _, into := range [][]byte{nil, make([]byte, 0, 3), make([]byte, 10, 2*len(want)+1024), []byte("what was there before")} {
-				response := client.SendInto(t.Context(), into, parts...)
+				response := sender.Send(t.Context(), into, parts...)
 				if response.Err != nil || response.Status != 200 || !bytes.Equal(response.Body, want) {
 					t.Errorf("%s into %d bytes: got %d with %d bytes, %v", name, cap(into), response.Status, len(response.Body), response.Err)
 				}
@@ -81,7 +81,7 @@ func TestPartsAreSentAgain(t *testing.T) {
 	for _, path := range []string{"/redirect", "/retry"} {
 		for _, parts := range [][][]byte{{[]byte("before"), []byte("after")}, {large, large}} {
 			asked.Store(0)
-			response := connect(t, Endpoint{URL: url + path, CA: authority.PEM()}).SendInto(t.Context(), into, parts...)
+			response := connectSender(t, Endpoint{URL: url + path, CA: authority.PEM()}).Send(t.Context(), into, parts...)
 			if response.Err != nil || !bytes.Equal(response.Body, slices.Concat(parts...)) || asked.Load() != 2 {
 				t.Errorf("%s: got %d with %d bytes, %v, on request %d", path, response.Status, len(response.Body), response.Err, asked.Load())
 			}
@@ -130,9 +130,9 @@ func TestLengths(t *testing.T) {
 				w.Write(make([]byte, test.body))
 			}, "127.0.0.1")
 		}
-		client := connect(t, Endpoint{URL: url, CA: authority.PEM()})
-		client.limit = func(int) int64 { return limit }
-		response := client.SendInto(t.Context(), make([]byte, 0, 100))
+		sender := connectSender(t, Endpoint{URL: url, CA: authority.PEM()})
+		sender.client.limit = func(int) int64 { return limit }
+		response := sender.Send(t.Context(), make([]byte, 0, 100))
 		if response.Status != 200 || len(response.Body) != test.want || (response.Err == nil) != (test.err == "") {
 			t.Errorf("%s: got %d with %d bytes, %v", name, response.Status, len(response.Body), response.Err)
 		} else if test.err != "" && !strings.Contains(response.Err.Error(), test.err) {
@@ -144,10 +144,10 @@ func TestLengths(t *testing.T) {
 	}
 }
 
-// TestSendIntoByMany has many requests under way at the same time, which share parts and have each their own memory.
-func TestSendIntoByMany(t *testing.T) {
+// TestSenderByMany has many requests under way at the same time, which share parts and have each their own memory.
+func TestSenderByMany(t *testing.T) {
 	authority := newAuthority(t)
-	client := connect(t, Endpoint{URL: serve(t, authority, echo, "127.0.0.1"), CA: authority.PEM()})
+	sender := connectSender(t, Endpoint{URL: serve(t, authority, echo, "127.0.0.1"), CA: authority.PEM()})
 	before, after := []byte("before"), bytes.Repeat([]byte("after"), joined/5)
 	var all sync.WaitGroup
 	for n := range 8 {
@@ -155,7 +155,7 @@ func TestSendIntoByMany(t *testing.T) {
 			var into []byte
 			for i := range 50 {
 				uid := fmt.Appendf(nil, "%d-%d", n, i)
-				response := client.SendInto(t.Context(), into, before, uid, after)
+				response := sender.Send(t.Context(), into, before, uid, after)
 				if want := slices.Concat(before, uid, after); response.Err != nil || !bytes.Equal(response.Body, want) {
 					t.Errorf("%s: got %d with %d bytes, %v", uid, response.Status, len(response.Body), response.Err)
 				}
@@ -164,14 +164,14 @@ func TestSendIntoByMany(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if want := Header(); fmt.Sprint(client.header) != fmt.Sprint(want) {
-		t.Errorf("the header that all share is %v, want %v", client.header, want)
+	if want := Header(); fmt.Sprint(sender.client.header) != fmt.Sprint(want) {
+		t.Errorf("the header that all share is %v, want %v", sender.client.header, want)
 	}
 }
 
-// TestSendIntoEnds has what Send has when there is no answer in time, or the caller gives up, with one request at least before
+// TestSenderEnds has what Send has when there is no answer in time, or the caller gives up, with one request at least before
 // that on the same connection.
-func TestSendIntoEnds(t *testing.T) {
+func TestSenderEnds(t *testing.T) {
 	authority := newAuthority(t)
 	var silent atomic.Bool
 	url := serve(t, authority, func(w http.ResponseWriter, r *http.Request) {
@@ -182,7 +182,7 @@ func TestSendIntoEnds(t *testing.T) {
 		}
 		echo(w, r)
 	}, "127.0.0.1")
-	client := connect(t, Endpoint{URL: url, CA: authority.PEM(), Timeout: 200 * time.Millisecond})
+	sender := connectSender(t, Endpoint{URL: url, CA: authority.PEM(), Timeout: 200 * time.Millisecond})
 	ctx, cancel := context.WithCancel(t.Context())
 	for name, test := range map[string]struct {
 		ctx   context.Context //nolint:containedctx // a case of the table
@@ -194,12 +194,12 @@ func TestSendIntoEnds(t *testing.T) {
 	} {
 		silent.Store(false)
 		into := make([]byte, 0, 1000)
-		if response := client.SendInto(test.ctx, into, []byte("first")); response.Err != nil || string(response.Body) != "first" {
+		if response := sender.Send(test.ctx, into, []byte("first")); response.Err != nil || string(response.Body) != "first" {
 			t.Fatalf("%s: got %+v", name, response)
 		}
 		silent.Store(true)
 		test.after()
-		response := client.SendInto(test.ctx, into, []byte("second"))
+		response := sender.Send(test.ctx, into, []byte("second"))
 		if response.Err == nil || response.TimedOut != test.want.TimedOut || response.Interrupted != test.want.Interrupted || len(response.Body) > 0 {
 			t.Errorf("%s: got %+v", name, response)
 		}
@@ -207,7 +207,7 @@ func TestSendIntoEnds(t *testing.T) {
 }
 
 // BenchmarkSend sends to a server with canned responses, as large as the requests, with 16 requests under way at once. The
-// server takes its share of the machine. Send and SendInto are what this package has; Plain is http.Client with io.ReadAll,
+// server takes its share of the machine. Client and Sender are what this package has; Plain is http.Client with io.ReadAll,
 // without a time limit or a look at the response.
 func BenchmarkSend(b *testing.B) {
 	for _, size := range []int{1300, 600_000} {
@@ -217,6 +217,8 @@ func BenchmarkSend(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(client.Close)
+		sender := client.Sender()
+		b.Cleanup(sender.Close)
 		body := make([]byte, size)
 		third := size / 3
 		parts := [][]byte{body[:third], body[third : third+36], body[third+36:]}
@@ -224,8 +226,8 @@ func BenchmarkSend(b *testing.B) {
 			name string
 			send func(ctx context.Context, into []byte) []byte
 		}{
-			{"SendInto", func(ctx context.Context, into []byte) []byte { return client.SendInto(ctx, into, parts...).Body }},
-			{"Send", func(ctx context.Context, _ []byte) []byte { return client.Send(ctx, slices.Concat(parts...)).Body }},
+			{"Sender", func(ctx context.Context, into []byte) []byte { return sender.Send(ctx, into, parts...).Body }},
+			{"Client", func(ctx context.Context, _ []byte) []byte { return client.Send(ctx, slices.Concat(parts...)).Body }},
 			{"Plain", func(ctx context.Context, _ []byte) []byte { return plain(ctx, b, client, slices.Concat(parts...)) }},
 		} {
 			b.Run(fmt.Sprintf("%s/bytes=%d", way.name, size), func(b *testing.B) {

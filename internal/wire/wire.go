@@ -81,9 +81,6 @@ func Connect(e Endpoint) (*Client, error) {
 	if e.Timeout == 0 {
 		e.Timeout = APIServerTimeout
 	}
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(e.HTTP2)
 	port := u.Port()
 	if port == "" {
 		port = "443"
@@ -103,6 +100,15 @@ func Connect(e Endpoint) (*Client, error) {
 		c.config.NextProtos = []string{"h2", "http/1.1"}
 	}
 	c.service = net.JoinHostPort(u.Hostname(), port)
+	c.overNetHTTP()
+	return c, nil
+}
+
+// overNetHTTP has the client send requests by connections of net/http.
+func (c *Client) overNetHTTP() {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(c.endpoint.HTTP2)
 	c.transport = &http.Transport{
 		DialTLSContext:      c.connect,
 		TLSClientConfig:     c.config.Clone(),
@@ -112,7 +118,6 @@ func Connect(e Endpoint) (*Client, error) {
 		MaxResponseHeaderBytes: contract.MaxHeader,
 	}
 	c.http = &http.Client{Transport: Punctual(c.transport)}
-	return c, nil
 }
 
 // With returns another client, for the endpoint as change leaves a copy of it. It fails as Connect does.
@@ -131,67 +136,9 @@ func (c *Client) identify(*tls.CertificateRequestInfo) (*tls.Certificate, error)
 	return c.endpoint.ClientCertificate, nil
 }
 
-// Open closes the idle connections and opens the given number of others, all at once, for later requests. It returns when each
-// is open or could not be: the requests then try again, and report why. When the context ends before that, those in progress
-// continue until Close. A trace in the context receives their handshakes. No request may be in progress meanwhile.
-//
-// Each is opened by a request that gives up then, before it is sent. Net/http keeps the connection among the idle ones, and notices
-// when the webhook closes it.
-func (c *Client) Open(ctx context.Context, connections int) {
-	c.Close() // or it would be one of those that the requests get
-	alone := make(chan struct{})
-	var under []opening
-	for range connections {
-		within, giveUp := context.WithCancelCause(ctx)
-		o := opening{giveUp: giveUp, alone: alone, done: make(chan struct{})}
-		request := c.request(context.WithValue(within, openingKey{}, o), http.MethodPost, c.header, nil)
-		response, err := c.transport.RoundTrip(request)
-		giveUp(nil)
-		if err == nil {
-			_ = response.Body.Close()
-		}
-		if errors.Is(context.Cause(within), errOpening) {
-			under = append(under, o)
-		}
-	}
-	close(alone)
-	for _, o := range under {
-		select {
-		case <-o.done:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// opening is a connection that is opened for requests to come.
-type opening struct {
-	giveUp context.CancelCauseFunc // of the request that opens it
-	alone  <-chan struct{}         // closed when all such requests have given up: they would take each other's connections
-	done   chan struct{}           // closed when it is open, or could not be opened
-}
-
-// openingKey is that of an opening in a context.
-type openingKey struct{}
-
-var errOpening = errors.New("a connection is opened for other requests")
-
-// connect opens a connection for a request, or for those to come.
-func (c *Client) connect(ctx context.Context, _, address string) (net.Conn, error) {
-	if o, ok := ctx.Value(openingKey{}).(opening); ok {
-		defer close(o.done)
-		o.giveUp(errOpening)
-		<-o.alone
-	}
-	connection, err := c.dial(ctx, address)
-	if err != nil {
-		return nil, err
-	}
-	return connection, nil
-}
-
 // dial connects to the webhook when the service is asked for, and to any other address that a redirect leads to.
-func (c *Client) dial(ctx context.Context, address string) (*tls.Conn, error) {
+// TLS is over what under makes of the connection.
+func (c *Client) dial(ctx context.Context, address string, under func(net.Conn) net.Conn) (*tls.Conn, error) {
 	to := address
 	if address == c.service {
 		to = c.address
@@ -211,7 +158,7 @@ func (c *Client) dial(ctx context.Context, address string) (*tls.Conn, error) {
 	}
 	within, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, errHandshakeTimeout)
 	defer cancel()
-	secured := tls.Client(connection, config)
+	secured := tls.Client(under(connection), config)
 	if err := secured.HandshakeContext(within); err != nil {
 		_ = connection.Close()
 		if cause := context.Cause(within); errors.Is(cause, errHandshakeTimeout) {
@@ -296,14 +243,6 @@ func (c *Client) URL() string { return c.target }
 // was there, there is nothing to judge: then the response is marked as Interrupted.
 func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
 	return c.send(ctx, nil, newPayload([][]byte{body}))
-}
-
-// SendInto does as Send does, for programs that send a lot. The body of the request is made of parts, as of what is before the
-// uid, the uid, and what is after it. They may be part of any number of requests, but must not be changed: now and then one is
-// still being read when the response is there. The body of the response is read into the memory of into, or into larger memory
-// if that is too small, so it has gone when the caller uses that again.
-func (c *Client) SendInto(ctx context.Context, into []byte, parts ...[]byte) contract.Response {
-	return c.send(ctx, into, newPayload(parts))
 }
 
 func (c *Client) send(ctx context.Context, into []byte, body payload) contract.Response {

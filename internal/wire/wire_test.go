@@ -82,7 +82,7 @@ func newAuthority(t *testing.T) *pki.Authority {
 	return authority
 }
 
-func TestSend(t *testing.T) {
+func testSend(t *testing.T, send sending) {
 	authority := newAuthority(t)
 	var got *http.Request
 	url := serve(t, authority, func(w http.ResponseWriter, r *http.Request) {
@@ -96,8 +96,8 @@ func TestSend(t *testing.T) {
 		t.Fatal(err)
 	}
 	for http2, want := range map[bool]int{false: 1, true: 2} {
-		client := connect(t, Endpoint{URL: url + "/convert", CA: authority.PEM(), HTTP2: http2, ServerName: "service.namespace.svc"})
-		response := client.Send(t.Context(), []byte("{}"))
+		e := Endpoint{URL: url + "/convert", CA: authority.PEM(), HTTP2: http2, ServerName: "service.namespace.svc"}
+		response := send(t.Context(), t, e, 0, []byte("{}"))
 		if response.Err != nil || response.Status != 202 || response.ContentType != "application/json" || string(response.Body) != `{"a": 1}` {
 			t.Fatalf("got %+v", response)
 		}
@@ -107,14 +107,14 @@ func TestSend(t *testing.T) {
 		if got.Method != http.MethodPost || got.URL.String() != "/convert?timeout=30s" || got.Header.Get("Content-Type") != "application/json" || got.TLS.ServerName != "service.namespace.svc" || got.Host != net.JoinHostPort("service.namespace.svc", port) || got.Header.Get("Accept-Encoding") != "gzip" {
 			t.Errorf("came as %s %s to %s %v for %s", got.Method, got.URL, got.Host, got.Header, got.TLS.ServerName)
 		}
-		if err := client.Reach(t.Context()); err != nil {
+		if err := connect(t, e).Reach(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// TestWhatGoesWrongIsExplained has every way of not getting a response end in a sentence that says what to do.
-func TestWhatGoesWrongIsExplained(t *testing.T) {
+// testExplained has every way of not getting a response end in a sentence that says what to do.
+func testExplained(t *testing.T, send sending) {
 	authority, other := newAuthority(t), newAuthority(t)
 	good := serve(t, authority, func(http.ResponseWriter, *http.Request) {}, "127.0.0.1")
 	named := serve(t, authority, func(http.ResponseWriter, *http.Request) {}, "service.namespace.svc")
@@ -136,7 +136,7 @@ func TestWhatGoesWrongIsExplained(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client := connect(t, test.endpoint)
-			response := client.Send(t.Context(), nil)
+			response := send(t.Context(), t, test.endpoint, 0, nil)
 			for what, err := range map[string]error{"Send": response.Err, "Reach": client.Reach(t.Context())} {
 				if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), test.endpoint.URL) {
 					t.Errorf("%s: got %v, want something with %q", what, err, test.want)
@@ -146,14 +146,13 @@ func TestWhatGoesWrongIsExplained(t *testing.T) {
 	}
 }
 
-func TestTimeout(t *testing.T) {
+func testTimeout(t *testing.T, send sending) {
 	authority := newAuthority(t)
 	release := make(chan struct{})
 	// It does not end when the client leaves: what it says then may still arrive.
 	url := serve(t, authority, func(http.ResponseWriter, *http.Request) { <-release }, "127.0.0.1")
 	t.Cleanup(func() { close(release) })
-	client := connect(t, Endpoint{URL: url, CA: authority.PEM(), Timeout: 100 * time.Millisecond})
-	response := client.Send(t.Context(), nil)
+	response := send(t.Context(), t, Endpoint{URL: url, CA: authority.PEM(), Timeout: 100 * time.Millisecond}, 0, nil)
 	if !response.TimedOut || response.Err == nil || !strings.Contains(response.Err.Error(), "within 100ms") {
 		t.Errorf("got %+v", response)
 	}
@@ -175,13 +174,13 @@ func TestNoTimeToResolve(t *testing.T) {
 	}
 }
 
-func TestHalfABody(t *testing.T) {
+func testHalfABody(t *testing.T, send sending) {
 	authority := newAuthority(t)
 	url := serve(t, authority, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		w.Write([]byte("half"))
 	}, "127.0.0.1")
-	response := connect(t, Endpoint{URL: url, CA: authority.PEM()}).Send(t.Context(), nil)
+	response := send(t.Context(), t, Endpoint{URL: url, CA: authority.PEM()}, 0, nil)
 	if response.Err == nil || response.Status != 200 || string(response.Body) != "half" || response.TimedOut {
 		t.Errorf("got %+v", response)
 	}

@@ -1,0 +1,273 @@
+package wire
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"math"
+	"net/http"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/crdconform/crdconform/contract"
+)
+
+// direct is a transport for HTTP/1.1 in which the goroutine that sends a request reads the response as well. In net/http three take
+// part, and waking each other costs them more than all else that a short request takes. Requests are written and responses parsed by
+// net/http's own functions, so that the same is sent, and the same is wrong, as with API servers. Differences are only in what may
+// happen on a connection between two requests: see link.quiet.
+type direct struct {
+	pool pool
+
+	// The beginning of the usual request, and what identifies it. Its head is the same every time but for the length of the body.
+	request *http.Request
+	head    head
+}
+
+func newDirect(c *Client) *direct {
+	d := &direct{request: c.request(context.Background(), http.MethodPost, c.header, nil)}
+	d.pool.dial = c.dial
+	d.head, _ = headOf(d.request) // it writes to memory
+	return d
+}
+
+// RoundTrip sends a request.
+func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx := r.Context()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	head, err := d.headOf(r)
+	if err != nil {
+		return nil, err
+	}
+	l, err := d.pool.get(ctx, addressOf(r.URL))
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{link: l, pool: &d.pool, ctx: ctx, stop: context.AfterFunc(ctx, l.interrupt)}
+	response, err := a.exchange(r, head)
+	if err != nil {
+		a.end(false)
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+		return nil, err
+	}
+	return response, nil
+}
+
+// CloseIdleConnections closes the idle connections, and opens none any more that no request waits for.
+func (d *direct) CloseIdleConnections() { d.pool.close() }
+
+// open opens connections for requests to come, and returns when each is open or could not be, or the context ends.
+func (d *direct) open(ctx context.Context, connections int) {
+	d.pool.open(ctx, addressOf(d.request.URL), connections)
+}
+
+// head is the beginning of a request, up to the body: the number of its bytes stands between the parts.
+type head struct {
+	before, after []byte
+	sized         bool // whether there is a number
+}
+
+// headOf returns the head of a request.
+func (d *direct) headOf(r *http.Request) (head, error) {
+	same := reflect.ValueOf(r.Header).Pointer() == reflect.ValueOf(d.request.Header).Pointer()
+	if same && r.URL == d.request.URL && r.Method == d.request.Method { // which http.Client passes on as they are
+		return d.head, nil
+	}
+	return headOf(r)
+}
+
+// headOf has net/http write a request without its body. Its transport adds Accept-Encoding in the end.
+func headOf(r *http.Request) (head, error) {
+	empty := *r
+	empty.Body, empty.ContentLength = http.NoBody, 0
+	var written bytes.Buffer
+	if err := empty.Write(&written); err != nil {
+		return head{}, err
+	}
+	const length, accept = "\r\nContent-Length: ", "Accept-Encoding: gzip\r\n\r\n"
+	all := append(bytes.TrimSuffix(written.Bytes(), []byte("\r\n")), accept...)
+	before, after, sized := bytes.Cut(all, []byte(length+"0"))
+	if sized {
+		before = append(bytes.Clone(before), length...)
+	}
+	return head{before, after, sized}, nil
+}
+
+// write writes a request into memory: all of it, or the head alone if the body is long.
+func (h head) write(into []byte, r *http.Request) ([]byte, error) {
+	into = append(into[:0], h.before...)
+	if h.sized {
+		into = strconv.AppendInt(into, r.ContentLength, 10)
+	}
+	into = append(into, h.after...)
+	if r.Body == nil || r.ContentLength > joined {
+		return into, nil
+	}
+	return readUntil(r.Body, into, math.MaxInt64-1)
+}
+
+// answer is the answer to a request: the body of the response, and what becomes of the connection behind it.
+type answer struct {
+	*link
+
+	pool    *pool
+	ctx     context.Context //nolint:containedctx // it is the request's, which the body belongs to
+	stop    func() bool     // see context.AfterFunc
+	body    io.Reader
+	writing chan error // gets the outcome of writing a long request; nil for a short one
+	keep    bool       // whether the connection can be used again
+	ended   bool
+}
+
+// exchange sends a request and reads the head of the response.
+func (a *answer) exchange(r *http.Request, head head) (*http.Response, error) {
+	var err error
+	if a.out, err = head.write(a.out, r); err != nil {
+		return nil, err
+	}
+	if r.ContentLength > joined {
+		// It is written meanwhile, since a webhook may answer before it has read all.
+		a.writing = make(chan error, 1)
+		go func() { a.writing <- a.send(r.Body) }()
+	} else if err = a.send(nil); err != nil {
+		return nil, err
+	}
+	response, err := a.receive(r)
+	if err != nil {
+		return nil, err
+	}
+	a.keep = !response.Close && response.StatusCode > 199
+	a.body, response.Body = response.Body, a
+	if isSwitch(response) {
+		a.body = a.from
+	}
+	if response.ContentLength != 0 && strings.EqualFold(response.Header.Get("Content-Encoding"), "gzip") {
+		response.Header.Del("Content-Encoding")
+		response.Header.Del("Content-Length")
+		response.ContentLength, response.Uncompressed = -1, true
+		response.Body = &unzipped{from: a}
+	}
+	return response, nil
+}
+
+// isSwitch reports whether what follows is no HTTP any more.
+func isSwitch(r *http.Response) bool {
+	return r.StatusCode == http.StatusSwitchingProtocols && r.Header.Get("Upgrade") != "" &&
+		httpguts.HeaderValuesContainsToken(r.Header["Connection"], "Upgrade")
+}
+
+// Read reads the body. Behind its end, the connection is there for the next request.
+func (a *answer) Read(into []byte) (int, error) {
+	if a.ended { // others may use the connection
+		return 0, io.EOF
+	}
+	n, err := a.body.Read(into)
+	switch {
+	case err == nil:
+	case err != io.EOF: //nolint:errorlint // readers return it as it is
+		a.end(false)
+		if a.ctx.Err() != nil {
+			err = a.ctx.Err()
+		}
+	case a.keep && a.from.Buffered() > 0:
+		a.end(false)
+		err = a.unasked()
+	default:
+		a.end(a.keep && a.written())
+	}
+	return n, err
+}
+
+// Close breaks the connection off unless the body was read to its end.
+func (a *answer) Close() error {
+	a.end(false)
+	return nil
+}
+
+// writtenWithin is how long a request may still be written after the response: the goroutine that has done it may have had no time to say so.
+const writtenWithin = 50 * time.Millisecond
+
+// written reports whether all of the request was written.
+func (a *answer) written() bool {
+	if a.writing == nil {
+		return true
+	}
+	timer := time.NewTimer(writtenWithin)
+	defer timer.Stop()
+	select {
+	case err := <-a.writing:
+		return err == nil
+	case <-timer.C:
+		return false
+	}
+}
+
+// end ends the use of the connection: it is idle, or closed.
+func (a *answer) end(reusable bool) {
+	if a.ended {
+		return
+	}
+	a.ended = true
+	if interrupted := !a.stop(); reusable && !interrupted {
+		a.pool.put(a.link)
+		return
+	}
+	_ = a.conn.Close() // there is nothing to be lost
+}
+
+// unzipped is the body of a response, decompressed.
+type unzipped struct {
+	from *answer
+	zip  *gzip.Reader
+	err  error // why there is no zip
+}
+
+// Read reads from it.
+func (u *unzipped) Read(into []byte) (int, error) {
+	if u.zip == nil && u.err == nil {
+		u.zip, u.err = gzip.NewReader(u.from)
+	}
+	if u.err != nil {
+		return 0, u.err
+	}
+	return u.zip.Read(into)
+}
+
+// Close closes what it is read from.
+func (u *unzipped) Close() error { return u.from.Close() }
+
+// errUnasked is what a webhook sends without having been asked.
+type errUnasked struct{ beginning string }
+
+func (e errUnasked) Error() string {
+	return "it sent what no request asked for (" + strconv.Quote(e.beginning) + "), which API servers may take for the response to another request"
+}
+
+// receive reads the head of the response, behind any interim ones.
+func (l *link) receive(r *http.Request) (*http.Response, error) {
+	l.left = contract.MaxHeader
+	if _, err := l.from.Peek(1); err != nil { // or the end would be an unexpected one
+		return nil, err
+	}
+	for {
+		response, err := http.ReadResponse(l.from, r) //nolint:bodyclose // the caller reads the body; interim responses have none
+		switch {
+		case err != nil && l.left <= 0:
+			return nil, contract.HeaderError{}
+		case err != nil:
+			return nil, err
+		case response.StatusCode > 199 || response.StatusCode == http.StatusSwitchingProtocols:
+			l.left = math.MaxInt64
+			return response, nil
+		}
+	}
+}
