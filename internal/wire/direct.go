@@ -50,7 +50,7 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{link: l, pool: &d.pool, ctx: ctx, stop: context.AfterFunc(ctx, l.interrupt)}
+	a := &answer{link: l, pool: &d.pool, ctx: ctx}
 	response, err := a.exchange(r, head)
 	if err != nil {
 		a.end(false)
@@ -121,7 +121,6 @@ type answer struct {
 
 	pool    *pool
 	ctx     context.Context //nolint:containedctx // it is the request's, which the body belongs to
-	stop    func() bool     // see context.AfterFunc
 	body    io.Reader
 	writing chan error // gets the outcome of writing a long request; nil for a short one
 	keep    bool       // whether the connection can be used again
@@ -217,11 +216,11 @@ func (a *answer) end(reusable bool) {
 		return
 	}
 	a.ended = true
-	if interrupted := !a.stop(); reusable && !interrupted {
+	if reusable {
 		a.pool.put(a.link)
-		return
+	} else {
+		a.close()
 	}
-	_ = a.conn.Close() // there is nothing to be lost
 }
 
 // unzipped is the body of a response, decompressed.

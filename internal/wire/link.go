@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bufio"
+	"context"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -21,6 +22,9 @@ type link struct {
 	from    *bufio.Reader // reads from the link
 	left    int64         // how many bytes more may be read
 	out     []byte        // memory for requests
+
+	within context.Context //nolint:containedctx // it is that of the last request, which the next one mostly has too
+	stop   func() bool     // has its end no longer interrupt the link
 }
 
 func newLink(address string, conn *tls.Conn, plain *socket) *link {
@@ -48,8 +52,31 @@ func (l *link) send(body io.Reader) error {
 	return err
 }
 
+// begin has reading and writing end when the context does. It fails if that of the request before has ended.
+func (l *link) begin(ctx context.Context) error {
+	end, _ := ctx.Deadline()
+	if t, is := ctx.(*term); is {
+		ctx = t.Context // the end is known
+	}
+	if l.within != ctx {
+		if l.stop != nil && !l.stop() {
+			return l.within.Err()
+		}
+		l.within, l.stop = ctx, context.AfterFunc(ctx, l.interrupt)
+	}
+	return errors.Join(l.conn.SetDeadline(end), ctx.Err()) // in this order: it may have been interrupted before
+}
+
 // interrupt ends reading and writing.
 func (l *link) interrupt() { _ = l.conn.SetDeadline(time.Unix(1, 0)) } // it fails if the connection is closed already
+
+// close closes the connection.
+func (l *link) close() {
+	if l.stop != nil {
+		l.stop()
+	}
+	_ = l.conn.Close() // there is nothing to be lost
+}
 
 // quiet looks at an idle connection before a request is sent. It returns io.EOF or another error if the webhook has closed it, and
 // errUnasked if the webhook has sent something. Net/http drops such a connection if it notices in time, and takes what was sent for

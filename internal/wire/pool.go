@@ -66,11 +66,17 @@ func (p *pool) get(ctx context.Context, address string) (*link, error) {
 				return nil, ctx.Err()
 			}
 		}
-		err := l.quiet()
+		err := l.begin(ctx)
+		if err == nil {
+			err = l.quiet()
+		}
 		if err == nil {
 			return l, nil
 		}
-		_ = l.conn.Close()
+		l.close()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		if unasked := (errUnasked{}); errors.As(err, &unasked) {
 			return nil, unasked
 		}
@@ -199,6 +205,6 @@ func (p *pool) close() {
 	}
 	p.mu.Unlock()
 	for _, l := range idle {
-		_ = l.conn.Close() // there is nothing to be lost
+		l.close()
 	}
 }

@@ -29,7 +29,36 @@ func (c *Client) Sender() *Sender {
 	}
 	s := &Sender{client: own, direct: newDirect(own)}
 	own.http = &http.Client{Transport: s.direct}
+	own.do = own.follow
 	return s
+}
+
+// follow sends a request. It leaves redirects to http.Client, and only those, since what that does for a request costs as much as judging
+// the response.
+func (c *Client) follow(r *http.Request) (*http.Response, error) {
+	response, err := c.http.Transport.RoundTrip(r)
+	if err != nil || response.StatusCode/100 != 3 {
+		return response, err
+	}
+	following := *c.http
+	following.Transport = &redirected{RoundTripper: c.http.Transport, first: response}
+	return following.Do(r)
+}
+
+// redirected is a transport that has the first response already.
+type redirected struct {
+	http.RoundTripper
+
+	first *http.Response
+}
+
+// RoundTrip returns the response, and sends requests then.
+func (r *redirected) RoundTrip(request *http.Request) (*http.Response, error) {
+	if first := r.first; first != nil {
+		r.first = nil
+		return first, nil
+	}
+	return r.RoundTripper.RoundTrip(request)
 }
 
 // Endpoint returns what the sender was made from.

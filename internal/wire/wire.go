@@ -65,6 +65,7 @@ type Client struct {
 	asked     atomic.Bool             // whether the webhook ever asked for a certificate of the client
 	transport *http.Transport
 	http      *http.Client
+	do        func(*http.Request) (*http.Response, error) // sends a request, and follows redirects
 }
 
 // Connect checks the endpoint and returns a client for it. It opens no connection yet. The errors say what is wrong with
@@ -118,6 +119,7 @@ func (c *Client) overNetHTTP() {
 		MaxResponseHeaderBytes: contract.MaxHeader,
 	}
 	c.http = &http.Client{Transport: Punctual(c.transport)}
+	c.do = c.http.Do
 }
 
 // With returns another client, for the endpoint as change leaves a copy of it. It fails as Connect does.
@@ -246,8 +248,8 @@ func (c *Client) Send(ctx context.Context, body []byte) contract.Response {
 }
 
 func (c *Client) send(ctx context.Context, into []byte, body payload) contract.Response {
-	within, cancel := context.WithTimeout(ctx, c.endpoint.Timeout)
-	defer cancel()
+	within := newTerm(ctx, c.endpoint.Timeout)
+	defer within.release()
 	for attempt := 1; ; attempt++ {
 		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, attempt <= maxRetries)
 		if again {
@@ -289,7 +291,7 @@ func (c *Client) outcome(ctx context.Context, answer contract.Response) contract
 // exchange sends one request, and reads the body of the response, up to the limit, into the memory of into. If the webhook
 // requests a retry, and may get one, it returns true and the time to wait before it.
 func (c *Client) exchange(ctx context.Context, method string, header http.Header, body payload, into []byte, again bool) (contract.Response, time.Duration, bool) {
-	response, err := c.http.Do(c.request(ctx, method, header, body))
+	response, err := c.do(c.request(ctx, method, header, body))
 	if response == nil {
 		return contract.Response{Err: err, RedirectedTo: c.elsewhere(err)}, 0, false
 	}
