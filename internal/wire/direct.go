@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
 	"io"
 	"math"
+	"net"
 	"net/http"
-	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -24,34 +25,30 @@ import (
 type direct struct {
 	pool pool
 
-	// The beginning of the usual request, and what identifies it. Its head is the same every time but for the length of the body.
-	request *http.Request
-	head    head
+	head head // of each request: all are the same but for their bodies
 }
 
 func newDirect(c *Client) *direct {
-	d := &direct{request: c.request(context.Background(), http.MethodPost, c.header, nil)}
-	d.pool.dial = c.dial
-	d.head, _ = headOf(d.request) // it writes to memory
+	d := &direct{}
+	d.pool.dial = func(ctx context.Context, under func(net.Conn) net.Conn) (*tls.Conn, error) {
+		return c.dial(ctx, c.service, under)
+	}
+	d.head, _ = headOf(c.request(context.Background(), http.MethodPost, c.header, nil)) // it is written to memory
 	return d
 }
 
-// RoundTrip sends a request.
+// RoundTrip sends a request of the client.
 func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	head, err := d.headOf(r)
-	if err != nil {
-		return nil, err
-	}
-	l, err := d.pool.get(ctx, addressOf(r.URL))
+	l, err := d.pool.get(ctx)
 	if err != nil {
 		return nil, err
 	}
 	a := &answer{link: l, pool: &d.pool, ctx: ctx}
-	response, err := a.exchange(r, head)
+	response, err := a.exchange(r, d.head)
 	if err != nil {
 		a.end(false)
 		if ctx.Err() != nil {
@@ -62,28 +59,8 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// CloseIdleConnections closes the idle connections, and opens none any more that no request waits for.
-func (d *direct) CloseIdleConnections() { d.pool.close() }
-
-// open opens connections for requests to come, and returns when each is open or could not be, or the context ends.
-func (d *direct) open(ctx context.Context, connections int) {
-	d.pool.open(ctx, addressOf(d.request.URL), connections)
-}
-
 // head is the beginning of a request, up to the body: the number of its bytes stands between the parts.
-type head struct {
-	before, after []byte
-	sized         bool // whether there is a number
-}
-
-// headOf returns the head of a request.
-func (d *direct) headOf(r *http.Request) (head, error) {
-	same := reflect.ValueOf(r.Header).Pointer() == reflect.ValueOf(d.request.Header).Pointer()
-	if same && r.URL == d.request.URL && r.Method == d.request.Method { // which http.Client passes on as they are
-		return d.head, nil
-	}
-	return headOf(r)
-}
+type head struct{ before, after []byte }
 
 // headOf has net/http write a request without its body. Its transport adds Accept-Encoding in the end.
 func headOf(r *http.Request) (head, error) {
@@ -95,21 +72,15 @@ func headOf(r *http.Request) (head, error) {
 	}
 	const length, accept = "\r\nContent-Length: ", "Accept-Encoding: gzip\r\n\r\n"
 	all := append(bytes.TrimSuffix(written.Bytes(), []byte("\r\n")), accept...)
-	before, after, sized := bytes.Cut(all, []byte(length+"0"))
-	if sized {
-		before = append(bytes.Clone(before), length...)
-	}
-	return head{before, after, sized}, nil
+	before, after, _ := bytes.Cut(all, []byte(length+"0"))
+	return head{append(bytes.Clone(before), length...), after}, nil
 }
 
 // write writes a request into memory: all of it, or the head alone if the body is long.
 func (h head) write(into []byte, r *http.Request) ([]byte, error) {
-	into = append(into[:0], h.before...)
-	if h.sized {
-		into = strconv.AppendInt(into, r.ContentLength, 10)
-	}
+	into = strconv.AppendInt(append(into[:0], h.before...), r.ContentLength, 10)
 	into = append(into, h.after...)
-	if r.Body == nil || r.ContentLength > joined {
+	if r.ContentLength > joined {
 		return into, nil
 	}
 	return readUntil(r.Body, into, math.MaxInt64-1)

@@ -16,19 +16,18 @@ import (
 
 // link is a connection of a direct transport. One goroutine uses it at a time.
 type link struct {
-	address string
-	conn    *tls.Conn
-	plain   *socket       // below it
-	from    *bufio.Reader // reads from the link
-	left    int64         // how many bytes more may be read
-	out     []byte        // memory for requests
+	conn  *tls.Conn
+	plain *socket       // below it
+	from  *bufio.Reader // reads from the link
+	left  int64         // how many bytes more may be read
+	out   []byte        // memory for requests
 
 	within context.Context //nolint:containedctx // it is that of the last request, which the next one mostly has too
 	stop   func() bool     // has its end no longer interrupt the link
 }
 
-func newLink(address string, conn *tls.Conn, plain *socket) *link {
-	l := &link{address: address, conn: conn, plain: plain}
+func newLink(conn *tls.Conn, plain *socket) *link {
+	l := &link{conn: conn, plain: plain}
 	l.from = bufio.NewReader(l)
 	return l
 }

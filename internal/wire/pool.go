@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net"
 	"net/http/httptrace"
-	"net/url"
 	"slices"
 	"sync"
 )
@@ -14,18 +13,12 @@ import (
 // pool has the connections of a direct transport. As in net/http, a request that finds no idle one opens one, and takes the first that
 // there is then: that one, or another that has become idle. The last one used is used first.
 type pool struct {
-	dial func(ctx context.Context, address string, under func(net.Conn) net.Conn) (*tls.Conn, error)
+	dial func(ctx context.Context, under func(net.Conn) net.Conn) (*tls.Conn, error)
 
 	mu      sync.Mutex
 	idle    []*link
-	waiting []waiter
+	waiting []chan arrival // of requests, each with room for one, the oldest first
 	dialing []*dialing
-}
-
-// waiter is a request that waits for a connection.
-type waiter struct {
-	address string
-	got     chan arrival // has room for one
 }
 
 // arrival is a connection, or why there is none.
@@ -35,39 +28,16 @@ type arrival struct {
 }
 
 // dialing is a connection that is being opened.
-type dialing struct {
-	address string
-	cancel  context.CancelFunc
-}
-
-// addressOf returns the host and port that a URL leads to.
-func addressOf(u *url.URL) string {
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
-	}
-	return net.JoinHostPort(u.Hostname(), port)
-}
+type dialing struct{ cancel context.CancelFunc }
 
 // get returns a connection that can be used.
-func (p *pool) get(ctx context.Context, address string) (*link, error) {
+func (p *pool) get(ctx context.Context) (*link, error) {
 	for {
-		l, w := p.take(address)
-		if l == nil {
-			p.start(ctx, address)
-			select {
-			case a := <-w.got:
-				if a.err != nil {
-					return nil, a.err
-				}
-				l = a.link
-			case <-ctx.Done():
-				p.leave(w)
-				return nil, ctx.Err()
-			}
+		l, err := p.next(ctx)
+		if err != nil {
+			return nil, err
 		}
-		err := l.begin(ctx)
-		if err == nil {
+		if err = l.begin(ctx); err == nil {
 			err = l.quiet()
 		}
 		if err == nil {
@@ -83,28 +53,43 @@ func (p *pool) get(ctx context.Context, address string) (*link, error) {
 	}
 }
 
-// take takes an idle connection, or the place of a request that waits for one.
-func (p *pool) take(address string) (*link, waiter) {
+// next returns an idle connection, or the next one that there is.
+func (p *pool) next(ctx context.Context) (*link, error) {
+	l, coming := p.take()
+	if l != nil {
+		return l, nil
+	}
+	p.start(ctx)
+	select {
+	case a := <-coming:
+		return a.link, a.err
+	case <-ctx.Done():
+		p.leave(coming)
+		return nil, ctx.Err()
+	}
+}
+
+// take takes an idle connection, or a place among those who wait for one.
+func (p *pool) take() (*link, chan arrival) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i := len(p.idle) - 1; i >= 0; i-- {
-		if l := p.idle[i]; l.address == address {
-			p.idle = slices.Delete(p.idle, i, i+1)
-			return l, waiter{}
-		}
+	if last := len(p.idle) - 1; last >= 0 {
+		l := p.idle[last]
+		p.idle = p.idle[:last]
+		return l, nil
 	}
-	w := waiter{address, make(chan arrival, 1)}
-	p.waiting = append(p.waiting, w)
-	return nil, w
+	coming := make(chan arrival, 1)
+	p.waiting = append(p.waiting, coming)
+	return nil, coming
 }
 
 // leave gives up waiting. A connection that came meanwhile is there for others.
-func (p *pool) leave(w waiter) {
+func (p *pool) leave(coming chan arrival) {
 	p.mu.Lock()
-	p.waiting = slices.DeleteFunc(p.waiting, func(other waiter) bool { return other.got == w.got })
+	p.waiting = slices.DeleteFunc(p.waiting, func(other chan arrival) bool { return other == coming })
 	p.mu.Unlock()
 	select {
-	case a := <-w.got:
+	case a := <-coming:
 		if a.link != nil {
 			p.put(a.link)
 		}
@@ -116,34 +101,33 @@ func (p *pool) leave(w waiter) {
 func (p *pool) put(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.deliver(l.address, arrival{link: l}) {
+	if !p.deliver(arrival{link: l}) {
 		p.idle = append(p.idle, l)
 	}
 }
 
 // deliver passes something to the request that has waited longest, and reports whether there is one. The caller holds the lock.
-func (p *pool) deliver(address string, a arrival) bool {
-	i := slices.IndexFunc(p.waiting, func(w waiter) bool { return w.address == address })
-	if i < 0 {
+func (p *pool) deliver(a arrival) bool {
+	if len(p.waiting) == 0 {
 		return false
 	}
-	p.waiting[i].got <- a
-	p.waiting = slices.Delete(p.waiting, i, i+1)
+	p.waiting[0] <- a
+	p.waiting = slices.Delete(p.waiting, 0, 1)
 	return true
 }
 
 // start begins to open a connection. It goes on when the context ends, since other requests can use it. The channel is closed when it is
 // open, or could not be opened.
-func (p *pool) start(ctx context.Context, address string) (ended <-chan struct{}) {
+func (p *pool) start(ctx context.Context) (ended <-chan struct{}) {
 	within, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	d, done := &dialing{address, cancel}, make(chan struct{})
+	d, done := &dialing{cancel}, make(chan struct{})
 	p.mu.Lock()
 	p.dialing = append(p.dialing, d)
 	p.mu.Unlock()
 	go func() {
 		defer close(done)
 		defer cancel()
-		l, err := p.connect(within, address)
+		l, err := p.connect(within)
 		p.mu.Lock()
 		p.dialing = slices.DeleteFunc(p.dialing, func(other *dialing) bool { return other == d })
 		p.mu.Unlock()
@@ -153,15 +137,15 @@ func (p *pool) start(ctx context.Context, address string) (ended <-chan struct{}
 		}
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.deliver(address, arrival{err: err}) // if nobody waits, it is of no use
+		p.deliver(arrival{err: err}) // if nobody waits, it is of no use
 	}()
 	return done
 }
 
 // connect opens a connection.
-func (p *pool) connect(ctx context.Context, address string) (*link, error) {
+func (p *pool) connect(ctx context.Context) (*link, error) {
 	var plain *socket
-	secured, err := p.dial(ctx, address, func(conn net.Conn) net.Conn {
+	secured, err := p.dial(ctx, func(conn net.Conn) net.Conn {
 		plain = newSocket(conn)
 		return plain
 	})
@@ -171,14 +155,14 @@ func (p *pool) connect(ctx context.Context, address string) (*link, error) {
 	if trace := httptrace.ContextClientTrace(ctx); trace != nil && trace.TLSHandshakeDone != nil {
 		trace.TLSHandshakeDone(secured.ConnectionState(), nil)
 	}
-	return newLink(address, secured, plain), nil
+	return newLink(secured, plain), nil
 }
 
 // open opens connections, and returns when each is open or could not be, or the context ends.
-func (p *pool) open(ctx context.Context, address string, connections int) {
-	var all []<-chan struct{}
-	for range connections {
-		all = append(all, p.start(ctx, address))
+func (p *pool) open(ctx context.Context, connections int) {
+	all := make([]<-chan struct{}, connections)
+	for i := range all {
+		all[i] = p.start(ctx)
 	}
 	for _, ended := range all {
 		select {
@@ -194,14 +178,8 @@ func (p *pool) close() {
 	p.mu.Lock()
 	idle := p.idle
 	p.idle = nil
-	needed := map[string]int{}
-	for _, w := range p.waiting {
-		needed[w.address]++
-	}
-	for _, d := range p.dialing {
-		if needed[d.address]--; needed[d.address] < 0 {
-			d.cancel()
-		}
+	for _, d := range p.dialing[min(len(p.waiting), len(p.dialing)):] {
+		d.cancel()
 	}
 	p.mu.Unlock()
 	for _, l := range idle {

@@ -23,8 +23,8 @@ func (c *Client) Sender() *Sender {
 		patience: c.patience, limit: c.limit, large: make(chan struct{}, maxLarge), config: c.config.Clone(),
 	}
 	own.config.GetClientCertificate = own.identify
+	own.overNetHTTP()
 	if c.endpoint.HTTP2 {
-		own.overNetHTTP()
 		return &Sender{client: own}
 	}
 	s := &Sender{client: own, direct: newDirect(own)}
@@ -33,15 +33,15 @@ func (c *Client) Sender() *Sender {
 	return s
 }
 
-// follow sends a request. It leaves redirects to http.Client, and only those, since what that does for a request costs as much as judging
-// the response.
+// follow sends a request. It leaves redirects to net/http, and only those: what http.Client does for a request costs as much as judging
+// the response, and redirects lead anywhere.
 func (c *Client) follow(r *http.Request) (*http.Response, error) {
 	response, err := c.http.Transport.RoundTrip(r)
 	if err != nil || response.StatusCode/100 != 3 {
 		return response, err
 	}
 	following := *c.http
-	following.Transport = &redirected{RoundTripper: c.http.Transport, first: response}
+	following.Transport = &redirected{RoundTripper: c.transport, first: response}
 	return following.Do(r)
 }
 
@@ -85,8 +85,7 @@ func (s *Sender) Send(ctx context.Context, into []byte, parts ...[]byte) contrac
 // Close closes the idle connections, and opens none any more that no request waits for.
 func (s *Sender) Close() {
 	if s.direct != nil {
-		s.direct.CloseIdleConnections()
-		return
+		s.direct.pool.close()
 	}
 	s.client.Close()
 }
@@ -97,7 +96,7 @@ func (s *Sender) Close() {
 func (s *Sender) Open(ctx context.Context, connections int) {
 	s.Close() // or it would be one of those that the requests get
 	if s.direct != nil {
-		s.direct.open(ctx, connections)
+		s.direct.pool.open(ctx, connections)
 		return
 	}
 	s.client.open(ctx, connections)

@@ -28,6 +28,10 @@ type Server struct {
 	// against the answer.
 	Says string
 
+	// SaysInTurn is the same where a sender of package wire asks over HTTP/1.1; empty if that is no different. It fails a webhook for what
+	// it sends without being asked, which net/http passes over or takes for the next response, as it happens.
+	SaysInTurn string
+
 	answer func(*call)
 
 	// frames answers in HTTP/2, in place of answer.
@@ -35,6 +39,8 @@ type Server struct {
 
 	names  []string // more names in the certificate
 	stalls bool     // says nothing, not even a handshake
+
+	greeting string // what it sends before the request
 }
 
 // HTTP2 reports whether the server speaks HTTP/2 alone.
@@ -116,6 +122,9 @@ func (s *serving) serve(plain net.Conn, secured *tls.Conn) {
 		return
 	case s.server.HTTP2():
 		s.converse(secured)
+		return
+	}
+	if _, err := io.WriteString(secured, s.server.greeting); err != nil {
 		return
 	}
 	from := bufio.NewReader(secured)

@@ -25,6 +25,7 @@ const (
 	tooMany = `more than \d+ values`
 	tooDeep = `nested more than \d+ deep`
 	noJSON  = "a JSON document"
+	unasked = "what no request asked for"
 	late    = "no complete response within"
 )
 
@@ -34,7 +35,7 @@ const Accepted = "accepted"
 // Servers returns all hostile webhooks.
 func Servers() []Server {
 	servers := append(frames(), handshakes()...)
-	for _, p := range slices.Concat(bodies(), contents(), heads(), connections(), bombs(), turns(), envelopes(), values()) {
+	for _, p := range slices.Concat(bodies(), lengths(), contents(), heads(), connections(), bombs(), turns(), envelopes(), values()) {
 		servers = append(servers, Server{Name: p.name, Says: p.says, answer: p.answer})
 	}
 	return servers
@@ -71,6 +72,34 @@ func bodies() []plain {
 		{"NULs", tooLong, func(c *call) { c.head(); c.repeat("\x00", huge); c.finish() }},
 		{"few NULs", noJSON, func(c *call) { c.head(); c.repeat("\x00", mib/8); c.finish() }},
 		{"annotation of 250 MB", tooLong, func(c *call) { c.annotated(strings.Repeat("x", 1<<16), huge) }},
+	}
+}
+
+// lengths are not what they are said to be.
+func lengths() []plain {
+	return []plain{
+		{"a body longer than said", noJSON + "|" + unasked, func(c *call) {
+			good := string(c.good())
+			c.write(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(good)-1, good))
+			c.hang()
+		}},
+		{"a body shorter than said", "unexpected EOF", func(c *call) {
+			good := string(c.good())
+			c.head(fmt.Sprintf("Content-Length: %d", len(good)+1))
+			c.write(good)
+			c.finish()
+		}},
+		{"Content-Length and chunks", Accepted, func(c *call) { // net/http goes by the chunks
+			good := string(c.good())
+			c.head("Content-Length: 2", "Transfer-Encoding: chunked")
+			c.write(fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(good), good))
+			c.finish()
+		}},
+		{"a record of TLS that is cut", "unexpected EOF", func(c *call) {
+			c.head("Content-Length: 100")
+			_, err := c.plain.Write([]byte{23, 3, 3, 0, 100, 1, 2, 3}) // the record has 100 bytes, they say
+			c.broken = err != nil
+		}},
 	}
 }
 
@@ -122,6 +151,7 @@ func heads() []plain {
 			c.write("\r\n\r\n{}")
 			c.finish()
 		}},
+		{"a status line without end", tooLong, func(c *call) { c.read(); c.write("HTTP/1.1 200 "); c.repeat("x", endless) }},
 		{"headers without end", tooLong, func(c *call) {
 			c.read()
 			c.write("HTTP/1.1 200 OK\r\n")

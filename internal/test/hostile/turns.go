@@ -154,6 +154,18 @@ func handshakes() []Server {
 	}
 	return []Server{
 		{Name: "a certificate of 10,000 names", Says: Accepted, names: names, answer: func(c *call) { c.well() }},
+		{
+			Name: "a response before it was asked for", Says: ".", SaysInTurn: unasked + "|expected \"1\", got \"0\"",
+			greeting: "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 93\r\n\r\n" +
+				`{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":{"uid":"0"}}    `,
+			answer: func(c *call) { c.well() },
+		},
+		{Name: "two responses to a request", Says: Accepted, SaysInTurn: unasked, answer: func(c *call) {
+			const next = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+			good := string(c.good())
+			c.write(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s%s", len(good), good, next))
+			c.hang()
+		}},
 		{Name: "a handshake that never begins", Says: late, stalls: true},
 	}
 }
