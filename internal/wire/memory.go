@@ -72,6 +72,19 @@ func (r *reading) Read(into []byte) (int, error) {
 	return n, io.EOF
 }
 
+// WriteTo writes what remains, without copying it.
+func (r *reading) WriteTo(to io.Writer) (int64, error) {
+	var all int64
+	for len(r.parts) > 0 {
+		n, err := to.Write(r.parts[0][r.at:])
+		if all += int64(n); err != nil {
+			return all, err
+		}
+		r.parts, r.at = r.parts[1:], 0
+	}
+	return all, nil
+}
+
 // Close does nothing.
 func (*reading) Close() error { return nil }
 
