@@ -18,7 +18,7 @@ import (
 
 // testRedirects follows redirects as API servers do: those by 307 and 308 with the request, those by 301 to 303 with
 // nothing but a GET.
-func testRedirects(t *testing.T, send sending) {
+func testRedirects(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority := newAuthority(t)
 	other := serve(t, authority, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -68,7 +68,7 @@ func testRedirects(t *testing.T, send sending) {
 }
 
 // testRedirectsOfServices redirects to the name of the service, which is not known where the test runs.
-func testRedirectsOfServices(t *testing.T, send sending) {
+func testRedirectsOfServices(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority := newAuthority(t)
 	url := serve(t, authority, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/there" {
@@ -82,7 +82,7 @@ func testRedirectsOfServices(t *testing.T, send sending) {
 }
 
 // testPaths tidies paths up as API servers do.
-func testPaths(t *testing.T, send sending) {
+func testPaths(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority := newAuthority(t)
 	var got string
 	url := serve(t, authority, func(_ http.ResponseWriter, r *http.Request) { got = r.RequestURI }, "127.0.0.1")
@@ -95,7 +95,7 @@ func testPaths(t *testing.T, send sending) {
 	}
 }
 
-func testCompression(t *testing.T, send sending) {
+func testCompression(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority := newAuthority(t)
 	compressed := func(plain []byte) []byte {
 		var b bytes.Buffer
@@ -130,7 +130,7 @@ func testCompression(t *testing.T, send sending) {
 }
 
 // testRetries asks again when the webhook wants it and API servers would.
-func testRetries(t *testing.T, send sending) {
+func testRetries(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority := newAuthority(t)
 	for name, test := range map[string]struct {
 		status     int
@@ -176,7 +176,7 @@ func testRetries(t *testing.T, send sending) {
 }
 
 // testInterruptions has the caller give up: before, while waiting for an answer, in the middle of one, and before a retry.
-func testInterruptions(t *testing.T, send sending) {
+func testInterruptions(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority := newAuthority(t)
 	enough := errors.New("enough")
 	for _, path := range []string{"/before", "/silent", "/half", "/retry"} {

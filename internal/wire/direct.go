@@ -33,7 +33,7 @@ func newDirect(c *Client) *direct {
 	d.pool.dial = func(ctx context.Context, under func(net.Conn) net.Conn) (*tls.Conn, error) {
 		return c.dial(ctx, c.service, under)
 	}
-	d.head, _ = headOf(c.request(context.Background(), http.MethodPost, c.header, nil)) // it is written to memory
+	d.head, _ = headOf(c.bare(http.MethodPost, c.header, nil)) // it is written to memory
 	return d
 }
 
@@ -215,10 +215,10 @@ func (u *unzipped) Read(into []byte) (int, error) {
 // Close closes what it is read from.
 func (u *unzipped) Close() error { return u.from.Close() }
 
-// errUnasked is what a webhook sends without having been asked.
-type errUnasked struct{ beginning string }
+// unaskedError is what a webhook sends without having been asked.
+type unaskedError struct{ beginning string }
 
-func (e errUnasked) Error() string {
+func (e unaskedError) Error() string {
 	return "it sent what no request asked for (" + strconv.Quote(e.beginning) + "), which API servers may take for the response to another request"
 }
 
@@ -229,7 +229,7 @@ func (l *link) receive(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	for {
-		response, err := http.ReadResponse(l.from, r) //nolint:bodyclose // the caller reads the body; interim responses have none
+		response, err := http.ReadResponse(l.from, r)
 		switch {
 		case err != nil && l.left <= 0:
 			return nil, contract.HeaderError{}

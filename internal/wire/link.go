@@ -52,7 +52,7 @@ func (l *link) send(body io.Reader) error {
 }
 
 // begin has reading and writing end when the context does. It fails if that of the request before has ended.
-func (l *link) begin(ctx context.Context) error {
+func (l *link) begin(ctx context.Context) error { //nolint:contextcheck // what a term is within is the caller's
 	end, _ := ctx.Deadline()
 	if t, is := ctx.(*term); is {
 		ctx = t.Context // the end is known
@@ -78,7 +78,7 @@ func (l *link) close() {
 }
 
 // quiet looks at an idle connection before a request is sent. It returns io.EOF or another error if the webhook has closed it, and
-// errUnasked if the webhook has sent something. Net/http drops such a connection if it notices in time, and takes what was sent for
+// unaskedError if the webhook has sent something. Net/http drops such a connection if it notices in time, and takes what was sent for
 // the response to the next request otherwise. Here that is a failure of the webhook every time.
 func (l *link) quiet() error {
 	l.plain.peeking, l.left = true, contract.MaxHeader
@@ -102,7 +102,7 @@ func (l *link) unasked() error {
 	if strings.HasPrefix(text, "HTTP/1.") && strings.HasPrefix(text[min(len("HTTP/1.1"), len(text)):], " 408") {
 		return io.EOF
 	}
-	return errUnasked{text}
+	return unaskedError{text}
 }
 
 // socket is a connection that can be read without waiting.

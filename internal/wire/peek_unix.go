@@ -16,7 +16,7 @@ func (s *socket) peek(into []byte) (n int, err error) {
 	switch {
 	case ended != nil:
 		return 0, ended
-	case err == syscall.EAGAIN || err == syscall.EINTR: //nolint:errorlint // the system returns it as it is
+	case err == syscall.EAGAIN || err == syscall.EINTR:
 		return 0, errSilent
 	case err != nil:
 		return 0, err

@@ -47,7 +47,7 @@ func (p *pool) get(ctx context.Context) (*link, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if unasked := (errUnasked{}); errors.As(err, &unasked) {
+		if unasked := (unaskedError{}); errors.As(err, &unasked) {
 			return nil, unasked
 		}
 	}

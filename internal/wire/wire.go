@@ -251,9 +251,9 @@ func (c *Client) send(ctx context.Context, into []byte, body payload) contract.R
 	within := newTerm(ctx, c.endpoint.Timeout)
 	defer within.release()
 	for attempt := 1; ; attempt++ {
-		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, attempt <= maxRetries)
+		answer, pause, again := c.exchange(within, http.MethodPost, c.header, body, into, attempt <= maxRetries) //nolint:contextcheck // it is within that of the caller
 		if again {
-			if answer.Err = wait(within, pause); answer.Err == nil {
+			if answer.Err = wait(within, pause); answer.Err == nil { //nolint:contextcheck // likewise
 				continue
 			}
 		}

@@ -82,7 +82,7 @@ func newAuthority(t *testing.T) *pki.Authority {
 	return authority
 }
 
-func testSend(t *testing.T, send sending) {
+func testSend(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority := newAuthority(t)
 	var got *http.Request
 	url := serve(t, authority, func(w http.ResponseWriter, r *http.Request) {
@@ -114,7 +114,7 @@ func testSend(t *testing.T, send sending) {
 }
 
 // testExplained has every way of not getting a response end in a sentence that says what to do.
-func testExplained(t *testing.T, send sending) {
+func testExplained(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority, other := newAuthority(t), newAuthority(t)
 	good := serve(t, authority, func(http.ResponseWriter, *http.Request) {}, "127.0.0.1")
 	named := serve(t, authority, func(http.ResponseWriter, *http.Request) {}, "service.namespace.svc")
@@ -146,7 +146,7 @@ func testExplained(t *testing.T, send sending) {
 	}
 }
 
-func testTimeout(t *testing.T, send sending) {
+func testTimeout(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority := newAuthority(t)
 	release := make(chan struct{})
 	// It does not end when the client leaves: what it says then may still arrive.
@@ -174,7 +174,7 @@ func TestNoTimeToResolve(t *testing.T) {
 	}
 }
 
-func testHalfABody(t *testing.T, send sending) {
+func testHalfABody(t *testing.T, send sending) { //nolint:thelper // it is a test, which TestWires runs
 	authority := newAuthority(t)
 	url := serve(t, authority, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
