@@ -33,9 +33,12 @@ type Header struct {
 	Cluster    string          `json:"cluster,omitempty"` // kind and version of the API server, for people
 	Replicas   int             `json:"replicas,omitempty"`
 	Definition Definition      `json:"definition"`
-	Rate       float64         `json:"rate"`                // operations a second that all clients together are to reach
-	Limit      time.Duration   `json:"limit,omitempty"`     // how long recovery was waited for; 0 if that is unknown
-	Objective  objective.Limit `json:"objective,omitempty"` // in force for the scenario
+	Rate       float64         `json:"rate"`               // operations a second that all clients together are to reach
+	Limit      time.Duration   `json:"limit,omitempty"`    // how long recovery was waited for; 0 if that is unknown
+	Objective  objective.Limit `json:"objective,omitzero"` // in force for the scenario
+
+	// Before are the objects that were there already, unless their creations are among the operations.
+	Before map[string]history.State `json:"before,omitempty"`
 }
 
 // Definition is the CustomResourceDefinition whose objects the clients use.
@@ -141,18 +144,19 @@ type Operation struct {
 	Over    *history.State `json:"over,omitempty"`
 	Seen    *history.State `json:"seen,omitempty"`
 
-	// Digest is that of the object in the answer, without what changes by itself, such as resourceVersion and managedFields. The same
-	// content (Seen) has the same digest at a version whenever it is read.
-	Digest string  `json:"digest,omitempty"`
-	Items  int     `json:"items,omitempty"`  // of a list
-	Listed []Sight `json:"listed,omitempty"` // the items of a list, if their digests are to be compared
+	// Digest is that of the object in the answer, without what changes by itself, such as resourceVersion and managedFields. An object
+	// with the same Content must have the same digest at a version whenever it is read. Content is empty if the digest leaves out what
+	// the clients write, so that all digests of the object at a version are to be the same.
+	Digest  string  `json:"digest,omitempty"`
+	Content string  `json:"content,omitempty"`
+	Items   int     `json:"items,omitempty"`  // of a list
+	Listed  []Sight `json:"listed,omitempty"` // the items of a list, if their digests are to be compared
 }
 
 // Sight is an object as it was seen at a version.
 type Sight struct {
 	Object  string `json:"object"`
-	Content string `json:"content"` // of history.State
-	Status  string `json:"status,omitempty"`
+	Content string `json:"content,omitempty"` // as of an Operation
 	Digest  string `json:"digest"`
 }
 
@@ -161,10 +165,10 @@ func (o Operation) Sights() []Sight {
 	if o.Verb == List {
 		return o.Listed
 	}
-	if o.Digest == "" || o.Seen == nil || !o.Seen.Exists {
+	if o.Digest == "" {
 		return nil
 	}
-	return []Sight{{Object: o.Object, Content: o.Seen.Content, Status: o.Seen.Status, Digest: o.Digest}}
+	return []Sight{{Object: o.Object, Content: o.Content, Digest: o.Digest}}
 }
 
 // Failed reports whether the operation is a failure: of a kind that no client of a healthy API server sees.

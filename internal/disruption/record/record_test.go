@@ -17,6 +17,7 @@ func header() Header {
 		Scenario: "disruption.restart.graceful", Rate: 500, Limit: time.Minute,
 		Definition: Definition{Name: "widgets.example.com", Versions: []string{"v1", "v1beta1"}, Storage: "v1"},
 		Objective:  objective.Limit{Recovery: new(5 * time.Second), Failed: new(0)},
+		Before:     map[string]history.State{"default/b": {Exists: true, Content: "0"}},
 	}
 }
 
