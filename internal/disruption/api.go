@@ -163,7 +163,8 @@ func (a answer) outcome(writes bool) history.Outcome {
 	return history.Refused
 }
 
-// seen is what a client takes from an object.
+// seen is what a client takes from an object. The digest leaves annotations out: clients write one, and webhooks keep in others what a
+// version has no field for, which depends on who wrote last.
 type seen struct {
 	name   string
 	state  history.State
@@ -188,7 +189,7 @@ func object(raw []byte) (seen, error) {
 	if annotations, is := metadata["annotations"].(map[string]any); is {
 		s.state.Content, _ = annotations[written].(string)
 	}
-	for _, changing := range []string{"resourceVersion", "managedFields", "generation"} {
+	for _, changing := range []string{"resourceVersion", "managedFields", "generation", "annotations"} {
 		delete(metadata, changing)
 	}
 	text, err := json.Marshal(o)

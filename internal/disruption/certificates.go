@@ -67,11 +67,14 @@ func (s *certificates) rotate(validity time.Duration) error {
 	return s.write(map[string][]byte{"tls.crt": pair.Certificate, "tls.key": pair.Key, "ca.crt": s.authority.PEM()})
 }
 
-// replaceAuthority makes a new authority, whose leaf takes the place of the old one.
-func (s *certificates) replaceAuthority() (err error) {
-	if s.authority, err = pki.NewAuthority("crdconform disruption, rotated"); err != nil {
-		return err
-	}
+// newAuthority makes an authority to use instead.
+func (*certificates) newAuthority() (*pki.Authority, error) {
+	return pki.NewAuthority("crdconform disruption, rotated")
+}
+
+// use replaces the leaf by one of another authority.
+func (s *certificates) use(authority *pki.Authority) error {
+	s.authority = authority
 	return s.rotate(0)
 }
 

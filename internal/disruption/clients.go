@@ -253,5 +253,5 @@ func (c *client) items(o *record.Operation, body []byte) (string, error) {
 
 func (c *client) sight(raw []byte) (record.Sight, error) {
 	s, err := object(raw)
-	return record.Sight{Object: c.key(s.name), Content: s.state.Content, Digest: s.digest}, err
+	return record.Sight{Object: c.key(s.name), Digest: s.digest}, err
 }
