@@ -66,7 +66,8 @@ func (l *Limit) numbers() []number {
 // figures are the names of limits.
 func figures() string { return "recovery, failed, lost or wrong" }
 
-const area = "disruption."
+// Area is what the IDs of scenarios begin with.
+const Area = "disruption."
 
 // Set is a list of objectives, the later ones in the place of the earlier.
 type Set struct{ rules []rule }
@@ -115,8 +116,8 @@ func parse(text string, scenarios []string) (rule, error) {
 		return rule{}, fmt.Errorf("%q has no limit; write %s=%s", text, name, example(figure))
 	}
 	if hasScenario {
-		r.pattern = area + strings.TrimPrefix(scenario, area)
-		if scenario == strings.TrimSuffix(area, ".") {
+		r.pattern = Area + strings.TrimPrefix(scenario, Area)
+		if scenario == strings.TrimSuffix(Area, ".") {
 			r.pattern = ""
 		}
 		if !slices.ContainsFunc(scenarios, r.holds) {
