@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"image/color"
 	"slices"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -54,7 +55,7 @@ func disruptionCells(d reports.Disruption) []string {
 		recovery = fmt.Sprintf("%.2f", *d.Recovery)
 	}
 	return []string{
-		fmt.Sprint(d.Failed), fmt.Sprintf("%.2f", d.Outage), recovery, fmt.Sprint(d.Lost), fmt.Sprint(d.Wrong), fmt.Sprint(d.WatchGone),
+		strconv.Itoa(d.Failed), fmt.Sprintf("%.2f", d.Outage), recovery, strconv.Itoa(d.Lost), strconv.Itoa(d.Wrong), strconv.Itoa(d.WatchGone),
 	}
 }
 

@@ -187,6 +187,9 @@ func (p *Process) remove() error {
 // Signal sends a signal to the program and all that it started, such as SIGSTOP and SIGCONT.
 func (p *Process) Signal(signal syscall.Signal) { p.child.Signal(signal) }
 
+// Usage returns what the program uses with all that it started, and false where that can't be found out.
+func (p *Process) Usage() (process.Usage, bool) { return p.child.Usage() }
+
 // Kill ends the program and all that it started at once. Stop is still to be called.
 func (p *Process) Kill() error {
 	if err := p.child.Kill(); err != nil {

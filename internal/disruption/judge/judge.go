@@ -4,6 +4,7 @@ package judge
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,6 +42,7 @@ const (
 	NotRecovered Kind = "not recovered" // the level of before was not reached until the end
 	WatchGone    Kind = "watch gone"    // a watch ended and did not come back
 	WatchSilent  Kind = "watch silent"  // a watch is open and shows nothing any more
+	Leak         Kind = "leak"          // the memory of the webhook's process grows
 
 	OverRecovery Kind = "objective recovery" // more than the objectives allow
 	OverFailed   Kind = "objective failed"
@@ -95,6 +97,7 @@ type Facts struct {
 	Compared     int            `json:"compared"`              // conversions that could be compared with those of the quiet webhook
 	Uncompared   int            `json:"uncompared"`            // that could not, as the quiet webhook was not asked for the like
 	Watches      []WatchFact    `json:"watches,omitempty"`     // by version
+	Memory       *Memory        `json:"memory,omitempty"`      // of the webhook; nil if that was not measured for long enough
 	Lag          time.Duration  `json:"lag"`                   // most that the harness was late
 	Undisturbed  bool           `json:"undisturbed,omitempty"` // no client noticed anything
 }
@@ -125,11 +128,11 @@ func Within(h *record.History, b Bounds) (Report, error) {
 		return Report{}, err
 	}
 	watches, gone := s.watches(h)
-	f.Watches = watches
+	f.Watches, f.Memory = watches, MemoryOf(h)
 	f.Undisturbed = f.Failed == 0 && f.Outage() == 0 && f.Recovery != nil && *f.Recovery == 0
 	r := Report{Facts: f, Void: s.disturbed(h, f)}
 	if len(r.Void) == 0 {
-		r.Findings = append(append(s.failed(f), findings...), gone...)
+		r.Findings = slices.Concat(s.failed(f), findings, gone, leaks(f.Memory))
 		r.Findings = append(r.Findings, exceeded(h.Header.Objective, f, h.Header.Limit)...)
 	}
 	return r, nil

@@ -96,7 +96,7 @@ func (f *frail) end(ctx context.Context, server *http.Server, stopListening func
 	case exitsEarly:
 		go func() {
 			<-f.released // by then the process has ended
-			server.Close()
+			_ = server.Close() // nothing is left to be lost
 		}()
 		return nil
 	case holdsConnections:
