@@ -53,6 +53,7 @@ objectives: {presets: [kep, trace], mean: 1ms, p50: 2ms, p90: 3ms, p95: 4ms, p99
 redact: [spec.password, "spec.users[*].token"]
 old: [v1/crds, "git://v2:crds"]
 rehearse: {programs: ["./v1/manager '--webhook-port={port}'"], images: ["", "widgets:v2"], objects: [dump.yaml], install: replace}
+disrupt: {objectives: [rolling, restart.graceful.recovery=5s, failed=0]}
 `
 
 func parse(t *testing.T, text string) Config {
@@ -107,6 +108,7 @@ func TestEverything(t *testing.T) {
 		Rehearse: Rehearse{
 			Programs: []string{"./v1/manager '--webhook-port={port}'"}, Images: []string{"", "widgets:v2"}, Objects: []string{"dump.yaml"}, Install: "replace",
 		},
+		Disrupt: Disrupt{Objectives: []string{"rolling", "restart.graceful.recovery=5s", "failed=0"}},
 	}
 	if got.source = nil; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

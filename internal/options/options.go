@@ -129,6 +129,7 @@ const (
 	record = "record"
 
 	rehearse = "rehearse"
+	disrupt  = "disrupt"
 
 	matrix = "matrix"
 	column = "column" // of a matrix
@@ -137,7 +138,7 @@ const (
 // All returns all options that have a flag, a default or bounds: each is declared here and nowhere else. The other keys of the file
 // are those of config.Config.
 func All() []Option {
-	return slices.Concat(commonOptions(), rehearseOptions(), webhookOptions(), inClusterOptions(), loadOptions(), runLoadOptions(), stageOptions())
+	return slices.Concat(commonOptions(), rehearseOptions(), disruptOptions(), webhookOptions(), inClusterOptions(), loadOptions(), runLoadOptions(), stageOptions())
 }
 
 // Of returns the option at a key.

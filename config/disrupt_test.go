@@ -1,0 +1,33 @@
+package config
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestObjectivesOfDisruptions(t *testing.T) {
+	t.Parallel()
+	limits, err := parse(t, head+"disrupt: {objectives: [single, restart.graceful.recovery=5s, failed=3]}\n").Disrupt.Limits()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for scenario, want := range map[string]string{
+		"disruption.restart.graceful": "recovery=5s, failed=3, lost=0, wrong=0",
+		"disruption.restart.killed":   "recovery=10s, failed=3, lost=0, wrong=0",
+		"disruption.network.reset":    "failed=3",
+	} {
+		if got := limits.For(scenario).String(); got != want {
+			t.Errorf("%s: got %q, want %q", scenario, got, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"[rolling, restart.graceful.recovery=5]": `3:33: disrupt.objectives[1]: "restart.graceful.recovery=5": 5 has no unit; write 5s or 5ms`,
+		"[restart.gracefully.failed=0]":          `disrupt.objectives[0]: unknown scenario "restart.gracefully"`,
+		"[p99=5ms]":                              `disrupt.objectives[0]: unknown figure "p99"`,
+	} {
+		_, err := Parse("dir/crdconform.yaml", []byte(head+"disrupt: {objectives: "+text+"}\n"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}
