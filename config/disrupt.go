@@ -36,6 +36,3 @@ func disruptions() []string {
 	}
 	return all
 }
-
-// Limits returns what the objectives allow each scenario to cost.
-func (d Disrupt) Limits() (objective.Set, error) { return objective.Parse(d.Objectives, disruptions()) }

@@ -3,11 +3,14 @@ package config
 import (
 	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/disruption/objective"
 )
 
 func TestObjectivesOfDisruptions(t *testing.T) {
 	t.Parallel()
-	limits, err := parse(t, head+"disrupt: {objectives: [single, restart.graceful.recovery=5s, failed=3]}\n").Disrupt.Limits()
+	c := parse(t, head+"disrupt: {objectives: [single, restart.graceful.recovery=5s, failed=3]}\n")
+	limits, err := objective.Parse(c.Disrupt.Objectives, disruptions())
 	if err != nil {
 		t.Fatal(err)
 	}

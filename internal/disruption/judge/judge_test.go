@@ -326,12 +326,14 @@ func TestVoid(t *testing.T) {
 		want   string
 	}{
 		"idle": {func(_ *sim, h *record.History) { h.Header.Rate = 500 }, "the clients were idle before the fault: 300 operations a second, want at least 400 (80 % of 500)"},
-		"failed before": {func(s *sim, h *record.History) { fail(firstAfter(h, s.warm), record.Refused, 1) },
-			"1 operation failed before the fault, the first a get at v1"},
+		"failed before": {
+			func(s *sim, h *record.History) { fail(firstAfter(h, s.warm), record.Refused, 1) },
+			"1 operation failed before the fault, the first a get at v1",
+		},
 		"busy": {func(s *sim, h *record.History) {
 			h.Lags = append(h.Lags, record.Lag{At: s.ended, Lag: 300 * millisecond})
 		}, "up to 300ms late, want at most 200ms"},
-		"stopped":           {func(s *sim, h *record.History) { h.Lags = append(h.Lags, record.Lag{At: 0, Lag: second}) }, "up to 1s late"},
+		"stopped":           {func(_ *sim, h *record.History) { h.Lags = append(h.Lags, record.Lag{At: 0, Lag: second}) }, "up to 1s late"},
 		"no lags":           {func(_ *sim, h *record.History) { h.Lags = nil }, "how late the harness's own timers were is not recorded"},
 		"too many":          {func(_ *sim, h *record.History) { h.Dropped = 2 }, "2 operations were too many to be kept"},
 		"not quiet":         {remove(record.Quiet), `the record has no mark "quiet"`},

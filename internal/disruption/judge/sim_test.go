@@ -12,13 +12,13 @@ import (
 // sim simulates clients of an API server and a webhook that is disrupted. Each operation takes effect at its call, so that the history
 // can be explained unless a test changes it.
 type sim struct {
-	seed                        uint64
-	rate                        int // operations a second
-	warm, quiet, fault, after   time.Duration
-	answer                      func(s *sim, o *record.Operation) // changes what is normal
-	change                      func(s *sim, h *record.History)
-	random                      *rand.Rand
-	began, ended, end, duration time.Duration
+	seed                      uint64
+	rate                      int // operations a second
+	warm, quiet, fault, after time.Duration
+	answer                    func(s *sim, o *record.Operation) // changes what is normal
+	change                    func(s *sim, h *record.History)
+	random                    *rand.Rand
+	began, ended, end         time.Duration
 }
 
 func (s *sim) history() *record.History {

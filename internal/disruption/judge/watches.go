@@ -114,11 +114,8 @@ func (s *span) unfinished(h *record.History, clients map[int]*watcher, facts map
 func (s *span) lastWrite(h *record.History) time.Duration {
 	var last time.Duration
 	for _, o := range h.Operations {
-		switch o.Verb {
-		case record.Get, record.List, record.Watch:
-			continue
-		}
-		if o.Error == "" && s.end-o.Return >= s.bounds.Grace {
+		writes := !slices.Contains([]record.Verb{record.Get, record.List, record.Watch}, o.Verb)
+		if writes && o.Error == "" && s.end-o.Return >= s.bounds.Grace {
 			last = max(last, o.Return)
 		}
 	}

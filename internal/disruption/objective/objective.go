@@ -10,7 +10,7 @@ import (
 )
 
 // Limit is what one scenario may cost. Without a limit (nil) the figure is reported and decides nothing.
-type Limit struct {
+type Limit struct { //nolint:recvcheck // a value, whose numbers only this package changes
 	Recovery *time.Duration `json:"recovery,omitempty"` // from the end of the fault, or from ready where that is known
 	Failed   *int           `json:"failed,omitempty"`   // operations
 	Lost     *int           `json:"lost,omitempty"`     // acknowledged writes

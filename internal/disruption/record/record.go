@@ -118,11 +118,7 @@ func Errors() []Error {
 
 // Fails reports whether an error of the kind is a failure, rather than what a client of a healthy API server has to expect.
 func (e Error) Fails() bool {
-	switch e {
-	case "", Conflict, Expired, NotThere, There, Canceled:
-		return false
-	}
-	return true
+	return !slices.Contains([]Error{"", Conflict, Expired, NotThere, There, Canceled}, e)
 }
 
 // Operation is a request of a client and the answer to it. Times are counted from the header's Started.

@@ -34,9 +34,8 @@ func sample() *History {
 		Header: header(),
 		Marks:  []Mark{{Name: Quiet}, {Name: FaultBegan, At: time.Second, Text: "killed"}, {Name: "certificate written", At: 2}},
 		Operations: []Operation{
-			get(1), {
-				Verb: List, Version: "v1beta1", Return: 5, Outcome: history.Acknowledged, Items: 1, Listed: []Sight{{Object: "default/a", Content: "1", Digest: "<d>"}},
-			},
+			get(1),
+			{Verb: List, Version: "v1beta1", Return: 5, Outcome: history.Acknowledged, Items: 1, Listed: []Sight{{Object: "default/a", Content: "1", Digest: "<d>"}}},
 			{Verb: Patch, Object: "default/a", Version: "v1", Call: 2, Return: 9, Outcome: history.Unknown, Error: Timeout, Text: "context deadline exceeded"},
 		},
 		Watches: []WatchEvent{{Version: "v1", State: Opened}, {Version: "v1", At: 3, State: Ended, Error: Reset}},
