@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
@@ -53,7 +55,7 @@ func referenceCommand(t *testing.T) subject.Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return subject.Command{Args: []string{self, "serve", "127.0.0.1:{port}", "{certs}"}, Path: webhook.Path, ServerName: serverName}
+	return subject.Command{Args: []string{self, "serve", "127.0.0.1:{port}", "{certs}"}, Path: webhook.Path, ServerName: ServerName}
 }
 
 // plan disrupts the reference webhook.
@@ -90,27 +92,22 @@ func TestTry(t *testing.T) {
 	}
 	p := plan(t, some...)
 	p.Rate = 60
-	err = Run(t.Context(), p, api, t.TempDir(), record.Header{}, func(o Outcome) {
+	if rate, err := strconv.Atoi(os.Getenv("RATE")); err == nil {
+		p.Rate = float64(rate)
+	}
+	err = Run(t.Context(), p, api, t.TempDir(), record.Header{}, objective.Set{}.For, func(o Outcome) {
 		if o.History == nil {
 			t.Logf("%s: %.1f s: %s %v", o.Scenario.ID, o.Seconds, o.Skipped, o.Err)
 			return
 		}
-		failed := map[string]int{}
-		for _, op := range o.History.Operations {
-			if op.Failed() {
-				failed[fmt.Sprintf("%s %s %s", op.Verb, op.Version, op.Error)]++
-				if failed[fmt.Sprintf("%s %s %s", op.Verb, op.Version, op.Error)] == 1 {
-					t.Log("   ", op.Text)
-				}
-			}
+		v, err := Judge(o.History)
+		if err != nil {
+			t.Error(err)
 		}
-		ended := 0
-		for _, w := range o.History.Watches {
-			if w.State == record.Ended {
-				ended++
-			}
+		t.Logf("%s %s: %.1f s, %d ops, failed %d, first %v, recovery %v, marks %v\n%s", o.Scenario.ID, v.Verdict, o.Seconds, v.Facts.Operations, v.Facts.Failed, v.Facts.FirstFailure, v.Facts.Recovery, o.History.Marks, v.Reason)
+		for _, f := range v.Facts.Failures {
+			t.Log("   ", f)
 		}
-		t.Logf("%s: %.1f s, %d ops, %d watch events, %d ended, found %v, failed %v\n%v", o.Scenario.ID, o.Seconds, len(o.History.Operations), len(o.History.Watches), ended, o.Found, failed, o.History.Marks)
 	})
 	if err != nil {
 		t.Error(err)
