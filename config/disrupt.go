@@ -1,10 +1,13 @@
 package config
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -15,14 +18,38 @@ type Disrupt struct {
 	// error in a rollout, and single 10s to recover after a restart. Without objectives, figures are reported, and only what is always
 	// wrong fails.
 	Objectives []string `json:"objectives"`
+	// Scenarios to run: IDs such as restart.graceful, or beginnings of IDs such as network. All when empty.
+	Scenarios []string `json:"scenarios"`
+	// Program that serves the webhook of the old release, as a command line: quoted as in a shell, with {port}, {certs}, {host} and
+	// {kubeconfig} as in webhook.command, whose dir, path, env and readyTimeout hold for it too.
+	OldProgram string `json:"oldProgram"`
+	// Requests a second that all clients make together.
+	Rate float64 `json:"rate"`
+	// Objects to create.
+	Objects int `json:"objects"`
+	// How long the clients work without a failure before each fault.
+	Quiet Duration `json:"quiet"`
+	// How long recovery may take.
+	RecoveryLimit Duration `json:"recoveryLimit"`
+	// How long the webhook may take to serve a certificate that was replaced.
+	PickUpLimit Duration `json:"pickUpLimit"`
 }
 
 // disrupt checks the section disrupt.
 func (k *checker) disrupt() {
-	scenarios := disruptions()
-	for i, text := range k.config.Disrupt.Objectives {
+	d, scenarios := k.config.Disrupt, disruptions()
+	for i, text := range d.Objectives {
 		_, err := objective.Parse([]string{text}, scenarios)
 		k.unless(err == nil, options.Item("disrupt.objectives", i), "%v", err)
+	}
+	for i, text := range d.Scenarios {
+		k.unless(len(chosen(text)) > 0, options.Item("disrupt.scenarios", i),
+			"unknown scenario %q; write an ID such as restart.graceful, or a beginning such as network; \"crdconform list --filter disruption\" shows all", text)
+	}
+	_, err := shell.Split(d.OldProgram)
+	k.unless(err == nil, "disrupt.oldProgram", "%v; write it as in a shell", err)
+	for key, limit := range map[string]Duration{"disrupt.quiet": d.Quiet, "disrupt.recoveryLimit": d.RecoveryLimit, "disrupt.pickUpLimit": d.PickUpLimit} {
+		k.unless(limit.Duration == 0 || limit.Duration >= time.Second, key, "%s is too short to see anything; want 1s or more", limit.Duration)
 	}
 }
 
@@ -36,3 +63,26 @@ func disruptions() []string {
 	}
 	return all
 }
+
+// chosen returns the scenarios that a text names: one, or all that begin with it.
+func chosen(text string) []string {
+	name := objective.Area + strings.TrimPrefix(text, objective.Area)
+	return slices.DeleteFunc(disruptions(), func(id string) bool {
+		return text+"." != objective.Area && id != name && !strings.HasPrefix(id, name+".")
+	})
+}
+
+// Chosen returns the IDs of the scenarios to run, and Limits what they may cost.
+func (d Disrupt) Chosen() []string {
+	if len(d.Scenarios) == 0 {
+		return disruptions()
+	}
+	var all []string
+	for _, text := range d.Scenarios {
+		all = append(all, chosen(text)...)
+	}
+	return all
+}
+
+// Limits returns what scenarios may cost.
+func (d Disrupt) Limits() (objective.Set, error) { return objective.Parse(d.Objectives, disruptions()) }

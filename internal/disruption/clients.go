@@ -18,8 +18,8 @@ import (
 
 // Of ten clients that are paced, so many write at each version by a patch, and by server-side apply. The others read.
 const (
-	patchers = 2
-	appliers = 2
+	patchers = 1
+	appliers = 1
 	ten      = 10
 )
 

@@ -36,6 +36,9 @@ func broken(ctx context.Context, err error) answer {
 func refusalKind(code int, status metav1.Status) record.Error {
 	switch code {
 	case http.StatusNotFound:
+		if status.Details == nil || status.Details.Name == "" { // it is the resource that the API server does not know, or not yet
+			return record.Unavailable
+		}
 		return record.NotThere
 	case http.StatusGone:
 		return record.Expired

@@ -32,18 +32,21 @@ type Server interface {
 	cluster.Cluster
 	cluster.Services
 
-	// Restart takes the API server down and brings it up again on the same data.
-	Restart(ctx context.Context) error
+	// Kill takes the API server down at once, and Resume brings it up again on the same data.
+	Kill() error
+	Resume(ctx context.Context) error
 
 	// Client returns a client of its etcd.
 	Client() (*clientv3.Client, error)
 }
 
+// ServerName is the name that the certificates of programs are valid for.
+const ServerName = serviceName + "." + serviceNamespace + ".svc"
+
 // The service by which the definition names the webhook. API servers talk HTTP/1.1 to services, so that is what programs get.
 const (
 	serviceNamespace = "crdconform-disrupt"
 	serviceName      = "webhook"
-	serverName       = serviceName + "." + serviceNamespace + ".svc"
 	firstPort        = 10000
 )
 

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	toxiproxy "github.com/Shopify/toxiproxy/v2"
 	"github.com/rs/zerolog"
@@ -27,9 +26,6 @@ type toxic struct {
 func both(sort, attribute string, value int64) []toxic {
 	return []toxic{{sort, "upstream", map[string]int64{attribute: value}}, {sort, "downstream", map[string]int64{attribute: value}}}
 }
-
-// milliseconds is a duration as toxics have it.
-func milliseconds(d time.Duration) int64 { return d.Milliseconds() }
 
 // newNetwork starts a proxy on loopback that leads to an address. It has no API that listens.
 func newNetwork(to string) (*network, error) {

@@ -6,37 +6,38 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/disruption/judge"
+	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
 const (
-	// warmWindow is how long all must be well until the quiet window begins, and warmLimit how long that may take.
-	warmWindow = 500 * time.Millisecond
-	warmLimit  = 15 * time.Second
+	// warmLimit is how long it may take until all is well for a while.
+	warmLimit = 15 * time.Second
 
-	// recoveredWindow is how long all must be as before the fault.
+	// recoveredWindow is how long clients go on after the fault, at least.
 	recoveredWindow = 1500 * time.Millisecond
 
-	lookEvery = 50 * time.Millisecond
+	lookEvery  = 50 * time.Millisecond
+	judgeEvery = 500 * time.Millisecond
 
 	// reached is the share of the rate that counts as having reached it.
-	reached = 0.9
+	reached = 0.85
 )
 
 // Outcome is what came of a scenario. One of History, Skipped and Err is set.
 type Outcome struct {
 	Scenario Scenario
 	History  *record.History
-	Found    []string // what violates the requirement, beside what the history shows
-	Skipped  string   // why the scenario does not apply
-	Err      error    // why it could not be judged
+	Skipped  string // why the scenario does not apply
+	Err      error  // why it could not be judged
 	Seconds  float64
 }
 
 // Run disrupts a webhook scenario by scenario, and hands out what came of each. The error says why nothing more could be done. If the
 // context ends, what is broken is mended first.
-func Run(ctx context.Context, p *Plan, server Server, dir string, header record.Header, each func(Outcome)) error {
+func Run(ctx context.Context, p *Plan, server Server, dir string, header record.Header, limits func(scenario string) objective.Limit, each func(Outcome)) error {
 	if len(p.Scenarios) == 0 {
 		return errors.New("no scenario to run")
 	}
@@ -58,7 +59,8 @@ func Run(ctx context.Context, p *Plan, server Server, dir string, header record.
 		if s.needsOld && p.OldProgram == nil {
 			o.Skipped = "there is no program of an old build; give it with --old-program"
 		} else {
-			o.History, o.Found, o.Err = l.run(ctx, &s, header)
+			header.Objective = limits(string(s.ID))
+			o.History, o.Err = l.run(ctx, &s, header)
 		}
 		o.Seconds = time.Since(began).Seconds()
 		each(o)
@@ -89,14 +91,14 @@ func (l *lab) prepare(ctx context.Context) (err error) {
 }
 
 // run runs one scenario. The history is nil if there is nothing to judge.
-func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *record.History, _ []string, err error) {
+func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *record.History, err error) {
 	st, err := l.set(ctx, s)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, st.strike(ctx)) }()
 	if header.Before, err = l.before(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	header.Scenario, header.Title, header.Replicas = string(s.ID), s.Title, max(1, s.replicas)
 	header.Definition = record.Definition{Name: l.name, Versions: l.versions, Storage: l.storage}
@@ -114,14 +116,14 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 		err = st.afterwards(ctx, s, f)
 	}
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	for _, r := range st.replicas {
 		if ended := r.alive(); ended != nil {
 			st.violates("%v", ended)
 		}
 	}
-	return st.record.History(), st.found, nil
+	return st.record.History(), nil
 }
 
 // disrupt makes the fault happen while the clients are at work, takes it back, and waits until all is as before.
@@ -145,27 +147,25 @@ func (st *stage) disrupt(ctx context.Context, s *Scenario) error {
 	return st.recovered(ctx)
 }
 
-// quiet waits until the clients have been at work for a while without a failure.
+// quiet waits until the clients have been at work for a while, as fast as they should, and without a failure.
 func (st *stage) quiet(ctx context.Context) error {
-	for end := time.Now().Add(warmLimit); ; {
-		if err := pause.For(ctx, warmWindow); err != nil {
-			return err
-		}
-		if st.paced(warmWindow) == nil {
-			break
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("void: before anything was disrupted, %w", st.paced(warmWindow))
-		}
-	}
-	st.record.Mark(record.Quiet, "")
 	if err := pause.For(ctx, st.Quiet); err != nil {
 		return err
 	}
-	if err := st.paced(st.Quiet); err != nil {
-		return fmt.Errorf("void: before anything was disrupted, %w", err)
+	for end := time.Now().Add(warmLimit); ; {
+		if err := pause.For(ctx, lookEvery); err != nil {
+			return err
+		}
+		now := st.record.Now()
+		err := st.paced(st.Quiet)
+		if err == nil {
+			st.record.MarkAt(record.Quiet, now-st.Quiet, "")
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("void: before anything was disrupted, %w", err)
+		}
 	}
-	return nil
 }
 
 // paced says what is not as it should be in the last moments.
@@ -191,18 +191,22 @@ func (st *stage) lastFailure() string {
 	return "nothing"
 }
 
-// recovered waits until all is as before the fault, or the limit is over.
+// recovered waits until all is as before the fault, as the judge sees it, or the limit is over.
 func (st *stage) recovered(ctx context.Context) error {
-	for end := time.Now().Add(st.Limit + recoveredWindow); time.Now().Before(end); {
-		if err := pause.For(ctx, lookEvery); err != nil {
+	if err := pause.For(ctx, recoveredWindow); err != nil {
+		return err
+	}
+	for end := time.Now().Add(st.Limit); ; {
+		h := st.record.History()
+		h.Marks = append(h.Marks, record.Mark{Name: record.End, At: st.record.Now()})
+		report, err := judge.Judge(h)
+		if err != nil || report.Facts.Recovery != nil || time.Now().After(end) {
 			return err
 		}
-		ended := st.record.Mark(record.FaultEnded, "")
-		if st.record.Now()-ended > recoveredWindow && st.paced(recoveredWindow) == nil {
-			return nil
+		if err = pause.For(ctx, judgeEvery); err != nil {
+			return err
 		}
 	}
-	return nil // the judge sees that it has not recovered
 }
 
 // afterwards reads each object once more at each version, so that no write is lost unseen, and leaves the objects as they were.

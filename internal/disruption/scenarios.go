@@ -21,6 +21,7 @@ type Scenario struct {
 	begins   build
 	path     path
 	needsOld bool // it says nothing without a program of the old release
+	harmless bool // no request may fail
 	affects  bool // requests at the storage version are affected by what is done, whatever the webhook does
 
 	// do makes the fault happen, and marks its beginning. undo takes it back, also when do has failed or was interrupted.
@@ -30,6 +31,9 @@ type Scenario struct {
 	// after leaves the objects as they were, when the clients have stopped; nil if there is nothing to do.
 	after func(context.Context, *stage) error
 }
+
+// harmless is of scenarios during which no request may fail.
+const harmless = true
 
 // build says which program a scenario begins with.
 type build int
@@ -72,8 +76,7 @@ func processScenarios() []Scenario {
 		{
 			ID: requirement.DisruptionRestartGraceful, Title: "SIGTERM, and the program is started again when it has ended",
 			do: func(ctx context.Context, st *stage) error {
-				st.begin("SIGTERM")
-				return st.replicas[0].terminate(ctx)
+				return st.terminateGracefully(ctx, st.replicas[0])
 			},
 			undo: restarted,
 		},
@@ -85,9 +88,9 @@ func processScenarios() []Scenario {
 			},
 			undo: restarted,
 		},
-		paused(requirement.DisruptionPauseOneSecond, time.Second),
-		paused(requirement.DisruptionPauseFiveSeconds, 5*time.Second),
-		paused(requirement.DisruptionPauseBeyondTimeout, 35*time.Second),
+		paused(requirement.DisruptionPauseOneSecond, time.Second, harmless),
+		paused(requirement.DisruptionPauseFiveSeconds, 5*time.Second, harmless),
+		paused(requirement.DisruptionPauseBeyondTimeout, 35*time.Second, !harmless),
 	}
 }
 
@@ -97,9 +100,9 @@ func restarted(ctx context.Context, st *stage) error {
 }
 
 // paused takes the processor away from the program.
-func paused(id requirement.ID, hold time.Duration) Scenario {
+func paused(id requirement.ID, hold time.Duration, nothingFails bool) Scenario {
 	return Scenario{
-		ID: id, Title: "SIGSTOP, and SIGCONT after " + hold.String(), Hold: hold,
+		ID: id, Title: "SIGSTOP, and SIGCONT after " + hold.String(), Hold: hold, harmless: nothingFails,
 		do: func(_ context.Context, st *stage) error {
 			st.begin("SIGSTOP")
 			st.replicas[0].pause()

@@ -52,10 +52,13 @@ func serverScenarios() []Scenario {
 			do: compact,
 		},
 		{
-			ID: requirement.DisruptionServerRestarted, Title: "the API server is restarted, and reads all objects anew", affects: true,
+			ID: requirement.DisruptionServerRestarted, Title: "the API server is killed and started again, and reads all objects anew", affects: true,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the API server is restarted")
-				return st.server.Restart(context.WithoutCancel(ctx)) // half-way it would be down for good
+				if err := st.server.Kill(); err != nil {
+					return err
+				}
+				return st.server.Resume(context.WithoutCancel(ctx)) // half-way it would be down for good
 			},
 		},
 	}

@@ -23,13 +23,13 @@ const (
 // networkScenarios are about the network between API server and webhook.
 func networkScenarios() []Scenario {
 	return []Scenario{
-		spoiled(requirement.DisruptionNetworkLatency, "each way between API server and webhook takes 250 ms", shortFault, both("latency", "latency", milliseconds(slowNetwork/2))...),
-		spoiled(requirement.DisruptionNetworkTimeout, "an answer takes 31 s, and API servers wait for 30 s", stalledNetwork,
-			toxic{"latency", "downstream", map[string]int64{"latency": milliseconds(stalledNetwork)}}),
-		spoiled(requirement.DisruptionNetworkBlackHole, "nothing passes between API server and webhook any more", 5*time.Second, both("timeout", "timeout", 0)...),
-		spoiled(requirement.DisruptionNetworkReset, "connections are reset", shortFault, toxic{"reset_peer", "downstream", map[string]int64{"timeout": 0}}),
-		spoiled(requirement.DisruptionNetworkSlowClose, "connections are closed, and it takes 1 s until the other side hears of it", shortFault, both("slow_close", "delay", 1000)...),
-		spoiled(requirement.DisruptionNetworkBandwidth, "16 KB a second pass through a connection", shortFault, both("bandwidth", "rate", narrow)...),
+		spoiled(requirement.DisruptionNetworkLatency, harmless, "each way between API server and webhook takes 250 ms", shortFault, both("latency", "latency", (slowNetwork/2).Milliseconds())...),
+		spoiled(requirement.DisruptionNetworkTimeout, !harmless, "an answer takes 31 s, and API servers wait for 30 s", stalledNetwork,
+			toxic{"latency", "downstream", map[string]int64{"latency": stalledNetwork.Milliseconds()}}),
+		spoiled(requirement.DisruptionNetworkBlackHole, !harmless, "nothing passes between API server and webhook any more", 5*time.Second, both("timeout", "timeout", 0)...),
+		spoiled(requirement.DisruptionNetworkReset, !harmless, "connections are reset", shortFault, toxic{"reset_peer", "downstream", map[string]int64{"timeout": 0}}),
+		spoiled(requirement.DisruptionNetworkSlowClose, harmless, "connections are closed, and it takes 1 s until the other side hears of it", shortFault, both("slow_close", "delay", 1000)...),
+		spoiled(requirement.DisruptionNetworkBandwidth, harmless, "16 KB a second pass through a connection", shortFault, both("bandwidth", "rate", narrow)...),
 		{
 			ID: requirement.DisruptionNetworkHalfOpen, Title: "nothing passes any more through the connections that are open, and new ones work", Hold: 5 * time.Second, path: balanced,
 			do: func(_ context.Context, st *stage) error {
@@ -46,9 +46,9 @@ func networkScenarios() []Scenario {
 }
 
 // spoiled has something wrong with the network for a while.
-func spoiled(id requirement.ID, title string, hold time.Duration, toxics ...toxic) Scenario {
+func spoiled(id requirement.ID, nothingFails bool, title string, hold time.Duration, toxics ...toxic) Scenario {
 	return Scenario{
-		ID: id, Title: title, Hold: hold, path: networked,
+		ID: id, Title: title, Hold: hold, path: networked, harmless: nothingFails,
 		do: func(_ context.Context, st *stage) error {
 			st.begin("%s", title)
 			return st.network.spoil(toxics...)
@@ -72,17 +72,17 @@ const (
 func certificateScenarios() []Scenario {
 	return []Scenario{
 		{
-			ID: requirement.DisruptionCertificateLeaf, Title: "the certificate on disk is replaced by another one of the same authority", path: balanced,
+			ID: requirement.DisruptionCertificateLeaf, Title: "the certificate on disk is replaced by another one of the same authority", path: balanced, harmless: true,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the certificate is replaced")
 				if err := st.certs().rotate(0); err != nil {
 					return err
 				}
-				return st.renewed(ctx)
+				return st.pickUp(ctx)
 			},
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityBefore, Title: "the definition trusts a new authority as well, and then the certificate is replaced", path: balanced,
+			ID: requirement.DisruptionCertificateAuthorityBefore, Title: "the definition trusts a new authority as well, and then the certificate is replaced", path: balanced, harmless: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, true, 0) },
 		},
 		{
@@ -97,7 +97,7 @@ func certificateScenarios() []Scenario {
 			ID: requirement.DisruptionCertificateExpired, Title: "the certificate expires, and is replaced 1 s later", path: balanced, do: expire, undo: renew,
 		},
 		{
-			ID: requirement.DisruptionCertificateRenewed, Title: "the certificate is replaced before it expires", path: balanced,
+			ID: requirement.DisruptionCertificateRenewed, Title: "the certificate is replaced before it expires", path: balanced, harmless: true,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the certificate is replaced by one that is valid for %s", shortLived)
 				if err := st.certs().rotate(shortLived); err != nil {
@@ -113,27 +113,15 @@ func certificateScenarios() []Scenario {
 				if err := st.pickUp(ctx); err != nil {
 					return err
 				}
-				if err := pause.For(ctx, time.Until(expires)); err != nil {
-					return err
-				}
-				st.balancer.cut()
-				return nil
+				return pause.For(ctx, time.Until(expires))
 			},
 			undo: renew,
 		},
 	}
 }
 
-// renewed waits until the program serves the new certificate, and has the API server connect anew.
-func (st *stage) renewed(ctx context.Context) error {
-	if err := st.pickUp(ctx); err != nil {
-		return err
-	}
-	st.balancer.cut()
-	return nil
-}
-
-// replaceAuthority replaces the authority, which the definition trusts before that, or some time after it.
+// replaceAuthority replaces the authority, which the definition trusts before that, or some time after it. A definition that changes has
+// the API server connect anew. Where it does not change before, connections are reset for that.
 func (st *stage) replaceAuthority(ctx context.Context, before bool, late time.Duration) error {
 	old := st.certs().authority.PEM()
 	next, err := st.certs().newAuthority()
@@ -152,8 +140,11 @@ func (st *stage) replaceAuthority(ctx context.Context, before bool, late time.Du
 	if err = st.certs().use(next); err != nil {
 		return err
 	}
-	if err = st.renewed(ctx); err != nil {
+	if err = st.pickUp(ctx); err != nil {
 		return err
+	}
+	if !before {
+		st.balancer.cut()
 	}
 	if err = pause.For(ctx, late); err != nil {
 		return err

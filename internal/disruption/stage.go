@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
@@ -18,7 +19,7 @@ type stage struct {
 	replicas []*replica // those that the scenario began with, and those that it started
 	balancer *balancer  // nil where connections go to the only replica
 	network  *network   // nil where nothing is wrong with it
-	found    []string   // what violates the requirement, beside what the history shows
+	found    int        // violations that the history does not show
 }
 
 // set starts the replicas and has the API server ask them.
@@ -132,9 +133,13 @@ func (st *stage) end(format string, arguments ...any) {
 	st.record.Mark(record.FaultEnded, fmt.Sprintf(format, arguments...))
 }
 
-// violates notes something that the history does not show.
+// violation is what marks begin with that say what violates the requirement, and that the operations do not show.
+const violation = "violation "
+
+// violates notes something that violates the requirement.
 func (st *stage) violates(format string, arguments ...any) {
-	st.found = append(st.found, fmt.Sprintf(format, arguments...))
+	st.found++
+	st.record.Mark(violation+strconv.Itoa(st.found), fmt.Sprintf(format, arguments...))
 }
 
 // started starts a replica again. One that does not come back violates the requirement.

@@ -35,13 +35,15 @@ func (r *Recorder) Now() time.Duration { return time.Since(r.began) }
 
 // Mark adds a mark now, and returns its time. One that is there already stays as it is, so that what repeats something, such as the
 // end of a fault after an interrupt, moves nothing.
-func (r *Recorder) Mark(name, text string) time.Duration {
+func (r *Recorder) Mark(name, text string) time.Duration { return r.MarkAt(name, r.Now(), text) }
+
+// MarkAt adds a mark of a time before now, likewise.
+func (r *Recorder) MarkAt(name string, at time.Duration, text string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if at, there := r.history.Mark(name); there {
 		return at
 	}
-	at := r.Now()
 	r.history.Marks = append(r.history.Marks, Mark{Name: name, At: at, Text: words(text)})
 	return at
 }
