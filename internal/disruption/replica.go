@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"sync/atomic"
 	"syscall"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -23,8 +26,8 @@ type replica struct {
 
 	port    int
 	address string
-	process *subject.Process // nil while there is none
-	stopped bool             // by SIGSTOP
+	process atomic.Pointer[subject.Process] // nil while there is none
+	stopped bool                            // by SIGSTOP
 }
 
 // start starts the process, and waits until it answers. A process that does not is gone then.
@@ -36,7 +39,7 @@ func (r *replica) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.process = process
+	r.process.Store(process)
 	return r.before(process.Endpoint) // which may be another address of this machine
 }
 
@@ -61,45 +64,59 @@ func (r *replica) before(e wire.Endpoint) error {
 
 // terminate sends SIGTERM and waits for the end, as long as a pod may take.
 func (r *replica) terminate(ctx context.Context) error {
-	if r.process == nil {
-		return nil
-	}
 	r.resume()
-	process := r.process
-	r.process = nil
-	return process.Stop(ctx)
+	if process := r.process.Swap(nil); process != nil {
+		return process.Stop(ctx)
+	}
+	return nil
 }
 
 // kill sends SIGKILL.
 func (r *replica) kill(ctx context.Context) error {
-	if r.process == nil {
-		return nil
+	if process := r.process.Swap(nil); process != nil {
+		return errors.Join(process.Kill(), process.Stop(ctx))
 	}
-	process := r.process
-	r.process = nil
-	return errors.Join(process.Kill(), process.Stop(ctx))
+	return nil
 }
 
 // pause sends SIGSTOP.
 func (r *replica) pause() {
-	r.stopped = true
-	r.process.Signal(syscall.SIGSTOP)
+	if process := r.process.Load(); process != nil {
+		r.stopped = true
+		process.Signal(syscall.SIGSTOP)
+	}
 }
 
 // resume sends SIGCONT after a pause.
 func (r *replica) resume() {
-	if r.stopped && r.process != nil {
-		r.process.Signal(syscall.SIGCONT)
+	if process := r.process.Load(); r.stopped && process != nil {
+		process.Signal(syscall.SIGCONT)
 	}
 	r.stopped = false
 }
 
 // alive returns why the process has ended, if it has by itself.
 func (r *replica) alive() error {
-	if r.process == nil {
-		return nil
+	if process := r.process.Load(); process != nil {
+		return process.Err()
 	}
-	return r.process.Err()
+	return nil
+}
+
+// sampleEvery is how often it is looked at what the process uses.
+const sampleEvery = 200 * time.Millisecond
+
+// sample records what the process uses, as long as the context lasts.
+func (r *replica) sample(ctx context.Context, to *record.Recorder) {
+	for pause.For(ctx, sampleEvery) == nil {
+		process := r.process.Load()
+		if process == nil {
+			continue
+		}
+		if used, known := process.Usage(); known {
+			to.Sample(record.Sample{At: to.Now(), Resident: used.Resident, Processor: used.Processor, Processes: used.Processes})
+		}
+	}
 }
 
 // remove ends the process and removes its certificates.

@@ -113,7 +113,7 @@ func (p *DisruptionPlan) choose() error {
 		return errors.New("no scenario selected; \"crdconform list --filter disruption\" shows all")
 	}
 	p.lab.Settings = disruption.Settings{
-		Rate: d.Rate, Objects: d.Objects, Quiet: d.Quiet.Duration, Limit: d.RecoveryLimit.Duration, PickUp: d.PickUpLimit.Duration, Seed: uint64(p.Seed()),
+		Rate: d.Rate, Reached: disruption.Reached, Objects: d.Objects, Quiet: d.Quiet.Duration, Limit: d.RecoveryLimit.Duration, PickUp: d.PickUpLimit.Duration, Seed: uint64(p.Seed()),
 	}
 	kind := p.kinds[0]
 	if kind.Documented {
