@@ -19,6 +19,7 @@ type replica struct {
 	command    subject.Command
 	kubeconfig string
 	certs      *certificates
+	meter      *meter
 	at         func(address string) error // called with where the process will listen, before it is started
 
 	port    int
@@ -37,6 +38,7 @@ func (r *replica) start(ctx context.Context) error {
 		return err
 	}
 	r.process = process
+	r.meter.watch(process)
 	return r.before(process.Endpoint) // which may be another address of this machine
 }
 

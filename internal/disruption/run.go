@@ -109,7 +109,9 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 		f.storage = ""
 	}
 	f.start(ctx, l.Rate)
+	stop := st.meter.run(ctx, st.record)
 	err = st.disrupt(ctx, s)
+	stop()
 	f.end()
 	st.record.Mark(record.End, "")
 	if err == nil {
