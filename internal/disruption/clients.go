@@ -49,7 +49,6 @@ type fleet struct {
 	*api
 
 	record   *record.Recorder
-	subject  *replica // whose memory is recorded
 	versions []string
 	storage  string // version at which no conversion is needed, and nothing else that fails; empty for none
 	things   []thing
@@ -89,7 +88,6 @@ func (f *fleet) start(ctx context.Context, rate float64) {
 		f.working.Go(func() { watcher.watches(ctx) })
 	}
 	f.working.Go(func() { f.lag(ctx) })
-	f.working.Go(func() { f.subject.sample(ctx, f.record) })
 }
 
 // shares gives each client that writes objects of its version that nobody else writes: then one order of the writes explains what all see.

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"sync/atomic"
 	"syscall"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/disruption/record"
-	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -22,12 +19,13 @@ type replica struct {
 	command    subject.Command
 	kubeconfig string
 	certs      *certificates
+	meter      *meter
 	at         func(address string) error // called with where the process will listen, before it is started
 
 	port    int
 	address string
-	process atomic.Pointer[subject.Process] // nil while there is none
-	stopped bool                            // by SIGSTOP
+	process *subject.Process // nil while there is none
+	stopped bool             // by SIGSTOP
 }
 
 // start starts the process, and waits until it answers. A process that does not is gone then.
@@ -39,7 +37,8 @@ func (r *replica) start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.process.Store(process)
+	r.process = process
+	r.meter.watch(process)
 	return r.before(process.Endpoint) // which may be another address of this machine
 }
 
@@ -64,59 +63,45 @@ func (r *replica) before(e wire.Endpoint) error {
 
 // terminate sends SIGTERM and waits for the end, as long as a pod may take.
 func (r *replica) terminate(ctx context.Context) error {
-	r.resume()
-	if process := r.process.Swap(nil); process != nil {
-		return process.Stop(ctx)
+	if r.process == nil {
+		return nil
 	}
-	return nil
+	r.resume()
+	process := r.process
+	r.process = nil
+	return process.Stop(ctx)
 }
 
 // kill sends SIGKILL.
 func (r *replica) kill(ctx context.Context) error {
-	if process := r.process.Swap(nil); process != nil {
-		return errors.Join(process.Kill(), process.Stop(ctx))
+	if r.process == nil {
+		return nil
 	}
-	return nil
+	process := r.process
+	r.process = nil
+	return errors.Join(process.Kill(), process.Stop(ctx))
 }
 
 // pause sends SIGSTOP.
 func (r *replica) pause() {
-	if process := r.process.Load(); process != nil {
-		r.stopped = true
-		process.Signal(syscall.SIGSTOP)
-	}
+	r.stopped = true
+	r.process.Signal(syscall.SIGSTOP)
 }
 
 // resume sends SIGCONT after a pause.
 func (r *replica) resume() {
-	if process := r.process.Load(); r.stopped && process != nil {
-		process.Signal(syscall.SIGCONT)
+	if r.stopped && r.process != nil {
+		r.process.Signal(syscall.SIGCONT)
 	}
 	r.stopped = false
 }
 
 // alive returns why the process has ended, if it has by itself.
 func (r *replica) alive() error {
-	if process := r.process.Load(); process != nil {
-		return process.Err()
+	if r.process == nil {
+		return nil
 	}
-	return nil
-}
-
-// sampleEvery is how often it is looked at what the process uses.
-const sampleEvery = 200 * time.Millisecond
-
-// sample records what the process uses, as long as the context lasts.
-func (r *replica) sample(ctx context.Context, to *record.Recorder) {
-	for pause.For(ctx, sampleEvery) == nil {
-		process := r.process.Load()
-		if process == nil {
-			continue
-		}
-		if used, known := process.Usage(); known {
-			to.Sample(record.Sample{At: to.Now(), Resident: used.Resident, Processor: used.Processor, Processes: used.Processes})
-		}
-	}
+	return r.process.Err()
 }
 
 // remove ends the process and removes its certificates.

@@ -101,12 +101,14 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 	header.Definition = record.Definition{Name: l.name, Versions: l.versions, Storage: l.storage}
 	header.Rate, header.Limit = l.Rate, l.Limit
 	st.record = record.New(header)
-	f := &fleet{api: l.api, record: st.record, subject: st.replicas[0], versions: l.versions, storage: l.storage, things: l.things, run: fmt.Sprint(l.port), seed: l.Seed}
+	f := &fleet{api: l.api, record: st.record, versions: l.versions, storage: l.storage, things: l.things, run: fmt.Sprint(l.port), seed: l.Seed}
 	if s.affects {
 		f.storage = ""
 	}
 	f.start(ctx, l.Rate)
+	stop := st.meter.run(ctx, st.record)
 	err = st.disrupt(ctx, s)
+	stop()
 	f.end()
 	st.record.Mark(record.End, "")
 	if err == nil {

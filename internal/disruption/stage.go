@@ -19,7 +19,8 @@ type stage struct {
 	replicas []*replica // those that the scenario began with, and those that it started
 	balancer *balancer  // nil where connections go to the only replica
 	network  *network   // nil where nothing is wrong with it
-	found    int        // violations that the history does not show
+	meter    meter
+	found    int // violations that the history does not show
 }
 
 // set starts the replicas and has the API server ask them.
@@ -61,7 +62,7 @@ func (st *stage) add(ctx context.Context, command commandOf) (*replica, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &replica{command: command, kubeconfig: kubeconfig}
+	r := &replica{command: command, kubeconfig: kubeconfig, meter: &st.meter}
 	if len(st.replicas) > 0 {
 		r.certs = st.certs()
 	} else {

@@ -16,8 +16,12 @@ func TestDisruptionOf(t *testing.T) {
 	h := &record.History{
 		Header: record.Header{Scenario: "disruption.restart.killed", Title: "killed", Objective: objective.Limit{Failed: new(0)}},
 		Marks: []record.Mark{
-			{Name: "warm", At: time.Second}, {Name: record.Quiet, At: 2 * time.Second}, {Name: record.FaultBegan, At: 4 * time.Second, Text: "SIGKILL"},
-			{Name: record.FaultEnded, At: 5 * time.Second}, {Name: record.Ready, At: 6 * time.Second}, {Name: record.End, At: 10 * time.Second},
+			{Name: "warm", At: time.Second},
+			{Name: record.Quiet, At: 2 * time.Second},
+			{Name: record.FaultBegan, At: 4 * time.Second, Text: "SIGKILL"},
+			{Name: record.FaultEnded, At: 5 * time.Second},
+			{Name: record.Ready, At: 6 * time.Second},
+			{Name: record.End, At: 10 * time.Second},
 		},
 		Samples:    []record.Sample{{At: 3 * time.Second, Resident: 7}, {At: 4 * time.Second, Resident: 5}},
 		Operations: []record.Operation{{Verb: record.List, Version: "v1", Call: 2 * time.Second, Return: 2*time.Second + 5*time.Millisecond, Outcome: history.Acknowledged}},
@@ -36,7 +40,11 @@ func TestDisruptionOf(t *testing.T) {
 		FirstFailure: new(1.0), Recovery: new(3.0),
 		Failures: []reports.DisruptionFailure{{Verb: "get", Version: "v1", Error: "timeout", Count: 3, Stored: true, Example: "timeout"}},
 		Marks: []reports.DisruptionMark{
-			{Name: record.Quiet}, {Name: record.FaultBegan, Seconds: 2, Text: "SIGKILL"}, {Name: record.FaultEnded, Seconds: 3}, {Name: record.Ready, Seconds: 4}, {Name: record.End, Seconds: 8},
+			{Name: record.Quiet},
+			{Name: record.FaultBegan, Seconds: 2, Text: "SIGKILL"},
+			{Name: record.FaultEnded, Seconds: 3},
+			{Name: record.Ready, Seconds: 4},
+			{Name: record.End, Seconds: 8},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

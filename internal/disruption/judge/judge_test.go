@@ -314,6 +314,39 @@ func interrupted(h *record.History, client int, from, to time.Duration) {
 
 func cancelLast(h *record.History) { h.Watches[len(h.Watches)-1].Error = record.Canceled }
 
+// TestWatches counts what became of watches whose events are known.
+func TestWatches(t *testing.T) {
+	at := func(s *sim, client int, version string, state record.WatchState, after time.Duration) record.WatchEvent {
+		return record.WatchEvent{Client: client, Version: version, At: s.began + after, State: state}
+	}
+	s := sim{change: func(s *sim, h *record.History) {
+		h.Watches = nil
+		for client, version := range []string{"v1", "v1", "v1beta1", "v1beta1"} {
+			h.Watches = append(h.Watches, at(s, client, version, record.Opened, -second), at(s, client, version, record.Seen, -second+1))
+		}
+		h.Watches = append(h.Watches,
+			// One ends before the fault, and is opened after it began.
+			at(s, 0, "v1", record.Ended, -1), at(s, 0, "v1", record.Opened, second), at(s, 0, "v1", record.Seen, 3*second),
+			// One ends twice, and comes back twice; that it is opened once more while it is open is nothing.
+			at(s, 1, "v1", record.Ended, 0), at(s, 1, "v1", record.Opened, 100*millisecond), at(s, 1, "v1", record.Opened, 200*millisecond),
+			at(s, 1, "v1", record.Ended, second), at(s, 1, "v1", record.Opened, 4*second), at(s, 1, "v1", record.Seen, 5*second),
+			// One is silent from the beginning of the fault on, and one from its end.
+			at(s, 3, "v1beta1", record.Seen, s.fault),
+		)
+	}}
+	r := judged(t, s.history())
+	if len(r.Facts.Watches) != 2 {
+		t.Fatalf("got %+v", r.Facts.Watches)
+	}
+	one, two := r.Facts.Watches[0], r.Facts.Watches[1]
+	if one.Clients != 2 || one.Ended != 2 || one.Back != 2 || one.Gone != 0 || one.Silent != 0 || one.Longest != 3*second || one.Errors["none"] != 2 {
+		t.Errorf("got %+v", one)
+	}
+	if two.Clients != 2 || two.Ended != 0 || two.Back != 0 || two.Silent != 1 {
+		t.Errorf("got %+v", two)
+	}
+}
+
 // TestVoid has records that can't be judged. None has a finding.
 func TestVoid(t *testing.T) {
 	remove := func(mark string) func(*sim, *record.History) {

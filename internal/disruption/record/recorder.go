@@ -41,8 +41,8 @@ func (r *Recorder) Mark(name, text string) time.Duration { return r.MarkAt(name,
 func (r *Recorder) MarkAt(name string, at time.Duration, text string) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if at, there := r.history.Mark(name); there {
-		return at
+	if earlier, there := r.history.Mark(name); there {
+		return earlier
 	}
 	r.history.Marks = append(r.history.Marks, Mark{Name: name, At: at, Text: words(text)})
 	return at

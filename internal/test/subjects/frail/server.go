@@ -95,7 +95,7 @@ func (f *frail) end(ctx context.Context, server *http.Server, stopListening func
 		return server.Close()
 	case exitsEarly:
 		go func() {
-			<-f.released // by then the process has ended
+			<-f.released       // by then the process has ended
 			_ = server.Close() // nothing is left to be lost
 		}()
 		return nil
