@@ -264,8 +264,7 @@ func (p *DisruptionPlan) judge(s *session, o disruption.Outcome) (reports.Result
 			break
 		}
 		result.Verdict, result.Reason = v.Verdict, v.Reason
-		described := disruption.Describe(o.History, v)
-		described.Subject, figures = result.Subject, &described
+		figures = new(disruptionOf(o.History, v.Report, result.Subject))
 		if p.keep != nil {
 			err := p.keep(s.report, string(o.Scenario.ID)+".jsonl", func(w io.Writer) error { return record.Encode(w, o.History) })
 			if err != nil {
