@@ -31,7 +31,7 @@ SLOWEST  := ./internal/suites ./cmd/crdconform ./suites/webhook ./internal/engin
 TABLES   := [A-Za-z]*(Caught|Strangers)|Subjects|ClustersAgree|JudgeAgreesWithAPIServer
 TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOnMutations|SelfComparisons|Hostile[A-Za-z]*|BlindToStorage|LossyPlaces
 TABLES   := $(TABLES)|SuitesRunWithExactlyTheseRights|CorrectMigratorsPass|OtherFormsPass|DeclaredLosses|ToldOnce
-TABLES   := $(TABLES)|Rehearse(Program|Snapshot|Operator|Context)|RehearsalOfEarlierSchemas|RunUndoes
+TABLES   := $(TABLES)|Rehearse(Program|Snapshot|Operator|Context)|RehearsalOfEarlierSchemas|RunUndoes|ReferenceDisrupted
 
 # Without the race detector a package takes 200 MB, and a fifth of the processor time goes into collecting garbage, for which 400 MB are
 # well spent. With the race detector they would be gigabytes.
