@@ -104,6 +104,7 @@ func (st *stage) terminateGracefully(ctx context.Context, r *replica) error {
 		return fmt.Errorf("sending requests to the program: %w", err)
 	}
 	st.begin("SIGTERM")
+	told := time.Now()
 	gone := make(chan error, 1)
 	go func() { gone <- r.terminate(ctx) }()
 	if err = pause.For(ctx, acceptance); err != nil {
@@ -120,5 +121,9 @@ func (st *stage) terminateGracefully(ctx context.Context, r *replica) error {
 	if n > 0 {
 		st.violates("of %d requests that it had accepted when it got SIGTERM, it dropped %d: %v", len(all), n, dropped)
 	}
-	return <-gone
+	err = <-gone
+	if took := time.Since(told); err == nil && took >= terminationGrace {
+		st.violates("it had not ended %s after SIGTERM, and was killed", terminationGrace)
+	}
+	return err
 }

@@ -113,10 +113,14 @@ var errNotPickedUp = errors.New("the program still serves the former certificate
 func (s *certificates) pickedUp(ctx context.Context, address string, limit time.Duration) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	var last error // of the last look that was not cut short
 	for {
 		leaf, err := served(within, address)
 		if err == nil && leaf.Equal(s.leaf) {
 			return nil
+		}
+		if within.Err() == nil {
+			last = err
 		}
 		if within.Err() == nil {
 			_ = pause.For(within, lookPause) // the next look says why it ended
@@ -125,8 +129,8 @@ func (s *certificates) pickedUp(ctx context.Context, address string, limit time.
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case leaf == nil && err != nil:
-			return fmt.Errorf("%w %s after the rotation; it answers no handshake: %w", errNotPickedUp, limit, err)
+		case last != nil:
+			return fmt.Errorf("%w %s after the rotation; it answers no handshake: %w", errNotPickedUp, limit, last)
 		}
 		return fmt.Errorf("%w %s after the rotation", errNotPickedUp, limit)
 	}

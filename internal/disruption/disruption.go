@@ -38,6 +38,7 @@ type Plan struct {
 // Settings are how much is done, and how long. All have to be set.
 type Settings struct {
 	Rate    float64       // operations a second
+	Reached float64       // share of the rate that counts as having reached it
 	Objects int           //
 	Quiet   time.Duration // how long the clients work before the fault without a failure
 	Limit   time.Duration // how long recovery may take
@@ -45,9 +46,12 @@ type Settings struct {
 	Seed    uint64
 }
 
+// Reached is the share of the rate that clients must reach before a fault.
+const Reached = 0.9
+
 // Defaults are the settings of a run that says nothing else.
 func Defaults() Settings {
-	return Settings{Rate: 600, Objects: 60, Quiet: 1500 * time.Millisecond, Limit: 30 * time.Second, PickUp: 15 * time.Second, Seed: 1}
+	return Settings{Rate: 600, Reached: Reached, Objects: 60, Quiet: 1500 * time.Millisecond, Limit: 30 * time.Second, PickUp: 15 * time.Second, Seed: 1}
 }
 
 func (p *Plan) note(text string) {

@@ -72,7 +72,7 @@ func textKind(text string, other record.Error) record.Error {
 		{[]string{"connection refused"}, record.Refused},
 		{[]string{"x509:", "tls: "}, record.Certificate},
 		{[]string{"context deadline exceeded", "Client.Timeout", "i/o timeout", "handshake timeout", "request did not complete within"}, record.Timeout},
-		{[]string{"connection reset", ": EOF", "unexpected EOF", "broken pipe", "server closed idle connection", "use of closed network connection", "GOAWAY", "connection lost"}, record.Reset},
+		{[]string{"connection reset", ": EOF", "unexpected EOF", "broken pipe", "server closed idle connection", "use of closed network connection", "GOAWAY", "connection lost", "connection broken", "malformed HTTP"}, record.Reset},
 		{[]string{"no route to host", "network is unreachable", "no such host", "has no port"}, record.Unreachable},
 	} {
 		for _, words := range known.words {

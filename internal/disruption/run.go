@@ -21,9 +21,6 @@ const (
 
 	lookEvery  = 50 * time.Millisecond
 	judgeEvery = 500 * time.Millisecond
-
-	// reached is the share of the rate that counts as having reached it.
-	reached = 0.85
 )
 
 // Outcome is what came of a scenario. One of History, Skipped and Err is set.
@@ -177,7 +174,7 @@ func (st *stage) paced(window time.Duration) error {
 	switch {
 	case failed > 0:
 		return fmt.Errorf("%d of %d requests failed, such as: %s", failed, operations, st.lastFailure())
-	case rate < reached*st.Rate:
+	case rate < st.Reached*st.Rate:
 		return fmt.Errorf("clients made %.0f requests a second, and should make %.0f; the machine is too busy, or give a lower --rate", rate, st.Rate)
 	}
 	return nil

@@ -53,6 +53,9 @@ func Judge(h *record.History) (Verdict, error) {
 			reasons = append(reasons, text(f))
 		}
 	}
+	if len(report.Void) == 0 {
+		reasons = append(reasons, answered(report.Facts)...)
+	}
 	switch {
 	case len(reasons) > 0:
 		v.Verdict, v.Reason = requirement.Failed, strings.Join(reasons, "\n")
@@ -60,6 +63,22 @@ func Judge(h *record.History) (Verdict, error) {
 		v.Verdict, v.Reason = requirement.Errored, strings.Join(undecided, "\n")
 	}
 	return v, nil
+}
+
+// answered are requests that the webhook itself answered with a failure. A webhook that is away, or cannot be reached, answers nothing, so
+// nothing that is done to it excuses that.
+func answered(f judge.Facts) []string {
+	n, example := 0, ""
+	for _, failure := range f.Failures {
+		if failure.Error == record.Answer {
+			n += failure.Count()
+			example = failure.String()
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the webhook answered %d requests with a failure\n    %s", n, example)}
 }
 
 // violations are what was noted while the scenario was run.

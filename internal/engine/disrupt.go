@@ -113,7 +113,7 @@ func (p *DisruptionPlan) choose() error {
 		return errors.New("no scenario selected; \"crdconform list --filter disruption\" shows all")
 	}
 	p.lab.Settings = disruption.Settings{
-		Rate: d.Rate, Objects: d.Objects, Quiet: d.Quiet.Duration, Limit: d.RecoveryLimit.Duration, PickUp: d.PickUpLimit.Duration, Seed: uint64(p.Seed()),
+		Rate: d.Rate, Reached: disruption.Reached, Objects: d.Objects, Quiet: d.Quiet.Duration, Limit: d.RecoveryLimit.Duration, PickUp: d.PickUpLimit.Duration, Seed: uint64(p.Seed()),
 	}
 	kind := p.kinds[0]
 	if kind.Documented {
@@ -264,8 +264,7 @@ func (p *DisruptionPlan) judge(s *session, o disruption.Outcome) (reports.Result
 			break
 		}
 		result.Verdict, result.Reason = v.Verdict, v.Reason
-		described := disruption.Describe(o.History, v)
-		described.Subject, figures = result.Subject, &described
+		figures = new(disruptionOf(o.History, v.Report, result.Subject))
 		if p.keep != nil {
 			err := p.keep(s.report, string(o.Scenario.ID)+".jsonl", func(w io.Writer) error { return record.Encode(w, o.History) })
 			if err != nil {

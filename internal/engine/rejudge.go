@@ -50,9 +50,9 @@ func (d Disruption) Rejudge(name string) ([]Judged, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
-		result, figures := disruptionResult(requirement.ID(h.Header.Scenario), h.Header.Title), disruption.Describe(h, v)
+		result := disruptionResult(requirement.ID(h.Header.Scenario), h.Header.Title)
 		result.Verdict, result.Reason, result.Subject = v.Verdict, v.Reason, h.Header.Definition.Name
-		all = append(all, Judged{result, &figures})
+		all = append(all, Judged{result, new(disruptionOf(h, v.Report, result.Subject))})
 	}
 	return all, nil
 }

@@ -16,7 +16,7 @@ func disruptOptions() []Option {
 		},
 		{
 			Key: "disrupt.rate", Default: 600.0, Bounds: &Bounds{Min: 20, Max: 5000, Number: "%s requests a second", Zero: byDefault}, Flag: "rate", Commands: to,
-			Help: "requests a second that all clients make together; a scenario whose clients do not reach 85% of it is void",
+			Help: "requests a second that all clients make together; a scenario whose clients do not reach 90% of it is void",
 		},
 		{Key: "disrupt.objects", Default: 60, Bounds: counted(100_000, "objects", byDefault), Flag: "objects", Commands: to, Help: "objects to create"},
 		{Key: "disrupt.quiet", Default: 1500 * time.Millisecond, Flag: "quiet", Commands: to, Help: "how long the clients work without a failure before each fault"},
