@@ -142,7 +142,11 @@ func (f *frail) work(r *http.Request) bool {
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(read))
-	timer := time.NewTimer(f.times.work)
+	long := f.times.work
+	if f.bug == panicsOnReset {
+		long *= 5 // so that more of them are under way at a time
+	}
+	timer := time.NewTimer(long)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
