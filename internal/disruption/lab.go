@@ -25,6 +25,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/pause"
 )
 
 // Server is the API server of a disruption, which is made for it.
@@ -56,6 +57,9 @@ const (
 
 	// createHold is how long API servers hold the first create of a definition after it was established.
 	createHold = 2 * time.Second
+
+	// seedPatience is how long a program may fail the first conversions.
+	seedPatience = 10 * time.Second
 
 	// settleQuiet is how long requests must succeed until a change of the definition counts as being in effect.
 	settleQuiet = 200 * time.Millisecond
@@ -206,8 +210,8 @@ func (l *lab) seed(ctx context.Context) error {
 	for v, version := range l.versions {
 		var templates []*unstructured.Unstructured
 		for _, sample := range l.Samples[version] {
-			if err := l.create(ctx, sample, thing{name: fmt.Sprintf("crdconform-try-%d-%d", v, len(templates)), version: version, fixed: true}); err != nil {
-				refused = err
+			t := thing{name: fmt.Sprintf("crdconform-try-%d-%d", v, len(templates)), version: version, fixed: true}
+			if refused = l.try(ctx, sample, t); refused != nil {
 				continue
 			}
 			templates = append(templates, sample)
@@ -223,6 +227,19 @@ func (l *lab) seed(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// try creates an object. As long as there is none, the program may not convert yet, so it is tried for a while.
+func (l *lab) try(ctx context.Context, sample *unstructured.Unstructured, t thing) error {
+	for end := time.Now().Add(seedPatience); ; {
+		err := l.create(ctx, sample, t)
+		if err == nil || len(l.things) > 0 || time.Now().After(end) {
+			return err
+		}
+		if err = pause.For(ctx, effectPoll); err != nil {
+			return err
+		}
+	}
 }
 
 // create creates an object, writes it once, so that what a conversion loses is lost already, and reads it at every version.

@@ -16,6 +16,9 @@ const (
 	// shortFault is how long faults last that show at once.
 	shortFault = 2 * time.Second
 
+	// resetEvery is how often connections are reset.
+	resetEvery = 30 * time.Millisecond
+
 	// narrow is how many KB a second pass through a narrow network, each way.
 	narrow = 16
 )
@@ -27,7 +30,19 @@ func networkScenarios() []Scenario {
 		spoiled(requirement.DisruptionNetworkTimeout, !harmless, "an answer takes 31 s, and API servers wait for 30 s", stalledNetwork,
 			toxic{"latency", "downstream", map[string]int64{"latency": stalledNetwork.Milliseconds()}}),
 		spoiled(requirement.DisruptionNetworkBlackHole, !harmless, "nothing passes between API server and webhook any more", 5*time.Second, both("timeout", "timeout", 0)...),
-		spoiled(requirement.DisruptionNetworkReset, !harmless, "connections are reset", shortFault, toxic{"reset_peer", "downstream", map[string]int64{"timeout": 0}}),
+		{
+			ID: requirement.DisruptionNetworkReset, Title: "open connections are reset every 30 ms", path: balanced,
+			do: func(ctx context.Context, st *stage) error {
+				st.begin("connections are reset")
+				for end := time.Now().Add(shortFault); time.Now().Before(end); {
+					st.balancer.cut() // in the middle of requests too, which a proxy that waits for data can't do
+					if err := pause.For(ctx, resetEvery); err != nil {
+						return err
+					}
+				}
+				return nil
+			},
+		},
 		spoiled(requirement.DisruptionNetworkSlowClose, harmless, "connections are closed, and it takes 1 s until the other side hears of it", shortFault, both("slow_close", "delay", 1000)...),
 		spoiled(requirement.DisruptionNetworkBandwidth, harmless, "16 KB a second pass through a connection", shortFault, both("bandwidth", "rate", narrow)...),
 		{
