@@ -142,11 +142,7 @@ func (f *frail) work(r *http.Request) bool {
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(read))
-	long := f.times.work
-	if f.bug == panicsOnReset {
-		long *= 5 // so that more of them are under way at a time
-	}
-	timer := time.NewTimer(long)
+	timer := time.NewTimer(f.times.work)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
