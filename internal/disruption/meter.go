@@ -11,7 +11,7 @@ import (
 )
 
 // meterEvery is the time from one measurement to the next.
-const meterEvery = 250 * time.Millisecond
+const meterEvery = 200 * time.Millisecond
 
 // running is a program that may have ended.
 type running interface {

@@ -16,7 +16,7 @@ import (
 
 // clientRate is how many writes a second clients send beside those between a reading and a writing: so few that the migrator gets to its
 // writes where requests take half a second.
-const clientRate = 8
+const clientRate = 2
 
 // clientObjects is how many objects clients write.
 const clientObjects = 6

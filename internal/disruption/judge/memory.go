@@ -33,15 +33,17 @@ const (
 	blocks = 10
 
 	// leastSamples is how many samples each of them must have.
-	leastSamples = 3
+	leastSamples = 2
 
 	// student is the factor of the standard error that makes an interval of 95 % with blocks - 2 degrees of freedom.
 	student = 2.306
 
-	// leastGrowth is how much a process must grow to leak, in bytes, and as a share of what it had. A process that has just been started
-	// grows by less: it fills its caches, and its runtime collects garbage ever later.
+	// leastGrowth is how much a process must grow to leak, in bytes, and as a share of what it had; growthAtFirst if less than longGrowth was
+	// seen. A process that has just been started grows by less: it fills its caches, and its runtime collects garbage ever later.
 	leastGrowth      = 64 << 20
 	leastGrowthShare = 0.5
+	growthAtFirst    = 256 << 20
+	longGrowth       = time.Minute
 )
 
 // MemoryOf returns how the memory went; nil if there are too few samples of the process that ran at the end.
@@ -63,7 +65,11 @@ func MemoryOf(h *record.History) *Memory {
 	}
 	m.PerMinute, m.PerOperation = slope(minutes, least), slope(operations, least)
 	growth := least[blocks-1] - least[0]
-	m.Leaks = m.PerMinute.Low > 0 && growth >= leastGrowth && growth >= leastGrowthShare*least[0] && steady(least)
+	enough := float64(growthAtFirst)
+	if m.Over >= longGrowth {
+		enough = leastGrowth
+	}
+	m.Leaks = m.PerMinute.Low > 0 && growth >= enough && growth >= leastGrowthShare*least[0] && steady(least)
 	return m
 }
 

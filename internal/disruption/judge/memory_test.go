@@ -28,13 +28,14 @@ func TestMemory(t *testing.T) {
 		leaks bool
 		slope float64 // MiB a minute
 	}{
-		"stays":         {func(time.Duration) float64 { return mebibytes(30) }, false, 0},
-		"leaks":         {func(at time.Duration) float64 { return mebibytes(30 + 20*at.Seconds()) }, true, 1200},
-		"leaks slowly":  {func(at time.Duration) float64 { return mebibytes(30 + at.Seconds()) }, false, 60}, // 9 MiB are too few to say
-		"fills up":      {func(at time.Duration) float64 { return mebibytes(30 + 100*(1-math.Exp(-at.Seconds()))) }, false, 0},
-		"steps once":    {func(at time.Duration) float64 { return mebibytes(30 + 100*math.Floor(at.Seconds()/5)) }, false, 0},
-		"much at first": {func(at time.Duration) float64 { return mebibytes(1000 + 20*at.Seconds()) }, false, 1200},
-		"shrinks":       {func(at time.Duration) float64 { return mebibytes(900 - 20*at.Seconds()) }, false, -1200},
+		"stays":          {func(time.Duration) float64 { return mebibytes(30) }, false, 0},
+		"leaks":          {func(at time.Duration) float64 { return mebibytes(30 + 40*at.Seconds()) }, true, 2400},
+		"may just begin": {func(at time.Duration) float64 { return mebibytes(30 + 20*at.Seconds()) }, false, 1200},
+		"leaks slowly":   {func(at time.Duration) float64 { return mebibytes(30 + at.Seconds()) }, false, 60}, // 9 MiB are too few to say
+		"fills up":       {func(at time.Duration) float64 { return mebibytes(30 + 400*(1-math.Exp(-at.Seconds()))) }, false, 0},
+		"steps once":     {func(at time.Duration) float64 { return mebibytes(30 + 400*math.Floor(at.Seconds()/5)) }, false, 0},
+		"much at first":  {func(at time.Duration) float64 { return mebibytes(1000 + 40*at.Seconds()) }, false, 2400},
+		"shrinks":        {func(at time.Duration) float64 { return mebibytes(900 - 20*at.Seconds()) }, false, -1200},
 	} {
 		s := sim{change: func(s *sim, h *record.History) { sampled(h, s.end, test.bytes) }}
 		r := judged(t, s.history())
@@ -77,7 +78,7 @@ func TestMemoryPerOperation(t *testing.T) {
 // TestMemoryAfterRestart leaves out what another process used.
 func TestMemoryAfterRestart(t *testing.T) {
 	s := sim{change: func(s *sim, h *record.History) {
-		sampled(h, s.end, func(at time.Duration) float64 { return (30 + 200*min(at, s.ended).Seconds()) * mebibyte })
+		sampled(h, s.end, func(at time.Duration) float64 { return (30 + 400*min(at, s.ended).Seconds()) * mebibyte })
 		for i := range h.Samples {
 			if sample := &h.Samples[i]; sample.At >= s.ended {
 				sample.Processor -= s.ended / 10
@@ -90,6 +91,17 @@ func TestMemoryAfterRestart(t *testing.T) {
 	few := sim{change: func(_ *sim, h *record.History) { sampled(h, second, func(time.Duration) float64 { return 1 }) }}
 	if m := judged(t, few.history()).Facts.Memory; m != nil {
 		t.Errorf("got %+v of ten samples", m)
+	}
+}
+
+// TestMemoryOverTime has a webhook that leaks a mebibyte a second: after a minute and a half it is proved.
+func TestMemoryOverTime(t *testing.T) {
+	for seconds, want := range map[int]bool{40: false, 59: false, 90: true} {
+		h := new(record.History)
+		sampled(h, time.Duration(seconds)*second, func(at time.Duration) float64 { return (30 + at.Seconds()) * mebibyte })
+		if m := MemoryOf(h); m == nil || m.Leaks != want {
+			t.Errorf("%d s: got %+v", seconds, m)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func bugs() []program.Bug {
 		{Name: leaksMemory, Summary: "keeps a mebibyte of each request"},
 		{Name: locksForever, Summary: "waits when it starts for a lock that a process which was killed did not give back"},
 		{Name: retriesInRequest, Summary: "after a restart, tries in each request to get ready for longer than API servers wait"},
-		{Name: servesTooEarly, Summary: "listens before it can convert, and fails requests until then"},
+		{Name: servesTooEarly, Summary: "after a restart, listens before it can convert, and fails requests until then"},
 		{Name: panicsOnReset, Summary: "ends with a panic when a client goes away in the middle of a request"},
 		{Name: refusesOthers, Summary: "fails all requests while a replica of another build runs"},
 		{Name: holdsConnections, Summary: "keeps connections open when it is told to end, and answers nothing on them"},
@@ -159,7 +159,7 @@ func (f *frail) work(r *http.Request) bool {
 func (f *frail) refuses(r *http.Request) (why string, status int) {
 	switch f.bug {
 	case servesTooEarly:
-		if time.Since(f.began) < f.times.warm {
+		if f.again && time.Since(f.began) < f.times.warm {
 			return "the cache is not filled", http.StatusServiceUnavailable
 		}
 	case retriesInRequest:

@@ -21,7 +21,7 @@ func (f *frail) enter(ctx context.Context, folder string) error {
 	switch f.bug {
 	case locksForever:
 		return lock(ctx, filepath.Join(folder, lockFile))
-	case retriesInRequest:
+	case retriesInRequest, servesTooEarly:
 		seen := filepath.Join(folder, seenFile)
 		_, err := os.Stat(seen)
 		f.again = err == nil
