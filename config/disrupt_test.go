@@ -34,3 +34,18 @@ func TestObjectivesOfDisruptions(t *testing.T) {
 		}
 	}
 }
+
+func TestBadDisruptions(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"{scenarios: [network, nosuch]}": `3:32: disrupt.scenarios[1]: unknown scenario "nosuch"`,
+		"{oldProgram: \"'\"}":            "disrupt.oldProgram: ",
+		"{quiet: 5ms}":                   "disrupt.quiet: 5ms is too short",
+		"{rate: 1}":                      "disrupt.rate: 1 requests a second: want 20 to 5000",
+	} {
+		_, err := Parse("dir/crdconform.yaml", []byte(head+"disrupt: "+text+"\n"))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", text, err, want)
+		}
+	}
+}

@@ -53,7 +53,15 @@ objectives: {presets: [kep, trace], mean: 1ms, p50: 2ms, p90: 3ms, p95: 4ms, p99
 redact: [spec.password, "spec.users[*].token"]
 old: [v1/crds, "git://v2:crds"]
 rehearse: {programs: ["./v1/manager '--webhook-port={port}'"], images: ["", "widgets:v2"], objects: [dump.yaml], install: replace}
-disrupt: {objectives: [rolling, restart.graceful.recovery=5s, failed=0]}
+disrupt:
+  objectives: [rolling, restart.graceful.recovery=5s, failed=0]
+  scenarios: [restart, network.reset]
+  oldProgram: "./v1/manager '--webhook-port={port}'"
+  rate: 100
+  objects: 20
+  quiet: 2s
+  recoveryLimit: 1m
+  pickUpLimit: 90s
 `
 
 func parse(t *testing.T, text string) Config {
@@ -108,7 +116,10 @@ func TestEverything(t *testing.T) {
 		Rehearse: Rehearse{
 			Programs: []string{"./v1/manager '--webhook-port={port}'"}, Images: []string{"", "widgets:v2"}, Objects: []string{"dump.yaml"}, Install: "replace",
 		},
-		Disrupt: Disrupt{Objectives: []string{"rolling", "restart.graceful.recovery=5s", "failed=0"}},
+		Disrupt: Disrupt{
+			Objectives: []string{"rolling", "restart.graceful.recovery=5s", "failed=0"}, Scenarios: []string{"restart", "network.reset"}, OldProgram: "./v1/manager '--webhook-port={port}'",
+			Rate: 100, Objects: 20, Quiet: Duration{2 * time.Second}, RecoveryLimit: Duration{time.Minute}, PickUpLimit: Duration{90 * time.Second},
+		},
 	}
 	if got.source = nil; !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

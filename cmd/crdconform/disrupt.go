@@ -34,13 +34,15 @@ watch objects at every version, and makes things happen that happen to every web
   restart      SIGTERM and SIGKILL, and the program is started again
   pause        no processor for 1, 5 and 35 s
   replicas     two replicas behind a service: a rollout, with --old-program from the old build; one killed, hanging, or old
-  network      between API server and webhook: latency below and above the timeout, black hole, reset, slow close, bandwidth, half-open
+  network      between API server and webhook: latency below and above the timeout, black hole, reset, slow close,
+               bandwidth, half-open
   certificate  the leaf and the authority replaced on disk, with the definition changed before, after and late; expiry
   definition   the storage version and the schema changed under writes
   server       etcd compacted during paged lists; the API server restarted with a cold cache
 
-Each is a scenario, and a requirement with a verdict: "crdconform list --filter disruption". Clients work at a paced rate before the
-fault, or the scenario is void (Errored). Each fault is taken back, on Ctrl-C too. All scenarios take about four minutes.
+Each is a scenario, and a requirement with a verdict: "crdconform list --filter disruption". Clients work at a paced rate
+before the fault, or the scenario is void (Errored). Each fault is taken back, on Ctrl-C too. All scenarios take about four
+minutes.
 
 What fails a scenario without any --objective: acknowledged writes that are lost, conversions that differ from those before the
 fault, no recovery within --recovery-limit, watches that do not come back, failures at the storage version, which needs no
@@ -48,8 +50,8 @@ conversion, requests dropped after SIGTERM that had been accepted, certificates 
 scenarios that need not harm anybody. What else fails while the webhook is away is reported as figures. Objectives limit them:
 SCENARIO.FIGURE=LIMIT, FIGURE=LIMIT for all, rolling for no error in a rollout, and single for 10 s to recover from a restart.
 
-In the arguments of programs, {port} is replaced by the port to serve at, {certs} by a folder with tls.crt, tls.key and ca.crt, which
-are replaced as a kubelet does, and {kubeconfig} by a kubeconfig. Without a program, the reference webhook is disrupted.
+In the arguments of programs, {port} is replaced by the port to serve at, {certs} by a folder with tls.crt, tls.key and ca.crt,
+which are replaced as a kubelet does, and {kubeconfig} by a kubeconfig. Without a program, the reference webhook is disrupted.
 
 Pods are not disrupted: neither kind nor an existing cluster is used.
 
@@ -123,7 +125,7 @@ func (d *disrupter) describe() (engine.Disruption, error) {
 // againScenario is the command that runs one scenario again in the same way.
 func (d *disrupter) againScenario(id requirement.ID) string {
 	words := append([]string{"crdconform", d.name}, d.repeated([]string{"scenario", "seed"})...)
-	head := []string{fmt.Sprintf("--scenario=%s", strings.TrimPrefix(string(id), id.Area()+".")), fmt.Sprintf("--seed=%d", d.seed)}
+	head := []string{"--scenario=" + strings.TrimPrefix(string(id), id.Area()+"."), fmt.Sprintf("--seed=%d", d.seed)}
 	return strings.Join(append(words[:2:2], append(head, words[2:]...)...), " ")
 }
 

@@ -113,8 +113,8 @@ func (st *stage) terminateGracefully(ctx context.Context, r *replica) error {
 	var dropped error
 	n := 0
 	for _, a := range all {
-		if err := a.finish(); err != nil {
-			dropped = err
+		if failed := a.finish(); failed != nil {
+			dropped = failed
 			n++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -181,7 +182,7 @@ func object(raw []byte) (seen, error) {
 	}
 	metadata, is := o["metadata"].(map[string]any)
 	if !is {
-		return seen{}, fmt.Errorf("the answer is no object: it has no metadata")
+		return seen{}, errors.New("the answer is no object: it has no metadata")
 	}
 	s := seen{state: history.State{Exists: true}}
 	s.name, _ = metadata["name"].(string)

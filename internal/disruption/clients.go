@@ -57,7 +57,6 @@ type fleet struct {
 
 	working sync.WaitGroup
 	stop    context.CancelFunc
-	watches int // clients that watch
 }
 
 // clientsFor is how many clients make so many requests a second.

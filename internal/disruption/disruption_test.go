@@ -33,9 +33,9 @@ import (
 // TestMain serves the reference webhook if it is started as the program to disrupt.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 4 && os.Args[1] == "serve" {
-		os.Exit(serve(os.Args[2], os.Args[3]))
+		os.Exit(serve(os.Args[2], os.Args[3])) //nolint:forbidigo // it is main
 	}
-	os.Exit(m.Run())
+	os.Exit(m.Run()) //nolint:forbidigo // it is main
 }
 
 func serve(address, certs string) int {
@@ -62,7 +62,7 @@ func idle() judge.Bounds {
 	return b
 }
 
-// lab starts an API server and returns a plan to disrupt a program there, with few and slow clients.
+// trial starts an API server and returns a plan to disrupt a program there, with few and slow clients.
 func trial(t *testing.T, command subject.Command, kind corpus.Corpus, ids ...requirement.ID) (*Plan, Server) {
 	t.Helper()
 	restore, err := embedded.CaptureLog(io.Discard)
@@ -150,7 +150,7 @@ func TestReferenceDisrupted(t *testing.T) {
 		requirement.DisruptionCertificateExpired, requirement.DisruptionDefinitionStorage, requirement.DisruptionServerCompacted, requirement.DisruptionServerRestarted)
 	for id, o := range outcomes(t, p, server) {
 		if id == requirement.DisruptionReplicasOneOld {
-			if !strings.Contains(o.Skipped, "--old-program") || o.History != nil {
+			if !strings.Contains(o.Skipped, "the program of an old build") || o.History != nil {
 				t.Errorf("%s without an old program: %q", id, o.Skipped)
 			}
 			continue

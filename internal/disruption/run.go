@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/judge"
@@ -54,7 +56,7 @@ func Run(ctx context.Context, p *Plan, server Server, dir string, header record.
 		began := time.Now()
 		o := Outcome{Scenario: s}
 		if s.needsOld && p.OldProgram == nil {
-			o.Skipped = "there is no program of an old build; give it with --old-program"
+			o.Skipped = "it needs the program of an old build, and none is given"
 		} else {
 			header.Objective = limits(string(s.ID))
 			o.History, o.Err = l.run(ctx, &s, header)
@@ -101,7 +103,7 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 	header.Definition = record.Definition{Name: l.name, Versions: l.versions, Storage: l.storage}
 	header.Rate, header.Limit = l.Rate, l.Limit
 	st.record = record.New(header)
-	f := &fleet{api: l.api, record: st.record, versions: l.versions, storage: l.storage, things: l.things, run: fmt.Sprint(l.port), seed: l.Seed}
+	f := &fleet{api: l.api, record: st.record, versions: l.versions, storage: l.storage, things: l.things, run: strconv.Itoa(int(l.port)), seed: l.Seed}
 	if s.affects {
 		f.storage = ""
 	}
@@ -175,16 +177,15 @@ func (st *stage) paced(window time.Duration) error {
 	case failed > 0:
 		return fmt.Errorf("%d of %d requests failed, such as: %s", failed, operations, st.lastFailure())
 	case rate < st.Reached*st.Rate:
-		return fmt.Errorf("clients made %.0f requests a second, and should make %.0f; the machine is too busy, or give a lower --rate", rate, st.Rate)
+		return fmt.Errorf("clients made %.0f requests a second, and should make %.0f; the machine is too busy for that rate", rate, st.Rate)
 	}
 	return nil
 }
 
 func (st *stage) lastFailure() string {
-	operations := st.record.History().Operations
-	for i := len(operations) - 1; i >= 0; i-- {
-		if operations[i].Failed() {
-			return fmt.Sprintf("%s at %s: %s", operations[i].Verb, operations[i].Version, operations[i].Text)
+	for _, o := range slices.Backward(st.record.History().Operations) {
+		if o.Failed() {
+			return fmt.Sprintf("%s at %s: %s", o.Verb, o.Version, o.Text)
 		}
 	}
 	return "nothing"

@@ -126,7 +126,7 @@ const badFor = 1500 * time.Millisecond
 func replicaScenarios() []Scenario {
 	return []Scenario{
 		{
-			ID: requirement.DisruptionReplicasRollout, Title: "two replicas are replaced one by one, with --old-program by those of the new build",
+			ID: requirement.DisruptionReplicasRollout, Title: "two replicas are replaced one by one, from the old build to the new one if there is an old one",
 			replicas: 2, path: balanced, begins: oldBuild, do: rollOut,
 		},
 		{

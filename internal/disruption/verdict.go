@@ -99,8 +99,9 @@ func (s Scenario) forbids(k judge.Kind) bool {
 		return s.harmless
 	case judge.Undecided, judge.Unstable:
 		return false
+	default:
+		return true
 	}
-	return true
 }
 
 // text is a finding with what it is about.

@@ -98,10 +98,9 @@ func DisruptionSummary(result reports.Result, figures *reports.Disruption) strin
 		return text + reason
 	}
 	var facts []string
-	switch {
-	case figures.Failed == 0:
+	if figures.Failed == 0 {
 		facts = append(facts, fmt.Sprintf("none of %d operations failed", figures.Operations))
-	default:
+	} else {
 		fact := fmt.Sprintf("%d of %d operations failed", figures.Failed, figures.Operations)
 		if figures.FirstFailure != nil {
 			fact += ", the first after " + rounded(*figures.FirstFailure)
