@@ -1,7 +1,6 @@
 package config
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +42,7 @@ func (k *checker) disrupt() {
 		k.unless(err == nil, options.Item("disrupt.objectives", i), "%v", err)
 	}
 	for i, text := range d.Scenarios {
-		k.unless(len(chosen(text)) > 0, options.Item("disrupt.scenarios", i),
+		k.unless(len(objective.Chosen([]string{text}, scenarios)) > 0, options.Item("disrupt.scenarios", i),
 			"unknown scenario %q; write an ID such as restart.graceful, or a beginning such as network; \"crdconform list --filter disruption\" shows all", text)
 	}
 	_, err := shell.Split(d.OldProgram)
@@ -63,26 +62,3 @@ func disruptions() []string {
 	}
 	return all
 }
-
-// chosen returns the scenarios that a text names: one, or all that begin with it.
-func chosen(text string) []string {
-	name := objective.Area + strings.TrimPrefix(text, objective.Area)
-	return slices.DeleteFunc(disruptions(), func(id string) bool {
-		return text+"." != objective.Area && id != name && !strings.HasPrefix(id, name+".")
-	})
-}
-
-// Chosen returns the IDs of the scenarios to run, and Limits what they may cost.
-func (d Disrupt) Chosen() []string {
-	if len(d.Scenarios) == 0 {
-		return disruptions()
-	}
-	var all []string
-	for _, text := range d.Scenarios {
-		all = append(all, chosen(text)...)
-	}
-	return all
-}
-
-// Limits returns what scenarios may cost.
-func (d Disrupt) Limits() (objective.Set, error) { return objective.Parse(d.Objectives, disruptions()) }

@@ -91,7 +91,7 @@ func (d Disruption) Prepare() (*DisruptionPlan, error) {
 		p.known[requirement.ID(k.ID)] = k.Reason
 	}
 	var err error
-	if p.limits, err = d.Disrupt.Limits(); err != nil {
+	if p.limits, err = objective.Parse(d.Disrupt.Objectives, scenarioIDs()); err != nil {
 		return nil, err
 	}
 	if err = errors.Join(p.readKinds(), p.programs()); err != nil {
@@ -103,7 +103,7 @@ func (d Disruption) Prepare() (*DisruptionPlan, error) {
 // choose determines the scenarios and the objects.
 func (p *DisruptionPlan) choose() error {
 	d := p.want.Disrupt
-	chosen := d.Chosen()
+	chosen := objective.Chosen(d.Scenarios, scenarioIDs())
 	for _, s := range disruption.Scenarios() {
 		if slices.Contains(chosen, string(s.ID)) {
 			p.lab.Scenarios = append(p.lab.Scenarios, s)
@@ -140,6 +140,15 @@ func (p *DisruptionPlan) choose() error {
 		}
 	}
 	return nil
+}
+
+// scenarioIDs are the IDs of all scenarios.
+func scenarioIDs() []string {
+	var all []string
+	for _, id := range disruption.IDs() {
+		all = append(all, string(id))
+	}
+	return all
 }
 
 // programs are the program to disrupt, and the one of the old release.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption"
+	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -29,7 +30,7 @@ func (d Disruption) Rejudge(name string) ([]Judged, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	limits, err := d.Disrupt.Limits()
+	limits, err := objective.Parse(d.Disrupt.Objectives, scenarioIDs())
 	if err != nil {
 		return nil, err
 	}

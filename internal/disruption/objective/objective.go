@@ -197,3 +197,17 @@ func (s Set) For(scenario string) Limit {
 	}
 	return l
 }
+
+// Chosen returns the scenarios that texts name: an ID, or all that begin with the text; all if there are no texts.
+func Chosen(texts, scenarios []string) []string {
+	var all []string
+	for _, id := range scenarios {
+		if len(texts) == 0 || slices.ContainsFunc(texts, func(text string) bool {
+			name := Area + strings.TrimPrefix(text, Area)
+			return text+"." == Area || id == name || strings.HasPrefix(id, name+".")
+		}) {
+			all = append(all, id)
+		}
+	}
+	return all
+}
