@@ -2,6 +2,7 @@ package judge
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -40,6 +41,10 @@ func TestTimeline(t *testing.T) {
 	}
 	if n := len(Timeline(h, 1000)); n != 90 { // a tenth of a second each
 		t.Errorf("got %d points", n)
+	}
+	h.Operations = slices.DeleteFunc(h.Operations, func(o record.Operation) bool { return o.Return > s.warm+second })
+	if idle := Timeline(h, 9)[3]; idle != (Point{End: 4 * second}) {
+		t.Errorf("got %+v of no operation", idle)
 	}
 	if points := Timeline(&record.History{}, 10); points != nil {
 		t.Errorf("got %+v of nothing", points)
