@@ -65,6 +65,8 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	Objectives Objectives `json:"objectives"`
 	// The upgrade to rehearse, from the releases of old to crds and webhook.
 	Rehearse Rehearse `json:"rehearse"`
+	// What is done to the webhook on purpose, and what that may cost.
+	Disrupt Disrupt `json:"disrupt"`
 
 	source *source // nil when there is no file
 }

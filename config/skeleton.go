@@ -133,6 +133,10 @@ func remainder() string {
 #   programs: ["./manager-v1.0 --webhook-port={port} --webhook-cert-path={certs}"]
 #   objects: [cluster-dump.yaml]
 
+# What "crdconform disrupt" allows: no error in a rollout, and 5 s to recover after a restart.
+# disrupt:
+#   objectives: [rolling, restart.recovery=5s]
+
 # A load test. Profiles are %s: "crdconform load --help".
 # load:
 #   profile: %s

@@ -58,6 +58,7 @@ func (c Config) problems() []*ProblemError {
 	k.load()
 	k.objectives()
 	k.rehearse()
+	k.disrupt()
 	k.bounds()
 	return k.problems
 }

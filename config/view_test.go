@@ -40,6 +40,7 @@ load:
     - 0.5 # dir/crdconform.yaml:14
 objectives:
 rehearse:
+disrupt:
 `
 	if got.String() != want {
 		t.Errorf("besides defaults, got\n%s", &got)
@@ -95,7 +96,7 @@ func viewed(t *testing.T, text string) {
 
 // normal makes lists with nothing in them of those that are missing.
 func normal(c Config) Config {
-	for _, list := range []*[]string{&c.CRDs, &c.Old, &c.Samples, &c.Redact, &c.Filter, &c.Skip, &c.Objectives.Presets, &c.Rehearse.Programs, &c.Rehearse.Images, &c.Rehearse.Objects} {
+	for _, list := range []*[]string{&c.CRDs, &c.Old, &c.Samples, &c.Redact, &c.Filter, &c.Skip, &c.Objectives.Presets, &c.Rehearse.Programs, &c.Rehearse.Images, &c.Rehearse.Objects, &c.Disrupt.Objectives, &c.Disrupt.Scenarios} {
 		*list = append([]string{}, *list...)
 	}
 	c.Lossy, c.KnownFailing = append([]Lossy{}, c.Lossy...), append([]KnownFailing{}, c.KnownFailing...)

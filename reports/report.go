@@ -47,6 +47,8 @@ type Report struct {
 
 	Upgrade []Leg `json:"upgrade,omitempty"` // upgrades that were rehearsed, in their order
 
+	Disruptions []Disruption `json:"disruptions,omitempty"` // what was done to webhooks on purpose, in its order
+
 	Artifacts []File      `json:"artifacts,omitempty"` // collected from the cluster after a failure, such as logs
 	Merged    []MergedRun `json:"merged,omitempty"`    // runs that the report was merged from
 	Changes   *Changes    `json:"changes,omitempty"`   // differences from an earlier run; absent without a baseline

@@ -129,6 +129,7 @@ const (
 	record = "record"
 
 	rehearse = "rehearse"
+	disrupt  = "disrupt"
 
 	matrix = "matrix"
 	column = "column" // of a matrix
@@ -137,7 +138,7 @@ const (
 // All returns all options that have a flag, a default or bounds: each is declared here and nowhere else. The other keys of the file
 // are those of config.Config.
 func All() []Option {
-	return slices.Concat(commonOptions(), rehearseOptions(), webhookOptions(), inClusterOptions(), loadOptions(), runLoadOptions(), stageOptions())
+	return slices.Concat(commonOptions(), rehearseOptions(), disruptOptions(), webhookOptions(), inClusterOptions(), loadOptions(), runLoadOptions(), stageOptions())
 }
 
 // Of returns the option at a key.
@@ -155,12 +156,12 @@ func commonOptions() []Option {
 	subject, specs := []string{check, load}, []string{check, run, rehearse, matrix, column}
 	const folder = "folder for the reports"
 	return []Option{
-		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},
+		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff, disrupt}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},
 		{
 			Key: "old", Flag: "old", Commands: []string{check}, Files: true,
 			Help: "definitions of an earlier release, whose objects may be in storage; same syntax as --crd, or git://REF:PATH; can be repeated, the oldest first",
 		},
-		{Key: "samples", Flag: "samples", Commands: []string{check, load, diff}, Files: true, Help: "files with custom resources to convert; same syntax as --crd"},
+		{Key: "samples", Flag: "samples", Commands: []string{check, load, diff, disrupt}, Files: true, Help: "files with custom resources to convert; same syntax as --crd"},
 		{
 			Key: "redact", Flag: "redact", Commands: subject, Whole: true,
 			Help: "path in samples whose letters and digits are masked before any use, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
@@ -172,6 +173,7 @@ func commonOptions() []Option {
 			Key: "cluster", Default: "embedded", Values: []string{"embedded", "kind", "envtest", "existing", "none"}, // as in package kinds
 			Flag: "cluster", Commands: []string{check}, Help: "API server for the checks that need one",
 		},
+		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: []string{disrupt}, Help: "API server: embedded, the one that is built in; pods of other clusters are not disrupted"},
 		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: []string{run, column}, Help: "API server to check"},
 		{
 			Key: "generate.objects", Default: 50, Bounds: &Bounds{Max: 100_000, Number: "%s objects"}, Flag: "objects", Commands: []string{check, diff},
@@ -185,17 +187,17 @@ func commonOptions() []Option {
 			Key: "generate.coverage", Flag: "coverage", Commands: []string{check},
 			Help: "share of the fields of each definition that must be exercised, such as 95%; with less, the exit code is 3",
 		},
-		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run, rehearse, matrix, column}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
+		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run, rehearse, disrupt, matrix, column}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
 		{Key: "generate.seed", Default: 1, Implied: true, Flag: "seed", Commands: []string{diff}, Help: "seed of the objects that are generated"},
 		{
 			Key: "redact", Flag: "redact", Commands: []string{record}, Whole: true,
 			Help: "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},
 		{
-			Key: "runTimeout", Flag: "run-timeout", Commands: []string{check, load, run, rehearse, matrix, column},
+			Key: "runTimeout", Flag: "run-timeout", Commands: []string{check, load, run, rehearse, disrupt, matrix, column},
 			Help: "how long the whole run may take, such as 20m; it ends then with a report of what was judged; default: as long as it takes",
 		},
-		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run, rehearse, column}, Files: true, Help: folder},
+		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run, rehearse, disrupt, column}, Files: true, Help: folder},
 		{Key: "reportDir", Default: "crdconform-matrix", Implied: true, Flag: "report-dir", Commands: []string{matrix}, Files: true, Help: folder},
 	}
 }
@@ -207,7 +209,7 @@ func webhookOptions() []Option {
 		{Key: "webhook.fromCRD", Flag: "from-crd", Commands: subject, Help: "take the webhook and its certificates from spec.conversion of each definition"},
 		{Key: "webhook.fromCRD.address", Flag: "address", Commands: subject, Help: "with --from-crd: host:port at which the service can be reached from here, for example through kubectl port-forward"},
 		{Key: "webhook.command.dir", Default: "."},
-		{Key: "webhook.command.path", Default: defaultPath, Flag: "path", Commands: append(subject, rehearse), Help: "URL path that a PROGRAM serves"},
+		{Key: "webhook.command.path", Default: defaultPath, Flag: "path", Commands: append(subject, rehearse, disrupt), Help: "URL path that a PROGRAM serves"},
 		{Key: "webhook.command.readyTimeout", Default: time.Minute},
 		{Key: "webhook.caFile", Flag: "ca-file", Commands: asking, Files: true, Help: "certificates to verify the webhook, in PEM; default: those of the system"},
 		{

@@ -205,6 +205,9 @@ func (p *Process) State() string { return p.command.ProcessState.String() }
 // ID returns the process ID.
 func (p *Process) ID() int { return p.command.Process.Pid }
 
+// Signal sends a signal to the process and all that it has started, such as SIGSTOP and SIGCONT.
+func (p *Process) Signal(signal syscall.Signal) { p.tree.signal(signal) }
+
 // Stop ends the process and all that it has started: it closes the input, or sends SIGTERM, and kills them when the grace period or
 // the context is over.
 func (p *Process) Stop(ctx context.Context, grace time.Duration) error {

@@ -257,14 +257,16 @@ func TestPagesOfSeveralReports(t *testing.T) {
 
 // TestPageFits has the page show charts, on a phone, in the dark and on paper.
 func TestPageFits(t *testing.T) {
-	ctx := visit(t, pageOf(t, sample(t)))
+	r := sample(t)
+	r.Disruptions = disrupted().Disruptions[1:2]
+	ctx := visit(t, pageOf(t, r))
 	for _, width := range []int64{390, 1200} {
 		do(ctx, t, chromedp.EmulateViewport(width, 800))
 		if got := evaluated[int64](ctx, t, "document.documentElement.scrollWidth"); got > width {
 			t.Errorf("a page of %d pixels is %d wide", width, got)
 		}
 	}
-	if got := evaluated[int](ctx, t, `[...document.querySelectorAll(".chart svg")].filter(e => e.checkVisibility() && e.querySelectorAll("path").length > 3).length`); got != 2 {
+	if got := evaluated[int](ctx, t, `[...document.querySelectorAll(".chart svg")].filter(e => e.checkVisibility() && e.querySelectorAll("path").length > 3).length`); got != 3 {
 		t.Errorf("there are %d charts", got)
 	}
 	do(ctx, t, chromedp.EmulateViewport(390, 800))

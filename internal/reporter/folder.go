@@ -230,6 +230,20 @@ func (f Folder) Gather(r *reports.Report, write func(dir string) error) error {
 	return errors.Join(wrong, err)
 }
 
+// History writes a history into the report folder, and records it in the report.
+func (f Folder) History(r *reports.Report, name string, write func(io.Writer) error) error {
+	root, err := os.OpenRoot(string(f))
+	if err != nil {
+		return fmt.Errorf("report folder: %w", err)
+	}
+	file := reports.File{Path: layout.Histories + name}
+	if err = errors.Join(create(root, file.Path, 0o600, write), root.Close()); err != nil {
+		return fmt.Errorf("report folder %s: %w", f, err)
+	}
+	r.Artifacts = append(r.Artifacts, file)
+	return nil
+}
+
 // gathered returns the files of a cluster in the folder, sorted.
 func (f Folder) gathered() ([]string, error) {
 	var names []string

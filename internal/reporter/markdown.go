@@ -36,6 +36,7 @@ func Markdown(r *reports.Report, w io.Writer) error {
 	}
 	markdownChapters(r, &b)
 	markdownUpgrades(r, &b)
+	markdownDisruptions(r, &b)
 	markdownCauses(r, &b)
 	markdownProblems(r, &b)
 	markdownLoad(r, &b)

@@ -20,7 +20,7 @@ import (
 func Merge(names []string, all []*reports.Report) (*reports.Report, error) {
 	merged := *all[0]
 	merged.Merged, merged.Results, merged.Notes, merged.Artifacts, merged.Changes = nil, nil, nil, nil, nil
-	merged.Load, merged.Webhook, merged.Cluster, merged.Upgrade, merged.Error = nil, nil, nil, nil, ""
+	merged.Load, merged.Webhook, merged.Cluster, merged.Upgrade, merged.Disruptions, merged.Error = nil, nil, nil, nil, nil, ""
 	merged.Seconds, merged.HarnessSeconds = 0, 0
 	loaded := ""
 	for i, r := range all {
@@ -56,6 +56,7 @@ func addRun(r *reports.Report, name string, one reports.Report) {
 	r.Cluster, r.Load = cmp.Or(r.Cluster, one.Cluster), cmp.Or(r.Load, one.Load)
 	r.Webhook = combined(r.Webhook, one.Webhook)
 	r.Artifacts, r.Upgrade = append(r.Artifacts, one.Artifacts...), append(r.Upgrade, one.Upgrade...)
+	r.Disruptions = append(r.Disruptions, one.Disruptions...)
 	for _, note := range one.Notes {
 		if !slices.Contains(r.Notes, note) {
 			r.Notes = append(r.Notes, note)

@@ -42,7 +42,7 @@ const keptReason = 300
 // AddNight puts a run into a folder, without its evidence: what the page of all nights needs of it.
 func AddNight(dir string, r *reports.Report) error {
 	short := *r
-	short.Results, short.Artifacts, short.Changes, short.Notes, short.Upgrade = nil, nil, nil, nil, nil
+	short.Results, short.Artifacts, short.Changes, short.Notes, short.Upgrade, short.Disruptions = nil, nil, nil, nil, nil, nil
 	for _, result := range r.Results {
 		short.Results = append(short.Results, reports.Result{
 			Requirement: requirement.Requirement{ID: result.ID, Level: result.Level, Binds: result.Binds}, Subject: result.Subject,

@@ -37,10 +37,20 @@ type Options struct {
 	Kubeconfig string        // path of the file that {kubeconfig} stands for; empty when the run has no cluster
 	Output     io.Writer     // gets whatever the program writes, and must not block; nil discards it
 	Grace      time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
+	Port       int           // to serve at; 0 for a free one
+
+	// Certificates are what the program serves. If it is nil, Start issues them and Stop removes them.
+	Certificates *Certificates
 
 	// Before is called before the program runs, with where it is expected to answer. Its error keeps the program from being started. It may
 	// be nil.
 	Before func(wire.Endpoint) error
+}
+
+// Certificates are a folder with tls.crt, tls.key and ca.crt for a program.
+type Certificates struct {
+	Folder string
+	CA     []byte // to verify the program by, in PEM
 }
 
 // name is what errors call the program.

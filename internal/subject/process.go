@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/process"
@@ -39,7 +40,7 @@ type Process struct {
 	Endpoint wire.Endpoint // where the webhook answers
 
 	name   string
-	folder string // with the certificates
+	folder string // with the certificates, to be removed; empty if they are the caller's
 	grace  time.Duration
 	child  *process.Process
 	output *process.Tail
@@ -64,33 +65,33 @@ func Start(ctx context.Context, c Command, o Options) (*Process, error) {
 }
 
 func start(ctx context.Context, c Command, o Options) (*Process, error) {
-	folder, ca, err := issue(c)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", c.name(), err)
+	p := &Process{name: c.name(), grace: cmp.Or(o.Grace, defaultGrace), output: &process.Tail{Next: o.Output}}
+	certificates, port := o.Certificates, o.Port
+	var err error
+	if certificates == nil {
+		if certificates, err = issue(c); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.name, err)
+		}
+		p.folder = certificates.Folder
 	}
-	p := &Process{
-		name:   c.name(),
-		folder: folder,
-		grace:  cmp.Or(o.Grace, defaultGrace),
-		output: &process.Tail{Next: o.Output},
+	if port == 0 {
+		if port, err = freePort(ctx); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), p.remove())
+		}
 	}
-	port, err := freePort(ctx)
+	doors, err := c.doors(port, certificates.CA)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), os.RemoveAll(folder))
-	}
-	doors, err := c.doors(port, ca)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), os.RemoveAll(folder))
+		return nil, errors.Join(fmt.Errorf("%s: %w", p.name, err), p.remove())
 	}
 	if o.Before != nil {
 		if err := o.Before(doors[0].Endpoint()); err != nil {
-			return nil, errors.Join(err, os.RemoveAll(folder))
+			return nil, errors.Join(err, p.remove())
 		}
 	}
 	if err := p.launch(ctx, c, map[string]string{
-		"certs": folder, "port": strconv.Itoa(port), "host": host4, "kubeconfig": o.Kubeconfig,
+		"certs": certificates.Folder, "port": strconv.Itoa(port), "host": host4, "kubeconfig": o.Kubeconfig,
 	}); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
+		return nil, errors.Join(err, p.remove())
 	}
 	if err := p.await(ctx, doors, cmp.Or(c.ReadyTimeout, defaultReady)); err != nil {
 		stopErr := p.Stop(context.WithoutCancel(ctx))
@@ -172,5 +173,30 @@ func (p *Process) halt(ctx context.Context) error {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", p.name, err)
 	}
-	return errors.Join(err, os.RemoveAll(p.folder))
+	return errors.Join(err, p.remove())
 }
+
+// remove removes the certificates that were issued for the program.
+func (p *Process) remove() error {
+	if p.folder == "" {
+		return nil
+	}
+	return os.RemoveAll(p.folder)
+}
+
+// Signal sends a signal to the program and all that it started, such as SIGSTOP and SIGCONT.
+func (p *Process) Signal(signal syscall.Signal) { p.child.Signal(signal) }
+
+// Usage returns what the program uses with all that it started, and false where that can't be found out.
+func (p *Process) Usage() (process.Usage, bool) { return p.child.Usage() }
+
+// Kill ends the program and all that it started at once. Stop is still to be called.
+func (p *Process) Kill() error {
+	if err := p.child.Kill(); err != nil {
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	return nil
+}
+
+// ID is the ID of the program's process.
+func (p *Process) ID() int { return p.child.ID() }

@@ -32,30 +32,35 @@ const (
 // errSilent describes a program that does not continue the handshake.
 var errSilent = errors.New("it accepts connections but does not respond")
 
-// issue makes a folder with a certificate for the program. It returns the folder and the authority's certificate.
-func issue(c Command) (string, []byte, error) {
+// issue makes a folder with a certificate for the program.
+func issue(c Command) (*Certificates, error) {
 	authority, err := pki.NewAuthority("crdconform webhook program")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
+	pair, err := authority.Server(c.Hosts()...)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := temporary.Dir("", "certs-")
+	if err != nil {
+		return nil, err
+	}
+	for name, data := range map[string][]byte{"tls.crt": pair.Certificate, "tls.key": pair.Key, "ca.crt": authority.PEM()} {
+		if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
+			return nil, errors.Join(err, os.RemoveAll(folder))
+		}
+	}
+	return &Certificates{folder, authority.PEM()}, nil
+}
+
+// Hosts are the names and addresses that the certificate of the program must be valid for.
+func (c Command) Hosts() []string {
 	names := append([]string{"localhost"}, hosts()...)
 	if c.ServerName != "" {
 		names = append(names, c.ServerName)
 	}
-	pair, err := authority.Server(names...)
-	if err != nil {
-		return "", nil, err
-	}
-	folder, err := temporary.Dir("", "certs-")
-	if err != nil {
-		return "", nil, err
-	}
-	for name, data := range map[string][]byte{"tls.crt": pair.Certificate, "tls.key": pair.Key, "ca.crt": authority.PEM()} {
-		if err := os.WriteFile(filepath.Join(folder, name), data, 0o600); err != nil {
-			return "", nil, errors.Join(err, os.RemoveAll(folder))
-		}
-	}
-	return folder, authority.PEM(), nil
+	return names
 }
 
 // hosts returns where a program that should listen on the first may respond. Some ignore it and choose an address of localhost

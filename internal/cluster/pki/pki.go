@@ -53,7 +53,10 @@ func NewLastingAuthority(name string, lifetime time.Duration) (*Authority, error
 func (a *Authority) PEM() []byte { return encode("CERTIFICATE", a.certificate.Raw) }
 
 // Server issues a certificate for a server that is known by the given DNS names and IP addresses.
-func (a *Authority) Server(names ...string) (Pair, error) {
+func (a *Authority) Server(names ...string) (Pair, error) { return a.ServerFor(0, names...) }
+
+// ServerFor issues such a certificate that ends before the authority does: after some time, unless that is 0.
+func (a *Authority) ServerFor(validity time.Duration, names ...string) (Pair, error) {
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: names[0]},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
@@ -64,6 +67,9 @@ func (a *Authority) Server(names ...string) (Pair, error) {
 		} else {
 			template.DNSNames = append(template.DNSNames, name)
 		}
+	}
+	if validity > 0 {
+		template.NotAfter = time.Now().Add(validity)
 	}
 	return a.issue(template)
 }
@@ -107,7 +113,10 @@ func sign(template, parent *x509.Certificate, parentKey *ecdsa.PrivateKey) (*ecd
 	}
 	template.SerialNumber = serial
 	// An hour of slack for clocks that disagree, as between a machine and its virtual machines.
-	template.NotBefore, template.NotAfter = time.Now().Add(-time.Hour), parent.NotAfter
+	template.NotBefore = time.Now().Add(-time.Hour)
+	if template.NotAfter.IsZero() || template.NotAfter.After(parent.NotAfter) {
+		template.NotAfter = parent.NotAfter
+	}
 	if parentKey == nil {
 		parentKey = key
 	}

@@ -14,11 +14,12 @@ const (
 	Exchanges = "exchanges/" // evidence of results
 	Findings  = "load/"      // of findings under load
 	Artifacts = "cluster/"   // logs of a cluster
+	Histories = "histories/" // what clients did while something was disrupted
 )
 
 // Local reports whether a path is one below a folder of evidence.
 func Local(path string) bool {
-	return Below(path, Exchanges) || Below(path, Findings) || Below(path, Artifacts)
+	return Below(path, Exchanges) || Below(path, Findings) || Below(path, Artifacts) || Below(path, Histories)
 }
 
 // Below reports whether a path is one below a folder, spelled in the only way there is.

@@ -21,7 +21,7 @@ import (
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
-//go:embed kubebuilder/*.yaml example/*.yaml operator/*.yaml python/*.yaml python/webhook.py wide/*.yaml
+//go:embed kubebuilder/*.yaml example/*.yaml operator/*.yaml python/*.yaml python/webhook.py wide/*.yaml frail/*.yaml
 var files embed.FS
 
 // patience is how long a program has to end when it is told to, before it is killed.
@@ -33,6 +33,9 @@ const (
 	Example     = "example"     // objects without types, by net/http alone: Jobs
 	Python      = "python"      // Python's standard library: Gadgets
 	Wide        = "wide"        // 200 fields a version: Panels
+
+	// Frail has bugs that show when it is disrupted only, so Names does not have it: Pumps.
+	Frail = "frail"
 )
 
 // Names returns the names of all programs.

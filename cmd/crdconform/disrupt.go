@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/visible"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// disrupter is the command disrupt.
+type disrupter struct {
+	checker
+	judge string // a history, or a folder of some
+}
+
+func newDisrupt(s streams) *cobra.Command {
+	d := &disrupter{checker: checker{streams: s, name: "disrupt"}}
+	cmd := &cobra.Command{
+		Use:   "disrupt [--crd FILE...] [--scenario ID...] [-- PROGRAM ARGUMENT...]",
+		Short: "Restart, pause and cut off a webhook while clients are at work, and report what they see",
+		Long: `disrupt starts a program that serves a conversion webhook, has clients of the built-in API server read, patch, apply, list and
+watch objects at every version, and makes things happen that happen to every webhook sooner or later:
+
+  restart      SIGTERM and SIGKILL, and the program is started again
+  pause        no processor for 1, 5 and 35 s
+  replicas     two replicas behind a service: a rollout, with --old-program from the old build; one killed, hanging, or old
+  network      between API server and webhook: latency below and above the timeout, black hole, reset, slow close,
+               bandwidth, half-open
+  certificate  the leaf and the authority replaced on disk, with the definition changed before, after and late; expiry
+  definition   the storage version and the schema changed under writes
+  server       etcd compacted during paged lists; the API server restarted with a cold cache
+
+Each is a scenario, and a requirement with a verdict: "crdconform list --filter disruption". Clients work at a paced rate
+before the fault, or the scenario is void (Errored). Each fault is taken back, on Ctrl-C too. All scenarios take about four
+minutes.
+
+What fails a scenario without any --objective: acknowledged writes that are lost, conversions that differ from those before the
+fault, no recovery within --recovery-limit, watches that do not come back, failures at the storage version, which needs no
+conversion, requests dropped after SIGTERM that had been accepted, certificates that are never picked up, and any failure in
+scenarios that need not harm anybody. What else fails while the webhook is away is reported as figures. Objectives limit them:
+SCENARIO.FIGURE=LIMIT, FIGURE=LIMIT for all, rolling for no error in a rollout, and single for 10 s to recover from a restart.
+
+In the arguments of programs, {port} is replaced by the port to serve at, {certs} by a folder with tls.crt, tls.key and ca.crt,
+which are replaced as a kubelet does, and {kubeconfig} by a kubeconfig. Without a program, the reference webhook is disrupted.
+
+Pods are not disrupted: neither kind nor an existing cluster is used.
+
+The history of each scenario is in histories/ of the report folder; --judge FILE judges it again.
+
+` + exitCodes,
+		Example: `  crdconform disrupt --crd config/crd/bases -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+  crdconform disrupt --crd config/crd/bases --scenario certificate --objective failed=0 -- ./bin/manager ...
+  crdconform disrupt --crd config/crd/bases --scenario replicas.rollout --objective rolling \
+    --old-program './manager-v1.4 --webhook-port={port} --webhook-cert-path={certs}' \
+    -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+  crdconform disrupt --judge crdconform-report/histories --objective restart.recovery=2s`,
+		Args: programOnly,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			d.take(cmd, args)
+			return d.run(cmd.Context())
+		},
+	}
+	d.bindOptions(cmd)
+	flags := cmd.Flags()
+	d.bindKnownFailing(flags)
+	flags.StringVar(&d.judge, "judge", "", "disrupt nothing, and judge a history of an earlier run again, or all in a folder")
+	return cmd
+}
+
+// programOnly wants nothing but a program after --.
+func programOnly(cmd *cobra.Command, args []string) error {
+	switch dash := cmd.ArgsLenAtDash(); {
+	case dash < 0 && len(args) > 0, dash > 0:
+		return fmt.Errorf("unexpected argument %q: a webhook that runs already can't be disrupted; give the program that serves it after --", args[0])
+	case dash == len(args) && dash == 0:
+		return errors.New("no program after --")
+	}
+	return nil
+}
+
+// describe is what the configuration file and the flags say together.
+func (d *disrupter) describe() (engine.Disruption, error) {
+	read, err := readConfig(d.file)
+	if err != nil {
+		return engine.Disruption{}, err
+	}
+	known, err := d.known()
+	if err != nil {
+		return engine.Disruption{}, err
+	}
+	read.KnownFailing = append(read.KnownFailing, known...)
+	if len(d.program) > 0 {
+		command := *d.options.given.Webhook.Command
+		command.Args, command.Dir = d.program, ""
+		inPlaceOf(&read, config.Config{Webhook: config.Webhook{Command: &command}}, "command", "program")
+	} else if d.flags.Changed("path") {
+		return engine.Disruption{}, errors.New("--path: only valid with a program")
+	}
+	for _, names := range [][]string{d.options.given.CRDs, d.options.given.Samples} {
+		for i, name := range names {
+			names[i] = orInput(name)
+		}
+	}
+	d.options.over(&read)
+	self, err := os.Executable()
+	if err != nil {
+		return engine.Disruption{}, err
+	}
+	return engine.Disruption{
+		Config: read, RerunCommand: d.againScenario,
+		Reference: []string{self, "serve", "--address=127.0.0.1:{port}", "--cert-dir={certs}", "--drain=500ms"},
+	}, nil
+}
+
+// againScenario is the command that runs one scenario again in the same way.
+func (d *disrupter) againScenario(id requirement.ID) string {
+	words := append([]string{"crdconform", d.name}, d.repeated([]string{"scenario", "seed"})...)
+	head := []string{"--scenario=" + strings.TrimPrefix(string(id), id.Area()+"."), fmt.Sprintf("--seed=%d", d.seed)}
+	return strings.Join(append(words[:2:2], append(head, words[2:]...)...), " ")
+}
+
+func (d *disrupter) run(ctx context.Context) error {
+	defer d.limitMemory()()
+	if d.judge != "" {
+		return d.rejudge()
+	}
+	described, err := d.describe()
+	if err != nil {
+		return err
+	}
+	plan, err := described.Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
+	if err != nil {
+		return err
+	}
+	d.act()
+	d.seed, d.dir = plan.Seed(), plan.ReportDir()
+	if err = d.begin(); err != nil {
+		return err
+	}
+	plan.Keep(d.folder.History)
+	p := &progress{streams: d.streams, strict: described.Strict, patience: patience, seed: plan.Seed()}
+	p.say("crdconform %s: %s, seed %d", toolVersion(), count(plan.Scenarios(), "scenario"), plan.Seed())
+	log := &lateLog{path: filepath.Join(string(d.folder), "apiserver.log")}
+	report := plan.Run(ctx, &disruptions{p}, log)
+	p.wipe()
+	report.Tool, report.Command = toolVersion(), d.newReport().Command
+	return d.beside(d.end(d.streams, report), log.close())
+}
+
+// disruptions shows how a disruption goes on.
+type disruptions struct{ *progress }
+
+// Disrupted says what came of a scenario.
+func (d *disruptions) Disrupted(result reports.Result, figures *reports.Disruption) {
+	d.wipe()
+	d.line(verdictColor(result.Verdict), fmt.Sprintf("%-13s", result.Verdict), fmt.Sprintf(" %s (%.1f s)", engine.DisruptionSummary(result, figures), result.Seconds))
+}
+
+func verdictColor(v requirement.Verdict) string {
+	return map[requirement.Verdict]string{requirement.Failed: red, requirement.Errored: red, requirement.Tolerated: yellow, requirement.NotApplicable: yellow}[v]
+}
+
+// rejudge judges histories again.
+func (d *disrupter) rejudge() error {
+	described, err := d.describe()
+	if err != nil {
+		return err
+	}
+	if len(d.program) > 0 || d.flags.Changed("scenario") || d.flags.Changed("report-dir") {
+		return errors.New("--judge: nothing is run and no report written, so give neither a program nor --scenario nor --report-dir")
+	}
+	judged, err := described.Rejudge(d.judge)
+	if err != nil {
+		return err
+	}
+	failed, errored := 0, 0
+	for _, one := range judged {
+		d.line(verdictColor(one.Result.Verdict), fmt.Sprintf("%-13s", one.Result.Verdict), " "+engine.DisruptionSummary(one.Result, one.Figures))
+		if one.Result.Reason != "" {
+			fmt.Fprintf(d.out, "    %s\n", strings.ReplaceAll(visible.Text(one.Result.Reason), "\n", "\n    "))
+		}
+		switch one.Result.Verdict {
+		case requirement.Failed:
+			failed++
+		case requirement.Errored:
+			errored++
+		default:
+		}
+	}
+	switch {
+	case failed > 0:
+		return &exitError{code: exitViolates}
+	case errored > 0:
+		return unjudged(fmt.Errorf("%d of %s cannot be judged", errored, count(len(judged), "scenario")))
+	}
+	return nil
+}

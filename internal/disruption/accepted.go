@@ -1,0 +1,129 @@
+package disruption
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/crdconform/crdconform/internal/pause"
+)
+
+const (
+	// acceptedRequests are under way when a program gets SIGTERM.
+	acceptedRequests = 4
+
+	// acceptance is how long a program has for reading the beginning of a request, and how long after SIGTERM the rest of it comes.
+	acceptance = 200 * time.Millisecond
+)
+
+// accepted is a request to convert an object of which a replica has read the beginning.
+type accepted struct {
+	connection net.Conn
+	rest       []byte
+}
+
+// accept sends the beginning of some requests to a replica. Clients of the API server send theirs too fast for one to be under way at a
+// certain moment.
+func (st *stage) accept(ctx context.Context, r *replica) ([]accepted, error) {
+	body, err := st.review(ctx)
+	if err != nil {
+		return nil, err
+	}
+	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: %d\r\n\r\n", st.Path, ServerName, len(body))
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(st.certs().authority.PEM())
+	dialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: ServerName, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}}
+	var all []accepted
+	for range acceptedRequests {
+		connection, err := dialer.DialContext(ctx, "tcp", r.address)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, accepted{connection, body[len(body)/2:]})
+		if _, err = connection.Write(append([]byte(head), body[:len(body)/2]...)); err != nil {
+			return all, err
+		}
+	}
+	return all, pause.For(ctx, acceptance)
+}
+
+// review is a request of a ConversionReview, for an object as it is.
+func (st *stage) review(ctx context.Context) ([]byte, error) {
+	other, err := st.other()
+	if err != nil {
+		return nil, err
+	}
+	got := st.api.do(ctx, ask{method: http.MethodGet, path: st.api.path(st.readable(), st.things[0].name)})
+	if got.error != "" {
+		return nil, fmt.Errorf("reading an object: %s", got.text)
+	}
+	return json.Marshal(map[string]any{
+		"apiVersion": "apiextensions.k8s.io/" + st.conversion(nil).Webhook.ConversionReviewVersions[0], "kind": "ConversionReview",
+		"request": map[string]any{"uid": uuid.NewString(), "desiredAPIVersion": st.api.group + "/" + other, "objects": []json.RawMessage{got.body}},
+	})
+}
+
+// finish sends the rest of a request, and fails unless it is answered.
+func (a accepted) finish() error {
+	if err := a.connection.SetDeadline(time.Now().Add(terminationGrace)); err != nil {
+		return err
+	}
+	if _, err := a.connection.Write(a.rest); err != nil {
+		return err
+	}
+	response, err := http.ReadResponse(bufio.NewReader(a.connection), nil)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if _, err = io.Copy(io.Discard, response.Body); err == nil && response.StatusCode != http.StatusOK {
+		err = errors.New(response.Status)
+	}
+	return err
+}
+
+// terminateGracefully sends SIGTERM to a replica that has requests under way, which it must answer.
+func (st *stage) terminateGracefully(ctx context.Context, r *replica) error {
+	all, err := st.accept(ctx, r)
+	defer func() {
+		for _, a := range all {
+			a.connection.Close() // it may be closed already
+		}
+	}()
+	if err != nil {
+		return fmt.Errorf("sending requests to the program: %w", err)
+	}
+	st.begin("SIGTERM")
+	told := time.Now()
+	gone := make(chan error, 1)
+	go func() { gone <- r.terminate(ctx) }()
+	if err = pause.For(ctx, acceptance); err != nil {
+		return errors.Join(err, <-gone)
+	}
+	var dropped error
+	n := 0
+	for _, a := range all {
+		if failed := a.finish(); failed != nil {
+			dropped = failed
+			n++
+		}
+	}
+	if n > 0 {
+		st.violates("of %d requests that it had accepted when it got SIGTERM, it dropped %d: %v", len(all), n, dropped)
+	}
+	err = <-gone
+	if took := time.Since(told); err == nil && took >= terminationGrace {
+		st.violates("it had not ended %s after SIGTERM, and was killed", terminationGrace)
+	}
+	return err
+}

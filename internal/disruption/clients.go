@@ -1,0 +1,256 @@
+package disruption
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/pause"
+)
+
+// Of ten clients that are paced, so many write at each version by a patch, and by server-side apply. The others read.
+const (
+	patchers = 1
+	appliers = 1
+	ten      = 10
+)
+
+const (
+	// clientRate is how many requests a second a client makes. One that waits for an answer makes none.
+	clientRate = 12.5
+
+	// listPause is how long it is from one page of a list to the next.
+	listPause = 250 * time.Millisecond
+
+	// reopenPause is how long a client waits until it opens a watch again.
+	reopenPause = 100 * time.Millisecond
+
+	// lagEvery is how often the harness looks how late it is.
+	lagEvery = 50 * time.Millisecond
+)
+
+// thing is an object that clients know.
+type thing struct {
+	name    string
+	version string // at which it is written, always; so requests at the storage version need no conversion of managed fields
+	fixed   bool   // it is never written
+}
+
+// fleet is the clients at work, as long as a scenario lasts.
+type fleet struct {
+	*api
+
+	record   *record.Recorder
+	versions []string
+	storage  string // version at which no conversion is needed, and nothing else that fails; empty for none
+	things   []thing
+	run      string // begins what is written
+	seed     uint64
+
+	working sync.WaitGroup
+	stop    context.CancelFunc
+}
+
+// clientsFor is how many clients make so many requests a second.
+func clientsFor(rate float64) int { return int(rate/clientRate) + 1 }
+
+// start puts the clients to work: at each version some that read, patch, apply, list and watch.
+func (f *fleet) start(ctx context.Context, rate float64) {
+	ctx, f.stop = context.WithCancel(ctx)
+	n := clientsFor(rate)
+	period := time.Duration(float64(n) / rate * float64(time.Second))
+	mine := f.shares(n)
+	for i := range n {
+		c := &client{fleet: f, id: i, version: f.versions[i%len(f.versions)], random: rand.New(rand.NewPCG(f.seed, uint64(i))), mine: mine[i]}
+		do := c.get
+		switch role := i / len(f.versions) % ten; {
+		case len(c.mine) == 0:
+		case role < patchers:
+			do = c.patch
+		case role < patchers+appliers:
+			do = c.apply
+		}
+		f.working.Go(func() { c.pace(ctx, period, time.Duration(i)*period/time.Duration(n), do) })
+	}
+	for i, version := range f.versions {
+		lister := &client{fleet: f, id: n + 2*i, version: version}
+		f.working.Go(func() { lister.lists(ctx) })
+		watcher := &client{fleet: f, id: n + 2*i + 1, version: version}
+		f.working.Go(func() { watcher.watches(ctx) })
+	}
+	f.working.Go(func() { f.lag(ctx) })
+}
+
+// shares gives each client that writes objects of its version that nobody else writes: then one order of the writes explains what all see.
+func (f *fleet) shares(clients int) [][]thing {
+	mine := make([][]thing, clients)
+	for v, version := range f.versions {
+		var writers []int
+		for i := v; i < clients; i += len(f.versions) {
+			if i/len(f.versions)%ten < patchers+appliers {
+				writers = append(writers, i)
+			}
+		}
+		n := 0
+		for _, t := range f.things {
+			if t.version == version && !t.fixed && len(writers) > 0 {
+				mine[writers[n%len(writers)]] = append(mine[writers[n%len(writers)]], t)
+				n++
+			}
+		}
+	}
+	return mine
+}
+
+// end stops the clients, and waits until they have stopped.
+func (f *fleet) end() {
+	f.stop()
+	f.working.Wait()
+}
+
+// lag records how late timers are.
+func (f *fleet) lag(ctx context.Context) {
+	due := f.record.Now()
+	for {
+		due += lagEvery
+		if pause.For(ctx, due-f.record.Now()) != nil {
+			return
+		}
+		now := f.record.Now()
+		f.record.Lag(record.Lag{At: due, Lag: now - due})
+		due = max(due, now-lagEvery)
+	}
+}
+
+// client is one of them.
+type client struct {
+	*fleet
+
+	id      int
+	version string
+	random  *rand.Rand
+	mine    []thing // that it writes
+	count   int
+}
+
+// pace does something again and again, at its own pace. What was due while it waited for an answer is left out.
+func (c *client) pace(ctx context.Context, period, offset time.Duration, do func(context.Context)) {
+	for due := time.Now().Add(offset); ; due = due.Add(period) {
+		now := time.Now()
+		if due.Before(now) {
+			due = now
+		}
+		if pause.For(ctx, due.Sub(now)) != nil {
+			return
+		}
+		do(ctx)
+	}
+}
+
+// needsNothing reports whether requests of the client need no conversion.
+func (c *client) needsNothing() bool { return c.version == c.storage }
+
+// operation is a request about one object.
+func (c *client) operation(ctx context.Context, verb record.Verb, t thing, value string, q ask) {
+	o := record.Operation{Client: c.id, Verb: verb, Object: c.key(t.name), Version: c.version, Storage: c.needsNothing(), Written: value, Call: c.record.Now()}
+	got := c.do(ctx, q)
+	o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(value != "")
+	if got.error == "" {
+		s, err := object(got.body)
+		if err != nil {
+			o.Error, o.Text, o.Outcome = record.Other, err.Error(), answer{error: record.Other}.outcome(value != "")
+		} else {
+			o.Seen, o.Digest = &s.state, s.digest
+		}
+	}
+	if got.error == record.Canceled && value == "" {
+		return // it says nothing
+	}
+	c.record.Operation(o)
+}
+
+func (c *client) get(ctx context.Context) { c.read(ctx, c.things[c.random.IntN(len(c.things))]) }
+
+func (c *client) read(ctx context.Context, t thing) {
+	c.operation(ctx, record.Get, t, "", ask{method: http.MethodGet, path: c.path(c.version, t.name)})
+}
+
+// next returns the object to write next, and the value.
+func (c *client) next() (thing, string) {
+	c.count++
+	return c.mine[c.count%len(c.mine)], fmt.Sprintf("%s-%d-%d", c.run, c.id, c.count)
+}
+
+func (c *client) patch(ctx context.Context) {
+	t, value := c.next()
+	body, _ := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{written: value}}}) // of strings only
+	c.operation(ctx, record.Patch, t, value, ask{
+		method: http.MethodPatch, path: c.path(c.version, t.name), query: url.Values{"fieldManager": {"crdconform-patch"}}, contentType: mergePatch, body: body,
+	})
+}
+
+func (c *client) apply(ctx context.Context) {
+	t, value := c.next()
+	body, _ := json.Marshal(map[string]any{ // of strings only
+		"apiVersion": c.group + "/" + c.version, "kind": c.kind,
+		"metadata": map[string]any{"name": t.name, "annotations": map[string]any{written: value}},
+	})
+	c.operation(ctx, record.Apply, t, value, ask{
+		method: http.MethodPatch, path: c.path(c.version, t.name), query: url.Values{"fieldManager": {"crdconform-apply"}, "force": {"true"}}, contentType: applyPatch, body: body,
+	})
+}
+
+// lists lists all objects again and again, in two pages.
+func (c *client) lists(ctx context.Context) {
+	query := url.Values{"limit": {strconv.Itoa(max(1, (len(c.things)+1)/2))}}
+	continues := ""
+	for pause.For(ctx, listPause) == nil {
+		query.Del("continue")
+		if continues != "" {
+			query.Set("continue", continues)
+		}
+		o := record.Operation{Client: c.id, Verb: record.List, Version: c.version, Storage: c.needsNothing(), Call: c.record.Now()}
+		got := c.do(ctx, ask{method: http.MethodGet, path: c.path(c.version, ""), query: query})
+		o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(false)
+		continues = got.continues
+		if got.error == "" {
+			var err error
+			if continues, err = c.items(&o, got.body); err != nil {
+				o.Error, o.Text, o.Outcome = record.Other, err.Error(), history.Refused
+			}
+		}
+		if got.error != record.Canceled {
+			c.record.Operation(o)
+		}
+	}
+}
+
+// items takes the items of a list, and returns where it continues.
+func (c *client) items(o *record.Operation, body []byte) (string, error) {
+	var l list
+	if err := json.Unmarshal(body, &l); err != nil {
+		return "", fmt.Errorf("the answer is no list: %w", err)
+	}
+	o.Items = len(l.Items)
+	for _, item := range l.Items {
+		sight, err := c.sight(item)
+		if err != nil {
+			return "", err
+		}
+		o.Listed = append(o.Listed, sight)
+	}
+	return l.Metadata.Continue, nil
+}
+
+func (c *client) sight(raw []byte) (record.Sight, error) {
+	s, err := object(raw)
+	return record.Sight{Object: c.key(s.name), Digest: s.digest}, err
+}

@@ -1,0 +1,263 @@
+package disruption
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/disruption/judge"
+	"github.com/crdconform/crdconform/internal/disruption/objective"
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/subject"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestMain serves the reference webhook if it is started as the program to disrupt.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "serve" {
+		os.Exit(serve(os.Args[2], os.Args[3])) //nolint:forbidigo // it is main
+	}
+	os.Exit(m.Run()) //nolint:forbidigo // it is main
+}
+
+func serve(address, certs string) int {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	s, err := webhook.StartWith(ctx, address, certs, webhook.Handler())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	<-ctx.Done()
+	within, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if s.Drain(within, 500*time.Millisecond) != nil {
+		return 1
+	}
+	return 0
+}
+
+// idle are bounds that any machine keeps, however busy it is: what was lost or is wrong holds there too.
+func idle() judge.Bounds {
+	b := judge.Usual()
+	b.Share, b.Lag = 0, time.Hour
+	return b
+}
+
+// trial starts an API server and returns a plan to disrupt a program there, with few and slow clients.
+func trial(t *testing.T, command subject.Command, kind corpus.Corpus, ids ...requirement.ID) (*Plan, Server) {
+	t.Helper()
+	restore, err := embedded.CaptureLog(io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(restore)
+	api, err := embedded.Start(t.Context(), embedded.Options{WatchCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := api.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	command.ServerName = ServerName
+	p := &Plan{Definition: kind.Definition.CRD, Samples: map[string][]*unstructured.Unstructured{}, Program: command, Path: command.Path, Settings: Defaults()}
+	p.Rate, p.Reached, p.Objects, p.Quiet, p.Limit, p.PickUp = 25, 0, 12, time.Second, 0, 20*time.Second
+	for _, version := range kind.Definition.Versions() {
+		p.Samples[version] = kind.Objects(version)
+	}
+	for _, id := range ids {
+		s, known := Named(id)
+		if !known {
+			t.Fatalf("there is no scenario %s", id)
+		}
+		p.Scenarios = append(p.Scenarios, s)
+	}
+	return p, api
+}
+
+// outcomes disrupts, and leaves nothing behind.
+func outcomes(t *testing.T, p *Plan, server Server) map[requirement.ID]Outcome {
+	t.Helper()
+	all := map[requirement.ID]Outcome{}
+	defer remove(t, p, server)
+	if err := Run(t.Context(), p, server, t.TempDir(), record.Header{}, objective.Set{}.For, func(o Outcome) { all[o.Scenario.ID] = o }); err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(p.Scenarios) {
+		t.Fatalf("%d scenarios of %d came to something", len(all), len(p.Scenarios))
+	}
+	return all
+}
+
+// remove deletes the definition with its objects.
+func remove(t *testing.T, p *Plan, server Server) {
+	t.Helper()
+	client, err := clientset.NewForConfig(server.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	crds := client.ApiextensionsV1().CustomResourceDefinitions()
+	if err = crds.Delete(t.Context(), p.Definition.Name, metav1.DeleteOptions{}); err != nil {
+		t.Error(err)
+	}
+	err = wait.PollUntilContextTimeout(t.Context(), effectPoll, time.Minute, true, func(ctx context.Context) (bool, error) {
+		_, err := crds.Get(ctx, p.Definition.Name, metav1.GetOptions{})
+		return apierrors.IsNotFound(err), nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func reference(t *testing.T) subject.Command {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return subject.Command{Args: []string{self, "serve", "127.0.0.1:{port}", "{certs}"}, Path: webhook.Path}
+}
+
+// TestReferenceDisrupted disrupts the reference webhook, which does nothing wrong. How long things take is for a quiet machine.
+func TestReferenceDisrupted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it takes a minute, most of it waiting")
+	}
+	p, server := trial(t, reference(t), corpus.CronTabs("v1beta1", "v1"),
+		requirement.DisruptionRestartGraceful, requirement.DisruptionRestartKilled, requirement.DisruptionPauseOneSecond,
+		requirement.DisruptionReplicasRollout, requirement.DisruptionReplicasOneOld, requirement.DisruptionNetworkLatency, requirement.DisruptionNetworkReset,
+		requirement.DisruptionNetworkHalfOpen, requirement.DisruptionCertificateLeaf, requirement.DisruptionCertificateAuthorityBefore,
+		requirement.DisruptionCertificateExpired, requirement.DisruptionDefinitionStorage, requirement.DisruptionServerCompacted, requirement.DisruptionServerRestarted)
+	for id, o := range outcomes(t, p, server) {
+		if id == requirement.DisruptionReplicasOneOld {
+			if !strings.Contains(o.Skipped, "the program of an old build") || o.History != nil {
+				t.Errorf("%s without an old program: %q", id, o.Skipped)
+			}
+			continue
+		}
+		if o.Err != nil {
+			t.Errorf("%s: %v", id, o.Err)
+			continue
+		}
+		for _, text := range violations(o.History) {
+			t.Errorf("%s: %s", id, text)
+		}
+		report, err := judge.Within(o.History, idle())
+		if err != nil || len(report.Void) > 0 {
+			t.Errorf("%s: %v, void: %v", id, err, report.Void)
+			continue
+		}
+		if report.Facts.Operations == 0 || report.Facts.Compared == 0 {
+			t.Errorf("%s: clients did nothing: %+v", id, report.Facts)
+		}
+		for _, f := range report.Findings {
+			timed := slices.Contains([]judge.Kind{judge.NotRecovered, judge.WatchSilent, judge.WatchGone}, f.Kind)
+			if !timed && o.Scenario.forbids(f.Kind) {
+				t.Errorf("%s: %s", id, text(f))
+			}
+		}
+		harmed := id == requirement.DisruptionCertificateExpired || id == requirement.DisruptionRestartKilled || id == requirement.DisruptionNetworkReset
+		if harmed && report.Facts.Failed == 0 {
+			t.Errorf("%s: it harmed nobody", id)
+		}
+	}
+}
+
+// frail builds the webhook whose bugs show when it is disrupted.
+func frail(t *testing.T) (string, corpus.Corpus) {
+	t.Helper()
+	dir := filepath.Join("..", "test", "subjects", "frail")
+	program := filepath.Join(t.TempDir(), "frail")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./"+dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	definitions, samples := opened(t, filepath.Join(dir, "crd.yaml")), opened(t, filepath.Join(dir, "samples.yaml"))
+	read, _, err := corpus.ReadDefinitions(definitions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := corpus.ReadSamples(samples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, err := corpus.New(read[0], objects)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program, kind
+}
+
+func opened(t *testing.T, name string) *os.File {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestFrailCaught has each bug found by its scenario, whatever else the machine does.
+func TestFrailCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it takes a minute, most of it waiting")
+	}
+	program, kind := frail(t)
+	var p *Plan
+	var server Server
+	for i, test := range []struct {
+		bug  string
+		id   requirement.ID
+		want string
+	}{
+		{"no-drain", requirement.DisruptionRestartGraceful, "it dropped"},
+		{"certificate-once", requirement.DisruptionCertificateLeaf, "still serves the former certificate"},
+		{"caches-authority", requirement.DisruptionCertificateAuthorityBefore, "still serves the former certificate"},
+		{"numbers-in-memory", requirement.DisruptionRestartKilled, "differed from the one of the quiet webhook"},
+		{"panics-on-reset", requirement.DisruptionNetworkReset, "it exited"},
+	} {
+		if i == 0 {
+			p, server = trial(t, subject.Command{Args: []string{program}, Path: "/convert"}, kind, test.id)
+		}
+		p.PickUp = 2 * time.Second // which a correct program may miss on a busy machine, and these never pick it up
+		p.Program.Args = []string{program, "--port={port}", "--certs={certs}", "--bug=" + test.bug}
+		s, _ := Named(test.id)
+		p.Scenarios = []Scenario{s}
+		o := outcomes(t, p, server)[test.id]
+		if o.Err != nil {
+			t.Errorf("%s: %v", test.bug, o.Err)
+			continue
+		}
+		reasons := violations(o.History)
+		report, err := judge.Within(o.History, idle())
+		if err != nil {
+			t.Error(err)
+		}
+		for _, f := range report.Findings {
+			reasons = append(reasons, f.Text)
+		}
+		if !slices.ContainsFunc(reasons, func(text string) bool { return strings.Contains(text, test.want) }) {
+			t.Errorf("%s: not found by %s: %q", test.bug, test.id, reasons)
+		}
+	}
+}

@@ -1,0 +1,85 @@
+package disruption
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdconform/crdconform/internal/disruption/record"
+)
+
+// broken is a request without an answer.
+func broken(ctx context.Context, err error) answer {
+	kind := textKind(err.Error(), record.Other)
+	timeout := net.Error(nil)
+	switch {
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		kind = record.Canceled
+	case errors.Is(context.Cause(ctx), context.DeadlineExceeded), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		kind = record.Timeout
+	case errors.Is(err, syscall.ECONNREFUSED):
+		kind = record.Refused
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.EPIPE):
+		kind = record.Reset
+	}
+	return answer{error: kind, text: err.Error()}
+}
+
+// refusalKind is the kind of error that an API server answered with.
+func refusalKind(code int, status metav1.Status) record.Error {
+	switch code {
+	case http.StatusNotFound:
+		if status.Details == nil || status.Details.Name == "" { // it is the resource that the API server does not know, or not yet
+			return record.Unavailable
+		}
+		return record.NotThere
+	case http.StatusGone:
+		return record.Expired
+	case http.StatusTooManyRequests:
+		return record.Throttled
+	case http.StatusServiceUnavailable:
+		return record.Unavailable
+	case http.StatusGatewayTimeout:
+		return record.Timeout
+	case http.StatusConflict:
+		if status.Reason == metav1.StatusReasonAlreadyExists {
+			return record.There
+		}
+		return record.Conflict
+	}
+	switch {
+	case code < http.StatusInternalServerError:
+		return record.Rejected
+	case strings.Contains(status.Message, "conversion webhook for"):
+		return textKind(status.Message, record.Answer)
+	}
+	return textKind(status.Message, record.Internal)
+}
+
+// textKind is the kind of an error that is known by its text only, as API servers quote it.
+func textKind(text string, other record.Error) record.Error {
+	for _, known := range []struct {
+		words []string
+		kind  record.Error
+	}{
+		{[]string{"connection refused"}, record.Refused},
+		{[]string{"x509:", "tls: "}, record.Certificate},
+		{[]string{"context deadline exceeded", "Client.Timeout", "i/o timeout", "handshake timeout", "request did not complete within"}, record.Timeout},
+		{[]string{"connection reset", ": EOF", "unexpected EOF", "broken pipe", "server closed idle connection", "use of closed network connection", "GOAWAY", "connection lost", "connection broken", "malformed HTTP"}, record.Reset},
+		{[]string{"no route to host", "network is unreachable", "no such host", "has no port"}, record.Unreachable},
+	} {
+		for _, words := range known.words {
+			if strings.Contains(text, words) {
+				return known.kind
+			}
+		}
+	}
+	return other
+}

@@ -1,0 +1,127 @@
+package judge
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/history"
+)
+
+// compare finds what was lost, and what was converted differently.
+func (s *span) compare(h *record.History, f *Facts) ([]Finding, error) {
+	lost, err := s.lost(h, f)
+	if err != nil {
+		return nil, err
+	}
+	return append(lost, s.wrong(h, f)...), nil
+}
+
+// lost judges the registers. All operations count, those before quiet too.
+func (*span) lost(h *record.History, f *Facts) ([]Finding, error) {
+	var operations []history.Operation
+	for _, o := range h.Operations {
+		if single, is := o.History(); is {
+			operations = append(operations, single)
+		}
+	}
+	violations, err := history.Judge(operations, h.Header.Before)
+	if err != nil {
+		return nil, err
+	}
+	lost, undecided := Finding{Kind: Lost}, Finding{Kind: Undecided}
+	for _, v := range violations {
+		finding := &lost
+		if v.Undecided {
+			finding = &undecided
+		}
+		finding.add(v.String())
+	}
+	f.Lost = lost.Count
+	lost.Text = times(lost.Count, "answer") + " can't be explained by the writes that were acknowledged before"
+	undecided.Text = times(undecided.Count, "object") + " had too many operations at the same time to find out whether something was lost"
+	return found(lost, undecided), nil
+}
+
+// add counts an example.
+func (f *Finding) add(example string) {
+	f.Count++
+	if len(f.Examples) < maxExamples {
+		f.Examples = append(f.Examples, example)
+	}
+}
+
+// found returns the findings that were made.
+func found(all ...Finding) []Finding {
+	var made []Finding
+	for _, f := range all {
+		if f.Count > 0 {
+			made = append(made, f)
+		}
+	}
+	return made
+}
+
+// content is what has one digest.
+type content struct{ object, version, content string }
+
+// wrong compares digests with those of before the fault.
+func (s *span) wrong(h *record.History, f *Facts) []Finding {
+	wrong, unstable := Finding{Kind: Wrong}, Finding{Kind: Unstable}
+	quiet, differs := map[content]string{}, map[content]bool{}
+	for seen := range sights(h) {
+		switch digest, known := quiet[seen.content]; {
+		case seen.at >= s.began:
+		case !known:
+			quiet[seen.content] = seen.digest
+		case digest != seen.digest && !differs[seen.content]:
+			differs[seen.content] = true
+			unstable.add(fmt.Sprintf("%s at %s", seen.object, seen.version))
+		}
+	}
+	for seen := range sights(h) {
+		if seen.at < s.began {
+			continue
+		}
+		switch digest, known := quiet[seen.content]; {
+		case !known, differs[seen.content]:
+			f.Uncompared++
+		case digest == seen.digest:
+			f.Compared++
+		default:
+			f.Compared++
+			wrong.add(fmt.Sprintf("%s at %s, %s after the beginning of the fault, by a %s", seen.object, seen.version, round(seen.at-s.began), seen.verb))
+		}
+	}
+	f.Wrong = wrong.Count
+	wrong.Text = times(wrong.Count, "answer") + " differed from the one of the quiet webhook about the same object at the same version"
+	unstable.Text = times(unstable.Count, "object") + " differed already before the fault, so later answers can't be compared"
+	return found(wrong, unstable)
+}
+
+// sight is an object that a client was shown.
+type sight struct {
+	content
+
+	digest string
+	at     time.Duration
+	verb   record.Verb
+}
+
+// sights yields what clients were shown: in answers and by watches.
+func sights(h *record.History) func(yield func(sight) bool) {
+	return func(yield func(sight) bool) {
+		for _, o := range h.Operations {
+			for _, seen := range o.Sights() {
+				if !yield(sight{content{seen.Object, o.Version, seen.Content}, seen.Digest, o.Return, o.Verb}) {
+					return
+				}
+			}
+		}
+		for _, w := range h.Watches {
+			if w.Sight != nil && !yield(sight{content{w.Sight.Object, w.Version, w.Sight.Content}, w.Sight.Digest, w.At, record.Watch}) {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package judge
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/disruption/record"
+)
+
+const mebibyte = 1 << 20
+
+// sampled adds ten samples a second of a process whose memory is that of a function, beside what comes and goes.
+func sampled(h *record.History, end time.Duration, bytes func(at time.Duration) float64) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for at := time.Duration(0); at < end; at += 100 * millisecond {
+		garbage := random.Float64() * 12 * mebibyte
+		h.Samples = append(h.Samples, record.Sample{At: at, Resident: uint64(bytes(at) + garbage), Processor: at / 10, Processes: 1})
+	}
+}
+
+func TestMemory(t *testing.T) {
+	mebibytes := func(n float64) float64 { return n * mebibyte }
+	for name, test := range map[string]struct {
+		bytes func(at time.Duration) float64
+		leaks bool
+		slope float64 // MiB a minute
+	}{
+		"stays":          {func(time.Duration) float64 { return mebibytes(30) }, false, 0},
+		"leaks":          {func(at time.Duration) float64 { return mebibytes(30 + 40*at.Seconds()) }, true, 2400},
+		"may just begin": {func(at time.Duration) float64 { return mebibytes(30 + 20*at.Seconds()) }, false, 1200},
+		"leaks slowly":   {func(at time.Duration) float64 { return mebibytes(30 + at.Seconds()) }, false, 60}, // 9 MiB are too few to say
+		"fills up":       {func(at time.Duration) float64 { return mebibytes(30 + 400*(1-math.Exp(-at.Seconds()))) }, false, 0},
+		"steps once":     {func(at time.Duration) float64 { return mebibytes(30 + 400*math.Floor(at.Seconds()/5)) }, false, 0},
+		"much at first":  {func(at time.Duration) float64 { return mebibytes(1000 + 40*at.Seconds()) }, false, 2400},
+		"shrinks":        {func(at time.Duration) float64 { return mebibytes(900 - 20*at.Seconds()) }, false, -1200},
+	} {
+		s := sim{change: func(s *sim, h *record.History) { sampled(h, s.end, test.bytes) }}
+		r := judged(t, s.history())
+		m := r.Facts.Memory
+		if m == nil || m.Leaks != test.leaks {
+			t.Errorf("%s: got %+v", name, m)
+			continue
+		}
+		found, there := r.Found(Leak)
+		if there != test.leaks || there && !strings.Contains(found.Text, "MiB a minute") {
+			t.Errorf("%s: found %+v", name, found)
+		}
+		if value := m.PerMinute.Value / mebibyte; test.slope != 0 && math.Abs(value-test.slope) > 60 {
+			t.Errorf("%s: %.0f MiB a minute", name, value)
+		}
+		if m.PerMinute.Low > m.PerMinute.Value || m.PerMinute.High < m.PerMinute.Value || m.Most < m.From || m.Most < m.To {
+			t.Errorf("%s: got %+v", name, m)
+		}
+	}
+}
+
+// TestMemoryPerOperation has a webhook that keeps a mebibyte of each operation.
+func TestMemoryPerOperation(t *testing.T) {
+	s := sim{change: func(s *sim, h *record.History) {
+		at := conversions(h)
+		sampled(h, s.end, func(now time.Duration) float64 {
+			n := 0
+			for n < len(at) && at[n] < now {
+				n++
+			}
+			return float64(n) * mebibyte
+		})
+	}}
+	m := judged(t, s.history()).Facts.Memory
+	if got := m.PerOperation; !m.Leaks || math.Abs(got.Value/mebibyte-1) > 0.02 || got.Low > mebibyte || got.High < mebibyte {
+		t.Errorf("got %+v", m)
+	}
+}
+
+// TestMemoryAfterRestart leaves out what another process used.
+func TestMemoryAfterRestart(t *testing.T) {
+	s := sim{change: func(s *sim, h *record.History) {
+		sampled(h, s.end, func(at time.Duration) float64 { return (30 + 400*min(at, s.ended).Seconds()) * mebibyte })
+		for i := range h.Samples {
+			if sample := &h.Samples[i]; sample.At >= s.ended {
+				sample.Processor -= s.ended / 10
+			}
+		}
+	}}
+	if m := judged(t, s.history()).Facts.Memory; m.Leaks || m.Over > 5*second {
+		t.Errorf("got %+v", m)
+	}
+	few := sim{change: func(_ *sim, h *record.History) { sampled(h, second, func(time.Duration) float64 { return 1 }) }}
+	if m := judged(t, few.history()).Facts.Memory; m != nil {
+		t.Errorf("got %+v of ten samples", m)
+	}
+}
+
+// TestMemoryOverTime has a webhook that leaks a mebibyte a second: after a minute and a half it is proved.
+func TestMemoryOverTime(t *testing.T) {
+	for seconds, want := range map[int]bool{40: false, 59: false, 90: true} {
+		h := new(record.History)
+		sampled(h, time.Duration(seconds)*second, func(at time.Duration) float64 { return (30 + at.Seconds()) * mebibyte })
+		if m := MemoryOf(h); m == nil || m.Leaks != want {
+			t.Errorf("%d s: got %+v", seconds, m)
+		}
+	}
+}
+
+// TestSlope compares with an example whose figures are known: of y = 1, 2, 4, 4 the slope is 1.1, and its standard error is the square
+// root of 0.7 / 2 / 5.
+func TestSlope(t *testing.T) {
+	s := slope([]float64{1, 2, 3, 4}, []float64{1, 2, 4, 4})
+	if margin := student * math.Sqrt(0.7/2/5); math.Abs(s.Value-1.1) > 1e-9 || math.Abs(s.High-1.1-margin) > 1e-9 || math.Abs(s.Low-1.1+margin) > 1e-9 {
+		t.Errorf("got %+v", s)
+	}
+	if s := slope([]float64{1, 1, 1}, []float64{1, 2, 3}); s != (Slope{}) {
+		t.Errorf("got %+v", s)
+	}
+}

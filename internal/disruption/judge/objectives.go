@@ -1,0 +1,49 @@
+package judge
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/disruption/objective"
+)
+
+// exceeded compares the figures with what the objectives allow. The limit is how long recovery was waited for.
+func exceeded(o objective.Limit, f Facts, limit time.Duration) []Finding {
+	var findings []Finding
+	add := func(kind Kind, count int, format string, values ...any) {
+		findings = append(findings, Finding{Kind: kind, Count: count, Text: fmt.Sprintf(format, values...)})
+	}
+	if o.Recovery != nil {
+		took := f.Recovery
+		if f.SinceReady != nil {
+			took = f.SinceReady
+		}
+		switch {
+		case took == nil && limit > 0:
+			add(OverRecovery, 1, "recovery took more than the %s that were waited for, and the objective allows %s", round(limit), *o.Recovery)
+		case took == nil:
+			add(OverRecovery, 1, "there was no recovery, and the objective allows %s", *o.Recovery)
+		case *took > *o.Recovery:
+			add(OverRecovery, 1, "recovery took %s, and the objective allows %s", round(*took), *o.Recovery)
+		}
+	}
+	for _, each := range []struct {
+		kind     Kind
+		limit    *int
+		measured int
+		what     string
+	}{
+		{OverFailed, o.Failed, f.Failed, "operation%s failed"},
+		{OverLost, o.Lost, f.Lost, "answer%s of lost writes"},
+		{OverWrong, o.Wrong, f.Wrong, "answer%s wrong"},
+	} {
+		if each.limit != nil && each.measured > *each.limit {
+			plural := "s"
+			if each.measured == 1 {
+				plural = ""
+			}
+			add(each.kind, each.measured, "%d "+each.what+", and the objective allows %d", each.measured, plural, *each.limit)
+		}
+	}
+	return findings
+}

@@ -1,0 +1,308 @@
+package disruption
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
+	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/pause"
+)
+
+// Server is the API server of a disruption, which is made for it.
+type Server interface {
+	cluster.Cluster
+	cluster.Services
+
+	// Kill takes the API server down at once, and Resume brings it up again on the same data.
+	Kill() error
+	Resume(ctx context.Context) error
+
+	// Client returns a client of its etcd.
+	Client() (*clientv3.Client, error)
+}
+
+// ServerName is the name that the certificates of programs are valid for.
+const ServerName = serviceName + "." + serviceNamespace + ".svc"
+
+// The service by which the definition names the webhook. API servers talk HTTP/1.1 to services, so that is what programs get.
+const (
+	serviceNamespace = "crdconform-disrupt"
+	serviceName      = "webhook"
+	firstPort        = 10000
+)
+
+const (
+	effectPoll  = 20 * time.Millisecond
+	effectLimit = 30 * time.Second
+
+	// createHold is how long API servers hold the first create of a definition after it was established.
+	createHold = 2 * time.Second
+
+	// seedPatience is how long a program may fail the first conversions.
+	seedPatience = 10 * time.Second
+
+	// settleQuiet is how long requests must succeed until a change of the definition counts as being in effect.
+	settleQuiet = 200 * time.Millisecond
+)
+
+// lab is a definition with its objects in an API server. Scenarios use it one after the other.
+type lab struct {
+	*Plan
+
+	server   Server
+	api      *api
+	crds     apiextensionsclient.CustomResourceDefinitionInterface
+	name     string // of the definition
+	versions []string
+	storage  string // version
+	things   []thing
+	port     int32 // of the service, which is another one for each scenario
+	dir      string
+}
+
+func newLab(p *Plan, server Server, dir string) (*lab, error) {
+	l := &lab{Plan: p, server: server, port: firstPort, dir: dir, name: p.Definition.Name}
+	for _, v := range p.Definition.Spec.Versions {
+		if v.Served {
+			l.versions = append(l.versions, v.Name)
+		}
+		if v.Storage {
+			l.storage = v.Name
+		}
+	}
+	client, err := clientset.NewForConfig(server.Config())
+	if err != nil {
+		return nil, err
+	}
+	l.crds = client.ApiextensionsV1().CustomResourceDefinitions()
+	l.api, err = newAPI(server.Config(), p.Definition)
+	return l, err
+}
+
+func portOf(address string) (int, error) {
+	_, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
+}
+
+// kubeconfig is the file that programs get; empty if they want none.
+func (l *lab) kubeconfig() (string, error) {
+	if l.WriteKubeconfig == nil {
+		return "", nil
+	}
+	file := filepath.Join(l.dir, "kubeconfig")
+	if _, err := os.Stat(file); err == nil {
+		return file, nil
+	}
+	return file, l.WriteKubeconfig(file, l.server.Config())
+}
+
+// conversion names the webhook by the service, at the port of the scenario.
+func (l *lab) conversion(ca []byte) *apiextensionsv1.CustomResourceConversion {
+	reviews := []string{"v1"}
+	if c := l.Definition.Spec.Conversion; c != nil && c.Webhook != nil && len(c.Webhook.ConversionReviewVersions) > 0 {
+		reviews = c.Webhook.ConversionReviewVersions
+	}
+	service := &apiextensionsv1.ServiceReference{Namespace: serviceNamespace, Name: serviceName, Port: &l.port, Path: &l.Path}
+	return &apiextensionsv1.CustomResourceConversion{
+		Strategy: apiextensionsv1.WebhookConverter,
+		Webhook: &apiextensionsv1.WebhookConversion{
+			ClientConfig: &apiextensionsv1.WebhookClientConfig{Service: service, CABundle: ca}, ConversionReviewVersions: reviews,
+		},
+	}
+}
+
+// install creates the definition, and waits until its objects can be created.
+func (l *lab) install(ctx context.Context, ca []byte) error {
+	crd := l.Definition.DeepCopy()
+	crd.ObjectMeta = metav1.ObjectMeta{Name: crd.Name, Labels: crd.Labels, Annotations: crd.Annotations}
+	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
+	crd.Spec.Conversion = l.conversion(ca)
+	if _, err := l.crds.Create(ctx, crd, metav1.CreateOptions{}); err != nil {
+		return fmt.Errorf("installing %s: %w", crd.Name, err)
+	}
+	var since time.Time
+	err := wait.PollUntilContextTimeout(ctx, effectPoll, effectLimit, true, func(ctx context.Context) (bool, error) {
+		now, err := l.crds.Get(ctx, crd.Name, metav1.GetOptions{})
+		if err != nil || !apihelpers.IsCRDConditionTrue(now, apiextensionsv1.Established) {
+			return false, err
+		}
+		since = apihelpers.FindCRDCondition(now, apiextensionsv1.Established).LastTransitionTime.Time
+		return time.Since(since) >= createHold+time.Second, nil // conditions have whole seconds
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for %s to be established: %w", crd.Name, err)
+	}
+	return nil
+}
+
+// change changes the definition.
+func (l *lab) change(ctx context.Context, change func(*apiextensionsv1.CustomResourceDefinition)) error {
+	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		crd, err := l.crds.Get(ctx, l.name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		change(crd)
+		_, err = l.crds.Update(ctx, crd, metav1.UpdateOptions{})
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("changing %s: %w", l.name, err)
+	}
+	return nil
+}
+
+// convertBy has the API server ask the webhook at the port of the scenario, trusting an authority.
+func (l *lab) convertBy(ctx context.Context, ca []byte) error {
+	return l.change(ctx, func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Conversion = l.conversion(ca) })
+}
+
+// settled waits until an object can be read at every version for a moment without a failure.
+func (l *lab) settled(ctx context.Context) error {
+	var last answer
+	var since time.Time
+	err := wait.PollUntilContextTimeout(ctx, effectPoll, effectLimit, true, func(ctx context.Context) (bool, error) {
+		for _, version := range l.versions {
+			for _, t := range l.things[:min(2, len(l.things))] {
+				if last = l.api.do(ctx, ask{method: http.MethodGet, path: l.api.path(version, t.name)}); last.error != "" {
+					since = time.Time{}
+					return false, nil
+				}
+			}
+		}
+		if since.IsZero() {
+			since = time.Now()
+		}
+		return time.Since(since) >= settleQuiet, nil
+	})
+	if err != nil && ctx.Err() == nil && last.error != "" {
+		return fmt.Errorf("the webhook converts nothing before anything was disrupted: %s", last.text)
+	}
+	return err
+}
+
+// seed creates the objects: at each version some that are written at that version alone, and some that are never written.
+func (l *lab) seed(ctx context.Context) error {
+	var refused error
+	for v, version := range l.versions {
+		var templates []*unstructured.Unstructured
+		for _, sample := range l.Samples[version] {
+			t := thing{name: fmt.Sprintf("crdconform-try-%d-%d", v, len(templates)), version: version, fixed: true}
+			if refused = l.try(ctx, sample, t); refused != nil {
+				continue
+			}
+			templates = append(templates, sample)
+		}
+		if len(templates) == 0 {
+			return fmt.Errorf("none of the %d samples at %s can be created and read at every version: %w", len(l.Samples[version]), version, errors.Join(refused, context.Cause(ctx)))
+		}
+		for i := range max(2, l.Objects/len(l.versions)) {
+			t := thing{name: fmt.Sprintf("crdconform-%d-%d", v, i), version: version, fixed: i%2 == 1}
+			if err := l.create(ctx, templates[i%len(templates)], t); err != nil {
+				return fmt.Errorf("creating an object at %s: %w", version, err)
+			}
+		}
+	}
+	return nil
+}
+
+// try creates an object. As long as there is none, the program may not convert yet, so it is tried for a while.
+func (l *lab) try(ctx context.Context, sample *unstructured.Unstructured, t thing) error {
+	for end := time.Now().Add(seedPatience); ; {
+		err := l.create(ctx, sample, t)
+		if err == nil || len(l.things) > 0 || time.Now().After(end) {
+			return err
+		}
+		if err = pause.For(ctx, effectPoll); err != nil {
+			return err
+		}
+	}
+}
+
+// create creates an object, writes it once, so that what a conversion loses is lost already, and reads it at every version.
+func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t thing) error {
+	o := sample.DeepCopy()
+	o.Object["metadata"] = map[string]any{}
+	o.SetName(t.name)
+	o.SetLabels(sample.GetLabels())
+	o.SetAnnotations(map[string]string{written: "created"})
+	body, err := o.MarshalJSON()
+	if err != nil {
+		return err
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{written: "seeded"}}})
+	if err != nil {
+		return err
+	}
+	asks := []ask{
+		{method: http.MethodPost, path: l.api.path(t.version, ""), contentType: "application/json", body: body},
+		{method: http.MethodPatch, path: l.api.path(t.version, t.name), contentType: mergePatch, body: patch},
+	}
+	for _, version := range l.versions {
+		asks = append(asks, ask{method: http.MethodGet, path: l.api.path(version, t.name)})
+	}
+	for i, q := range asks {
+		got := l.api.do(ctx, q)
+		if got.error == "" {
+			continue
+		}
+		if i > 0 { // it is there, and not to be listed
+			l.api.do(context.WithoutCancel(ctx), ask{method: http.MethodDelete, path: l.api.path(t.version, t.name)})
+		}
+		return fmt.Errorf("%s %s: %s", q.method, q.path, got.text)
+	}
+	l.things = append(l.things, t)
+	return nil
+}
+
+// before returns what is there at the beginning of a scenario.
+func (l *lab) before(ctx context.Context) (map[string]history.State, error) {
+	got := l.api.do(ctx, ask{method: http.MethodGet, path: l.api.path(l.readable(), "")})
+	if got.error != "" {
+		return nil, fmt.Errorf("listing the objects: %s", got.text)
+	}
+	var all list
+	if err := json.Unmarshal(got.body, &all); err != nil {
+		return nil, err
+	}
+	states := map[string]history.State{}
+	for _, item := range all.Items {
+		s, err := object(item)
+		if err != nil {
+			return nil, err
+		}
+		states[l.api.key(s.name)] = s.state
+	}
+	return states, nil
+}
+
+// readable is the version at which objects can be read with the least ado.
+func (l *lab) readable() string {
+	if slices.Contains(l.versions, l.storage) {
+		return l.storage
+	}
+	return l.versions[0]
+}

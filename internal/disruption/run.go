@@ -1,0 +1,226 @@
+package disruption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/disruption/judge"
+	"github.com/crdconform/crdconform/internal/disruption/objective"
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/pause"
+)
+
+const (
+	// warmLimit is how long it may take until all is well for a while.
+	warmLimit = 15 * time.Second
+
+	// recoveredWindow is how long clients go on after the fault, at least.
+	recoveredWindow = 1500 * time.Millisecond
+
+	lookEvery  = 50 * time.Millisecond
+	judgeEvery = 500 * time.Millisecond
+)
+
+// Outcome is what came of a scenario. One of History, Skipped and Err is set.
+type Outcome struct {
+	Scenario Scenario
+	History  *record.History
+	Skipped  string // why the scenario does not apply
+	Err      error  // why it could not be judged
+	Seconds  float64
+}
+
+// Run disrupts a webhook scenario by scenario, and hands out what came of each. The error says why nothing more could be done. If the
+// context ends, what is broken is mended first.
+func Run(ctx context.Context, p *Plan, server Server, dir string, header record.Header, limits func(scenario string) objective.Limit, each func(Outcome)) error {
+	if len(p.Scenarios) == 0 {
+		return errors.New("no scenario to run")
+	}
+	l, err := newLab(p, server, dir)
+	if err != nil {
+		return err
+	}
+	defer l.api.close()
+	if err = l.prepare(ctx); err != nil {
+		return err
+	}
+	for _, s := range p.Scenarios {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		p.note(s.Title)
+		began := time.Now()
+		o := Outcome{Scenario: s}
+		if s.needsOld && p.OldProgram == nil {
+			o.Skipped = "it needs the program of an old build, and none is given"
+		} else {
+			header.Objective = limits(string(s.ID))
+			o.History, o.Err = l.run(ctx, &s, header)
+		}
+		o.Seconds = time.Since(began).Seconds()
+		each(o)
+	}
+	return context.Cause(ctx)
+}
+
+// prepare installs the definition and creates the objects, with a replica of its own.
+func (l *lab) prepare(ctx context.Context) (err error) {
+	l.note("installing " + l.name)
+	authority, err := issue(l.Program)
+	if err != nil {
+		return err
+	}
+	if err = errors.Join(l.install(ctx, authority.authority.PEM()), authority.remove()); err != nil {
+		return err
+	}
+	l.note("starting the program and creating objects")
+	st, err := l.set(ctx, &Scenario{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, st.strike(ctx)) }()
+	if err = l.convertBy(ctx, st.certs().authority.PEM()); err != nil {
+		return err
+	}
+	return l.seed(ctx)
+}
+
+// run runs one scenario. The history is nil if there is nothing to judge.
+func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *record.History, err error) {
+	st, err := l.set(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, st.strike(ctx)) }()
+	if header.Before, err = l.before(ctx); err != nil {
+		return nil, err
+	}
+	header.Scenario, header.Title, header.Replicas = string(s.ID), s.Title, max(1, s.replicas)
+	header.Definition = record.Definition{Name: l.name, Versions: l.versions, Storage: l.storage}
+	header.Rate, header.Limit = l.Rate, l.Limit
+	st.record = record.New(header)
+	f := &fleet{api: l.api, record: st.record, versions: l.versions, storage: l.storage, things: l.things, run: strconv.Itoa(int(l.port)), seed: l.Seed}
+	if s.affects {
+		f.storage = ""
+	}
+	f.start(ctx, l.Rate)
+	stop := st.meter.run(ctx, st.record)
+	err = st.disrupt(ctx, s)
+	stop()
+	f.end()
+	st.record.Mark(record.End, "")
+	if err == nil {
+		err = st.afterwards(ctx, s, f)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range st.replicas {
+		if ended := r.alive(); ended != nil {
+			st.violates("%v", ended)
+		}
+	}
+	return st.record.History(), nil
+}
+
+// disrupt makes the fault happen while the clients are at work, takes it back, and waits until all is as before.
+func (st *stage) disrupt(ctx context.Context, s *Scenario) error {
+	if err := st.quiet(ctx); err != nil {
+		return err
+	}
+	err := s.do(ctx, st)
+	if err == nil {
+		err = pause.For(ctx, s.Hold)
+	}
+	if s.undo != nil {
+		within, cancel := undoing(ctx)
+		err = errors.Join(err, s.undo(within, st))
+		cancel()
+	}
+	st.end("the fault is over")
+	if err != nil {
+		return err
+	}
+	return st.recovered(ctx)
+}
+
+// quiet waits until the clients have been at work for a while, as fast as they should, and without a failure.
+func (st *stage) quiet(ctx context.Context) error {
+	if err := pause.For(ctx, st.Quiet); err != nil {
+		return err
+	}
+	for end := time.Now().Add(warmLimit); ; {
+		if err := pause.For(ctx, lookEvery); err != nil {
+			return err
+		}
+		now := st.record.Now()
+		err := st.paced(st.Quiet)
+		if err == nil {
+			st.record.MarkAt(record.Quiet, now-st.Quiet, "")
+			return nil
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("void: before anything was disrupted, %w", err)
+		}
+	}
+}
+
+// paced says what is not as it should be in the last moments.
+func (st *stage) paced(window time.Duration) error {
+	operations, failed := st.record.Since(st.record.Now() - window)
+	rate := float64(operations) / window.Seconds()
+	switch {
+	case failed > 0:
+		return fmt.Errorf("%d of %d requests failed, such as: %s", failed, operations, st.lastFailure())
+	case rate < st.Reached*st.Rate:
+		return fmt.Errorf("clients made %.0f requests a second, and should make %.0f; the machine is too busy for that rate", rate, st.Rate)
+	}
+	return nil
+}
+
+func (st *stage) lastFailure() string {
+	for _, o := range slices.Backward(st.record.History().Operations) {
+		if o.Failed() {
+			return fmt.Sprintf("%s at %s: %s", o.Verb, o.Version, o.Text)
+		}
+	}
+	return "nothing"
+}
+
+// recovered waits until all is as before the fault, as the judge sees it, or the limit is over.
+func (st *stage) recovered(ctx context.Context) error {
+	if err := pause.For(ctx, recoveredWindow); err != nil {
+		return err
+	}
+	for end := time.Now().Add(st.Limit); ; {
+		h := st.record.History()
+		h.Marks = append(h.Marks, record.Mark{Name: record.End, At: st.record.Now()})
+		report, err := judge.Judge(h)
+		if err != nil || report.Facts.Recovery != nil || time.Now().After(end) {
+			return err
+		}
+		if err = pause.For(ctx, judgeEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// afterwards reads each object once more at each version, so that no write is lost unseen, and leaves the objects as they were.
+func (st *stage) afterwards(ctx context.Context, s *Scenario, f *fleet) error {
+	for i, version := range st.versions {
+		c := &client{fleet: f, id: -1 - i, version: version}
+		for _, t := range st.things {
+			c.read(ctx, t)
+		}
+	}
+	if s.after != nil {
+		if err := s.after(ctx, st); err != nil {
+			return err
+		}
+	}
+	return context.Cause(ctx)
+}

@@ -1,0 +1,217 @@
+package disruption
+
+import (
+	"context"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/pause"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Area is the chapter of the requirements.
+const Area = "disruption"
+
+// Scenario is something that happens to a webhook, and the requirement that it is judged by.
+type Scenario struct {
+	ID    requirement.ID
+	Title string // what is done
+	Hold  time.Duration
+
+	replicas int // 1 if 0
+	begins   build
+	path     path
+	needsOld bool // it says nothing without a program of the old release
+	harmless bool // no request may fail
+	affects  bool // requests at the storage version are affected by what is done, whatever the webhook does
+
+	// do makes the fault happen, and marks its beginning. undo takes it back, also when do has failed or was interrupted.
+	do   func(context.Context, *stage) error
+	undo func(context.Context, *stage) error
+
+	// after leaves the objects as they were, when the clients have stopped; nil if there is nothing to do.
+	after func(context.Context, *stage) error
+}
+
+// harmless is of scenarios during which no request may fail.
+const harmless = true
+
+// build says which program a scenario begins with.
+type build int
+
+const (
+	newBuild build = iota
+	oldBuild       // the one of the old release, if there is one
+)
+
+// path is how connections get from the API server to the webhook.
+type path int
+
+const (
+	direct path = iota
+	balanced
+	networked
+)
+
+// Scenarios returns all scenarios, in the order in which they happen.
+func Scenarios() []Scenario {
+	var all []Scenario
+	for _, some := range [][]Scenario{processScenarios(), replicaScenarios(), networkScenarios(), certificateScenarios(), serverScenarios()} {
+		all = append(all, some...)
+	}
+	return all
+}
+
+// IDs returns the requirements of scenarios, in their order.
+func IDs() []requirement.ID {
+	var all []requirement.ID
+	for _, s := range Scenarios() {
+		all = append(all, s.ID)
+	}
+	return all
+}
+
+// processScenarios are about the process of the only replica.
+func processScenarios() []Scenario {
+	return []Scenario{
+		{
+			ID: requirement.DisruptionRestartGraceful, Title: "SIGTERM, and the program is started again when it has ended",
+			do: func(ctx context.Context, st *stage) error {
+				return st.terminateGracefully(ctx, st.replicas[0])
+			},
+			undo: restarted,
+		},
+		{
+			ID: requirement.DisruptionRestartKilled, Title: "SIGKILL, and the program is started again", Hold: 500 * time.Millisecond,
+			do: func(ctx context.Context, st *stage) error {
+				st.begin("SIGKILL")
+				return st.replicas[0].kill(ctx)
+			},
+			undo: restarted,
+		},
+		paused(requirement.DisruptionPauseOneSecond, time.Second, harmless),
+		paused(requirement.DisruptionPauseFiveSeconds, 5*time.Second, harmless),
+		paused(requirement.DisruptionPauseBeyondTimeout, 35*time.Second, !harmless),
+	}
+}
+
+func restarted(ctx context.Context, st *stage) error {
+	st.end("the program is started")
+	return st.started(ctx, st.replicas[0])
+}
+
+// paused takes the processor away from the program.
+func paused(id requirement.ID, hold time.Duration, nothingFails bool) Scenario {
+	return Scenario{
+		ID: id, Title: "SIGSTOP, and SIGCONT after " + hold.String(), Hold: hold, harmless: nothingFails,
+		do: func(_ context.Context, st *stage) error {
+			st.begin("SIGSTOP")
+			st.replicas[0].pause()
+			return nil
+		},
+		undo: func(_ context.Context, st *stage) error {
+			st.replicas[0].resume()
+			return nil
+		},
+	}
+}
+
+// endpointDelay is how long after SIGTERM a service still sends connections to a replica: that it ends is known to all nodes a moment
+// later only.
+const endpointDelay = 200 * time.Millisecond
+
+// badFor is how long one of two replicas is bad.
+const badFor = 1500 * time.Millisecond
+
+// replicaScenarios are about two replicas behind a service.
+func replicaScenarios() []Scenario {
+	return []Scenario{
+		{
+			ID: requirement.DisruptionReplicasRollout, Title: "two replicas are replaced one by one, from the old build to the new one if there is an old one",
+			replicas: 2, path: balanced, begins: oldBuild, do: rollOut,
+		},
+		{
+			ID: requirement.DisruptionReplicasOneKilled, Title: "SIGKILL for one of two replicas, which stays in the service for a while", Hold: badFor,
+			replicas: 2, path: balanced,
+			do: func(ctx context.Context, st *stage) error {
+				st.begin("SIGKILL for a replica")
+				return st.replicas[1].kill(ctx)
+			},
+			undo: func(_ context.Context, st *stage) error { return st.outOfService() },
+		},
+		{
+			ID: requirement.DisruptionReplicasOneHangs, Title: "SIGSTOP for one of two replicas, which stays in the service for a while", Hold: badFor,
+			replicas: 2, path: balanced,
+			do: func(_ context.Context, st *stage) error {
+				st.begin("SIGSTOP for a replica")
+				st.replicas[1].pause()
+				return nil
+			},
+			undo: func(_ context.Context, st *stage) error {
+				st.replicas[1].resume()
+				return nil
+			},
+		},
+		{
+			ID: requirement.DisruptionReplicasOneOld, Title: "one of two replicas is of the old build for a while", Hold: badFor,
+			replicas: 1, path: balanced, needsOld: true,
+			do: func(ctx context.Context, st *stage) error {
+				old, err := st.add(ctx, *st.OldProgram)
+				if err != nil {
+					return err
+				}
+				st.begin("a replica of the old build joins")
+				st.balancer.set(st.replicas[0].address, old.address)
+				st.balancer.cut()
+				return nil
+			},
+			undo: func(_ context.Context, st *stage) error {
+				st.balancer.set(st.replicas[0].address)
+				st.balancer.cut()
+				return nil
+			},
+		},
+	}
+}
+
+// outOfService takes all but the first replica out of the service.
+func (st *stage) outOfService() error {
+	st.balancer.set(st.replicas[0].address)
+	return nil
+}
+
+// rollOut replaces both replicas as a deployment does: a new one is ready, then an old one is to end.
+func rollOut(ctx context.Context, st *stage) error {
+	old, now := st.replicas, []*replica{}
+	st.begin("the rollout begins")
+	for i, leaving := range old {
+		next, err := st.add(ctx, st.Program)
+		if err != nil {
+			st.violates("the new build does not start beside the old one: %v", err)
+			return context.Cause(ctx)
+		}
+		now = append(now, next)
+		st.balancer.set(addresses(append(now, old[i:]...))...)
+		within, cancel := context.WithCancel(ctx)
+		gone := make(chan error, 1)
+		go func() { gone <- leaving.terminate(within) }()
+		err = pause.For(ctx, endpointDelay)
+		st.balancer.set(addresses(append(now, old[i+1:]...))...)
+		if err != nil {
+			cancel()
+		}
+		failed := <-gone
+		cancel()
+		if err != nil || failed != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func addresses(replicas []*replica) []string {
+	var all []string
+	for _, r := range replicas {
+		all = append(all, r.address)
+	}
+	return all
+}

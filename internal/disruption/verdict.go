@@ -1,0 +1,114 @@
+package disruption
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/crdconform/crdconform/internal/disruption/judge"
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Verdict is what the history of a scenario comes to.
+type Verdict struct {
+	Verdict requirement.Verdict
+	Reason  string // why it is not Passed
+	judge.Report
+}
+
+// Named returns the scenario of a requirement.
+func Named(id requirement.ID) (Scenario, bool) {
+	all := Scenarios()
+	i := slices.IndexFunc(all, func(s Scenario) bool { return s.ID == id })
+	if i < 0 {
+		return Scenario{}, false
+	}
+	return all[i], true
+}
+
+// Judge judges the history of a scenario. The error says why nobody can.
+func Judge(h *record.History) (Verdict, error) {
+	s, known := Named(requirement.ID(h.Header.Scenario))
+	if !known {
+		return Verdict{}, fmt.Errorf("unknown scenario %q; judge it with the version of crdconform that wrote it", h.Header.Scenario)
+	}
+	report, err := judge.Judge(h)
+	if err != nil {
+		return Verdict{}, err
+	}
+	v := Verdict{Verdict: requirement.Passed, Report: report}
+	// What was seen beside the operations holds on any machine.
+	reasons := violations(h)
+	if len(reasons) == 0 && len(report.Void) > 0 {
+		v.Verdict, v.Reason = requirement.Errored, "void: "+strings.Join(report.Void, "; ")
+		return v, nil
+	}
+	var undecided []string
+	for _, f := range report.Findings {
+		switch {
+		case f.Kind == judge.Undecided:
+			undecided = append(undecided, text(f))
+		case s.forbids(f.Kind):
+			reasons = append(reasons, text(f))
+		}
+	}
+	if len(report.Void) == 0 {
+		reasons = append(reasons, answered(report.Facts)...)
+	}
+	switch {
+	case len(reasons) > 0:
+		v.Verdict, v.Reason = requirement.Failed, strings.Join(reasons, "\n")
+	case len(undecided) > 0:
+		v.Verdict, v.Reason = requirement.Errored, strings.Join(undecided, "\n")
+	}
+	return v, nil
+}
+
+// answered are requests that the webhook itself answered with a failure. A webhook that is away, or cannot be reached, answers nothing, so
+// nothing that is done to it excuses that.
+func answered(f judge.Facts) []string {
+	n, example := 0, ""
+	for _, failure := range f.Failures {
+		if failure.Error == record.Answer {
+			n += failure.Count()
+			example = failure.String()
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the webhook answered %d requests with a failure\n    %s", n, example)}
+}
+
+// violations are what was noted while the scenario was run.
+func violations(h *record.History) []string {
+	var all []string
+	for _, m := range h.Marks {
+		if strings.HasPrefix(m.Name, violation) {
+			all = append(all, m.Text)
+		}
+	}
+	return all
+}
+
+// forbids reports whether a finding violates the requirement of the scenario. What fails while nobody can convert is reported only.
+func (s Scenario) forbids(k judge.Kind) bool {
+	switch k {
+	case judge.Failed:
+		return s.harmless
+	case judge.Undecided, judge.Unstable:
+		return false
+	default:
+		return true
+	}
+}
+
+// text is a finding with what it is about.
+func text(f judge.Finding) string {
+	lines := []string{f.Text}
+	for _, e := range f.Examples {
+		lines = append(lines, "    "+e)
+	}
+	return strings.Join(lines, "\n")
+}

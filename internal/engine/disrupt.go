@@ -1,0 +1,306 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/disruption"
+	"github.com/crdconform/crdconform/internal/disruption/objective"
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/shell"
+	"github.com/crdconform/crdconform/internal/subject"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// Disruption is what is done to a webhook on purpose. A Config is completed as that of a Description is.
+type Disruption struct {
+	config.Config
+
+	// Reference is the command that serves the reference webhook as a program, with {port} and {certs}.
+	Reference []string
+
+	// RerunCommand returns a command that disrupts again, for one requirement. It may be nil.
+	RerunCommand func(id requirement.ID) string
+}
+
+// DisruptionProgress receives the progress of a disruption. It is never called concurrently.
+type DisruptionProgress interface {
+	// Note reports what goes on.
+	Note(text string)
+
+	// Say reports what is useful later.
+	Say(text string)
+
+	// Disrupted reports what came of a scenario. The disruption is nil if there are no figures.
+	Disrupted(reports.Result, *reports.Disruption)
+}
+
+// DisruptionPlan is a disruption whose files were read. Nothing was started yet.
+type DisruptionPlan struct {
+	*Plan
+
+	given  Disruption
+	lab    disruption.Plan
+	limits objective.Set
+	keep   func(report *reports.Report, name string, write func(io.Writer) error) error
+}
+
+// Scenarios returns how many scenarios there are.
+func (p *DisruptionPlan) Scenarios() int { return len(p.lab.Scenarios) }
+
+// Keep has the history of each scenario written by a function, which notes the file in the report.
+func (p *DisruptionPlan) Keep(keep func(report *reports.Report, name string, write func(io.Writer) error) error) {
+	p.keep = keep
+}
+
+// Prepare reads the files of a disruption. Its errors are about these, and say what to do.
+func (d Disruption) Prepare() (*DisruptionPlan, error) {
+	d.Config = completed(d.Config)
+	w := d.Webhook
+	switch {
+	case d.Cluster != config.Embedded:
+		return nil, d.At("cluster", "only a program under the built-in API server is disrupted (want embedded, got %s); nothing is done to pods, or to a cluster of yours", d.Cluster)
+	case w.URL != "", w.FromCRD != nil, w.InCluster != nil:
+		return nil, d.At("webhook."+w.Source(), "a webhook that runs already can't be disrupted; give the program that serves it")
+	case w.Command == nil && len(d.CRDs) > 0:
+		return nil, errors.New("no program to disrupt; give it and its arguments after --, or as webhook.command in crdconform.yaml")
+	}
+	if w.Command == nil && w.Reference == nil {
+		d.Webhook.Reference = &config.Reference{}
+	}
+	if err := d.Validate(); err != nil {
+		return nil, err
+	}
+	p := &DisruptionPlan{given: d, Plan: &Plan{want: Description{Config: d.Config}, known: map[requirement.ID]string{}, run: NewRunID()}}
+	for _, k := range d.KnownFailing {
+		p.known[requirement.ID(k.ID)] = k.Reason
+	}
+	var err error
+	if p.limits, err = objective.Parse(d.Disrupt.Objectives, scenarioIDs()); err != nil {
+		return nil, err
+	}
+	if err = errors.Join(p.readKinds(), p.programs()); err != nil {
+		return nil, err
+	}
+	return p, p.choose()
+}
+
+// choose determines the scenarios and the objects.
+func (p *DisruptionPlan) choose() error {
+	d := p.want.Disrupt
+	chosen := objective.Chosen(d.Scenarios, scenarioIDs())
+	for _, s := range disruption.Scenarios() {
+		if slices.Contains(chosen, string(s.ID)) {
+			p.lab.Scenarios = append(p.lab.Scenarios, s)
+		}
+	}
+	if len(p.lab.Scenarios) == 0 {
+		return errors.New("no scenario selected; \"crdconform list --filter disruption\" shows all")
+	}
+	p.lab.Settings = disruption.Settings{
+		Rate: d.Rate, Reached: disruption.Reached, Objects: d.Objects, Quiet: d.Quiet.Duration, Limit: d.RecoveryLimit.Duration, PickUp: d.PickUpLimit.Duration, Seed: uint64(p.Seed()),
+	}
+	kind := p.kinds[0]
+	if kind.Documented {
+		kind = corpus.CronTabs("v1beta1", "v1")
+	}
+	if kind.Definition == nil {
+		return p.want.At("crds", "samples alone can't be created; give the definition by %s", options.Key("crds"))
+	}
+	if served := kind.Definition.Versions(); len(served) < 2 {
+		return p.want.At("crds", "%s serves one version only, so clients need no conversion", nameOf(kind))
+	}
+	if len(p.kinds) > 1 {
+		p.notes = append(p.notes, fmt.Sprintf("the objects are of %s only, the first of %d definitions", nameOf(kind), len(p.kinds)))
+	}
+	p.lab.Definition, p.lab.Samples = kind.Definition.CRD, map[string][]*unstructured.Unstructured{}
+	for _, version := range kind.Definition.Versions() {
+		if p.lab.Samples[version] = kind.Objects(version); len(p.lab.Samples[version]) > 0 {
+			continue
+		}
+		if minimal := kind.Definition.Generator(version, p.Seed(), nil).Minimal(); minimal != nil {
+			p.lab.Samples[version] = []*unstructured.Unstructured{minimal}
+		} else {
+			p.notes = append(p.notes, fmt.Sprintf("there is no sample at %s, and none can be generated, so clients create and write no objects at it; give one by %s", version, "--samples"))
+		}
+	}
+	return nil
+}
+
+// scenarioIDs are the IDs of all scenarios.
+func scenarioIDs() []string {
+	var all []string
+	for _, id := range disruption.IDs() {
+		all = append(all, string(id))
+	}
+	return all
+}
+
+// programs are the program to disrupt, and the one of the old release.
+func (p *DisruptionPlan) programs() error {
+	c := p.want.Webhook.Command
+	if c == nil {
+		c = &config.Command{Args: slices.Clone(p.given.Reference), Path: webhook.Path}
+		for _, fault := range p.want.Webhook.Reference.Faults {
+			c.Args = append(c.Args, "--fault="+fault)
+		}
+	}
+	var err error
+	if p.lab.Program, err = p.command(*c, c.Args, "webhook.command"); err != nil {
+		return err
+	}
+	p.lab.Path = p.lab.Program.Path
+	if p.want.Disrupt.OldProgram == "" {
+		return nil
+	}
+	args, err := shell.Split(p.want.Disrupt.OldProgram)
+	if err != nil {
+		return p.want.At("disrupt.oldProgram", "%w", err)
+	}
+	old, err := p.command(*c, args, "disrupt.oldProgram")
+	p.lab.OldProgram = &old
+	return err
+}
+
+// command is a program that can be started, with the name that the definition has for it.
+func (p *DisruptionPlan) command(c config.Command, args []string, key string) (subject.Command, error) {
+	command := subject.Command{
+		Args: args, Env: c.Env, Dir: p.want.Path(c.Dir), Path: c.Path, ServerName: disruption.ServerName, ReadyTimeout: c.ReadyTimeout.Duration,
+	}
+	if err := command.Validate(subject.Options{Kubeconfig: "there will be one"}); err != nil {
+		return command, err
+	}
+	if err := command.Find(); err != nil {
+		return command, p.want.At(key, "%w", err)
+	}
+	if usesKubeconfig(args, c.Env) {
+		p.lab.WriteKubeconfig = func(file string, c *rest.Config) error { return writeKubeconfig(file, c) }
+	}
+	return command, nil
+}
+
+// Run disrupts the webhook, and stops everything that it started. The report says what could not be judged, and why. If the context ends,
+// what is broken is mended first, and the report is partial.
+func (p *DisruptionPlan) Run(ctx context.Context, progress DisruptionProgress, apiServerLog io.Writer) *reports.Report {
+	s := p.begin(disrupting{quiet{}, progress}, apiServerLog)
+	ctx = s.limited(ctx)
+	defer s.limit.lift()
+	s.say(s.notes...)
+	results := map[requirement.ID]reports.Result{}
+	err := p.disrupt(ctx, s, func(o disruption.Outcome) {
+		result, figures := p.judge(s, o)
+		results[result.ID] = result
+		if figures != nil {
+			s.report.Disruptions = append(s.report.Disruptions, *figures)
+		}
+		progress.Disrupted(result, figures)
+	})
+	s.fail(ctx, err)
+	for _, one := range p.lab.Scenarios {
+		result, judged := results[one.ID]
+		if !judged {
+			result = p.result(one)
+			result.Verdict, result.Reason = requirement.Unknown, "the run ended before it"
+		}
+		s.report.Results = append(s.report.Results, result)
+	}
+	s.end(ctx)
+	return s.report
+}
+
+func (p *DisruptionPlan) disrupt(ctx context.Context, s *session, each func(disruption.Outcome)) (err error) {
+	dir, err := temporary.Dir("", "disruption-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	api, stop, err := s.start(ctx, embeddedWith(embedded.Options{WatchCache: true}))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
+	s.describeCluster(api)
+	server, is := api.(disruption.Server)
+	if !is {
+		return fmt.Errorf("the API server %s can't be disrupted", api.Name())
+	}
+	p.lab.Progress = s.progress.Note
+	header := record.Header{Subject: p.lab.Program.Args[0], Cluster: s.report.Cluster.String()}
+	return disruption.Run(ctx, &p.lab, server, dir, header, p.limits.For, each)
+}
+
+// result is the result of a scenario before it is judged.
+func (p *DisruptionPlan) result(s disruption.Scenario) reports.Result {
+	result := disruptionResult(s.ID, s.Title)
+	result.Subject = p.lab.Definition.Name
+	if p.given.RerunCommand != nil {
+		result.Rerun = p.given.RerunCommand(s.ID)
+	}
+	return result
+}
+
+// judge judges what came of a scenario. The figures are nil if there are none.
+func (p *DisruptionPlan) judge(s *session, o disruption.Outcome) (reports.Result, *reports.Disruption) {
+	result := p.result(o.Scenario)
+	result.Seconds = o.Seconds
+	var figures *reports.Disruption
+	switch {
+	case o.Skipped != "":
+		result.Verdict, result.Reason = requirement.NotApplicable, o.Skipped
+	case o.Err != nil && errors.Is(o.Err, context.Canceled):
+		result.Verdict, result.Reason = requirement.Unknown, "the run ended before it was judged"
+	case o.Err != nil:
+		result.Verdict, result.Reason = requirement.Errored, o.Err.Error()
+	default:
+		v, err := disruption.Judge(o.History)
+		if err != nil {
+			result.Verdict, result.Reason = requirement.Errored, err.Error()
+			break
+		}
+		result.Verdict, result.Reason = v.Verdict, v.Reason
+		figures = new(disruptionOf(o.History, v.Report, result.Subject))
+		if p.keep != nil {
+			err := p.keep(s.report, string(o.Scenario.ID)+".jsonl", func(w io.Writer) error { return record.Encode(w, o.History) })
+			if err != nil {
+				s.note(fmt.Sprintf("The history of %s was not kept: %v.", o.Scenario.ID, err))
+			}
+		}
+	}
+	revised := suites.Result{Requirement: result.ID, Verdict: result.Verdict, Reason: result.Reason}
+	p.Revise(&revised)
+	result.Verdict, result.Reason = revised.Verdict, revised.Reason
+	return result, figures
+}
+
+// disrupting passes on what a session says.
+type disrupting struct {
+	quiet
+	to DisruptionProgress
+}
+
+// Note passes a note on.
+func (d disrupting) Note(text string) { d.to.Note(text) }
+
+// Say passes on what is useful later.
+func (d disrupting) Say(text string) { d.to.Say(text) }
+
+func disruptionResult(id requirement.ID, title string) reports.Result {
+	entry, _ := requirement.Lookup(id)                                                            // IDs are from the catalogue
+	entry.Severity, entry.Because, entry.Parts, entry.Untested = requirement.Unknown, "", nil, "" // the catalogue's
+	return reports.Result{Requirement: entry, Spec: "disrupts the webhook: " + title, Location: "internal/disruption"}
+}

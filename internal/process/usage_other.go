@@ -1,0 +1,5 @@
+//go:build !linux
+
+package process
+
+func (t tree) usage() (Usage, bool) { return Usage{}, false }

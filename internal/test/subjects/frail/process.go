@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Files beside the certificate, by which processes of a replica know of each other.
+const (
+	lockFile = "frail.lock" // is there while a process runs, and after it was killed
+	seenFile = "frail.seen" // is there once a process has run
+)
+
+// enter notes that the process runs.
+func (f *frail) enter(ctx context.Context, folder string) error {
+	switch f.bug {
+	case locksForever:
+		return lock(ctx, filepath.Join(folder, lockFile))
+	case retriesInRequest, servesTooEarly:
+		seen := filepath.Join(folder, seenFile)
+		_, err := os.Stat(seen)
+		f.again = err == nil
+		return os.WriteFile(seen, nil, 0o600)
+	case refusesOthers:
+		program, err := os.Executable()
+		if err != nil {
+			return err
+		}
+		f.replicas = &replicas{folder: filepath.Join(filepath.Dir(program), "replicas"), build: filepath.Base(program)}
+		return f.replicas.enter()
+	}
+	return nil
+}
+
+// leave takes back what enter did.
+func (f *frail) leave(folder string) {
+	switch f.bug {
+	case locksForever:
+		_ = os.Remove(filepath.Join(folder, lockFile)) // that it stays shows
+	case refusesOthers:
+		_ = os.Remove(f.replicas.file(os.Getpid())) // nobody minds a process that is gone
+	}
+}
+
+// lock waits until a file can be made.
+func lock(ctx context.Context, file string) error {
+	for {
+		made, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL, 0o600)
+		switch {
+		case err == nil:
+			return made.Close()
+		case !errors.Is(err, os.ErrExist):
+			return err
+		case !wait(ctx, 100*time.Millisecond):
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// replicas are the processes of the programs in a folder, each with the name of its program as its build.
+type replicas struct{ folder, build string }
+
+func (r *replicas) file(pid int) string { return filepath.Join(r.folder, strconv.Itoa(pid)) }
+
+func (r *replicas) enter() error {
+	if err := os.MkdirAll(r.folder, 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(r.file(os.Getpid()), []byte(r.build), 0o600)
+}
+
+// other returns another build of which a process runs; nothing if there is none.
+func (r *replicas) other() string {
+	entries, err := os.ReadDir(r.folder)
+	if err != nil {
+		return ""
+	}
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || syscall.Kill(pid, 0) != nil {
+			continue
+		}
+		build, err := os.ReadFile(r.file(pid))
+		if err == nil && len(build) > 0 && string(build) != r.build {
+			return string(build)
+		}
+	}
+	return ""
+}
