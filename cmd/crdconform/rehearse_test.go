@@ -99,6 +99,7 @@ func TestRehearseUsage(t *testing.T) {
 		"an object twice":                         {objects(widget + "---\n" + widget), "Widget prod/a is there already at"},
 		"an object that is cut off":               {objects(`{"kind": "List", "apiVersion": "v1", "items": [{"kind": "Wid`), "it is cut off; get a complete one"},
 		"managed fields that cannot be parsed":    {objects(managed), `metadata.managedFields[0].fieldsV1 of the manager "x" cannot be parsed`},
+		"managed fields of no version":            {objects(strings.Replace(managed, "factory.example.org/v1,", "a/b/c,", 1)), `metadata.managedFields[0].apiVersion of the manager "x" cannot be parsed: unexpected GroupVersion string: a/b/c; remove`},
 		"none of the objects":                     {objects("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), "there are no objects of Widget.factory.example.org in it; it has 1 of ConfigMap"},
 		"no such file":                            {append([]string{"--objects", "nosuch.yaml"}, program...), "no such file"},
 		"no such program":                         {append([]string{"--old-program", "./nosuch {port} {certs}"}, objects(widget)...), `--old-program: webhook program "./nosuch": the file, or the interpreter`},

@@ -195,6 +195,25 @@ func faults() []fault {
 			broken: failed(requirement.UpgradeDefinitionsApply), step: "ways",
 		},
 		{
+			// v1beta1 sets preserveUnknownFields to true where nothing was said, and what was not applied no apply removes.
+			name: "an old definition at v1beta1 that keeps unknown fields", id: requirement.UpgradeDefinitionsApply, says: "must be None if spec.preserveUnknownFields is true",
+			change: func(u *rehearsaltest.Upgrade) {
+				u.Releases[0] = release(`
+apiVersion: apiextensions.k8s.io/v1beta1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}, version: v1beta1}
+`, nil)
+			},
+			broken: and(failed(requirement.UpgradeDefinitionsApply), requirement.UpgradeBackDefinitions), step: "ways",
+			checks: func(t *testing.T, o rehearsal.Outcome) {
+				t.Helper()
+				if back := strings.Join(o.Legs[0].Return, "\n"); !strings.Contains(back, "cannot be put back any more: CustomResourceDefinition") {
+					t.Errorf("the way back: %s", back)
+				}
+			},
+		},
+		{
 			name: "a field that definitions do not have", id: requirement.UpgradeDefinitionsServerSideApply, says: "field not declared in schema",
 			change: func(u *rehearsaltest.Upgrade) {
 				u.Releases[1].Definitions = strings.Replace(u.Releases[1].Definitions, "  scope: Namespaced", "  scope: Namespaced\n  validation: {}", 1)

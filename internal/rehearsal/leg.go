@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -94,7 +95,7 @@ type hook struct {
 func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries bool) (*leg, error) {
 	l := &leg{Plan: p, from: from, to: to, sources: objects, carries: carries, oldHook: hook{build: from.Build}, newHook: hook{build: to.Build}}
 	known := map[string]*kind{}
-	add := func(release Release, put func(*kind, *side)) error {
+	add := func(release Release, put func(*kind, *side, dump.Definition) error) error {
 		for _, d := range release.Definitions {
 			s, err := newSide(d, slices.Contains(release.Assumed, d.Name))
 			if err != nil {
@@ -110,11 +111,16 @@ func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries
 				known[d.Name] = k
 				l.kinds = append(l.kinds, k)
 			}
-			put(k, s)
+			if err := put(k, s, d); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
-	err := errors.Join(add(from, func(k *kind, s *side) { k.old = s }), add(to, func(k *kind, s *side) { k.new = s }))
+	err := errors.Join(
+		add(from, func(k *kind, s *side, d dump.Definition) error { k.old = s; return s.wasApplied(d.Converted) }),
+		add(to, func(k *kind, s *side, _ dump.Definition) error { k.new = s; return nil }),
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -67,12 +67,6 @@ func (l *leg) create(ctx context.Context) error {
 	return nil
 }
 
-// allBroken reports whether no object can be written at a version.
-func (l *leg) allBroken(k *kind, version string) bool {
-	objects := l.readable(k, version)
-	return len(objects) > 0 && !slices.ContainsFunc(objects, func(object string) bool { return !l.record.unwritable[written{k, version, object}] })
-}
-
 // candidates are objects to create at a version: like some that are there or, if there are none, made up.
 func (l *leg) candidates(ctx context.Context, k *kind, version string) (all []*unstructured.Unstructured, madeUp bool, err error) {
 	for _, object := range l.readable(k, version) {
