@@ -353,6 +353,47 @@ func TestRehearseOperator(t *testing.T) {
 	}
 }
 
+// TestRehearseEnvtest rehearses an upgrade on a whole API server whose etcd is a process of its own, from a kubeconfig on.
+func TestRehearseEnvtest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it rehearses an upgrade with real programs")
+	}
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" { //nolint:forbidigo // envtest goes by it too
+		const missing = "KUBEBUILDER_ASSETS does not say where kube-apiserver and etcd are"
+		if os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
+			t.Fatal(missing + ", and CRDCONFORM_REQUIRE_TOOLS is set")
+		}
+		t.Skip(missing)
+	}
+	u := subjects.BuildUpgrade(t)
+	dir := t.TempDir()
+	serves := []string{u.Program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}"}
+	var out, said strings.Builder
+	code := execute(t.Context(), append([]string{
+		"rehearse", "--cluster", "envtest", "--seed", "1", "--report-dir", dir, "--old", u.Old, "--new", u.New, "--objects", u.Objects, "--old-program", strings.Join(serves, " "), "--",
+	}, serves...), streams{out: &out, err: &said, variable: func(name string) (string, bool) {
+		if name == "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT" { // the machine may be busy
+			return "3m", true
+		}
+		return os.LookupEnv(name) //nolint:forbidigo // envtest goes by it too
+	}})
+	if code != exitConforms || said.String() != "" {
+		t.Errorf("exit code %d, said %q, wrote\n%s", code, &said, &out)
+	}
+	report, err := reports.ReadFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Cluster == nil || report.Cluster.Name != "envtest" || len(report.Upgrade) != 1 || report.Upgrade[0].Kinds[0].Objects != 2 || report.Upgrade[0].Kinds[0].Stored["v1beta1"] != 2 {
+		t.Errorf("the report has %+v of %+v", report.Upgrade, report.Cluster)
+	}
+	for _, r := range report.With(requirement.NotApplicable) {
+		if r.ID == requirement.UpgradeUseCollected && !strings.Contains(r.Reason, "garbage collector") {
+			t.Errorf("%s is not judged: %s", r.ID, r.Reason)
+		}
+	}
+}
+
 // timeless is what a rehearsal writes, without what differs from run to run.
 func timeless(out string) string {
 	out, _, _ = strings.Cut(out, "\nReport: ")
