@@ -212,6 +212,9 @@ func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 		if ctx.Err() != nil {
 			return nil // whoever stopped it knows
 		}
+		if isFull(err) {
+			err = errors.New("the etcd of this cluster is full: it takes 2 GiB, and keeps each object as often as it was written; rehearse with fewer objects")
+		}
 		if err != nil {
 			return fmt.Errorf("the step %q (%s): %w", step.name, titleOf(step.name), err)
 		}

@@ -158,8 +158,14 @@ func (l *leg) batches(ctx context.Context, k *kind, version string, objects []st
 // isAbout reports whether an error is the answer of an API server to a request, and no failure to ask it.
 func isAbout(err error) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status)
+	return errors.As(err, &status) && !isFull(err)
 }
+
+// noSpace is what etcd says when it has reached its quota, and API servers pass on.
+const noSpace = "database space exceeded"
+
+// isFull reports whether a request failed since etcd is full, which says nothing about the object.
+func isFull(err error) bool { return err != nil && strings.Contains(err.Error(), noSpace) }
 
 // isLate reports whether an API server waited in vain for a webhook.
 func isLate(err error) bool {

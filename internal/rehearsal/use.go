@@ -221,6 +221,9 @@ func (l *leg) proveMigration(ctx context.Context, k *kind) error {
 	l.record.tried(id, k, verdict.Objects)
 	commands := []string{fmt.Sprintf("crdconform storage migrate %s --context NAME", k.name)}
 	for _, refusal := range result.Refused {
+		if strings.Contains(refusal.Reason, noSpace) {
+			return errors.New(refusal.Reason)
+		}
 		l.record.find(finding{
 			id: id, kind: k, object: key(refusal.Namespace, refusal.Name), version: k.new.storage(), commands: commands,
 			message: fmt.Sprintf("it cannot be migrated to %s: %s", k.new.storage(), refusal.Reason),
