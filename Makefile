@@ -29,7 +29,7 @@ SLOWEST  := ./internal/suites ./cmd/crdconform ./suites/webhook ./internal/engin
 TABLES   := [A-Za-z]*(Caught|Strangers)|Subjects|ClustersAgree|JudgeAgreesWithAPIServer
 TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOnMutations|SelfComparisons|Hostile[A-Za-z]*|BlindToStorage|LossyPlaces
 TABLES   := $(TABLES)|SuitesRunWithExactlyTheseRights|CorrectMigratorsPass|OtherFormsPass|DeclaredLosses|ToldOnce
-TABLES   := $(TABLES)|Rehearse(Program|Snapshot|Operator|Context)|RehearsalOfEarlierSchemas|RunUndoes|Simulated(Losses)?|ReferenceDisrupted
+TABLES   := $(TABLES)|Rehearse(Program|Snapshot|Operator|Context|Envtest)|RehearsalOfEarlierSchemas|RunUndoes|Simulated(Losses)?|ReferenceDisrupted
 
 # What upstream's API server, etcd and their libraries do among themselves is not what the race detector is for here; instrumented, they
 # take most of the time. Compiled without, they still synchronise where it sees it: in channels and package sync, and in sync/atomic,

@@ -99,6 +99,7 @@ func TestRehearseUsage(t *testing.T) {
 		"an object twice":                         {objects(widget + "---\n" + widget), "Widget prod/a is there already at"},
 		"an object that is cut off":               {objects(`{"kind": "List", "apiVersion": "v1", "items": [{"kind": "Wid`), "it is cut off; get a complete one"},
 		"managed fields that cannot be parsed":    {objects(managed), `metadata.managedFields[0].fieldsV1 of the manager "x" cannot be parsed`},
+		"managed fields of no version":            {objects(strings.Replace(managed, "factory.example.org/v1,", "a/b/c,", 1)), `metadata.managedFields[0].apiVersion of the manager "x" cannot be parsed: unexpected GroupVersion string: a/b/c; remove`},
 		"none of the objects":                     {objects("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n"), "there are no objects of Widget.factory.example.org in it; it has 1 of ConfigMap"},
 		"no such file":                            {append([]string{"--objects", "nosuch.yaml"}, program...), "no such file"},
 		"no such program":                         {append([]string{"--old-program", "./nosuch {port} {certs}"}, objects(widget)...), `--old-program: webhook program "./nosuch": the file, or the interpreter`},
@@ -349,6 +350,47 @@ func TestRehearseOperator(t *testing.T) {
 	shown, _, _ = strings.Cut(shown, "```\n")
 	if got, want := timeless(strings.ReplaceAll(out, filepath.Dir(u.Old)+string(filepath.Separator), "")), timeless("crdconform (devel): "+shown); got != want {
 		t.Errorf("docs/upgrades.md shows another output:\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestRehearseEnvtest rehearses an upgrade on a whole API server whose etcd is a process of its own, from a kubeconfig on.
+func TestRehearseEnvtest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it rehearses an upgrade with real programs")
+	}
+	if os.Getenv("KUBEBUILDER_ASSETS") == "" { //nolint:forbidigo // envtest goes by it too
+		const missing = "KUBEBUILDER_ASSETS does not say where kube-apiserver and etcd are"
+		if os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
+			t.Fatal(missing + ", and CRDCONFORM_REQUIRE_TOOLS is set")
+		}
+		t.Skip(missing)
+	}
+	u := subjects.BuildUpgrade(t)
+	dir := t.TempDir()
+	serves := []string{u.Program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}"}
+	var out, said strings.Builder
+	code := execute(t.Context(), append([]string{
+		"rehearse", "--cluster", "envtest", "--seed", "1", "--report-dir", dir, "--old", u.Old, "--new", u.New, "--objects", u.Objects, "--old-program", strings.Join(serves, " "), "--",
+	}, serves...), streams{out: &out, err: &said, variable: func(name string) (string, bool) {
+		if name == "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT" { // the machine may be busy
+			return "3m", true
+		}
+		return os.LookupEnv(name) //nolint:forbidigo // envtest goes by it too
+	}})
+	if code != exitConforms || said.String() != "" {
+		t.Errorf("exit code %d, said %q, wrote\n%s", code, &said, &out)
+	}
+	report, err := reports.ReadFile(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report.Cluster == nil || report.Cluster.Name != "envtest" || len(report.Upgrade) != 1 || report.Upgrade[0].Kinds[0].Objects != 2 || report.Upgrade[0].Kinds[0].Stored["v1beta1"] != 2 {
+		t.Errorf("the report has %+v of %+v", report.Upgrade, report.Cluster)
+	}
+	for _, r := range report.With(requirement.NotApplicable) {
+		if r.ID == requirement.UpgradeUseCollected && !strings.Contains(r.Reason, "garbage collector") {
+			t.Errorf("%s is not judged: %s", r.ID, r.Reason)
+		}
 	}
 }
 

@@ -27,8 +27,8 @@ type Definition struct {
 	// Manifest is the definition in JSON, also with what its type does not keep, such as fields that are false.
 	Manifest []byte
 
-	// Converted reports that it was at v1beta1.
-	Converted bool
+	// Converted is the definition at v1beta1 as it was found, if it was at that version.
+	Converted []byte
 
 	// From is where it was found.
 	From string
@@ -81,7 +81,7 @@ func definition(o Object) (d Definition, err error) {
 	case "v1":
 		err = kjson.UnmarshalCaseSensitivePreserveInts(o.JSON, &d.CustomResourceDefinition)
 	case "v1beta1":
-		d.Converted = true
+		d.Converted = o.JSON
 		if d.CustomResourceDefinition, err = converted(o.JSON); err == nil {
 			d.Manifest, err = json.Marshal(&d.CustomResourceDefinition)
 		}

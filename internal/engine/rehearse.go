@@ -267,7 +267,7 @@ func (p *RehearsalPlan) definitions(ctx context.Context, name, key string) ([]du
 		return nil, p.want.At(key, "%w", err)
 	}
 	for _, d := range read {
-		if d.Converted {
+		if d.Converted != nil {
 			p.notes = append(p.notes, fmt.Sprintf("%s: the definition %s is at v1beta1, which no API server has had since 1.22, and was converted to v1", d.From, d.Name))
 		}
 	}

@@ -133,43 +133,44 @@ func (l *leg) restore(ctx context.Context, k *kind, when string) (bool, error) {
 		l.goes("%s: %s, the old definition cannot be put back any more: %s.", k.name, when, said(err))
 		return false, nil
 	}
-	restored, err := l.detour(ctx, k)
+	hindered, err := l.detour(ctx, k)
 	switch {
 	case err != nil:
 		return false, err
-	case restored:
+	case hindered == "":
 		l.goes("%s: %s, the old definition can be put back only after the new one was changed to store at %s, and the objects were migrated back.", k.name, when, k.old.storage())
 	default:
-		l.goes("%s: %s, the old definition cannot be put back any more, since the objects cannot be migrated back to %s.", k.name, when, k.old.storage())
+		l.goes("%s: %s, the old definition cannot be put back any more: %s.", k.name, when, hindered)
 	}
-	return restored, nil
+	return hindered == "", nil
 }
 
-// detour migrates the objects back to the old storage version, and puts the old definition in the place of the new one then.
-func (l *leg) detour(ctx context.Context, k *kind) (bool, error) {
+// detour migrates the objects back to the old storage version, and puts the old definition in the place of the new one then. It returns
+// what hinders that; nothing if it is done.
+func (l *leg) detour(ctx context.Context, k *kind) (hindered string, err error) {
 	manifest, _, err := l.manifestOf(k.new, l.newHook.client)
 	if err != nil {
-		return false, err
+		return "", err
 	}
 	manifest = storedAt(manifest, k.old.storage())
 	if err = l.putManifest(ctx, k, k.new, manifest, l.install.column(manifest)); err != nil {
 		if isRefusal(err) {
-			return false, nil
+			return fmt.Sprintf("the new definition cannot be changed to store at %s: %s", k.old.storage(), said(err)), nil
 		}
-		return false, err
+		return "", err
 	}
 	_, err = migrate.Run(ctx, l.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.StoredVersions}})
 	if incomplete := (*migrate.IncompleteError)(nil); errors.As(err, &incomplete) {
-		return false, nil
+		return "the objects cannot be migrated back to " + k.old.storage(), nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("migrating %s back to %s: %w", k.name, k.old.storage(), err)
+		return "", fmt.Errorf("migrating %s back to %s: %w", k.name, k.old.storage(), err)
 	}
 	err = l.put(ctx, k, k.old, l.oldHook.client)
 	if isRefusal(err) {
-		return false, nil
+		return said(err), nil
 	}
-	return err == nil, err
+	return "", err
 }
 
 // goes notes how the way back is.

@@ -70,7 +70,7 @@ func (l *leg) bringDefinition(ctx context.Context, k *kind) error {
 	ways := append([]Way{l.Way}, Ways()...)
 	var first error
 	for _, way := range ways {
-		err = l.installOld(ctx, k, way, manifest)
+		_, err = l.installOld(ctx, k, way, manifest)
 		if err == nil {
 			k.way = way
 			break

@@ -40,6 +40,9 @@ type fault struct {
 	says    string                                  // its message contains this
 	id      requirement.ID                          // which it is
 	checks  func(t *testing.T, o rehearsal.Outcome) // may be nil
+
+	// twin is the same upgrade, corrected. Nil says that this is the good upgrade, or the same upgrade if somebody tampers with it.
+	twin func(u *rehearsaltest.Upgrade)
 }
 
 // failed are requirements that fail.
@@ -193,6 +196,38 @@ func faults() []fault {
 				u.Releases[1].Converts = nil
 			},
 			broken: failed(requirement.UpgradeDefinitionsApply), step: "ways",
+			twin: func(u *rehearsaltest.Upgrade) { // it was applied with its conversion
+				u.Releases[1] = release(strings.Replace(crd(none, version("v1beta1", "served stored", beta)), "  conversion: "+none+"\n", "", 1), nil)
+			},
+		},
+		{
+			// v1beta1 sets preserveUnknownFields to true where nothing was said, and what was not applied no apply removes.
+			name: "an old definition at v1beta1 that keeps unknown fields", id: requirement.UpgradeDefinitionsApply, says: "must be None if spec.preserveUnknownFields is true",
+			change: func(u *rehearsaltest.Upgrade) {
+				u.Releases[0] = release(`
+apiVersion: apiextensions.k8s.io/v1beta1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}, version: v1beta1}
+`, nil)
+			},
+			broken: and(failed(requirement.UpgradeDefinitionsApply), requirement.UpgradeBackDefinitions), step: "ways",
+			checks: func(t *testing.T, o rehearsal.Outcome) {
+				t.Helper()
+				if back := strings.Join(o.Legs[0].Return, "\n"); !strings.Contains(back, "cannot be put back any more: CustomResourceDefinition") {
+					t.Errorf("the way back: %s", back)
+				}
+			},
+			twin: func(u *rehearsaltest.Upgrade) { // the new definition says that it keeps none
+				old := `
+apiVersion: apiextensions.k8s.io/v1beta1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}, version: v1beta1}
+`
+				u.Releases[0] = release(old, nil)
+				u.Releases[1].Definitions = strings.Replace(u.Releases[1].Definitions, "  scope: Namespaced", "  scope: Namespaced\n  preserveUnknownFields: false", 1)
+			},
 		},
 		{
 			name: "a field that definitions do not have", id: requirement.UpgradeDefinitionsServerSideApply, says: "field not declared in schema",
@@ -221,6 +256,7 @@ func faults() []fault {
 					t.Errorf("notes %q", o.Notes)
 				}
 			},
+			twin: definitions([]string{version("v1beta1", "served", beta), version("v1", "served stored", ga)}, []string{version("v1", "served stored", ga)}),
 		},
 		{
 			name: "storedVersions has a version without objects", id: requirement.UpgradeDefinitionsAccepted, says: "\"v1alpha1\": missing from spec.versions",
@@ -230,11 +266,16 @@ func faults() []fault {
 				u.Releases[0].Converts = widgets
 			},
 			broken: and(failed(requirement.UpgradeDefinitionsAccepted), requirement.UpgradeBackDefinitions), step: "definitions",
+			twin: func(u *rehearsaltest.Upgrade) { // it was trimmed
+				definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta)}, both())(u)
+				u.Objects += inCluster("v1beta1")
+			},
 		},
 		{
 			name: "no version in common", id: requirement.UpgradeDefinitionsAccepted, says: "missing from spec.versions",
 			change: definitions([]string{version("v1beta1", "served stored", beta)}, []string{version("v1", "served stored", ga)}),
 			broken: failed(requirement.UpgradeDefinitionsAccepted, requirement.UpgradeDropSafe), step: "definitions",
+			twin: definitions([]string{version("v1beta1", "served stored", beta)}, both()),
 		},
 		{
 			name: "a definition that no API server accepts", id: requirement.UpgradeDefinitionsAccepted, says: "whatever is there",
@@ -253,6 +294,10 @@ func faults() []fault {
 				u.Objects += applied("v1alpha1")
 			},
 			broken: failed(requirement.UpgradeDropSafe), step: "drop",
+			twin: func(u *rehearsaltest.Upgrade) {
+				definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta), version("v1", "served", ga)}, both())(u)
+				u.Objects += applied("v1beta1")
+			},
 		},
 		{
 			name: "a new webhook that has forgotten the old version", id: requirement.UpgradeWebhookOldDefinitions, says: "unknown version v1alpha1",
@@ -266,6 +311,7 @@ func faults() []fault {
 				}
 			},
 			broken: failed(requirement.UpgradeWebhookOldDefinitions), step: "new webhook",
+			twin: definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta), version("v1", "served", ga)}, both()),
 		},
 		{
 			name: "a new program that wants its new definitions", id: requirement.UpgradeWebhookOldDefinitions, says: "does not start while the old definitions are there",
@@ -279,6 +325,10 @@ func faults() []fault {
 				}}
 			},
 			broken: and(failed(), requirement.UpgradeWebhookOldDefinitions), step: "new webhook",
+			twin: func(u *rehearsaltest.Upgrade) {
+				definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, append(both(), version("v2", "served", ga)))(u)
+				u.Releases[1].Converts = widgets2
+			},
 		},
 		{
 			name: "a storage version that the old webhook does not know", id: requirement.UpgradeWebhookOldBuild, says: "until all pods are of the new release, every write fails",
@@ -298,6 +348,7 @@ func faults() []fault {
 					t.Errorf("the way back: %s", back)
 				}
 			},
+			twin: definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta)}, append(both(), version("v1alpha1", "served", beta))),
 		},
 		{
 			name: "a version that the old release does not have", id: requirement.UpgradeBackDefinitions, says: "the API server refuses the old definition over the new one, before anything is written: CustomResourceDefinition",
@@ -306,6 +357,10 @@ func faults() []fault {
 				u.Releases[1] = release(crd(none, version("v1beta1", "served", beta), version("v1", "served stored", beta)), nil)
 			},
 			broken: and(failed(), requirement.UpgradeBackDefinitions), step: "back",
+			twin: func(u *rehearsaltest.Upgrade) {
+				u.Releases[0] = release(crd(none, version("v1beta1", "served stored", beta), version("v1", "served", beta)), nil)
+				u.Releases[1] = release(crd(none, version("v1beta1", "served", beta), version("v1", "served stored", beta)), nil)
+			},
 		},
 		{
 			name: "a program that waits for itself", id: requirement.UpgradeWebhookStarts, says: "waits for itself",
@@ -315,6 +370,10 @@ func faults() []fault {
 				u.Releases[1].Build = failing{rehearsaltest.Handled(rehearsaltest.Serve(widgets)), lists("v1")}
 			},
 			broken: and(failed(requirement.UpgradeWebhookStarts), requirement.UpgradeBackDefinitions), step: "start",
+			twin: func(u *rehearsaltest.Upgrade) {
+				definitions(nil, both())(u)
+				u.Releases[0] = release(crd(none, version("v1beta1", "served stored", beta)), nil)
+			},
 		},
 		{
 			name: "a program that does not start", id: requirement.UpgradeWebhookStarts, says: "does not start: no such flag",
@@ -351,12 +410,18 @@ func faults() []fault {
 				u.Objects += "\n---\napiVersion: example.com/v1beta1\nkind: Widget\nmetadata: {name: plain}\nspec: {size: 1x1}\n"
 			},
 			broken: failed(requirement.UpgradeReadContent), step: "read",
+			twin: func(u *rehearsaltest.Upgrade) {
+				definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, []string{version("v1beta1", "served stored", beta), version("v1", "served", ga)})(u)
+				u.Objects += "\n---\napiVersion: example.com/v1beta1\nkind: Widget\nmetadata: {name: plain}\nspec: {size: 1x1}\n"
+			},
 		},
 		{
 			name: "a field that goes", id: requirement.UpgradeReadPruned, object: "widget-0", says: "spec.color is gone, since the new schema of v1beta1 does not have the field; it was \"red\"",
 			change: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)},
 				[]string{version("v1beta1", "served stored", "size: {type: string}"), version("v1", "served", strings.ReplaceAll(ga, ", default: grey", ""))}),
 			broken: failed(requirement.UpgradeReadPruned), step: "read",
+			twin: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)},
+				[]string{version("v1beta1", "served stored", beta+", weight: {type: string}"), version("v1", "served", ga+", weight: {type: string}")}),
 		},
 		{
 			name: "a webhook that cannot convert back", id: requirement.UpgradeWriteNoOp, object: "widget-0", says: "the API server refuses to write it at v1 as it is read there",
@@ -370,6 +435,7 @@ func faults() []fault {
 				}
 			},
 			broken: failed(requirement.UpgradeWriteNoOp), step: "write",
+			twin: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, []string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}),
 		},
 		{
 			name: "a webhook that loses a field on the way back", id: requirement.UpgradeWriteNoOp, object: "widget-0", says: "written at v1beta1 as it was read there, it changes: spec.color: expected \"red\"",
@@ -406,6 +472,8 @@ func faults() []fault {
 			change: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)},
 				[]string{version("v1beta1", "served stored", strings.Replace(beta, "size: {type: string}", "size: {type: string, pattern: '^[0-9]+ x [0-9]+$'}", 1)), version("v1", "served", ga)}),
 			broken: and(failed(), requirement.UpgradeWriteCreate), step: "read",
+			twin: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)},
+				[]string{version("v1beta1", "served stored", strings.Replace(beta, "size: {type: string}", "size: {type: string, pattern: '^[0-9]+x[0-9]+$'}", 1)), version("v1", "served", ga)}),
 		},
 		{
 			name: "an object that cannot be migrated", id: requirement.UpgradeMigrationProved, object: "widget-2", says: "it cannot be migrated to v1: made up",
@@ -538,10 +606,34 @@ func TestUpgradesAreCaught(t *testing.T) {
 			}
 		})
 	}
+	corrected(t, faults())
 	for _, id := range rehearsal.IDs() {
 		if !caught[id] {
 			t.Errorf("no fault shows that %s can fail", id)
 		}
+	}
+}
+
+// corrected shows that upgrades pass once what was wrong is put right. The good one is rehearsed by TestGoodUpgradePasses.
+func corrected(t *testing.T, all []fault) {
+	t.Helper()
+	for _, f := range all {
+		twin := f.twin
+		if twin == nil && (f.tamper == nil || f.change == nil) {
+			continue
+		}
+		if twin == nil {
+			twin = f.change
+		}
+		t.Run("corrected: "+f.name, func(t *testing.T) {
+			u := good(5)
+			twin(&u)
+			for id, verdict := range rehearsaltest.Broken(u.Rehearse(t, shared.Cluster(t))) {
+				if verdict != requirement.Tolerated || id == f.id {
+					t.Errorf("%s is %s", id, verdict)
+				}
+			}
+		})
 	}
 }
 

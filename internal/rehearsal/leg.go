@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -94,7 +95,7 @@ type hook struct {
 func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries bool) (*leg, error) {
 	l := &leg{Plan: p, from: from, to: to, sources: objects, carries: carries, oldHook: hook{build: from.Build}, newHook: hook{build: to.Build}}
 	known := map[string]*kind{}
-	add := func(release Release, put func(*kind, *side)) error {
+	add := func(release Release, put func(*kind, *side, dump.Definition) error) error {
 		for _, d := range release.Definitions {
 			s, err := newSide(d, slices.Contains(release.Assumed, d.Name))
 			if err != nil {
@@ -110,11 +111,16 @@ func newLeg(p *Plan, from, to Release, objects *Objects, subject string, carries
 				known[d.Name] = k
 				l.kinds = append(l.kinds, k)
 			}
-			put(k, s)
+			if err := put(k, s, d); err != nil {
+				return err
+			}
 		}
 		return nil
 	}
-	err := errors.Join(add(from, func(k *kind, s *side) { k.old = s }), add(to, func(k *kind, s *side) { k.new = s }))
+	err := errors.Join(
+		add(from, func(k *kind, s *side, d dump.Definition) error { k.old = s; return s.wasApplied(d.Converted) }),
+		add(to, func(k *kind, s *side, _ dump.Definition) error { k.new = s; return nil }),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -205,6 +211,9 @@ func (l *leg) run(ctx context.Context, api cluster.Cluster) (err error) {
 		}
 		if ctx.Err() != nil {
 			return nil // whoever stopped it knows
+		}
+		if isFull(err) {
+			err = errors.New("the etcd of this cluster is full: it takes 2 GiB, and keeps each object as often as it was written; rehearse with fewer objects")
 		}
 		if err != nil {
 			return fmt.Errorf("the step %q (%s): %w", step.name, titleOf(step.name), err)

@@ -237,11 +237,15 @@ func parseManagedFields(u *unstructured.Unstructured) error {
 		return fmt.Errorf("metadata.managedFields cannot be parsed: %w", err)
 	}
 	for i, e := range entries {
+		if _, err := schema.ParseGroupVersion(e.APIVersion); err != nil {
+			return fmt.Errorf("metadata.managedFields[%d].apiVersion of the manager %q cannot be parsed: %w", i, e.Manager, err)
+		}
 		if e.FieldsV1 == nil {
 			continue
 		}
 		if err := (&fieldpath.Set{}).FromJSON(e.FieldsV1.GetRawReader()); err != nil {
-			return fmt.Errorf("metadata.managedFields[%d].fieldsV1 of the manager %q cannot be parsed: %w", i, e.Manager, err)
+			reason, _, _ := strings.Cut(err.Error(), ", error found in") // what follows repeats the fields
+			return fmt.Errorf("metadata.managedFields[%d].fieldsV1 of the manager %q cannot be parsed: %s", i, e.Manager, reason)
 		}
 	}
 	return nil

@@ -1,9 +1,17 @@
 package rehearsal_test
 
 import (
+	"context"
+	"net/http"
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/rehearsal"
+	"github.com/crdconform/crdconform/internal/rehearsal/rehearsaltest"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -38,6 +46,35 @@ func TestPathOfReleases(t *testing.T) {
 		failed := r.Verdict == requirement.Failed
 		if want := skipped && (r.ID == requirement.UpgradeDefinitionsAccepted || r.ID == requirement.UpgradeDropSafe); failed != want {
 			t.Errorf("%s of %s is %s: %s", r.ID, r.Subject, r.Verdict, r.Reason)
+		}
+	}
+}
+
+// TestFull rehearses on a cluster whose etcd is full when the objects are migrated: that is no failure of the upgrade.
+func TestFull(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it rehearses an upgrade")
+	}
+	api := shared.Cluster(t)
+	plan := good(2).Plan(t)
+	plan.Cluster = func(context.Context) (cluster.Cluster, func(context.Context) error, error) {
+		full := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Method != http.MethodPatch || !of(r) || tried(r) {
+				return next.RoundTrip(r)
+			}
+			return suitetest.Answer(r, http.StatusInternalServerError, metav1.Status{
+				TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: "etcdserver: mvcc: database space exceeded",
+			}), nil
+		}
+		return rehearsaltest.Tampered{API: api, Exchange: full}, func(ctx context.Context) error { return rehearsaltest.Remove(ctx, api, plan.Releases) }, nil
+	}
+	outcome, err := rehearsal.Run(t.Context(), plan)
+	if err == nil || !strings.Contains(err.Error(), "the etcd of this cluster is full") {
+		t.Errorf("got %v", err)
+	}
+	for id, verdict := range rehearsaltest.Broken(outcome) {
+		if verdict != requirement.Unknown {
+			t.Errorf("%s is %s", id, verdict)
 		}
 	}
 }

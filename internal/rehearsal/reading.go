@@ -89,6 +89,9 @@ func (l *leg) pages(ctx context.Context, k *kind, version string, visit func([]u
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
+		case expired(err) != "":
+			options.Continue = expired(err) // the rest is as it is now, and nothing else has changed it
+			continue
 		case isAbout(err):
 			return err, nil
 		case err != nil:
@@ -101,6 +104,15 @@ func (l *leg) pages(ctx context.Context, k *kind, version string, visit func([]u
 			return nil, nil
 		}
 	}
+}
+
+// expired returns how to go on with a list that took so long that the API server has forgotten its beginning; empty if it did not.
+func expired(err error) string {
+	var status apierrors.APIStatus
+	if !apierrors.IsResourceExpired(err) || !errors.As(err, &status) {
+		return ""
+	}
+	return status.Status().Continue
 }
 
 // batches reads some objects at a version, and calls visit with a page of them at a time. Those that cannot be listed are read one by one,
@@ -146,8 +158,14 @@ func (l *leg) batches(ctx context.Context, k *kind, version string, objects []st
 // isAbout reports whether an error is the answer of an API server to a request, and no failure to ask it.
 func isAbout(err error) bool {
 	var status apierrors.APIStatus
-	return errors.As(err, &status)
+	return errors.As(err, &status) && !isFull(err)
 }
+
+// noSpace is what etcd says when it has reached its quota, and API servers pass on.
+const noSpace = "database space exceeded"
+
+// isFull reports whether a request failed since etcd is full, which says nothing about the object.
+func isFull(err error) bool { return err != nil && strings.Contains(err.Error(), noSpace) }
 
 // isLate reports whether an API server waited in vain for a webhook.
 func isLate(err error) bool {

@@ -7,6 +7,7 @@ package rehearsal
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	kjson "sigs.k8s.io/json"
 
@@ -310,6 +312,29 @@ func newSide(d dump.Definition, assumed bool) (*side, error) {
 	}
 	s.compiled = compile(s.typed)
 	return s, nil
+}
+
+// wasApplied gives an old definition the annotation that kubectl apply left when it applied the manifest at v1beta1: what that does not
+// mention, no later apply removes.
+func (s *side) wasApplied(original []byte) error {
+	if original == nil || (&unstructured.Unstructured{Object: s.manifest}).GetAnnotations()[lastApplied] != "" {
+		return nil
+	}
+	var manifest map[string]any
+	if err := kjson.UnmarshalCaseSensitivePreserveInts(original, &manifest); err != nil {
+		return err
+	}
+	clean(manifest)
+	raw, err := json.Marshal(manifest)
+	if err != nil {
+		return err
+	}
+	for _, m := range []map[string]any{s.manifest, s.given} {
+		if err := unstructured.SetNestedField(m, string(raw)+"\n", "metadata", "annotations", lastApplied); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // clean takes from a manifest what the API server writes.

@@ -67,12 +67,6 @@ func (l *leg) create(ctx context.Context) error {
 	return nil
 }
 
-// allBroken reports whether no object can be written at a version.
-func (l *leg) allBroken(k *kind, version string) bool {
-	objects := l.readable(k, version)
-	return len(objects) > 0 && !slices.ContainsFunc(objects, func(object string) bool { return !l.record.unwritable[written{k, version, object}] })
-}
-
 // candidates are objects to create at a version: like some that are there or, if there are none, made up.
 func (l *leg) candidates(ctx context.Context, k *kind, version string) (all []*unstructured.Unstructured, madeUp bool, err error) {
 	for _, object := range l.readable(k, version) {
@@ -227,6 +221,9 @@ func (l *leg) proveMigration(ctx context.Context, k *kind) error {
 	l.record.tried(id, k, verdict.Objects)
 	commands := []string{fmt.Sprintf("crdconform storage migrate %s --context NAME", k.name)}
 	for _, refusal := range result.Refused {
+		if strings.Contains(refusal.Reason, noSpace) {
+			return errors.New(refusal.Reason)
+		}
 		l.record.find(finding{
 			id: id, kind: k, object: key(refusal.Namespace, refusal.Name), version: k.new.storage(), commands: commands,
 			message: fmt.Sprintf("it cannot be migrated to %s: %s", k.new.storage(), refusal.Reason),

@@ -9,7 +9,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/requirement"
@@ -95,12 +94,17 @@ func (l *leg) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any
 	if !l.record.selects(id) {
 		return nil
 	}
-	if err := l.installOld(ctx, k, way, k.old.given); err != nil {
+	planted, err := l.installOld(ctx, k, way, k.old.given)
+	if err != nil {
 		if ctx.Err() != nil || !isAbout(err) {
 			return err
 		}
 		l.record.skip(id, k, false, "the old definition cannot be installed in this way: %s", said(err))
 		return nil
+	}
+	if planted && way == ServerSide {
+		l.record.skip(id, k, false, "the API server of today refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
+		return l.install.remove(ctx, k.name)
 	}
 	refused := l.install.put(ctx, way, k.new.given)
 	switch {
@@ -125,24 +129,24 @@ func (l *leg) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any
 
 // installOld installs the old definition. One that API servers of today refuse to create is put into etcd, as clusters have it that had
 // it before.
-func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[string]any) error {
+func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[string]any) (planted bool, err error) {
 	applied := (&unstructured.Unstructured{Object: manifest}).GetAnnotations()[lastApplied]
 	if applied != "" && way == Apply {
 		way = Replace // it is from a cluster, where it was applied already, and something else may have changed it since
 	}
-	err := l.install.put(ctx, way, manifest)
-	if err == nil || !isRefused(err) || isTooLong(err) {
-		return err
+	refused := l.install.put(ctx, way, manifest)
+	if refused == nil || !isRefused(refused) || isTooLong(refused) {
+		return false, refused
 	}
-	planted := runtime.DeepCopyJSON(manifest)
-	if planted, err = l.install.applied(planted, applied); err != nil {
-		return err
+	manifest, err = l.install.applied(manifest, applied)
+	if err != nil {
+		return false, err
 	}
-	l.note("the API server of today refuses to create the old definition %s, so it was put into etcd as clusters have it that had it before: %s", k.name, said(err))
-	if err := l.install.plant(ctx, planted, k.index+1); err != nil {
-		return err
+	l.note("the API server of today refuses to create the old definition %s, so it was put into etcd as clusters have it that had it before: %s", k.name, said(refused))
+	if err := l.install.plant(ctx, manifest, k.index+1); err != nil {
+		return false, err
 	}
-	return l.install.establish(ctx, k.name)
+	return true, l.install.establish(ctx, k.name)
 }
 
 // isStoredVersions reports whether a definition is refused for its status.storedVersions.

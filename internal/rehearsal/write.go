@@ -114,6 +114,12 @@ func (l *leg) readable(k *kind, version string) []string {
 	})
 }
 
+// allBroken reports whether no object can be written at a version.
+func (l *leg) allBroken(k *kind, version string) bool {
+	objects := l.readable(k, version)
+	return len(objects) > 0 && !slices.ContainsFunc(objects, func(object string) bool { return !l.record.unwritable[written{k, version, object}] })
+}
+
 // dryRun are the options of a write that is discarded.
 func dryRun() []string { return []string{metav1.DryRunAll} }
 

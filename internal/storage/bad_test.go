@@ -2,7 +2,9 @@ package storage
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"go.etcd.io/bbolt"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/serializer/cbor/direct"
@@ -242,6 +245,31 @@ func TestBadBytes(t *testing.T) {
 	})
 }
 
+// of is a snapshot as another version of etcd writes it.
+func of(t *testing.T, snapshot []byte, version string) []byte {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "db")
+	if err := os.WriteFile(name, snapshot[:len(snapshot)-sha256.Size], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	db, err := bbolt.Open(name, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("meta")).Put([]byte("storageVersion"), []byte(version))
+	})
+	if err = errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	changed, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(changed)
+	return append(changed, sum[:]...)
+}
+
 // TestBadSnapshots gives files that are no snapshot, or that of another cluster or time.
 func TestBadSnapshots(t *testing.T) {
 	l := newLab(t)
@@ -263,6 +291,7 @@ func TestBadSnapshots(t *testing.T) {
 		"damaged":             {damaged, "does not have the SHA-256 that it ends with"},
 		"of a member":         {data[:len(data)-32], "a copy of the database of a member"},
 		"empty":               {nil, "does not end with a SHA-256"},
+		"of a newer etcd":     {of(t, data, "3.99.0"), "is from etcd 3.99.0, and crdconform can read those of etcd 3.7 and earlier; update crdconform"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "file")
@@ -277,6 +306,22 @@ func TestBadSnapshots(t *testing.T) {
 	t.Run("not there", func(t *testing.T) {
 		if _, err := OpenSnapshot(t.Context(), "none.db", ""); err == nil || !strings.HasPrefix(err.Error(), "the snapshot none.db cannot be read:") {
 			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("in stretches", func(t *testing.T) {
+		keys := func(stretch int) (all []string) {
+			opened, is := openSnapshot(t, good).(*snapshot)
+			if !is {
+				t.Fatal("it is no snapshot")
+			}
+			opened.stretch = stretch
+			if err := opened.each(t.Context(), "", func(key string, _ []byte) error { all = append(all, key); return nil }, nil); err != nil {
+				t.Fatal(err)
+			}
+			return all
+		}
+		if whole, parts := keys(1<<30), keys(1); len(whole) == 0 || !slices.Equal(whole, parts) {
+			t.Errorf("read at once, there are %q, and %q read by and by", whole, parts)
 		}
 	})
 	t.Run("of another cluster", func(t *testing.T) {

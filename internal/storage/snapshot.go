@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -14,13 +15,17 @@ import (
 
 	"go.etcd.io/bbolt"
 	"go.etcd.io/etcd/api/v3/mvccpb"
+	etcdversion "go.etcd.io/etcd/api/v3/version"
 	"google.golang.org/protobuf/proto"
+	"k8s.io/apimachinery/pkg/util/version"
 )
 
 // snapshot is a file as `etcdctl snapshot save` writes it: a database with the SHA-256 of it behind.
 type snapshot struct {
-	db     *bbolt.DB
-	prefix string
+	file, prefix string
+
+	// stretch is how many bytes of values are read before the file is opened again: what was read of it counts as memory while it is open.
+	stretch int
 }
 
 // bucket is where etcd keeps all revisions of all keys.
@@ -35,20 +40,44 @@ func OpenSnapshot(ctx context.Context, file, prefix string) (Source, error) {
 	if err := whole(ctx, file); err != nil {
 		return nil, fmt.Errorf("the snapshot %s %w", file, err)
 	}
-	db, err := bbolt.Open(file, 0o400, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
-	if err != nil {
-		return nil, fmt.Errorf("the snapshot %s is no database of etcd: %w", file, err)
-	}
-	err = db.View(func(tx *bbolt.Tx) error {
+	s := &snapshot{file: file, prefix: prefix, stretch: 64 << 20}
+	err := s.view(func(tx *bbolt.Tx) error {
 		if tx.Bucket([]byte(bucket)) == nil {
 			return fmt.Errorf("the snapshot %s is no database of etcd: it has no keys", file)
+		}
+		if saved := newer(tx); saved != "" {
+			return fmt.Errorf("the snapshot %s is from etcd %s, and crdconform can read those of etcd %s and earlier; update crdconform", file, saved, etcdversion.APIVersion)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, errors.Join(err, db.Close())
+		return nil, err
 	}
-	return &snapshot{db, prefix}, nil
+	return s, nil
+}
+
+// view opens the database for a function that reads it.
+func (s *snapshot) view(read func(*bbolt.Tx) error) error {
+	db, err := bbolt.Open(s.file, 0o400, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
+	if err != nil {
+		return fmt.Errorf("the snapshot %s is no database of etcd: %w", s.file, err)
+	}
+	return errors.Join(db.View(read), db.Close())
+}
+
+// newer returns the version of the format of a snapshot if it is newer than any known here: nobody knows what that has changed. Versions
+// before 3.6 do not write it.
+func newer(tx *bbolt.Tx) string {
+	meta := tx.Bucket([]byte("meta"))
+	if meta == nil {
+		return ""
+	}
+	saved, err := version.ParseSemantic(string(meta.Get([]byte("storageVersion"))))
+	known := version.MustParseSemantic(etcdversion.Version)
+	if err != nil || saved.Major() < known.Major() || saved.Major() == known.Major() && saved.Minor() <= known.Minor() {
+		return ""
+	}
+	return saved.String()
 }
 
 // whole returns an error unless a file ends with the SHA-256 of all that is before.
@@ -97,7 +126,7 @@ func (i interruptible) Write(p []byte) (int, error) {
 }
 
 func (s *snapshot) basis() Basis               { return Snapshot }
-func (s *snapshot) Close() error               { return s.db.Close() }
+func (s *snapshot) Close() error               { return nil }
 func (s *snapshot) key(names ...string) string { return keyBelow(s.prefix, names) }
 
 func (s *snapshot) get(ctx context.Context, key string) ([]byte, error) {
@@ -126,12 +155,34 @@ type digest [16]byte
 // last is the first that is seen from the end.
 func (s *snapshot) latest(ctx context.Context, wanted func(key string) bool, visit func(key string, value []byte) error) error {
 	seen := map[digest]struct{}{}
-	return s.db.View(func(tx *bbolt.Tx) error {
-		cursor := tx.Bucket([]byte(bucket)).Cursor()
-		for k, v := cursor.Last(); k != nil; k, v = cursor.Prev() {
+	var from []byte
+	for {
+		var err error
+		if from, err = s.some(ctx, from, seen, wanted, visit); err != nil || from == nil {
+			return err
+		}
+	}
+}
+
+// some goes on with latest from a revision, or from the last if it is nil, for a stretch. It returns the revision to go on with, or nil
+// at the end.
+func (s *snapshot) some(ctx context.Context, from []byte, seen map[digest]struct{}, wanted func(string) bool, visit func(string, []byte) error) ([]byte, error) {
+	var next []byte
+	err := s.view(func(tx *bbolt.Tx) error {
+		cursor, read := tx.Bucket([]byte(bucket)).Cursor(), 0
+		k, v := cursor.Last()
+		if from != nil {
+			k, v = cursor.Seek(from)
+		}
+		for ; k != nil; k, v = cursor.Prev() {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
+			if read > s.stretch {
+				next = bytes.Clone(k)
+				return nil
+			}
+			read += len(v)
 			var kv mvccpb.KeyValue
 			if err := proto.Unmarshal(v, &kv); err != nil {
 				return fmt.Errorf("revision %d: %w", revisionOf(k), err)
@@ -154,6 +205,7 @@ func (s *snapshot) latest(ctx context.Context, wanted func(key string) bool, vis
 		}
 		return nil
 	})
+	return next, err
 }
 
 // tombstone is what the revision of a deletion ends with, behind two numbers of eight bytes and an underscore.

@@ -58,7 +58,7 @@ func (u Upgrade) Rehearse(t *testing.T, api API) rehearsal.Outcome {
 	t.Helper()
 	plan := u.Plan(t)
 	plan.Cluster = func(context.Context) (cluster.Cluster, func(context.Context) error, error) {
-		return api, func(ctx context.Context) error { return remove(ctx, api, plan.Releases) }, nil
+		return api, func(ctx context.Context) error { return Remove(ctx, api, plan.Releases) }, nil
 	}
 	outcome, err := rehearsal.Run(t.Context(), plan)
 	if err != nil {
@@ -108,8 +108,8 @@ func (u Upgrade) Plan(t *testing.T) rehearsal.Plan {
 	return plan
 }
 
-// remove removes the definitions of releases, whatever is stored.
-func remove(ctx context.Context, api API, releases []rehearsal.Release) error {
+// Remove removes the definitions of releases, whatever is stored.
+func Remove(ctx context.Context, api API, releases []rehearsal.Release) error {
 	client, err := dynamic.NewForConfig(api.Config())
 	if err != nil {
 		return err
