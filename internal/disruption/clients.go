@@ -218,7 +218,7 @@ func (c *client) lists(ctx context.Context) {
 			query.Set("continue", continues)
 		}
 		o := record.Operation{Client: c.id, Verb: record.List, Version: c.version, Storage: c.needsNothing(), Call: c.record.Now()}
-		got := c.do(ctx, ask{method: http.MethodGet, path: c.path(c.version, ""), query: query})
+		got := c.again(c.do(ctx, ask{method: http.MethodGet, path: c.path(c.version, ""), query: query}))
 		o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(false)
 		continues = got.continues
 		if got.error == "" {
@@ -231,6 +231,15 @@ func (c *client) lists(ctx context.Context) {
 			c.record.Operation(o)
 		}
 	}
+}
+
+// again takes an API server that fills its cache anew, since its definition was changed or it was restarted, for one that has a client
+// begin again: no webhook is to blame for that.
+func (c *client) again(got answer) answer {
+	if c.storage == "" && got.error == record.Throttled {
+		got.error = record.Expired
+	}
+	return got
 }
 
 // items takes the items of a list, and returns where it continues.

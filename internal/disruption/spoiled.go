@@ -97,15 +97,15 @@ func certificateScenarios() []Scenario {
 			},
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityBefore, Title: "the definition trusts a new authority as well, and then the certificate is replaced", path: balanced, harmless: true,
+			ID: requirement.DisruptionCertificateAuthorityBefore, Title: "the definition trusts a new authority as well, and then the certificate is replaced", path: balanced, affects: true, harmless: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, true, 0) },
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityAfter, Title: "the certificate is replaced by one of a new authority, and the definition trusts that as soon as it is served", path: balanced,
+			ID: requirement.DisruptionCertificateAuthorityAfter, Title: "the certificate is replaced by one of a new authority, and the definition trusts that as soon as it is served", path: balanced, affects: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, false, 0) },
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityLate, Title: "the certificate is replaced by one of a new authority, which the definition trusts 1.5 s later", path: balanced,
+			ID: requirement.DisruptionCertificateAuthorityLate, Title: "the certificate is replaced by one of a new authority, which the definition trusts 1.5 s later", path: balanced, affects: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, false, lateFor) },
 		},
 		{

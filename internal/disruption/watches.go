@@ -28,6 +28,7 @@ func (c *client) watch(ctx context.Context) {
 	opening, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	response, got := c.openWatch(opening, cancel)
+	got = c.again(got)
 	o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(false)
 	if got.error == record.Canceled {
 		return

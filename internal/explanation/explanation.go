@@ -34,7 +34,7 @@ func Holds(r requirement.Requirement) string {
 
 // Remedy says what to do about a failure, as far as that can be said without seeing it.
 func Remedy(r requirement.Requirement) string {
-	if r.Untested != "" {
+	if r.Untested != "" && r.ID.Area() != "disruption" { // which a command of its own checks
 		return ""
 	}
 	for _, one := range remedies() {
@@ -53,6 +53,11 @@ type remedy struct{ prefix, text string }
 // remedies are those of a topic, the more special ones first.
 func remedies() []remedy {
 	return []remedy{
+		{"disruption.restart.", "On SIGTERM, answer what was accepted, then end; keep nothing in memory that conversions need, and wait for no lock of a process that is gone."},
+		{"disruption.replicas.", "On SIGTERM, go on serving for some seconds, ending each connection with the next response, and be ready only when conversions work."},
+		{"disruption.certificate.", "Read the certificate again when its folder changes, as certwatcher of controller-runtime does, and trust no authority that was read once."},
+		{"disruption.network.", "Give a request the 30 s that API servers do, and let no connection that breaks end the program."},
+		{"disruption.pause.", "Give a request the 30 s that API servers do, and drop requests that nobody waits for any more."},
 		{"webhook.transport.", "Mend the address, the certificate or the TLS version of the server; the reason shows what happened."},
 		{"webhook.request.", "Read the request as JSON, ignore fields that you do not know, and answer at the version of ConversionReview that was sent."},
 		{"webhook.response.", "Build the response from the request: the same apiVersion, kind and UID, all objects in their order, status Success."},

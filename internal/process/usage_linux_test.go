@@ -9,7 +9,7 @@ import (
 // TestUsage has a shell and its child, whose memory and processes count together.
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	p := shell(t, "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; sleep 60 & echo started; wait", Options{Output: true}, io.Discard)
+	p := shell(t, "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done; (echo started; exec sleep 60) & wait", Options{Output: true}, io.Discard)
 	if _, err := bufio.NewReader(p.Output).ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
