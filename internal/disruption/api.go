@@ -36,6 +36,12 @@ const (
 	applyPatch = "application/apply-patch+yaml" // of which JSON is a subset
 )
 
+// annotating is a merge patch that writes a value.
+func annotating(value string) []byte {
+	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{written: value}}}) // of strings only
+	return patch
+}
+
 // api is what clients know of an API server: where the objects of a definition are.
 type api struct {
 	http      *http.Client

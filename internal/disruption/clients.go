@@ -191,9 +191,8 @@ func (c *client) next() (thing, string) {
 
 func (c *client) patch(ctx context.Context) {
 	t, value := c.next()
-	body, _ := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{written: value}}}) // of strings only
 	c.operation(ctx, record.Patch, t, value, ask{
-		method: http.MethodPatch, path: c.path(c.version, t.name), query: url.Values{"fieldManager": {"crdconform-patch"}}, contentType: mergePatch, body: body,
+		method: http.MethodPatch, path: c.path(c.version, t.name), query: url.Values{"fieldManager": {"crdconform-patch"}}, contentType: mergePatch, body: annotating(value),
 	})
 }
 

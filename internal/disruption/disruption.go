@@ -14,9 +14,6 @@ import (
 	"github.com/crdconform/crdconform/internal/subject"
 )
 
-// commandOf is a program that serves the webhook.
-type commandOf = subject.Command
-
 // Plan is what is disrupted, and how.
 type Plan struct {
 	Definition *apiextensionsv1.CustomResourceDefinition

@@ -181,6 +181,23 @@ func TestReferenceDisrupted(t *testing.T) {
 			t.Errorf("%s: it harmed nobody", id)
 		}
 	}
+	etcd, err := server.Client()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // with nothing written in between
+		if err := compactOnce(t.Context(), etcd); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestNoSamples has no object that could be created.
+func TestNoSamples(t *testing.T) {
+	l := &lab{Plan: &Plan{}, name: "crontabs.example.com", versions: []string{"v1beta1", "v1"}}
+	if err := l.seed(t.Context()); err == nil || !strings.Contains(err.Error(), "crontabs.example.com has no sample at any version that is served (v1beta1, v1)") {
+		t.Errorf("got %v", err)
+	}
 }
 
 // frail builds the webhook whose bugs show when it is disrupted.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -143,13 +144,12 @@ func (l *lab) install(ctx context.Context, ca []byte) error {
 	if _, err := l.crds.Create(ctx, crd, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("installing %s: %w", crd.Name, err)
 	}
-	var since time.Time
 	err := wait.PollUntilContextTimeout(ctx, effectPoll, effectLimit, true, func(ctx context.Context) (bool, error) {
 		now, err := l.crds.Get(ctx, crd.Name, metav1.GetOptions{})
 		if err != nil || !apihelpers.IsCRDConditionTrue(now, apiextensionsv1.Established) {
 			return false, err
 		}
-		since = apihelpers.FindCRDCondition(now, apiextensionsv1.Established).LastTransitionTime.Time
+		since := apihelpers.FindCRDCondition(now, apiextensionsv1.Established).LastTransitionTime.Time
 		return time.Since(since) >= createHold+time.Second, nil // conditions have whole seconds
 	})
 	if err != nil {
@@ -204,10 +204,14 @@ func (l *lab) settled(ctx context.Context) error {
 	return err
 }
 
-// seed creates the objects: at each version some that are written at that version alone, and some that are never written.
+// seed creates the objects: at each version that has samples, some that are written at that version alone, and some that are never
+// written.
 func (l *lab) seed(ctx context.Context) error {
 	var refused error
 	for v, version := range l.versions {
+		if len(l.Samples[version]) == 0 {
+			continue
+		}
 		var templates []*unstructured.Unstructured
 		for _, sample := range l.Samples[version] {
 			t := thing{name: fmt.Sprintf("crdconform-try-%d-%d", v, len(templates)), version: version, fixed: true}
@@ -225,6 +229,9 @@ func (l *lab) seed(ctx context.Context) error {
 				return fmt.Errorf("creating an object at %s: %w", version, err)
 			}
 		}
+	}
+	if len(l.things) == 0 {
+		return fmt.Errorf("%s has no sample at any version that is served (%s), so clients have nothing to work with", l.name, strings.Join(l.versions, ", "))
 	}
 	return nil
 }
@@ -253,13 +260,9 @@ func (l *lab) create(ctx context.Context, sample *unstructured.Unstructured, t t
 	if err != nil {
 		return err
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{written: "seeded"}}})
-	if err != nil {
-		return err
-	}
 	asks := []ask{
 		{method: http.MethodPost, path: l.api.path(t.version, ""), contentType: "application/json", body: body},
-		{method: http.MethodPatch, path: l.api.path(t.version, t.name), contentType: mergePatch, body: patch},
+		{method: http.MethodPatch, path: l.api.path(t.version, t.name), contentType: mergePatch, body: annotating("seeded")},
 	}
 	for _, version := range l.versions {
 		asks = append(asks, ask{method: http.MethodGet, path: l.api.path(version, t.name)})

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/pause"
@@ -136,7 +137,10 @@ func replicaScenarios() []Scenario {
 				st.begin("SIGKILL for a replica")
 				return st.replicas[1].kill(ctx)
 			},
-			undo: func(_ context.Context, st *stage) error { return st.outOfService() },
+			undo: func(_ context.Context, st *stage) error {
+				st.outOfService()
+				return nil
+			},
 		},
 		{
 			ID: requirement.DisruptionReplicasOneHangs, Title: "SIGSTOP for one of two replicas, which stays in the service for a while", Hold: badFor,
@@ -165,7 +169,7 @@ func replicaScenarios() []Scenario {
 				return nil
 			},
 			undo: func(_ context.Context, st *stage) error {
-				st.balancer.set(st.replicas[0].address)
+				st.outOfService()
 				st.balancer.cut()
 				return nil
 			},
@@ -174,10 +178,7 @@ func replicaScenarios() []Scenario {
 }
 
 // outOfService takes all but the first replica out of the service.
-func (st *stage) outOfService() error {
-	st.balancer.set(st.replicas[0].address)
-	return nil
-}
+func (st *stage) outOfService() { st.balancer.set(st.replicas[0].address) }
 
 // rollOut replaces both replicas as a deployment does: a new one is ready, then an old one is to end.
 func rollOut(ctx context.Context, st *stage) error {
@@ -201,7 +202,7 @@ func rollOut(ctx context.Context, st *stage) error {
 		}
 		failed := <-gone
 		cancel()
-		if err != nil || failed != nil {
+		if err = errors.Join(err, failed); err != nil {
 			return err
 		}
 	}

@@ -2,13 +2,13 @@ package disruption
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
@@ -101,10 +101,7 @@ func describe(crd *apiextensionsv1.CustomResourceDefinition, changed bool) {
 
 // rewrite writes all objects that are written at all, so that they are stored at the storage version again.
 func (st *stage) rewrite(ctx context.Context) error {
-	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": map[string]any{written: fmt.Sprintf("rewritten-%d", st.port)}}})
-	if err != nil {
-		return err
-	}
+	body := annotating(fmt.Sprintf("rewritten-%d", st.port))
 	for _, t := range st.things {
 		if t.fixed {
 			continue
@@ -140,7 +137,8 @@ func compactOnce(ctx context.Context, client *clientv3.Client) error {
 	if err != nil {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
-	if _, err = client.Compact(ctx, now.Header.Revision); err != nil {
+	// Where nothing was written since, there is nothing to forget.
+	if _, err = client.Compact(ctx, now.Header.Revision); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 		return fmt.Errorf("compacting etcd: %w", err)
 	}
 	return nil

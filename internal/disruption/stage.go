@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/subject"
 )
 
 // stage is what a scenario happens on: the replicas of the webhook, and the way of connections to them.
@@ -57,7 +58,7 @@ func (l *lab) set(ctx context.Context, s *Scenario) (_ *stage, err error) {
 func (st *stage) certs() *certificates { return st.replicas[0].certs }
 
 // add starts another replica with the certificates of the first.
-func (st *stage) add(ctx context.Context, command commandOf) (*replica, error) {
+func (st *stage) add(ctx context.Context, command subject.Command) (*replica, error) {
 	kubeconfig, err := st.kubeconfig()
 	if err != nil {
 		return nil, err
@@ -87,11 +88,7 @@ func (st *stage) connect(ctx context.Context, p path) (err error) {
 	case direct:
 		return nil
 	case balanced:
-		var addresses []string
-		for _, r := range st.replicas {
-			addresses = append(addresses, r.address)
-		}
-		if st.balancer, err = newBalancer(ctx, addresses...); err != nil {
+		if st.balancer, err = newBalancer(ctx, addresses(st.replicas)...); err != nil {
 			return err
 		}
 		return st.route(ctx, st.balancer.address())
