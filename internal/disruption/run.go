@@ -199,11 +199,10 @@ func (st *stage) recovered(ctx context.Context) error {
 	for end := time.Now().Add(st.Limit); ; {
 		h := st.record.History()
 		h.Marks = append(h.Marks, record.Mark{Name: record.End, At: st.record.Now()})
-		report, err := judge.Judge(h)
-		if err != nil || report.Facts.Recovery != nil || time.Now().After(end) {
-			return err
+		if judge.Recovered(h) || time.Now().After(end) {
+			return nil
 		}
-		if err = pause.For(ctx, judgeEvery); err != nil {
+		if err := pause.For(ctx, judgeEvery); err != nil {
 			return err
 		}
 	}

@@ -283,8 +283,13 @@ func TestAgainstNaive(t *testing.T) {
 	none := 0
 	for seed := range uint64(60) {
 		agree(t, seed)
-		if r := judged(t, randomly(seed)); r.Facts.Recovery == nil || *r.Facts.Recovery == 0 {
+		h := randomly(seed)
+		r := judged(t, h)
+		if r.Facts.Recovery == nil || *r.Facts.Recovery == 0 {
 			none++
+		}
+		if got := Recovered(h); got != (r.Facts.Recovery != nil) {
+			t.Errorf("seed %d: recovered: %v, recovery: %v", seed, got, r.Facts.Recovery)
 		}
 	}
 	if none == 0 || none > 45 {
