@@ -176,8 +176,8 @@ func (d *disrupter) rejudge() error {
 	if err != nil {
 		return err
 	}
-	if len(d.program) > 0 || d.flags.Changed("scenario") || d.flags.Changed("report-dir") {
-		return errors.New("--judge: nothing is run and no report written, so give neither a program nor --scenario nor --report-dir")
+	if len(d.program) > 0 || d.flags.Changed("scenario") || d.flags.Changed("report-dir") || d.flags.Changed("known-failing") {
+		return errors.New("--judge: nothing is run and no report written, so give neither a program nor --scenario, --report-dir or --known-failing")
 	}
 	judged, err := described.Rejudge(d.judge)
 	if err != nil {

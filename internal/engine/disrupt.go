@@ -136,7 +136,7 @@ func (p *DisruptionPlan) choose() error {
 		if minimal := kind.Definition.Generator(version, p.Seed(), nil).Minimal(); minimal != nil {
 			p.lab.Samples[version] = []*unstructured.Unstructured{minimal}
 		} else {
-			p.notes = append(p.notes, fmt.Sprintf("there is no sample at %s, and none can be generated, so clients create and write no objects at it; give one by %s", version, "--samples"))
+			p.notes = append(p.notes, fmt.Sprintf("there is no sample at %s, and none can be generated, so clients create and write no objects at it; give one as a sample", version))
 		}
 	}
 	return nil
