@@ -362,8 +362,9 @@ func (i *installer) delete(ctx context.Context, name string, meanwhile func(cont
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("removing %s: %w", name, err)
 	}
-	// Its objects go first, for which the API server may want its webhook.
-	last := ""
+	// Its objects go first, for which the API server may want its webhook. After one failure it may forget the definition until that
+	// changes, so it is reminded.
+	last, reminded := "", time.Now()
 	gone := func(ctx context.Context) (bool, error) {
 		now, err := i.env.CRDs.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) || err == nil && now.UID != uid {
@@ -371,6 +372,10 @@ func (i *installer) delete(ctx context.Context, name string, meanwhile func(cont
 		}
 		if err == nil {
 			last = conditions(now)
+		}
+		if time.Since(reminded) > 5*time.Second {
+			_ = i.env.remind(ctx, name) // what goes wrong shows in the definition being there still
+			reminded = time.Now()
 		}
 		meanwhile(ctx)
 		return false, nil

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/client-go/dynamic"
@@ -314,6 +315,21 @@ func (r *Resource) decode(stored cluster.Stored) Stored {
 	object := &unstructured.Unstructured{}
 	r.env.Require(object.UnmarshalJSON(stored.Data), "decoding what is in storage")
 	return Stored{object.GetAPIVersion(), object, stored.Data, stored.Revision}
+}
+
+// Remind changes an annotation of the definition, if it is still there, so that the API server looks at it again.
+func (r *Resource) Remind(ctx context.Context) {
+	r.env.Require(r.env.remind(ctx, r.Name()), "changing an annotation of the definition")
+}
+
+// remind changes an annotation of a definition, if it is still there.
+func (e *Env) remind(ctx context.Context, name string) error {
+	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"crdconform.dev/reminded": "%d"}}}`, time.Now().UnixNano())
+	_, err := e.CRDs.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	return err
 }
 
 // Gone reports whether the definition is gone.

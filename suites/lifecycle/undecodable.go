@@ -119,7 +119,7 @@ func undecodable(env *suites.Env) {
 					Expect(crd.InStorage(ctx, name)).To(BeTrue(), name)
 				}
 				env.Require(restore(ctx), "mending the object")
-				Eventually(ctx, func() bool { return crd.Gone(ctx) }).WithTimeout(recovery).Should(BeTrue())
+				completes(ctx, crd)
 			})
 	})
 }
