@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // helped is how the test runs itself, to be killed.
@@ -18,7 +19,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		_, _ = os.Stdout.WriteString("made\n")
-		select {}
+		time.Sleep(time.Hour) // waiting for ever would be a deadlock, which ends it
 	}
 	m.Run()
 }
