@@ -17,15 +17,16 @@ type Disruption struct {
 	Ready   *float64 `json:"readySeconds,omitempty"` // when the webhook was ready again; absent if nobody knows
 	Seconds float64  `json:"seconds"`                // when the clients stopped
 
-	Operations int     `json:"operations"`        // of the clients
-	Failed     int     `json:"failed"`            // of these since the fault began
-	Lost       int     `json:"lost"`              // answers that no order of the acknowledged writes explains
-	Wrong      int     `json:"wrong"`             // conversions that differ from those before the fault
-	Outage     float64 `json:"outageSeconds"`     // longest time during which nothing succeeded at a version
-	WatchEnds  int     `json:"watchEnds"`         // watches that ended since the fault began
-	WatchGone  int     `json:"watchGone"`         // of these, those that did not come back
-	MaxMemory  float64 `json:"maxMemoryBytes"`    // most that the webhook's process used; 0 if that was not measured
-	Lag        float64 `json:"harnessLagSeconds"` // most that timers of crdconform itself were late
+	Operations int     `json:"operations"`          // of the clients
+	Failed     int     `json:"failed"`              // of these since the fault began
+	Lost       int     `json:"lost"`                // answers that no order of the acknowledged writes explains
+	Wrong      int     `json:"wrong"`               // conversions that differ from those before the fault
+	Outage     float64 `json:"outageSeconds"`       // longest time during which nothing succeeded at a version
+	WatchEnds  int     `json:"watchEnds"`           // watches that ended since the fault began
+	WatchGone  int     `json:"watchGone"`           // of these, those that did not come back
+	Silence    float64 `json:"watchSilenceSeconds"` // longest time from the end of the fault until a watch showed something again
+	MaxMemory  float64 `json:"maxMemoryBytes"`      // most that the webhook's process used; 0 if that was not measured
+	Lag        float64 `json:"harnessLagSeconds"`   // most that timers of crdconform itself were late
 
 	FirstFailure *float64 `json:"firstFailureSeconds,omitempty"` // from the beginning of the fault; absent if nothing failed
 	FirstSuccess *float64 `json:"firstSuccessSeconds,omitempty"` // from the end of the fault, of what needs a conversion

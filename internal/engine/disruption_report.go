@@ -31,6 +31,7 @@ func disruptionOf(h *record.History, judged judge.Report, subject string) report
 	}
 	for _, w := range f.Watches {
 		d.WatchEnds, d.WatchGone = d.WatchEnds+w.Ended, d.WatchGone+w.Gone
+		d.Silence = max(d.Silence, w.Resumed.Seconds())
 	}
 	for _, s := range h.Samples {
 		d.MaxMemory = max(d.MaxMemory, float64(s.Resident))

@@ -29,14 +29,14 @@ func TestDisruptionOf(t *testing.T) {
 	got := disruptionOf(h, judge.Report{Void: []string{"busy"}, Facts: judge.Facts{
 		Operations: 9, Failed: 3, Lost: 2, Wrong: 1, Lag: time.Millisecond, FirstFailure: new(time.Second), Recovery: new(3 * time.Second),
 		Outages:  []judge.Outage{{Longest: time.Second}, {Longest: 2 * time.Second}},
-		Watches:  []judge.WatchFact{{Ended: 2, Gone: 1}, {Ended: 1}},
+		Watches:  []judge.WatchFact{{Ended: 2, Gone: 1, Resumed: 3 * time.Second}, {Ended: 1, Resumed: time.Second}},
 		Failures: []judge.Failure{{Verb: record.Get, Version: "v1", Storage: true, Error: record.Timeout, During: 2, After: 1, Example: "timeout"}},
 	}}, "widgets")
 	points := got.Points
 	got.Points = nil
 	want := reports.Disruption{
 		Requirement: "disruption.restart.killed", Subject: "widgets", Title: "killed", Objective: "failed=0", Void: []string{"busy"},
-		Began: 2, Ended: 3, Ready: new(4.0), Seconds: 8, Operations: 9, Failed: 3, Lost: 2, Wrong: 1, Outage: 2, WatchEnds: 3, WatchGone: 1, MaxMemory: 7, Lag: 0.001,
+		Began: 2, Ended: 3, Ready: new(4.0), Seconds: 8, Operations: 9, Failed: 3, Lost: 2, Wrong: 1, Outage: 2, WatchEnds: 3, WatchGone: 1, Silence: 3, MaxMemory: 7, Lag: 0.001,
 		FirstFailure: new(1.0), Recovery: new(3.0),
 		Failures: []reports.DisruptionFailure{{Verb: "get", Version: "v1", Error: "timeout", Count: 3, Stored: true, Example: "timeout"}},
 		Marks: []reports.DisruptionMark{

@@ -90,6 +90,9 @@ func readHistory(file string) (*record.History, error) {
 	return h, nil
 }
 
+// noticedSilence is for how many seconds a watch may show nothing before that is worth a word.
+const noticedSilence = 1
+
 // DisruptionSummary says in a line what came of a scenario.
 func DisruptionSummary(result reports.Result, figures *reports.Disruption) string {
 	text := string(result.ID) + ": "
@@ -111,6 +114,9 @@ func DisruptionSummary(result reports.Result, figures *reports.Disruption) strin
 		facts = append(facts, "recovered "+rounded(*figures.Recovery)+" after the end")
 	} else {
 		facts = append(facts, "not recovered")
+	}
+	if figures.Silence > noticedSilence {
+		facts = append(facts, "a watch showed nothing for "+rounded(figures.Silence)+" more")
 	}
 	if figures.Lost > 0 {
 		facts = append(facts, fmt.Sprintf("%d lost", figures.Lost))

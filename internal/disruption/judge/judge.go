@@ -138,16 +138,19 @@ func Within(h *record.History, b Bounds) (Report, error) {
 	return r, nil
 }
 
-// Recovered reports whether all is as before the fault, as Facts.Recovery has it. It looks at nothing else, so it can be asked again and
-// again while the record grows.
+// Recovered reports whether all is as before the fault: the level of Facts.Recovery, and watches that show what is written. It looks at
+// nothing else, so it can be asked again and again while the record grows.
 func Recovered(h *record.History) bool {
 	s, reasons := read(h, Usual())
 	if len(reasons) > 0 {
 		return false
 	}
 	var f Facts
-	s.measure(&f)
-	return f.Recovery != nil
+	if s.measure(&f); f.Recovery == nil {
+		return false
+	}
+	_, findings := s.watches(h)
+	return len(findings) == 0
 }
 
 // times renders a number of something, such as "1 operation" or "2 watches".

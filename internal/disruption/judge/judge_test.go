@@ -339,11 +339,25 @@ func TestWatches(t *testing.T) {
 		t.Fatalf("got %+v", r.Facts.Watches)
 	}
 	one, two := r.Facts.Watches[0], r.Facts.Watches[1]
-	if one.Clients != 2 || one.Ended != 2 || one.Back != 2 || one.Gone != 0 || one.Silent != 0 || one.Longest != 3*second || one.Errors["none"] != 2 {
+	if one.Clients != 2 || one.Ended != 2 || one.Back != 2 || one.Gone != 0 || one.Silent != 0 || one.Longest != 3*second || one.Resumed != 5*second-s.fault || one.Errors["none"] != 2 {
 		t.Errorf("got %+v", one)
 	}
-	if two.Clients != 2 || two.Ended != 0 || two.Back != 0 || two.Silent != 1 {
+	if two.Clients != 2 || two.Ended != 0 || two.Back != 0 || two.Silent != 1 || two.Resumed != 0 {
 		t.Errorf("got %+v", two)
+	}
+}
+
+// TestRecoveredWatches has one watch at a time that shows something again only some seconds after the fault.
+func TestRecoveredWatches(t *testing.T) {
+	for after, want := range map[time.Duration]bool{100 * millisecond: true, 3 * second: true, 20 * second: false} {
+		s := sim{change: func(s *sim, h *record.History) {
+			h.Watches = slices.DeleteFunc(h.Watches, func(e record.WatchEvent) bool {
+				return e.Client == 1 && e.At > s.began && e.At < s.ended+after
+			})
+		}}
+		if got := Recovered(s.history()); got != want {
+			t.Errorf("a watch that shows nothing for %s after the fault: recovered is %t", after, got)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ type WatchFact struct {
 	Gone    int            `json:"gone"`   // clients without a watch at the end
 	Silent  int            `json:"silent"` // clients whose watch shows nothing since recovery, though something was written
 	Longest time.Duration  `json:"longest"`
+	Resumed time.Duration  `json:"resumed"`          // longest from the end of the fault until a client that watched before was shown something
 	Errors  map[string]int `json:"errors,omitempty"` // why they ended
 }
 
@@ -77,6 +78,9 @@ func (s *span) follow(e record.WatchEvent, w *watcher, fact *WatchFact) {
 		}
 		w.open, w.changed, w.lastError = false, e.At, cmp.Or(e.Text, string(e.Error))
 	case record.Seen:
+		if w.before && e.At >= s.ended && w.last < s.ended {
+			fact.Resumed = max(fact.Resumed, e.At-s.ended)
+		}
 		w.last = e.At
 		if !since && !w.before {
 			w.before = true
