@@ -11,6 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,33 +25,45 @@ const (
 
 	// acceptance is how long a program has for reading the beginning of a request, and how long after SIGTERM the rest of it comes.
 	acceptance = 200 * time.Millisecond
+
+	// keptPatience is how long a request may be under way on a connection that a program keeps after SIGTERM.
+	keptPatience = 5 * time.Second
 )
 
-// accepted is a request to convert an object of which a replica has read the beginning.
+// accepted is a connection to a replica, with a request to convert an object of which the replica has read some.
 type accepted struct {
 	connection net.Conn
-	rest       []byte
+	request    []byte
+	sent       int // bytes of it
 }
 
 // accept sends the beginning of some requests to a replica. Clients of the API server send theirs too fast for one to be under way at a
-// certain moment.
+// certain moment. The last connection is one that the replica has answered a request on, and that is idle.
 func (st *stage) accept(ctx context.Context, r *replica) ([]accepted, error) {
 	body, err := st.review(ctx)
 	if err != nil {
 		return nil, err
 	}
-	head := fmt.Sprintf("POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: %d\r\n\r\n", st.Path, ServerName, len(body))
+	request := fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAccept: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		st.Path, ServerName, len(body), body)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(st.certs().authority.PEM())
 	dialer := tls.Dialer{Config: &tls.Config{RootCAs: roots, ServerName: ServerName, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12}}
 	var all []accepted
-	for range acceptedRequests {
+	for n := range acceptedRequests + 1 {
 		connection, err := dialer.DialContext(ctx, "tcp", r.address)
 		if err != nil {
 			return all, err
 		}
-		all = append(all, accepted{connection, body[len(body)/2:]})
-		if _, err = connection.Write(append([]byte(head), body[:len(body)/2]...)); err != nil {
+		a := accepted{connection: connection, request: request}
+		if n < acceptedRequests {
+			a.sent = len(request) - len(body)/2
+			_, err = connection.Write(request[:a.sent])
+		} else {
+			err = a.finish(terminationGrace)
+		}
+		all = append(all, a)
+		if err != nil {
 			return all, err
 		}
 	}
@@ -73,12 +86,12 @@ func (st *stage) review(ctx context.Context) ([]byte, error) {
 	})
 }
 
-// finish sends the rest of a request, and fails unless it is answered.
-func (a accepted) finish() error {
-	if err := a.connection.SetDeadline(time.Now().Add(terminationGrace)); err != nil {
+// finish sends the rest of a request, and fails unless it is answered in time.
+func (a accepted) finish(within time.Duration) error {
+	if err := a.connection.SetDeadline(time.Now().Add(within)); err != nil {
 		return err
 	}
-	if _, err := a.connection.Write(a.rest); err != nil {
+	if _, err := a.connection.Write(a.request[a.sent:]); err != nil {
 		return err
 	}
 	response, err := http.ReadResponse(bufio.NewReader(a.connection), nil)
@@ -92,7 +105,8 @@ func (a accepted) finish() error {
 	return err
 }
 
-// terminateGracefully sends SIGTERM to a replica that has requests under way, which it must answer.
+// terminateGracefully sends SIGTERM to a replica that has requests under way, which it must answer, and a connection on which it must
+// answer or which it must close.
 func (st *stage) terminateGracefully(ctx context.Context, r *replica) error {
 	all, err := st.accept(ctx, r)
 	defer func() {
@@ -112,14 +126,17 @@ func (st *stage) terminateGracefully(ctx context.Context, r *replica) error {
 	}
 	var dropped error
 	n := 0
-	for _, a := range all {
-		if failed := a.finish(); failed != nil {
+	for _, a := range all[:acceptedRequests] {
+		if failed := a.finish(terminationGrace); failed != nil {
 			dropped = failed
 			n++
 		}
 	}
 	if n > 0 {
-		st.violates("of %d requests that it had accepted when it got SIGTERM, it dropped %d: %v", len(all), n, dropped)
+		st.violates("of %d requests that it had accepted when it got SIGTERM, it dropped %d: %v", acceptedRequests, n, dropped)
+	}
+	if failed := all[acceptedRequests].finish(keptPatience); errors.Is(failed, os.ErrDeadlineExceeded) {
+		st.violates("it kept an idle connection after SIGTERM, and answered nothing on it for %s; API servers send requests on such connections", keptPatience)
 	}
 	err = <-gone
 	if took := time.Since(told); err == nil && took >= terminationGrace {
