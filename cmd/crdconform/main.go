@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 )
 
 // atOnce is how long after the first signal another one is taken for the same.
@@ -21,6 +23,11 @@ const atOnce = 300 * time.Millisecond
 
 func main() {
 	log.SetOutput(io.Discard) // net/http writes a line there for each frame of a webhook that it does not know
+	// What an API server logs while it runs is captured. Goroutines of it outlive it for a moment.
+	if err := embedded.LogTo(io.Discard); err != nil {
+		fmt.Fprintln(os.Stderr, "crdconform:", err)
+		os.Exit(exitUnjudged)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)

@@ -21,6 +21,9 @@ const (
 	// recoveredWindow is how long clients go on after the fault, at least.
 	recoveredWindow = 1500 * time.Millisecond
 
+	// recordedAfter is how long it may take until an operation that has returned is recorded.
+	recordedAfter = 100 * time.Millisecond
+
 	lookEvery  = 50 * time.Millisecond
 	judgeEvery = 500 * time.Millisecond
 )
@@ -112,7 +115,6 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 	err = st.disrupt(ctx, s)
 	stop()
 	f.end()
-	st.record.Mark(record.End, "")
 	if err == nil {
 		err = st.afterwards(ctx, s, f)
 	}
@@ -191,15 +193,18 @@ func (st *stage) lastFailure() string {
 	return "nothing"
 }
 
-// recovered waits until all is as before the fault, as the judge sees it, or the limit is over.
+// recovered waits until all is as before the fault, as the judge sees it, or the limit is over. The record ends with what the judge saw, as
+// the clients work on while it looks.
 func (st *stage) recovered(ctx context.Context) error {
 	if err := pause.For(ctx, recoveredWindow); err != nil {
 		return err
 	}
 	for end := time.Now().Add(st.Limit); ; {
+		at := st.record.Now() - recordedAfter
 		h := st.record.History()
-		h.Marks = append(h.Marks, record.Mark{Name: record.End, At: st.record.Now()})
+		h.Marks = append(h.Marks, record.Mark{Name: record.End, At: at})
 		if judge.Recovered(h) || time.Now().After(end) {
+			st.record.MarkAt(record.End, at, "")
 			return nil
 		}
 		if err := pause.For(ctx, judgeEvery); err != nil {

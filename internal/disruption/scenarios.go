@@ -159,11 +159,11 @@ func replicaScenarios() []Scenario {
 			ID: requirement.DisruptionReplicasOneOld, Title: "one of two replicas is of the old build for a while", Hold: badFor,
 			replicas: 1, path: balanced, needsOld: true,
 			do: func(ctx context.Context, st *stage) error {
+				st.begin("a replica of the old build starts, and joins")
 				old, err := st.add(ctx, *st.OldProgram)
 				if err != nil {
 					return err
 				}
-				st.begin("a replica of the old build joins")
 				st.balancer.set(st.replicas[0].address, old.address)
 				st.balancer.cut()
 				return nil

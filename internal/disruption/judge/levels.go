@@ -28,6 +28,9 @@ func (s *span) measure(f *Facts) {
 	f.Outages = s.outages()
 	var converted, rest []record.Operation
 	for _, o := range s.operations {
+		if o.Return > s.end { // was under way when recovery was judged
+			continue
+		}
 		if o.Storage {
 			rest = append(rest, o)
 		} else {
