@@ -20,7 +20,9 @@ run: build ## Check the embedded API server and load the reference webhook; repo
 
 # The packages that take longest come first, or they would run alone in the end. Most wait longer than they compute, so more run at once
 # than there are cores: with the race detector as many as fit into 8 GB, of which an API server with it takes 1.2. Vetting is for make lint.
-TEST     := $(GO) test -vet=off -shuffle=on -timeout 30m
+# Without what debuggers read, linking takes half as long, and much of the tests' time is linking.
+LINK     := -ldflags=-w
+TEST     := $(GO) test -vet=off $(LINK) -shuffle=on -timeout 30m
 SLOWEST  := ./internal/suites ./cmd/crdconform ./suites/webhook ./internal/engine
 
 # Tables of faults judge a chapter again for each fault. They compute for minutes, with the race detector five times as long, and share
@@ -29,6 +31,7 @@ SLOWEST  := ./internal/suites ./cmd/crdconform ./suites/webhook ./internal/engin
 TABLES   := [A-Za-z]*(Caught|Strangers)|Subjects|ClustersAgree|JudgeAgreesWithAPIServer
 TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOnMutations|SelfComparisons|Hostile[A-Za-z]*|BlindToStorage|LossyPlaces
 TABLES   := $(TABLES)|SuitesRunWithExactlyTheseRights|CorrectMigratorsPass|OtherFormsPass|DeclaredLosses|ToldOnce
+TABLES   := $(TABLES)|AgainstNaive|TenSeconds|Many
 TABLES   := $(TABLES)|Rehearse(Program|Snapshot|Operator|Context|Envtest)|RehearsalOfEarlierSchemas|RunUndoes|Simulated(Losses)?|ReferenceDisrupted
 
 # What upstream's API server, etcd and their libraries do among themselves is not what the race detector is for here; instrumented, they
@@ -71,12 +74,12 @@ compile: ## Compile everything as make test does
 # Without -shuffle Go remembers what passed and has not changed since.
 .PHONY: test-short
 test-short: ## Run the quick tests of every package
-	$(LAVISH) $(GO) test -p 5 -short -vet=off $(SLOWEST) $(OTHERS)
+	$(LAVISH) $(GO) test -p 5 -short -vet=off $(LINK) $(SLOWEST) $(OTHERS)
 
 # Clusters are mostly waited for, one after another. What is left out takes as long again, and differs in nothing but a cache.
 .PHONY: test-kind
 test-kind: ## Run the tests that want kind, with the node image in CRDCONFORM_TEST_KIND_IMAGE
-	KUBEBUILDER_ASSETS= CRDCONFORM_REQUIRE_KIND=1 $(GO) test -p 1 -shuffle=on -timeout 40m -skip 'TestClustersAgree/with_watch_cache' \
+	KUBEBUILDER_ASSETS= CRDCONFORM_REQUIRE_KIND=1 $(GO) test -p 1 $(LINK) -shuffle=on -timeout 40m -skip 'TestClustersAgree/with_watch_cache' \
 		./cluster/e2e ./internal/cluster/kind ./internal/cluster/existing ./internal/subject/deployed ./suites/control ./internal/test/agreement ./internal/doctor
 
 # Without cgo the program runs in an image that has nothing else in it. What else needs no cgo shares what was compiled.
