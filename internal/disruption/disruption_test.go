@@ -240,6 +240,10 @@ func TestFrailCaught(t *testing.T) {
 		t.Skip("left out by -short: it takes a minute, most of it waiting")
 	}
 	program, kind := frail(t)
+	old := program + "-old"
+	if err := os.Link(program, old); err != nil {
+		t.Fatal(err)
+	}
 	var p *Plan
 	var server Server
 	for i, test := range []struct {
@@ -252,12 +256,15 @@ func TestFrailCaught(t *testing.T) {
 		{"caches-authority", requirement.DisruptionCertificateAuthorityBefore, "still serves the former certificate"},
 		{"numbers-in-memory", requirement.DisruptionRestartKilled, "differed from the one of the quiet webhook"},
 		{"panics-on-reset", requirement.DisruptionNetworkReset, "it exited"},
+		{"holds-connections", requirement.DisruptionRestartGraceful, "it kept an idle connection after SIGTERM"},
+		{"refuses-others", requirement.DisruptionReplicasOneOld, "the webhook answered"},
 	} {
 		if i == 0 {
 			p, server = trial(t, subject.Command{Args: []string{program}, Path: "/convert"}, kind, test.id)
 		}
 		p.PickUp = 2 * time.Second // which a correct program may miss on a busy machine, and these never pick it up
 		p.Program.Args = []string{program, "--port={port}", "--certs={certs}", "--bug=" + test.bug}
+		p.OldProgram = &subject.Command{Args: slices.Concat([]string{old}, p.Program.Args[1:]), Path: p.Program.Path}
 		s, _ := Named(test.id)
 		p.Scenarios = []Scenario{s}
 		o := outcomes(t, p, server)[test.id]
@@ -273,6 +280,7 @@ func TestFrailCaught(t *testing.T) {
 		for _, f := range report.Findings {
 			reasons = append(reasons, f.Text)
 		}
+		reasons = append(reasons, answered(report.Facts)...)
 		if !slices.ContainsFunc(reasons, func(text string) bool { return strings.Contains(text, test.want) }) {
 			t.Errorf("%s: not found by %s: %q", test.bug, test.id, reasons)
 		}
