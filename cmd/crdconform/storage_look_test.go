@@ -115,6 +115,9 @@ func (k *kept) ran(t *testing.T, args ...string) (out, errs string, code int) {
 
 // TestStorageLooks shows and judges, by text, JSON and exit code.
 func TestStorageLooks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it looks at an API server again and again")
+	}
 	k := keeps(t)
 	t.Run("doctor", func(t *testing.T) { k.doctor(t) })
 	t.Run("status", func(t *testing.T) {

@@ -21,6 +21,9 @@ func deprecate(version string) fixtures.Option {
 
 // TestBlockers plants each blocker alone, has it found, and drops the version all the same: something breaks.
 func TestBlockers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it plants each blocker on an API server")
+	}
 	for id, test := range map[requirement.ID]struct {
 		plant  func(t *testing.T, c *crontabs)
 		breaks func(c *crontabs) error // what fails afterwards

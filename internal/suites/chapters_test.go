@@ -38,6 +38,9 @@ var chapters = []suites.Area{
 // TestChapters runs the specs of one chapter after the other on one API server, with the reference webhook: none may fail. To run some
 // of a chapter: go test ./internal/suites -run TestChapters/storage -ginkgo.focus 'stored versions'.
 func TestChapters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it runs all chapters, as make run does")
+	}
 	c := apiServer.Cluster(t)
 	suite, reporter := ginkgo.GinkgoConfiguration()
 	elsewhere := []string{control.Area.Name, resource.Area.Name} // what they want of a cluster or of a definition is in tests of theirs

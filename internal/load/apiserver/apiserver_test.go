@@ -148,6 +148,9 @@ func definitionOf(t *testing.T, o *run) (*apiextensionsv1.CustomResourceDefiniti
 
 // It runs by itself: the metrics of an API server are told by the one that was started last in the process.
 func TestRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it loads an API server")
+	}
 	o := options(t, start(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1")
 	o.grace = 20 * time.Second // on a busy machine
 	for _, sample := range o.Objects {
