@@ -52,6 +52,8 @@ type Report struct {
 	Artifacts []File      `json:"artifacts,omitempty"` // collected from the cluster after a failure, such as logs
 	Merged    []MergedRun `json:"merged,omitempty"`    // runs that the report was merged from
 	Changes   *Changes    `json:"changes,omitempty"`   // differences from an earlier run; absent without a baseline
+
+	Apart bool `json:"-"` // the files of its folder are not beside the written form
 }
 
 // Cluster is the API server that was checked.

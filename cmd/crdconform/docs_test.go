@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/reports"
 )
 
-// fenced is a block of a document, with what the line before it says.
-var fenced = regexp.MustCompile("(?ms)(?:^<!-- (\\w+) -->\n)?^```(\\w*)\n(.*?)^```$")
+// fenced is a block of a document, with its language.
+var fenced = regexp.MustCompile("(?ms)^```(\\w*)\n(.*?)^```$")
 
 // substituted is what a shell puts something else in the place of.
 var substituted = regexp.MustCompile(`"?\$\([^)]*\)"?`)
@@ -38,7 +39,7 @@ func TestDocumentedCommands(t *testing.T) {
 	n := 0
 	for name, text := range documents(t) {
 		for _, block := range fenced.FindAllStringSubmatch(text, -1) {
-			for line := range strings.Lines(strings.ReplaceAll(block[3], "\\\n", " ")) {
+			for line := range strings.Lines(strings.ReplaceAll(block[2], "\\\n", " ")) {
 				line = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(line), "$ "), "bin/")
 				line, _, _ = strings.Cut(substituted.ReplaceAllString(line, "x"), " #")
 				line, _, _ = strings.Cut(line, " |")
@@ -82,47 +83,132 @@ func indexOf(words []string, word string) int {
 	return -1
 }
 
-// TestExamplesWork runs the blocks of the documents that are marked as examples, each in a folder with a report, the report of another
-// night, and definitions in a repository of git.
+// notRun are the beginnings of those examples that TestExamplesWork does not run, with the reason.
+func notRun() map[string]string {
+	return map[string]string{
+		"git clone":                         "needs the internet",
+		"go get":                            "needs the internet",
+		"cosign":                            "needs the internet",
+		"go build -o bin/widgets":           "builds a program, and finds its bug",
+		"make build":                        "TestRehearse holds its output",
+		"kubectl":                           "needs a cluster",
+		"crdconform doctor":                 "needs a cluster",
+		"crdconform storage migrate":        "needs a cluster",
+		"crdconform cleanup":                "needs a cluster",
+		"crdconform run --cluster existing": "needs a cluster",
+		"crdconform run --cluster envtest":  "needs setup-envtest",
+		"crdconform run --cluster kind":     "needs Docker",
+		"crdconform check --crd config/crd/bases --cluster kind": "needs Docker",
+		"crdconform matrix --assets":                             "takes minutes",
+		"crdconform minors build":                                "takes minutes",
+		"crdconform matrix --embedded":                           "takes minutes",
+		"crdconform disrupt --crd":                               "takes minutes",
+		"crdconform disrupt --judge":                             "needs the histories of a disruption",
+		"crdconform load https":                                  "takes a minute",
+		"crdconform load --repeat":                               "takes minutes",
+	}
+}
+
+// TestExamplesWork runs the blocks of the documents that are for a console, apart from those that say why not, each in a copy of the same
+// project: definitions in a repository of git, a program that converts their objects, and reports.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
 	program, err := program()
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
+	url, ca := serve(t, webhook.Handler(), nil)
+	project := exampleProject(t, ca)
+	here := strings.NewReplacer("https://localhost:9443/convert", url, "bin/crdconform", "crdconform", "/var/lib/node_exporter/", "")
+	unused, n := notRun(), 0
 	for name, text := range documents(t) {
 		for _, block := range fenced.FindAllStringSubmatch(text, -1) {
-			if block[1] != "example" {
+			if block[1] != "console" || excused(block[2], unused) {
 				continue
 			}
 			n++
 			dir := t.TempDir()
-			for folder, report := range map[string]string{
-				"crdconform-report": stored(t, asItIs),
-				"last-night":        stored(t, func(r *reports.Report) { r.Started = r.Started.AddDate(0, 0, -1) }),
-			} {
-				if err := os.CopyFS(filepath.Join(dir, folder), os.DirFS(report)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			bases := filepath.Join(dir, "config", "crd", "bases")
-			if err := os.MkdirAll(bases, 0o755); err != nil {
+			if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(bases, "crd.yaml"), read(t, "../../internal/test/subjects/kubebuilder/crd.yaml"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			script := "set -e\ngit init -q -b main\ngit add .\ngit -c user.name=me -c user.email=me@example.com commit -qm first\n" + block[3]
-			sh := exec.CommandContext(t.Context(), "sh", "-c", script)
-			sh.Dir = dir
-			sh.Env = []string{"PATH=" + filepath.Dir(program) + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir} //nolint:forbidigo // for git
-			if out, err := sh.CombinedOutput(); err != nil {
-				t.Errorf("%s: %v\n%s\n%s", name, err, block[3], out)
+			if out, err := shellIn(t, dir, filepath.Dir(program), here.Replace(block[2])); err != nil {
+				t.Errorf("%s: %v\n%s\n%s", name, err, block[2], out)
 			}
 		}
 	}
-	if n < 3 {
+	for beginning, why := range unused {
+		if why != "" {
+			t.Errorf("no example begins with %s, which %s", beginning, why)
+		}
+	}
+	if n < 12 {
 		t.Errorf("%d examples", n)
 	}
+}
+
+// excused reports whether an example is one of those that are not run, and takes the reason for used.
+func excused(example string, reasons map[string]string) bool {
+	for beginning := range reasons {
+		if strings.HasPrefix(example, beginning) {
+			reasons[beginning] = ""
+			return true
+		}
+	}
+	return false
+}
+
+// exampleProject makes the project that the examples are about.
+func exampleProject(t *testing.T, ca string) string {
+	t.Helper()
+	dir := folder(t, map[string]string{
+		// Nothing but the webhook is judged, as an API server takes seconds to start.
+		"crdconform.yaml": configHead + "cluster: none\nfilter: [webhook.response]\ngenerate: {objects: 2}\n",
+		"ca.crt":          string(read(t, ca)),
+	})
+	for _, name := range []string{"config/crd/bases", "config/samples", "bin"} {
+		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, filepath.Join(dir, "config", "crd", "bases", "crd.yaml"), gadgets)
+	put(t, filepath.Join(dir, "config", "samples", "gadgets.yaml"), gadgetSamples)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	manager := "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--webhook-port=}" "${2#--webhook-cert-path=}"` + "\n"
+	if err := os.WriteFile(filepath.Join(dir, "bin", "manager"), []byte(manager), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tested, err := reports.ReadFile(measured(t, 100, 5, 6, 5, 6, 5, 6, 5, 6, 5, 6))
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded := func(r *reports.Report) { r.Load = tested.Load }
+	nights := map[string]string{
+		"tonight":    stored(t, loaded),
+		"last-night": stored(t, func(r *reports.Report) { loaded(r); r.Started = r.Started.AddDate(0, 0, -1) }),
+	}
+	now := stored(t, asItIs)
+	for _, name := range []string{"crdconform-report", "job-1", "job-2", "job-3", "v1.35", "v1.36", "v1.37"} {
+		nights[name] = now
+	}
+	for name, report := range nights {
+		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(report)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := shellIn(t, dir, "", "git init -q -b main\ngit add .\ngit -c user.name=me -c user.email=me@example.com commit -qm first\ngit tag v1.4.0\n"); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return dir
+}
+
+// shellIn runs a script in a folder, with the programs of another.
+func shellIn(t *testing.T, dir, programs, script string) ([]byte, error) {
+	t.Helper()
+	sh := exec.CommandContext(t.Context(), "sh", "-c", "set -e\n"+script)
+	sh.Dir = dir
+	sh.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir} //nolint:forbidigo // for git
+	return sh.CombinedOutput()
 }

@@ -8,8 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/explanation"
-	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -77,38 +75,13 @@ func explainAll(s streams, chosen []requirement.Requirement, output string) erro
 
 // explained is what there is to say about a requirement.
 func explained(r requirement.Requirement, specs []suites.Spec) explanation.Explanation {
-	e := explanation.Explanation{Requirement: r, Remedy: explanation.Remedy(r)}
-	switch {
-	case r.Untested != "":
-		return e
-	case r.Binds == requirement.Author:
-		for _, rule := range lint.Rules() {
-			if slices.Contains(rule.Requirements, r.ID) {
-				e.Rules = append(e.Rules, explanation.Named{Name: string(rule.ID), Summary: rule.Summary})
-				e.Remedy = rule.Help
-			}
-		}
-		e.Run = "crdconform lint FILE"
-		return e
-	}
+	var checking []explanation.Named
 	for _, spec := range specs {
 		if spec.Requirement == r.ID {
-			e.Specs = append(e.Specs, explanation.Named{Name: spec.Text, Summary: spec.Location})
+			checking = append(checking, explanation.Named{Name: spec.Text, Summary: spec.Location})
 		}
 	}
-	for _, f := range webhook.Faults() {
-		if slices.Contains(f.Breaks, r.ID) {
-			e.Faults = append(e.Faults, explanation.Named{Name: f.Name, Summary: f.Summary})
-		}
-	}
-	e.Run = "crdconform run --filter " + string(r.ID)
-	switch {
-	case r.ID.Area() == resource.Area.Name:
-		e.Run = "crdconform check URL --crd FILE --filter " + string(r.ID)
-	case r.Binds == requirement.Webhook:
-		e.Run = "crdconform check URL --filter " + string(r.ID)
-	}
-	return e
+	return explanation.Of(r, checking)
 }
 
 func explain(e explanation.Explanation) string {

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
@@ -36,30 +37,7 @@ type kept struct {
 func keeps(t *testing.T) *kept {
 	t.Helper()
 	server := suitetest.Cluster(t, embedded.Options{})
-	config := server.Config()
-	file := api.NewConfig()
-	file.Clusters["lab"] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	file.AuthInfos["lab"] = &api.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
-	file.Contexts["lab"] = &api.Context{Cluster: "lab", AuthInfo: "lab"}
-	k := &kept{kubeconfig: filepath.Join(t.TempDir(), "kubeconfig")}
-	if err := clientcmd.WriteToFile(*file, k.kubeconfig); err != nil {
-		t.Fatal(err)
-	}
-	crds, err := clientset.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k.definitions = crds.ApiextensionsV1().CustomResourceDefinitions()
-	all, err := dynamic.NewForConfig(config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k.objects = all.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"})
-	if _, err := k.definitions.Create(t.Context(), fixtures.None.New(fixtures.StoredAt("v1beta1")), metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	k.create(t, "old")
-	k.change(t, fixtures.StoredAt("v1"))
+	k := keepsOn(t, server.Config())
 	// The API server goes on to store at v1beta1 for a moment.
 	for end := time.Now().Add(20 * time.Second); ; {
 		k.create(t, "new")
@@ -76,13 +54,55 @@ func keeps(t *testing.T) *kept {
 	}
 }
 
-// create makes an object, as soon as the API server lets it.
+// keepsOn makes the definition on an API server, with an object that was stored before its storage version changed.
+func keepsOn(t *testing.T, config *rest.Config) *kept {
+	t.Helper()
+	k := &kept{kubeconfig: lab(t, config)}
+	crds, err := clientset.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.definitions = crds.ApiextensionsV1().CustomResourceDefinitions()
+	all, err := dynamic.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.objects = all.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"})
+	if _, err := k.definitions.Create(t.Context(), fixtures.None.New(fixtures.StoredAt("v1beta1")), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	k.create(t, "old")
+	k.change(t, fixtures.StoredAt("v1"))
+	return k
+}
+
+// lab writes a kubeconfig with the context lab, and returns its path.
+func lab(t *testing.T, config *rest.Config) string {
+	t.Helper()
+	file := api.NewConfig()
+	file.Clusters["lab"] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
+	file.AuthInfos["lab"] = &api.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
+	file.Contexts["lab"] = &api.Context{Cluster: "lab", AuthInfo: "lab"}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*file, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// create makes an object.
 func (k *kept) create(t *testing.T, name string) {
 	t.Helper()
-	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "host": "a", "port": "1"}}
+	createSoon(t, k.objects, name, map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "host": "a", "port": "1"})
+}
+
+// createSoon makes an object in the namespace default, as soon as the API server lets it.
+func createSoon(t *testing.T, objects dynamic.NamespaceableResourceInterface, name string, content map[string]any) {
+	t.Helper()
+	o := &unstructured.Unstructured{Object: content}
 	o.SetName(name)
 	for end := time.Now().Add(20 * time.Second); ; {
-		_, err := k.objects.Namespace("default").Create(t.Context(), o, metav1.CreateOptions{})
+		_, err := objects.Namespace("default").Create(t.Context(), o, metav1.CreateOptions{})
 		if err == nil {
 			return
 		}

@@ -2,8 +2,11 @@
 package explanation
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -22,6 +25,38 @@ type Explanation struct {
 type Named struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
+}
+
+// Of is what there is to say about a requirement that these specs check.
+func Of(r requirement.Requirement, specs []Named) Explanation {
+	e := Explanation{Requirement: r, Remedy: Remedy(r)}
+	switch {
+	case r.Untested != "":
+		return e
+	case r.Binds == requirement.Author:
+		for _, rule := range lint.Rules() {
+			if slices.Contains(rule.Requirements, r.ID) {
+				e.Rules = append(e.Rules, Named{Name: string(rule.ID), Summary: rule.Summary})
+				e.Remedy = rule.Help
+			}
+		}
+		e.Run = "crdconform lint FILE"
+		return e
+	}
+	e.Specs = specs
+	for _, f := range webhook.Faults() {
+		if slices.Contains(f.Breaks, r.ID) {
+			e.Faults = append(e.Faults, Named{Name: f.Name, Summary: f.Summary})
+		}
+	}
+	e.Run = "crdconform run --filter " + string(r.ID)
+	switch {
+	case r.ID.Area() == "resource":
+		e.Run = "crdconform check URL --crd FILE --filter " + string(r.ID)
+	case r.Binds == requirement.Webhook:
+		e.Run = "crdconform check URL --filter " + string(r.ID)
+	}
+	return e
 }
 
 // Holds says for which minors a requirement holds.

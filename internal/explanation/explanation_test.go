@@ -26,3 +26,18 @@ func TestRemedies(t *testing.T) {
 		t.Errorf("only %v are used", used)
 	}
 }
+
+// TestExplained explains a requirement with everything that there may be.
+func TestExplained(t *testing.T) {
+	t.Parallel()
+	r, _ := requirement.Lookup(requirement.WebhookResponseUID)
+	body := Explanation{
+		Requirement: r, Specs: []Named{{Name: "compares <UIDs>", Summary: "uid.go:1"}}, Rules: []Named{{Name: "rule", Summary: "a rule"}}, Faults: []Named{{Name: "other-uid", Summary: "it invents a UID"}},
+		Remedy: Remedy(r), Run: "crdconform check URL",
+	}.HTML()
+	for _, want := range []string{"compares &lt;UIDs&gt;", "lint: <code>rule</code>", "it invents a UID", "serve --fault other-uid", "Build the response from the request", "<code>crdconform check URL</code>"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("it lacks %s:\n%s", want, body)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/reporter/layout"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // latency is the name of the files with the times of a load test, or of the folder for those of several stages.
@@ -83,15 +84,18 @@ func stale(root *os.Root) []string {
 		Stopped    bool   `json:"interrupted"`
 		Load       *struct {
 			Stages []struct {
-				Name     string `json:"name"`
-				Repeat   int    `json:"repeat"`
-				Findings []struct {
+				Name       string                    `json:"name"`
+				Repeat     int                       `json:"repeat"`
+				Violations map[requirement.ID]uint64 `json:"violations"`
+				Findings   []struct {
 					Files []reports.File `json:"files"`
 				} `json:"findings"`
 			} `json:"stages"`
 		} `json:"load"`
 		Results []struct {
-			Files []reports.File `json:"files"`
+			ID      requirement.ID `json:"id"`
+			Verdict string         `json:"verdict"`
+			Files   []reports.File `json:"files"`
 		} `json:"results"`
 		Artifacts []reports.File `json:"artifacts"`
 	}
@@ -112,6 +116,9 @@ func stale(root *os.Root) []string {
 			for _, f := range s.Findings {
 				files = append(files, f.Files...)
 			}
+			for id := range s.Violations {
+				names = append(names, nonempty(requirementFile(id))...)
+			}
 		}
 		names = append(names, stageFiles(bases(l)...)...)
 	}
@@ -120,6 +127,9 @@ func stale(root *os.Root) []string {
 	}
 	for _, result := range old.Results {
 		files = append(files, result.Files...)
+		if slices.ContainsFunc(explainedVerdicts(), func(v requirement.Verdict) bool { return v.String() == result.Verdict }) {
+			names = append(names, nonempty(requirementFile(result.ID))...)
+		}
 	}
 	for _, file := range files {
 		if layout.Local(file.Path) {
@@ -183,6 +193,9 @@ func (f Folder) Write(r *reports.Report) error {
 				form(base+f.File, func(w io.Writer) error { return f.Write(r.Load.Stages[i], w) })
 			}
 		}
+	}
+	for _, page := range requirementPages(r) {
+		form(page.file, page.HTML)
 	}
 	for _, e := range evidence(r) {
 		// Findings of one request share its exchange.

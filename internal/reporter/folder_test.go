@@ -123,7 +123,7 @@ func TestOpenRemovesWhatIsStale(t *testing.T) {
 		t.Fatal(err)
 	}
 	fill(t, dir, map[string]string{"apiserver.log": "its log"})
-	if got, want := len(list(t, dir)), len(mine)+7+1+3+8+2; got != want {
+	if got, want := len(list(t, dir)), len(mine)+7+1+3+8+2+6; got != want {
 		t.Errorf("a run leaves %d files, want %d: %v", got, want, names(list(t, dir)))
 	}
 	open(t, dir)
@@ -287,6 +287,9 @@ func TestWrite(t *testing.T) {
 	for _, file := range r.Files() {
 		want[file.Path] = string(file.Data)
 	}
+	for _, page := range requirementPages(r) {
+		want[page.file] = string(writtenBy(t, page.HTML))
+	}
 	got := list(t, string(folder))
 	if !slices.Equal(names(got), names(want)) {
 		t.Errorf("got %v, want %v", names(got), names(want))
@@ -314,7 +317,7 @@ func TestWriteWithoutLoad(t *testing.T) {
 	if err := folder.Write(withFiles()); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := names(list(t, string(folder))), []string{"junit.xml", "report.html", "report.json", "summary.md"}; !slices.Equal(got, want) {
+	if got, want := names(list(t, string(folder))), []string{"junit.xml", "report.html", "report.json", "requirements/area.topic.rule.html", "summary.md"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
 }
@@ -322,7 +325,7 @@ func TestWriteWithoutLoad(t *testing.T) {
 // TestWriteGoesOn has one file that cannot be written not cost the others.
 func TestWriteGoesOn(t *testing.T) {
 	everything := names(list(t, string(writtenSample(t, nil, ""))))
-	for _, way := range []string{"report.json", "report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm", "latency.csv", "load/1-17-response", "exchanges/conversion.answer.uid/request.json"} {
+	for _, way := range []string{"report.json", "report.html", "junit.xml", "summary.md", "latency.json", "latency.hgrm", "latency.csv", "load/1-17-response", "requirements/conversion.answer.uid.html", "exchanges/conversion.answer.uid/request.json"} {
 		folder := writtenSample(t, map[string]string{way + "/in/the": "way"}, way)
 		want := slices.DeleteFunc(slices.Clone(everything), func(name string) bool { return name == way })
 		want = append(want, way+"/in/the")
@@ -357,7 +360,7 @@ func TestWriteOfABrokenHistogram(t *testing.T) {
 	}
 	files := list(t, string(folder))
 	got := slices.DeleteFunc(names(files), func(name string) bool {
-		return strings.HasPrefix(name, layout.Exchanges) || strings.HasPrefix(name, layout.Findings)
+		return strings.HasPrefix(name, layout.Exchanges) || strings.HasPrefix(name, layout.Requirements) || strings.HasPrefix(name, layout.Findings)
 	})
 	want := []string{"junit.xml", "latency.csv", "latency.json", "report.html", "report.json", "summary.md"}
 	if !slices.Equal(got, want) || files["report.html"] != "theirs" {
@@ -376,7 +379,7 @@ func TestEvidenceStaysInTheFolder(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "is not a path below exchanges/") || !strings.Contains(err.Error(), "area.topic.rule") {
 			t.Errorf("%q: got %v, want an error that names the requirement", path, err)
 		}
-		want := []string{"reports/exchanges/good", "reports/junit.xml", "reports/report.html", "reports/report.json", "reports/summary.md"}
+		want := []string{"reports/exchanges/good", "reports/junit.xml", "reports/report.html", "reports/report.json", "reports/requirements/area.topic.rule.html", "reports/summary.md"}
 		got := list(t, parent)
 		if !slices.Equal(names(got), want) || got["reports/exchanges/good"] != "good" {
 			t.Errorf("%q: there are %v, want %v", path, names(got), want)

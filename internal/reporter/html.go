@@ -55,6 +55,7 @@ func HTML(r *reports.Report, w io.Writer) error {
 	for _, result := range listed {
 		above[anchor(result.ID, result.Subject)] = true
 	}
+	explained := explainedIn(r)
 	functions := pageFunctions()
 	maps.Copy(functions, template.FuncMap{
 		"headline":  func() string { return Headline(r) },
@@ -75,6 +76,7 @@ func HTML(r *reports.Report, w io.Writer) error {
 		"exchange":  func(result reports.Result) []Part { return exchange(result, &room) },
 		"about":     func(causes []Cause) []int { return concernedBy(causes, subjects) },
 		"whom":      func() string { return whom(r) },
+		"explains":  func(id requirement.ID) string { return explained[id] },
 		"disrupted": func() ([]disruptionView, error) { return disruptionViews(r) },
 	})
 	t, err := template.New("page").Funcs(functions).Parse(page + style + changesPage + loadPage + upgradePage + disruptionPage)

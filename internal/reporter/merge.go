@@ -202,6 +202,7 @@ func Detach(r *reports.Report) {
 	for _, file := range r.Files() {
 		file.Missing = true
 	}
+	r.Apart = true
 	if r.Load != nil {
 		r.Load.Apart = true
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/yuin/goldmark/parser"
 
 	"github.com/crdconform/crdconform/internal/explanation"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 //go:embed page.html
@@ -171,77 +170,11 @@ func (b *builder) requirements(explanations []explanation.Explanation) {
 			fmt.Fprintf(&index, "<h2 id=\"%s\">%[1]s</h2>\n<table>\n", area)
 		}
 		fmt.Fprintf(&index, "<tr><td><a href=\"%s.html\"><code>%[1]s</code></a></td><td>%s</td><td>%s</td></tr>\n", e.ID, e.Level, template.HTMLEscapeString(e.Statement))
-		if err := b.put("requirements/"+string(e.ID)+".html", string(e.ID), Body(e)); err != nil {
+		if err := b.put("requirements/"+string(e.ID)+".html", string(e.ID), e.HTML()); err != nil {
 			b.problems = append(b.problems, err.Error())
 		}
 	}
 	if err := b.put("requirements/index.html", "Requirements", "<h1>Requirements</h1>\n"+index.String()+"</table>\n"); err != nil {
 		b.problems = append(b.problems, err.Error())
 	}
-}
-
-// Body is what the page of a requirement has.
-func Body(e explanation.Explanation) string {
-	var b strings.Builder
-	section := func(title string, texts ...string) {
-		texts = slices.DeleteFunc(texts, func(text string) bool { return text == "" })
-		if len(texts) > 0 {
-			fmt.Fprintf(&b, "<h2>%s</h2>\n<p>%s</p>\n", title, strings.Join(texts, "<br>\n"))
-		}
-	}
-	text := template.HTMLEscapeString
-	fmt.Fprintf(&b, "<h1><code>%s</code></h1>\n<p class=\"statement\">%s</p>\n<p>%s, binds the %s; holds for %s</p>\n", e.ID, text(e.Statement), e.Level, e.Binds, explanation.Holds(e.Requirement))
-	section("Why", text(e.Why))
-	var sources []string
-	for _, s := range e.Source {
-		sources = append(sources, source(s))
-	}
-	section("Source", sources...)
-	section("Note", text(e.Note))
-	if e.Severity == requirement.Tolerated {
-		section("Tolerated", text(e.Because))
-	}
-	var parts []string
-	for _, part := range e.Parts {
-		parts = append(parts, fmt.Sprintf("<code>%s</code> is %s: %s", part.Name, part.Severity, text(part.Because)))
-	}
-	section("What is judged otherwise", parts...)
-	checked := []string{text(e.Untested)}
-	for _, spec := range e.Specs {
-		checked = append(checked, text(spec.Name)+" <small>"+text(spec.Summary)+"</small>")
-	}
-	for _, rule := range e.Rules {
-		checked = append(checked, "lint: <code>"+text(rule.Name)+"</code>: "+text(rule.Summary))
-	}
-	section("How it is checked", checked...)
-	var faults []string
-	for _, f := range e.Faults {
-		faults = append(faults, text(f.Summary)+" <small>(<code>crdconform serve --fault "+text(f.Name)+"</code>)</small>")
-	}
-	section("What a failure looks like", faults...)
-	section("What to do", text(e.Remedy))
-	if e.Run != "" {
-		section("Check it alone", "<code>"+text(e.Run)+"</code>")
-	}
-	return b.String()
-}
-
-// source is a place in the documents, with a link to today's edition.
-func source(s requirement.Source) string {
-	text := template.HTMLEscapeString(s.String())
-	for _, d := range requirement.Documents() {
-		if d.ID != s.Document {
-			continue
-		}
-		url := ""
-		for _, p := range d.Pages {
-			if p.Line <= s.Line {
-				url = p.URL
-			}
-		}
-		if url != "" {
-			return fmt.Sprintf(`<a href="%s">%s</a>, %s`, url, text, template.HTMLEscapeString(d.Title))
-		}
-	}
-	return text
 }

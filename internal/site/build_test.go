@@ -59,21 +59,6 @@ func TestSite(t *testing.T) {
 	}
 }
 
-// TestExplained explains a requirement with everything that there may be.
-func TestExplained(t *testing.T) {
-	t.Parallel()
-	r, _ := requirement.Lookup(requirement.WebhookResponseUID)
-	body := Body(explanation.Explanation{
-		Requirement: r, Specs: []explanation.Named{{Name: "compares <UIDs>", Summary: "uid.go:1"}}, Rules: []explanation.Named{{Name: "rule", Summary: "a rule"}}, Faults: []explanation.Named{{Name: "other-uid", Summary: "it invents a UID"}},
-		Remedy: explanation.Remedy(r), Run: "crdconform check URL",
-	})
-	for _, want := range []string{"compares &lt;UIDs&gt;", "lint: <code>rule</code>", "it invents a UID", "serve --fault other-uid", "Build the response from the request", "<code>crdconform check URL</code>"} {
-		if !strings.Contains(body, want) {
-			t.Errorf("it lacks %s:\n%s", want, body)
-		}
-	}
-}
-
 func TestDeadLinks(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -9,6 +9,9 @@ import (
 // Report is what the report is called in its folder.
 const Report = "report.json"
 
+// Requirements is where in the folder pages are that explain requirements.
+const Requirements = "requirements/"
+
 // Where in the folder files are.
 const (
 	Exchanges = "exchanges/" // evidence of results
