@@ -210,6 +210,7 @@ func TestPageFollowsLinks(t *testing.T) {
 	// The form stays in view, above what a link leads to; on a phone it does not.
 	for _, width := range []int64{1200, 800, 390} {
 		do(ctx, t, chromedp.EmulateViewport(width, 400))
+		until(ctx, t, `innerWidth == `+strconv.FormatInt(width, 10))
 		for _, id := range []string{"conversion", "storage.rewrite.all"} {
 			evaluated[string](ctx, t, `location.hash = "#`+id+`"`)
 			until(ctx, t, `(top => top >= -1 && top < 200 && (getComputedStyle(filter).position !== "sticky" || top >= filter.getBoundingClientRect().bottom - 1))(document.getElementById("`+id+`").getBoundingClientRect().top)`)

@@ -72,6 +72,9 @@
     shown.value = `${rows} of ${items.length} requirements`;
     save();
   };
+  const stand = () => { // what a link leads to is not to be behind the form, where that stays in view
+    document.documentElement.style.scrollPaddingTop = getComputedStyle(form).position === "sticky" ? `${form.offsetHeight}px` : "";
+  };
   const reveal = () => {
     const { place, problem } = address();
     if (!place) return;
@@ -80,10 +83,8 @@
       for (let fold = e?.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
     }
     if (place.localName === "tr") for (const fold of place.querySelectorAll(".text > details")) fold.open = true;
+    stand(); // the page may have another width now
     (problem ?? place).scrollIntoView(); // where it is told in full
-  };
-  const stand = () => { // what a link leads to is not to be behind the form, where that stays in view
-    document.documentElement.style.scrollPaddingTop = getComputedStyle(form).position === "sticky" ? `${form.offsetHeight}px` : "";
   };
   // A page in a file has no permission for the clipboard everywhere, so the text is selected first, and stays so if nothing else works.
   const copy = async (button) => {
