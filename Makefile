@@ -83,7 +83,7 @@ test-kind: ## Run the tests that want kind, with the node image in CRDCONFORM_TE
 		./cluster/e2e ./internal/cluster/kind ./internal/cluster/existing ./internal/subject/deployed ./suites/control ./internal/test/agreement ./internal/doctor
 
 # Without cgo the program runs in an image that has nothing else in it. What else needs no cgo shares what was compiled.
-build site scoreboard lint test-short: export CGO_ENABLED = 0
+build site scoreboard self-comparison lint test-short: export CGO_ENABLED = 0
 
 .PHONY: build
 build: ## Build bin/crdconform
@@ -112,6 +112,15 @@ bench: ## Measure what the project claims, print one table, and fail where a cla
 	$(GO) test -run '^$$' -bench Load -benchtime 1x -timeout 60m -v ./internal/test/bench || status=1; \
 	$(GO) run ./internal/test/figures/table $$CRDCONFORM_BENCH_FILE || status=1; \
 	exit $$status
+
+# Each comparison takes two load tests of 4 s a repeat: all of them 40 minutes. The machine must be quiet.
+REPEAT ?= 10
+SAME   ?= 20
+SLOWER ?= 10
+
+.PHONY: self-comparison
+self-comparison: build ## Compare SAME (20) load tests of a build with itself and SLOWER (10) with one that is 30 % slower, each of REPEAT (10) repeats
+	$(GO) run ./internal/test/selfcomparison $(abspath $(BIN))/crdconform $(REPEAT) $(SAME) $(SLOWER)
 
 .PHONY: fuzz
 fuzz: ## Fuzz everything that has a fuzz test, each for FUZZTIME (30s)

@@ -256,6 +256,9 @@ type Load struct {
 	InFlight int `json:"inFlight,omitempty"`
 	// Judge every n-th response only; 1 is all of them.
 	JudgeEvery int `json:"judgeEvery,omitempty"`
+	// Whether to compare the objects in each judged response with what the webhook answered to the same request before the load. The
+	// default is false.
+	JudgeContent bool `json:"judgeContent,omitempty"`
 	// File that "crdconform record" wrote, whose requests the profile replay sends.
 	Recording string `json:"recording,omitempty"`
 	// Whether to measure clients of an API server of crdconform's own as well, whose requests need conversions. The default is

@@ -29,6 +29,7 @@ const staged = `load:
   - {name: ask, clients: 10, duration: 30s, requests: 1000}
   pairs: [{from: v1, to: v2}, {from: v2, to: v1}, {from: v1, to: v2}]
   judgeEvery: 10
+  judgeContent: true
 `
 
 func TestLoads(t *testing.T) {
@@ -45,7 +46,7 @@ func TestLoads(t *testing.T) {
 				},
 				{Name: "ask", Clients: 10, Duration: seconds(30), Requests: 1000},
 			},
-			Pairs: []Pair{{"v1", "v2"}, {"v2", "v1"}, {"v1", "v2"}}, JudgeEvery: 10, Repeat: 1,
+			Pairs: []Pair{{"v1", "v2"}, {"v2", "v1"}, {"v1", "v2"}}, JudgeEvery: 10, JudgeContent: true, Repeat: 1,
 		},
 		"load: {profile: search, batches: [10], bytes: [1024], duration: 1s}\nobjectives: {p99.9: 1s, max: 2s, mean: 10ms}\n": {
 			Profile: "search", Batches: []int{10}, Bytes: []int{1024}, Duration: seconds(1), Repeat: 1,
@@ -100,7 +101,7 @@ load:
   pairs:
     - from: v1 # dir/crdconform.yaml:13
       to: v2 # dir/crdconform.yaml:13
-    - from: v2`, "\n  errors: 0 # dir/crdconform.yaml:15\n"} {
+    - from: v2`, "\n  errors: 0 # dir/crdconform.yaml:16\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("got\n%s\nwant something with\n%s", got, want)
 		}

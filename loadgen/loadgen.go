@@ -43,12 +43,13 @@ type Stage struct {
 	Pairs         []Pair  `json:"pairs"`                  // versions converted between, in turn
 	HTTP          string  `json:"http"`                   // protocol, HTTP/1.1 or HTTP/2
 	JudgeEvery    int     `json:"judgeEvery,omitempty"`   // n when only every n-th response was judged; 0 when all were
+	JudgeContent  bool    `json:"judgeContent,omitempty"` // judged responses were compared with those before the load
 
 	Seconds           float64 `json:"seconds"`                 // from the first due request to the last response or timeout
 	Requests          uint64  `json:"requests"`                // sent, or due and never sent because the webhook was behind
 	Objects           uint64  `json:"objects"`                 // in the requests that were sent
 	Judged            uint64  `json:"judged"`                  // requests whose response was judged
-	Failed            uint64  `json:"failed"`                  // judged requests whose response API servers reject
+	Failed            uint64  `json:"failed"`                  // judged requests whose response API servers reject, or whose objects are wrong
 	SentPerSecond     float64 `json:"sentPerSecond,omitempty"` // requests; 0 in reports of versions that did not record it
 	RequestsPerSecond float64 `json:"requestsPerSecond"`       // with a complete response, whatever it says
 	ObjectsPerSecond  float64 `json:"objectsPerSecond"`        // converted acceptably; an estimate when not every response was judged
@@ -66,7 +67,7 @@ type Stage struct {
 	VoidReason string                    `json:"voidReason,omitempty"` // why the stage says nothing about the webhook; empty when it does
 	Behind     string                    `json:"behind,omitempty"`     // how much was not sent because the webhook could not keep up; empty when all was
 	Partial    bool                      `json:"partial,omitempty"`    // stopped before its end, or before the clients had sent everything
-	Errors     map[string]uint64         `json:"errors,omitempty"`     // failed requests by kind: transport, timeout, overdue (never sent), http, failed, contract
+	Errors     map[string]uint64         `json:"errors,omitempty"`     // failed requests by kind: transport, timeout, overdue (never sent), http, failed, contract, content
 	Violations map[requirement.ID]uint64 `json:"violations,omitempty"` // requests by violated requirement
 	Findings   []Finding                 `json:"findings,omitempty"`   // the first violations
 	Series     []Second                  `json:"series,omitempty"`     // the stage second by second

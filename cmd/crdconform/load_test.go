@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"html"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -70,6 +74,41 @@ func TestLoad(t *testing.T) {
 	}
 	if !strings.Contains(r.out, ": "+url+", seed ") || !strings.Contains(r.out, "\nConforms: all 10 responses under load are correct") {
 		t.Errorf("it says:\n%s", r.out)
+	}
+}
+
+// TestContentOfLoad has a webhook that loses a field now and then, and one field that differs each time.
+func TestContentOfLoad(t *testing.T) {
+	t.Parallel()
+	var answers atomic.Int64
+	url, ca := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorder := httptest.NewRecorder()
+		webhook.Handler().ServeHTTP(recorder, r)
+		n := answers.Add(1)
+		answer := strings.ReplaceAll(recorder.Body.String(), `"example.com/owner":"somebody"`, fmt.Sprintf(`"example.com/owner":"%d"`, n))
+		if n > 320 && n%10 == 0 { // there are 256 answers before the load, and 64 for the way back
+			answer = strings.ReplaceAll(answer, `"port":`, `"lost":`)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, answer)
+	}), nil)
+	r := loaded(t, func() []string {
+		return []string{url, "--ca-file", ca, "--duration", "500ms", "--rate", "200", "--batch", "2", "--from", "v1beta1", "--to", "v1", "--judge-content"}
+	})
+	r.exits(t, exitViolates)
+	s := r.report(t).Load.Stages[0]
+	if !s.JudgeContent || s.Requests != 100 || s.Failed < 5 || s.Failed > 15 || s.Errors["content"] != s.Failed || s.Violations[requirement.WebhookConversionPure] != s.Failed {
+		t.Errorf("got %+v", s)
+	}
+	const example = "object 0: port: expected "
+	if !strings.Contains(r.out, " content)") || !strings.Contains(r.out, example) || !strings.Contains(r.out, "metadata.annotations['example.com/owner']") {
+		t.Errorf("it says:\n%s", r.out)
+	}
+	for _, name := range []string{"junit.xml", "report.html"} {
+		text := html.UnescapeString(string(read(t, filepath.Join(r.dir, "crdconform-report", name))))
+		if !strings.Contains(text, fmt.Sprintf("(%d content)", s.Failed)) || !strings.Contains(text, example) {
+			t.Errorf("%s does not have it", name)
+		}
 	}
 }
 

@@ -193,10 +193,10 @@ func TestLoadByWorkers(t *testing.T) {
 	}
 	url, ca := serve(t, webhook.Handler(), nil)
 	r := loaded(t, func() []string {
-		return []string{url, "--ca-file", ca, "--duration", "1s", "--rate", "50", "--workers", "2"}
+		return []string{url, "--ca-file", ca, "--duration", "1s", "--rate", "50", "--workers", "2", "--judge-content"}
 	})
 	r.exits(t, exitConforms)
-	if s := r.report(t).Load.Stages[0]; s.Requests != 50 || s.Objects != 500 || s.Failed != 0 || s.Partial {
+	if s := r.report(t).Load.Stages[0]; !s.JudgeContent || s.Requests != 50 || s.Objects != 500 || s.Failed != 0 || s.Partial {
 		t.Errorf("got %+v", s)
 	}
 	for args, want := range map[string]string{

@@ -94,7 +94,7 @@ func (r *runner) take() {
 	r.command = append([]string{"run"}, givenFlags(flags)...)
 	r.load = workloadFlags{
 		duration: given.Load.Duration.Duration,
-		given:    flags.Changed("load-rate") || flags.Changed("load-duration") || flags.Changed("load-batch"),
+		given:    flags.Changed("load-rate") || flags.Changed("load-duration") || flags.Changed("load-batch") || given.Load.JudgeContent,
 	}
 }
 
@@ -190,10 +190,14 @@ func (r *runner) describe() (engine.Description, error) {
 		return d, fmt.Errorf("--load-duration %s: must be at least 0", r.load.duration)
 	}
 	sent := r.options.given.Load
+	if sent.JudgeContent && r.load.duration == 0 {
+		return d, errors.New("--judge-content: no load is sent with --load-duration 0; leave one of them out")
+	}
 	c.Load = config.Default().Load
 	if r.wantsLoad() {
 		c.Load.Profile, c.Load.Pairs = profiles.Constant, []config.Pair{{From: "v1beta1", To: "v1"}}
 		c.Load.Rates, c.Load.Batches, c.Load.Duration = sent.Rates, sent.Batches, sent.Duration
+		c.Load.JudgeContent = sent.JudgeContent
 	}
 	d.Config = c
 	return d, nil
@@ -220,7 +224,7 @@ func (r *runner) looks() error {
 	case !r.looksOn():
 		return nil
 	case r.load.given && r.load.duration > 0:
-		return errors.New("--read-only: no load is sent; leave --load-rate, --load-duration and --load-batch out")
+		return errors.New("--read-only: no load is sent; leave --load-rate, --load-duration, --load-batch and --judge-content out")
 	case !slices.ContainsFunc(suites.Preview(r.chapters(engine.Pods{})), func(spec suites.Spec) bool { return r.selects(spec.Requirement) }):
 		return errors.New("--read-only: the selected requirements are about webhooks, which a read-only run does not check; select others, or leave --read-only out")
 	}

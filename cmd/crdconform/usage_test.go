@@ -175,6 +175,7 @@ func TestUsage(t *testing.T) {
 		"no address for metrics": {"load " + url + " --metrics-address nowhere", []string{"--metrics-address nowhere: "}},
 		"no folder":              {"load " + url + " --vegeta-results no/such/file", []string{"--vegeta-results: ", "no such file or directory"}},
 		"no load to speak of":    {"load " + url + " --rate 0.1 --duration 1s", []string{"make no request at all: raise one of them"}},
+		"content of no load":     {"run --load-duration 0 --judge-content", []string{"--judge-content: no load is sent with --load-duration 0"}},
 		"negative duration":      {"run --load-duration -1s", []string{"--load-duration -1s: must be at least 0"}},
 		"unknown review":         {"load " + url + " --review-version v2", []string{`"v2"`, "of ConversionReview (want v1 or v1beta1)"}},
 		"unknown version":        {"load " + url + " --from v3 --to v1", []string{`--from: there are no objects at version "v3", only at v1alpha1, v1beta1, v1`}},

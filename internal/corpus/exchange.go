@@ -179,6 +179,33 @@ func (s *Schema) Differences(a, b map[string]any) []Loss {
 	return surplus
 }
 
+// Apart returns what the second object has lost or has otherwise, and what it has besides.
+func (s *Schema) Apart(a, b map[string]any) []Loss {
+	lost := s.Losses(a, b)
+	all := lost
+	for _, l := range s.Losses(b, a) {
+		told := slices.ContainsFunc(lost, func(known Loss) bool {
+			rest, found := strings.CutPrefix(l.Path, known.Path)
+			return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+		})
+		if l.After == nil && !told {
+			all = append(all, Loss{Path: l.Path, After: l.Before, Added: true})
+		}
+	}
+	return all
+}
+
+// Restored does what API servers do with a converted object: its metadata is the original's but for labels and annotations. The rest is
+// shared with the converted object.
+func Restored(original *unstructured.Unstructured, converted map[string]any) *unstructured.Unstructured {
+	after := &unstructured.Unstructured{Object: maps.Clone(converted)}
+	labels, annotations := after.GetLabels(), after.GetAnnotations()
+	after.Object["metadata"] = runtime.DeepCopyJSONValue(original.Object["metadata"])
+	after.SetLabels(labels)
+	after.SetAnnotations(annotations)
+	return after
+}
+
 // YAML renders an object for people. Characters that YAML cannot hold as they are get escaped.
 func YAML(object *unstructured.Unstructured) []byte {
 	text, err := json.Marshal(object.Object)

@@ -149,6 +149,7 @@ func otherwise(x, y loadgen.Stage) string {
 		{"protocol", x.HTTP, y.HTTP},
 		{"requests in flight", x.InFlight, y.InFlight},
 		{"responses of which one is judged", x.JudgeEvery, y.JudgeEvery},
+		{"comparison of the content", x.JudgeContent, y.JudgeContent},
 		{"workers", x.Workers, y.Workers},
 	} {
 		if !reflect.DeepEqual(each.x, each.y) {

@@ -21,6 +21,8 @@ type LoadTest struct {
 	Profile    load.Profile
 	Bodies     func(load.Workload) ([]contract.Request, error) // what a workload sends over and over
 	Repeat     int                                             // how many times all stages run; 1 if 0
+	Rules      load.Rules                                      // by which the content of responses is judged, if a workload asks for it
+	Note       func(string)                                    // receives what could not be judged; it may be nil
 	WarmUp     time.Duration                                   // how long the first stage is sent before, unmeasured
 	Objectives config.Objectives
 
@@ -67,14 +69,15 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 			return soFar(l), err
 		}
 	}
+	learnt := make([]*load.Content, len(t.Profile.Stages))
 	var costs []*loadgen.Cost
 	for repeat := range max(t.Repeat, 1) {
 		var summaries []load.Summary
-		for _, w := range t.Profile.Stages {
+		for i, w := range t.Profile.Stages {
 			if ctx.Err() != nil {
 				return t.concluded(l)
 			}
-			summary, err := t.stage(ctx, client, progress, w)
+			summary, err := t.stage(ctx, client, progress, w, &learnt[i])
 			if err != nil && summary.Requests == 0 {
 				return soFar(l), err
 			}
@@ -126,6 +129,7 @@ func (t LoadTest) warmUp(ctx context.Context, client *wire.Client) error {
 		return nil
 	}
 	w := t.Profile.Stages[0]
+	w.JudgeContent = false
 	if w.Clients > 0 {
 		w.Duration, w.Requests = t.WarmUp, 0
 	} else {
@@ -150,12 +154,33 @@ func evenly(w load.Workload, length time.Duration) load.Workload {
 	return w
 }
 
-func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loading, w load.Workload) (load.Summary, error) {
+// stage sends a stage. What the webhook is to answer is learnt the first time.
+func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loading, w load.Workload, learnt **load.Content) (load.Summary, error) {
 	requests, err := t.Bodies(w)
 	if err != nil {
 		return load.Summary{}, err
 	}
+	if w.JudgeContent && *learnt == nil {
+		if *learnt, err = t.learn(ctx, client, requests); ctx.Err() != nil {
+			return load.Summary{}, nil //nolint:nilerr // whoever stopped it knows
+		}
+		if err != nil {
+			return load.Summary{}, err
+		}
+	}
+	w.Content = *learnt
 	return t.send(ctx, client, requests, w, progress.Loading(w))
+}
+
+// learn asks the webhook what it answers to the requests before the load.
+func (t LoadTest) learn(ctx context.Context, client *wire.Client, requests []contract.Request) (*load.Content, error) {
+	content, err := load.Learn(ctx, client, requests, t.Rules)
+	if err == nil && t.Note != nil {
+		for _, note := range content.Notes() {
+			t.Note(note)
+		}
+	}
+	return content, err
 }
 
 // send has this process send a workload, or the workers.
@@ -172,6 +197,14 @@ func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Load
 	requests, err := t.Bodies(s.Workload)
 	if err != nil {
 		return err
+	}
+	if s.Workload.JudgeContent {
+		if s.Workload.Content, err = t.learn(ctx, client, requests); ctx.Err() != nil {
+			return nil //nolint:nilerr // whoever stopped it knows
+		}
+		if err != nil {
+			return err
+		}
 	}
 	found, failed := s.Run(ctx, client, requests, progress.Loading)
 	if failed != nil && len(found.Probes) == 0 {
@@ -255,6 +288,7 @@ func (t LoadTest) control(ctx context.Context, l *loadgen.Load, repeat int) erro
 		return nil //nolint:nilerr // whoever stopped it knows
 	}
 	w := t.Profile.Stages[0]
+	w.JudgeContent = false
 	if w.Clients > 0 {
 		w.Duration = min(w.Duration, controlled)
 	} else {

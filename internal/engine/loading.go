@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -27,6 +28,12 @@ func (s *session) loadWith(ctx context.Context, client *wire.Client) (err error)
 	}
 	report, test := s.report, *s.load
 	test.Workers, test.Launcher = s.want.Workers, s.want.Launcher
+	test.Note = func(text string) {
+		if !slices.Contains(report.Notes, text) { // another stage has it too
+			s.note(text)
+			s.say(text)
+		}
+	}
 	elsewhere := test.Launcher != nil && test.Launcher.Remote() // a control here says nothing about those machines
 	if test.Repeat > 1 && len(test.Profile.Stages) > 0 && !elsewhere {
 		server, failed := webhook.Start(ctx, "127.0.0.1:0", webhook.Handler())
@@ -38,6 +45,9 @@ func (s *session) loadWith(ctx context.Context, client *wire.Client) (err error)
 			return err
 		}
 		defer test.Control.Client.Close()
+	}
+	if s.want.Load.JudgeContent {
+		s.progress.Note("asking the webhook before the load what it is to answer")
 	}
 	report.Load, err = test.Run(ctx, client, s.progress)
 	if err == nil && report.Load == nil && ctx.Err() == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // loads prepares the configured load test, and makes sure that it can be judged and compared with its baseline.
@@ -49,7 +50,12 @@ func (p *Plan) loadTest() error {
 	if l.Profile == "" && len(l.Stages) == 0 && l.Duration.Duration == 0 {
 		return nil
 	}
-	if l.Recording != "" {
+	switch {
+	case l.JudgeContent && l.Recording != "":
+		return p.want.At("load.judgeContent", "each request of a recording is sent once, so no answer is expected; compare the answers with \"crdconform diff\"")
+	case l.JudgeContent && p.want.Launcher != nil && p.want.Launcher.Remote():
+		return p.want.At("load.judgeContent", "the answers are learnt from here, which may not reach what workers in a cluster reach; use workers on this machine, or none")
+	case l.Recording != "":
 		return p.replays()
 	}
 	kind, err := p.loadable(p.kinds[0])
@@ -61,13 +67,21 @@ func (p *Plan) loadTest() error {
 		return err
 	}
 	bodies := func(w load.Workload) ([]contract.Request, error) { return load.Bodies(kind, w) }
-	p.load = &LoadTest{Profile: profile, Bodies: bodies, Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.want.Objectives, Baseline: p.want.Baseline}
+	p.load = &LoadTest{Profile: profile, Bodies: bodies, Rules: p.rules(kind), Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.want.Objectives, Baseline: p.want.Baseline}
 	for _, w := range profile.Stages {
 		if err := w.ValidateFor(kind); err != nil {
 			return p.want.At(unknownVersion(w, kind), "%w", err) // the rest was found good
 		}
 	}
 	return nil
+}
+
+// rules are those by which the content of responses under load is judged.
+func (p *Plan) rules(kind corpus.Corpus) load.Rules {
+	known := slices.ContainsFunc(p.want.KnownFailing, func(k config.KnownFailing) bool { return k.ID == string(requirement.WebhookConversionRoundTrip) })
+	return load.Rules{Kind: kind, Lossy: func(pair corpus.Pair, path string) bool {
+		return known || slices.ContainsFunc(p.want.Lossy, func(l config.Lossy) bool { return l.Matches(kind.Group, kind.Kind, pair.From, pair.To, path) })
+	}}
 }
 
 // unknownVersion returns the key of the version that there is no such of, or else that of all pairs.
@@ -180,7 +194,7 @@ func profileOf(c config.Config, kind corpus.Corpus) (load.Profile, error) {
 	}
 	s := load.Settings{
 		Rates: l.Rates, Batches: l.Batches, Bytes: l.Bytes, Clients: l.Clients, Duration: l.Duration.Duration, Objects: l.Objects,
-		Pairs: pairs, ReviewVersion: l.ReviewVersion, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery,
+		Pairs: pairs, ReviewVersion: l.ReviewVersion, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery, JudgeContent: l.JudgeContent,
 	}
 	name := cmp.Or(l.Profile, profiles.Constant)
 	if l.ThroughAPIServer && name != profiles.Relist {
@@ -216,7 +230,7 @@ func ownProfile(l config.Load, pairs []corpus.Pair) (load.Profile, error) {
 		w := load.Workload{
 			Name: s.Name, Clients: s.Clients, Duration: s.Duration.Duration, Requests: uint64(s.Requests),
 			Batch: cmp.Or(s.Batch, 1), Bytes: s.Bytes, Pairs: pairs,
-			ReviewVersion: cmp.Or(l.ReviewVersion, "v1"), InFlight: l.InFlight, JudgeEvery: l.JudgeEvery,
+			ReviewVersion: cmp.Or(l.ReviewVersion, "v1"), InFlight: l.InFlight, JudgeEvery: l.JudgeEvery, JudgeContent: l.JudgeContent,
 		}
 		for _, phase := range s.Phases {
 			to := phase.Rate

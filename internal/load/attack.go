@@ -300,6 +300,7 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 		r.tell(m, sent, response, nil)
 	default:
 		judgement := sending.judge.Judge(id, response)
+		sending.expected.judge(&judgement, id, response)
 		r.tally.add(m, exchange{body: sending, uid: id, response: response, judgement: &judgement})
 		r.tell(m, sent, response, judgement.Rejected())
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -20,7 +21,7 @@ func null(b *testing.B, w Workload) http.Handler {
 	if err != nil {
 		b.Fatal(err)
 	}
-	bodies, err := prepared(requests)
+	bodies, err := prepared(requests, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -96,5 +97,56 @@ func BenchmarkLag(b *testing.B) {
 			b.ReportMetric(100*s.Generator.ProcessorSeconds/s.Elapsed.Seconds(), "%core")
 			b.ReportMetric(0, "ns/op")
 		})
+	}
+}
+
+// BenchmarkContent judges a response, without its content, with content that is the same byte by byte, and with content in another order.
+func BenchmarkContent(b *testing.B) {
+	for _, batch := range []int{1, 500} {
+		w := workload()
+		w.Batch, w.Bytes = batch, 1<<10
+		requests, err := Bodies(crontabs, w)
+		if err != nil {
+			b.Fatal(err)
+		}
+		request := requests[0]
+		request.UID = uid(1)
+		body, err := request.Body()
+		if err != nil {
+			b.Fatal(err)
+		}
+		response := func(handler http.Handler) contract.Response {
+			recorder := httptest.NewRecorder()
+			handler.ServeHTTP(recorder, httptest.NewRequestWithContext(b.Context(), http.MethodPost, webhook.Path, bytes.NewReader(body)))
+			return contract.Response{Status: http.StatusOK, ContentType: "application/json", Body: recorder.Body.Bytes()}
+		}
+		usual := response(webhook.Handler())
+		judgement := request.Judge(usual)
+		answer := Answer{Body: bytes.Clone(usual.Body), UID: uid(1)} // what is at the same place in memory need not be compared
+		for _, raw := range judgement.Objects {
+			answer.Objects = append(answer.Objects, bytes.Clone(raw))
+		}
+		content := &Content{Answers: []Answer{answer}}
+		for name, path := range map[string]struct {
+			expected *expected
+			response contract.Response
+		}{
+			"without":       {nil, usual},
+			"same":          {content.expected(0, request), usual},
+			"another-order": {content.expected(0, request), response(writing(func(uint64, []map[string]any) {}, shuffled))},
+		} {
+			b.Run(fmt.Sprintf("batch=%d/%s", batch, name), func(b *testing.B) {
+				judge := request.Repeated()
+				b.SetBytes(int64(len(path.response.Body)))
+				b.ReportAllocs()
+				for b.Loop() {
+					j := judge.Judge(uid(1), path.response)
+					path.expected.judge(&j, uid(1), path.response)
+					if len(j.Violations) > 0 {
+						b.Fatal(j.Violations[0])
+					}
+				}
+			})
+		}
 	}
 }

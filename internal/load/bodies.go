@@ -85,12 +85,13 @@ type body struct {
 	objects       int // in it
 	judge         *contract.Repeated
 	before, after []byte // what the uid stands between
+	expected      *expected
 }
 
-// prepared encodes requests.
-func prepared(requests []contract.Request) ([]body, error) {
+// prepared encodes requests, with what is expected of their responses, if that is known.
+func prepared(requests []contract.Request, content *Content) ([]body, error) {
 	bodies := make([]body, 0, len(requests))
-	for _, request := range requests {
+	for i, request := range requests {
 		request.UID = uid(0)
 		encoded, err := request.Body()
 		if err != nil {
@@ -100,7 +101,7 @@ func prepared(requests []contract.Request) ([]body, error) {
 		if !found {
 			return nil, errors.New("load: a request without its uid") // contract.Request.Body writes it
 		}
-		bodies = append(bodies, body{len(request.Objects), request.Repeated(), before, after})
+		bodies = append(bodies, body{len(request.Objects), request.Repeated(), before, after, content.expected(i, request)})
 	}
 	return bodies, nil
 }

@@ -9,6 +9,7 @@ package load
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
@@ -39,7 +40,13 @@ func send(ctx context.Context, sender *wire.Sender, requests []contract.Request,
 	if len(requests) == 0 {
 		return Summary{}, errors.New("load: there is nothing to send")
 	}
-	bodies, err := prepared(requests)
+	switch {
+	case w.JudgeContent && w.Content == nil:
+		return Summary{}, errors.New("load: the expected content is not known; learn it first")
+	case w.JudgeContent && len(w.Content.Answers) != len(requests):
+		return Summary{}, fmt.Errorf("load: the expected content has %d answers to %d requests", len(w.Content.Answers), len(requests))
+	}
+	bodies, err := prepared(requests, w.Content)
 	if err != nil {
 		return Summary{}, err
 	}

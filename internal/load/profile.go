@@ -31,6 +31,7 @@ type Settings struct {
 	ReviewVersion string // v1 if empty
 	InFlight      int
 	JudgeEvery    int
+	JudgeContent  bool
 
 	Due  []time.Duration // when the requests of a recording came, which a replay sends then unless there are Rates
 	Goal Goal            // of a search
@@ -105,7 +106,7 @@ func (s Settings) size() int { return s.Bytes[0] }
 func (s Settings) workload(phases []loadgen.Phase, batch, size int) Workload {
 	return Workload{
 		Phases: phases, Batch: batch, Bytes: size,
-		ReviewVersion: s.ReviewVersion, Pairs: s.Pairs, InFlight: s.InFlight, JudgeEvery: s.JudgeEvery,
+		ReviewVersion: s.ReviewVersion, Pairs: s.Pairs, InFlight: s.InFlight, JudgeEvery: s.JudgeEvery, JudgeContent: s.JudgeContent,
 	}
 }
 

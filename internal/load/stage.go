@@ -14,6 +14,7 @@ func (w Workload) Stage() loadgen.Stage {
 		Name: w.Name, Phases: w.Phases, Recorded: len(w.Due) > 0, Clients: w.Clients, Most: w.Requests, InFlight: w.InFlight, Rate: w.Rate(),
 		Duration: w.Length().Seconds(), Batch: w.Batch, Bytes: w.Bytes, ReviewVersion: w.ReviewVersion, Pairs: w.Pairs,
 	}
+	s.JudgeContent = w.JudgeContent
 	if w.JudgeEvery > 1 {
 		s.JudgeEvery = w.JudgeEvery
 	}

@@ -50,6 +50,7 @@ const (
 	HTTP      Kind = "http"      // a status that API servers take for a failure
 	Failure   Kind = "failed"    // the webhook says that the conversion failed
 	Contract  Kind = "contract"  // a response that API servers reject
+	Differs   Kind = "content"   // other objects than before the load, or objects that check rejects
 )
 
 // kindOf returns the kind of error of a response that API servers reject.
@@ -63,6 +64,8 @@ func kindOf(response contract.Response, violation contract.Violation) Kind {
 		return HTTP
 	case violation.Requirement == requirement.WebhookFailureAvoided:
 		return Failure
+	case violation.Requirement == requirement.WebhookConversionPure, violation.Requirement == requirement.WebhookConversionRoundTrip:
+		return Differs
 	}
 	return Contract
 }

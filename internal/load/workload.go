@@ -49,6 +49,10 @@ type Workload struct {
 	// judged that are no whole response with status 200.
 	JudgeEvery int `json:"judgeEvery,omitempty"`
 
+	// JudgeContent reports whether the objects in judged responses are compared with Content, which Learn returns.
+	JudgeContent bool     `json:"judgeContent,omitempty"`
+	Content      *Content `json:"content,omitempty"`
+
 	// Part is what this generator sends of the workload, when several share it. See Split.
 	Part Part `json:"-"`
 }

@@ -306,6 +306,10 @@ func loadOptions() []Option {
 			Key: "load.judgeEvery", Default: 1, Implied: true, Flag: "judge-every", Commands: sends, Help: "judge only every n-th response",
 			Bounds: &Bounds{Min: 1, Number: "every %s-th response judged", Hint: "; 1 is all of them"},
 		},
+		{
+			Key: "load.judgeContent", Flag: "judge-content", Commands: []string{load, run},
+			Help: "also compare converted objects with those that the webhook returned before the load",
+		},
 		{Key: "load.recording", Flag: "recording", Commands: sends, Files: true, Help: "file that \"crdconform record\" wrote, to send again: the profile replay"},
 		{
 			Key: "load.throughAPIServer", Flag: "through-api-server", Commands: sends,

@@ -109,7 +109,7 @@ func against(l *loadgen.Load, s loadgen.Stage) uint64 {
 	case allowed(l, s):
 		return 0
 	case s.VoidReason != "":
-		return s.Errors["http"] + s.Errors["failed"] + s.Errors["contract"]
+		return s.Errors["http"] + s.Errors["failed"] + s.Errors["contract"] + s.Errors["content"]
 	}
 	return s.Failed
 }

@@ -15,7 +15,7 @@ func TestStagesAreJudgedApart(t *testing.T) {
 	failing := loadgen.Stage{Name: "failing", Repeat: 1, Requests: 100, Failed: 3, Errors: map[string]uint64{"timeout": 3}}
 	void := loadgen.Stage{Name: "void", Repeat: 1, Requests: 100, VoidReason: busy}
 	lost := loadgen.Stage{Name: "lost", Repeat: 1, Requests: 100, Failed: 3, Errors: map[string]uint64{"transport": 2, "timeout": 1}, VoidReason: busy}
-	wrong := loadgen.Stage{Name: "wrong", Repeat: 1, Requests: 100, Failed: 3, Errors: map[string]uint64{"timeout": 1, "contract": 2}, VoidReason: busy}
+	wrong := loadgen.Stage{Name: "wrong", Repeat: 1, Requests: 100, Failed: 3, Errors: map[string]uint64{"timeout": 1, "contract": 1, "content": 1}, VoidReason: busy}
 	again := void
 	again.Repeat = 2
 	missed := func(s loadgen.Stage) loadgen.Objective {

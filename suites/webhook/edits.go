@@ -51,7 +51,7 @@ func (p *prober) edits() property {
 			if t.there.object == nil || p.spent() {
 				continue
 			}
-			converted := restored(objects[i], t.there.object)
+			converted := corpus.Restored(objects[i], t.there.object)
 			beside := ""
 			noted := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations())
 			switch {

@@ -179,7 +179,7 @@ func (p *prober) defaced() property {
 			if o.object == nil {
 				continue
 			}
-			converted := restored(objects[i], o.object)
+			converted := corpus.Restored(objects[i], o.object)
 			given, annotations := objects[i].GetAnnotations(), converted.GetAnnotations()
 			for _, key := range slices.Sorted(maps.Keys(annotations)) {
 				if _, isGiven := given[key]; isGiven || tried[key] {

@@ -45,7 +45,7 @@ func (p *prober) pure(ctx SpecContext) {
 		home := asked{pair: reverse(pair)}
 		for i, t := range p.roundTrip(ctx, pair, objects) {
 			if t.back.object != nil {
-				home.objects = append(home.objects, restored(objects[i], t.there.object))
+				home.objects = append(home.objects, corpus.Restored(objects[i], t.there.object))
 				home.first = append(home.first, t.back)
 			}
 		}

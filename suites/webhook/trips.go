@@ -11,7 +11,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fieldpath"
@@ -58,7 +57,7 @@ func (p *prober) travel(ctx context.Context, pair corpus.Pair, objects []*unstru
 	for i, there := range p.convert(ctx, pair, objects) {
 		trips[i].there = there
 		if there.object != nil {
-			onward = append(onward, restored(objects[i], there.object))
+			onward = append(onward, corpus.Restored(objects[i], there.object))
 			places = append(places, i)
 		}
 	}
@@ -67,17 +66,6 @@ func (p *prober) travel(ctx context.Context, pair corpus.Pair, objects []*unstru
 		trips[places[i]].back = back
 	}
 	return trips
-}
-
-// restored does what API servers do with a converted object: its metadata is the original's but for labels and
-// annotations. The rest is shared with the converted object.
-func restored(original *unstructured.Unstructured, converted map[string]any) *unstructured.Unstructured {
-	after := &unstructured.Unstructured{Object: maps.Clone(converted)}
-	labels, annotations := after.GetLabels(), after.GetAnnotations()
-	after.Object["metadata"] = runtime.DeepCopyJSONValue(original.Object["metadata"])
-	after.SetLabels(labels)
-	after.SetAnnotations(annotations)
-	return after
 }
 
 // reverse is the way back.
@@ -230,7 +218,7 @@ func (p *prober) detour(ctx context.Context, pair corpus.Pair, by string, object
 	var places []int
 	for i, t := range trips {
 		if direct[i].object != nil && t.back.object != nil && len(p.lost(first, objects[i].Object, t.back.object)) == 0 {
-			halfway = append(halfway, restored(objects[i], t.there.object))
+			halfway = append(halfway, corpus.Restored(objects[i], t.there.object))
 			places = append(places, i)
 		}
 	}
@@ -365,7 +353,7 @@ func (p *prober) oneRound(ctx context.Context, pair corpus.Pair, lives []life) {
 		case t.back.object == nil:
 			of.refused = fmt.Sprint(t.back.x.judgement.Rejected())
 		default:
-			of.current = restored(of.current, t.back.object)
+			of.current = corpus.Restored(of.current, t.back.object)
 			of.sizes, of.x = append(of.sizes, size(of.current)), t.back.x
 			if len(of.sizes) == settled {
 				of.early = of.current

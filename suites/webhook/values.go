@@ -304,7 +304,7 @@ func (p *prober) valid(sorts ...corpus.ProblemSort) property {
 			if o.object == nil {
 				continue
 			}
-			converted := restored(objects[i], o.object).DeepCopy().Object
+			converted := corpus.Restored(objects[i], o.object).DeepCopy().Object
 			whole(converted)
 			if !slices.Contains(sorts, corpus.Unknown) {
 				schema.Prepare(converted) // a client that writes it back gets the defaults too

@@ -61,7 +61,14 @@ func TestSpecHasAll(t *testing.T) {
 		Requests: []contract.Request{{ReviewVersion: "v1", DesiredAPIVersion: "example.com/v1", Objects: []json.RawMessage{[]byte(`{"a":1.50,"b":"\u003c"}`)}}},
 		Workload: load.Workload{
 			Name: "name", Phases: []loadgen.Phase{{Seconds: 60, Rate: 1. / 3, To: 1e-7}}, Clients: 2, Duration: 3, Requests: 4, Whole: true, Batch: 5, Bytes: 6,
-			ReviewVersion: "v1beta1", Pairs: []corpus.Pair{{From: "v1", To: "v2"}}, InFlight: 7, JudgeEvery: 8, Due: []time.Duration{11, 12},
+			ReviewVersion: "v1beta1", Pairs: []corpus.Pair{{From: "v1", To: "v2"}}, InFlight: 7, JudgeEvery: 8, Due: []time.Duration{11, 12}, JudgeContent: true,
+			Content: &load.Content{
+				Answers: []load.Answer{{
+					Objects: [][]byte{[]byte("{ }")}, Body: []byte("{}"), UID: "u",
+					Violations: []load.Violation{{Requirement: "a", Object: 1, Path: "p", Expected: "x", Actual: "y"}},
+				}},
+				Varying: []string{"spec.at"},
+			},
 		},
 		Workers: 9, Patience: 10,
 	}
@@ -87,11 +94,11 @@ func TestSpecsThatMakeNoSense(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                              "is not JSON",
 		`{`:                             "is not JSON",
-		`{"of":1}`:                      "speaks version 0 of the protocol of workers, and this one 4: use the same release",
+		`{"of":1}`:                      "speaks version 0 of the protocol of workers, and this one 5: use the same release",
 		`{"protocol":7,"of":1,"new":1}`: "speaks version 7 of the protocol",
-		`{"protocol":4,"new":1}`:        `unknown field "new"`,
-		`{"protocol":4}`:                "is for 0 of them",
-		`{"protocol":4,"of":1}`:         "has no requests in it",
+		`{"protocol":5,"new":1}`:        `unknown field "new"`,
+		`{"protocol":5}`:                "is for 0 of them",
+		`{"protocol":5,"of":1}`:         "has no requests in it",
 	} {
 		if _, err := FromStream(t.Context(), strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want something with %q", text, err, want)

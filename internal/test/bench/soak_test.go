@@ -41,7 +41,7 @@ func measureMemory(b *testing.B) []figures.Claim {
 	if n := len(o.Resident); n > 10 {
 		how += fmt.Sprintf("; %d MiB after 10 s, %d MiB at the end", o.Resident[10]/mib, o.Resident[n-1]/mib)
 	}
-	measured := []figures.Claim{{What: "most memory of the generator", Asked: 200, Measured: float64(o.Peak) / mib, Unit: "MiB", How: how}}
+	measured := []figures.Claim{{What: "most memory of the generator", Asked: 130, Measured: float64(o.Peak) / mib, Unit: "MiB", How: how}}
 	many := figures.Claim{What: "requests in 10 minutes", Asked: 10, AtLeast: true, Measured: float64(o.Requests) * pace.Wall / 1e6, Unit: "million quiet", How: fmt.Sprintf("%s; %s", how, pace)}
 	if soak < whole {
 		many.Missing = soakVariable + "=10m measures it"

@@ -193,7 +193,7 @@ func (c *comparison) fields(q *Question, a, b outcome) []finding {
 		if c.Schema != nil {
 			s = c.Schema(gvk.Group, gvk.Kind, gvk.Version)
 		}
-		for _, l := range apart(s, a.objects[i], b.objects[i]) {
+		for _, l := range s.Apart(a.objects[i], b.objects[i]) {
 			f := finding{key: key{what: Field, kind: gvk.Kind, path: s.Place(l.Path)}, object: i, at: l.Path}
 			if !l.Added {
 				f.a = value(l.Before)
@@ -205,22 +205,6 @@ func (c *comparison) fields(q *Question, a, b outcome) []finding {
 		}
 	}
 	return found
-}
-
-// apart returns what the second object has lost or has otherwise, and what it has besides.
-func apart(s *corpus.Schema, a, b map[string]any) []corpus.Loss {
-	lost := s.Losses(a, b)
-	all := lost
-	for _, l := range s.Losses(b, a) {
-		told := slices.ContainsFunc(lost, func(known corpus.Loss) bool {
-			rest, found := strings.CutPrefix(l.Path, known.Path)
-			return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
-		})
-		if l.After == nil && !told {
-			all = append(all, corpus.Loss{Path: l.Path, After: l.Before, Added: true})
-		}
-	}
-	return all
 }
 
 // value is a value of an object as JSON.
