@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -87,13 +88,15 @@ type Webhook struct {
 	CA       []byte // PEM certificates to verify it by
 	Replicas int    // pods that it has when it is whole
 
-	options  Options
-	client   kubernetes.Interface
-	applier  *applier
-	redactor *redactor
-	remedy   string // what to do when the certificate is another one
-	tunnel   *tunnel
-	forward  *forward
+	options   Options
+	client    kubernetes.Interface
+	applier   *applier
+	redactor  *redactor
+	authority *pki.Authority // of a certificate of the run; nil for one that the manifests bring
+	secret    string         // with that certificate
+	remedy    string         // what to do when the certificate is another one
+	tunnel    *tunnel
+	forward   *forward
 
 	stop    sync.Once
 	stopErr error

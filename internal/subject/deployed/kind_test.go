@@ -611,7 +611,7 @@ func TestManifestsWithTheirOwnCertificate(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { stopped(t, w) })
-	if !bytes.Equal(w.CA, authority) {
+	if !bytes.Equal(w.CA, authority.PEM()) {
 		t.Error("the authority is another one")
 	}
 	if err := asked(t.Context(), w.Endpoint()); err != nil {
@@ -631,14 +631,14 @@ func TestManifestsWithTheirOwnCertificate(t *testing.T) {
 		crd, _, _ := strings.Cut(strings.ReplaceAll(definition, "NAMESPACE", o.Namespace), "---")
 		dir := t.TempDir()
 		write(t, filepath.Join(dir, "secret.json"), text)
-		write(t, filepath.Join(dir, "crd.yaml"), []byte(strings.ReplaceAll(crd, "Cg==", base64.StdEncoding.EncodeToString(authority))))
+		write(t, filepath.Join(dir, "crd.yaml"), []byte(strings.ReplaceAll(crd, "Cg==", base64.StdEncoding.EncodeToString(authority.PEM()))))
 		write(t, filepath.Join(dir, "all.yaml"), []byte(strings.ReplaceAll(manifest, "IMAGE", archive.Reference)))
 		w, err := DeployManifests(t.Context(), Manifests{Paths: []string{dir}}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer stopped(t, w)
-		if err := asked(t.Context(), w.Endpoint()); err != nil || !bytes.Equal(w.CA, authority) {
+		if err := asked(t.Context(), w.Endpoint()); err != nil || !bytes.Equal(w.CA, authority.PEM()) {
 			t.Errorf("got %v", err)
 		}
 	})

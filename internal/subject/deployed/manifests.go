@@ -325,6 +325,7 @@ func (w *Webhook) inject(name string, documents []document, references []referen
 		return nil, nil, err
 	}
 	w.redactor.Secret(secret.Data)
+	w.authority, w.secret = authority, secret.Name
 	var kept []document
 	added := false
 	for _, d := range documents {
@@ -347,10 +348,10 @@ func (w *Webhook) inject(name string, documents []document, references []referen
 	}
 	for _, r := range references {
 		if config := within(r.Object, []string{"spec", "conversion", "webhook", "clientConfig"}); config != nil && r.matches(w.Service) {
-			config["caBundle"] = base64.StdEncoding.EncodeToString(authority)
+			config["caBundle"] = base64.StdEncoding.EncodeToString(authority.PEM())
 		}
 	}
-	return kept, authority, nil
+	return kept, authority.PEM(), nil
 }
 
 // fill puts the certificate into a Secret of the user's, and leaves alone what else is in there.

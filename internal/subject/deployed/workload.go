@@ -114,6 +114,7 @@ func DeployImage(ctx context.Context, l Workload, o Options) (*Webhook, error) {
 		return nil, fmt.Errorf("webhook in the cluster: %w", err)
 	}
 	w.redactor.Secret(secret.Data)
+	w.authority, w.secret = authority, secret.Name
 	var documents []document
 	for _, object := range []any{secret, l.account(), l.service(o.Run), l.deployment(o.Run)} {
 		d, err := documentOf(object)
@@ -122,7 +123,7 @@ func DeployImage(ctx context.Context, l Workload, o Options) (*Webhook, error) {
 		}
 		documents = append(documents, d)
 	}
-	if err := w.bringUp(ctx, documents, func(context.Context) ([]byte, error) { return authority, nil }); err != nil {
+	if err := w.bringUp(ctx, documents, func(context.Context) ([]byte, error) { return authority.PEM(), nil }); err != nil {
 		return nil, err
 	}
 	return w, nil
@@ -147,14 +148,20 @@ const caKey = "ca.crt"
 
 // issue makes a certificate for a service, in a Secret of the kind that webhooks mount, and returns the authority to verify it
 // by.
-func issue(service Service, name string) (*corev1.Secret, []byte, error) {
+func issue(service Service, name string) (*corev1.Secret, *pki.Authority, error) {
 	authority, err := pki.NewAuthority("crdconform webhook in a cluster")
 	if err != nil {
 		return nil, nil, err
 	}
+	secret, err := issueBy(authority, service, name)
+	return secret, authority, err
+}
+
+// issueBy makes a certificate of an authority.
+func issueBy(authority *pki.Authority, service Service, name string) (*corev1.Secret, error) {
 	pair, err := authority.Server(service.ServerName(), service.Name+"."+service.Namespace, service.ServerName()+".cluster.local")
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	return &corev1.Secret{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "Secret"},
@@ -163,7 +170,7 @@ func issue(service Service, name string) (*corev1.Secret, []byte, error) {
 		Data: map[string][]byte{
 			corev1.TLSCertKey: pair.Certificate, corev1.TLSPrivateKeyKey: pair.Key, caKey: authority.PEM(),
 		},
-	}, authority.PEM(), nil
+	}, nil
 }
 
 // account is one of the webhook's own: pods are not created before theirs is there, and it is unknown when that of a new
