@@ -22,6 +22,7 @@ type clusterFlags struct {
 	none    bool     // whether there may be none
 	looks   bool     // whether a cluster may be looked at only
 	kinds   []string // that there may be; all if empty
+	without []string // options that the command has no flag for
 	options kinds.Options
 }
 
@@ -30,7 +31,7 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet, command string) {
 	f.flags = flags
 	f.options.Variable = s.variable
 	for _, o := range f.options.Table() {
-		if !slices.ContainsFunc(f.allowed(), func(k kinds.Kind) bool { return slices.Contains(k.Options, o.Name) }) {
+		if slices.Contains(f.without, o.Name) || !slices.ContainsFunc(f.allowed(), func(k kinds.Kind) bool { return slices.Contains(k.Options, o.Name) }) {
 			continue
 		}
 		switch v := o.Value.(type) {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
@@ -21,12 +20,13 @@ import (
 type disrupter struct {
 	checker
 	judge string // a history, or a folder of some
+	pods  bool   // whether pods of an existing cluster may be disrupted
 }
 
 func newDisrupt(s streams) *cobra.Command {
 	d := &disrupter{checker: checker{streams: s, name: "disrupt"}}
 	cmd := &cobra.Command{
-		Use:   "disrupt [--crd FILE...] [--scenario ID...] [-- PROGRAM ARGUMENT...]",
+		Use:   "disrupt [--crd FILE...] [--scenario ID...] [--webhook-image IMAGE | -- PROGRAM ARGUMENT...]",
 		Short: "Restart, pause and cut off a webhook while clients are at work, and report what they see",
 		Long: `disrupt starts a program that serves a conversion webhook, has clients of the built-in API server read, patch, apply, list and
 watch objects at every version, and makes things happen that happen to every webhook sooner or later:
@@ -53,7 +53,10 @@ SCENARIO.FIGURE=LIMIT, FIGURE=LIMIT for all, rolling for no error in a rollout, 
 In the arguments of programs, {port} is replaced by the port to serve at, {certs} by a folder with tls.crt, tls.key and ca.crt,
 which are replaced as a kubelet does, and {kubeconfig} by a kubeconfig. Without a program, the reference webhook is disrupted.
 
-Pods are not disrupted: neither kind nor an existing cluster is used.
+With --cluster kind the webhook runs as pods, of --webhook-image or --webhook-manifests: restart.graceful and restart.killed
+delete a pod, replicas.rollout restarts the Deployment, replicas.one-killed deletes one of two pods, certificate.leaf replaces
+the certificate in the Secret, and definition.storage and definition.changed do what they always do. The others are
+NotApplicable. With --cluster existing this takes --disrupt-pods, and nothing is touched that the run did not create.
 
 The history of each scenario is in histories/ of the report folder; --judge FILE judges it again.
 
@@ -63,6 +66,7 @@ The history of each scenario is in histories/ of the report folder; --judge FILE
   crdconform disrupt --crd config/crd/bases --scenario replicas.rollout --objective rolling \
     --old-program './manager-v1.4 --webhook-port={port} --webhook-cert-path={certs}' \
     -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
+  crdconform disrupt --crd config/crd/bases --cluster kind --webhook-image widgets:dev --rate 100 --objective rolling
   crdconform disrupt --judge crdconform-report/histories --objective restart.recovery=2s`,
 		Args: programOnly,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -72,7 +76,10 @@ The history of each scenario is in histories/ of the report folder; --judge FILE
 	}
 	d.bindOptions(cmd)
 	flags := cmd.Flags()
+	d.api.kinds, d.api.without = []string{"embedded", "kind", "existing"}, []string{"watch-cache", "kubernetes", "webhook-host", "webhook-listen"}
+	d.api.bind(s, flags, "disruption")
 	d.bindKnownFailing(flags)
+	flags.BoolVar(&d.pods, "disrupt-pods", false, "existing: restart, kill and replace the pods of the webhook that the run deploys there; no others are touched")
 	flags.StringVar(&d.judge, "judge", "", "disrupt nothing, and judge a history of an earlier run again, or all in a folder")
 	return cmd
 }
@@ -99,12 +106,8 @@ func (d *disrupter) describe() (engine.Disruption, error) {
 		return engine.Disruption{}, err
 	}
 	read.KnownFailing = append(read.KnownFailing, known...)
-	if len(d.program) > 0 {
-		command := *d.options.given.Webhook.Command
-		command.Args, command.Dir = d.program, ""
-		inPlaceOf(&read, config.Config{Webhook: config.Webhook{Command: &command}}, "command", "program")
-	} else if d.flags.Changed("path") {
-		return engine.Disruption{}, errors.New("--path: only valid with a program")
+	if err = d.webhook(&read); err != nil {
+		return engine.Disruption{}, err
 	}
 	for _, names := range [][]string{d.options.given.CRDs, d.options.given.Samples} {
 		for i, name := range names {
@@ -116,8 +119,18 @@ func (d *disrupter) describe() (engine.Disruption, error) {
 	if err != nil {
 		return engine.Disruption{}, err
 	}
+	if err = read.Validate(); err != nil {
+		return engine.Disruption{}, err
+	}
+	d.api.sort, d.api.options.WatchCache = string(read.Cluster), true // as clusters have
+	if err = d.api.validate(); err != nil {
+		return engine.Disruption{}, err
+	}
+	if d.pods && d.api.sort != "existing" {
+		return engine.Disruption{}, errors.New("--disrupt-pods: only valid with --cluster existing")
+	}
 	return engine.Disruption{
-		Config: read, RerunCommand: d.againScenario,
+		Config: read, Source: d.api.source(), Pods: d.pods, PodsAdvice: " (--disrupt-pods)", ServeReference: serveReference, CollectArtifacts: d.gather, RerunCommand: d.againScenario,
 		Reference: []string{self, "serve", "--address=127.0.0.1:{port}", "--cert-dir={certs}", "--drain=500ms"},
 	}, nil
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -8,13 +10,26 @@ import (
 // TestDisruptUsage has nothing started for what can't be meant.
 func TestDisruptUsage(t *testing.T) {
 	t.Parallel()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	const there = `{"apiVersion":"v1","kind":"Config","clusters":[{"name":"c","cluster":{"server":"https://127.0.0.1:1"}}],"contexts":[{"name":"c","context":{"cluster":"c"}}]}`
+	if err := os.WriteFile(kubeconfig, []byte(there), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, test := range map[string]struct {
 		arguments []string
 		want      string
 	}{
 		"an unknown scenario": {[]string{"--scenario", "restart.gracefully"}, `--scenario: unknown scenario "restart.gracefully"`},
-		"kind":                {[]string{"--cluster", "kind"}, "only a program under the built-in API server is disrupted (want embedded, got kind)"},
-		"an existing cluster": {[]string{"--cluster", "existing"}, "nothing is done to pods, or to a cluster of yours"},
+		"a program on kind":   {[]string{"--cluster", "kind", "--", "./disrupt_test.go", "{port}"}, "programs are disrupted under the built-in API server only"},
+		"no image on kind":    {[]string{"--cluster", "kind", "--crd", "x.yaml"}, "no webhook to disrupt; give --webhook-image or --webhook-manifests"},
+		"nothing for pods":    {[]string{"--cluster", "kind", "--scenario", "network"}, "none of them is for pods"},
+		"an image, embedded":  {[]string{"--webhook-image", "widgets:dev"}, "only valid with --cluster kind or existing, not embedded"},
+		"an existing cluster": {[]string{"--cluster", "existing", "--context", "c", "--kubeconfig", kubeconfig, "--webhook-image", "widgets:dev"}, "are disrupted only if that is allowed (--disrupt-pods)"},
+		"no image, existing":  {[]string{"--cluster", "existing", "--context", "c", "--kubeconfig", kubeconfig, "--disrupt-pods"}, "no webhook to deploy and disrupt; give --webhook-image"},
+		"no CRDs, existing":   {[]string{"--cluster", "existing", "--context", "c", "--kubeconfig", kubeconfig, "--disrupt-pods", "--webhook-image", "widgets:dev"}, "give your definition by --crd"},
+		"no context":          {[]string{"--cluster", "existing", "--disrupt-pods"}, "--cluster existing requires --context NAME"},
+		"pods of kind":        {[]string{"--cluster", "kind", "--disrupt-pods"}, "--disrupt-pods: only valid with --cluster existing"},
+		"another cluster":     {[]string{"--cluster", "envtest"}, "(want embedded, kind, existing)"},
 		"a URL":               {[]string{"https://localhost/convert"}, "a webhook that runs already can't be disrupted"},
 		"no program":          {[]string{"--"}, "no program after --"},
 		"a missing program":   {[]string{"--", "./nosuch", "{port}", "{certs}"}, "does not exist"},

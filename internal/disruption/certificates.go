@@ -109,14 +109,14 @@ func (s *certificates) remove() error { return os.RemoveAll(s.folder) }
 // errNotPickedUp says that a program still serves its former certificate.
 var errNotPickedUp = errors.New("the program still serves the former certificate")
 
-// pickedUp waits until whoever listens at an address serves the leaf of the folder.
-func (s *certificates) pickedUp(ctx context.Context, address string, limit time.Duration) error {
+// pickedUp waits until whoever listens at an address serves a leaf.
+func pickedUp(ctx context.Context, wanted *x509.Certificate, address string, limit time.Duration) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var last error // of the last look that was not cut short
 	for {
 		leaf, err := served(within, address)
-		if err == nil && leaf.Equal(s.leaf) {
+		if err == nil && leaf.Equal(wanted) {
 			return nil
 		}
 		if within.Err() == nil {

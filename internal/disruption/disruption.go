@@ -20,8 +20,13 @@ type Plan struct {
 	Samples    map[string][]*unstructured.Unstructured // by version
 	Program    subject.Command
 	OldProgram *subject.Command // nil for none
+	Pods       Pods             // the webhook in place of a program; nil for none
 	Path       string           // of the webhook's URL
-	Scenarios  []Scenario
+
+	// Run labels the definition and the namespace, which are removed in the end; empty for a cluster that goes with all that is in it.
+	Run string
+
+	Scenarios []Scenario
 
 	// WriteKubeconfig writes the file that the program gets; nil if it wants none.
 	WriteKubeconfig func(file string, config *rest.Config) error

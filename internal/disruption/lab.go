@@ -19,6 +19,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -70,19 +71,25 @@ const (
 type lab struct {
 	*Plan
 
-	server   Server
+	cluster  cluster.Cluster
+	server   Server // nil where the webhook runs as pods
 	api      *api
 	crds     apiextensionsclient.CustomResourceDefinitionInterface
 	name     string // of the definition
 	versions []string
 	storage  string // version
 	things   []thing
+	made     made
 	port     int32 // of the service, which is another one for each scenario
 	dir      string
 }
 
-func newLab(p *Plan, server Server, dir string) (*lab, error) {
-	l := &lab{Plan: p, server: server, port: firstPort, dir: dir, name: p.Definition.Name}
+func newLab(p *Plan, c cluster.Cluster, dir string) (*lab, error) {
+	server, is := c.(Server)
+	if p.Pods == nil && !is {
+		return nil, fmt.Errorf("the API server %s can't be disrupted", c.Name())
+	}
+	l := &lab{Plan: p, cluster: c, server: server, port: firstPort, dir: dir, name: p.Definition.Name}
 	for _, v := range p.Definition.Spec.Versions {
 		if v.Served {
 			l.versions = append(l.versions, v.Name)
@@ -91,12 +98,12 @@ func newLab(p *Plan, server Server, dir string) (*lab, error) {
 			l.storage = v.Name
 		}
 	}
-	client, err := clientset.NewForConfig(server.Config())
+	client, err := clientset.NewForConfig(c.Config())
 	if err != nil {
 		return nil, err
 	}
 	l.crds = client.ApiextensionsV1().CustomResourceDefinitions()
-	l.api, err = newAPI(server.Config(), p.Definition)
+	l.api, err = newAPI(c.Config(), p.Definition)
 	return l, err
 }
 
@@ -117,16 +124,28 @@ func (l *lab) kubeconfig() (string, error) {
 	if _, err := os.Stat(file); err == nil {
 		return file, nil
 	}
-	return file, l.WriteKubeconfig(file, l.server.Config())
+	return file, l.WriteKubeconfig(file, l.cluster.Config())
 }
 
-// conversion names the webhook by the service, at the port of the scenario.
+// serverName is the name that the webhook's certificate is valid for.
+func (l *lab) serverName() string {
+	if l.Pods == nil {
+		return ServerName
+	}
+	service := l.Pods.ClientConfig().Service
+	return service.Name + "." + service.Namespace + ".svc"
+}
+
+// conversion names the webhook by its service; that of programs has another port in each scenario.
 func (l *lab) conversion(ca []byte) *apiextensionsv1.CustomResourceConversion {
 	reviews := []string{"v1"}
 	if c := l.Definition.Spec.Conversion; c != nil && c.Webhook != nil && len(c.Webhook.ConversionReviewVersions) > 0 {
 		reviews = c.Webhook.ConversionReviewVersions
 	}
 	service := &apiextensionsv1.ServiceReference{Namespace: serviceNamespace, Name: serviceName, Port: &l.port, Path: &l.Path}
+	if l.Pods != nil {
+		service = l.Pods.ClientConfig().Service
+	}
 	return &apiextensionsv1.CustomResourceConversion{
 		Strategy: apiextensionsv1.WebhookConverter,
 		Webhook: &apiextensionsv1.WebhookConversion{
@@ -138,14 +157,26 @@ func (l *lab) conversion(ca []byte) *apiextensionsv1.CustomResourceConversion {
 // install creates the definition, and waits until its objects can be created.
 func (l *lab) install(ctx context.Context, ca []byte) error {
 	crd := l.Definition.DeepCopy()
-	crd.ObjectMeta = metav1.ObjectMeta{Name: crd.Name, Labels: crd.Labels, Annotations: crd.Annotations}
+	crd.ObjectMeta = l.labelled(metav1.ObjectMeta{Name: crd.Name, Labels: crd.Labels, Annotations: crd.Annotations})
 	crd.Status = apiextensionsv1.CustomResourceDefinitionStatus{}
 	crd.Spec.Conversion = l.conversion(ca)
-	if _, err := l.crds.Create(ctx, crd, metav1.CreateOptions{}); err != nil {
+	created, err := l.crds.Create(ctx, crd, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return fmt.Errorf("the cluster has a definition %s already, and only one that crdconform created is disrupted; use another cluster", crd.Name)
+	}
+	if err != nil {
 		return fmt.Errorf("installing %s: %w", crd.Name, err)
 	}
+	if l.Run != "" {
+		l.made.definition(l.crds, created)
+	}
+	return l.established(ctx)
+}
+
+// established waits until objects of the definition can be created.
+func (l *lab) established(ctx context.Context) error {
 	err := wait.PollUntilContextTimeout(ctx, effectPoll, effectLimit, true, func(ctx context.Context) (bool, error) {
-		now, err := l.crds.Get(ctx, crd.Name, metav1.GetOptions{})
+		now, err := l.crds.Get(ctx, l.name, metav1.GetOptions{})
 		if err != nil || !apihelpers.IsCRDConditionTrue(now, apiextensionsv1.Established) {
 			return false, err
 		}
@@ -153,7 +184,7 @@ func (l *lab) install(ctx context.Context, ca []byte) error {
 		return time.Since(since) >= createHold+time.Second, nil // conditions have whole seconds
 	})
 	if err != nil {
-		return fmt.Errorf("waiting for %s to be established: %w", crd.Name, err)
+		return fmt.Errorf("waiting for %s to be established: %w", l.name, err)
 	}
 	return nil
 }

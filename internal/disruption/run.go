@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
@@ -39,15 +40,16 @@ type Outcome struct {
 
 // Run disrupts a webhook scenario by scenario, and hands out what came of each. The error says why nothing more could be done. If the
 // context ends, what is broken is mended first.
-func Run(ctx context.Context, p *Plan, server Server, dir string, header record.Header, limits func(scenario string) objective.Limit, each func(Outcome)) error {
+func Run(ctx context.Context, p *Plan, c cluster.Cluster, dir string, header record.Header, limits func(scenario string) objective.Limit, each func(Outcome)) (err error) {
 	if len(p.Scenarios) == 0 {
 		return errors.New("no scenario to run")
 	}
-	l, err := newLab(p, server, dir)
+	l, err := newLab(p, c, dir)
 	if err != nil {
 		return err
 	}
 	defer l.api.close()
+	defer func() { err = errors.Join(err, l.made.remove(ctx)) }()
 	if err = l.prepare(ctx); err != nil {
 		return err
 	}
@@ -58,9 +60,14 @@ func Run(ctx context.Context, p *Plan, server Server, dir string, header record.
 		p.note(s.Title)
 		began := time.Now()
 		o := Outcome{Scenario: s}
-		if s.needsOld && p.OldProgram == nil {
+		switch {
+		case !s.Applies():
+			o.Skipped = s.skipped
+		case s.issued && p.Pods != nil && !p.Pods.Issued():
+			o.Skipped = "it needs a certificate that crdconform issues, and the webhook brings its own"
+		case s.needsOld && p.OldProgram == nil:
 			o.Skipped = "it needs the program of an old build, and none is given"
-		} else {
+		default:
 			header.Objective = limits(string(s.ID))
 			o.History, o.Err = l.run(ctx, &s, header)
 		}
@@ -73,23 +80,38 @@ func Run(ctx context.Context, p *Plan, server Server, dir string, header record.
 // prepare installs the definition and creates the objects, with a replica of its own.
 func (l *lab) prepare(ctx context.Context) (err error) {
 	l.note("installing " + l.name)
-	authority, err := issue(l.Program)
+	authority, err := l.firstAuthority()
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(l.install(ctx, authority.authority.PEM()), authority.remove()); err != nil {
+	if err = l.createNamespace(ctx); err != nil {
 		return err
 	}
-	l.note("starting the program and creating objects")
+	if err = l.install(ctx, authority); err != nil {
+		return err
+	}
+	l.note("starting the webhook and creating objects")
 	st, err := l.set(ctx, &Scenario{})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, st.strike(ctx)) }()
-	if err = l.convertBy(ctx, st.certs().authority.PEM()); err != nil {
+	defer func() { err = errors.Join(err, st.hook.remove(context.WithoutCancel(ctx))) }()
+	if err = l.convertBy(ctx, st.hook.authority()); err != nil {
 		return err
 	}
 	return l.seed(ctx)
+}
+
+// firstAuthority is what the definition trusts before a program was started: nothing that serves, as a definition must trust something.
+func (l *lab) firstAuthority() ([]byte, error) {
+	if l.Pods != nil {
+		return l.Pods.ClientConfig().CABundle, nil
+	}
+	certs, err := issue(l.Program)
+	if err != nil {
+		return nil, err
+	}
+	return certs.authority.PEM(), certs.remove()
 }
 
 // run runs one scenario. The history is nil if there is nothing to judge.
@@ -98,7 +120,7 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, st.strike(ctx)) }()
+	defer func() { err = errors.Join(err, st.hook.remove(context.WithoutCancel(ctx))) }()
 	if header.Before, err = l.before(ctx); err != nil {
 		return nil, err
 	}
@@ -121,10 +143,12 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range st.replicas {
-		if ended := r.alive(); ended != nil {
-			st.violates("%v", ended)
-		}
+	ended, err := st.hook.ended(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, text := range ended {
+		st.violates("%s", text)
 	}
 	return st.record.History(), nil
 }

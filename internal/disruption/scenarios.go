@@ -2,10 +2,8 @@ package disruption
 
 import (
 	"context"
-	"errors"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -21,9 +19,13 @@ type Scenario struct {
 	replicas int // 1 if 0
 	begins   build
 	path     path
-	needsOld bool // it says nothing without a program of the old release
-	harmless bool // no request may fail
-	affects  bool // requests at the storage version are affected by what is done, whatever the webhook does
+	needsOld bool   // it says nothing without a program of the old release
+	pods     string // what is done where the webhook runs as pods; empty if that can't be done
+	programs string // what it needs, where the webhook must be a program
+	skipped  string // why it does not apply
+	issued   bool   // it replaces the certificate, which must be one of the run
+	harmless bool   // no request may fail
+	affects  bool   // requests at the storage version are affected by what is done, whatever the webhook does
 
 	// do makes the fault happen, and marks its beginning. undo takes it back, also when do has failed or was interrupted.
 	do   func(context.Context, *stage) error
@@ -71,21 +73,42 @@ func IDs() []requirement.ID {
 	return all
 }
 
+// ForPods is the scenario for a webhook that runs as pods.
+func (s Scenario) ForPods() Scenario {
+	if s.pods == "" {
+		s.skipped = "it needs " + s.programs + ", so it is for a program beside the built-in API server"
+		return s
+	}
+	s.Title = s.pods
+	return s
+}
+
+// Applies reports whether the scenario can be run.
+func (s Scenario) Applies() bool { return s.skipped == "" }
+
+// What pods lack.
+const (
+	signals = "a process that can be stopped by a signal"
+	proxies = "a network between API server and webhook that crdconform controls"
+	builds  = "programs of two builds"
+	files   = "a certificate that changes at a given moment"
+	ownAPI  = "an API server of the run's own, with its etcd"
+)
+
 // processScenarios are about the process of the only replica.
 func processScenarios() []Scenario {
 	return []Scenario{
 		{
 			ID: requirement.DisruptionRestartGraceful, Title: "SIGTERM, and the program is started again when it has ended",
-			do: func(ctx context.Context, st *stage) error {
-				return st.terminateGracefully(ctx, st.replicas[0])
-			},
-			undo: restarted,
+			pods: "the only pod is deleted with its grace period, and another one takes its place",
+			do:   func(ctx context.Context, st *stage) error { return st.terminateGracefully(ctx) }, undo: restarted,
 		},
 		{
 			ID: requirement.DisruptionRestartKilled, Title: "SIGKILL, and the program is started again", Hold: 500 * time.Millisecond,
+			pods: "the only pod is deleted without a grace period, and another one takes its place",
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("SIGKILL")
-				return st.replicas[0].kill(ctx)
+				return st.hook.kill(ctx)
 			},
 			undo: restarted,
 		},
@@ -96,14 +119,14 @@ func processScenarios() []Scenario {
 }
 
 func restarted(ctx context.Context, st *stage) error {
-	st.end("the program is started")
-	return st.started(ctx, st.replicas[0])
+	st.end("another one is started")
+	return st.started(ctx)
 }
 
 // paused takes the processor away from the program.
 func paused(id requirement.ID, hold time.Duration, nothingFails bool) Scenario {
 	return Scenario{
-		ID: id, Title: "SIGSTOP, and SIGCONT after " + hold.String(), Hold: hold, harmless: nothingFails,
+		ID: id, Title: "SIGSTOP, and SIGCONT after " + hold.String(), Hold: hold, harmless: nothingFails, programs: signals,
 		do: func(_ context.Context, st *stage) error {
 			st.begin("SIGSTOP")
 			st.replicas[0].pause()
@@ -128,23 +151,26 @@ func replicaScenarios() []Scenario {
 	return []Scenario{
 		{
 			ID: requirement.DisruptionReplicasRollout, Title: "two replicas are replaced one by one, from the old build to the new one if there is an old one",
-			replicas: 2, path: balanced, begins: oldBuild, do: rollOut,
+			pods:     "the Deployment with two pods is restarted, as by kubectl rollout restart",
+			replicas: 2, path: balanced, begins: oldBuild,
+			do: func(ctx context.Context, st *stage) error {
+				st.begin("the rollout begins")
+				return st.blame(ctx, st.hook.rollOut(ctx))
+			},
 		},
 		{
 			ID: requirement.DisruptionReplicasOneKilled, Title: "SIGKILL for one of two replicas, which stays in the service for a while", Hold: badFor,
+			pods:     "one of two pods is deleted without a grace period, and another one takes its place",
 			replicas: 2, path: balanced,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("SIGKILL for a replica")
-				return st.replicas[1].kill(ctx)
+				return st.hook.kill(ctx)
 			},
-			undo: func(_ context.Context, st *stage) error {
-				st.outOfService()
-				return nil
-			},
+			undo: func(ctx context.Context, st *stage) error { return st.blame(ctx, st.hook.replaced(ctx)) },
 		},
 		{
 			ID: requirement.DisruptionReplicasOneHangs, Title: "SIGSTOP for one of two replicas, which stays in the service for a while", Hold: badFor,
-			replicas: 2, path: balanced,
+			programs: signals, replicas: 2, path: balanced,
 			do: func(_ context.Context, st *stage) error {
 				st.begin("SIGSTOP for a replica")
 				st.replicas[1].pause()
@@ -157,7 +183,7 @@ func replicaScenarios() []Scenario {
 		},
 		{
 			ID: requirement.DisruptionReplicasOneOld, Title: "one of two replicas is of the old build for a while", Hold: badFor,
-			replicas: 1, path: balanced, needsOld: true,
+			programs: builds, replicas: 1, path: balanced, needsOld: true,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("a replica of the old build starts, and joins")
 				old, err := st.add(ctx, *st.OldProgram)
@@ -178,41 +204,4 @@ func replicaScenarios() []Scenario {
 }
 
 // outOfService takes all but the first replica out of the service.
-func (st *stage) outOfService() { st.balancer.set(st.replicas[0].address) }
-
-// rollOut replaces both replicas as a deployment does: a new one is ready, then an old one is to end.
-func rollOut(ctx context.Context, st *stage) error {
-	old, now := st.replicas, []*replica{}
-	st.begin("the rollout begins")
-	for i, leaving := range old {
-		next, err := st.add(ctx, st.Program)
-		if err != nil {
-			st.violates("the new build does not start beside the old one: %v", err)
-			return context.Cause(ctx)
-		}
-		now = append(now, next)
-		st.balancer.set(addresses(append(now, old[i:]...))...)
-		within, cancel := context.WithCancel(ctx)
-		gone := make(chan error, 1)
-		go func() { gone <- leaving.terminate(within) }()
-		err = pause.For(ctx, endpointDelay)
-		st.balancer.set(addresses(append(now, old[i+1:]...))...)
-		if err != nil {
-			cancel()
-		}
-		failed := <-gone
-		cancel()
-		if err = errors.Join(err, failed); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func addresses(replicas []*replica) []string {
-	var all []string
-	for _, r := range replicas {
-		all = append(all, r.address)
-	}
-	return all
-}
+func (p *programs) outOfService() { p.balancer.set(p.replicas[0].address) }

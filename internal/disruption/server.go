@@ -24,6 +24,7 @@ func serverScenarios() []Scenario {
 	return []Scenario{
 		{
 			ID: requirement.DisruptionDefinitionStorage, Title: "another version is the storage version for a while", Hold: shortFault, affects: true,
+			pods: "another version is the storage version for a while",
 			do: func(ctx context.Context, st *stage) error {
 				other, err := st.other()
 				if err != nil {
@@ -39,6 +40,7 @@ func serverScenarios() []Scenario {
 		},
 		{
 			ID: requirement.DisruptionDefinitionChanged, Title: "a description in each schema changes, and changes back", Hold: time.Second, affects: true,
+			pods: "a description in each schema changes, and changes back",
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the definition is changed")
 				return st.change(ctx, func(crd *apiextensionsv1.CustomResourceDefinition) { describe(crd, true) })
@@ -48,11 +50,11 @@ func serverScenarios() []Scenario {
 			},
 		},
 		{
-			ID: requirement.DisruptionServerCompacted, Title: "etcd is compacted again and again while lists are read page by page", affects: true,
+			ID: requirement.DisruptionServerCompacted, Title: "etcd is compacted again and again while lists are read page by page", affects: true, programs: ownAPI,
 			do: compact,
 		},
 		{
-			ID: requirement.DisruptionServerRestarted, Title: "the API server is killed and started again, and reads all objects anew", affects: true,
+			ID: requirement.DisruptionServerRestarted, Title: "the API server is killed and started again, and reads all objects anew", affects: true, programs: ownAPI,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the API server is restarted")
 				if err := st.server.Kill(); err != nil {

@@ -31,7 +31,7 @@ func networkScenarios() []Scenario {
 			toxic{"latency", "downstream", map[string]int64{"latency": stalledNetwork.Milliseconds()}}),
 		spoiled(requirement.DisruptionNetworkBlackHole, !harmless, "nothing passes between API server and webhook any more", 5*time.Second, both("timeout", "timeout", 0)...),
 		{
-			ID: requirement.DisruptionNetworkReset, Title: "open connections are reset every 30 ms", path: balanced,
+			ID: requirement.DisruptionNetworkReset, Title: "open connections are reset every 30 ms", path: balanced, programs: proxies,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("connections are reset")
 				for end := time.Now().Add(shortFault); time.Now().Before(end); {
@@ -46,7 +46,7 @@ func networkScenarios() []Scenario {
 		spoiled(requirement.DisruptionNetworkSlowClose, harmless, "connections are closed, and it takes 1 s until the other side hears of it", shortFault, both("slow_close", "delay", 1000)...),
 		spoiled(requirement.DisruptionNetworkBandwidth, harmless, "16 KB a second pass through a connection", shortFault, both("bandwidth", "rate", narrow)...),
 		{
-			ID: requirement.DisruptionNetworkHalfOpen, Title: "nothing passes any more through the connections that are open, and new ones work", Hold: 5 * time.Second, path: balanced,
+			ID: requirement.DisruptionNetworkHalfOpen, Title: "nothing passes any more through the connections that are open, and new ones work", Hold: 5 * time.Second, path: balanced, programs: proxies,
 			do: func(_ context.Context, st *stage) error {
 				st.begin("open connections go nowhere")
 				st.balancer.freeze()
@@ -63,7 +63,7 @@ func networkScenarios() []Scenario {
 // spoiled has something wrong with the network for a while.
 func spoiled(id requirement.ID, nothingFails bool, title string, hold time.Duration, toxics ...toxic) Scenario {
 	return Scenario{
-		ID: id, Title: title, Hold: hold, path: networked, harmless: nothingFails,
+		ID: id, Title: title, Hold: hold, path: networked, harmless: nothingFails, programs: proxies,
 		do: func(_ context.Context, st *stage) error {
 			st.begin("%s", title)
 			return st.network.spoil(toxics...)
@@ -87,32 +87,33 @@ const (
 func certificateScenarios() []Scenario {
 	return []Scenario{
 		{
-			ID: requirement.DisruptionCertificateLeaf, Title: "the certificate on disk is replaced by another one of the same authority", path: balanced, harmless: true,
+			ID: requirement.DisruptionCertificateLeaf, Title: "the certificate on disk is replaced by another one of the same authority", path: balanced, issued: true, harmless: true,
+			pods: "the certificate in the Secret is replaced by another one of the same authority",
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the certificate is replaced")
-				if err := st.certs().rotate(0); err != nil {
+				if err := st.hook.replaceLeaf(ctx); err != nil {
 					return err
 				}
 				return st.pickUp(ctx)
 			},
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityBefore, Title: "the definition trusts a new authority as well, and then the certificate is replaced", path: balanced, affects: true, harmless: true,
+			ID: requirement.DisruptionCertificateAuthorityBefore, Title: "the definition trusts a new authority as well, and then the certificate is replaced", path: balanced, programs: files, affects: true, harmless: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, true, 0) },
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityAfter, Title: "the certificate is replaced by one of a new authority, and the definition trusts that as soon as it is served", path: balanced, affects: true,
+			ID: requirement.DisruptionCertificateAuthorityAfter, Title: "the certificate is replaced by one of a new authority, and the definition trusts that as soon as it is served", path: balanced, programs: files, affects: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, false, 0) },
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityLate, Title: "the certificate is replaced by one of a new authority, which the definition trusts 1.5 s later", path: balanced, affects: true,
+			ID: requirement.DisruptionCertificateAuthorityLate, Title: "the certificate is replaced by one of a new authority, which the definition trusts 1.5 s later", path: balanced, programs: files, affects: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, false, lateFor) },
 		},
 		{
-			ID: requirement.DisruptionCertificateExpired, Title: "the certificate expires, and is replaced 1 s later", path: balanced, do: expire, undo: renew,
+			ID: requirement.DisruptionCertificateExpired, Title: "the certificate expires, and is replaced 1 s later", path: balanced, programs: files, do: expire, undo: renew,
 		},
 		{
-			ID: requirement.DisruptionCertificateRenewed, Title: "the certificate is replaced before it expires", path: balanced, harmless: true,
+			ID: requirement.DisruptionCertificateRenewed, Title: "the certificate is replaced before it expires", path: balanced, programs: files, harmless: true,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the certificate is replaced by one that is valid for %s", shortLived)
 				if err := st.certs().rotate(shortLived); err != nil {

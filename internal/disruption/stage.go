@@ -2,123 +2,93 @@ package disruption
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
-	"github.com/crdconform/crdconform/internal/subject"
 )
 
-// stage is what a scenario happens on: the replicas of the webhook, and the way of connections to them.
+// stage is what a scenario happens on: the webhook under test, and the way of connections to it.
 type stage struct {
 	*lab
+	*programs // nil where the webhook runs as pods
 
-	record   *record.Recorder
-	replicas []*replica // those that the scenario began with, and those that it started
-	balancer *balancer  // nil where connections go to the only replica
-	network  *network   // nil where nothing is wrong with it
-	meter    meter
-	found    int // violations that the history does not show
+	hook   target
+	record *record.Recorder
+	meter  meter
+	found  int // violations that the history does not show
 }
 
-// set starts the replicas and has the API server ask them.
+// target is the webhook under test, as what happens to programs and to pods alike sees it.
+type target interface {
+	// authority is what verifies it, in PEM.
+	authority() []byte
+
+	// address is where its only replica answers on this machine.
+	address() string
+
+	// terminate has the only replica end as it should, and waits until it has. It returns what there is to say of one that is too late.
+	terminate(ctx context.Context) (late string, err error)
+
+	// kill kills a replica at once: the last one.
+	kill(ctx context.Context) error
+
+	// replaced waits until the other replicas are all that there is, or another one took the place of the one that was killed.
+	replaced(ctx context.Context) error
+
+	// start has a replica come back that ended, and waits until it answers.
+	start(ctx context.Context) error
+
+	// rollOut replaces all replicas one by one.
+	rollOut(ctx context.Context) error
+
+	// replaceLeaf replaces the certificate by another one of the same authority, and leaf returns the one that should be served.
+	replaceLeaf(ctx context.Context) error
+	leaf() *x509.Certificate
+
+	// ended describes replicas that ended by themselves.
+	ended(ctx context.Context) ([]string, error)
+
+	// remove takes it down, whatever state it is in.
+	remove(ctx context.Context) error
+}
+
+// wrongError is what violates the requirement, unlike an error that keeps it from being judged.
+type wrongError struct{ error }
+
+// Unwrap returns what is wrong.
+func (e wrongError) Unwrap() error { return e.error }
+
+// set brings the replicas up and has the API server ask them.
 func (l *lab) set(ctx context.Context, s *Scenario) (_ *stage, err error) {
 	l.port++
 	st := &stage{lab: l}
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, st.strike(ctx))
+		if err != nil && st.hook != nil {
+			err = errors.Join(err, st.hook.remove(context.WithoutCancel(ctx)))
 		}
 	}()
-	command := l.Program
-	if s.begins == oldBuild && l.OldProgram != nil {
-		command = *l.OldProgram
+	if l.Pods != nil {
+		st.hook = &pods{Pods: l.Pods}
+		err = l.Pods.Scale(ctx, max(1, s.replicas))
+	} else {
+		st.programs = &programs{lab: l, meter: &st.meter}
+		st.hook = st.programs
+		err = st.programs.set(ctx, s)
 	}
-	for range max(1, s.replicas) {
-		if _, err = st.add(ctx, command); err != nil {
-			return st, err
-		}
-	}
-	if err = st.connect(ctx, s.path); err != nil {
+	if err != nil {
 		return st, err
 	}
 	if len(l.things) > 0 {
-		if err = l.convertBy(ctx, st.certs().authority.PEM()); err != nil {
+		if err = l.convertBy(ctx, st.hook.authority()); err != nil {
 			return st, err
 		}
 		err = l.settled(ctx)
 	}
 	return st, err
-}
-
-// certs are the certificates of all replicas.
-func (st *stage) certs() *certificates { return st.replicas[0].certs }
-
-// add starts another replica with the certificates of the first.
-func (st *stage) add(ctx context.Context, command subject.Command) (*replica, error) {
-	kubeconfig, err := st.kubeconfig()
-	if err != nil {
-		return nil, err
-	}
-	r := &replica{command: command, kubeconfig: kubeconfig, meter: &st.meter}
-	if len(st.replicas) > 0 {
-		r.certs = st.certs()
-	} else {
-		if r.certs, err = issue(command); err != nil {
-			return nil, err
-		}
-		// A program may read its own kind before it is ready, so it is in reach as soon as it listens.
-		r.at = func(address string) error { return st.route(ctx, address) }
-	}
-	st.replicas = append(st.replicas, r)
-	return r, r.start(ctx)
-}
-
-// route leads the service to an address.
-func (st *stage) route(ctx context.Context, address string) error {
-	return st.server.Route(ctx, serviceNamespace, serviceName, st.port, address)
-}
-
-// connect puts what a scenario needs between API server and webhook.
-func (st *stage) connect(ctx context.Context, p path) (err error) {
-	switch p {
-	case direct:
-		return nil
-	case balanced:
-		if st.balancer, err = newBalancer(ctx, addresses(st.replicas)...); err != nil {
-			return err
-		}
-		return st.route(ctx, st.balancer.address())
-	case networked:
-		if st.network, err = newNetwork(st.replicas[0].address); err != nil {
-			return err
-		}
-		return st.route(ctx, st.network.address())
-	}
-	return fmt.Errorf("unknown path %d", p)
-}
-
-// strike takes everything down again, whatever state it is in.
-func (st *stage) strike(ctx context.Context) error {
-	ctx = context.WithoutCancel(ctx)
-	var errs []error
-	for _, r := range st.replicas {
-		r.resume()
-	}
-	if st.network != nil {
-		st.network.mend(ctx)
-		st.network.close()
-	}
-	if st.balancer != nil {
-		errs = append(errs, st.balancer.close())
-	}
-	for _, r := range slices.Backward(st.replicas) {
-		errs = append(errs, r.remove(ctx))
-	}
-	return errors.Join(append(errs, st.route(ctx, ""))...)
 }
 
 // begin marks the beginning of the fault.
@@ -140,23 +110,28 @@ func (st *stage) violates(format string, arguments ...any) {
 	st.record.Mark(violation+strconv.Itoa(st.found), fmt.Sprintf(format, arguments...))
 }
 
-// started starts a replica again. One that does not come back violates the requirement.
-func (st *stage) started(ctx context.Context, r *replica) error {
-	err := r.start(ctx)
-	if err != nil && ctx.Err() == nil {
-		st.violates("it did not come back: %v", err)
-		return nil
-	}
+// started has a replica come back. One that does not violates the requirement.
+func (st *stage) started(ctx context.Context) error {
+	err := st.hook.start(ctx)
 	if err == nil {
-		st.record.Mark(record.Ready, "the program answers again")
+		st.record.Mark(record.Ready, "the webhook answers again")
+	}
+	return st.blame(ctx, err)
+}
+
+// blame notes an error that violates the requirement, and returns any other.
+func (st *stage) blame(ctx context.Context, err error) error {
+	if wrong := (wrongError{}); errors.As(err, &wrong) && ctx.Err() == nil {
+		st.violates("%v", wrong)
+		return nil
 	}
 	return err
 }
 
-// pickUp waits until a replica serves the certificate that was written. One that never does violates the requirement.
+// pickUp waits until the first replica serves the certificate that was written. One that never does violates the requirement.
 func (st *stage) pickUp(ctx context.Context) error {
 	at := st.record.Now()
-	err := st.certs().pickedUp(ctx, st.replicas[0].address, st.PickUp)
+	err := pickedUp(ctx, st.hook.leaf(), st.hook.address(), st.PickUp)
 	switch {
 	case err == nil:
 		st.record.Mark("certificate picked up", fmt.Sprintf("%s after it was written", (st.record.Now()-at).Round(10*time.Millisecond)))

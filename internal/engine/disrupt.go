@@ -7,12 +7,15 @@ import (
 	"io"
 	"os"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/rest"
 
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
@@ -21,6 +24,7 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/subject"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/reports"
@@ -33,6 +37,21 @@ type Disruption struct {
 
 	// Reference is the command that serves the reference webhook as a program, with {port} and {certs}.
 	Reference []string
+
+	// Source is where the API server comes from that pods run under; nil for programs, which have the embedded one.
+	Source *source.Source
+
+	// Pods allows pods in a cluster that others may use to be disrupted: those that the run deploys.
+	Pods bool
+
+	// PodsAdvice says how to allow that, in brackets; it may be empty.
+	PodsAdvice string
+
+	// ServeReference returns the command that serves the reference webhook in an image, as that of a Description does.
+	ServeReference func(address, certs string, drain time.Duration) ([]string, error)
+
+	// CollectArtifacts is that of a Description.
+	CollectArtifacts func(report *reports.Report, write func(dir string) error) error
 
 	// RerunCommand returns a command that disrupts again, for one requirement. It may be nil.
 	RerunCommand func(id requirement.ID) string
@@ -71,22 +90,16 @@ func (p *DisruptionPlan) Keep(keep func(report *reports.Report, name string, wri
 // Prepare reads the files of a disruption. Its errors are about these, and say what to do.
 func (d Disruption) Prepare() (*DisruptionPlan, error) {
 	d.Config = completed(d.Config)
-	w := d.Webhook
-	switch {
-	case d.Cluster != config.Embedded:
-		return nil, d.At("cluster", "only a program under the built-in API server is disrupted (want embedded, got %s); nothing is done to pods, or to a cluster of yours", d.Cluster)
-	case w.URL != "", w.FromCRD != nil, w.InCluster != nil:
-		return nil, d.At("webhook."+w.Source(), "a webhook that runs already can't be disrupted; give the program that serves it")
-	case w.Command == nil && len(d.CRDs) > 0:
-		return nil, errors.New("no program to disrupt; give it and its arguments after --, or as webhook.command in crdconform.yaml")
+	if err := d.subject(); err != nil {
+		return nil, err
 	}
-	if w.Command == nil && w.Reference == nil {
+	if d.Webhook.Source() == "" {
 		d.Webhook.Reference = &config.Reference{}
 	}
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	p := &DisruptionPlan{given: d, Plan: &Plan{want: Description{Config: d.Config}, known: map[requirement.ID]string{}, run: NewRunID()}}
+	p := &DisruptionPlan{given: d, Plan: &Plan{want: d.description(), known: map[requirement.ID]string{}, run: NewRunID()}}
 	for _, k := range d.KnownFailing {
 		p.known[requirement.ID(k.ID)] = k.Reason
 	}
@@ -94,7 +107,7 @@ func (d Disruption) Prepare() (*DisruptionPlan, error) {
 	if p.limits, err = objective.Parse(d.Disrupt.Objectives, scenarioIDs()); err != nil {
 		return nil, err
 	}
-	if err = errors.Join(p.readKinds(), p.programs()); err != nil {
+	if err = errors.Join(p.readKinds(), p.webhook()); err != nil {
 		return nil, err
 	}
 	return p, p.choose()
@@ -105,12 +118,18 @@ func (p *DisruptionPlan) choose() error {
 	d := p.want.Disrupt
 	chosen := objective.Chosen(d.Scenarios, scenarioIDs())
 	for _, s := range disruption.Scenarios() {
+		if p.pods() {
+			s = s.ForPods()
+		}
 		if slices.Contains(chosen, string(s.ID)) {
 			p.lab.Scenarios = append(p.lab.Scenarios, s)
 		}
 	}
-	if len(p.lab.Scenarios) == 0 {
+	switch all := p.lab.Scenarios; {
+	case len(all) == 0:
 		return errors.New("no scenario selected; \"crdconform list --filter disruption\" shows all")
+	case !slices.ContainsFunc(all, disruption.Scenario.Applies):
+		return p.want.At("disrupt.scenarios", "none of them is for pods; docs/disruption.md says which are")
 	}
 	p.lab.Settings = disruption.Settings{
 		Rate: d.Rate, Reached: disruption.Reached, Objects: d.Objects, Quiet: d.Quiet.Duration, Limit: d.RecoveryLimit.Duration, PickUp: d.PickUpLimit.Duration, Seed: uint64(p.Seed()),
@@ -229,19 +248,33 @@ func (p *DisruptionPlan) disrupt(ctx context.Context, s *session, each func(disr
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	api, stop, err := s.start(ctx, embeddedWith(embedded.Options{WatchCache: true}))
+	from := embeddedWith(embedded.Options{WatchCache: true})
+	if p.pods() {
+		from = p.given.Source
+	}
+	api, stop, err := s.start(ctx, from)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, stop(context.WithoutCancel(ctx))) }()
-	s.describeCluster(api)
-	server, is := api.(disruption.Server)
-	if !is {
-		return fmt.Errorf("the API server %s can't be disrupted", api.Name())
+	if ctx.Err() != nil {
+		return nil // whoever stopped it knows
 	}
+	s.describeCluster(api)
 	p.lab.Progress = s.progress.Note
-	header := record.Header{Subject: p.lab.Program.Args[0], Cluster: s.report.Cluster.String()}
-	return disruption.Run(ctx, &p.lab, server, dir, header, p.limits.For, each)
+	header := record.Header{Subject: p.name(), Cluster: s.report.Cluster.String()}
+	disrupt := func() error { return disruption.Run(ctx, &p.lab, api, dir, header, p.limits.For, each) }
+	if !p.pods() {
+		return disrupt()
+	}
+	s.api = api
+	if _, shared := api.(cluster.Shared); shared { // others go with all that is in them
+		p.lab.Run = s.run
+	}
+	return s.withPods(ctx, func(w *deployed.Webhook) error {
+		p.lab.Pods, p.lab.Path = w, w.Service.Path
+		return disrupt()
+	})
 }
 
 // result is the result of a scenario before it is judged.

@@ -173,7 +173,7 @@ func commonOptions() []Option {
 			Key: "cluster", Default: "embedded", Values: []string{"embedded", "kind", "envtest", "existing", "none"}, // as in package kinds
 			Flag: "cluster", Commands: []string{check}, Help: "API server for the checks that need one",
 		},
-		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: []string{disrupt}, Help: "API server: embedded, the one that is built in; pods of other clusters are not disrupted"},
+		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: []string{disrupt}, Help: "API server"},
 		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: []string{run, column}, Help: "API server to check"},
 		{
 			Key: "generate.objects", Default: 50, Bounds: &Bounds{Max: 100_000, Number: "%s objects"}, Flag: "objects", Commands: []string{check, diff},
@@ -225,7 +225,7 @@ func webhookOptions() []Option {
 
 // inClusterOptions say which webhook to deploy as pods of the cluster.
 func inClusterOptions() []Option {
-	deploying, imaging := []string{check, run}, []string{check, run, rehearse}
+	deploying, imaging := []string{check, run, disrupt}, []string{check, run, rehearse, disrupt}
 	return []Option{
 		{
 			Key: "webhook.inCluster.image", Flag: "webhook-image", Commands: imaging,

@@ -1,0 +1,120 @@
+package disruption
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+)
+
+// Pods is a webhook that runs as pods of the cluster. Errors of pods that do not get ready wrap deployed.ErrNotReady.
+type Pods interface {
+	ClientConfig() apiextensionsv1.WebhookClientConfig
+
+	// Address is where it answers on this machine.
+	Address() string
+
+	// Scale gives it another number of pods, and waits until there are exactly so many, all of them ready.
+	Scale(ctx context.Context, replicas int) error
+
+	// Kill deletes a pod, and does not wait until it is gone. A negative grace is the pod's own.
+	Kill(ctx context.Context, grace time.Duration) (name string, id types.UID, err error)
+
+	// Grace is how long a pod may take to stop.
+	Grace(ctx context.Context) (time.Duration, error)
+
+	// Gone waits until a pod that was deleted is gone.
+	Gone(ctx context.Context, name string, id types.UID) error
+
+	// Settle waits until there are as many pods as before, all of them ready, and without the former ones.
+	Settle(ctx context.Context, former ...types.UID) error
+
+	// RollOut replaces all pods, and waits until the former ones are gone.
+	RollOut(ctx context.Context) error
+
+	// Issued reports whether its certificate is one of the run, so that it can be replaced.
+	Issued() bool
+
+	// ReplaceCertificate replaces its certificate by another one of the same authority, and returns that.
+	ReplaceCertificate(ctx context.Context) (*x509.Certificate, error)
+
+	// Crashes describes pods that ended by themselves.
+	Crashes(ctx context.Context) ([]string, error)
+}
+
+// pods is the webhook under test as pods. Whoever deployed it removes it.
+type pods struct {
+	Pods
+
+	former      []types.UID       // that were deleted
+	certificate *x509.Certificate // that was put in the place of the first one
+}
+
+func (p *pods) authority() []byte { return p.ClientConfig().CABundle }
+
+func (p *pods) address() string { return p.Address() }
+
+// terminate deletes a pod with its grace period.
+func (p *pods) terminate(ctx context.Context) (string, error) {
+	grace, err := p.Grace(ctx)
+	if err != nil {
+		return "", err
+	}
+	told := time.Now()
+	name, id, err := p.Kill(ctx, -1)
+	if err != nil {
+		return "", err
+	}
+	p.former = append(p.former, id)
+	err = p.Gone(ctx, name, id)
+	if took := time.Since(told); err == nil && took >= grace {
+		return fmt.Sprintf("its pod was gone after %s only, and a pod that has not ended after its grace period of %s is killed", took.Round(100*time.Millisecond), grace), nil
+	}
+	return "", err
+}
+
+// kill deletes a pod without a grace period.
+func (p *pods) kill(ctx context.Context) error {
+	_, id, err := p.Kill(ctx, 0)
+	if err == nil {
+		p.former = append(p.former, id)
+	}
+	return err
+}
+
+// start waits until another pod is there in place of the one that was deleted.
+func (p *pods) start(ctx context.Context) error {
+	return unready("no other pod came in its place", p.Settle(ctx, p.former...))
+}
+
+func (p *pods) replaced(ctx context.Context) error { return p.start(ctx) }
+
+func (p *pods) rollOut(ctx context.Context) error {
+	return unready("the rollout does not come to its end", p.RollOut(ctx))
+}
+
+func (p *pods) replaceLeaf(ctx context.Context) (err error) {
+	p.certificate, err = p.ReplaceCertificate(ctx)
+	return err
+}
+
+func (p *pods) leaf() *x509.Certificate { return p.certificate }
+
+// unready says that the webhook is to blame where its pods are not ready.
+func unready(what string, err error) error {
+	if errors.Is(err, deployed.ErrNotReady) {
+		return wrongError{fmt.Errorf("%s: %w", what, err)}
+	}
+	return err
+}
+
+func (p *pods) ended(ctx context.Context) ([]string, error) { return p.Crashes(ctx) }
+
+// remove leaves the pods to whoever deployed them. The next scenario waits until they are whole.
+func (*pods) remove(context.Context) error { return nil }

@@ -1,0 +1,143 @@
+package disruption
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+)
+
+// fakePods are pods of which each one that is deleted is replaced, unless Settle fails.
+type fakePods struct {
+	Pods
+
+	grace   time.Duration
+	deleted []types.UID
+	former  []types.UID // that Settle was to do without
+	settle  error
+}
+
+func (f *fakePods) Grace(context.Context) (time.Duration, error) { return f.grace, nil }
+
+func (f *fakePods) Kill(context.Context, time.Duration) (string, types.UID, error) {
+	id := types.UID(fmt.Sprint("pod-", len(f.deleted)))
+	f.deleted = append(f.deleted, id)
+	return string(id), id, nil
+}
+
+func (*fakePods) Gone(context.Context, string, types.UID) error { return nil }
+
+func (f *fakePods) Settle(_ context.Context, former ...types.UID) error {
+	f.former = former
+	return f.settle
+}
+
+// TestScenariosForPods has each scenario say what is done to pods, or what they lack.
+func TestScenariosForPods(t *testing.T) {
+	t.Parallel()
+	apply := 0
+	for _, s := range Scenarios() {
+		changed := s.ForPods()
+		switch {
+		case (s.pods == "") == (s.programs == ""):
+			t.Errorf("%s: done to pods: %q, needs: %q; want one of them", s.ID, s.pods, s.programs)
+		case changed.Applies() && changed.Title != s.pods:
+			t.Errorf("%s has the title %q", s.ID, changed.Title)
+		case !changed.Applies() && !strings.Contains(changed.skipped, s.programs):
+			t.Errorf("%s is skipped for %q", s.ID, changed.skipped)
+		}
+		if changed.Applies() {
+			apply++
+		}
+	}
+	if apply != 7 {
+		t.Errorf("%d scenarios are for pods", apply)
+	}
+}
+
+// TestPodsReplaced waits for another pod in place of all that were deleted.
+func TestPodsReplaced(t *testing.T) {
+	t.Parallel()
+	f := &fakePods{grace: time.Hour}
+	p := &pods{Pods: f}
+	late, err := p.terminate(t.Context())
+	if err = errors.Join(err, p.kill(t.Context()), p.start(t.Context())); err != nil || late != "" {
+		t.Errorf("%q, %v", late, err)
+	}
+	if got := fmt.Sprint(f.former); got != "[pod-0 pod-1]" {
+		t.Errorf("it waited for what replaces %s", got)
+	}
+	f.grace = 0
+	if late, err = p.terminate(t.Context()); err != nil || !strings.Contains(late, "grace period of 0s") {
+		t.Errorf("a pod that took all its time: %q, %v", late, err)
+	}
+}
+
+// TestPodsBlamed blames the webhook for pods that do not come back, and for nothing else.
+func TestPodsBlamed(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		err  error
+		want string
+	}{
+		"not ready":     {fmt.Errorf("%w: it crashes", deployed.ErrNotReady), "no other pod came in its place: " + deployed.ErrNotReady.Error() + ": it crashes"},
+		"no API server": {errors.New("connection refused"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			st := &stage{record: record.New(record.Header{}), hook: &pods{Pods: &fakePods{settle: test.err}}}
+			err := st.started(t.Context())
+			found := violations(st.record.History())
+			if test.want == "" {
+				if !errors.Is(err, test.err) || len(found) > 0 {
+					t.Errorf("got %v, found %q", err, found)
+				}
+				return
+			}
+			if err != nil || len(found) != 1 || found[0] != test.want {
+				t.Errorf("got %v, found %q", err, found)
+			}
+		})
+	}
+}
+
+// TestMadeIsRemoved removes what was created, the last first, and leaves alone what others made in its place.
+func TestMadeIsRemoved(t *testing.T) {
+	t.Parallel()
+	resource := schema.GroupResource{Resource: "things"}
+	var log []string
+	add := func(m *made, name string, deletion error) {
+		*m = append(*m, creation{
+			name, types.UID("uid-" + name),
+			func(_ context.Context, o metav1.DeleteOptions) error {
+				log = append(log, fmt.Sprint(name, " ", *o.Preconditions.UID))
+				return deletion
+			},
+			func(context.Context) (types.UID, error) { return "", apierrors.NewNotFound(resource, name) },
+		})
+	}
+	var m made
+	add(&m, "namespace", nil)
+	add(&m, "replaced", apierrors.NewConflict(resource, "replaced", errors.New("the UID is another one")))
+	add(&m, "forbidden", apierrors.NewForbidden(resource, "forbidden", errors.New("no")))
+	add(&m, "definition", nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel() // as after Ctrl-C
+	err := m.remove(ctx)
+	if want := "definition uid-definition, forbidden uid-forbidden, replaced uid-replaced, namespace uid-namespace"; strings.Join(log, ", ") != want {
+		t.Errorf("removed %q", log)
+	}
+	if err == nil || !strings.Contains(err.Error(), "removing forbidden") || strings.Contains(err.Error(), "replaced") {
+		t.Errorf("got %v", err)
+	}
+}

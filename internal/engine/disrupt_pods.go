@@ -1,0 +1,117 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+)
+
+// subject says what is wrong with the webhook to disrupt.
+func (d Disruption) subject() error {
+	w := d.Webhook
+	switch {
+	case d.Cluster != config.Embedded && (d.Source == nil || !d.Source.Pods):
+		return d.At("cluster", "nothing is disrupted there (want embedded, kind or existing, got %s)", d.Cluster)
+	case w.URL != "", w.FromCRD != nil:
+		return d.At("webhook."+w.Source(), "a webhook that runs already can't be disrupted; give the program or the image that serves it")
+	case d.Cluster != config.Embedded:
+		return d.deployable()
+	case w.InCluster != nil:
+		return Deployable(d.Config, nil)
+	case w.Command == nil && len(d.CRDs) > 0:
+		return errors.New("no program to disrupt; give it and its arguments after --, or as webhook.command in crdconform.yaml")
+	}
+	return nil
+}
+
+// deployable says what is wrong with a webhook that is to run as pods.
+func (d Disruption) deployable() error {
+	in := d.Webhook.InCluster
+	switch {
+	case !d.Source.Images && !d.Pods:
+		return d.At("cluster", "pods of a cluster that others may use are disrupted only if that is allowed%s: those of a webhook that the run deploys, and no others", d.PodsAdvice)
+	case !d.Source.Images && in == nil:
+		return d.At("cluster", "no webhook to deploy and disrupt; give %s or %s", options.Key("webhook.inCluster.image"), options.Key("webhook.inCluster.manifests"))
+	case !d.Source.Images && len(d.CRDs) == 0:
+		return d.At("cluster", "the CronTabs of the documents are not installed in a cluster that others may use; give your definition by %s", options.Key("crds"))
+	case d.Webhook.Command != nil:
+		return d.At("webhook.command", "programs are disrupted under the built-in API server only; give %s for pods", options.Key("webhook.inCluster.image"))
+	case d.Disrupt.OldProgram != "":
+		return d.At("disrupt.oldProgram", "only valid with a program, under the built-in API server")
+	case in == nil && len(d.CRDs) > 0:
+		return d.At("crds", "no webhook to disrupt; give %s or %s", options.Key("webhook.inCluster.image"), options.Key("webhook.inCluster.manifests"))
+	case in == nil:
+		return nil
+	case bundled(*in):
+		return d.At("webhook.inCluster.manifests", "crdconform installs the definition, so it must know the certificate of the webhook; give %s or %s",
+			options.Key("webhook.inCluster.secret"), options.Key("webhook.inCluster.caSecret"))
+	}
+	return Deployable(d.Config, d.Source)
+}
+
+// description is what a session wants to know of a disruption.
+func (d Disruption) description() Description {
+	described := Description{Config: d.Config, Source: d.Source, CollectArtifacts: d.CollectArtifacts}
+	if d.ServeReference != nil && d.Webhook.Reference != nil {
+		described.ServeReference = func(address, certs string, drain time.Duration) ([]string, error) {
+			command, err := d.ServeReference(address, certs, drain)
+			for _, fault := range d.Webhook.Reference.Faults {
+				command = append(command, "--fault="+fault)
+			}
+			return command, err
+		}
+	}
+	return described
+}
+
+// pods reports whether the webhook runs as pods.
+func (p *DisruptionPlan) pods() bool { return p.want.Cluster != config.Embedded }
+
+// webhook reads what there is to know of the webhook before it is started.
+func (p *DisruptionPlan) webhook() error {
+	if p.pods() {
+		return nil
+	}
+	return p.programs()
+}
+
+// name is what the webhook is called in a history.
+func (p *DisruptionPlan) name() string {
+	switch in := p.want.Webhook.InCluster; {
+	case !p.pods():
+		return p.lab.Program.Args[0]
+	case in == nil:
+		return "the reference webhook"
+	case in.Image != "":
+		return in.Image
+	default:
+		return in.Service
+	}
+}
+
+// withPods deploys the webhook to disrupt, and removes it after use.
+func (s *session) withPods(ctx context.Context, use func(*deployed.Webhook) error) (err error) {
+	err = s.deploying(ctx, func(o deployed.Options) (err error) {
+		if s.want.Webhook.InCluster == nil {
+			return s.reference(ctx, o)
+		}
+		s.pods.Webhook, err = deploy(ctx, s.want.Config, s.api, o)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	w := s.pods.Webhook
+	if w == nil {
+		return errors.New(s.pods.Missing)
+	}
+	defer func() {
+		s.progress.Note("removing the webhook")
+		err = errors.Join(err, w.Stop(context.WithoutCancel(ctx)))
+	}()
+	return use(w)
+}
