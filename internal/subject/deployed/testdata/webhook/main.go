@@ -20,7 +20,7 @@ import (
 func main() {
 	address := flag.String("address", ":9443", "to listen on")
 	certs := flag.String("certs", "/certs", "folder with tls.crt and tls.key")
-	mode := flag.String("mode", "serve", "serve, crash, never, own")
+	mode := flag.String("mode", "serve", "serve, crash, never, own, abrupt")
 	flag.Parse()
 	fmt.Println("the webhook starts, user", os.Getuid())
 	if err := run(*mode, *address, *certs); err != nil {
@@ -65,6 +65,9 @@ func run(mode, address, certs string) error {
 		return err
 	case <-ctx.Done():
 		fmt.Println("stopping")
+		if mode == "abrupt" {
+			return nil
+		}
 		<-time.After(drain)
 		within, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()

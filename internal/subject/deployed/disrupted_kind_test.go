@@ -1,0 +1,105 @@
+package deployed_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/disruption"
+	"github.com/crdconform/crdconform/internal/disruption/judge"
+	"github.com/crdconform/crdconform/internal/disruption/objective"
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestDisrupted disrupts the pods of a webhook that reads its certificate once, and of one that drops what it has accepted. How long
+// things take is for a quiet machine.
+func TestDisrupted(t *testing.T) {
+	c, archive, o := deployed.Shared(t)
+	for mode, want := range map[string]map[requirement.ID]string{ // what is violated; empty for nothing
+		"serve": {
+			requirement.DisruptionRestartGraceful: "", requirement.DisruptionReplicasRollout: "", requirement.DisruptionCertificateLeaf: "still serves the former certificate",
+		},
+		"abrupt": {requirement.DisruptionRestartGraceful: "it dropped 4"},
+	} {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel() // it is mostly waiting
+			o := o
+			o.Run += mode
+			w, err := deployed.DeployImage(t.Context(), deployed.Workload{
+				Image: archive.Reference, Loaded: true, Args: []string{"--certs=/certs", "--mode=" + mode}, Certs: "/certs", Path: "/crdconvert",
+			}, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer deployed.Stopped(t, w) // the definition and the namespace of the objects are gone, too
+			p := planned(w, o.Run, want)
+			judged := 0
+			err = disruption.Run(t.Context(), p, c, t.TempDir(), record.Header{}, objective.Set{}.For, func(o disruption.Outcome) {
+				judged++
+				violated(t, o, want[o.Scenario.ID])
+			})
+			if err != nil || judged != len(want) {
+				t.Errorf("%d scenarios of %d were judged: %v", judged, len(want), err)
+			}
+		})
+	}
+}
+
+// planned is a plan to disrupt a webhook with few and slow clients, and with CronTabs in a group of the run.
+func planned(w *deployed.Webhook, run string, wanted map[requirement.ID]string) *disruption.Plan {
+	kind := corpus.CronTabs("v1beta1", "v1")
+	crd := kind.Definition.CRD.DeepCopy()
+	crd.Spec.Group = run + ".example.com"
+	crd.Name = crd.Spec.Names.Plural + "." + crd.Spec.Group
+	p := &disruption.Plan{
+		Definition: crd, Samples: map[string][]*unstructured.Unstructured{}, Pods: w, Path: w.Service.Path, Run: run, Settings: disruption.Defaults(),
+	}
+	p.Rate, p.Reached, p.Objects, p.Quiet, p.Limit, p.PickUp = 25, 0, 8, time.Second, 0, 3*time.Second
+	for _, version := range kind.Definition.Versions() {
+		for _, object := range kind.Objects(version) {
+			sample := object.DeepCopy()
+			sample.SetAPIVersion(crd.Spec.Group + "/" + version)
+			p.Samples[version] = append(p.Samples[version], sample)
+		}
+	}
+	for _, s := range disruption.Scenarios() {
+		if _, is := wanted[s.ID]; is {
+			p.Scenarios = append(p.Scenarios, s.ForPods())
+		}
+	}
+	return p
+}
+
+// violated fails the test unless a scenario found what it should, and lost and converted nothing wrongly.
+func violated(t *testing.T, o disruption.Outcome, want string) {
+	t.Helper()
+	if o.Err != nil || o.History == nil {
+		t.Errorf("%s: %v %s", o.Scenario.ID, o.Err, o.Skipped)
+		return
+	}
+	var found []string
+	for _, m := range o.History.Marks {
+		if strings.HasPrefix(m.Name, "violation ") {
+			found = append(found, m.Text)
+		}
+	}
+	if text := strings.Join(found, "\n"); (text == "") != (want == "") || !strings.Contains(text, want) {
+		t.Errorf("%s found %q, want %q", o.Scenario.ID, text, want)
+	}
+	bounds := judge.Usual()
+	bounds.Share, bounds.Lag = 0, time.Hour
+	report, err := judge.Within(o.History, bounds)
+	if err != nil || len(report.Void) > 0 || report.Facts.Operations == 0 || report.Facts.Compared == 0 {
+		t.Errorf("%s: %v, void: %v, %d operations, %d compared", o.Scenario.ID, err, report.Void, report.Facts.Operations, report.Facts.Compared)
+	}
+	for _, kind := range []judge.Kind{judge.Lost, judge.Wrong} {
+		if f, is := report.Found(kind); is {
+			t.Errorf("%s: %s", o.Scenario.ID, f.Text)
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package deployed
+
+import (
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/cluster/kind"
+)
+
+// Shared returns the cluster that the tests share and the image that they deploy, for tests that import what imports this package.
+func Shared(t *testing.T) (*kind.Cluster, *Archive, Options) {
+	t.Helper()
+	c, archive := shared(t)
+	return c, archive, options(t, c)
+}
+
+// Stopped removes a webhook, and fails the test if anything of its run is left.
+func Stopped(t *testing.T, w *Webhook) {
+	t.Helper()
+	stopped(t, w)
+}
