@@ -122,12 +122,17 @@ func (st *stage) terminateGracefully(ctx context.Context) error {
 		late string
 		err  error
 	}
-	gone := make(chan end, 1)
+	told, gone := make(chan struct{}), make(chan end, 1)
 	go func() {
 		var e end
-		e.late, e.err = st.hook.terminate(ctx)
+		e.late, e.err = st.hook.terminate(ctx, func() { close(told) })
 		gone <- e
 	}()
+	select {
+	case <-told:
+	case e := <-gone: // nothing was told to end
+		return e.err
+	}
 	if err = pause.For(ctx, acceptance); err != nil {
 		return errors.Join(err, (<-gone).err)
 	}

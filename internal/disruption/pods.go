@@ -10,6 +10,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
 )
 
@@ -28,6 +29,9 @@ type Pods interface {
 
 	// Grace is how long a pod may take to stop.
 	Grace(ctx context.Context) (time.Duration, error)
+
+	// Stopping waits until a kubelet has begun to stop a pod that was deleted, or a moment if that is not known.
+	Stopping(ctx context.Context, id types.UID) error
 
 	// Gone waits until a pod that was deleted is gone.
 	Gone(ctx context.Context, name string, id types.UID) error
@@ -48,6 +52,9 @@ type Pods interface {
 	Crashes(ctx context.Context) ([]string, error)
 }
 
+// signalDelay is how long SIGTERM may take to a container after its kubelet has begun to stop it.
+const signalDelay = time.Second
+
 // pods is the webhook under test as pods. Whoever deployed it removes it.
 type pods struct {
 	Pods
@@ -61,19 +68,23 @@ func (p *pods) authority() []byte { return p.ClientConfig().CABundle }
 func (p *pods) address() string { return p.Address() }
 
 // terminate deletes a pod with its grace period.
-func (p *pods) terminate(ctx context.Context) (string, error) {
+func (p *pods) terminate(ctx context.Context, told func()) (string, error) {
 	grace, err := p.Grace(ctx)
 	if err != nil {
 		return "", err
 	}
-	told := time.Now()
+	began := time.Now()
 	name, id, err := p.Kill(ctx, -1)
 	if err != nil {
 		return "", err
 	}
 	p.former = append(p.former, id)
+	if err = errors.Join(p.Stopping(ctx, id), pause.For(ctx, signalDelay)); err != nil {
+		return "", err
+	}
+	told()
 	err = p.Gone(ctx, name, id)
-	if took := time.Since(told); err == nil && took >= grace {
+	if took := time.Since(began); err == nil && took >= grace {
 		return fmt.Sprintf("its pod was gone after %s only, and a pod that has not ended after its grace period of %s is killed", took.Round(100*time.Millisecond), grace), nil
 	}
 	return "", err

@@ -35,6 +35,8 @@ func (f *fakePods) Kill(context.Context, time.Duration) (string, types.UID, erro
 	return string(id), id, nil
 }
 
+func (*fakePods) Stopping(context.Context, types.UID) error { return nil }
+
 func (*fakePods) Gone(context.Context, string, types.UID) error { return nil }
 
 func (f *fakePods) Settle(_ context.Context, former ...types.UID) error {
@@ -69,8 +71,8 @@ func TestScenariosForPods(t *testing.T) {
 func TestPodsReplaced(t *testing.T) {
 	t.Parallel()
 	f := &fakePods{grace: time.Hour}
-	p := &pods{Pods: f}
-	late, err := p.terminate(t.Context())
+	p, told := &pods{Pods: f}, 0
+	late, err := p.terminate(t.Context(), func() { told++ })
 	if err = errors.Join(err, p.kill(t.Context()), p.start(t.Context())); err != nil || late != "" {
 		t.Errorf("%q, %v", late, err)
 	}
@@ -78,8 +80,11 @@ func TestPodsReplaced(t *testing.T) {
 		t.Errorf("it waited for what replaces %s", got)
 	}
 	f.grace = 0
-	if late, err = p.terminate(t.Context()); err != nil || !strings.Contains(late, "grace period of 0s") {
+	if late, err = p.terminate(t.Context(), func() { told++ }); err != nil || !strings.Contains(late, "grace period of 0s") {
 		t.Errorf("a pod that took all its time: %q, %v", late, err)
+	}
+	if told != 2 {
+		t.Errorf("told %d times", told)
 	}
 }
 

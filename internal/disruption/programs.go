@@ -88,10 +88,11 @@ func (p *programs) connect(ctx context.Context, way path) (err error) {
 }
 
 // terminate sends SIGTERM to the first replica.
-func (p *programs) terminate(ctx context.Context) (string, error) {
-	told := time.Now()
+func (p *programs) terminate(ctx context.Context, told func()) (string, error) {
+	began := time.Now()
+	told()
 	err := p.replicas[0].terminate(ctx)
-	if err == nil && time.Since(told) >= terminationGrace {
+	if err == nil && time.Since(began) >= terminationGrace {
 		return fmt.Sprintf("it had not ended %s after SIGTERM, and was killed", terminationGrace), nil
 	}
 	return "", err

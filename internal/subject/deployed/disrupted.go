@@ -15,6 +15,7 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/retry"
@@ -69,6 +70,24 @@ func (w *Webhook) RollOut(ctx context.Context) error {
 		former = append(former, pod.UID)
 	}
 	return w.settle(ctx, former)
+}
+
+// stoppingPatience is how long the event may take that a kubelet has begun to stop a pod. Events can be lost.
+const stoppingPatience = 3 * time.Second
+
+// Stopping waits until a kubelet has begun to stop a pod that was deleted, or a moment if nothing says so.
+func (w *Webhook) Stopping(ctx context.Context, id types.UID) error {
+	within, cancel := context.WithTimeout(ctx, stoppingPatience)
+	defer cancel()
+	about := metav1.ListOptions{FieldSelector: fields.Set{"involvedObject.uid": string(id), "reason": "Killing"}.String()}
+	_ = poll(within, func() (bool, error) { // an event that can't be read is one that is lost
+		events, err := w.client.CoreV1().Events(w.Service.Namespace).List(within, about)
+		return err == nil && len(events.Items) > 0, nil
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }
 
 // Gone waits until a pod that was deleted is gone.
