@@ -130,8 +130,13 @@ func (st *stage) terminateGracefully(ctx context.Context) error {
 	}()
 	select {
 	case <-told:
-	case e := <-gone: // nothing was told to end
-		return e.err
+	case e := <-gone:
+		select {
+		case <-told: // and it has ended already
+			gone <- e
+		default:
+			return e.err
+		}
 	}
 	if err = pause.For(ctx, acceptance); err != nil {
 		return errors.Join(err, (<-gone).err)
