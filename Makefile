@@ -69,7 +69,7 @@ endif
 # What the tests are linked from, compiled before they run: a test that runs beside the compiler has little left of the processor.
 .PHONY: compile
 compile: ## Compile everything as make test does
-	$(GO) build $(RACE) ./...
+	$(GO) build $(RACE) $(LINK) ./...
 
 # Without -shuffle Go remembers what passed and has not changed since.
 .PHONY: test-short
