@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		_, _ = os.Stdout.WriteString("made\n")
-		time.Sleep(time.Hour) // waiting for ever would be a deadlock, which ends it
+		<-time.After(time.Hour) // waiting for ever would be a deadlock, which ends it
 	}
 	m.Run()
 }
