@@ -53,7 +53,7 @@ type Pods interface {
 }
 
 // signalDelay is how long SIGTERM may take to a container after its kubelet has begun to stop it.
-const signalDelay = time.Second
+const signalDelay = 2 * time.Second
 
 // pods is the webhook under test as pods. Whoever deployed it removes it.
 type pods struct {
