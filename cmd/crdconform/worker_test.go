@@ -24,7 +24,7 @@ func workerSpec(t *testing.T, url, ca, duration string) string {
 		t.Fatal(err)
 	}
 	spec, err := json.Marshal(map[string]any{
-		"protocol": 4, "of": 2, "patienceNanoseconds": time.Minute,
+		"protocol": 5, "of": 2, "patienceNanoseconds": time.Minute,
 		"endpoint": map[string]any{"url": url, "ca": read(t, ca)},
 		"workload": map[string]any{
 			"phases": []any{map[string]any{"seconds": length.Seconds(), "rate": 100, "to": 100}}, "batch": 1, "reviewVersion": "v1",
@@ -82,7 +82,7 @@ func TestWorkerFromFiles(t *testing.T) {
 	if partial, requests, good := lastLine(t, out); partial || requests != 15 || good != 15 {
 		t.Errorf("it wrote %s", out)
 	}
-	if !strings.HasPrefix(out, `{"hello":{"protocol":4,"index":1}}`+"\n") {
+	if !strings.HasPrefix(out, `{"hello":{"protocol":5,"index":1}}`+"\n") {
 		t.Errorf("it wrote %s", out)
 	}
 }
@@ -174,7 +174,7 @@ func TestWorkerThatMakesNoSense(t *testing.T) {
 		"no orders":         {"--spec " + good + " --index 0", 0, "--orders: without orders it never starts"},
 		"input and a file":  {"--spec - --spec " + good + " --index 0", 0, "give no other file"},
 		"input and orders":  {"--spec - --orders " + good + " --index 0", 0, "give no other file"},
-		"another release":   {"--index 0 --orders " + good + " --spec " + file(t, "new", strings.Replace(spec, `"protocol":4`, `"protocol":7`, 1)), 0, "speaks version 7"},
+		"another release":   {"--index 0 --orders " + good + " --spec " + file(t, "new", strings.Replace(spec, `"protocol":5`, `"protocol":7`, 1)), 0, "speaks version 7"},
 		"no such worker":    {"--spec " + good + " --orders " + good + " --index 2", exitUnjudged, "part 2 of 2"},
 		"no webhook":        {"--spec " + away + " --orders " + good + " --index 1", exitUnjudged, "connection refused"},
 	} {
