@@ -184,10 +184,7 @@ func (s *Schema) Apart(a, b map[string]any) []Loss {
 	lost := s.Losses(a, b)
 	all := lost
 	for _, l := range s.Losses(b, a) {
-		told := slices.ContainsFunc(lost, func(known Loss) bool {
-			rest, found := strings.CutPrefix(l.Path, known.Path)
-			return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
-		})
+		told := slices.ContainsFunc(lost, func(known Loss) bool { return fieldpath.Within(l.Path, known.Path) })
 		if l.After == nil && !told {
 			all = append(all, Loss{Path: l.Path, After: l.Before, Added: true})
 		}

@@ -119,6 +119,12 @@ func Generalize(path string) string {
 	return Join(steps)
 }
 
+// Within reports whether a path is another one, or leads to something in it.
+func Within(path, other string) bool {
+	rest, found := strings.CutPrefix(path, other)
+	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
 // Around returns the narrowest path that several are in; empty if they have nothing in common.
 func Around(paths ...string) string {
 	common := Split(paths[0])

@@ -33,3 +33,20 @@ func TestGeneralize(t *testing.T) {
 		Generalize(broken)
 	}
 }
+
+func TestWithin(t *testing.T) {
+	for _, test := range []struct {
+		path, other string
+		want        bool
+	}{
+		{"spec.list", "spec.list", true},
+		{"spec.list[3].name", "spec.list", true},
+		{"spec.list.name", "spec.list", true},
+		{"spec.lists", "spec.list", false},
+		{"spec", "spec.list", false},
+	} {
+		if got := Within(test.path, test.other); got != test.want {
+			t.Errorf("%s within %s: got %t", test.path, test.other, got)
+		}
+	}
+}

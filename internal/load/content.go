@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strings"
 	"sync"
 
 	kjson "sigs.k8s.io/json"
@@ -144,10 +143,7 @@ func unlike(a, b map[string]any, varying []string) []corpus.Loss {
 // varies reports whether a path is one of the varying fields, or below one.
 func varies(path string, varying []string) bool {
 	place := fieldpath.Generalize(path)
-	return slices.ContainsFunc(varying, func(field string) bool {
-		rest, found := strings.CutPrefix(place, field)
-		return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
-	})
+	return slices.ContainsFunc(varying, func(field string) bool { return fieldpath.Within(place, field) })
 }
 
 // decoded returns objects that the judge has accepted.
