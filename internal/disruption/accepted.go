@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -123,21 +124,14 @@ func (st *stage) terminateGracefully(ctx context.Context) error {
 		err  error
 	}
 	told, gone := make(chan struct{}), make(chan end, 1)
+	tell := sync.OnceFunc(func() { close(told) })
 	go func() {
+		defer tell() // where that failed, the requests are answered as ever
 		var e end
-		e.late, e.err = st.hook.terminate(ctx, func() { close(told) })
+		e.late, e.err = st.hook.terminate(ctx, tell)
 		gone <- e
 	}()
-	select {
-	case <-told:
-	case e := <-gone:
-		select {
-		case <-told: // and it has ended already
-			gone <- e
-		default:
-			return e.err
-		}
-	}
+	<-told
 	if err = pause.For(ctx, acceptance); err != nil {
 		return errors.Join(err, (<-gone).err)
 	}

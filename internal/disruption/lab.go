@@ -168,7 +168,7 @@ func (l *lab) install(ctx context.Context, ca []byte) error {
 		return fmt.Errorf("installing %s: %w", crd.Name, err)
 	}
 	if l.Run != "" {
-		l.made.definition(l.crds, created)
+		add(&l.made, "the definition", created, l.crds)
 	}
 	return l.established(ctx)
 }

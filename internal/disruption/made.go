@@ -9,8 +9,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apiextensionsclient "k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset/typed/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -34,16 +32,22 @@ type creation struct {
 	lookUp func(context.Context) (types.UID, error)
 }
 
-func (m *made) definition(crds apiextensionsclient.CustomResourceDefinitionInterface, crd *apiextensionsv1.CustomResourceDefinition) {
+// add adds something that a client has created.
+func add[T metav1.Object](m *made, what string, o T, client interface {
+	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
+	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
+}) {
 	*m = append(*m, creation{
-		"the definition " + crd.Name, crd.UID,
-		func(ctx context.Context, o metav1.DeleteOptions) error { return crds.Delete(ctx, crd.Name, o) },
+		what + " " + o.GetName(), o.GetUID(),
+		func(ctx context.Context, options metav1.DeleteOptions) error {
+			return client.Delete(ctx, o.GetName(), options)
+		},
 		func(ctx context.Context) (types.UID, error) {
-			now, err := crds.Get(ctx, crd.Name, metav1.GetOptions{})
+			now, err := client.Get(ctx, o.GetName(), metav1.GetOptions{})
 			if err != nil {
 				return "", err
 			}
-			return now.UID, nil
+			return now.GetUID(), nil
 		},
 	})
 }
@@ -98,16 +102,6 @@ func (l *lab) createNamespace(ctx context.Context) error {
 		return fmt.Errorf("creating the namespace %s: %w", name, err)
 	}
 	l.api.namespace = name
-	l.made = append(l.made, creation{
-		"the namespace " + name, created.UID,
-		func(ctx context.Context, o metav1.DeleteOptions) error { return namespaces.Delete(ctx, name, o) },
-		func(ctx context.Context) (types.UID, error) {
-			now, err := namespaces.Get(ctx, name, metav1.GetOptions{})
-			if err != nil {
-				return "", err
-			}
-			return now.UID, nil
-		},
-	})
+	add(&l.made, "the namespace", created, namespaces)
 	return nil
 }

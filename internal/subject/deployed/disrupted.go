@@ -48,7 +48,7 @@ func (w *Webhook) Scale(ctx context.Context, replicas int) error {
 		return fmt.Errorf("webhook in the cluster: scaling the Deployment %s: %w", d.Name, err)
 	}
 	w.Replicas = replicas
-	return w.settle(ctx, nil)
+	return w.Settle(ctx)
 }
 
 // RollOut replaces all pods as "kubectl rollout restart" does, and waits until the former ones are gone.
@@ -69,7 +69,7 @@ func (w *Webhook) RollOut(ctx context.Context) error {
 	for _, pod := range before.behind() {
 		former = append(former, pod.UID)
 	}
-	return w.settle(ctx, former)
+	return w.Settle(ctx, former...)
 }
 
 // stoppingPatience is how long the event may take that a kubelet has begun to stop a pod. Events can be lost.
@@ -99,11 +99,6 @@ func (w *Webhook) Gone(ctx context.Context, name string, id types.UID) error {
 		return fmt.Errorf("webhook in the cluster: %w", err)
 	}
 	return nil
-}
-
-// Settle waits until the webhook has as many pods as it should have, all of them ready, and without those that are former ones.
-func (w *Webhook) Settle(ctx context.Context, former ...types.UID) error {
-	return w.settle(ctx, former)
 }
 
 // Grace is how long a pod of the webhook is given to stop.
@@ -203,8 +198,8 @@ func (w *Webhook) deployment(ctx context.Context) (*appsv1.Deployment, error) {
 	return &selected[0], nil
 }
 
-// settle waits until exactly as many pods are there as there should be, all of them ready and none of them a former one.
-func (w *Webhook) settle(ctx context.Context, former []types.UID) error {
+// Settle waits until exactly as many pods are there as there should be, all of them ready and none of them a former one.
+func (w *Webhook) Settle(ctx context.Context, former ...types.UID) error {
 	limit := cmp.Or(w.options.Timeout, defaultTimeout)
 	until, cancel := context.WithTimeoutCause(ctx, limit, errTooLate)
 	defer cancel()
