@@ -22,6 +22,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/test/needs"
 )
 
 // audited is a kube-apiserver that logs each request of each user.
@@ -142,7 +143,7 @@ func TestLooksAreReadOnly(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it starts a kube-apiserver")
 	}
-	needsAPIServer(t)
+	needs.APIServer(t)
 	a := newAudited(t)
 	const name = "crontabs.example.com"
 	looks := map[string]struct {

@@ -20,6 +20,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/test/needs"
 	"github.com/crdconform/crdconform/internal/test/subjects"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -358,7 +359,7 @@ func TestRehearseEnvtest(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses an upgrade with real programs")
 	}
-	needsAPIServer(t)
+	needs.APIServer(t)
 	u := subjects.BuildUpgrade(t)
 	dir := t.TempDir()
 	serves := []string{u.Program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}"}
@@ -385,18 +386,6 @@ func TestRehearseEnvtest(t *testing.T) {
 		if r.ID == requirement.UpgradeUseCollected && !strings.Contains(r.Reason, "garbage collector") {
 			t.Errorf("%s is not judged: %s", r.ID, r.Reason)
 		}
-	}
-}
-
-// needsAPIServer skips the test where there is no kube-apiserver, or fails it if CRDCONFORM_REQUIRE_TOOLS is set.
-func needsAPIServer(t *testing.T) {
-	t.Helper()
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" { //nolint:forbidigo // envtest goes by it too
-		const missing = "KUBEBUILDER_ASSETS does not say where kube-apiserver and etcd are"
-		if os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
-			t.Fatal(missing + ", and CRDCONFORM_REQUIRE_TOOLS is set")
-		}
-		t.Skip(missing)
 	}
 }
 

@@ -12,18 +12,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/crdconform/crdconform/internal/cluster/envtest"
+	"github.com/crdconform/crdconform/internal/test/needs"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // TestWholeAPIServer finds the owner reference of a built-in resource, on an API server with everything else.
 func TestWholeAPIServer(t *testing.T) {
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" { //nolint:forbidigo // envtest goes by it too
-		const missing = "KUBEBUILDER_ASSETS does not say where kube-apiserver and etcd are"
-		if os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
-			t.Fatal(missing + ", and CRDCONFORM_REQUIRE_TOOLS is set")
-		}
-		t.Skip(missing)
-	}
+	needs.APIServer(t)
 	whole, err := envtest.Start(t.Context(), envtest.Options{Variable: os.LookupEnv, WatchCache: true}) //nolint:forbidigo // envtest goes by it too
 	if err != nil {
 		t.Fatal(err)

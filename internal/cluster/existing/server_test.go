@@ -26,6 +26,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/controller-runtime/pkg/log"
+
+	"github.com/crdconform/crdconform/internal/test/needs"
 )
 
 // The API server that all tests share is a kube-apiserver with RBAC, started for the first that wants it.
@@ -76,13 +78,7 @@ type server struct {
 // set; it fails then.
 func apiServer(t *testing.T) server {
 	t.Helper()
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" { //nolint:forbidigo // envtest goes by it too
-		const missing = "KUBEBUILDER_ASSETS does not say where kube-apiserver and etcd are"
-		if os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
-			t.Fatal(missing + ", and CRDCONFORM_REQUIRE_TOOLS is set")
-		}
-		t.Skip(missing)
-	}
+	needs.APIServer(t)
 	config, err := startServer()
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -22,18 +21,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/test/needs"
 )
 
 // controlPlane starts a kube-apiserver with RBAC, admission and leases that stops with the test.
 func controlPlane(t *testing.T) *rest.Config {
 	t.Helper()
-	if os.Getenv("KUBEBUILDER_ASSETS") == "" { //nolint:forbidigo // envtest goes by it too
-		const missing = "KUBEBUILDER_ASSETS does not say where kube-apiserver and etcd are"
-		if os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
-			t.Fatal(missing + ", and CRDCONFORM_REQUIRE_TOOLS is set")
-		}
-		t.Skip(missing)
-	}
+	needs.APIServer(t)
 	log.SetLogger(logr.Discard())
 	environment := &envtest.Environment{ControlPlaneStopTimeout: time.Minute}
 	config, err := environment.Start()
