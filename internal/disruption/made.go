@@ -32,11 +32,14 @@ type creation struct {
 	lookUp func(context.Context) (types.UID, error)
 }
 
-// add adds something that a client has created.
-func add[T metav1.Object](m *made, what string, o T, client interface {
+// creator is the client of a resource.
+type creator[T metav1.Object] interface {
 	Delete(ctx context.Context, name string, options metav1.DeleteOptions) error
 	Get(ctx context.Context, name string, options metav1.GetOptions) (T, error)
-}) {
+}
+
+// add adds something that a client has created.
+func add[T metav1.Object](m *made, what string, o T, client creator[T]) {
 	*m = append(*m, creation{
 		what + " " + o.GetName(), o.GetUID(),
 		func(ctx context.Context, options metav1.DeleteOptions) error {
