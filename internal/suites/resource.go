@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/onsi/ginkgo/v2"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -317,15 +318,25 @@ func (r *Resource) decode(stored cluster.Stored) Stored {
 	return Stored{object.GetAPIVersion(), object, stored.Data, stored.Revision}
 }
 
-// Remind changes an annotation of the definition, if it is still there, so that the API server looks at it again.
+// Remind makes the API server look again at a definition whose deletion it may have forgotten.
 func (r *Resource) Remind(ctx context.Context) {
-	r.env.Require(r.env.remind(ctx, r.Name()), "changing an annotation of the definition")
+	now, err := r.env.CRDs.Get(ctx, r.Name(), metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return
+	}
+	r.env.Require(err, "reading the definition")
+	r.env.Require(r.env.remind(ctx, now), "changing an annotation of the definition")
 }
 
-// remind changes an annotation of a definition, if it is still there.
-func (e *Env) remind(ctx context.Context, name string) error {
+// remind changes an annotation of a definition whose deletion the API server is not working on, so that it looks at the definition again.
+// One that it is working on is left alone: a change in the meantime is a conflict to it, and it would begin once more.
+func (e *Env) remind(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition) error {
+	deleting := apihelpers.FindCRDCondition(crd, apiextensionsv1.Terminating)
+	if deleting != nil && deleting.Reason == "InstanceDeletionInProgress" {
+		return nil
+	}
 	patch := fmt.Appendf(nil, `{"metadata": {"annotations": {"crdconform.dev/reminded": "%d"}}}`, time.Now().UnixNano())
-	_, err := e.CRDs.Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := e.CRDs.Patch(ctx, crd.Name, types.MergePatchType, patch, metav1.PatchOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil
 	}
