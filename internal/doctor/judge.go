@@ -27,6 +27,10 @@ type Finding struct {
 // maxDeletion is how long the deletion of a definition may take.
 const maxDeletion = 5 * time.Minute
 
+// maxEstablishing is how long it may take until a definition is established whose names were accepted. API servers wait five seconds when
+// there are several.
+const maxEstablishing = time.Minute
+
 // judge judges one definition.
 type judge struct {
 	*Definition
@@ -82,16 +86,21 @@ func (j *judge) condition(sort apiextensionsv1.CustomResourceDefinitionCondition
 	return j.Status.Conditions[i]
 }
 
+// establishing reports whether the API server is about to establish the definition, whose names it has accepted: that takes some seconds.
+func (j *judge) establishing() bool {
+	c := j.condition(apiextensionsv1.Established)
+	return c.Reason == "Installing" && j.now.Sub(c.LastTransitionTime.Time) < maxEstablishing
+}
+
 func (j *judge) accepted() {
 	id := requirement.DoctorDefinitionAccepted
-	for sort, want := range map[apiextensionsv1.CustomResourceDefinitionConditionType]apiextensionsv1.ConditionStatus{
-		apiextensionsv1.NamesAccepted: apiextensionsv1.ConditionTrue, apiextensionsv1.Established: apiextensionsv1.ConditionTrue,
-	} {
-		if c := j.condition(sort); c.Status != want && sort == apiextensionsv1.Established && j.condition(apiextensionsv1.NamesAccepted).Status == apiextensionsv1.ConditionTrue ||
-			c.Status != want && sort == apiextensionsv1.NamesAccepted {
-			j.violates(id, "", "spec.names", fmt.Sprintf("the condition %s is %s: %s", sort, cmp.Or(string(c.Status), "missing"), c.Message), "change spec.names, or remove the other definition")
-			return
+	for _, sort := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.NamesAccepted, apiextensionsv1.Established} {
+		c := j.condition(sort)
+		if c.Status == apiextensionsv1.ConditionTrue || sort == apiextensionsv1.Established && j.establishing() {
+			continue
 		}
+		j.violates(id, "", "spec.names", fmt.Sprintf("the condition %s is %s: %s", sort, cmp.Or(string(c.Status), "missing"), c.Message), "change spec.names, or remove the other definition")
+		return
 	}
 	if c := j.condition(apiextensionsv1.NonStructuralSchema); c.Status == apiextensionsv1.ConditionTrue {
 		j.violates(id, "", "spec.versions", "its schema is not structural: "+c.Message, "give every field of the schema a type")

@@ -355,3 +355,16 @@ func TestRightsThatAreMissing(t *testing.T) {
 		}
 	}
 }
+
+// TestEstablishing has a definition that an API server has just accepted, and one with which it is not done after an hour.
+func TestEstablishing(t *testing.T) {
+	for since, want := range map[time.Duration]requirement.Verdict{0: 0, 5 * time.Second: 0, time.Hour: requirement.Failed} {
+		p := healthy(t)
+		p.condition(apiextensionsv1.Established, apiextensionsv1.ConditionFalse, "the initial names have been accepted")
+		last := &p.Status.Conditions[len(p.Status.Conditions)-1]
+		last.Reason, last.LastTransitionTime = "Installing", metav1.Time{Time: p.now.Add(-since)}
+		if got := p.judged(t)[requirement.DoctorDefinitionAccepted].Verdict; got != want {
+			t.Errorf("accepted since %s: got %s", since, got)
+		}
+	}
+}
