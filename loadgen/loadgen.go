@@ -72,6 +72,20 @@ type Stage struct {
 	Findings   []Finding                 `json:"findings,omitempty"`   // the first violations
 	Series     []Second                  `json:"series,omitempty"`     // the stage second by second
 	Generator  Generator                 `json:"generator"`            // what the load generator observed of itself
+	Memory     *Memory                   `json:"memory,omitempty"`     // of the webhook; absent unless the run started it as a program, on Linux, and measured it for 4 s
+}
+
+// Memory is how much memory the webhook's processes used during a stage, in bytes. What processes share counts for each of them.
+type Memory struct {
+	From          float64 `json:"from"`            // at the beginning
+	To            float64 `json:"to"`              // at the end
+	Max           float64 `json:"max"`             //
+	PerMinute     float64 `json:"perMinute"`       // slope of the lowest values of ten equal parts of the time
+	PerMinuteLow  float64 `json:"perMinuteLow"`    // lower end of the slope's 95 % confidence interval
+	PerMinuteHigh float64 `json:"perMinuteHigh"`   // upper end
+	PerObject     float64 `json:"perObject"`       // slope for each object in a request that was answered
+	Leaks         bool    `json:"leaks"`           // it grew steadily, by half of what it was and by 64 MiB; by 256 MiB within less than a minute
+	Limit         float64 `json:"limit,omitempty"` // recommended for the container: 1.5 times Max, rounded up to 16 MiB; 0 if it leaks
 }
 
 // Phase is a time in which requests were due at a constant, rising or falling rate.
@@ -120,14 +134,16 @@ type Finding struct {
 	Files       []File         `json:"files,omitempty"` // bodies of the exchange; absent when not kept
 }
 
-// Cost splits the service time into a cost per request and a cost per object. It is a linear regression over the stages: the line
-// Request + Object x batch that best fits the median service times, by relative error. With several repeats it is the median one
-// by Object.
+// Cost splits the service time into a cost per request and a cost per object and, if stages differ in the size of objects, per kB of
+// objects. It is a linear regression over the stages: Request + Object x batch + Kilobyte x kB that best fits the median service times, by
+// relative error. With several repeats it is the median one by Object.
 type Cost struct {
-	Request float64 `json:"request"` // milliseconds
-	Object  float64 `json:"object"`  // milliseconds
-	Fit     float64 `json:"fit"`     // coefficient of determination, 1 for points on a line
-	Batches []int   `json:"batches"` // batch sizes measured
+	Request  float64 `json:"request"`            // milliseconds
+	Object   float64 `json:"object"`             // milliseconds
+	Kilobyte float64 `json:"kilobyte,omitempty"` // milliseconds per 1000 bytes of a request; 0 if all objects had the same size
+	Fit      float64 `json:"fit"`                // coefficient of determination, 1 for points on a line
+	Batches  []int   `json:"batches"`            // batch sizes measured
+	Bytes    []int   `json:"bytes,omitempty"`    // sizes of objects measured, 0 for as they are; absent if there was one
 }
 
 // Search is the result of the search for the highest rate that meets a goal.
@@ -157,7 +173,7 @@ type Objective struct {
 	Limit    float64 `json:"limit"`             // the highest value that meets it, or the lowest if AtLeast
 	AtLeast  bool    `json:"atLeast,omitempty"` // the limit is a lower bound
 	Measured float64 `json:"measured"`          //
-	Unit     string  `json:"unit"`              // "ms", "1/s", or "share", a fraction of all requests
+	Unit     string  `json:"unit"`              // "ms", "1/s", "share", a fraction of all requests, or "proved"
 	Met      bool    `json:"met"`               //
 }
 

@@ -38,7 +38,6 @@ func TestDisruptUsage(t *testing.T) {
 		"an objective":        {[]string{"--objective", "restart.failed"}, "has no limit"},
 		"no histories":        {[]string{"--judge", t.TempDir()}, "no history in it"},
 		"a foreign history":   {[]string{"--judge", "disrupt_test.go"}, "its kind must be Disruption"},
-		"known, and judged":   {[]string{"--judge", ".", "--known-failing", "/dev/null"}, "--judge: nothing is run"},
 		"a path alone":        {[]string{"--path", "/x"}, "--path: only valid with a program"},
 	} {
 		t.Run(name, func(t *testing.T) {

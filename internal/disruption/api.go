@@ -178,17 +178,40 @@ type seen struct {
 	digest string
 }
 
-// object reads an object of an answer.
-func object(raw []byte) (seen, error) {
-	var o map[string]any
+// decode decodes an object of an answer, and returns its metadata too.
+func decode(raw []byte) (o, metadata map[string]any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	if err := decoder.Decode(&o); err != nil {
-		return seen{}, fmt.Errorf("the answer is no object: %w", err)
+		return nil, nil, fmt.Errorf("the answer is no object: %w", err)
 	}
 	metadata, is := o["metadata"].(map[string]any)
 	if !is {
-		return seen{}, errors.New("the answer is no object: it has no metadata")
+		return nil, nil, errors.New("the answer is no object: it has no metadata")
+	}
+	return o, metadata, nil
+}
+
+// rewritten is an object of an answer with another value written to it.
+func rewritten(raw []byte, value string) ([]byte, error) {
+	o, metadata, err := decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	annotations, is := metadata["annotations"].(map[string]any)
+	if !is {
+		annotations = map[string]any{}
+		metadata["annotations"] = annotations
+	}
+	annotations[written] = value
+	return json.Marshal(o)
+}
+
+// object reads an object of an answer.
+func object(raw []byte) (seen, error) {
+	o, metadata, err := decode(raw)
+	if err != nil {
+		return seen{}, err
 	}
 	s := seen{state: history.State{Exists: true}}
 	s.name, _ = metadata["name"].(string)

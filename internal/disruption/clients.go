@@ -16,10 +16,12 @@ import (
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
-// Of ten clients that are paced, so many write at each version by a patch, and by server-side apply. The others read.
+// Of ten clients that are paced, so many write at each version by a patch, by server-side apply, and by an update. The others read.
 const (
 	patchers = 1
 	appliers = 1
+	updaters = 1
+	writers  = patchers + appliers + updaters
 	ten      = 10
 )
 
@@ -62,7 +64,7 @@ type fleet struct {
 // clientsFor is how many clients make so many requests a second.
 func clientsFor(rate float64) int { return int(rate/clientRate) + 1 }
 
-// start puts the clients to work: at each version some that read, patch, apply, list and watch.
+// start puts the clients to work: at each version some that read, patch, apply, update, list and watch.
 func (f *fleet) start(ctx context.Context, rate float64) {
 	ctx, f.stop = context.WithCancel(ctx)
 	n := clientsFor(rate)
@@ -77,6 +79,8 @@ func (f *fleet) start(ctx context.Context, rate float64) {
 			do = c.patch
 		case role < patchers+appliers:
 			do = c.apply
+		case role < writers:
+			do = c.update
 		}
 		f.working.Go(func() { c.pace(ctx, period, time.Duration(i)*period/time.Duration(n), do) })
 	}
@@ -93,16 +97,17 @@ func (f *fleet) start(ctx context.Context, rate float64) {
 func (f *fleet) shares(clients int) [][]thing {
 	mine := make([][]thing, clients)
 	for v, version := range f.versions {
-		var writers []int
+		var sharing []int
 		for i := v; i < clients; i += len(f.versions) {
-			if i/len(f.versions)%ten < patchers+appliers {
-				writers = append(writers, i)
+			if i/len(f.versions)%ten < writers {
+				sharing = append(sharing, i)
 			}
 		}
 		n := 0
 		for _, t := range f.things {
-			if t.version == version && !t.fixed && len(writers) > 0 {
-				mine[writers[n%len(writers)]] = append(mine[writers[n%len(writers)]], t)
+			if t.version == version && !t.fixed && len(sharing) > 0 {
+				writer := sharing[n%len(sharing)]
+				mine[writer] = append(mine[writer], t)
 				n++
 			}
 		}
@@ -139,6 +144,7 @@ type client struct {
 	random  *rand.Rand
 	mine    []thing // that it writes
 	count   int
+	read    []byte // the object to update next, as it was read; nil until it has been
 }
 
 // pace does something again and again, at its own pace. What was due while it waited for an answer is left out.
@@ -158,8 +164,8 @@ func (c *client) pace(ctx context.Context, period, offset time.Duration, do func
 // needsNothing reports whether requests of the client need no conversion.
 func (c *client) needsNothing() bool { return c.version == c.storage }
 
-// operation is a request about one object.
-func (c *client) operation(ctx context.Context, verb record.Verb, t thing, value string, q ask) {
+// operation is a request about one object, which it returns; nil if it failed.
+func (c *client) operation(ctx context.Context, verb record.Verb, t thing, value string, q ask) []byte {
 	o := record.Operation{Client: c.id, Verb: verb, Object: c.key(t.name), Version: c.version, Storage: c.needsNothing(), Written: value, Call: c.record.Now()}
 	got := c.do(ctx, q)
 	o.Return, o.Code, o.Error, o.Text, o.Outcome = c.record.Now(), got.code, got.error, got.text, got.outcome(value != "")
@@ -172,15 +178,20 @@ func (c *client) operation(ctx context.Context, verb record.Verb, t thing, value
 		}
 	}
 	if got.error == record.Canceled && value == "" {
-		return // it says nothing
+		return nil // it says nothing
 	}
 	c.record.Operation(o)
+	if o.Error != "" {
+		return nil
+	}
+	return got.body
 }
 
-func (c *client) get(ctx context.Context) { c.read(ctx, c.things[c.random.IntN(len(c.things))]) }
+func (c *client) get(ctx context.Context) { c.look(ctx, c.things[c.random.IntN(len(c.things))]) }
 
-func (c *client) read(ctx context.Context, t thing) {
-	c.operation(ctx, record.Get, t, "", ask{method: http.MethodGet, path: c.path(c.version, t.name)})
+// look gets an object.
+func (c *client) look(ctx context.Context, t thing) []byte {
+	return c.operation(ctx, record.Get, t, "", ask{method: http.MethodGet, path: c.path(c.version, t.name)})
 }
 
 // next returns the object to write next, and the value.
@@ -204,6 +215,23 @@ func (c *client) apply(ctx context.Context) {
 	})
 	c.operation(ctx, record.Apply, t, value, ask{
 		method: http.MethodPatch, path: c.path(c.version, t.name), query: url.Values{"fieldManager": {"crdconform-apply"}, "force": {"true"}}, contentType: applyPatch, body: body,
+	})
+}
+
+// update writes back an object that was read the last time, with another value, or reads the one to write the next time.
+func (c *client) update(ctx context.Context) {
+	if c.read == nil {
+		c.read = c.look(ctx, c.mine[(c.count+1)%len(c.mine)])
+		return
+	}
+	t, value := c.next()
+	body, err := rewritten(c.read, value)
+	c.read = nil
+	if err != nil {
+		return // the record has the answer, which is no object
+	}
+	c.operation(ctx, record.Update, t, value, ask{
+		method: http.MethodPut, path: c.path(c.version, t.name), query: url.Values{"fieldManager": {"crdconform-update"}}, contentType: "application/json", body: body,
 	})
 }
 

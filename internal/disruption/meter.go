@@ -1,17 +1,12 @@
 package disruption
 
 import (
-	"context"
 	"slices"
 	"sync"
-	"time"
 
-	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/process"
 )
-
-// meterEvery is the time from one measurement to the next.
-const meterEvery = 200 * time.Millisecond
 
 // running is a program that may have ended.
 type running interface {
@@ -33,7 +28,7 @@ func (m *meter) watch(p running) {
 }
 
 // measure returns what those use that have not ended, and false if nobody knows.
-func (m *meter) measure() (record.Sample, bool) {
+func (m *meter) measure() (memory.Sample, bool) {
 	m.mu.Lock()
 	m.programs = slices.DeleteFunc(m.programs, func(p running) bool {
 		select {
@@ -45,36 +40,11 @@ func (m *meter) measure() (record.Sample, bool) {
 	})
 	programs := slices.Clone(m.programs)
 	m.mu.Unlock()
-	var sum record.Sample
+	var sum memory.Sample
 	for _, p := range programs {
 		if used, known := p.Usage(); known {
 			sum.Resident, sum.Processor, sum.Processes = sum.Resident+used.Resident, sum.Processor+used.Processor, sum.Processes+used.Processes
 		}
 	}
 	return sum, sum.Processes > 0
-}
-
-// run records what the programs use until it is stopped.
-func (m *meter) run(ctx context.Context, r *record.Recorder) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var done sync.WaitGroup
-	done.Go(func() {
-		ticker := time.NewTicker(meterEvery)
-		defer ticker.Stop()
-		for {
-			if sample, known := m.measure(); known {
-				sample.At = r.Now()
-				r.Sample(sample)
-			}
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
-		}
-	})
-	return func() {
-		cancel()
-		done.Wait()
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/process"
 )
 
@@ -29,12 +30,12 @@ func TestMeter(t *testing.T) {
 	m.watch(one)
 	m.watch(two)
 	m.watch(metered{exited: make(chan struct{})}) // of which nobody knows
-	if used, known := m.measure(); !known || used != (record.Sample{Resident: 12, Processor: 61 * time.Second, Processes: 3}) {
+	if used, known := m.measure(); !known || used != (memory.Sample{Resident: 12, Processor: 61 * time.Second, Processes: 3}) {
 		t.Errorf("got %+v", used)
 	}
 	close(one.exited)
 	r := record.New(record.Header{})
-	m.run(t.Context(), r)()
+	memory.Follow(t.Context(), m.measure, r.Now, r.Sample)()
 	samples := r.History().Samples
 	if len(samples) == 0 || samples[0].Resident != 7 || samples[0].At <= 0 {
 		t.Errorf("got %+v", samples)

@@ -12,6 +12,7 @@ import (
 	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
@@ -133,7 +134,7 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 		f.storage = ""
 	}
 	f.start(ctx, l.Rate)
-	stop := st.meter.run(ctx, st.record)
+	stop := memory.Follow(ctx, st.meter.measure, st.record.Now, st.record.Sample)
 	err = st.disrupt(ctx, s)
 	stop()
 	f.end()
@@ -242,7 +243,7 @@ func (st *stage) afterwards(ctx context.Context, s *Scenario, f *fleet) error {
 	for i, version := range st.versions {
 		c := &client{fleet: f, id: -1 - i, version: version}
 		for _, t := range st.things {
-			c.read(ctx, t)
+			c.look(ctx, t)
 		}
 	}
 	if s.after != nil {

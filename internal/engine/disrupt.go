@@ -99,10 +99,7 @@ func (d Disruption) Prepare() (*DisruptionPlan, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
 	}
-	p := &DisruptionPlan{given: d, Plan: &Plan{want: d.description(), known: map[requirement.ID]string{}, run: NewRunID()}}
-	for _, k := range d.KnownFailing {
-		p.known[requirement.ID(k.ID)] = k.Reason
-	}
+	p := &DisruptionPlan{given: d, Plan: d.plan()}
 	var err error
 	if p.limits, err = objective.Parse(d.Disrupt.Objectives, scenarioIDs()); err != nil {
 		return nil, err
@@ -314,10 +311,24 @@ func (p *DisruptionPlan) judge(s *session, o disruption.Outcome) (reports.Result
 			}
 		}
 	}
+	p.revise(&result)
+	return result, figures
+}
+
+// plan is that of a run of which nothing is known but what was asked for.
+func (d Disruption) plan() *Plan {
+	p := &Plan{want: d.description(), known: map[requirement.ID]string{}, run: NewRunID()}
+	for _, k := range d.KnownFailing {
+		p.known[requirement.ID(k.ID)] = k.Reason
+	}
+	return p
+}
+
+// revise changes the verdict of a scenario that is known to fail.
+func (p *Plan) revise(result *reports.Result) {
 	revised := suites.Result{Requirement: result.ID, Verdict: result.Verdict, Reason: result.Reason}
 	p.Revise(&revised)
 	result.Verdict, result.Reason = revised.Verdict, revised.Reason
-	return result, figures
 }
 
 // disrupting passes on what a session says.

@@ -9,6 +9,7 @@ import (
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -23,7 +24,7 @@ func TestDisruptionOf(t *testing.T) {
 			{Name: record.Ready, At: 6 * time.Second},
 			{Name: record.End, At: 10 * time.Second},
 		},
-		Samples:    []record.Sample{{At: 3 * time.Second, Resident: 7}, {At: 4 * time.Second, Resident: 5}},
+		Samples:    []memory.Sample{{At: 3 * time.Second, Resident: 7}, {At: 4 * time.Second, Resident: 5}},
 		Operations: []record.Operation{{Verb: record.List, Version: "v1", Call: 2 * time.Second, Return: 2*time.Second + 5*time.Millisecond, Outcome: history.Acknowledged}},
 	}
 	got := disruptionOf(h, judge.Report{Void: []string{"busy"}, Facts: judge.Facts{

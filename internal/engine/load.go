@@ -10,8 +10,11 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/compare"
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/workers"
+	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/loadgen"
 )
@@ -24,6 +27,7 @@ type LoadTest struct {
 	Rules      load.Rules                                      // by which the content of responses is judged, if a workload asks for it
 	Note       func(string)                                    // receives what could not be judged; it may be nil
 	WarmUp     time.Duration                                   // how long the first stage is sent before, unmeasured
+	Usage      func() (process.Usage, bool)                    // what the webhook uses; nil if that can't be known
 	Objectives config.Objectives
 
 	// Workers share each stage, and Launcher starts them. If it is nil, this process sends everything.
@@ -77,18 +81,18 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 			if ctx.Err() != nil {
 				return t.concluded(l)
 			}
-			summary, err := t.stage(ctx, client, progress, w, &learnt[i])
+			summary, used, err := t.stage(ctx, client, progress, w, &learnt[i])
 			if err != nil && summary.Requests == 0 {
 				return soFar(l), err
 			}
 			if err != nil { // the figures hold, and something is left behind
-				add(&l.Stages, summary, repeat+1)
+				add(&l.Stages, summary, used, repeat+1)
 				return l, err
 			}
 			if summary.Requests+summary.Unanswered+summary.NotSent() == 0 {
 				return t.concluded(l)
 			}
-			add(&l.Stages, summary, repeat+1)
+			add(&l.Stages, summary, used, repeat+1)
 			summaries = append(summaries, summary)
 		}
 		if err := t.control(ctx, l, repeat+1); err != nil {
@@ -102,10 +106,10 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 	return t.concluded(l)
 }
 
-// add adds the result of a stage.
-func add(stages *[]loadgen.Stage, summary load.Summary, repeat int) {
+// add adds the result of a stage, with the memory that the webhook used; nil if that was not measured.
+func add(stages *[]loadgen.Stage, summary load.Summary, used *memory.Trend, repeat int) {
 	s := summary.Stage()
-	s.Repeat = repeat
+	s.Repeat, s.Memory = repeat, memoryOf(used)
 	for i := range s.Findings {
 		for j := range s.Findings[i].Files {
 			file := &s.Findings[i].Files[j]
@@ -154,22 +158,24 @@ func evenly(w load.Workload, length time.Duration) load.Workload {
 	return w
 }
 
-// stage sends a stage. What the webhook is to answer is learnt the first time.
-func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loading, w load.Workload, learnt **load.Content) (load.Summary, error) {
+// stage sends a stage, and measures the webhook meanwhile. What the webhook is to answer is learnt the first time.
+func (t LoadTest) stage(ctx context.Context, client *wire.Client, progress Loading, w load.Workload, learnt **load.Content) (load.Summary, *memory.Trend, error) {
 	requests, err := t.Bodies(w)
 	if err != nil {
-		return load.Summary{}, err
+		return load.Summary{}, nil, err
 	}
 	if w.JudgeContent && *learnt == nil {
 		if *learnt, err = t.learn(ctx, client, requests); ctx.Err() != nil {
-			return load.Summary{}, nil //nolint:nilerr // whoever stopped it knows
+			return load.Summary{}, nil, nil //nolint:nilerr // whoever stopped it knows
 		}
 		if err != nil {
-			return load.Summary{}, err
+			return load.Summary{}, nil, err
 		}
 	}
 	w.Content = *learnt
-	return t.send(ctx, client, requests, w, progress.Loading(w))
+	m, watch := metered(ctx, t.Usage, w, progress.Loading(w))
+	summary, err := t.send(ctx, client, requests, w, watch)
+	return summary, m.trend(), err
 }
 
 // learn asks the webhook what it answers to the requests before the load.
@@ -215,7 +221,7 @@ func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Load
 	if found.At.Requests == 0 {
 		return failed
 	}
-	add(&l.Stages, found.At, 1)
+	add(&l.Stages, found.At, nil, 1)
 	return nil
 }
 
@@ -266,6 +272,9 @@ func (t LoadTest) concluded(l *loadgen.Load) (*loadgen.Load, error) {
 	}
 	for _, s := range l.Stages {
 		l.Objectives = append(l.Objectives, judged(t.Objectives, s)...)
+		if t.Profile.Name == profiles.Soak && s.Memory != nil {
+			l.Objectives = append(l.Objectives, leakless(s))
+		}
 	}
 	if t.Baseline == nil {
 		return l, nil
@@ -302,6 +311,6 @@ func (t LoadTest) control(ctx context.Context, l *loadgen.Load, repeat int) erro
 	if err != nil {
 		return err
 	}
-	add(&l.Control, summary, repeat)
+	add(&l.Control, summary, nil, repeat)
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/apiserver"
+	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -33,6 +34,12 @@ func (s *session) loadWith(ctx context.Context, client *wire.Client) (err error)
 			s.note(text)
 			s.say(text)
 		}
+	}
+	if s.hook != nil {
+		test.Usage = s.hook.usage
+	}
+	if test.Usage == nil && test.Profile.Name == profiles.Soak {
+		s.note("Whether the webhook leaks memory was not judged: that takes a program that the run starts.")
 	}
 	elsewhere := test.Launcher != nil && test.Launcher.Remote() // a control here says nothing about those machines
 	if test.Repeat > 1 && len(test.Profile.Stages) > 0 && !elsewhere {

@@ -25,7 +25,8 @@ type Judged struct {
 	Figures *reports.Disruption
 }
 
-// Rejudge judges the history in a file, or all in a folder. If there are objectives, they take the place of those in the files.
+// Rejudge judges the history in a file, or all in a folder. If there are objectives, they take the place of those in the files. What is
+// known to fail is revised as in a run.
 func (d Disruption) Rejudge(name string) ([]Judged, error) {
 	if err := d.Validate(); err != nil {
 		return nil, err
@@ -38,6 +39,7 @@ func (d Disruption) Rejudge(name string) ([]Judged, error) {
 	if err != nil {
 		return nil, err
 	}
+	p := d.plan()
 	var all []Judged
 	for _, file := range files {
 		h, err := readHistory(file)
@@ -53,6 +55,7 @@ func (d Disruption) Rejudge(name string) ([]Judged, error) {
 		}
 		result := disruptionResult(requirement.ID(h.Header.Scenario), h.Header.Title)
 		result.Verdict, result.Reason, result.Subject = v.Verdict, v.Reason, h.Header.Definition.Name
+		p.revise(&result)
 		all = append(all, Judged{result, new(disruptionOf(h, v.Report, result.Subject))})
 	}
 	return all, nil

@@ -27,6 +27,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/internal/wire"
@@ -37,6 +38,7 @@ type served struct {
 	endpoint func(corpus.Corpus) (wire.Endpoint, error) // where a kind is converted
 	alive    func() error                               // why it runs no more; nil when that is not known
 	stop     func(context.Context) error
+	usage    func() (process.Usage, bool) // what it uses; nil when that can't be known
 
 	client    *apiextensionsv1.WebhookClientConfig // how definitions refer to it; nil for its URL, or the service of its name
 	installed bool                                 // whether definitions are in the cluster already
@@ -151,19 +153,20 @@ func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served
 			return nil, err
 		}
 	}
-	process, err := subject.Start(ctx, p.program(), subject.Options{Kubeconfig: kubeconfig})
+	started, err := subject.Start(ctx, p.program(), subject.Options{Kubeconfig: kubeconfig})
 	if err != nil {
 		return nil, err
 	}
 	return &served{
 		endpoint: func(corpus.Corpus) (wire.Endpoint, error) {
-			e := process.Endpoint
+			e := started.Endpoint
 			e.HTTP2, e.Timeout = e.HTTP2 && p.want.Webhook.HTTP2, p.want.Webhook.Timeout.Duration
 			return e, nil
 		},
-		alive: process.Err,
+		alive: started.Err,
+		usage: started.Usage,
 		stop: func(ctx context.Context) error {
-			return errors.Join(process.Stop(ctx), definitions.remove(ctx), os.RemoveAll(folder))
+			return errors.Join(started.Stop(ctx), definitions.remove(ctx), os.RemoveAll(folder))
 		},
 	}, nil
 }

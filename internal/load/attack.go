@@ -127,6 +127,9 @@ func (r *run) end() Summary {
 				break
 			}
 			r.tally.waiting(waited, r.stopped)
+			if r.ctx.Err() == nil { // nobody stopped the run
+				r.tellUnsent(r.workload.Part.number(n), r.due(n), waited, "overdue: never sent, since too many before it were not answered")
+			}
 		}
 	}
 	s := r.tally.summary(r.workload, r.began, r.ctx.Err() != nil)
@@ -293,6 +296,7 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 	switch lacking := shortage(response.Err); {
 	case lacking != "":
 		r.tally.unsent(lacking)
+		r.tellUnsent(n, due, done.Sub(due), "not sent, for want of something of the generator's: "+lacking)
 	case response.Interrupted:
 		r.tally.unanswered(m)
 	case !r.judges(n, response):
@@ -326,6 +330,18 @@ func (r *run) tell(m measurement, sent time.Time, response contract.Response, re
 	if rejected != nil {
 		result.Error = fmt.Sprintf("%s: %s", rejected.Requirement, rejected)
 	}
+	r.report(result)
+}
+
+// tellUnsent passes to the watch that a request was never sent, and for how long a client would have waited.
+func (r *run) tellUnsent(n uint64, due time.Time, waited time.Duration, why string) {
+	if r.watch.Result != nil {
+		r.report(&vegeta.Result{Seq: n, Timestamp: due, Latency: waited, Method: http.MethodPost, URL: r.sender.URL(), Error: why})
+	}
+}
+
+// report passes a result to the watch, one at a time.
+func (r *run) report(result *vegeta.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.watch.Result(result)

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/wire"
@@ -259,7 +261,13 @@ func TestBehind(t *testing.T) {
 	}
 	w := workload() // 100 requests in 500 ms; 2 at once make 40 until half a second later
 	w.InFlight = 2
-	s, err := attack(t.Context(), client, w, Watch{})
+	told, toldOverdue := map[uint64]bool{}, uint64(0)
+	s, err := attack(t.Context(), client, w, Watch{Result: func(r *vegeta.Result) {
+		told[r.Seq] = true
+		if strings.HasPrefix(r.Error, "overdue: ") && r.Code == 0 && r.Latency > 0 {
+			toldOverdue++
+		}
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +282,7 @@ func TestBehind(t *testing.T) {
 		t.Errorf("%d were never sent, want 60 or a few less", overdue)
 	}
 	for what, got := range map[string]uint64{
-		"due": s.Requests, "judged": s.Judged, "good or failed": s.Good + s.Failed(), "in seconds or never sent": inSeconds + overdue,
+		"due": s.Requests, "told": uint64(len(told)), "told as overdue, or sent": toldOverdue + 100 - overdue, "judged": s.Judged, "good or failed": s.Good + s.Failed(), "in seconds or never sent": inSeconds + overdue,
 		"timed from when they were due": uint64(s.Response.TotalCount()), "timed from when they were sent, or never": uint64(s.Service.TotalCount()) + overdue,
 	} {
 		if got != 100 {

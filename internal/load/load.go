@@ -23,7 +23,8 @@ type Watch struct {
 	Second func(Snapshot)
 
 	// Result is called for each request, in the form that vegeta's own tools read. Its latency is from the send. A response
-	// that API servers reject has an error, whatever its status.
+	// that API servers reject has an error, whatever its status. A request that was due and never sent has status 0, an error that
+	// says why, and the time for which a client would have waited.
 	Result func(*vegeta.Result)
 }
 

@@ -505,15 +505,37 @@ func TestCost(t *testing.T) {
 	if c := TypicalCost(nil); c != nil {
 		t.Errorf("of no repeats it is %+v", c)
 	}
-	summaries[1].Workload.Bytes = 0
-	if c := CostOf(summaries); c != nil {
-		t.Errorf("objects of different sizes make %+v", c)
+	together := slices.Clone(summaries)
+	for i := range together { // the size goes with the batch
+		together[i].Workload.Bytes, together[i].Objects, together[i].BytesOut = 1+i%2, 1, 1000
+	}
+	if c := CostOf(together); c != nil {
+		t.Errorf("objects whose size can't be told from the batch make %+v", c)
 	}
 	if c := CostOf([]Summary{run(1, 500), run(10, 500), run(100, 500)}); c != nil {
 		t.Errorf("equal times make %+v", c)
 	}
 	if c := CostOf(nil); c != nil {
 		t.Errorf("nothing makes %+v", c)
+	}
+}
+
+// TestCostOfGrid finds again what the times of different batches and sizes were made of.
+func TestCostOfGrid(t *testing.T) {
+	t.Parallel()
+	var summaries []Summary
+	for _, batch := range []int{1, 10, 100, 500} {
+		for _, bytes := range []int{1000, 10_000, 50_000} {
+			h := hdrhistogram.New(1, 1e9, 3)
+			if err := h.RecordValue(200 + int64(batch)*10 + int64(batch*bytes/1000)*4); err != nil { // µs
+				t.Fatal(err)
+			}
+			summaries = append(summaries, Summary{Workload: Workload{Batch: batch, Bytes: bytes}, Good: 1, Service: h, Objects: uint64(batch), BytesOut: uint64(batch * bytes)})
+		}
+	}
+	c := CostOf(summaries)
+	if c == nil || math.Abs(c.Request-0.2) > 0.004 || math.Abs(c.Object-0.01) > 0.0003 || math.Abs(c.Kilobyte-0.004) > 0.0001 || c.Fit < 0.999 || !slices.Equal(c.Bytes, []int{1000, 10_000, 50_000}) {
+		t.Errorf("got %+v", c)
 	}
 }
 

@@ -277,9 +277,8 @@ func loadFacts(l *loadgen.Load) []Fact {
 	add("stopped", loadStopped(l))
 	add("relist", firstList(l))
 	add("judged", loadSampled(l))
-	if l.Cost != nil {
-		add("cost", costText(*l.Cost))
-	}
+	add("cost", costText(l.Cost))
+	add("memory", loadMemory(l))
 	if l.Search != nil {
 		add("search", searchFound(l))
 	}

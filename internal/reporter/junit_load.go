@@ -113,6 +113,9 @@ func loadProperties(l *loadgen.Load) []property {
 	}
 	if l.Cost != nil {
 		properties = append(properties, property{"load.cost.request", milliseconds(l.Cost.Request)}, property{"load.cost.object", precise(l.Cost.Object) + " ms"})
+		if len(l.Cost.Bytes) > 0 {
+			properties = append(properties, property{"load.cost.kilobyte", precise(l.Cost.Kilobyte) + " ms"})
+		}
 	}
 	if l.Search != nil {
 		properties = append(properties, property{"load.search.goal", l.Search.Goal})

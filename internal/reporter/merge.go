@@ -16,24 +16,27 @@ import (
 
 // Merge makes one report of several on the same API server and webhook, such as those of jobs that share the requirements. Names
 // are those of the reports, for people. Where several have judged the same requirement, the worst of the verdicts holds. It
-// fails when they are about different targets, or when more than one has a load test.
+// fails when they are about different targets, or have load tests that cannot be merged.
 func Merge(names []string, all []*reports.Report) (*reports.Report, error) {
 	merged := *all[0]
 	merged.Merged, merged.Results, merged.Notes, merged.Artifacts, merged.Changes = nil, nil, nil, nil, nil
 	merged.Load, merged.Webhook, merged.Cluster, merged.Upgrade, merged.Disruptions, merged.Error = nil, nil, nil, nil, nil, ""
 	merged.Seconds, merged.HarnessSeconds = 0, 0
-	loaded := ""
+	loaded := "" // the names of those with a load test so far
 	for i, r := range all {
 		if err := sameTarget(&merged, r, names[0], names[i]); err != nil {
 			return nil, err
 		}
-		if r.Load != nil && loaded != "" {
-			return nil, fmt.Errorf("%s and %s both have a load test, and load tests cannot be merged; leave one out, or compare them with crdconform compare", loaded, names[i])
+		one := moved(r, i+1)
+		both, err := mergedLoad(merged.Load, one.Load)
+		if err != nil {
+			return nil, fmt.Errorf("the load tests of %s and %s cannot be merged: %w", loaded, names[i], err)
 		}
+		merged.Load = both
 		if r.Load != nil {
-			loaded = names[i]
+			loaded = strings.TrimPrefix(loaded+" or "+names[i], " or ")
 		}
-		addRun(&merged, names[i], *moved(r, i+1))
+		addRun(&merged, names[i], *one)
 	}
 	if slices.ContainsFunc(merged.Merged, func(m reports.MergedRun) bool { return m.Seed != merged.Seed }) {
 		merged.Seed = 0
@@ -53,7 +56,7 @@ func addRun(r *reports.Report, name string, one reports.Report) {
 	r.Command = strings.Join(commands(r.Merged), "; ")
 	r.Seconds, r.HarnessSeconds = r.Seconds+one.Seconds, r.HarnessSeconds+one.HarnessSeconds
 	r.Strict, r.Interrupted = r.Strict || one.Strict, r.Interrupted || one.Interrupted
-	r.Cluster, r.Load = cmp.Or(r.Cluster, one.Cluster), cmp.Or(r.Load, one.Load)
+	r.Cluster = cmp.Or(r.Cluster, one.Cluster)
 	r.Webhook = combined(r.Webhook, one.Webhook)
 	r.Artifacts, r.Upgrade = append(r.Artifacts, one.Artifacts...), append(r.Upgrade, one.Upgrade...)
 	r.Disruptions = append(r.Disruptions, one.Disruptions...)
@@ -218,6 +221,7 @@ func moved(r *reports.Report, n int) *reports.Report {
 		result.Files = movedFiles(result.Files, n, func(from, to string) { result.Curl = strings.ReplaceAll(result.Curl, from, to) })
 	}
 	copied.Artifacts = movedFiles(copied.Artifacts, n, func(string, string) {})
+	copied.Load = movedFindings(r.Load, n)
 	return &copied
 }
 

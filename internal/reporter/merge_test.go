@@ -131,7 +131,9 @@ func TestMergeRefuses(t *testing.T) {
 	argued.Webhook, argued.Command = rebuilt.Webhook, "crdconform check -- ./widgets --port={port} --strict"
 	several.Webhook, several.Command = rebuilt.Webhook, same.Command+"; "+a.Command
 	loaded.Load = one(loadgen.Stage{Requests: 1})
-	a.Load = loaded.Load
+	a.Load = &loadgen.Load{Stages: loaded.Load.Stages, Search: &loadgen.Search{Met: 1}}
+	searched := judgedAs(requirement.Passed)
+	searched.Load = &loadgen.Load{Search: &loadgen.Search{Met: 2}}
 	for name, test := range map[string]struct {
 		other *reports.Report
 		want  string
@@ -145,7 +147,8 @@ func TestMergeRefuses(t *testing.T) {
 		"of several":       {several, ""},
 		"its definitions":  {another, "a is about widgets.example.com: Widget of example.com at v1, and b about gadgets.example.com: Gadget of example.com at v1: they cannot"},
 		"the same program": {same, ""},
-		"two load tests":   {loaded, "a and b both have a load test, and load tests cannot be merged"},
+		"two load tests":   {loaded, ""},
+		"two searches":     {searched, "the load tests of a and b cannot be merged: both searched for a rate"},
 		"another port":     {restarted, ""},
 		"without clusters": {&reports.Report{}, ""},
 	} {

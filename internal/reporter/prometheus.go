@@ -79,10 +79,24 @@ func (f *families) load(l *loadgen.Load) {
 			stage = fmt.Sprintf("%s (%d)", stage, before[key])
 		}
 		labels := func(more ...string) []string { return append([]string{"stage", stage, "repeat", repeat}, more...) }
-		f.add("crdconform_load_requests", "Requests that were sent under load.", float64(s.Requests), labels()...)
+		f.add("crdconform_load_requests", "Requests that were due under load, whether sent or not.", float64(s.Requests), labels()...)
 		f.add("crdconform_load_failed_requests", "Requests under load whose response API servers reject.", float64(s.Failed), labels()...)
+		unsent := uint64(0)
+		for _, n := range s.Unsent {
+			unsent += n
+		}
+		for _, of := range []struct {
+			reason string
+			n      uint64
+		}{{"webhook", s.Errors["overdue"]}, {"generator", unsent}} {
+			f.add("crdconform_load_unsent_requests", "Requests that were due under load and never sent: the webhook was behind, or the generator lacked something.", float64(of.n), labels("reason", of.reason)...)
+		}
 		f.add("crdconform_load_requests_per_second", "Requests under load that were answered per second.", s.RequestsPerSecond, labels()...)
 		f.add("crdconform_load_objects_per_second", "Objects under load that were converted per second.", s.ObjectsPerSecond, labels()...)
+		if s.Memory != nil {
+			f.add("crdconform_load_webhook_memory_bytes", "Most memory that the webhook used under load.", s.Memory.Max, labels()...)
+			f.add("crdconform_load_webhook_leaks", "1 where the webhook was proved to leak memory.", truth(s.Memory.Leaks), labels()...)
+		}
 		f.add("crdconform_load_void", "1 where a stage of the load test says nothing about the webhook.", truth(s.VoidReason != ""), labels()...)
 		for _, q := range []struct {
 			percentile   string

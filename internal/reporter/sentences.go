@@ -41,14 +41,49 @@ func processors(s loadgen.Stage) string {
 	return fmt.Sprintf("the generator used %s of %s", cmp.Or(used, "an unknown share"), cores)
 }
 
-// costText says what a request and what an object costs.
-func costText(c loadgen.Cost) string {
-	batches := make([]string, 0, len(c.Batches))
-	for _, n := range c.Batches {
-		batches = append(batches, strconv.Itoa(n))
+// costText says what a request and what an object costs, and a kB; "" if that is not known.
+func costText(c *loadgen.Cost) string {
+	if c == nil {
+		return ""
 	}
-	text := fmt.Sprintf("%s a request + %s an object, fit %.3f", short(c.Request), short(c.Object), c.Fit)
-	return joined(text, ", from batches of ", listed(batches))
+	text := fmt.Sprintf("%s a request + %s an object", short(c.Request), short(c.Object))
+	if len(c.Bytes) > 0 {
+		text += fmt.Sprintf(" + %s a kB", short(c.Kilobyte))
+	}
+	text = joined(fmt.Sprintf("%s, fit %.3f", text, c.Fit), ", from batches of ", numbers(c.Batches))
+	if len(c.Bytes) > 0 {
+		text += fmt.Sprintf(", with objects of %s bytes", numbers(c.Bytes))
+	}
+	return text
+}
+
+// numbers lists numbers; "" if there are none.
+func numbers(all []int) string {
+	texts := make([]string, 0, len(all))
+	for _, n := range all {
+		texts = append(texts, strconv.Itoa(n))
+	}
+	return listed(texts)
+}
+
+// loadMemory says how much memory the webhook used in the stage with the most, or in the first in which it leaks; "" if that was not
+// measured.
+func loadMemory(l *loadgen.Load) string {
+	var most *loadgen.Memory
+	for _, s := range l.Stages {
+		if m := s.Memory; m != nil && (most == nil || !most.Leaks && (m.Leaks || m.Max > most.Max)) {
+			most = m
+		}
+	}
+	if most == nil {
+		return ""
+	}
+	mebi := func(bytes float64) string { return figure(bytes/(1<<20)) + " MiB" }
+	if most.Leaks {
+		return fmt.Sprintf("the webhook leaks: it grew from %s to %s, by %s a minute (95 %% interval %s to %s) and %s KiB an object",
+			mebi(most.From), mebi(most.To), mebi(most.PerMinute), mebi(most.PerMinuteLow), mebi(most.PerMinuteHigh), figure(most.PerObject/(1<<10)))
+	}
+	return fmt.Sprintf("the webhook used at most %s; a limit of %s leaves room, and with half of that it may be killed", mebi(most.Max), mebi(most.Limit))
 }
 
 // searchText says what was found in one sentence.

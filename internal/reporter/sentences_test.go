@@ -56,9 +56,12 @@ func TestSearchString(t *testing.T) {
 func TestCostString(t *testing.T) {
 	for want, c := range map[string]loadgen.Cost{
 		"0.210 ms a request + 8.40 µs an object, fit 0.998, from batches of 1, 10 and 100": {Request: 0.21, Object: 0.0084, Fit: 0.998, Batches: []int{1, 10, 100}},
-		"12.3 ms a request + -1.00 µs an object, fit 0.000":                                {Request: 12.34, Object: -0.001, Fit: 0, Batches: nil},
+		"1.00 ms a request + 10.0 µs an object + 4.00 µs a kB, fit 0.990, from batches of 1, 10 and 100, with objects of 0 and 5000 bytes": {
+			Request: 1, Object: 0.01, Kilobyte: 0.004, Fit: 0.99, Batches: []int{1, 10, 100}, Bytes: []int{0, 5000},
+		},
+		"12.3 ms a request + -1.00 µs an object, fit 0.000": {Request: 12.34, Object: -0.001, Fit: 0, Batches: nil},
 	} {
-		if got := costText(c); got != want {
+		if got := costText(&c); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

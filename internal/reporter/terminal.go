@@ -55,9 +55,8 @@ func LoadLines(l *loadgen.Load, columns int) []string {
 	for _, fact := range []Fact{{Name: "behind", Value: behind(l)}, {Name: "stopped", Value: loadStopped(l)}, {Name: "relist", Value: firstList(l)}, {Name: "judged", Value: loadSampled(l)}} {
 		add(fact.Name, nonempty(fact.Value)...)
 	}
-	if l.Cost != nil {
-		add("cost", costText(*l.Cost))
-	}
+	add("cost", nonempty(costText(l.Cost))...)
+	add("memory", nonempty(loadMemory(l))...)
 	if l.Search != nil {
 		add("search", searchFound(l))
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/memory"
 )
 
 // Bounds are what makes a record fit to be judged, and what counts as the level of before.
@@ -97,7 +98,7 @@ type Facts struct {
 	Compared     int            `json:"compared"`              // conversions that could be compared with those of the quiet webhook
 	Uncompared   int            `json:"uncompared"`            // that could not, as the quiet webhook was not asked for the like
 	Watches      []WatchFact    `json:"watches,omitempty"`     // by version
-	Memory       *Memory        `json:"memory,omitempty"`      // of the webhook; nil if that was not measured for long enough
+	Memory       *memory.Trend  `json:"memory,omitempty"`      // of the webhook; nil if that was not measured for long enough
 	Lag          time.Duration  `json:"lag"`                   // most that the harness was late
 	Undisturbed  bool           `json:"undisturbed,omitempty"` // no client noticed anything
 }
@@ -128,7 +129,7 @@ func Within(h *record.History, b Bounds) (Report, error) {
 		return Report{}, err
 	}
 	watches, gone := s.watches(h)
-	f.Watches, f.Memory = watches, MemoryOf(h)
+	f.Watches, f.Memory = watches, memoryOf(h)
 	f.Undisturbed = f.Failed == 0 && f.Outage() == 0 && f.Recovery != nil && *f.Recovery == 0
 	r := Report{Facts: f, Void: s.disturbed(h, f)}
 	if len(r.Void) == 0 {

@@ -1,145 +1,32 @@
 package judge
 
 import (
-	"cmp"
-	"fmt"
-	"math"
 	"slices"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/memory"
 )
 
-// Memory is how the memory of the webhook's process went since it was started last.
-type Memory struct {
-	From         uint64        `json:"from"` // bytes, at the beginning
-	To           uint64        `json:"to"`   // at the end
-	Most         uint64        `json:"most"`
-	Over         time.Duration `json:"over"`
-	PerMinute    Slope         `json:"perMinute"`    // bytes
-	PerOperation Slope         `json:"perOperation"` // bytes for each operation that needs a conversion
-	Leaks        bool          `json:"leaks"`        // it grows all the time, and by much
-}
-
-// Slope is a slope with the interval that it is in with a probability of 95 %.
-type Slope struct {
-	Value float64 `json:"value"`
-	Low   float64 `json:"low"`
-	High  float64 `json:"high"`
-}
-
-const (
-	// blocks are the parts of the time whose least memory is compared: garbage comes and goes between.
-	blocks = 10
-
-	// leastSamples is how many samples each of them must have.
-	leastSamples = 2
-
-	// student is the factor of the standard error that makes an interval of 95 % with blocks - 2 degrees of freedom.
-	student = 2.306
-
-	// leastGrowth is how much a process must grow to leak, in bytes, and as a share of what it had; growthAtFirst if less than longGrowth was
-	// seen. A process that has just been started grows by less: it fills its caches, and its runtime collects garbage ever later.
-	leastGrowth      = 64 << 20
-	leastGrowthShare = 0.5
-	growthAtFirst    = 256 << 20
-	longGrowth       = time.Minute
-)
-
-// MemoryOf returns how the memory went; nil if there are too few samples of the process that ran at the end.
-func MemoryOf(h *record.History) *Memory {
-	samples := lastProcess(h.Samples)
-	if len(samples) < blocks*leastSamples {
-		return nil
-	}
-	first, last := samples[0], samples[len(samples)-1]
-	m := &Memory{From: first.Resident, To: last.Resident, Over: last.At - first.At}
-	returns := conversions(h)
-	var minutes, operations, least []float64
-	for i := range blocks {
-		block := samples[i*len(samples)/blocks : (i+1)*len(samples)/blocks]
-		lowest := slices.MinFunc(block, func(a, b record.Sample) int { return cmp.Compare(a.Resident, b.Resident) })
-		m.Most = max(m.Most, slices.MaxFunc(block, func(a, b record.Sample) int { return cmp.Compare(a.Resident, b.Resident) }).Resident)
-		n, _ := slices.BinarySearch(returns, lowest.At)
-		minutes, operations, least = append(minutes, lowest.At.Minutes()), append(operations, float64(n)), append(least, float64(lowest.Resident))
-	}
-	m.PerMinute, m.PerOperation = slope(minutes, least), slope(operations, least)
-	growth := least[blocks-1] - least[0]
-	enough := float64(growthAtFirst)
-	if m.Over >= longGrowth {
-		enough = leastGrowth
-	}
-	m.Leaks = m.PerMinute.Low > 0 && growth >= enough && growth >= leastGrowthShare*least[0] && steady(least)
-	return m
-}
-
-// lastProcess are the samples since a process was started last, which shows by its processor time beginning again.
-func lastProcess(samples []record.Sample) []record.Sample {
-	samples = slices.Clone(samples)
-	slices.SortFunc(samples, func(a, b record.Sample) int { return cmp.Compare(a.At, b.At) })
-	begin := 0
-	for i := range samples {
-		if i > 0 && samples[i].Processor < samples[i-1].Processor {
-			begin = i
-		}
-	}
-	return samples[begin:]
-}
-
-// conversions are the times at which operations that need a conversion were answered, in their order.
-func conversions(h *record.History) []time.Duration {
-	var at []time.Duration
+// memoryOf returns how the webhook's memory went; nil if that was not measured for long enough.
+func memoryOf(h *record.History) *memory.Trend {
+	var returns []time.Duration // of operations that need a conversion
 	for _, o := range h.Operations {
 		if !o.Storage {
-			at = append(at, o.Return)
+			returns = append(returns, o.Return)
 		}
 	}
-	slices.Sort(at)
-	return at
-}
-
-// steady reports whether the second half of the time saw at least a third of the growth, and no step half of it: what fills up grows in the
-// first half, and what is filled once at one time.
-func steady(least []float64) bool {
-	begin, middle, end := least[0], least[len(least)/2], least[len(least)-1]
-	step := 0.0
-	for i := 1; i < len(least); i++ {
-		step = max(step, least[i]-least[i-1])
-	}
-	return end-middle >= (end-begin)/3 && step <= (end-begin)/2
-}
-
-// slope is that of the line of least squares, with its interval; zero if all are at the same x.
-func slope(x, y []float64) Slope {
-	n := float64(len(x))
-	var meanX, meanY, xx, xy float64
-	for i := range x {
-		meanX, meanY = meanX+x[i]/n, meanY+y[i]/n
-	}
-	for i := range x {
-		xx, xy = xx+(x[i]-meanX)*(x[i]-meanX), xy+(x[i]-meanX)*(y[i]-meanY)
-	}
-	if xx == 0 {
-		return Slope{}
-	}
-	value, rest := xy/xx, 0.0
-	for i := range x {
-		off := y[i] - meanY - value*(x[i]-meanX)
-		rest += off * off
-	}
-	margin := student * math.Sqrt(rest/(n-2)/xx)
-	return Slope{Value: value, Low: value - margin, High: value + margin}
+	slices.Sort(returns)
+	return memory.Of(h.Samples, func(at time.Duration) float64 {
+		n, _ := slices.BinarySearch(returns, at)
+		return float64(n)
+	})
 }
 
 // leaks is the finding about a memory that grows.
-func leaks(m *Memory) []Finding {
+func leaks(m *memory.Trend) []Finding {
 	if m == nil || !m.Leaks {
 		return nil
 	}
-	const mebi, kibi = 1 << 20, 1 << 10
-	return []Finding{{
-		Kind: Leak, Count: 1,
-		Text: fmt.Sprintf("the webhook's memory grew from %d MiB to %d MiB in %s, by %.0f MiB a minute (95 %% interval %.0f to %.0f) and %.1f KiB an operation",
-			m.From/mebi, m.To/mebi, round(m.Over), m.PerMinute.Value/mebi, m.PerMinute.Low/mebi, m.PerMinute.High/mebi, m.PerOperation.Value/kibi),
-	}}
+	return []Finding{{Kind: Leak, Count: 1, Text: "the webhook's memory grew " + m.String()}}
 }

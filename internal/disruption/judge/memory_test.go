@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/memory"
 )
 
 const mebibyte = 1 << 20
@@ -17,7 +18,7 @@ func sampled(h *record.History, end time.Duration, bytes func(at time.Duration) 
 	random := rand.New(rand.NewPCG(7, 7))
 	for at := time.Duration(0); at < end; at += 100 * millisecond {
 		garbage := random.Float64() * 12 * mebibyte
-		h.Samples = append(h.Samples, record.Sample{At: at, Resident: uint64(bytes(at) + garbage), Processor: at / 10, Processes: 1})
+		h.Samples = append(h.Samples, memory.Sample{At: at, Resident: uint64(bytes(at) + garbage), Processor: at / 10, Processes: 1})
 	}
 }
 
@@ -60,17 +61,18 @@ func TestMemory(t *testing.T) {
 // TestMemoryPerOperation has a webhook that keeps a mebibyte of each operation.
 func TestMemoryPerOperation(t *testing.T) {
 	s := sim{change: func(s *sim, h *record.History) {
-		at := conversions(h)
 		sampled(h, s.end, func(now time.Duration) float64 {
 			n := 0
-			for n < len(at) && at[n] < now {
-				n++
+			for _, o := range h.Operations {
+				if !o.Storage && o.Return < now {
+					n++
+				}
 			}
 			return float64(n) * mebibyte
 		})
 	}}
 	m := judged(t, s.history()).Facts.Memory
-	if got := m.PerOperation; !m.Leaks || math.Abs(got.Value/mebibyte-1) > 0.02 || got.Low > mebibyte || got.High < mebibyte {
+	if got := m.PerConversion; !m.Leaks || math.Abs(got.Value/mebibyte-1) > 0.02 || got.Low > mebibyte || got.High < mebibyte {
 		t.Errorf("got %+v", m)
 	}
 }
@@ -99,20 +101,8 @@ func TestMemoryOverTime(t *testing.T) {
 	for seconds, want := range map[int]bool{40: false, 59: false, 90: true} {
 		h := new(record.History)
 		sampled(h, time.Duration(seconds)*second, func(at time.Duration) float64 { return (30 + at.Seconds()) * mebibyte })
-		if m := MemoryOf(h); m == nil || m.Leaks != want {
+		if m := memoryOf(h); m == nil || m.Leaks != want {
 			t.Errorf("%d s: got %+v", seconds, m)
 		}
-	}
-}
-
-// TestSlope compares with an example whose figures are known: of y = 1, 2, 4, 4 the slope is 1.1, and its standard error is the square
-// root of 0.7 / 2 / 5.
-func TestSlope(t *testing.T) {
-	s := slope([]float64{1, 2, 3, 4}, []float64{1, 2, 4, 4})
-	if margin := student * math.Sqrt(0.7/2/5); math.Abs(s.Value-1.1) > 1e-9 || math.Abs(s.High-1.1-margin) > 1e-9 || math.Abs(s.Low-1.1+margin) > 1e-9 {
-		t.Errorf("got %+v", s)
-	}
-	if s := slope([]float64{1, 1, 1}, []float64{1, 2, 3}); s != (Slope{}) {
-		t.Errorf("got %+v", s)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/memory"
 )
 
 func TestTimeline(t *testing.T) {
@@ -16,7 +17,7 @@ func TestTimeline(t *testing.T) {
 			fail(o, record.Refused, 2*millisecond)
 		}
 	}, change: func(s *sim, h *record.History) {
-		h.Samples = []record.Sample{{At: 0, Resident: 9}, {At: s.warm, Resident: 1}, {At: s.warm + 1, Resident: 3}, {At: s.end, Resident: 2}}
+		h.Samples = []memory.Sample{{At: 0, Resident: 9}, {At: s.warm, Resident: 1}, {At: s.warm + 1, Resident: 3}, {At: s.end, Resident: 2}}
 	}}
 	h := s.history()
 	points := Timeline(h, 18)

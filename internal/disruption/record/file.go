@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/crdconform/crdconform/internal/memory"
 )
 
 // The limits of a file.
@@ -17,12 +19,12 @@ const (
 
 // line is a line of a file after the header. One of its fields is set.
 type line struct {
-	Mark      *Mark       `json:"mark,omitempty"`
-	Operation *Operation  `json:"operation,omitempty"`
-	Watch     *WatchEvent `json:"watch,omitempty"`
-	Lag       *Lag        `json:"lag,omitempty"`
-	Sample    *Sample     `json:"sample,omitempty"`
-	End       *end        `json:"end,omitempty"`
+	Mark      *Mark          `json:"mark,omitempty"`
+	Operation *Operation     `json:"operation,omitempty"`
+	Watch     *WatchEvent    `json:"watch,omitempty"`
+	Lag       *Lag           `json:"lag,omitempty"`
+	Sample    *memory.Sample `json:"sample,omitempty"`
+	End       *end           `json:"end,omitempty"`
 }
 
 // end is the last line.

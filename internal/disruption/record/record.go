@@ -13,6 +13,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/memory"
 )
 
 // APIVersion and Kind are what the header of every file begins with.
@@ -212,14 +213,6 @@ type Lag struct {
 	Lag time.Duration `json:"lag"`
 }
 
-// Sample is what the webhook's process and its children use.
-type Sample struct {
-	At        time.Duration `json:"at"`
-	Resident  uint64        `json:"resident"`  // bytes of memory
-	Processor time.Duration `json:"processor"` // used since the process started
-	Processes int           `json:"processes"`
-}
-
 // History is all that was recorded. Operations are in the order of their return, if a Recorder collected them.
 type History struct {
 	Header     Header
@@ -227,7 +220,7 @@ type History struct {
 	Operations []Operation
 	Watches    []WatchEvent
 	Lags       []Lag
-	Samples    []Sample
+	Samples    []memory.Sample
 	Dropped    int // operations and watch events that were too many to be kept
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/history"
+	"github.com/crdconform/crdconform/internal/memory"
 )
 
 func header() Header {
@@ -40,7 +41,7 @@ func sample() *History {
 		},
 		Watches: []WatchEvent{{Version: "v1", State: Opened}, {Version: "v1", At: 3, State: Ended, Error: Reset}},
 		Lags:    []Lag{{At: 3, Lag: 1}},
-		Samples: []Sample{{At: 3, Resident: 1 << 20, Processor: time.Second, Processes: 2}},
+		Samples: []memory.Sample{{At: 3, Resident: 1 << 20, Processor: time.Second, Processes: 2}},
 		Dropped: 7,
 	}
 }
@@ -134,7 +135,7 @@ func TestRecorder(t *testing.T) {
 				r.Operation(o)
 				r.Watch(WatchEvent{Client: c, Version: "v1", State: Seen, At: r.Now()})
 				r.Lag(Lag{At: r.Now()})
-				r.Sample(Sample{At: r.Now()})
+				r.Sample(memory.Sample{At: r.Now()})
 				r.Mark(FaultEnded, "")
 				r.History()
 			}

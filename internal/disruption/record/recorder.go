@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/memory"
 )
 
 // The limits of what is recorded.
@@ -86,7 +88,7 @@ func (r *Recorder) Lag(l Lag) {
 }
 
 // Sample adds what the webhook's process uses.
-func (r *Recorder) Sample(s Sample) {
+func (r *Recorder) Sample(s memory.Sample) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.history.Samples = append(r.history.Samples, s)

@@ -32,6 +32,7 @@ const (
 	Relist    = "relist"
 	Search    = "search"
 	Replay    = "replay"
+	Soak      = "soak"
 )
 
 // Profile is a built-in profile: what it sends where nothing else is asked for.
@@ -88,7 +89,7 @@ func All() []Profile {
 			Shape: []loadgen.Phase{{Seconds: 1. / 3, Rate: 1, To: 1}, {Seconds: 1. / 6, Rate: 10, To: 10}, {Seconds: 1. / 2, Rate: 1, To: 1}},
 		},
 		{
-			Name: "soak", About: "100 requests per second for 10 minutes",
+			Name: Soak, About: "100 requests per second for 10 minutes; fails if the memory of a program is proved to leak",
 			Rates: []float64{100}, Batches: []int{1}, Duration: 10 * time.Minute,
 		},
 		{

@@ -1,12 +1,26 @@
 package deployed_test
 
 import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
 
+	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/disruption/judge"
@@ -16,10 +30,69 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestDisrupted disrupts the pods of a webhook that reads its certificate once, and of one that drops what it has accepted. How long
-// things take is for a quiet machine.
+// limited is a cluster of which a user has the rights of deploy/rbac.yaml.
+type limited struct {
+	*kind.Cluster
+
+	config *rest.Config
+}
+
+func (l limited) Config() *rest.Config { return rest.CopyConfig(l.config) }
+
+// limit creates the roles of deploy/rbac.yaml, and acts as the user who has them.
+func limit(t *testing.T, c *kind.Cluster) limited {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(c.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile("../../../deploy/rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
+	for {
+		document, err := documents.Read()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch o := object.(type) {
+		case *rbacv1.ClusterRole:
+			created(t, client.RbacV1().ClusterRoles().Create, client.RbacV1().ClusterRoles().Delete, o)
+		case *rbacv1.ClusterRoleBinding:
+			created(t, client.RbacV1().ClusterRoleBindings().Create, client.RbacV1().ClusterRoleBindings().Delete, o)
+		}
+	}
+	config := c.Config()
+	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:crdconform:crdconform"}
+	return limited{c, config}
+}
+
+// created creates an object, and deletes it in the end.
+func created[T metav1.Object](t *testing.T, create func(context.Context, T, metav1.CreateOptions) (T, error), remove func(context.Context, string, metav1.DeleteOptions) error, o T) {
+	t.Helper()
+	if _, err := create(t.Context(), o, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := remove(context.WithoutCancel(t.Context()), o.GetName(), metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestDisrupted disrupts the pods of a webhook that reads its certificate once, and of one that drops what it has accepted, with the
+// rights of deploy/rbac.yaml. How long things take is for a quiet machine.
 func TestDisrupted(t *testing.T) {
-	c, archive, o := deployed.Shared(t)
+	all, archive, o := deployed.Shared(t)
+	c := limit(t, all)
 	for mode, want := range map[string]map[requirement.ID]string{ // what is violated; empty for nothing
 		"serve": {
 			requirement.DisruptionRestartGraceful: "", requirement.DisruptionReplicasRollout: "", requirement.DisruptionCertificateLeaf: "still serves the former certificate",
@@ -30,13 +103,19 @@ func TestDisrupted(t *testing.T) {
 			t.Parallel() // it is mostly waiting
 			o := o
 			o.Run += mode
+			defer deployed.Gone(t, o) // the definition and the namespace of the objects, too
+			o.Config = c.Config()
 			w, err := deployed.DeployImage(t.Context(), deployed.Workload{
 				Image: archive.Reference, Loaded: true, Args: []string{"--certs=/certs", "--mode=" + mode}, Certs: "/certs", Path: "/crdconvert",
 			}, o)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer deployed.Stopped(t, w) // the definition and the namespace of the objects are gone, too
+			defer func() {
+				if err := w.Stop(context.WithoutCancel(t.Context())); err != nil {
+					t.Error(err)
+				}
+			}()
 			p := planned(w, o.Run, want)
 			judged := 0
 			err = disruption.Run(t.Context(), p, c, t.TempDir(), record.Header{}, objective.Set{}.For, func(o disruption.Outcome) {

@@ -13,8 +13,8 @@ func Shared(t *testing.T) (*kind.Cluster, *Archive, Options) {
 	return c, archive, options(t, c)
 }
 
-// Stopped removes a webhook, and fails the test if anything of its run is left.
-func Stopped(t *testing.T, w *Webhook) {
+// Gone fails the test if anything of a run is left.
+func Gone(t *testing.T, o Options) {
 	t.Helper()
-	stopped(t, w)
+	gone(t, o)
 }
