@@ -61,13 +61,15 @@ type fleet struct {
 	stop    context.CancelFunc
 }
 
-// clientsFor is how many clients make so many requests a second.
-func clientsFor(rate float64) int { return int(rate/clientRate) + 1 }
+// clientsFor is how many clients make so many requests a second. At each version one of each sort writes, and one reads.
+func clientsFor(rate float64, versions int) int {
+	return max(int(rate/clientRate)+1, (writers+1)*versions)
+}
 
 // start puts the clients to work: at each version some that read, patch, apply, update, list and watch.
 func (f *fleet) start(ctx context.Context, rate float64) {
 	ctx, f.stop = context.WithCancel(ctx)
-	n := clientsFor(rate)
+	n := clientsFor(rate, len(f.versions))
 	period := time.Duration(float64(n) / rate * float64(time.Second))
 	mine := f.shares(n)
 	for i := range n {

@@ -170,6 +170,11 @@ func TestReferenceDisrupted(t *testing.T) {
 		if report.Facts.Operations == 0 || report.Facts.Compared == 0 {
 			t.Errorf("%s: clients did nothing: %+v", id, report.Facts)
 		}
+		for _, verb := range []record.Verb{record.Get, record.Patch, record.Apply, record.Update, record.List} {
+			if !slices.ContainsFunc(o.History.Operations, func(o record.Operation) bool { return o.Verb == verb && o.Error == "" }) {
+				t.Errorf("%s: no %s succeeded", id, verb)
+			}
+		}
 		for _, f := range report.Findings {
 			timed := slices.Contains([]judge.Kind{judge.NotRecovered, judge.WatchSilent, judge.WatchGone}, f.Kind)
 			if !timed && o.Scenario.forbids(f.Kind) {
