@@ -19,6 +19,7 @@ import (
 	"github.com/crdconform/crdconform/internal/load/apiserver"
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -37,9 +38,6 @@ func (s *session) loadWith(ctx context.Context, client *wire.Client) (err error)
 	}
 	if s.hook != nil {
 		test.Usage = s.hook.usage
-	}
-	if test.Usage == nil && test.Profile.Name == profiles.Soak {
-		s.note("Whether the webhook leaks memory was not judged: that takes a program that the run starts.")
 	}
 	elsewhere := test.Launcher != nil && test.Launcher.Remote() // a control here says nothing about those machines
 	if test.Repeat > 1 && len(test.Profile.Stages) > 0 && !elsewhere {
@@ -62,6 +60,9 @@ func (s *session) loadWith(ctx context.Context, client *wire.Client) (err error)
 	}
 	if err != nil || report.Load == nil {
 		return err
+	}
+	if test.Profile.Name == profiles.Soak && slices.ContainsFunc(report.Load.Stages, func(s loadgen.Stage) bool { return s.Memory == nil }) {
+		s.note("Whether the webhook leaks memory was not judged: that takes a program that the run starts, on Linux, for four seconds or more.")
 	}
 	notes, err := unlimited(test.Objectives, report.Load)
 	report.Notes = append(report.Notes, notes...)
