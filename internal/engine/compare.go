@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"reflect"
-	"strings"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/input"
@@ -115,14 +113,14 @@ func sameLoad(a, b *loadgen.Load) error {
 				continue
 			}
 			common = true
-			if what := otherwise(x, y); what != "" {
+			if what := reporter.OtherLoad(x, y); what != "" {
 				return otherLoad(x, y, what)
 			}
 		}
 	}
 	if !common {
 		x, y := a.Stages[0], b.Stages[0]
-		return otherLoad(x, y, cmp.Or(otherwise(x, y), fmt.Sprintf("stages: %q and %q", x.Name, y.Name)))
+		return otherLoad(x, y, cmp.Or(reporter.OtherLoad(x, y), fmt.Sprintf("stages: %q and %q", x.Name, y.Name)))
 	}
 	return nil
 }
@@ -130,51 +128,6 @@ func sameLoad(a, b *loadgen.Load) error {
 func otherLoad(x, y loadgen.Stage, what string) error {
 	return fmt.Errorf("the baseline sent %s, %s, and this run %s, %s: they cannot be compared (%s); measure the baseline again",
 		reporter.StageWhen(x), reporter.StageWhat(x), reporter.StageWhen(y), reporter.StageWhat(y), what)
-}
-
-// otherwise returns how the loads of two stages differ, or "" if they are the same.
-func otherwise(x, y loadgen.Stage) string {
-	for _, each := range []struct {
-		what string
-		x, y any
-	}{
-		{"rates", x.Phases, y.Phases},
-		{"clients", x.Clients, y.Clients},
-		{"maximum number of client requests", x.Most, y.Most},
-		{"seconds", x.Duration, y.Duration},
-		{"objects in a request", x.Batch, y.Batch},
-		{"bytes of an object", x.Bytes, y.Bytes},
-		{"versions", x.Pairs, y.Pairs},
-		{"version of ConversionReview", x.ReviewVersion, y.ReviewVersion},
-		{"protocol", x.HTTP, y.HTTP},
-		{"requests in flight", x.InFlight, y.InFlight},
-		{"responses of which one is judged", x.JudgeEvery, y.JudgeEvery},
-		{"comparison of the content", x.JudgeContent, y.JudgeContent},
-		{"workers", x.Workers, y.Workers},
-	} {
-		if !reflect.DeepEqual(each.x, each.y) {
-			return fmt.Sprintf("%s: %s and %s", each.what, words(each.x), words(each.y))
-		}
-	}
-	return ""
-}
-
-// words returns a property of a stage as text.
-func words(v any) string {
-	var all []string
-	switch v := v.(type) {
-	case []loadgen.Phase:
-		for _, phase := range v {
-			all = append(all, reporter.PhaseText(phase))
-		}
-	case []loadgen.Pair:
-		for _, pair := range v {
-			all = append(all, reporter.PairText(pair))
-		}
-	default:
-		return fmt.Sprint(v)
-	}
-	return strings.Join(all, ", ")
 }
 
 // seriesOf returns the measurements of all repeats of each stage and of the control.

@@ -63,9 +63,17 @@ func TestLimitsOfTheGenerator(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := send(t.Context(), sender, requests, workload(), Watch{})
+			told := 0
+			s, err := send(t.Context(), sender, requests, workload(), Watch{Result: func(r *vegeta.Result) {
+				if strings.HasPrefix(r.Error, "not sent, ") && strings.HasSuffix(r.Error, test.errno.Error()) && r.Code == 0 {
+					told++
+				}
+			}})
 			if err != nil {
 				t.Fatal(err)
+			}
+			if uint64(told) != s.NotSent() {
+				t.Errorf("%d were told as not sent, of %d", told, s.NotSent())
 			}
 			if !test.own {
 				if s.NotSent() != 0 || s.Requests != 100 || s.Errors[Transport] != 33 {

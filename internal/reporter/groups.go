@@ -20,20 +20,16 @@ func groupsOf(l *loadgen.Load) []group {
 	var groups []group
 	at := map[string]int{}
 	for n, s := range l.Stages {
-		i, known := at[workload(s)]
+		workload := fmt.Sprintf("%q %v %d %g %d %d %v", s.Name, s.Phases, s.Clients, s.Duration, s.Batch, s.Bytes, s.Pairs)
+		i, known := at[workload]
 		if !known {
 			i = len(groups)
-			at[workload(s)] = i
+			at[workload] = i
 			groups = append(groups, group{Name: stageTitle(l, loadgen.Stage{Name: s.Name})})
 		}
 		groups[i].Runs, groups[i].at = append(groups[i].Runs, s), append(groups[i].at, n)
 	}
 	return groups
-}
-
-// workload is what a stage sent. Repeats of it have the same.
-func workload(s loadgen.Stage) string {
-	return fmt.Sprintf("%q %v %d %g %d %d %v", s.Name, s.Phases, s.Clients, s.Duration, s.Batch, s.Bytes, s.Pairs)
 }
 
 // sound returns the runs that say something about the webhook, or all if none does.

@@ -35,9 +35,12 @@ func mergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
 	}
 	for _, s := range more.Stages {
 		for _, known := range merged.Stages {
-			if known.Name == s.Name && workload(known) != workload(s) {
-				return nil, fmt.Errorf("both have a stage %q, but %s, %s in one and %s, %s in the other; give them different names by load.stages",
-					cmp.Or(s.Name, l.Profile), StageWhen(known), StageWhat(known), StageWhen(s), StageWhat(s))
+			if known.Name != s.Name {
+				continue
+			}
+			if what := OtherLoad(known, s); what != "" {
+				return nil, fmt.Errorf("both have a stage %q, but %s, %s in one and %s, %s in the other (%s); give them different names by load.stages",
+					cmp.Or(s.Name, l.Profile), StageWhen(known), StageWhat(known), StageWhen(s), StageWhat(s), what)
 			}
 		}
 	}

@@ -372,10 +372,10 @@ func (i *installer) delete(ctx context.Context, name string, meanwhile func(cont
 		}
 		if err == nil {
 			last = conditions(now)
-		}
-		if err == nil && time.Since(reminded) > 5*time.Second {
-			_ = i.env.remind(ctx, now) // what goes wrong shows in the definition being there still
-			reminded = time.Now()
+			if time.Since(reminded) > 5*time.Second {
+				_ = i.env.remind(ctx, now) // what goes wrong shows in the definition being there still
+				reminded = time.Now()
+			}
 		}
 		meanwhile(ctx)
 		return false, nil

@@ -1,8 +1,6 @@
 package existing
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -25,15 +23,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	k8sschema "k8s.io/apimachinery/pkg/runtime/schema"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/test/manifest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/control"
 	"github.com/crdconform/crdconform/suites/conversion"
@@ -50,36 +47,14 @@ import (
 	"github.com/crdconform/crdconform/suites/versions"
 )
 
-// manifest reads deploy/rbac.yaml.
-func manifest(t *testing.T) []any {
-	t.Helper()
-	data, err := os.ReadFile("../../../deploy/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all []any
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			return all
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, document)
-		}
-		all = append(all, object)
-	}
-}
+// rbac is the manifest of what a run needs to be allowed.
+const rbac = "../../../deploy/rbac.yaml"
 
 // granted returns what a role of the manifest allows, sorted. Custom resources of all groups stand for those of one.
 func granted(t *testing.T, group string, roles ...string) []string {
 	t.Helper()
 	var rights []string
-	for _, object := range manifest(t) {
+	for _, object := range manifest.Objects(t, rbac) {
 		role, ok := object.(*rbacv1.ClusterRole)
 		if !ok || !slices.Contains(roles, role.Name) {
 			continue
@@ -243,7 +218,7 @@ func TestPathsAreAskedFor(t *testing.T) {
 func (s server) account(t *testing.T) api.AuthInfo {
 	t.Helper()
 	ctx := t.Context()
-	for _, object := range manifest(t) {
+	for _, object := range manifest.Objects(t, rbac) {
 		var err error
 		switch o := object.(type) {
 		case *corev1.Namespace:

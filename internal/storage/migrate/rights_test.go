@@ -1,45 +1,24 @@
 package migrate
 
 import (
-	"bufio"
-	"bytes"
-	"errors"
-	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/test/manifest"
 )
 
 // grants returns what a role of deploy/storage-rbac.yaml allows, such as "get crontabs.stable.example.com".
 func grants(t *testing.T, role string) []string {
 	t.Helper()
-	data, err := os.ReadFile("../../../deploy/storage-rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var all []string
-	for documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data))); ; {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
-		if err != nil {
-			t.Fatalf("%v in\n%s", err, document)
-		}
+	for _, object := range manifest.Objects(t, "../../../deploy/storage-rbac.yaml") {
 		of, is := object.(*rbacv1.ClusterRole)
 		if !is || of.Name != role {
 			continue

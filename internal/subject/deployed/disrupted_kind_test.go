@@ -1,12 +1,7 @@
 package deployed_test
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"errors"
-	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/cluster/kind"
@@ -27,6 +20,7 @@ import (
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
+	"github.com/crdconform/crdconform/internal/test/manifest"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -46,23 +40,7 @@ func limit(t *testing.T, c *kind.Cluster) limited {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := os.ReadFile("../../../deploy/rbac.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	documents := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(data)))
-	for {
-		document, err := documents.Read()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(document, nil, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, object := range manifest.Objects(t, "../../../deploy/rbac.yaml") {
 		switch o := object.(type) {
 		case *rbacv1.ClusterRole:
 			created(t, client.RbacV1().ClusterRoles().Create, client.RbacV1().ClusterRoles().Delete, o)
