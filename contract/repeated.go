@@ -33,11 +33,20 @@ type sample struct {
 type judged struct {
 	raw        string // as JSON
 	metadata   span   // in raw; empty if there is, or may be, something against it
+	members    []span // in raw, in their order; empty for those that count in a judgement
 	violations []Violation
 }
 
 // fine returns metadata that there is nothing against, if any.
 func (o *judged) fine() string { return o.raw[o.metadata.from:o.metadata.to] }
+
+// member returns the n-th member, name included; empty if there is none, or if it counts in a judgement.
+func (o *judged) member(n int) string {
+	if n >= len(o.members) {
+		return ""
+	}
+	return o.raw[o.members[n].from:o.members[n].to]
+}
 
 // renewal is after how many misses another sample is taken. To take one costs less than to judge a response, but most of what
 // it costs is for nothing with webhooks that never give the same answer twice.
@@ -97,13 +106,14 @@ func (p *Repeated) Judge(uid string, response Response) Judgement {
 // scanned judges the body of a response and returns true, or leaves it if it is unusual.
 func (p *Repeated) scanned(j *Judgement, uid string, body []byte) bool {
 	s := scan{p: p, uid: uid, body: body, known: p.known.Load()}
-	s.record = s.known == nil || p.misses.Load() >= renewal
+	s.sampling = s.known == nil || p.misses.Load() >= renewal
+	s.record = s.sampling
 	if !s.whole() {
 		return false
 	}
 	s.tell(j)
 	switch {
-	case s.misses > 0 && s.record:
+	case s.misses > 0 && s.sampling:
 		p.misses.Store(0)
 		p.known.Store(s.sample())
 	case s.misses > 0:

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -262,6 +263,11 @@ func TestRepeatedAgreesOnSequences(t *testing.T) {
 		"metadata that is longer":       {`{"metadata":` + fine, `{"metadata":` + fine[:len(fine)-1] + ` }`, `{"metadata":` + fine[:len(fine)-1] + `,"x":1}`},
 		"an object that goes on":        {`{"metadata":` + fine, `{"metadata":` + fine + `,"metadata":` + other},
 		"an object with something else": {`{"metadata":` + fine + `,"x":1`, `{"metadata":` + fine + `,"x":01`, `{"metadata":` + fine + `,"x":1`},
+		"numbers that go on":            {`{"x":1,"metadata":` + fine, `{"x":12,"metadata":` + fine, `{"x":1.5,"metadata":` + fine, `{"x":1e9,"metadata":` + fine, `{"x":1e999,"metadata":` + fine, `{"x":1.,"metadata":` + fine, `{"x":1-,"metadata":` + fine, `{"x":1x,"metadata":` + fine, `{"x":1 ,"metadata":` + fine},
+		"words that go on":              {`{"x":true,"metadata":` + fine, `{"x":truex,"metadata":` + fine, `{"x":true1,"metadata":` + fine},
+		"members at other places":       {`{"x":1,"y":[2],"metadata":` + fine, `{"y":[2],"x":1,"metadata":` + fine, `{"w":0,"x":1,"y":[2],"metadata":` + fine},
+		"members after an escaped name": {`{"x":1,"\u0079":[2],"z":3,"metadata":` + other, `{"x":1,"\u0079":[2],"z":4,"metadata":` + other, `{"x":1,"met\u0061data":` + fine + `,"z":3,"metadata":` + other},
+		"members that count":            {`{"metadata":` + other + `,"x":1`, `{"metadata":` + other + `,"x":2`, `{"metadata":` + fine + `,"x":2,"metadata":` + other},
 		"the other object":              {`{"metadata":` + fine, `{"metadata":{"name":"a","uid":"1","labels":{"x":"y"}}`, `{"metadata":` + fine},
 	} {
 		p := request.Repeated()
@@ -272,6 +278,29 @@ func TestRepeatedAgreesOnSequences(t *testing.T) {
 					t.Fatal(name)
 				}
 			}
+		}
+	}
+}
+
+// TestMembersThatAreKnown changes members of objects whose others are in the sample, also in a sample that was partly taken from another.
+func TestMembersThatAreKnown(t *testing.T) {
+	request := twoObjects()
+	p := request.Repeated()
+	body := func(x, y string) []byte {
+		return []byte(strings.Replace(success, `"spec":2`, `"spec":{"a":[1,2]},"x":`+x+`,"y":`+y, 1))
+	}
+	for n := range 300 { // more than it takes for another sample
+		x, y := strconv.Itoa(n%7), strconv.Itoa(n%3)
+		if n > 150 {
+			x = "1" // the object is in the sample as a whole, now and then
+		}
+		if !same(t, p, request, ok(body(x, y))) {
+			t.Errorf("x %s and y %s are not judged by scanning", x, y)
+		}
+	}
+	for _, x := range []string{"1", "12", "1.5", "1e9", "-1", `"1"`, "true"} {
+		if !same(t, p, request, ok(body(x, "2"))) {
+			t.Errorf("%s is not judged by scanning", x)
 		}
 	}
 }

@@ -21,13 +21,13 @@ import (
 //     identity of the one at its place in the request. An object with the metadata of the request has; of others it is looked
 //     at. What is to be said of an object follows then from its bytes and from the object of the request, and nothing else. So
 //     an object that is in the sample is judged as it was there. What there is against metadata follows from the metadata in
-//     the same way.
+//     the same way. A member that does not count is JSON if it equals, byte by byte, one of the sample.
 //   - There is nothing against an object that has the desired apiVersion, the kind of the request, and metadata against which
 //     there is nothing. If it has one of them twice, that holds for both. All other objects, and those with a name that may be
 //     one of these in another spelling, are judged by the functions that Request.Judge has for it.
 //
 // Values are recognised by the bytes that come next. That is enough for strings, arrays and objects: where they end does not
-// depend on what follows.
+// depend on what follows. Members may also be numbers, which end where no other character of a number follows.
 type scan struct {
 	p     *Repeated
 	uid   string
@@ -45,9 +45,11 @@ type scan struct {
 	count      int // converted objects
 	violations []Violation
 
-	misses int64   // for what was not in the sample
-	record bool    // whether to take another sample
-	places []place // of the objects, if so
+	misses   int64   // for what was not in the sample
+	record   bool    // whether to keep the places of the objects
+	sampling bool    // whether to take another sample of these
+	places   []place // of the objects, if they are kept
+	spans    []span  // of their members, for a sample
 }
 
 // member is a set of members of JSON objects.
@@ -78,6 +80,7 @@ const (
 type place struct {
 	object     span
 	metadata   span // in the object; empty if there is, or may be, something against it
+	members    span // which of the spans are those of its members
 	violations []Violation
 }
 
@@ -207,14 +210,17 @@ func (s *scan) converted() bool {
 
 // object judges the next of the converted objects.
 func (s *scan) object() bool {
-	o := place{object: span{from: s.at}}
+	o := place{object: span{from: s.at}, members: span{from: len(s.spans)}}
 	if s.known != nil && s.takes(s.known.objects[s.count].raw) {
 		known := &s.known.objects[s.count]
 		o.metadata, o.violations = known.metadata, known.violations
+		if s.sampling {
+			s.spans = append(s.spans, known.members...)
+		}
 	} else if !s.unknown(&o) {
 		return false
 	}
-	o.object.to = s.at
+	o.object.to, o.members.to = s.at, len(s.spans)
 	s.violations = append(s.violations, o.violations...)
 	if s.record {
 		s.places = append(s.places, o)
@@ -247,7 +253,12 @@ func (s *scan) unknown(o *place) bool {
 func (s *scan) members(o *place) (usual, escaped bool) {
 	const all = objectAPIVersion | objectKind | objectMetadata
 	var seen, other member
-	for more := s.begins('{', '}'); more; more = s.goesOn('}') {
+	for n, more := 0, s.begins('{', '}'); more; n, more = n+1, s.goesOn('}') {
+		start := s.at
+		if s.recurs(n) {
+			s.keep(start-o.object.from, s.at-o.object.from)
+			continue
+		}
 		var is member
 		var same bool
 		name, from := s.name(), s.at
@@ -269,8 +280,34 @@ func (s *scan) members(o *place) (usual, escaped bool) {
 			o.metadata = span{from - o.object.from, s.at - o.object.from}
 		}
 		seen |= is
+		if is == 0 && !escaped {
+			s.keep(start-o.object.from, s.at-o.object.from)
+		} else {
+			s.keep(0, 0)
+		}
 	}
 	return seen == all && other == 0 && !escaped, escaped
+}
+
+// recurs goes to the end of a member that the sample has at the same place of the object, and reports whether it has. That is a member
+// that does not count.
+func (s *scan) recurs(n int) bool {
+	from := s.at
+	if s.known == nil || !s.takes(s.known.objects[s.count].member(n)) {
+		return false
+	}
+	if s.at < len(s.body) && continues(s.body[s.at]) {
+		s.at = from
+		return false
+	}
+	return true
+}
+
+// keep keeps where a member is in its object, for a sample.
+func (s *scan) keep(from, to int) {
+	if s.sampling {
+		s.spans = append(s.spans, span{from, to})
+	}
 }
 
 // scanObject reads an object that is written in the usual way: no name is escaped, none of those that count is there twice, and
@@ -389,7 +426,7 @@ func (s *scan) sample() *sample {
 	body := string(s.body)
 	known := &sample{result: body[s.result.from:s.result.to], message: s.message, objects: make([]judged, len(s.places))}
 	for i, o := range s.places {
-		known.objects[i] = judged{body[o.object.from:o.object.to], o.metadata, o.violations}
+		known.objects[i] = judged{body[o.object.from:o.object.to], o.metadata, s.spans[o.members.from:o.members.to], o.violations}
 	}
 	return known
 }

@@ -87,6 +87,13 @@ func closing(inObject uint64) byte {
 
 // colonEnd returns the beginning of the value behind the colon that follows a name.
 func colonEnd(b []byte, at int) int {
+	if at >= 0 && at+1 < len(b) && b[at] == ':' && b[at+1] > ' ' {
+		return at + 1
+	}
+	return spacedColonEnd(b, at)
+}
+
+func spacedColonEnd(b []byte, at int) int {
 	if at < 0 {
 		return -1
 	}
@@ -98,6 +105,13 @@ func colonEnd(b []byte, at int) int {
 
 // spaceEnd returns the first place that holds something else than white space.
 func spaceEnd(b []byte, at int) int {
+	if at < len(b) && b[at] > ' ' {
+		return at
+	}
+	return spacesEnd(b, at)
+}
+
+func spacesEnd(b []byte, at int) int {
 	for at < len(b) && (b[at] == ' ' || b[at] == '\n' || b[at] == '\t' || b[at] == '\r') {
 		at++
 	}
@@ -116,7 +130,15 @@ func stringEnd(b []byte, at int) int {
 	if at >= len(b) || b[at] != '"' {
 		return -1
 	}
-	for at++; ; {
+	at++
+	if len(b)-at >= 8 { // most names and many values end within these
+		if special := specials(binary.LittleEndian.Uint64(b[at:])); special != 0 {
+			if end := at + bits.TrailingZeros64(special)/8; b[end] == '"' {
+				return end + 1
+			}
+		}
+	}
+	for {
 		at = plainEnd(b, at)
 		switch {
 		case at >= len(b):
@@ -132,17 +154,20 @@ func stringEnd(b []byte, at int) int {
 	}
 }
 
-// plainEnd returns the first place that holds a quote, a backslash or a control character. It looks at eight bytes at once:
-// in each byte of special, the highest bit tells of one of those. What is carried from one byte to the next spoils only bits
-// above the lowest that is set, and only that one counts.
-func plainEnd(b []byte, at int) int {
+// specials looks at eight bytes at once. The highest bit of each byte is set for a quote, a backslash or a control character. What is
+// carried from one byte to the next spoils only bits above the lowest that is set, and only that one counts.
+func specials(word uint64) uint64 {
 	const each, highest = 0x0101010101010101, 0x8080808080808080
+	// To flip the second bit makes the quote 0x20, and leaves control characters below that.
+	quoteOrControl := (word ^ each*0x02) - each*0x21
+	backslash := (word ^ each*'\\') - each
+	return (quoteOrControl | backslash) &^ word & highest
+}
+
+// plainEnd returns the first place that holds a quote, a backslash or a control character.
+func plainEnd(b []byte, at int) int {
 	for ; len(b)-at >= 8; at += 8 {
-		word := binary.LittleEndian.Uint64(b[at:])
-		// To flip the second bit makes the quote 0x20, and leaves control characters below that.
-		quoteOrControl := (word ^ each*0x02) - each*0x21
-		backslash := (word ^ each*'\\') - each
-		if special := (quoteOrControl | backslash) &^ word & highest; special != 0 {
+		if special := specials(binary.LittleEndian.Uint64(b[at:])); special != 0 {
 			return at + bits.TrailingZeros64(special)/8
 		}
 	}
@@ -181,6 +206,9 @@ func hexEnd(b []byte, at int) int {
 
 // numberEnd returns the place behind a number that API servers can decode.
 func numberEnd(b []byte, at int) int {
+	if end := shortEnd(b, at); end > at {
+		return end
+	}
 	start := at
 	if at < len(b) && b[at] == '-' {
 		at++
@@ -207,6 +235,23 @@ func numberEnd(b []byte, at int) int {
 		return -1
 	}
 	return at
+}
+
+// shortEnd returns the place behind a whole number of few digits, and where it began if there is another one or none.
+func shortEnd(b []byte, at int) int {
+	end := at
+	for end < len(b) && b[end] >= '0' && b[end] <= '9' {
+		end++
+	}
+	if end-at >= fewDigits || end > at+1 && b[at] == '0' || end < len(b) && continues(b[end]) {
+		return at
+	}
+	return end
+}
+
+// continues reports whether a character may continue a number.
+func continues(c byte) bool {
+	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E'
 }
 
 // digitsEnd returns the place behind one digit or more.
