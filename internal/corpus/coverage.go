@@ -294,7 +294,7 @@ func (n *node) isDull() bool {
 	case n.enum != nil:
 		return !slices.ContainsFunc(n.enum, func(value any) bool { return n.accepts(value) && tells(n, value) })
 	case n.kind == object:
-		return n.isLeaf() && !n.preserve && !n.embedded && n.def == nil
+		return n.def == nil && (n.maxFields == 0 || n.isLeaf() && !n.preserve && !n.embedded)
 	case n.kind == list:
 		return n.maxItems == 0
 	case n.kind == text:
@@ -333,7 +333,7 @@ func (c *Coverage) impossible() map[string]string {
 	var below func(n *node, reason string)
 	below = func(n *node, reason string) {
 		for _, inner := range n.parts() {
-			why := cmp.Or(reason, inner.impossible(), inner.requires(), c.schema.ruledOut(n, inner))
+			why := cmp.Or(reason, n.full(), inner.impossible(), inner.requires(), c.schema.ruledOut(n, inner))
 			if why != "" && !inner.shallow {
 				reasons[inner.path] = why
 			}

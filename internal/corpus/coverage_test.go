@@ -117,12 +117,16 @@ func TestCoverageOfWhatRulesForbid(t *testing.T) {
 	t.Parallel()
 	c := NewCoverage(defined(t, widget(spec(`flag: {type: boolean, x-kubernetes-validations: [{rule: self == false}]}, free: {type: boolean, x-kubernetes-validations: [{rule: self == true}]},
 		mode: {type: string, enum: [A, B], default: A, x-kubernetes-validations: [{rule: self == 'A'}]}, zero: {type: integer, minimum: 0, maximum: 3, x-kubernetes-validations: [{rule: self == 0}]},
-		many: {type: integer, x-kubernetes-validations: [{rule: self == 7 && self == 8}]},
+		many: {type: integer, x-kubernetes-validations: [{rule: self == 7 && self == 8}]}, empty: {type: object, maxProperties: 0, properties: {x: {type: string}}},
+		none: {type: array, maxItems: 0, items: {type: object, properties: {x: {type: string}}}},
 		part: {type: object, properties: {gone: {type: object, properties: {a: {type: string}}}}, x-kubernetes-validations: [{rule: '!has(self.gone)'}]}`))).Schema("v1"))
 	const refused = "its rules refuse every value but empty ones and its default"
 	want := []reports.FieldNote{
+		{Path: "spec.empty.x", Reason: "maxProperties is 0 around it"},
 		{Path: "spec.flag", Reason: refused},
 		{Path: "spec.mode", Reason: refused},
+		{Path: "spec.none[*]", Reason: "maxItems is 0 around it"},
+		{Path: "spec.none[*].x", Reason: "maxItems is 0 around it"},
 		{Path: "spec.part.gone", Reason: "a rule forbids it: !has(self.gone)"},
 		{Path: "spec.part.gone.a", Reason: "a rule forbids it: !has(self.gone)"},
 		{Path: "spec.zero", Reason: refused},
@@ -131,7 +135,7 @@ func TestCoverageOfWhatRulesForbid(t *testing.T) {
 	if !slices.Equal(result.Impossible, want) {
 		t.Errorf("got %q", result.Impossible)
 	}
-	if want := []reports.FieldNote{{Path: "spec"}, {Path: "spec.free"}, {Path: "spec.many"}, {Path: "spec.part"}}; !slices.Equal(result.Never, want) {
+	if want := []reports.FieldNote{{Path: "spec"}, {Path: "spec.empty"}, {Path: "spec.free"}, {Path: "spec.many"}, {Path: "spec.none"}, {Path: "spec.part"}}; !slices.Equal(result.Never, want) {
 		t.Errorf("got %q", result.Never)
 	}
 }

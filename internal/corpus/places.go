@@ -115,6 +115,17 @@ func (n *node) impossible() string {
 	return ""
 }
 
+// full returns why there can be nothing in an object or a list.
+func (n *node) full() string {
+	switch {
+	case n.maxFields == 0:
+		return "maxProperties is 0 around it"
+	case n.maxItems == 0:
+		return "maxItems is 0 around it"
+	}
+	return ""
+}
+
 // hasOddLimit reports whether an integer has a limit, or is to be a multiple of something, that API servers cannot cope with.
 func (n *node) hasOddLimit() bool {
 	limits := slices.Clone(n.multiples)

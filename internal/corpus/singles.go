@@ -18,6 +18,7 @@ import (
 const (
 	mostSingles = 3000
 	mostSpecial = 1500
+	mostUntyped = 500
 )
 
 // Single is an object that has, beside what is required, one field and what that needs around it.
@@ -31,7 +32,7 @@ type Single struct {
 // Singles returns one object for each field that can be set: for each leaf one with a value that is neither its default nor
 // empty, for each member of an enum, for an integer and a string where both are allowed, for each branch of anyOf and oneOf, and
 // one with {} for each part that may be empty. Each free string has one with text that is often spoilt, and each integer two with the lowest
-// and the highest number, at most 1,500 in all. Each list and map has one with up to 130 items, or 17 where there are rules in CEL, and
+// and the highest number, at most 1,500 in all. A field without a type has text, a list, numbers and booleans, at most 500 in all. Each list and map has one with up to 130 items, or 17 where there are rules in CEL, and
 // each string one with up to 1,100 characters, as far as rules in CEL allow. A field of a union has its discriminator with it, and a
 // discriminator is there without its field too, as far as the schema allows that. The same seed makes the same objects, at most 3,000.
 // What cannot be made is in Gaps.
@@ -67,12 +68,14 @@ func (g *Generator) Singles() []Single {
 // mostTelling returns the first targets, if there are too many.
 func (g *Generator) mostTelling(all []*target) []*target {
 	var kept []*target
-	plain, special := 0, 0
+	plain, special, untyped := 0, 0, 0
 	for _, t := range all {
 		switch {
+		case t.rank == rankUntyped && untyped < mostUntyped:
+			untyped++
 		case t.rank == rankSpecial && special < mostSpecial:
 			special++
-		case t.rank != rankSpecial && plain < mostSingles:
+		case t.rank != rankSpecial && t.rank != rankUntyped && plain < mostSingles:
 			plain++
 		case t.rank < rankSpecial:
 			g.addGap(Gap{t.path, fmt.Sprintf("there is no object for %s alone: the schema has %d of these, and %d are made", t.about, len(all), mostSingles)})
@@ -97,7 +100,7 @@ const (
 func (g *Generator) single(t *target, number int) result {
 	mostTries := 6
 	switch t.rank {
-	case rankSpecial:
+	case rankSpecial, rankUntyped:
 		mostTries = 2
 	case rankLarge:
 		mostTries = 1 // large ones take long

@@ -190,6 +190,30 @@ func TestSinglesThatAreLarge(t *testing.T) {
 	}
 }
 
+// TestSinglesOfUntypedFields wants values of each sort where the schema names none.
+func TestSinglesOfUntypedFields(t *testing.T) {
+	t.Parallel()
+	d := defined(t, widget(spec("values: {x-kubernetes-preserve-unknown-fields: true}, few: {type: array, maxItems: 1, items: {x-kubernetes-preserve-unknown-fields: true}}")))
+	singles := d.Generator("v1", 1, nil).Singles()
+	sound(t, d.Schema("v1"), objectsOf(singles))
+	sorts := map[string]map[string]bool{"spec.values": {}, "spec.few[*]": {}}
+	for _, single := range singles {
+		if of := sorts[single.Path]; of != nil {
+			d.Schema("v1").anyAt(single.Path, single.Object.Object, func(value any) bool {
+				of[fmt.Sprintf("%T", value)] = true
+				return false
+			})
+		}
+	}
+	for path, got := range sorts {
+		for _, want := range []string{"string", "[]interface {}", "map[string]interface {}", "int64", "float64", "bool"} {
+			if !got[want] {
+				t.Errorf("%s never is a %s: %v", path, want, got)
+			}
+		}
+	}
+}
+
 func TestSinglesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	never := defined(t, widget(spec("a: {type: integer, x-kubernetes-validations: [{rule: 'self == 7 && self == 8'}]}, b: {type: boolean}, c: {type: integer, minimum: 0, maximum: 0}")))

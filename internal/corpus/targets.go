@@ -35,6 +35,7 @@ const (
 	rankEnum
 	rankEmpty
 	rankSpecial // a value of another style than Plain
+	rankUntyped // a value of another sort, where the schema names none
 	rankLarge
 )
 
@@ -185,6 +186,8 @@ func (t *targeting) special(n *node, w way) {
 	case place.isDuration(n) && n.acceptsText(noTime):
 		t.add(rankSpecial, "no time", w.fixing(n.path, noTime)).style = Zeros
 	case place.level > 0 || len(n.hints) > 0:
+	case n.kind == anything:
+		t.untyped(n, w)
 	case n.kind == text && n.isFree():
 		if text := spoilable(n.maxLength); n.acceptsText(text) {
 			t.add(rankSpecial, "text", w.fixing(n.path, text)).style = Text
@@ -195,6 +198,27 @@ func (t *targeting) special(n *node, w way) {
 			if isExtreme(value) && n.accepts(value) {
 				t.add(rankSpecial, fmt.Sprint("the number ", value), w.fixing(n.path, value)).style = Integers
 			}
+		}
+	}
+}
+
+// untyped adds the targets for values of each sort where the schema names none. Programs that expect an object there fail for others.
+func (t *targeting) untyped(n *node, w way) {
+	for _, sort := range []struct {
+		style Style
+		value any
+	}{
+		{Text, spoilable(n.maxLength)},
+		{Plain, []any{"a", int64(2), map[string]any{"b": true}}},
+		{Integers, int64(1<<53 + 1)},
+		{Plain, 0.5},
+		{Plain, true},
+		{Zeros, false},
+		{Zeros, ""},
+		{Zeros, []any{}},
+	} {
+		if n.accepts(sort.value) {
+			t.add(rankUntyped, "the value "+shown(sort.value), w.fixing(n.path, sort.value)).style = sort.style
 		}
 	}
 }
