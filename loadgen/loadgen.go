@@ -16,6 +16,9 @@ type Load struct {
 	// influence of the machine from that of the webhook under test. No objective applies to it.
 	Control []Stage `json:"control,omitempty"`
 
+	// ControlWork is how many times the control hashes for each request. Controls that do different work cannot be compared.
+	ControlWork int `json:"controlWork,omitempty"`
+
 	// Server is what clients of an API server that calls the webhook experienced; absent unless the load went through one.
 	Server *Server `json:"server,omitempty"`
 

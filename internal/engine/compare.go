@@ -73,7 +73,10 @@ func (b *Baseline) fits(c config.Config, stages []load.Workload, repeat int) err
 	if least := compare.RepeatsFor(1); len(b.Limits) > 0 && repeat < least {
 		return c.At("load.baseline", "%s: fewer than %d measurements cannot prove that anything is slower; ask for %d or more by %s", b.File, least, least, options.Key("load.repeat"))
 	}
-	now := &loadgen.Load{}
+	now := &loadgen.Load{ControlWork: ControlRounds}
+	if err := sameControl(b.Load, now); err != nil && repeat > 1 { // otherwise there is no control
+		return c.At("load.baseline", "%s: %w", b.File, err)
+	}
 	for _, w := range stages {
 		stage := w.Stage()
 		for _, s := range b.Load.Stages {
@@ -98,6 +101,11 @@ func Compared(baseline, now *loadgen.Load, limits []compare.Limit) (loadgen.Comp
 	if err := sameLoad(baseline, now); err != nil {
 		return loadgen.Comparison{}, err
 	}
+	if len(now.Control) > 0 {
+		if err := sameControl(baseline, now); err != nil {
+			return loadgen.Comparison{}, err
+		}
+	}
 	return compare.Runs(seriesOf(baseline), seriesOf(now), limits)
 }
 
@@ -121,6 +129,14 @@ func sameLoad(a, b *loadgen.Load) error {
 	if !common {
 		x, y := a.Stages[0], b.Stages[0]
 		return otherLoad(x, y, cmp.Or(reporter.OtherLoad(x, y), fmt.Sprintf("stages: %q and %q", x.Name, y.Name)))
+	}
+	return nil
+}
+
+// sameControl fails if the control of a baseline did other work than that of a run.
+func sameControl(baseline, now *loadgen.Load) error {
+	if len(baseline.Control) > 0 && baseline.ControlWork != now.ControlWork {
+		return errors.New("its control did other work, since another version of crdconform measured it; measure the baseline again")
 	}
 	return nil
 }

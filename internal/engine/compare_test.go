@@ -145,9 +145,31 @@ func TestBaselineOfASearch(t *testing.T) {
 			Config:   config.Config{Load: config.Load{Profile: profiles.Search}},
 			Baseline: &Baseline{File: "report.json", Load: &loadgen.Load{Stages: []loadgen.Stage{{}}}, Limits: limits},
 		}}
-		if err := p.loads(); err == nil || !strings.HasPrefix(err.Error(), "load.baseline: report.json: a search determines itself what to send") {
+		if err := p.prepareLoads(); err == nil || !strings.HasPrefix(err.Error(), "load.baseline: report.json: a search determines itself what to send") {
 			t.Errorf("with %d limits: got %v", len(limits), err)
 		}
+	}
+}
+
+// TestOtherControls refuses a baseline whose control did other work.
+func TestOtherControls(t *testing.T) {
+	stage := loadgen.Stage{
+		HTTP: "HTTP/1.1", Batch: 1, RequestsPerSecond: 1, ObjectsPerSecond: 1,
+		Response: loadgen.Times{Min: 1, Mean: 1, P50: 1, P90: 1, P95: 1, P99: 1, P999: 1, P9999: 1, Max: 1},
+	}
+	measured := func(work int) *loadgen.Load {
+		return &loadgen.Load{Stages: []loadgen.Stage{stage}, Control: []loadgen.Stage{stage}, ControlWork: work}
+	}
+	const want = "its control did other work"
+	if _, err := Compared(measured(0), measured(ControlRounds), nil); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := Compared(measured(ControlRounds), measured(ControlRounds), nil); err != nil {
+		t.Errorf("the same control: %v", err)
+	}
+	b := &Baseline{File: "report.json", Load: measured(0)}
+	if err := b.fits(config.Default(), []load.Workload{{Batch: 1}}, 10); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("before anything is sent: got %v", err)
 	}
 }
 
@@ -199,7 +221,7 @@ func TestBaselineOfARedactedRecording(t *testing.T) {
 			Config:   config.Config{Load: config.Load{Profile: profiles.Replay, Recording: path}},
 			Baseline: &Baseline{File: "report.json", Load: &loadgen.Load{Stages: []loadgen.Stage{fewer.Stage()}}},
 		}}
-		if err := p.loads(); (err != nil) != (redact == "") {
+		if err := p.prepareLoads(); (err != nil) != (redact == "") {
 			t.Errorf("redacted at %q: %v", redact, err)
 		}
 	}

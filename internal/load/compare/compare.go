@@ -13,8 +13,9 @@
 // would take that for a regression. So each repeat measures a control as well: a target that is the same in all runs and does
 // the same work under the same load, such as the reference webhook, right before or after the webhook itself. What the control
 // is slower by is put down to the machine: as much as the upper bound of its interval, or twice what is estimated (the ratio
-// squared), since a webhook may depend on the machine more than the control does. A regression is proved when the test rejects
-// that the webhook is slower by no more than the limit on top of that. What lies beyond its limit and may be the machine's is
+// squared), since a webhook may depend on the machine more than the control does. Where the webhook's times are shorter than the
+// control's, that is not the same share of them but the same time. A regression is proved when the test rejects that the webhook is
+// slower by no more than the limit on top of that. What lies beyond its limit and may be the machine's is
 // Incomparable, and nothing is proved without a control.
 //
 // All limits together are wrongly taken for exceeded in at most 1 of 100 comparisons, however much the repeats differ, by the

@@ -243,6 +243,28 @@ func TestHolm(t *testing.T) {
 	}
 }
 
+// TestShortTimes holds that a control accounts for a share of times that are longer than its own, and for the same time in shorter ones.
+func TestShortTimes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		base, now []Series
+		want      Verdict
+	}{
+		"longer":                       {p99(10, 4, 2), p99(10, 5.2, 2.1), Regressed},
+		"as long":                      {p99(10, 2, 2), p99(10, 2.6, 2.1), Regressed},
+		"shorter, by as much time":     {p99(10, 0.4, 2), p99(10, 0.52, 2.1), Incomparable},
+		"shorter, by more":             {p99(10, 0.4, 2), p99(10, 0.9, 2.1), Regressed},
+		"shorter, and nothing changed": {p99(10, 0.4, 2), p99(10, 0.4, 2), NoDifference},
+		"shorter, the control faster":  {p99(10, 0.4, 2), p99(10, 0.3, 1.9), NoDifference},
+		"shorter, the control gone":    {p99(10, 0.4, 2), p99(10, 0.1, 1), NoDifference},
+		"rates":                        {rates(p99(10, 0.4, 2)), rates(p99(10, 0.6, 2.1)), Regressed},
+	} {
+		if row := only(t, test.base, test.now, []Limit{{"p99", 0.1}}); row.Verdict != test.want {
+			t.Errorf("%s: got %s with %+v, %+v, want %s", name, row.Verdict, row.Ratio, row.Machine, test.want)
+		}
+	}
+}
+
 // TestControls holds that a control is for its stage and its statistic.
 func TestControls(t *testing.T) {
 	t.Parallel()

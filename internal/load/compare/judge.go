@@ -13,6 +13,7 @@ type matter struct {
 	row       loadgen.Row
 	quotients pairs             // of the new run by the baseline; empty when it is missing in one of them
 	machine   *loadgen.Estimate // quotient of the control; nil when there is none
+	excuse    *loadgen.Estimate // what the machine accounts for, going by that
 	limit     *Limit            // nil when there is none
 }
 
@@ -37,7 +38,7 @@ func meet(before, after map[key]Series, order []Series) ([]*matter, error) {
 					s.name(), n.Unit, b.Unit)
 			}
 			m.quotients = quotients(b, n, known)
-			m.machine = machine(before, after, s, known)
+			m.machine, m.excuse = machine(before, after, s, known)
 		}
 		m.describe(b, n)
 	}
@@ -53,11 +54,11 @@ func quotients(base, now Series, c chances) pairs {
 	return between(now.Values, base.Values, tail)
 }
 
-// machine is what the control for the same statistic says, of the same stage or else of all stages; nil when there is none, or
-// one with so few repeats that the bounds of its interval mean nothing.
-func machine(before, after map[key]Series, s Series, c chances) *loadgen.Estimate {
+// machine is what the control for the same statistic says, of the same stage or else of all stages, and what that accounts for in a
+// series; nil when there is none, or one with so few repeats that the bounds of its interval mean nothing.
+func machine(before, after map[key]Series, s Series, c chances) (says, accounts *loadgen.Estimate) {
 	if s.Control {
-		return nil
+		return nil, nil
 	}
 	for _, stage := range []string{s.Stage, ""} {
 		k := key{stage, s.Statistic, true}
@@ -66,10 +67,23 @@ func machine(before, after map[key]Series, s Series, c chances) *loadgen.Estimat
 			continue
 		}
 		if e := quotients(b, n, c).estimate(); e.Confidence >= 1-2*error95 {
-			return &e
+			scaled := e
+			if own := median(before[s.key()].Values).Value; !s.HigherIsBetter && own > 0 {
+				scaled = stretched(e, max(1, median(b.Values).Value/own))
+			}
+			return &e, &scaled
 		}
 	}
-	return nil
+	return nil, nil
+}
+
+// stretched has a change of the control count for a series of shorter times: what makes a control slower by a time may do so to each
+// request, however short it is.
+func stretched(e loadgen.Estimate, times float64) loadgen.Estimate {
+	for _, value := range []*float64{&e.Value, &e.Low, &e.High} {
+		*value = max(0, 1+(*value-1)*times)
+	}
+	return e
 }
 
 // describe fills in what the values say by themselves.
@@ -111,10 +125,10 @@ func (m *matter) worse(share float64) (asMeasured, proved float64) {
 		factor = 1 / (1 - share)
 	}
 	asMeasured = m.quotients.above(factor)
-	if m.machine == nil {
+	if m.excuse == nil {
 		return asMeasured, 1
 	}
-	return asMeasured, m.quotients.above(factor * max(1, m.machine.High, m.machine.Value*m.machine.Value))
+	return asMeasured, m.quotients.above(factor * max(1, m.excuse.High, m.excuse.Value*m.excuse.Value))
 }
 
 // better is the counterpart of worse.
@@ -124,10 +138,10 @@ func (m *matter) better(share float64) (asMeasured, proved float64) {
 		factor = 1 / (1 + share)
 	}
 	asMeasured = m.quotients.below(factor)
-	if m.machine == nil {
+	if m.excuse == nil {
 		return asMeasured, 1
 	}
-	return asMeasured, m.quotients.below(factor * min(1, m.machine.Low, m.machine.Value*m.machine.Value))
+	return asMeasured, m.quotients.below(factor * min(1, m.excuse.Low, m.excuse.Value*m.excuse.Value))
 }
 
 // judge gives the verdicts.

@@ -243,7 +243,7 @@ func (e experiment) load(ctx context.Context, dir string, rounds int, args ...st
 	if err = os.WriteFile(ca, s.CA, 0o600); err != nil {
 		return nil, err
 	}
-	all := append([]string{"load", s.URL, "--ca-file", ca, "--rate", "50", "--batch", "1", "--duration", "2s", "--repeat", e.repeat}, args...)
+	all := append([]string{"load", s.URL, "--ca-file", ca, "--rate", "50", "--batch", "1", "--duration", "5s", "--repeat", e.repeat}, args...)
 	command := exec.CommandContext(ctx, e.program, all...) //nolint:gosec // it is the caller's
 	command.Dir = dir
 	var said bytes.Buffer
