@@ -13,6 +13,7 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/apiserver"
@@ -38,7 +39,7 @@ func measured(t *testing.T, rate float64, milliseconds ...int64) string {
 		of := histogram.Times(h)
 		return of
 	}
-	l := &loadgen.Load{Profile: "constant"}
+	l := &loadgen.Load{Profile: "constant", ControlWork: engine.ControlRounds}
 	for i, ms := range milliseconds {
 		s := loadgen.Stage{
 			Name: "", Repeat: i + 1, Rate: rate, Duration: 1, Phases: []loadgen.Phase{{Seconds: 1, Rate: rate, To: rate}}, Batch: 1, ReviewVersion: "v1", HTTP: "HTTP/1.1",

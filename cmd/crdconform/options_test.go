@@ -27,7 +27,7 @@ func TestOptionFlags(t *testing.T) {
 	for name, own := range map[string][]string{
 		"check":  append(strings.Fields("config history hold known-failing write-lossy"), clusters...),
 		"load":   strings.Fields("config history metrics-address vegeta-results workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
-		"run":    append([]string{kinds.ReadOnly, "history", "known-failing"}, clusters...),
+		"run":    append([]string{kinds.ReadOnly, "history", "known-failing", "load-profile"}, clusters...),
 		"matrix": append([]string{"parallel", "known-failing"}, columns...),
 		"column": append([]string{"known-failing"}, clusters...),
 		"diff":   strings.Fields("recording ca-file-a ca-file-b server-name-a server-name-b output"),

@@ -33,14 +33,15 @@ type runner struct {
 	streams
 	reporting
 	selection
-	options optionFlags
-	api     clusterFlags
-	webhook inCluster
-	strict  bool
-	seed    int64
-	load    workloadFlags
-	selects func(requirement.ID) bool
-	lenient bool // what is known to fail may pass
+	options  optionFlags
+	api      clusterFlags
+	webhook  inCluster
+	strict   bool
+	seed     int64
+	load     workloadFlags
+	profiles []string
+	selects  func(requirement.ID) bool
+	lenient  bool // what is known to fail may pass
 }
 
 func newRun(s streams) *cobra.Command {
@@ -73,6 +74,7 @@ The load test is skipped if --filter or --skip is given, unless one of its own f
 	r.api.looks = true
 	r.bind(cmd)
 	r.bindHistory(cmd.Flags())
+	cmd.Flags().StringSliceVar(&r.profiles, "load-profile", nil, "profiles of \"crdconform load\" to send one after another, in place of the constant load, each as it is unless other flags say more")
 	return cmd
 }
 
@@ -94,13 +96,16 @@ func (r *runner) take() {
 	r.command = append([]string{"run"}, givenFlags(flags)...)
 	r.load = workloadFlags{
 		duration: given.Load.Duration.Duration,
-		given:    flags.Changed("load-rate") || flags.Changed("load-duration") || flags.Changed("load-batch") || given.Load.JudgeContent,
+		profiles: r.profiles,
+		given: given.Load.JudgeContent || len(r.profiles) > 0 ||
+			slices.ContainsFunc([]string{"load-rate", "load-duration", "load-batch"}, flags.Changed),
 	}
 }
 
 // workloadFlags are what the flags say of whether there is to be a load test.
 type workloadFlags struct {
 	duration time.Duration
+	profiles []string // in place of the constant load
 	given    bool
 }
 
@@ -190,17 +195,49 @@ func (r *runner) describe() (engine.Description, error) {
 		return d, fmt.Errorf("--load-duration %s: must be at least 0", r.load.duration)
 	}
 	sent := r.options.given.Load
-	if sent.JudgeContent && r.load.duration == 0 {
-		return d, errors.New("--judge-content: no load is sent with --load-duration 0; leave one of them out")
+	if err = r.load.clashing(sent); err != nil {
+		return d, err
 	}
 	c.Load = config.Default().Load
 	if r.wantsLoad() {
-		c.Load.Profile, c.Load.Pairs = profiles.Constant, []config.Pair{{From: "v1beta1", To: "v1"}}
-		c.Load.Rates, c.Load.Batches, c.Load.Duration = sent.Rates, sent.Batches, sent.Duration
-		c.Load.JudgeContent = sent.JudgeContent
+		c.Load = r.sends(sent)
+		if d.LoadProfiles = r.load.profiles; len(d.LoadProfiles) > 0 {
+			c.Override("load.profile", c, "--load-profile")
+		}
 	}
 	d.Config = c
 	return d, nil
+}
+
+// clashing says which flags of the load test do not go together.
+func (w workloadFlags) clashing(sent config.Load) error {
+	switch {
+	case sent.JudgeContent && w.duration == 0:
+		return errors.New("--judge-content: no load is sent with --load-duration 0; leave one of them out")
+	case len(w.profiles) > 0 && w.duration == 0:
+		return errors.New("--load-profile: no load is sent with --load-duration 0; leave one of them out")
+	case slices.Contains(w.profiles, profiles.Replay):
+		return errors.New("--load-profile replay: run has no recording to send; use crdconform load --recording FILE")
+	}
+	return nil
+}
+
+// sends returns what the flags say of the load test. Profiles have rates, batches and durations of their own, so the defaults of those
+// flags only count without any.
+func (r *runner) sends(sent config.Load) config.Load {
+	l := config.Default().Load
+	l.Profile, l.Pairs, l.JudgeContent = profiles.Constant, []config.Pair{{From: "v1beta1", To: "v1"}}, sent.JudgeContent
+	usual := len(r.load.profiles) == 0
+	if usual || r.flags.Changed("load-rate") {
+		l.Rates = sent.Rates
+	}
+	if usual || r.flags.Changed("load-batch") {
+		l.Batches = sent.Batches
+	}
+	if usual || r.flags.Changed("load-duration") {
+		l.Duration = sent.Duration
+	}
+	return l
 }
 
 // serveReference is the command of this program that serves the reference webhook.
@@ -224,7 +261,7 @@ func (r *runner) looks() error {
 	case !r.looksOn():
 		return nil
 	case r.load.given && r.load.duration > 0:
-		return errors.New("--read-only: no load is sent; leave --load-rate, --load-duration, --load-batch and --judge-content out")
+		return errors.New("--read-only: no load is sent; leave --load-profile, --load-rate, --load-duration, --load-batch and --judge-content out")
 	case !slices.ContainsFunc(suites.Preview(r.chapters(engine.Pods{})), func(spec suites.Spec) bool { return r.selects(spec.Requirement) }):
 		return errors.New("--read-only: the selected requirements are about webhooks, which a read-only run does not check; select others, or leave --read-only out")
 	}

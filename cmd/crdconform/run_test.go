@@ -56,6 +56,32 @@ func TestRunOfOneRequirement(t *testing.T) {
 	}
 }
 
+// TestRunWithLoadProfiles sends two profiles, whose stages stand side by side in the report.
+func TestRunWithLoadProfiles(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: a run with two loads")
+	}
+	r := invoke(t, "run", "--load-profile", "apiserver,ramp", "--load-duration", "500ms", "--filter", "versions.scope.cluster")
+	l := r.report(t).Load
+	if l == nil {
+		t.Fatalf("no load was sent:\n%s", r.err)
+	}
+	var names []string
+	for _, s := range l.Stages {
+		names = append(names, s.Name)
+		if s.Requests == 0 || s.Failed > 0 || s.Repeat != 1 {
+			t.Errorf("%s: %d requests, %d failed, repeat %d", s.Name, s.Requests, s.Failed, s.Repeat)
+		}
+	}
+	if want := []string{"clients 1", "clients 10", "ramp"}; !slices.Equal(names, want) || l.Profile != "apiserver + ramp" {
+		t.Errorf("the profile %q has the stages %q, want %q", l.Profile, names, want)
+	}
+	if reporter.Void(l) == "" { // the machine was not busy
+		r.exits(t, exitConforms)
+	}
+}
+
 func TestRunWithLoad(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -159,7 +185,7 @@ func TestReadOnlyIsAboutTheCluster(t *testing.T) {
 		"everything":             {true, all, workloadFlags{duration: time.Second}, false, false, ""},
 		"a chapter":              {true, of("versions"), workloadFlags{duration: time.Second}, false, false, ""},
 		"no load, as it is told": {true, all, workloadFlags{given: true}, false, false, ""},
-		"a load":                 {true, all, workloadFlags{duration: time.Second, given: true}, false, false, "--read-only: no load is sent; leave --load-rate"},
+		"a load":                 {true, all, workloadFlags{duration: time.Second, given: true}, false, false, "--read-only: no load is sent; leave --load-profile"},
 		"webhooks":               {true, of("webhook"), workloadFlags{duration: time.Second}, false, false, "--read-only: the selected requirements are about webhooks"},
 	} {
 		r := &runner{selects: test.selects, load: test.load}

@@ -35,6 +35,10 @@ type Description struct {
 	// Baseline is an earlier load test to compare with. It may be nil.
 	Baseline *Baseline
 
+	// LoadProfiles are built-in load profiles to send one after another, in the place of the one in Config. If it is empty, that is
+	// sent.
+	LoadProfiles []string
+
 	// Workers share the load that Load sends, and Launcher starts them. If it is nil, this process sends everything.
 	Workers  int
 	Launcher workers.Launcher

@@ -53,7 +53,7 @@ func (s *session) judge(ctx context.Context, kind corpus.Corpus) (err error) {
 	}
 	s.report.Results = append(s.report.Results, Results(outcome.Results, s.translation(nameOf(kind)))...)
 	s.report.Interrupted = s.report.Interrupted || outcome.Interrupted
-	if err == nil && ctx.Err() == nil && s.report.Load == nil && s.load != nil && !s.loadsAlone() {
+	if err == nil && ctx.Err() == nil && s.report.Load == nil && len(s.loads) > 0 && !s.loadsAlone() {
 		err = s.loadWith(ctx, client)
 	}
 	return err
@@ -126,7 +126,7 @@ func (s *session) subject(client *wire.Client, kind corpus.Corpus) *suites.Subje
 
 // describe adds a kind to the webhook in the report, if the report has one.
 func (s *session) describe(subject *suites.Subject) {
-	if s.want.APIServer && s.load == nil && !s.selectsChapter(webhook.Area.Name) {
+	if s.want.APIServer && len(s.loads) == 0 && !s.selectsChapter(webhook.Area.Name) {
 		return
 	}
 	if s.report.Webhook == nil {

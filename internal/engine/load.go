@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,6 +30,9 @@ type LoadTest struct {
 	WarmUp     time.Duration                                   // how long the first stage is sent before, unmeasured
 	Usage      func() (process.Usage, bool)                    // what the webhook uses; nil if that can't be known
 	Objectives config.Objectives
+
+	// Before is how many stages load tests before this one have added to the report, for the names of the files of findings.
+	Before int
 
 	// Workers share each stage, and Launcher starts them. If it is nil, this process sends everything.
 	Workers  int
@@ -86,13 +90,13 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 				return soFar(l), err
 			}
 			if err != nil { // the figures hold, and something is left behind
-				add(&l.Stages, summary, used, repeat+1)
+				t.add(&l.Stages, summary, used, repeat+1)
 				return l, err
 			}
 			if summary.Requests+summary.Unanswered+summary.NotSent() == 0 {
 				return t.concluded(l)
 			}
-			add(&l.Stages, summary, used, repeat+1)
+			t.add(&l.Stages, summary, used, repeat+1)
 			summaries = append(summaries, summary)
 		}
 		if err := t.control(ctx, l, repeat+1); err != nil {
@@ -107,16 +111,23 @@ func (t LoadTest) Run(ctx context.Context, client *wire.Client, progress Loading
 }
 
 // add adds the result of a stage, with the memory that the webhook used; nil if that was not measured.
-func add(stages *[]loadgen.Stage, summary load.Summary, used *memory.Trend, repeat int) {
+func (t LoadTest) add(stages *[]loadgen.Stage, summary load.Summary, used *memory.Trend, repeat int) {
 	s := summary.Stage()
 	s.Repeat, s.Memory = repeat, memoryOf(used)
 	for i := range s.Findings {
 		for j := range s.Findings[i].Files {
 			file := &s.Findings[i].Files[j]
-			file.Path = fmt.Sprintf("load/%d-%s", len(*stages)+1, file.Path)
+			file.Path = fmt.Sprintf("load/%d-%s", t.Before+len(*stages)+1, file.Path)
 		}
 	}
 	*stages = append(*stages, s)
+}
+
+// nameStages names each stage that has no name as the profile, for reports of several profiles. That of a search is named by its rate.
+func (t LoadTest) nameStages() {
+	for i := range t.Profile.Stages {
+		t.Profile.Stages[i].Name = cmp.Or(t.Profile.Stages[i].Name, t.Profile.Name)
+	}
 }
 
 // soFar returns what was measured before something went wrong, or nil if nothing was.
@@ -221,7 +232,7 @@ func (t LoadTest) search(ctx context.Context, client *wire.Client, progress Load
 	if found.At.Requests == 0 {
 		return failed
 	}
-	add(&l.Stages, found.At, nil, 1)
+	t.add(&l.Stages, found.At, nil, 1)
 	return nil
 }
 
@@ -288,8 +299,13 @@ func (t LoadTest) concluded(l *loadgen.Load) (*loadgen.Load, error) {
 	return l, nil
 }
 
-// controlled is the maximum duration of the load on the control after each repeat.
-const controlled = 2 * time.Second
+// The most load that a control receives after each repeat: more would bring it near to what a machine with two processors can do, and it
+// would show its own queue.
+const (
+	controlled        = 2 * time.Second
+	controlledRate    = 100 // requests a second
+	controlledClients = 1
+)
 
 // control measures the control.
 func (t LoadTest) control(ctx context.Context, l *loadgen.Load, repeat int) error {
@@ -299,9 +315,10 @@ func (t LoadTest) control(ctx context.Context, l *loadgen.Load, repeat int) erro
 	w := t.Profile.Stages[0]
 	w.JudgeContent = false
 	if w.Clients > 0 {
-		w.Duration = min(w.Duration, controlled)
+		w.Duration, w.Clients = min(w.Duration, controlled), min(w.Clients, controlledClients)
 	} else {
 		w = evenly(w, max(min(w.Length(), controlled), time.Millisecond))
+		w.Phases = load.Constant(min(w.Rate(), controlledRate), w.Length())
 	}
 	requests, err := t.Control.Bodies(w)
 	if err != nil {
@@ -311,6 +328,7 @@ func (t LoadTest) control(ctx context.Context, l *loadgen.Load, repeat int) erro
 	if err != nil {
 		return err
 	}
-	add(&l.Control, summary, nil, repeat)
+	t.add(&l.Control, summary, nil, repeat)
+	l.ControlWork = ControlRounds
 	return nil
 }

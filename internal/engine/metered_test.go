@@ -48,10 +48,10 @@ func TestSoakProvesLeaks(t *testing.T) {
 			}
 			defer control.Client.Close()
 			looks := new(atomic.Uint64)
-			plan.load.Usage = func() (process.Usage, bool) {
+			plan.loads[0].Usage = func() (process.Usage, bool) {
 				return process.Usage{Resident: 30*mebibyte + looks.Add(1)*test.grows, Processes: 1}, true
 			}
-			got, err := plan.load.Run(t.Context(), control.Client, still{})
+			got, err := plan.loads[0].Run(t.Context(), control.Client, still{})
 			if err != nil || len(got.Stages) != 1 || got.Stages[0].Memory == nil {
 				t.Fatalf("got %+v, %v", got, err)
 			}

@@ -40,8 +40,8 @@ type Plan struct {
 	ca       []byte
 	client   *tls.Certificate
 	notes    []string
-	run      string    // ID of the run
-	load     *LoadTest // nil when no load is to be sent
+	run      string      // ID of the run
+	loads    []*LoadTest // to send one after another; none when no load is to be sent
 
 	recorded *recording.Recording // that the load sends again; nil when it sends none
 }
@@ -65,7 +65,7 @@ func (c Description) Prepare() (*Plan, error) {
 	if err := errors.Join(p.readKinds(), p.readCertificates(), p.subject()); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(p.selection(), p.loads()); err != nil {
+	if err := errors.Join(p.selection(), p.prepareLoads()); err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract"
@@ -20,60 +21,96 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// loads prepares the configured load test, and makes sure that it can be judged and compared with its baseline.
-func (p *Plan) loads() error {
-	if err := p.loadTest(); err != nil || p.load == nil {
+// prepareLoads prepares the configured load tests, and makes sure that they can be judged and compared with their baseline.
+func (p *Plan) prepareLoads() error {
+	names := p.want.LoadProfiles
+	if len(names) == 0 {
+		test, err := p.prepareLoad(p.want.Config)
+		if test != nil {
+			p.loads = append(p.loads, test)
+		}
 		return err
 	}
-	if err := p.load.limited(p.want.Config); err != nil {
-		return err
+	for i, name := range names {
+		c := p.want.Config
+		c.Load.Profile = name
+		switch {
+		case name == "":
+			return c.At("load.profile", "one of the names is empty; want %s", strings.Join(profiles.Names(), ", "))
+		case slices.Contains(names[:i], name):
+			return c.At("load.profile", "%s is listed twice; remove one", name)
+		case len(names) > 1 && p.want.Baseline != nil:
+			return c.At("load.baseline", "several load profiles cannot be compared with a baseline; send one")
+		}
+		if err := c.Validate(); err != nil {
+			return err
+		}
+		test, err := p.prepareLoad(c)
+		if err != nil {
+			return err
+		}
+		if len(names) > 1 {
+			test.nameStages()
+		}
+		p.loads = append(p.loads, test)
+	}
+	return nil
+}
+
+// prepareLoad prepares a load test; nil if the configuration has none.
+func (p *Plan) prepareLoad(c config.Config) (*LoadTest, error) {
+	test, err := p.loadTest(c)
+	if err != nil || test == nil {
+		return nil, err
+	}
+	if err = test.limited(c); err != nil {
+		return nil, err
 	}
 	switch {
-	case p.load.Baseline == nil:
-		return nil
-	case p.load.Profile.Search != nil:
-		return p.want.At("load.baseline", "%s: a search determines itself what to send, so it cannot be compared; compare a profile that has a rate", p.load.Baseline.File)
+	case test.Baseline == nil:
+		return test, nil
+	case test.Profile.Search != nil:
+		return nil, c.At("load.baseline", "%s: a search determines itself what to send, so it cannot be compared; compare a profile that has a rate", test.Baseline.File)
 	}
-	stages := p.load.Profile.Stages
+	stages := test.Profile.Stages
 	if p.recorded != nil && len(p.recorded.Redacted) > 0 { // which of it is sent, leaveOutRefused finds out
 		stages = nil
 	}
-	return p.load.Baseline.fits(p.want.Config, stages, p.load.Repeat)
+	return test, test.Baseline.fits(c, stages, test.Repeat)
 }
 
-// loadTest prepares the configured load test, with the first kind.
-func (p *Plan) loadTest() error {
-	l := p.want.Load
+// loadTest prepares the configured load test, with the first kind; nil if there is none.
+func (p *Plan) loadTest(c config.Config) (*LoadTest, error) {
+	l := c.Load
 	if l.ThroughAPIServer && p.kinds[0].Definition == nil {
-		return p.want.At("load.throughAPIServer", "it needs a definition to install; give %s", options.Key("crds"))
+		return nil, c.At("load.throughAPIServer", "it needs a definition to install; give %s", options.Key("crds"))
 	}
 	if l.Profile == "" && len(l.Stages) == 0 && l.Duration.Duration == 0 {
-		return nil
+		return nil, nil //nolint:nilnil // no load is asked for, and nothing is wrong
 	}
 	switch {
 	case l.JudgeContent && l.Recording != "":
-		return p.want.At("load.judgeContent", "each request of a recording is sent once, so no answer is expected; compare the answers with \"crdconform diff\"")
+		return nil, c.At("load.judgeContent", "each request of a recording is sent once, so no answer is expected; compare the answers with \"crdconform diff\"")
 	case l.JudgeContent && p.want.Launcher != nil && p.want.Launcher.Remote():
-		return p.want.At("load.judgeContent", "the answers are learnt from here, which may not reach what workers in a cluster reach; use workers on this machine, or none")
+		return nil, c.At("load.judgeContent", "the answers are learnt from here, which may not reach what workers in a cluster reach; use workers on this machine, or none")
 	case l.Recording != "":
 		return p.replays()
 	}
 	kind, err := p.loadable(p.kinds[0])
 	if err != nil {
-		return err
+		return nil, err
 	}
-	profile, err := profileOf(p.want.Config, kind)
+	profile, err := profileOf(c, kind)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	bodies := func(w load.Workload) ([]contract.Request, error) { return load.Bodies(kind, w) }
-	p.load = &LoadTest{Profile: profile, Bodies: bodies, Rules: p.rules(kind), Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.want.Objectives, Baseline: p.want.Baseline}
 	for _, w := range profile.Stages {
 		if err := w.ValidateFor(kind); err != nil {
-			return p.want.At(unknownVersion(w, kind), "%w", err) // the rest was found good
+			return nil, c.At(unknownVersion(w, kind), "%w", err) // the rest was found good
 		}
 	}
-	return nil
+	return &LoadTest{Profile: profile, Bodies: bodies, Rules: p.rules(kind), Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: c.Objectives, Baseline: p.want.Baseline}, nil
 }
 
 // rules are those by which the content of responses under load is judged.
@@ -98,19 +135,19 @@ func unknownVersion(w load.Workload, kind corpus.Corpus) string {
 }
 
 // replays prepares a load test that resends a recording.
-func (p *Plan) replays() error {
+func (p *Plan) replays() (*LoadTest, error) {
 	l := p.want.Load
 	file, err := os.Open(p.want.Path(l.Recording))
 	if err != nil {
-		return p.want.At("load.recording", "%w", err)
+		return nil, p.want.At("load.recording", "%w", err)
 	}
 	defer file.Close() //nolint:errcheck // it was only read
 	recorded, err := recording.Read(file)
 	if err != nil {
-		return p.want.At("load.recording", "%s: %w", l.Recording, err)
+		return nil, p.want.At("load.recording", "%s: %w", l.Recording, err)
 	}
 	if len(recorded.Exchanges) == 0 {
-		return p.want.At("load.recording", "there is no exchange in %s; record some", l.Recording)
+		return nil, p.want.At("load.recording", "there is no exchange in %s; record some", l.Recording)
 	}
 	if recorded.Cut {
 		p.notes = append(p.notes, l.Recording+" ends in the middle of an exchange, which is left out")
@@ -120,7 +157,7 @@ func (p *Plan) replays() error {
 }
 
 // replay prepares the load test from the recording that was read.
-func (p *Plan) replay() error {
+func (p *Plan) replay() (*LoadTest, error) {
 	l, recorded := p.want.Load, p.recorded
 	requests := recorded.Requests()
 	s := load.Settings{Rates: l.Rates, InFlight: l.InFlight, JudgeEvery: l.JudgeEvery}
@@ -129,7 +166,7 @@ func (p *Plan) replay() error {
 	}
 	profile, err := s.Profile(profiles.Replay)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	objects, pairs := 0, map[corpus.Pair]bool{}
 	for _, request := range requests {
@@ -144,8 +181,7 @@ func (p *Plan) replay() error {
 		w.Batch, w.Pairs, w.ReviewVersion = max((objects+len(requests)/2)/len(requests), 1), sorted, requests[0].ReviewVersion
 	}
 	bodies := func(load.Workload) ([]contract.Request, error) { return requests, nil }
-	p.load = &LoadTest{Profile: profile, Bodies: bodies, Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.want.Objectives, Baseline: p.want.Baseline}
-	return nil
+	return &LoadTest{Profile: profile, Bodies: bodies, Repeat: l.Repeat, WarmUp: l.WarmUp.Duration, Objectives: p.want.Objectives, Baseline: p.want.Baseline}, nil
 }
 
 // versionOf returns the version, without the group, of an object in JSON.

@@ -32,5 +32,7 @@ func (s *session) leaveOutRefused(ctx context.Context, client *wire.Client) erro
 		return errors.New(text + "; do not redact values that must be one of a few words")
 	}
 	s.note(text)
-	return s.replay()
+	test, err := s.replay()
+	s.loads = []*LoadTest{test}
+	return err
 }

@@ -74,7 +74,7 @@ func (p *Plan) Run(ctx context.Context, progress Progress, apiServerLog io.Write
 	held := false
 	err := s.up(ctx, p.wantsCluster(), func() error {
 		err := s.specs(ctx)
-		if s.load == nil || !s.loadsAlone() {
+		if len(s.loads) == 0 || !s.loadsAlone() {
 			s.limit.lift()
 		}
 		if err == nil && p.want.AfterJudged != nil && ctx.Err() == nil {
@@ -129,7 +129,7 @@ func (s *session) up(ctx context.Context, wantsCluster bool, use func() error) e
 	}
 	return s.withWebhook(ctx, func() error {
 		err := s.withCluster(ctx, wantsCluster, use)
-		if err != nil || ctx.Err() != nil || s.load == nil || !s.loadsAlone() {
+		if err != nil || ctx.Err() != nil || len(s.loads) == 0 || !s.loadsAlone() {
 			return err
 		}
 		defer s.limit.lift()

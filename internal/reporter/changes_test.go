@@ -170,7 +170,7 @@ func TestSinceOfLoads(t *testing.T) {
 		return with(stage(func(*loadgen.Stage) {}), loadgen.Objective{Stage: "batch 10", Name: "p99", Limit: 10, Measured: 12, Unit: "ms", Met: met})
 	}
 	search := func(met float64, missed bool) *loadgen.Load {
-		return &loadgen.Load{Stages: good.Stages, Search: &loadgen.Search{Met: met, Missed: 20, Probes: []loadgen.Probe{{Rate: 20, Void: !missed}}}}
+		return &loadgen.Load{Stages: good.Stages, Search: &loadgen.Search{Met: met, Missed: 20, Probes: []loadgen.Probe{{Rate: 20, Void: !missed}, {Rate: met, Met: met > 0}}}}
 	}
 	regressed := func(v compare.Verdict) *loadgen.Load {
 		return &loadgen.Load{Stages: good.Stages, Comparison: &loadgen.Comparison{Rows: []loadgen.Row{{Statistic: "p99", Limit: "10%", Verdict: v}}}}

@@ -164,7 +164,13 @@ func voidLoad(l *loadgen.Load) string {
 // unconfirmed reports whether a search has not come to an end: neither was the rate that it found confirmed by a longer run, nor is it
 // certain that there is none.
 func unconfirmed(l *loadgen.Load) bool {
-	return l.Search != nil && !unreached(l) && (l.Search.Met == 0 || len(l.Stages) == 0)
+	return l.Search != nil && !unreached(l) && !confirmed(*l.Search)
+}
+
+// confirmed reports whether the rate that a search found held in a longer run, which is its last.
+func confirmed(s loadgen.Search) bool {
+	n := len(s.Probes)
+	return s.Met > 0 && !s.Partial && n > 0 && s.Probes[n-1].Met && s.Probes[n-1].Rate == s.Met
 }
 
 // searchFound returns the result of a search, and whether it is confirmed.

@@ -277,13 +277,14 @@ func TestJUnitOfSameNames(t *testing.T) {
 
 func TestJUnitOfASearch(t *testing.T) {
 	missed := []loadgen.Probe{{Rate: 20, Measured: "9 of 40 over the limit"}}
-	met := loadgen.Search{Met: 20, Probes: []loadgen.Probe{{Rate: 20, Met: true}}}
+	met := loadgen.Search{Met: 20, Probes: []loadgen.Probe{{Rate: 20, Met: true}, {Rate: 20, Met: true}}}
+	busy := loadgen.Search{Met: 20, Probes: []loadgen.Probe{{Rate: 20, Met: true}, {Rate: 20, Void: true}}}
 	for name, test := range map[string]struct {
 		search loadgen.Search
 		stages []loadgen.Stage // the confirmation
 		want   string
 	}{
-		"found": {met, []loadgen.Stage{{Requests: 9}}, ""}, "not confirmed": {met, nil, "error Errored"}, "not found": {loadgen.Search{Missed: 20, Probes: missed}, nil, "failure Failed"},
+		"found": {met, []loadgen.Stage{{Requests: 9}}, ""}, "not confirmed": {busy, nil, "error Errored"}, "not confirmed, beside others": {busy, []loadgen.Stage{{Requests: 9}}, "error Errored"}, "not found": {loadgen.Search{Missed: 20, Probes: missed}, nil, "failure Failed"},
 		"could not tell": {loadgen.Search{Missed: 20, Probes: []loadgen.Probe{{Rate: 20, Void: true}}}, nil, "error Errored"}, "stopped": {loadgen.Search{Missed: 20, Probes: missed, Partial: true}, nil, "error Errored"},
 	} {
 		r := &reports.Report{Load: &loadgen.Load{Search: &test.search, Stages: test.stages}}

@@ -28,7 +28,7 @@ func Merge(names []string, all []*reports.Report) (*reports.Report, error) {
 			return nil, err
 		}
 		one := moved(r, i+1)
-		both, err := mergedLoad(merged.Load, one.Load)
+		both, err := MergedLoad(merged.Load, one.Load)
 		if err != nil {
 			return nil, fmt.Errorf("the load tests of %s and %s cannot be merged: %w", loaded, names[i], err)
 		}

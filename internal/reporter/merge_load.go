@@ -13,8 +13,8 @@ import (
 // and is between the names of several profiles.
 const and = " + "
 
-// mergedLoad returns a load test of the stages of two. Stages of a name that sent the same load count as repeats. It changes neither.
-func mergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
+// MergedLoad returns a load test of the stages of two. Stages of a name that sent the same load count as repeats. It changes neither.
+func MergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
 	if l == nil || other == nil {
 		return cmp.Or(l, other), nil
 	}
@@ -23,6 +23,8 @@ func mergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
 		return nil, errors.New("one of them is compared with a baseline; merge load tests without one, and compare the merged report by \"crdconform compare\"")
 	case l.Search != nil && other.Search != nil:
 		return nil, errors.New("both searched for a rate; leave one out")
+	case len(l.Control) > 0 && len(other.Control) > 0 && l.ControlWork != other.ControlWork:
+		return nil, errors.New("their controls did different work, since different versions of crdconform measured them; measure one of them again")
 	case l.Server != nil && other.Server != nil:
 		return nil, errors.New("both went through an API server; leave one out")
 	}
@@ -73,6 +75,7 @@ func mergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
 	case l.Cost == nil || other.Cost != nil && other.Cost.Object < l.Cost.Object:
 		merged.Cost = other.Cost
 	}
+	merged.ControlWork = cmp.Or(l.ControlWork, other.ControlWork)
 	merged.Apart = l.Apart || other.Apart
 	return merged, nil
 }

@@ -81,13 +81,18 @@ func TestMergeLoadControls(t *testing.T) {
 	controlled := func(cost float64) *loadgen.Load {
 		return &loadgen.Load{Profile: "batch", Control: []loadgen.Stage{{Repeat: 1}, {Repeat: 2}}, Cost: &loadgen.Cost{Object: cost}}
 	}
-	got, err := mergedLoad(controlled(2), controlled(1))
+	got, err := MergedLoad(controlled(2), controlled(1))
 	if err != nil || len(got.Control) != 4 || got.Control[3].Repeat != 4 || got.Cost.Object != 1 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	other := controlled(1)
+	other.ControlWork = 7
+	if _, err := MergedLoad(controlled(2), other); err == nil || !strings.Contains(err.Error(), "their controls did different work") {
+		t.Errorf("controls that differ: got %v", err)
+	}
+	other = controlled(1)
 	other.Profile = "own"
-	if got, err := mergedLoad(controlled(2), other); err != nil || got.Cost != nil {
+	if got, err := MergedLoad(controlled(2), other); err != nil || got.Cost != nil {
 		t.Errorf("got %+v, %v", got, err)
 	}
 }

@@ -89,7 +89,7 @@ func firstList(l *loadgen.Load) string {
 	var all []string
 	for _, g := range groupsOf(l) {
 		s := g.Typical()
-		if l.Profile != "relist" || s.Clients != fills || s.Batch != 1 || s.Most == 0 || s.Requests == 0 || s.VoidReason != "" {
+		if !slices.Contains(strings.Split(l.Profile, and), "relist") || s.Clients != fills || s.Batch != 1 || s.Most == 0 || s.Requests == 0 || s.VoidReason != "" {
 			continue
 		}
 		took, pace := s.Seconds, ""

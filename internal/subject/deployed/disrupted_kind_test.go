@@ -2,7 +2,12 @@ package deployed_test
 
 import (
 	"context"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -24,11 +29,70 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// disrupts is the role of deploy/rbac.yaml that only disruption needs.
+const disrupts = "crdconform-disrupt"
+
 // limited is a cluster of which a user has the rights of deploy/rbac.yaml.
 type limited struct {
 	*kind.Cluster
 
 	config *rest.Config
+	wanted []string // what the role for disruption allows, such as "update deployments/scale"
+	used   *used
+}
+
+// used are the rights on resources in namespaces that were used.
+type used struct {
+	mu     sync.Mutex
+	rights map[string]bool
+}
+
+// noting notes the rights that requests use.
+type noting struct {
+	*used
+
+	next http.RoundTripper
+}
+
+func (n noting) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := n.next.RoundTrip(r)
+	if err == nil && response.StatusCode < http.StatusBadRequest {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.rights[rightOf(r)] = true
+	}
+	return response, err
+}
+
+// changes are the verbs that are noted, by the method of their requests.
+func changes() map[string]string {
+	return map[string]string{http.MethodPut: "update", http.MethodPatch: "patch"}
+}
+
+// rightOf is the right that a request to change something in a namespace takes; empty for others.
+func rightOf(r *http.Request) string {
+	_, rest, _ := strings.Cut(r.URL.Path, "/namespaces/")
+	parts := strings.Split(rest, "/")
+	verb := changes()[r.Method]
+	if len(parts) < 3 || verb == "" { // namespace, resource, name
+		return ""
+	}
+	return strings.Join(append([]string{verb + " " + parts[1]}, parts[3:]...), "/")
+}
+
+// allUsed fails the test if the role for disruption allows what was not used.
+func (l limited) allUsed(t *testing.T) {
+	t.Helper()
+	l.used.mu.Lock()
+	defer l.used.mu.Unlock()
+	for _, right := range l.wanted {
+		if !l.used.rights[right] {
+			t.Errorf("%s allows to %s, which nothing does", disrupts, right)
+		}
+	}
+	if len(l.wanted) == 0 {
+		t.Errorf("there is no role %s, or it allows nothing", disrupts)
+	}
 }
 
 func (l limited) Config() *rest.Config { return rest.CopyConfig(l.config) }
@@ -40,17 +104,38 @@ func limit(t *testing.T, c *kind.Cluster) limited {
 	if err != nil {
 		t.Fatal(err)
 	}
+	l := limited{Cluster: c, config: c.Config(), used: &used{rights: map[string]bool{}}}
 	for _, object := range manifest.Objects(t, "../../../deploy/rbac.yaml") {
 		switch o := object.(type) {
 		case *rbacv1.ClusterRole:
+			if o.Name == disrupts {
+				l.wanted = allowed(t, o.Rules)
+			}
 			created(t, client.RbacV1().ClusterRoles().Create, client.RbacV1().ClusterRoles().Delete, o)
 		case *rbacv1.ClusterRoleBinding:
 			created(t, client.RbacV1().ClusterRoleBindings().Create, client.RbacV1().ClusterRoleBindings().Delete, o)
 		}
 	}
-	config := c.Config()
-	config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:crdconform:crdconform"}
-	return limited{c, config}
+	l.config.Impersonate = rest.ImpersonationConfig{UserName: "system:serviceaccount:crdconform:crdconform"}
+	l.config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noting{l.used, next} })
+	return l
+}
+
+// allowed is what rules allow.
+func allowed(t *testing.T, rules []rbacv1.PolicyRule) []string {
+	t.Helper()
+	var all []string
+	for _, rule := range rules {
+		for _, verb := range rule.Verbs {
+			if !slices.Contains(slices.Collect(maps.Values(changes())), verb) {
+				t.Errorf("the use of the verb %s is not noted", verb)
+			}
+			for _, resource := range rule.Resources {
+				all = append(all, verb+" "+resource)
+			}
+		}
+	}
+	return all
 }
 
 // created creates an object, and deletes it in the end.
@@ -67,10 +152,16 @@ func created[T metav1.Object](t *testing.T, create func(context.Context, T, meta
 }
 
 // TestDisrupted disrupts the pods of a webhook that reads its certificate once, and of one that drops what it has accepted, with the
-// rights of deploy/rbac.yaml. How long things take is for a quiet machine.
+// rights of deploy/rbac.yaml, of which those for disruption are all used. How long things take is for a quiet machine.
 func TestDisrupted(t *testing.T) {
 	all, archive, o := deployed.Shared(t)
 	c := limit(t, all)
+	var passed atomic.Int32
+	t.Cleanup(func() { // when all of it is over
+		if passed.Load() == 2 {
+			c.allUsed(t)
+		}
+	})
 	for mode, want := range map[string]map[requirement.ID]string{ // what is violated; empty for nothing
 		"serve": {
 			requirement.DisruptionRestartGraceful: "", requirement.DisruptionReplicasRollout: "", requirement.DisruptionCertificateLeaf: "still serves the former certificate",
@@ -102,6 +193,9 @@ func TestDisrupted(t *testing.T) {
 			})
 			if err != nil || judged != len(want) {
 				t.Errorf("%d scenarios of %d were judged: %v", judged, len(want), err)
+			}
+			if !t.Failed() {
+				passed.Add(1)
 			}
 		})
 	}
