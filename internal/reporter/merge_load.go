@@ -18,15 +18,8 @@ func MergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
 	if l == nil || other == nil {
 		return cmp.Or(l, other), nil
 	}
-	switch {
-	case l.Comparison != nil || other.Comparison != nil:
-		return nil, errors.New("one of them is compared with a baseline; merge load tests without one, and compare the merged report by \"crdconform compare\"")
-	case l.Search != nil && other.Search != nil:
-		return nil, errors.New("both searched for a rate; leave one out")
-	case len(l.Control) > 0 && len(other.Control) > 0 && l.ControlWork != other.ControlWork:
-		return nil, errors.New("their controls did different work, since different versions of crdconform measured them; measure one of them again")
-	case l.Server != nil && other.Server != nil:
-		return nil, errors.New("both went through an API server; leave one out")
+	if err := mergeable(l, other); err != nil {
+		return nil, err
 	}
 	merged, more := clone(l), clone(other)
 	if l.Profile != other.Profile {
@@ -78,6 +71,21 @@ func MergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
 	merged.ControlWork = cmp.Or(l.ControlWork, other.ControlWork)
 	merged.Apart = l.Apart || other.Apart
 	return merged, nil
+}
+
+// mergeable fails if two load tests cannot become one, whatever their stages.
+func mergeable(l, other *loadgen.Load) error {
+	switch {
+	case l.Comparison != nil || other.Comparison != nil:
+		return errors.New("one of them is compared with a baseline; merge load tests without one, and compare the merged report by \"crdconform compare\"")
+	case l.Search != nil && other.Search != nil:
+		return errors.New("both searched for a rate; leave one out")
+	case len(l.Control) > 0 && len(other.Control) > 0 && l.ControlWork != other.ControlWork:
+		return errors.New("their controls did different work, since different versions of crdconform measured them; measure one of them again")
+	case l.Server != nil && other.Server != nil:
+		return errors.New("both went through an API server; leave one out")
+	}
+	return nil
 }
 
 // titled returns a load test whose stages have names: those without are called as the profile, as reports call them.
