@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -25,28 +26,48 @@ import (
 // Parts that are missing make the result partial and are in Lost, without a reason. Merge fails for summaries that are not of
 // different parts of the same workload. Of none, it returns a summary in which nothing was measured.
 func Merge(summaries ...Summary) (Summary, error) {
+	return MergeAll(func(yield func(Summary, error) bool) {
+		for _, s := range summaries {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	})
+}
+
+// MergeAll is Merge for summaries that come one after another, since the histograms of hundreds take much memory. It fails with the first
+// error that comes.
+func MergeAll(summaries iter.Seq2[Summary, error]) (Summary, error) {
 	all := newTimes()
 	merged := Summary{
 		Response: all.response, Service: all.service, Lag: all.lag,
 		Unsent: map[string]uint64{}, Errors: map[Kind]uint64{}, Violations: map[requirement.ID]uint64{},
 	}
-	if len(summaries) == 0 {
-		return merged, nil
-	}
-	if err := mergeable(summaries); err != nil {
-		return Summary{}, err
-	}
-	merged.Workload, merged.Began = summaries[0].Workload, summaries[0].Began
-	merged.Workers, merged.Workload.Part = merged.Workload.Part.Of, Part{}
-	merged.Lost = lost(summaries)
-	merged.Partial = len(merged.Lost) > 0
+	var workloads []Workload
 	var errs []error
 	var seconds [][]Second
-	for _, s := range summaries {
+	for s, err := range summaries {
+		if err != nil {
+			return Summary{}, err
+		}
+		if len(workloads) == 0 {
+			merged.Began = s.Began
+		}
+		workloads = append(workloads, s.Workload)
 		count(&merged, s)
 		errs = append(errs, join(merged.Response, s.Response), join(merged.Service, s.Service), join(merged.Lag, s.Lag))
 		seconds = append(seconds, s.Seconds)
 	}
+	if len(workloads) == 0 {
+		return merged, nil
+	}
+	if err := mergeable(workloads); err != nil {
+		return Summary{}, err
+	}
+	merged.Workload = workloads[0]
+	merged.Workers, merged.Workload.Part = merged.Workload.Part.Of, Part{}
+	merged.Lost = lost(workloads)
+	merged.Partial = merged.Partial || len(merged.Lost) > 0
 	merged.Findings = firstFindings(merged.Findings)
 	var err error
 	merged.Seconds, err = mergeSeconds(seconds)
@@ -56,13 +77,12 @@ func Merge(summaries ...Summary) (Summary, error) {
 	return merged, nil
 }
 
-// mergeable fails if summaries are not of different parts of the same workload.
-func mergeable(summaries []Summary) error {
+// mergeable fails unless workloads are different parts of the same one.
+func mergeable(workloads []Workload) error {
 	seen := map[int]bool{}
-	first := summaries[0].Workload
-	for _, s := range summaries {
-		part := s.Workload.Part
-		w := s.Workload
+	first := workloads[0]
+	for _, w := range workloads {
+		part := w.Part
 		w.Part = first.Part
 		switch {
 		case part.Of < 1:
@@ -77,12 +97,12 @@ func mergeable(summaries []Summary) error {
 	return nil
 }
 
-// lost returns the parts without a summary.
-func lost(summaries []Summary) []Lost {
-	w := summaries[0].Workload
+// lost returns the parts that are missing.
+func lost(workloads []Workload) []Lost {
+	w := workloads[0]
 	var missing []Lost
 	for index := range w.Part.Of {
-		if slices.ContainsFunc(summaries, func(s Summary) bool { return s.Workload.Part.Index == index }) {
+		if slices.ContainsFunc(workloads, func(other Workload) bool { return other.Part.Index == index }) {
 			continue
 		}
 		w.Part.Index = index
@@ -193,7 +213,7 @@ func mergeSeconds(all [][]Second) ([]Second, error) {
 // returns it with the histogram of the response times in microseconds. It ends when the last of them does.
 func MergeSecond(seconds ...Second) (loadgen.Second, *hdrhistogram.Histogram, error) {
 	var merged loadgen.Second
-	h := newTimes().response
+	h := histogram.New()
 	for _, s := range seconds {
 		response, err := histogram.Decode(s.Response)
 		if err != nil {

@@ -61,8 +61,8 @@ type member struct {
 	err      error  // why it did not end with success
 	words    string // first line that is no message
 	seconds  []load.Second
-	summary  *load.Summary
-	stopped  bool // its summary ends before its part does, since it was told to stop
+	result   *result // nil before it came; whole, with the seconds that came before
+	measured int     // seconds that belong to it
 }
 
 // event is a line of a worker, or its end.
@@ -151,7 +151,7 @@ func (c *coordinator) stop(ctx context.Context) {
 func (c *coordinator) repeat(ctx context.Context) {
 	switch {
 	case c.stopping:
-		c.send(ctx, order{Stop: true}, func(m *member) bool { return m.ready && m.summary == nil })
+		c.send(ctx, order{Stop: true}, func(m *member) bool { return m.ready && m.result == nil })
 	case c.started.IsZero():
 	case time.Since(c.started) < late:
 		c.send(ctx, order{Start: c.started, Lead: time.Until(c.started)}, func(m *member) bool { return m.ready && !m.acked })
@@ -163,7 +163,7 @@ func (c *coordinator) repeat(ctx context.Context) {
 		}
 		if time.Since(c.renewed) >= renewing {
 			c.renewed = time.Now()
-			c.send(ctx, order{}, func(m *member) bool { return m.acked && m.summary == nil })
+			c.send(ctx, order{}, func(m *member) bool { return m.acked && m.result == nil })
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (c *coordinator) hear(e event) {
 			m.giveUp(err)
 		}
 		c.progress()
-	case said.Result != nil && m.summary == nil:
+	case said.Result != nil && m.result == nil:
 		summary, err := said.Result.complete(m.workload, m.seconds)
 		if err == nil {
 			_, err = load.Merge(summary)
@@ -247,7 +247,7 @@ func (c *coordinator) hear(e event) {
 			m.giveUp(fmt.Errorf("its result cannot be used: %w", err))
 			return
 		}
-		m.summary, m.stopped = &summary, said.Result.Stopped
+		m.result, m.measured = said.Result, len(m.seconds) // decoded again in the end, as its histograms are large
 	}
 }
 
@@ -299,7 +299,7 @@ func (c *coordinator) progress() {
 			switch {
 			case len(m.seconds) > c.told:
 				seconds = append(seconds, m.seconds[c.told])
-			case !m.ended && m.ready && m.summary == nil:
+			case !m.ended && m.ready && m.result == nil:
 				return
 			}
 		}
@@ -327,26 +327,32 @@ func (c *coordinator) progress() {
 
 // merged is what came of all workers that have a result, and why the others have none.
 func (c *coordinator) merged(ctx context.Context) (load.Summary, error) {
-	var summaries []load.Summary
+	var with []*member
 	var reasons []error
 	for _, m := range c.members {
-		if m.stopped && ctx.Err() == nil {
+		if m.result != nil && m.result.Stopped && ctx.Err() == nil {
 			m.giveUp(errors.New("it was stopped before its end"))
-			m.summary = nil
+			m.result = nil
 		}
-		if m.summary != nil {
-			summaries = append(summaries, *m.summary)
+		if m.result != nil {
+			with = append(with, m)
 		} else {
 			reasons = append(reasons, fmt.Errorf("%s: %s", m.workload.Part, m.reason()))
 		}
 	}
-	if len(summaries) == 0 && ctx.Err() != nil {
+	if len(with) == 0 && ctx.Err() != nil {
 		return nothing(c.load.Workload)
 	}
-	if len(summaries) == 0 {
+	if len(with) == 0 {
 		return load.Summary{}, fmt.Errorf("load: no worker has a result: %w", errors.Join(reasons...))
 	}
-	s, err := load.Merge(summaries...)
+	s, err := load.MergeAll(func(yield func(load.Summary, error) bool) {
+		for _, m := range with {
+			if !yield(m.result.complete(m.workload, m.seconds[:m.measured])) {
+				return
+			}
+		}
+	})
 	for i := range s.Lost {
 		s.Lost[i].Reason = c.members[s.Lost[i].Part.Index].reason()
 	}
