@@ -66,10 +66,11 @@ func measureJudge(b *testing.B) []figures.Claim {
 			name  string
 			judge func()
 			how   string
+			asked float64
 		}{
-			{"known", known, "the uid differs or nothing"},
-			{"scanned", scanned, "each differs from the one before in a field"},
-			{"new", anew, "each differs from the one before in most fields"},
+			{"known", known, "the uid differs or nothing", judgeFactor},
+			{"scanned", scanned, "each differs from the one before in a field", judgeFactor},
+			{"new", anew, "each differs from the one before in most fields", newFactor},
 		} {
 			if path.name == "new" && objects.how == padded {
 				continue // they have only one field
@@ -78,7 +79,7 @@ func measureJudge(b *testing.B) []figures.Claim {
 			what := path.name + " " + objects.how
 			rate := throughput(path.judge, len(response.Body))
 			measured = append(measured,
-				figures.Claim{What: "judge against encoding/json.Valid, " + what, Asked: judgeFactor, AtLeast: true, Measured: rate / peer, Unit: "x", How: fmt.Sprintf("%.0f to %.0f MB/s a core; %s", rate, peer, how)},
+				figures.Claim{What: "judge against encoding/json.Valid, " + what, Asked: path.asked, AtLeast: true, Measured: rate / peer, Unit: "x", How: fmt.Sprintf("%.0f to %.0f MB/s a core; %s", rate, peer, how)},
 				figures.Claim{What: "allocations of the judge, " + what, Asked: 0, Measured: testing.AllocsPerRun(200, path.judge) / batch, Unit: "an object", How: how},
 			)
 		}
@@ -95,6 +96,9 @@ const padded = "padded CronTabs"
 // judgeFactor is how many times faster than encoding/json.Valid responses are judged at least. Where that takes 320 MB/s a core, as
 // on the machine on which 1,000 MB/s were promised, it is those.
 const judgeFactor = 3.2
+
+// newFactor is the same for objects of which most fields are new: 1,000 MB/s a core where encoding/json.Valid takes 400.
+const newFactor = 2.5
 
 // uid is that of the request whose responses are judged.
 const uid = "c0ffee00-0000-4000-8000-000000000000"
