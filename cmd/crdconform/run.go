@@ -33,15 +33,14 @@ type runner struct {
 	streams
 	reporting
 	selection
-	options  optionFlags
-	api      clusterFlags
-	webhook  inCluster
-	strict   bool
-	seed     int64
-	load     workloadFlags
-	profiles []string
-	selects  func(requirement.ID) bool
-	lenient  bool // what is known to fail may pass
+	options optionFlags
+	api     clusterFlags
+	webhook inCluster
+	strict  bool
+	seed    int64
+	load    workloadFlags
+	selects func(requirement.ID) bool
+	lenient bool // what is known to fail may pass
 }
 
 func newRun(s streams) *cobra.Command {
@@ -74,7 +73,7 @@ The load test is skipped if --filter or --skip is given, unless one of its own f
 	r.api.looks = true
 	r.bind(cmd)
 	r.bindHistory(cmd.Flags())
-	cmd.Flags().StringSliceVar(&r.profiles, "load-profile", nil, "profiles of \"crdconform load\" to send one after another, in place of the constant load, each as it is unless other flags say more")
+	cmd.Flags().StringSliceVar(&r.load.profiles, "load-profile", nil, "profiles of \"crdconform load\" to send one after another, in place of the constant load, each as it is unless other flags say more")
 	return cmd
 }
 
@@ -94,12 +93,9 @@ func (r *runner) take() {
 	r.flags, r.filter, r.skip = flags, given.Filter, given.Skip
 	r.strict, r.seed, r.dir = given.Strict, given.Generate.Seed, given.ReportDir
 	r.command = append([]string{"run"}, givenFlags(flags)...)
-	r.load = workloadFlags{
-		duration: given.Load.Duration.Duration,
-		profiles: r.profiles,
-		given: given.Load.JudgeContent || len(r.profiles) > 0 ||
-			slices.ContainsFunc([]string{"load-rate", "load-duration", "load-batch"}, flags.Changed),
-	}
+	r.load.duration = given.Load.Duration.Duration
+	r.load.given = given.Load.JudgeContent || len(r.load.profiles) > 0 ||
+		slices.ContainsFunc([]string{"load-rate", "load-duration", "load-batch"}, flags.Changed)
 }
 
 // workloadFlags are what the flags say of whether there is to be a load test.

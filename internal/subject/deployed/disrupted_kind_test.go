@@ -156,18 +156,21 @@ func created[T metav1.Object](t *testing.T, create func(context.Context, T, meta
 func TestDisrupted(t *testing.T) {
 	all, archive, o := deployed.Shared(t)
 	c := limit(t, all)
-	var passed atomic.Int32
-	t.Cleanup(func() { // when all of it is over
-		if passed.Load() == 2 {
-			c.allUsed(t)
-		}
-	})
-	for mode, want := range map[string]map[requirement.ID]string{ // what is violated; empty for nothing
+	modes := map[string]map[requirement.ID]string{ // what is violated; empty for nothing
 		"serve": {
 			requirement.DisruptionRestartGraceful: "", requirement.DisruptionReplicasRollout: "", requirement.DisruptionCertificateLeaf: "still serves the former certificate",
 		},
 		"abrupt": {requirement.DisruptionRestartGraceful: "it dropped 4"},
-	} {
+	}
+	var passed atomic.Int32
+	t.Cleanup(func() { // when all of it is over
+		if int(passed.Load()) == len(modes) {
+			c.allUsed(t)
+		} else {
+			t.Log("whether all rights are used was not checked, since not all modes ran and passed")
+		}
+	})
+	for mode, want := range modes {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel() // it is mostly waiting
 			o := o
