@@ -6,13 +6,20 @@ import (
 	"time"
 )
 
-// connectionsAhead is how many connections are open before the first request is due, and how many are opened at once when more are
-// needed.
-const connectionsAhead = 10
+const (
+	// connectionsAhead is how many connections are open before the first request is due, if no more are wanted, and how many are opened
+	// at once when more are needed.
+	connectionsAhead = 10
+
+	// hiccup is how long machines stand still now and then. What becomes due meanwhile must not open connections: the handshakes take
+	// longer, more requests wait, and those open more, until there are as many as there may be.
+	hiccup = 10 * time.Millisecond
+)
 
 // ahead is how many connections this generator opens before the first request: its share, and no more than it has requests for.
 func (w Workload) ahead() int {
-	return max(1, int(min(w.Part.share(connectionsAhead), uint64(w.inFlight()), w.Total())))
+	wanted := max(w.Part.share(connectionsAhead), uint64(w.Rate()*hiccup.Seconds()))
+	return max(1, int(min(wanted, uint64(w.inFlight()), w.Total())))
 }
 
 // slots let so many requests by the clock be in flight at once: as many as there are connections, and a few that open one each.

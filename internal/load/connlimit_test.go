@@ -51,3 +51,23 @@ func TestSlots(t *testing.T) {
 		}
 	}
 }
+
+// TestAhead opens as many connections before the first request as are wanted after a hiccup, within what may be in flight.
+func TestAhead(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		workload Workload
+		want     int
+	}{
+		"slow":             {Workload{Phases: Constant(100, time.Second), InFlight: 50}, connectionsAhead},
+		"fast":             {Workload{Phases: Constant(3000, time.Second), InFlight: 50}, 30},
+		"faster":           {Workload{Phases: Constant(9000, time.Second), InFlight: 50}, 50},
+		"a third of a job": {Workload{Phases: Constant(3000, time.Second), InFlight: 50, Part: Part{Of: 3}}, 10},
+		"few requests":     {Workload{Phases: Constant(3, time.Second), InFlight: 50}, 3},
+		"clients":          {Workload{Clients: 4, Duration: time.Second}, 4},
+	} {
+		if got := test.workload.ahead(); got != test.want {
+			t.Errorf("%s: %d connections, want %d", name, got, test.want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/tls"
+	"errors"
 	"io"
 	"math"
 	"net"
@@ -21,7 +22,7 @@ import (
 // direct is a transport for HTTP/1.1 in which the goroutine that sends a request reads the response as well. In net/http three take
 // part, and waking each other costs them more than all else that a short request takes. Requests are written and responses parsed by
 // net/http's own functions, so that the same is sent, and the same is wrong, as with API servers. Differences are only in what may
-// happen on a connection between two requests: see link.quiet.
+// happen on a connection between two requests: see link.ask.
 type direct struct {
 	pool pool
 
@@ -33,7 +34,7 @@ func newDirect(c *Client) *direct {
 	d.pool.dial = func(ctx context.Context, under func(net.Conn) net.Conn) (*tls.Conn, error) {
 		return c.dial(ctx, c.service, under)
 	}
-	d.head, _ = headOf(c.bare(http.MethodPost, c.header, nil)) // it is written to memory
+	d.head, _ = headOf(c.request(context.Background(), http.MethodPost, c.header, nil)) // it is written to memory, so it cannot fail
 	return d
 }
 
@@ -43,20 +44,28 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	l, err := d.pool.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	a := &answer{link: l, pool: &d.pool, ctx: ctx}
-	response, err := a.exchange(r, d.head)
-	if err != nil {
+	for {
+		l, err := d.pool.get(ctx)
+		if err != nil {
+			return nil, err
+		}
+		a := &answer{link: l, pool: &d.pool, ctx: ctx}
+		response, err := a.exchange(r, d.head)
+		if err == nil {
+			return response, nil
+		}
 		a.end(false)
 		if ctx.Err() != nil {
-			err = ctx.Err()
+			return nil, ctx.Err()
 		}
-		return nil, err
+		stale := staleError{}
+		switch {
+		case !errors.As(err, &stale):
+			return nil, err
+		case !l.waited: // so asking by another one would be no better
+			return nil, stale.error
+		}
 	}
-	return response, nil
 }
 
 // head is the beginning of a request, up to the body: the number of its bytes stands between the parts.
@@ -76,14 +85,10 @@ func headOf(r *http.Request) (head, error) {
 	return head{append(bytes.Clone(before), length...), after}, nil
 }
 
-// write writes a request into memory: all of it, or the head alone if the body is long.
-func (h head) write(into []byte, r *http.Request) ([]byte, error) {
+// write writes the head of a request into memory.
+func (h head) write(into []byte, r *http.Request) []byte {
 	into = strconv.AppendInt(append(into[:0], h.before...), r.ContentLength, 10)
-	into = append(into, h.after...)
-	if r.ContentLength > joined {
-		return into, nil
-	}
-	return readUntil(r.Body, into, math.MaxInt64-1)
+	return append(into, h.after...)
 }
 
 // answer is the answer to a request: the body of the response, and what becomes of the connection behind it.
@@ -92,7 +97,9 @@ type answer struct {
 
 	pool    *pool
 	ctx     context.Context //nolint:containedctx // it is the request's, which the body belongs to
-	body    io.Reader
+	request *http.Request
+	head    head
+	body    io.Reader  // of the response
 	writing chan error // gets the outcome of writing a long request; nil for a short one
 	keep    bool       // whether the connection can be used again
 	ended   bool
@@ -100,15 +107,8 @@ type answer struct {
 
 // exchange sends a request and reads the head of the response.
 func (a *answer) exchange(r *http.Request, head head) (*http.Response, error) {
-	var err error
-	if a.out, err = head.write(a.out, r); err != nil {
-		return nil, err
-	}
-	if r.ContentLength > joined {
-		// It is written meanwhile, since a webhook may answer before it has read all.
-		a.writing = make(chan error, 1)
-		go func() { a.writing <- a.send(r.Body) }()
-	} else if err = a.send(nil); err != nil {
+	a.request, a.head = r, head
+	if err := a.ask(a); err != nil {
 		return nil, err
 	}
 	response, err := a.receive(r)
@@ -127,6 +127,22 @@ func (a *answer) exchange(r *http.Request, head head) (*http.Response, error) {
 		response.Body = &unzipped{from: a}
 	}
 	return response, nil
+}
+
+// send sends the request.
+func (a *answer) send() error {
+	a.out = a.head.write(a.out, a.request)
+	if a.request.ContentLength > joined {
+		// It is written meanwhile, since a webhook may answer before it has read all.
+		a.writing = make(chan error, 1)
+		go func() { a.writing <- a.write(a.request.Body) }()
+		return nil
+	}
+	var err error
+	if a.out, err = readUntil(a.request.Body, a.out, math.MaxInt64-1); err != nil {
+		return err
+	}
+	return a.write(nil)
 }
 
 // isSwitch reports whether what follows is no HTTP any more.
@@ -224,11 +240,12 @@ func (e unaskedError) Error() string {
 
 // receive reads the head of the response, behind any interim ones.
 func (l *link) receive(r *http.Request) (*http.Response, error) {
-	l.left = contract.MaxHeader
-	if _, err := l.from.Peek(1); err != nil { // or the end would be an unexpected one
-		return nil, err
+	if response := l.usual.response(l.from, r); response != nil {
+		l.left = math.MaxInt64
+		return response, nil
 	}
 	for {
+		l.usual.see(l.from)
 		response, err := http.ReadResponse(l.from, r)
 		switch {
 		case err != nil && l.left <= 0:
@@ -236,6 +253,7 @@ func (l *link) receive(r *http.Request) (*http.Response, error) {
 		case err != nil:
 			return nil, err
 		case response.StatusCode > 199 || response.StatusCode == http.StatusSwitchingProtocols:
+			l.usual.learn(response)
 			l.left = math.MaxInt64
 			return response, nil
 		}

@@ -196,6 +196,20 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
+// TestNeverAnswered has a webhook that ends each connection as soon as it is open. That is its failure, and no reason to try for ever.
+func TestNeverAnswered(t *testing.T) {
+	t.Parallel()
+	opened := make(chan struct{}, 100)
+	e := scripted(t, func(_ int, c *tls.Conn, _ *bufio.Reader) {
+		opened <- struct{}{}
+		_ = c.HandshakeContext(t.Context()) // and it is closed
+	})
+	response := connectSender(t, e).Send(t.Context(), nil, []byte("{}"))
+	if response.Err == nil || response.TimedOut || len(opened) != 1 {
+		t.Errorf("got %+v by %d connections", response, len(opened))
+	}
+}
+
 // TestEarlyAnswer has a webhook answer without reading a long request, as those do that refuse it for its length.
 func TestEarlyAnswer(t *testing.T) {
 	t.Parallel()

@@ -19,8 +19,11 @@ type link struct {
 	conn  *tls.Conn
 	plain *socket       // below it
 	from  *bufio.Reader // reads from the link
+	usual usual         // head of a response
 	left  int64         // how many bytes more may be read
 	out   []byte        // memory for requests
+
+	waited bool // whether it ever was idle, so that the webhook may rightly have closed it
 
 	within context.Context //nolint:containedctx // it is that of the last request, which the next one mostly has too
 	stop   func() bool     // has its end no longer interrupt the link
@@ -42,8 +45,8 @@ func (l *link) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// send sends what there is of a request, and a long body behind it.
-func (l *link) send(body io.Reader) error {
+// write writes what there is of a request, and a long body behind it.
+func (l *link) write(body io.Reader) error {
 	if _, err := l.conn.Write(l.out); err != nil || body == nil {
 		return err
 	}
@@ -77,21 +80,30 @@ func (l *link) close() {
 	_ = l.conn.Close() // there is nothing to be lost
 }
 
-// quiet looks at an idle connection before a request is sent. It returns io.EOF or another error if the webhook has closed it, and
-// unaskedError if the webhook has sent something. Net/http drops such a connection if it notices in time, and takes what was sent for
-// the response to the next request otherwise. Here that is a failure of the webhook every time.
-func (l *link) quiet() error {
-	l.plain.peeking, l.left = true, contract.MaxHeader
+// question is what is sent by a connection.
+type question interface{ send() error }
+
+// ask sends something, and returns when the first byte of the answer is there. It sends nothing, and fails, if the webhook has closed the
+// connection (staleError) or has sent something before (unaskedError). Net/http drops such a connection if it notices in time, and takes
+// what was sent for the response to the next request otherwise. Here that is a failure of the webhook every time.
+func (l *link) ask(q question) error {
+	l.plain.question, l.plain.failed, l.left = q, nil, contract.MaxHeader
 	_, err := l.from.Peek(1)
-	l.plain.peeking = false
+	asked := l.plain.question == nil
+	l.plain.question = nil
 	switch {
-	case err == nil:
-		return l.unasked()
-	case errors.Is(err, errSilent):
-		return nil
+	case asked && l.plain.failed != nil:
+		return l.plain.failed
+	case asked:
+		return err
+	case err != nil:
+		return staleError{err}
 	}
-	return err
+	return l.unasked()
 }
+
+// staleError is that a connection was of no use any more when it was to be used again.
+type staleError struct{ error }
 
 // unasked returns what the webhook has sent without being asked. A notice that it has waited for too long, as some send before they
 // close a connection, is as good as its end.
@@ -100,43 +112,58 @@ func (l *link) unasked() error {
 	sent, _ := l.from.Peek(min(l.from.Buffered(), shown))
 	text := string(sent)
 	if strings.HasPrefix(text, "HTTP/1.") && strings.HasPrefix(text[min(len("HTTP/1.1"), len(text)):], " 408") {
-		return io.EOF
+		return staleError{io.EOF}
 	}
 	return unaskedError{text}
 }
 
-// socket is a connection that can be read without waiting.
+// socket is a connection that sends a question when it is listened to: only then, what came before and what is the answer can be told
+// apart, and nothing is read in vain.
 type socket struct {
 	net.Conn
 
-	raw     syscall.RawConn // nil where that cannot be had: then there seems to be nothing
-	peeking bool            // whether reading does not wait
+	raw      syscall.RawConn // nil where that cannot be had: then nothing comes before a question
+	question question        // nil when it is sent
+	failed   error           // to send it
+
+	attempt func(fd uintptr) bool // is s.listen
+	into    []byte                // what is read, and how that ended
+	n       int
+	err     error
 }
 
 func newSocket(plain net.Conn) *socket {
 	s := &socket{Conn: plain}
+	s.attempt = s.listen
 	if raw, ok := plain.(syscall.Conn); ok {
 		s.raw, _ = raw.SyscallConn() // it fails if the connection is closed already
 	}
 	return s
 }
 
-// Read reads from the connection, and returns errSilent if it would have to wait but must not.
+// Read reads from the connection. If nothing is there, it sends the question first, if there is one.
 func (s *socket) Read(into []byte) (int, error) {
-	if !s.peeking {
+	switch {
+	case s.question == nil:
+		return s.Conn.Read(into)
+	case s.raw == nil || !listens:
+		if !s.ask() {
+			return 0, s.failed
+		}
 		return s.Conn.Read(into)
 	}
-	if s.raw == nil {
-		return 0, errSilent
+	s.into = into
+	defer func() { s.into = nil }()
+	if err := s.raw.Read(s.attempt); err != nil {
+		return 0, err
 	}
-	return s.peek(into)
+	return s.n, s.err
 }
 
-// silence is that there is nothing to be read. To crypto/tls it is a passing trouble.
-type silence struct{}
-
-var errSilent net.Error = silence{}
-
-func (silence) Error() string   { return "nothing was sent" }
-func (silence) Timeout() bool   { return true }
-func (silence) Temporary() bool { return true }
+// ask sends the question, and reports whether it could.
+func (s *socket) ask() bool {
+	q := s.question
+	s.question = nil
+	s.failed = q.send()
+	return s.failed == nil
+}

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/http/httptrace"
-	"runtime"
 	"sync/atomic"
 	"testing"
 )
@@ -98,8 +97,9 @@ func TestOpenedAndClosed(t *testing.T) {
 		}
 	}
 	for _, l := range sender.direct.pool.idle {
-		for l.quiet() == nil { // until the end has arrived
-			runtime.Gosched()
+		l.left = 1 << 20
+		if _, err := l.from.Peek(1); !errors.Is(err, io.EOF) { // the end has arrived
+			t.Fatal(err)
 		}
 	}
 	if response := sender.Send(t.Context(), nil, []byte("request")); response.Err != nil || response.Status != http.StatusOK {

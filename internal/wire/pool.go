@@ -3,7 +3,6 @@ package wire
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"net"
 	"net/http/httptrace"
 	"slices"
@@ -30,25 +29,19 @@ type arrival struct {
 // dialing is a connection that is being opened.
 type dialing struct{ cancel context.CancelFunc }
 
-// get returns a connection that can be used.
+// get returns a connection that the webhook may have closed, see link.ask.
 func (p *pool) get(ctx context.Context) (*link, error) {
 	for {
 		l, err := p.next(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if err = l.begin(ctx); err == nil {
-			err = l.quiet()
-		}
-		if err == nil {
+		if l.begin(ctx) == nil {
 			return l, nil
 		}
 		l.close()
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
-		}
-		if unasked := (unaskedError{}); errors.As(err, &unasked) {
-			return nil, unasked
 		}
 	}
 }
@@ -102,6 +95,7 @@ func (p *pool) put(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.deliver(arrival{link: l}) {
+		l.waited = true
 		p.idle = append(p.idle, l)
 	}
 }
