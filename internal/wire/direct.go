@@ -34,7 +34,7 @@ func newDirect(c *Client) *direct {
 	d.pool.dial = func(ctx context.Context, under func(net.Conn) net.Conn) (*tls.Conn, error) {
 		return c.dial(ctx, c.service, under)
 	}
-	d.head, _ = headOf(c.request(context.Background(), http.MethodPost, c.header, nil)) // it is written to memory, so it cannot fail
+	d.head, _ = headOf(c.bare(http.MethodPost, c.header)) // it is written to memory, so it cannot fail
 	return d
 }
 
@@ -72,11 +72,10 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 type head struct{ before, after []byte }
 
 // headOf has net/http write a request without its body. Its transport adds Accept-Encoding in the end.
-func headOf(r *http.Request) (head, error) {
-	empty := *r
-	empty.Body, empty.ContentLength = http.NoBody, 0
+func headOf(r http.Request) (head, error) {
+	r.Body, r.ContentLength = http.NoBody, 0
 	var written bytes.Buffer
-	if err := empty.Write(&written); err != nil {
+	if err := r.Write(&written); err != nil {
 		return head{}, err
 	}
 	const length, accept = "\r\nContent-Length: ", "Accept-Encoding: gzip\r\n\r\n"

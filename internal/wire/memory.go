@@ -88,14 +88,20 @@ func (r *reading) WriteTo(to io.Writer) (int64, error) {
 // Close does nothing.
 func (*reading) Close() error { return nil }
 
-// request returns a request for one exchange. It shares the URL and the header with others, which net/http does not change.
+// request returns a request for one exchange.
 func (c *Client) request(ctx context.Context, method string, header http.Header, body payload) *http.Request {
-	reader, _ := body.reader()
-	return (&http.Request{
+	r := c.bare(method, header)
+	r.Body, _ = body.reader()
+	r.GetBody, r.ContentLength = body.reader, int64(body.size())
+	return r.WithContext(ctx)
+}
+
+// bare returns a request without a body and a context. It shares the URL and the header with others, which net/http does not change.
+func (c *Client) bare(method string, header http.Header) http.Request {
+	return http.Request{
 		Method: method, URL: c.url, Host: c.url.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Body: reader, GetBody: body.reader, ContentLength: int64(body.size()),
-	}).WithContext(ctx)
+	}
 }
 
 // readAll reads the body of a response to a request of so many bytes into the memory of into, or more if that is too small. It stops

@@ -79,6 +79,7 @@ func learnt(t *testing.T, u *usual, text string) bool {
 	if err != nil {
 		return false
 	}
+	defer response.Body.Close()
 	u.learn(response)
 	return true
 }
@@ -95,11 +96,13 @@ func sameAsParsed(t *testing.T, u *usual, text string) bool {
 		}
 		return false
 	}
+	defer got.Body.Close()
 	parsed := bufio.NewReader(strings.NewReader(text))
 	want, err := http.ReadResponse(parsed, nil)
 	if err != nil {
 		t.Fatalf("%q is recognised, but net/http says: %v", text, err)
 	}
+	defer want.Body.Close()
 	gotBody, gotErr := io.ReadAll(got.Body)
 	wantBody, wantErr := io.ReadAll(want.Body)
 	gotRest, _ := io.ReadAll(from)
