@@ -36,7 +36,7 @@ type run struct {
 	awake time.Duration
 
 	// asleep is how long the pacer sleeps at least, and sends then all that is due: at high rates, setting the timer for each request
-	// costs a third of what sending it does, which delays more of them, and by more.
+	// costs a third of what sending it does, which delays more of them, and by more. Both follow the mean rate.
 	asleep time.Duration
 
 	asked atomic.Uint64 // requests that clients took to send
@@ -65,7 +65,7 @@ func newRun(ctx context.Context, sender *wire.Sender, w Workload, bodies []body,
 	r := &run{
 		sender: sender, workload: w, bodies: bodies, watch: watch,
 		tally: newTally(), self: watchSelf(), clock: newClock(),
-		slots: newSlots(w.inFlight(), w.ahead(), w.Rate()), orders: make(chan order, w.inFlight()),
+		slots: newSlots(w.inFlight(), w.ahead(sender.Endpoint().HTTP2), w.Rate()), orders: make(chan order, w.inFlight()),
 	}
 	r.ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{TLSHandshakeDone: r.slots.opened})
 	r.tally.encodes = w.Part.Of > 0
@@ -81,7 +81,7 @@ func newRun(ctx context.Context, sender *wire.Sender, w Workload, bodies []body,
 // connectAhead opens the first connections of an attack, so that its first requests need not wait for handshakes. A slow handshake
 // continues, and requests wait for it.
 func (r *run) connectAhead() {
-	connections := r.workload.ahead()
+	connections := r.slots.few
 	if r.sender.Endpoint().HTTP2 {
 		connections = 1
 	}

@@ -16,9 +16,13 @@ const (
 	hiccup = 10 * time.Millisecond
 )
 
-// ahead is how many connections this generator opens before the first request: its share, and no more than it has requests for.
-func (w Workload) ahead() int {
-	wanted := max(w.Part.share(connectionsAhead), uint64(w.Rate()*hiccup.Seconds()))
+// ahead is how many connections this generator opens before the first request: its share, and no more than it has requests for. Where
+// one connection may carry all requests, a hiccup opens none.
+func (w Workload) ahead(http2 bool) int {
+	wanted := w.Part.share(connectionsAhead)
+	if !http2 {
+		wanted = max(wanted, uint64(w.Rate()*hiccup.Seconds()))
+	}
 	return max(1, int(min(wanted, uint64(w.inFlight()), w.Total())))
 }
 

@@ -5,6 +5,10 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
 // TestSlots lets more requests be in flight with each connection: a few at once while the rate wants them, one after another when
@@ -57,17 +61,35 @@ func TestAhead(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		workload Workload
+		http2    bool
 		want     int
 	}{
-		"slow":             {Workload{Phases: Constant(100, time.Second), InFlight: 50}, connectionsAhead},
-		"fast":             {Workload{Phases: Constant(3000, time.Second), InFlight: 50}, 30},
-		"faster":           {Workload{Phases: Constant(9000, time.Second), InFlight: 50}, 50},
-		"a third of a job": {Workload{Phases: Constant(3000, time.Second), InFlight: 50, Part: Part{Of: 3}}, 10},
-		"few requests":     {Workload{Phases: Constant(3, time.Second), InFlight: 50}, 3},
-		"clients":          {Workload{Clients: 4, Duration: time.Second}, 4},
+		"slow":             {Workload{Phases: Constant(100, time.Second), InFlight: 50}, false, connectionsAhead},
+		"fast":             {Workload{Phases: Constant(3000, time.Second), InFlight: 50}, false, 30},
+		"faster":           {Workload{Phases: Constant(9000, time.Second), InFlight: 50}, false, 50},
+		"a third of a job": {Workload{Phases: Constant(3000, time.Second), InFlight: 50, Part: Part{Of: 3}}, false, 10},
+		"few requests":     {Workload{Phases: Constant(3, time.Second), InFlight: 50}, false, 3},
+		"HTTP/2":           {Workload{Phases: Constant(3000, time.Second), InFlight: 50}, true, connectionsAhead},
+		"clients":          {Workload{Clients: 4, Duration: time.Second}, false, 4},
 	} {
-		if got := test.workload.ahead(); got != test.want {
+		if got := test.workload.ahead(test.http2); got != test.want {
 			t.Errorf("%s: %d connections, want %d", name, got, test.want)
+		}
+	}
+}
+
+// TestGroups sends more than 10,000 requests a second, as the pacer does in groups: each once, and none before it is due.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	w := Workload{Phases: Constant(20_000, 100*time.Millisecond), InFlight: 100, Batch: 1, ReviewVersion: "v1", Pairs: crontabs.Pairs()[:1]}
+	sent := map[uint64]time.Time{}
+	s, err := attack(t.Context(), connect(t, webhook.Handler()), w, Watch{Result: func(r *vegeta.Result) { sent[r.Seq] = r.Timestamp }})
+	if err != nil || s.Requests != 2000 || len(sent) != 2000 {
+		t.Fatalf("%d requests, of which %d differ, %v", s.Requests, len(sent), err)
+	}
+	for n, at := range sent {
+		if early := s.Began.Add(w.due(n)).Sub(at); early > 0 {
+			t.Errorf("request %d was sent %s before it was due", n, early)
 		}
 	}
 }

@@ -21,8 +21,8 @@ import (
 
 // direct is a transport for HTTP/1.1 in which the goroutine that sends a request reads the response as well. In net/http three take
 // part, and waking each other costs them more than all else that a short request takes. Requests are written and responses parsed by
-// net/http's own functions, so that the same is sent, and the same is wrong, as with API servers. Differences are only in what may
-// happen on a connection between two requests: see link.ask.
+// net/http's own functions (or recognised as what these have parsed, see usual), so that the same is sent, and the same is wrong, as with
+// API servers. Differences are only in what may happen on a connection between two requests: see link.ask.
 type direct struct {
 	pool pool
 
@@ -62,7 +62,7 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		switch {
 		case !errors.As(err, &stale):
 			return nil, err
-		case !l.waited: // so asking by another one would be no better
+		case !l.old: // so asking by another one would be no better
 			return nil, stale.error
 		}
 	}
@@ -203,6 +203,7 @@ func (a *answer) end(reusable bool) {
 	}
 	a.ended = true
 	if reusable {
+		a.old = true
 		a.pool.put(a.link)
 	} else {
 		a.close()

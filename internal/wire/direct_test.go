@@ -40,7 +40,7 @@ func scripted(t *testing.T, serve func(nth int, c *tls.Conn, from *bufio.Reader)
 			}
 			go func() {
 				defer plain.Close()
-				c := tls.Server(plain, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+				c := tls.Server(&held{Conn: plain}, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
 				serve(nth, c, bufio.NewReader(c))
 			}()
 		}
@@ -52,6 +52,22 @@ func scripted(t *testing.T, serve func(nth int, c *tls.Conn, from *bufio.Reader)
 		<-ended
 	})
 	return Endpoint{URL: "https://" + listener.Addr().String() + "/convert", CA: authority.PEM(), Timeout: time.Minute}
+}
+
+// held is a connection that can hold back what is written, so that it comes all at once.
+type held struct {
+	net.Conn
+
+	holds bool
+	back  []byte
+}
+
+func (h *held) Write(text []byte) (int, error) {
+	if h.holds {
+		h.back = append(h.back, text...)
+		return len(text), nil
+	}
+	return h.Conn.Write(text)
 }
 
 // asked reads a request, and returns how it came.
@@ -143,6 +159,88 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestNoticeWithAnswer has a webhook send along with an answer that it waited too long, which is as good as its end.
+func TestNoticeWithAnswer(t *testing.T) {
+	t.Parallel()
+	e := scripted(t, func(_ int, c *tls.Conn, from *bufio.Reader) {
+		if _, err := asked(from); err == nil {
+			_, _ = io.WriteString(c, answered+"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n")
+		}
+	})
+	sender := connectSender(t, e)
+	for range 2 {
+		if response := sender.Send(t.Context(), nil, []byte("{}")); response.Err != nil || string(response.Body) != "{}" {
+			t.Errorf("got %s, %v", response.Body, response.Err)
+		}
+	}
+}
+
+// TestEndsWithAnswer has a webhook close each connection along with its answer, without saying so before, while another request waits for
+// that connection, as the handshakes of others take long. It is sent by yet another one.
+func TestEndsWithAnswer(t *testing.T) {
+	t.Parallel()
+	waits := make(chan struct{})
+	e := scripted(t, func(nth int, c *tls.Conn, from *bufio.Reader) {
+		if nth == 2 { // the second request waits for this one, and then takes the first
+			close(waits)
+			_, _ = io.Copy(io.Discard, c.NetConn())
+			return
+		}
+		if _, err := asked(from); err != nil {
+			return
+		}
+		if nth == 1 {
+			<-waits
+		}
+		plain, ok := c.NetConn().(*held)
+		if !ok {
+			return
+		}
+		plain.holds = true
+		_, _ = io.WriteString(c, answered)
+		_ = c.CloseWrite() // lets nothing be written any more
+		_ = plain.SetWriteDeadline(time.Time{})
+		_, _ = plain.Conn.Write(plain.back)
+		_, _ = io.Copy(io.Discard, plain)
+	})
+	sender := connectSender(t, e)
+	done := make(chan error)
+	for range 2 {
+		go func() { done <- sender.Send(t.Context(), nil, []byte("{}")).Err }()
+	}
+	for range 2 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	sender.Close() // which ends the handshake
+}
+
+// TestWithoutListening has connections that cannot be listened to, as on Windows.
+func TestWithoutListening(t *testing.T) {
+	t.Parallel()
+	e := scripted(t, func(_ int, c *tls.Conn, from *bufio.Reader) {
+		for {
+			if _, err := asked(from); err != nil {
+				return
+			}
+			if _, err := io.WriteString(c, answered); err != nil {
+				return
+			}
+		}
+	})
+	sender := connectSender(t, e)
+	sender.Open(t.Context(), 1)
+	for _, size := range []int{0, 1, joined, joined + 1, 5 << 20} {
+		for _, l := range sender.direct.pool.idle {
+			l.plain.raw = nil
+		}
+		if response := sender.Send(t.Context(), nil, bytes.Repeat([]byte("x"), size)); response.Err != nil || string(response.Body) != "{}" {
+			t.Errorf("%d bytes: got %s, %v", size, response.Body, response.Err)
+		}
 	}
 }
 

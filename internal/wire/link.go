@@ -23,7 +23,7 @@ type link struct {
 	left  int64         // how many bytes more may be read
 	out   []byte        // memory for requests
 
-	waited bool // whether it ever was idle, so that the webhook may rightly have closed it
+	old bool // whether it ever was used or idle, so that the webhook may rightly have closed it
 
 	within context.Context //nolint:containedctx // it is that of the last request, which the next one mostly has too
 	stop   func() bool     // has its end no longer interrupt the link
@@ -85,7 +85,8 @@ type question interface{ send() error }
 
 // ask sends something, and returns when the first byte of the answer is there. It sends nothing, and fails, if the webhook has closed the
 // connection (staleError) or has sent something before (unaskedError). Net/http drops such a connection if it notices in time, and takes
-// what was sent for the response to the next request otherwise. Here that is a failure of the webhook every time.
+// what was sent for the response to the next request otherwise. Here that is a failure of the webhook whenever a whole record of TLS has
+// come and, where connections cannot be listened to, whenever it came along with the answer before.
 func (l *link) ask(q question) error {
 	l.plain.question, l.plain.failed, l.left = q, nil, contract.MaxHeader
 	_, err := l.from.Peek(1)
@@ -96,10 +97,13 @@ func (l *link) ask(q question) error {
 		return l.plain.failed
 	case asked:
 		return err
-	case err != nil:
-		return staleError{err}
+	case err == nil:
+		err = l.unasked()
 	}
-	return l.unasked()
+	if unasked := (unaskedError{}); errors.As(err, &unasked) {
+		return err
+	}
+	return staleError{err}
 }
 
 // staleError is that a connection was of no use any more when it was to be used again.
@@ -112,7 +116,7 @@ func (l *link) unasked() error {
 	sent, _ := l.from.Peek(min(l.from.Buffered(), shown))
 	text := string(sent)
 	if strings.HasPrefix(text, "HTTP/1.") && strings.HasPrefix(text[min(len("HTTP/1.1"), len(text)):], " 408") {
-		return staleError{io.EOF}
+		return io.EOF
 	}
 	return unaskedError{text}
 }
@@ -136,7 +140,7 @@ func newSocket(plain net.Conn) *socket {
 	s := &socket{Conn: plain}
 	s.attempt = s.listen
 	if raw, ok := plain.(syscall.Conn); ok {
-		s.raw, _ = raw.SyscallConn() // it fails if the connection is closed already
+		s.raw, _ = raw.SyscallConn() // connections of TCP have one
 	}
 	return s
 }

@@ -95,7 +95,7 @@ func (p *pool) put(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.deliver(arrival{link: l}) {
-		l.waited = true
+		l.old = true
 		p.idle = append(p.idle, l)
 	}
 }

@@ -25,8 +25,12 @@ func (u *usual) see(from *bufio.Reader) {
 	begun, _ := from.Peek(from.Buffered())
 	end := bytes.Index(begun, []byte("\r\n\r\n")) + len("\r\n\r\n")
 	u.before, u.head = 0, u.head[:0]
-	if end >= len("\r\n\r\n") {
-		u.head = append(u.head, begun[:end]...)
+	if end < len("\r\n\r\n") {
+		return
+	}
+	// Net/http takes a line feed alone for the end of a line, too, so that the head may have ended before.
+	if head := begun[:end]; bytes.Count(head, []byte("\n")) == bytes.Count(head, []byte("\r\n")) {
+		u.head = append(u.head, head...)
 	}
 }
 
@@ -46,7 +50,7 @@ func (u *usual) learn(r *http.Response) {
 		after := before + digits(u.head[before:])
 		if string(u.head[before:after]) == strconv.FormatInt(r.ContentLength, 10) && bytes.HasPrefix(u.head[after:], []byte("\r\n")) {
 			u.before, u.after, u.parsed = before, after, *r
-			u.parsed.Header = r.Header.Clone()
+			u.parsed.Request, u.parsed.Body, u.parsed.Header = nil, nil, r.Header.Clone()
 			u.parsed.Header.Del("Content-Length")
 		}
 	}

@@ -14,6 +14,7 @@ import (
 func TestUsual(t *testing.T) {
 	t.Parallel()
 	const plain = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nDate: Wed, 25 Nov 2026 18:00:00 GMT\r\nContent-Length: 2\r\n\r\n{}"
+	const lineFeed, lineFeeds = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX: y\n\r\n{}abc\r\n\r\nx", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX: y\n\n{}abc\r\n\r\nx"
 	for name, test := range map[string]struct {
 		first, second string
 		recognised    bool
@@ -32,6 +33,8 @@ func TestUsual(t *testing.T) {
 		"no number":             {plain, strings.Replace(plain, "2\r\n\r\n", "\r\n\r\n", 1), false},
 		"a sign":                {plain, strings.Replace(plain, "2\r\n\r\n", "+2\r\n\r\n", 1), false},
 		"a space behind it":     {plain, strings.Replace(plain, "2\r\n\r\n", "2 \r\n\r\n", 1), false},
+		"a line feed alone":     {lineFeed, lineFeed, false},
+		"an end of line feeds":  {lineFeeds, lineFeeds, false},
 		"two lengths": {
 			strings.Replace(plain, "OK\r\n", "OK\r\nContent-Length: 2\r\n", 1), strings.Replace(plain, "OK\r\n", "OK\r\nContent-Length: 2\r\n", 1), false,
 		},
@@ -58,6 +61,7 @@ func FuzzUsual(f *testing.F) {
 	f.Add(plain, plain)
 	f.Add(plain, strings.Replace(plain, "2\r", "12\r", 1))
 	f.Add("HTTP/1.0 200\r\ncontent-length: 2\r\nConnection: keep-alive\r\nTrailer: X\r\n\r\n{}", plain)
+	f.Add("HTTP/1.1 200 OK\r\nContent-Length: 10\r\nX: y\n\n{}abc\r\n\r\nx", plain)
 	f.Add("HTTP/1.1 200 \x8f\xb3\xdc\r\nContent-Length: 0\r\n\r\n", plain)
 	f.Fuzz(func(t *testing.T, first, second string) {
 		var u usual
