@@ -365,11 +365,21 @@ func TestInFlight(t *testing.T) {
 	}
 }
 
+// nowhere is a sender that nothing is sent by.
+func nowhere(t *testing.T) *wire.Sender {
+	t.Helper()
+	client, err := wire.Connect(wire.Endpoint{URL: "https://127.0.0.1:1/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client.Sender()
+}
+
 // TestWaitIsNoLag holds that a request which waits for others to end is not sent late.
 func TestWaitIsNoLag(t *testing.T) {
 	w := workload()
 	w.InFlight = 2
-	r := newRun(t.Context(), nil, w, nil, Watch{})
+	r := newRun(t.Context(), nowhere(t), w, nil, Watch{})
 	defer r.clock.close()
 	r.began = time.Now().Add(-time.Minute)
 	afterwards := r.due(2).Add(time.Second)
@@ -398,7 +408,7 @@ func TestPacerStopsWhileItWaits(t *testing.T) {
 		"for the webhook": func(r *run) { r.began, r.slots = time.Now(), &slots{} },
 	} {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		r := newRun(ctx, nil, workload(), nil, Watch{})
+		r := newRun(ctx, nowhere(t), workload(), nil, Watch{})
 		prepare(r)
 		r.next = 7
 		time.AfterFunc(10*time.Millisecond, func() { cancel(errors.New("enough")) })

@@ -28,6 +28,9 @@ const (
 // shortage returns what the generator lacked if an exchange failed because of that, in the words of the system. It is empty for
 // errors that are not the generator's own.
 func shortage(err error) string {
+	if err == nil {
+		return ""
+	}
 	var dns *net.DNSError
 	errors.As(err, &dns)
 	for _, lacking := range shortages {

@@ -119,7 +119,7 @@ func (a *answer) exchange(r *http.Request, head head) (*http.Response, error) {
 	if isSwitch(response) {
 		a.body = a.from
 	}
-	if response.ContentLength != 0 && strings.EqualFold(response.Header.Get("Content-Encoding"), "gzip") {
+	if encoding := response.Header["Content-Encoding"]; response.ContentLength != 0 && len(encoding) > 0 && strings.EqualFold(encoding[0], "gzip") {
 		response.Header.Del("Content-Encoding")
 		response.Header.Del("Content-Length")
 		response.ContentLength, response.Uncompressed = -1, true
