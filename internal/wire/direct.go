@@ -49,8 +49,8 @@ func (d *direct) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
-		a := &answer{link: l, pool: &d.pool, ctx: ctx}
-		response, err := a.exchange(r, d.head)
+		a := &answer{link: l, pool: &d.pool, ctx: ctx, request: r, head: d.head}
+		response, err := a.exchange()
 		if err == nil {
 			return response, nil
 		}
@@ -104,13 +104,12 @@ type answer struct {
 	ended   bool
 }
 
-// exchange sends a request and reads the head of the response.
-func (a *answer) exchange(r *http.Request, head head) (*http.Response, error) {
-	a.request, a.head = r, head
+// exchange sends the request and reads the head of the response.
+func (a *answer) exchange() (*http.Response, error) {
 	if err := a.ask(a); err != nil {
 		return nil, err
 	}
-	response, err := a.receive(r)
+	response, err := a.receive(a.request)
 	if err != nil {
 		return nil, err
 	}

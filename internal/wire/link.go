@@ -88,20 +88,17 @@ type question interface{ send() error }
 // what was sent for the response to the next request otherwise. Here that is a failure of the webhook whenever a whole record of TLS has
 // come and, where connections cannot be listened to, whenever it came along with the answer before.
 func (l *link) ask(q question) error {
-	l.plain.question, l.plain.failed, l.left = q, nil, contract.MaxHeader
+	l.plain.question, l.left = q, contract.MaxHeader
 	_, err := l.from.Peek(1)
 	asked := l.plain.question == nil
 	l.plain.question = nil
 	switch {
-	case asked && l.plain.failed != nil:
-		return l.plain.failed
 	case asked:
 		return err
 	case err == nil:
-		err = l.unasked()
-	}
-	if unasked := (unaskedError{}); errors.As(err, &unasked) {
-		return err
+		if err = l.unasked(); err != io.EOF { //nolint:errorlint // it is returned as it is
+			return err
+		}
 	}
 	return staleError{err}
 }
@@ -126,9 +123,8 @@ func (l *link) unasked() error {
 type socket struct {
 	net.Conn
 
-	raw      syscall.RawConn // nil where that cannot be had: then nothing comes before a question
+	raw      syscall.RawConn // nil where reading without waiting is not to be had: then nothing comes before a question
 	question question        // nil when it is sent
-	failed   error           // to send it
 
 	attempt func(fd uintptr) bool // is s.listen
 	into    []byte                // what is read, and how that ended
@@ -139,7 +135,7 @@ type socket struct {
 func newSocket(plain net.Conn) *socket {
 	s := &socket{Conn: plain}
 	s.attempt = s.listen
-	if raw, ok := plain.(syscall.Conn); ok {
+	if raw, ok := plain.(syscall.Conn); ok && listens {
 		s.raw, _ = raw.SyscallConn() // connections of TCP have one
 	}
 	return s
@@ -150,9 +146,9 @@ func (s *socket) Read(into []byte) (int, error) {
 	switch {
 	case s.question == nil:
 		return s.Conn.Read(into)
-	case s.raw == nil || !listens:
-		if !s.ask() {
-			return 0, s.failed
+	case s.raw == nil:
+		if err := s.ask(); err != nil {
+			return 0, err
 		}
 		return s.Conn.Read(into)
 	}
@@ -164,10 +160,9 @@ func (s *socket) Read(into []byte) (int, error) {
 	return s.n, s.err
 }
 
-// ask sends the question, and reports whether it could.
-func (s *socket) ask() bool {
+// ask sends the question.
+func (s *socket) ask() error {
 	q := s.question
 	s.question = nil
-	s.failed = q.send()
-	return s.failed == nil
+	return q.send()
 }

@@ -21,10 +21,10 @@ func (s *socket) listen(fd uintptr) bool {
 			continue
 		case err == syscall.EAGAIN && s.question == nil:
 			return false
-		case err == syscall.EAGAIN && s.ask():
-			return false
 		case err == syscall.EAGAIN:
-			n, err = 0, s.failed
+			if n, err = 0, s.ask(); err == nil {
+				return false
+			}
 		case err != nil:
 			n, err = 0, &net.OpError{Op: "read", Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: os.NewSyscallError("read", err)}
 		case n == 0:

@@ -21,7 +21,7 @@ func TestUsual(t *testing.T) {
 	}{
 		"the same":              {plain, plain, true},
 		"another length":        {plain, strings.Replace(plain, "2\r\n\r\n", "12\r\n\r\n", 1) + "0123456789", true},
-		"no length":             {plain, strings.Replace(plain, "2\r\n\r\n", "0\r\n\r\n", 1), true},
+		"nothing":               {plain, strings.Replace(plain, "2\r\n\r\n", "0\r\n\r\n", 1), true},
 		"zeros":                 {plain, strings.Replace(plain, "2\r\n\r\n", "002\r\n\r\n", 1), true},
 		"small letters":         {strings.Replace(plain, "Content-L", "content-l", 1), strings.Replace(plain, "Content-L", "content-l", 1), true},
 		"that it closes":        {strings.Replace(plain, "OK\r\n", "OK\r\nConnection: close\r\n", 1), strings.Replace(plain, "OK\r\n", "OK\r\nConnection: close\r\n", 1), true},

@@ -67,7 +67,7 @@ func measureReference(b *testing.B) []figures.Claim {
 		measured = append(measured, figures.Claim{
 			What: fmt.Sprintf("processor time a request, controller-runtime against reference webhook, batch %d", c.Batch), Asked: 3, AtLeast: true,
 			Measured: float64(other.each()) / float64(own.each()), Unit: "x", Goal: c.Batch == 1,
-			How:     fmt.Sprintf("%s, %s, of %d B; loadgen with %d connections, medians of %d times %s in turn", own, other, size(b, c), connections, rounds, times),
+			How:     fmt.Sprintf("%s, %s, of %d B; loadgen with %d connections, %d times %s in turn, rates are medians", own, other, size(b, c), connections, rounds, times),
 			Missing: pace.Busy(),
 		})
 	}
