@@ -22,9 +22,8 @@ func (s *socket) listen(fd uintptr) bool {
 		case err == syscall.EAGAIN && s.question == nil:
 			return false
 		case err == syscall.EAGAIN:
-			if n, err = 0, s.ask(); err == nil {
-				return false
-			}
+			s.n, s.err = 0, s.ask()
+			return s.err != nil
 		case err != nil:
 			n, err = 0, &net.OpError{Op: "read", Net: "tcp", Source: s.LocalAddr(), Addr: s.RemoteAddr(), Err: os.NewSyscallError("read", err)}
 		case n == 0:
