@@ -11,7 +11,6 @@ import (
 	"github.com/crdconform/crdconform/internal/load/compare"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 

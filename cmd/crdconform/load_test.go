@@ -21,10 +21,9 @@ import (
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
-
-	"github.com/crdconform/crdconform/loadgen"
 )
 
 // loaded runs crdconform load, again when this machine was too busy for the run to count.

@@ -15,15 +15,13 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/histogram"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/apiserver"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/reporter"
-	"github.com/crdconform/crdconform/reports"
-
 	"github.com/crdconform/crdconform/loadgen"
-
-	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/reports"
 )
 
 // measured is a report of a load test of which each repeat had response times of so many milliseconds.

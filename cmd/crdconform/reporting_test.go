@@ -10,10 +10,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
-
-	"github.com/crdconform/crdconform/loadgen"
 )
 
 // reported returns a report with results of many sorts.

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 

@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"

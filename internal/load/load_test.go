@@ -19,9 +19,8 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/wire"
-	"github.com/crdconform/crdconform/requirement"
-
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 var crontabs = corpus.CronTabs("v1beta1", "v1")

@@ -11,11 +11,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/crdconform/crdconform/requirement"
-
-	"github.com/crdconform/crdconform/loadgen"
-
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // Merge sums up what several generators measured of one workload, each of its own part. The result is the same as if one had

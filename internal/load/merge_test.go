@@ -13,11 +13,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/requirement"
-
-	"github.com/crdconform/crdconform/loadgen"
-
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // canceled returns a context that has ended.

@@ -13,11 +13,9 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/requirement"
-
-	"github.com/crdconform/crdconform/loadgen"
-
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 const (

@@ -15,11 +15,10 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/crdconform/crdconform/internal/histogram"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
-
-	"github.com/crdconform/crdconform/internal/histogram"
 )
 
 var update = flag.Bool("update", false, "write the golden files again")

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
-
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"

@@ -5,7 +5,6 @@ package conversion
 import (
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/crdconform/crdconform/internal/suites"

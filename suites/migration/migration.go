@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"

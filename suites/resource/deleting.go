@@ -4,7 +4,6 @@ import (
 	"context"
 
 	. "github.com/onsi/ginkgo/v2"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crdconform/crdconform/requirement"

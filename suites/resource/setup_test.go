@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	. "github.com/onsi/ginkgo/v2"
-
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"

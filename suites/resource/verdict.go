@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 

@@ -3,7 +3,6 @@ package validation
 import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/crdconform/crdconform/internal/fixtures"

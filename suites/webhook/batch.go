@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
-
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"

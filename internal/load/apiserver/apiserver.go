@@ -22,7 +22,6 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/wire"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 

@@ -24,11 +24,9 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/wire"
-
-	"github.com/crdconform/crdconform/loadgen"
-
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/internal/wire"
+	"github.com/crdconform/crdconform/loadgen"
 )
 
 func TestMain(m *testing.M) {

@@ -7,9 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/crdconform/crdconform/loadgen"
-
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/loadgen"
 )
 
 // watchLoad writes at a constant rate at the storage version, and sees when watches at both versions tell.

@@ -9,9 +9,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/crdconform/crdconform/loadgen"
-
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/loadgen"
 )
 
 // load has clients list, read, watch and apply, at the storage version and at the other.

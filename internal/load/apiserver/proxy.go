@@ -21,7 +21,6 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/wire"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 

@@ -20,10 +20,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-
-	"github.com/crdconform/crdconform/loadgen"
-
 	"github.com/crdconform/crdconform/internal/histogram"
+	"github.com/crdconform/crdconform/loadgen"
 )
 
 func TestDefaultBounds(t *testing.T) {

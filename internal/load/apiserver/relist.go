@@ -14,7 +14,6 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/wire"
-
 	"github.com/crdconform/crdconform/loadgen"
 )
 

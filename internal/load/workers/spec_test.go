@@ -20,9 +20,8 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/wire"
-	"github.com/crdconform/crdconform/requirement"
-
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/requirement"
 )
 
 // empty returns the exported fields of a struct that are zero, by their paths, of those that count.
