@@ -2,6 +2,7 @@ package reporter
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -23,11 +24,53 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
+// chromium returns a context with one browser for all tests, each of which opens windows in it: to start it takes seconds of processor
+// time. TestMain ends it.
+var chromium, endChromium = oneBrowser()
+
+func TestMain(m *testing.M) {
+	defer endChromium()
+	m.Run()
+}
+
+// oneBrowser returns what starts a browser, once, and what ends it if it was started.
+func oneBrowser() (start func(*testing.T) context.Context, end func()) {
+	var mu sync.Mutex
+	var started context.Context
+	var home string
+	start = func(t *testing.T) context.Context {
+		t.Helper()
+		path := tool(t, "chromium", "chromium-browser", "google-chrome")
+		mu.Lock()
+		defer mu.Unlock()
+		if started != nil {
+			return started
+		}
+		var err error
+		if home, err = os.MkdirTemp("", "chromium-"); err != nil { //nolint:usetesting // it outlives the test
+			t.Fatal(err)
+		}
+		ctx, _ := chromedp.NewContext(context.WithoutCancel(t.Context()), chromedp.WithAllocatorOptions(
+			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(home, "profile")),
+			chromedp.Env("HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)))
+		do(ctx, t)
+		started = ctx //nolint:fatcontext // once
+		return started
+	}
+	return start, func() {
+		if home == "" {
+			return
+		}
+		if err := errors.Join(chromedp.Cancel(started), os.RemoveAll(home)); err != nil {
+			panic(err)
+		}
+	}
+}
+
 // visit opens a page in a real browser. The test fails in its end if the page loaded anything beside itself, or had anything to
 // say on its console, refusals by its policy among it.
-func visit(t *testing.T, name string) context.Context {
+func visit(t *testing.T, name string, before ...action) context.Context {
 	t.Helper()
-	home := t.TempDir()
 	address := (&url.URL{Scheme: "file", Path: filepath.ToSlash(name)}).String()
 	var mu sync.Mutex
 	var said []string
@@ -47,13 +90,12 @@ func visit(t *testing.T, name string) context.Context {
 			said = append(said, "its log has "+e.Entry.Text)
 		}
 	}
-	ctx, cancel := chromedp.NewContext(context.WithoutCancel(t.Context()), chromedp.WithListener(listen), chromedp.WithAllocatorOptions(
-		chromedp.ExecPath(tool(t, "chromium", "chromium-browser", "google-chrome")), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(home, "profile")),
-		chromedp.Env("HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)))
+	// A window of its own is never in the background, where browsers do less.
+	ctx, cancel := chromedp.NewContext(chromium(t), chromedp.WithListener(listen), chromedp.WithNewWindow(true))
 	t.Cleanup(cancel)
 	t.Cleanup(func() {
 		if err := chromedp.Cancel(ctx); err != nil {
-			t.Errorf("the browser does not end: %v", err)
+			t.Errorf("the page does not close: %v", err)
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -61,7 +103,9 @@ func visit(t *testing.T, name string) context.Context {
 			t.Error(text)
 		}
 	})
-	do(ctx, t, sent(network.Enable, network.EnableParams{}), sent(log.Enable, cdp.Empty{}), chromedp.Navigate(address))
+	do(ctx, t, sent(network.Enable, network.EnableParams{}), sent(log.Enable, cdp.Empty{}))
+	do(ctx, t, before...)
+	do(ctx, t, chromedp.Navigate(address))
 	return ctx
 }
 

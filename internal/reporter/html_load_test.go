@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"golang.org/x/net/html"
 )
 
@@ -58,7 +59,6 @@ func TestManyStages(t *testing.T) {
 // TestHTMLOfStagesInABrowser has a page with many stages fit into a narrow window, in which tables are scrolled by themselves,
 // and all of its charts have something to see. A script tells, for which the copy of the page lacks its policy.
 func TestHTMLOfStagesInABrowser(t *testing.T) {
-	chromium := tool(t, "chromium", "chromium-browser", "google-chrome")
 	text := string(written(t, wide(t), HTML))
 	policy := regexp.MustCompile(`<meta http-equiv="Content-Security-Policy"[^>]*>`).FindString(text)
 	if policy == "" {
@@ -75,7 +75,7 @@ func TestHTMLOfStagesInABrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fmt.Sprintf("0 too wide, %d of %[1]d charts", 2*mostCharted+1)
-	if got := content(named(elements(t, browse(t, chromium, page, "--window-size=500,800")), "title")[0]); got != want {
+	if got := content(named(elements(t, browse(t, page, chromedp.EmulateViewport(500, 800))), "title")[0]); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
