@@ -96,9 +96,10 @@ func TestLimitsOfTheGenerator(t *testing.T) {
 func TestConnections(t *testing.T) {
 	opened, closed := make(chan struct{}, 1000), make(chan struct{}, 1000)
 	var first sync.Once
+	var asked time.Time
 	ahead := 0
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		first.Do(func() { ahead = len(opened) })
+		first.Do(func() { ahead, asked = len(opened), time.Now() })
 		webhook.Handler().ServeHTTP(w, r)
 	}))
 	server.Config.ConnState = func(_ net.Conn, state http.ConnState) {
@@ -117,10 +118,12 @@ func TestConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	began := time.Now()
 	if _, err := attack(t.Context(), client, workload(), Watch{}); err != nil {
 		t.Fatal(err)
 	}
-	if ahead != connectionsAhead {
+	// On a machine that is so busy that the handshakes take longer than an attack waits for them, the rest are opened later.
+	if took := asked.Sub(began); ahead != connectionsAhead && took < time.Second || ahead == 0 {
 		t.Errorf("%d connections were open at the first request, want %d", ahead, connectionsAhead)
 	}
 	deadline := time.After(30 * time.Second)

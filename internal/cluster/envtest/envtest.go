@@ -129,12 +129,12 @@ func (c *Cluster) up(ctx context.Context, programs assets, run string) error {
 	return c.ready(ctx)
 }
 
-// limits are how long the programs may take.
+// limits are how long the programs may take. One that ends is noticed at once.
 type limits struct{ start, stop time.Duration }
 
 // limitsOf reads what the environment says of envtest, apart from where the programs are.
 func limitsOf(variable func(string) (string, bool)) (limits, error) {
-	read := limits{start: 20 * time.Second, stop: 20 * time.Second}
+	read := limits{start: 2 * time.Minute, stop: 20 * time.Second}
 	if variable == nil {
 		return read, nil
 	}

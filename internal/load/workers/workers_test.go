@@ -465,7 +465,7 @@ func TestOrphans(t *testing.T) {
 			t.Errorf("it wrote %s", line)
 		case m.Hello != nil:
 			kinds = append(kinds, "hello")
-			if err := started.Send(t.Context(), 0, []byte(fmt.Sprintf(`{"start":%q,"leadNanoseconds":1000000000}`, time.Now().Add(time.Second).Format(time.RFC3339Nano)))); err != nil {
+			if err := started.Send(t.Context(), 0, []byte(fmt.Sprintf(`{"start":%q,"leadNanoseconds":3000000000}`, time.Now().Add(3*time.Second).Format(time.RFC3339Nano)))); err != nil {
 				t.Error(err)
 			}
 		case m.Second != nil:
