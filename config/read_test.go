@@ -53,7 +53,7 @@ objectives: {presets: [kep, trace], mean: 1ms, p50: 2ms, p90: 3ms, p95: 4ms, p99
 redact: [spec.password, "spec.users[*].token"]
 old: [v1/crds, "git://v2:crds"]
 rehearse: {programs: ["./v1/manager '--webhook-port={port}'"], images: ["", "widgets:v2"], objects: [dump.yaml], install: replace}
-disrupt: {objectives: [rolling, restart.graceful.recovery=5s, failed=0], scenarios: [restart], oldProgram: ./v1/manager, rate: 50, objects: 5, quiet: 2s, recoveryLimit: 20s, pickUpLimit: 3s}
+disrupt: {objectives: [rolling, restart.graceful.recovery=5s, failed=0], scenarios: [restart], oldProgram: ./v1/manager, oldImage: "widgets:v1", rate: 50, objects: 5, quiet: 2s, recoveryLimit: 20s, pickUpLimit: 3s}
 `
 
 func parse(t *testing.T, text string) Config {
@@ -109,7 +109,7 @@ func TestEverything(t *testing.T) {
 			Programs: []string{"./v1/manager '--webhook-port={port}'"}, Images: []string{"", "widgets:v2"}, Objects: []string{"dump.yaml"}, Install: "replace",
 		},
 		Disrupt: Disrupt{
-			Objectives: []string{"rolling", "restart.graceful.recovery=5s", "failed=0"}, Scenarios: []string{"restart"}, OldProgram: "./v1/manager",
+			Objectives: []string{"rolling", "restart.graceful.recovery=5s", "failed=0"}, Scenarios: []string{"restart"}, OldProgram: "./v1/manager", OldImage: "widgets:v1",
 			Rate: 50, Objects: 5, Quiet: seconds(2), RecoveryLimit: seconds(20), PickUpLimit: seconds(3),
 		},
 	}

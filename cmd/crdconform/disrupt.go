@@ -54,9 +54,10 @@ In the arguments of programs, {port} is replaced by the port to serve at, {certs
 which are replaced as a kubelet does, and {kubeconfig} by a kubeconfig. Without a program, the reference webhook is disrupted.
 
 With --cluster kind the webhook runs as pods, of --webhook-image or --webhook-manifests: restart.graceful and restart.killed
-delete a pod, replicas.rollout restarts the Deployment, replicas.one-killed deletes one of two pods, certificate.leaf replaces
-the certificate in the Secret, and definition.storage and definition.changed do what they always do. The others are
-NotApplicable. With --cluster existing this takes --disrupt-pods, and nothing is touched that the run did not create.
+delete a pod, replicas.rollout and replicas.single-rollout restart the Deployment, or take it from --old-image to
+--webhook-image, replicas.one-killed deletes one of two pods, certificate.leaf replaces the certificate in the Secret, and
+definition.storage and definition.changed do what they always do. The others are NotApplicable. With --cluster existing this
+takes --disrupt-pods, and nothing is touched that the run did not create.
 
 The history of each scenario is in histories/ of the report folder; --judge FILE judges it again.
 
@@ -66,7 +67,8 @@ The history of each scenario is in histories/ of the report folder; --judge FILE
   crdconform disrupt --crd config/crd/bases --scenario replicas.rollout --objective rolling \
     --old-program './manager-v1.4 --webhook-port={port} --webhook-cert-path={certs}' \
     -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
-  crdconform disrupt --crd config/crd/bases --cluster kind --webhook-image widgets:dev --rate 100 --objective rolling
+  crdconform disrupt --crd config/crd/bases --cluster kind --webhook-image widgets:dev --old-image widgets:v1.4 \
+    --rate 100 --objective rolling
   crdconform disrupt --judge crdconform-report/histories --objective restart.recovery=2s`,
 		Args: programOnly,
 		RunE: func(cmd *cobra.Command, args []string) error {

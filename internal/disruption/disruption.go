@@ -21,6 +21,7 @@ type Plan struct {
 	Program    subject.Command
 	OldProgram *subject.Command // nil for none
 	Pods       Pods             // the webhook in place of a program; nil for none
+	Builds     *Builds          // of the pods; nil if there is no old one
 	Path       string           // of the webhook's URL
 
 	// Run labels the definition and the namespace, which are removed in the end; empty for a cluster that goes with all that is in it.

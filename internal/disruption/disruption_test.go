@@ -145,7 +145,7 @@ func TestReferenceDisrupted(t *testing.T) {
 	}
 	p, server := trial(t, reference(t), corpus.CronTabs("v1beta1", "v1"),
 		requirement.DisruptionRestartGraceful, requirement.DisruptionRestartKilled, requirement.DisruptionPauseOneSecond,
-		requirement.DisruptionReplicasRollout, requirement.DisruptionReplicasOneOld, requirement.DisruptionNetworkLatency, requirement.DisruptionNetworkReset,
+		requirement.DisruptionReplicasRollout, requirement.DisruptionReplicasSingleRollout, requirement.DisruptionReplicasOneOld, requirement.DisruptionNetworkLatency, requirement.DisruptionNetworkReset,
 		requirement.DisruptionNetworkHalfOpen, requirement.DisruptionCertificateLeaf, requirement.DisruptionCertificateAuthorityBefore,
 		requirement.DisruptionCertificateExpired, requirement.DisruptionDefinitionStorage, requirement.DisruptionServerCompacted, requirement.DisruptionServerRestarted)
 	for id, o := range outcomes(t, p, server) {

@@ -42,6 +42,9 @@ type Pods interface {
 	// RollOut replaces all pods, and waits until the former ones are gone.
 	RollOut(ctx context.Context) error
 
+	// RollTo replaces all pods by those of another image, and waits until the former ones are gone.
+	RollTo(ctx context.Context, image deployed.Image) error
+
 	// Issued reports whether its certificate is one of the run, so that it can be replaced.
 	Issued() bool
 
@@ -59,8 +62,25 @@ const signalDelay = 2 * time.Second
 type pods struct {
 	Pods
 
+	builds      *Builds           // nil where there is no old one
+	old         bool              // the pods are, or may be, those of the old build
 	former      []types.UID       // that were deleted
 	certificate *x509.Certificate // that was put in the place of the first one
+}
+
+// Builds are the images of a webhook that runs as pods.
+type Builds struct{ Old, New deployed.Image }
+
+// set brings up as many pods as the scenario needs, of the old build if it begins with that.
+func (p *pods) set(ctx context.Context, s *Scenario) error {
+	if err := p.Scale(ctx, max(1, s.replicas)); err != nil || s.begins != oldBuild || p.builds == nil {
+		return err
+	}
+	p.old = true
+	if err := p.RollTo(ctx, p.builds.Old); err != nil {
+		return fmt.Errorf("the image %s of the old build: %w", p.builds.Old.Reference, err)
+	}
+	return nil
 }
 
 func (p *pods) authority() []byte { return p.ClientConfig().CABundle }
@@ -107,7 +127,18 @@ func (p *pods) start(ctx context.Context) error {
 func (p *pods) replaced(ctx context.Context) error { return p.start(ctx) }
 
 func (p *pods) rollOut(ctx context.Context) error {
-	return unready("the rollout does not come to its end", p.RollOut(ctx))
+	roll := p.RollOut
+	if p.old {
+		roll = p.renew
+	}
+	return unready("the rollout does not come to its end", roll(ctx))
+}
+
+// renew replaces pods of the old build by those of the new one.
+func (p *pods) renew(ctx context.Context) error {
+	err := p.RollTo(ctx, p.builds.New)
+	p.old = err != nil
+	return err
 }
 
 func (p *pods) replaceLeaf(ctx context.Context) (err error) {
@@ -127,5 +158,12 @@ func unready(what string, err error) error {
 
 func (p *pods) ended(ctx context.Context) ([]string, error) { return p.Crashes(ctx) }
 
-// remove leaves the pods to whoever deployed them. The next scenario waits until they are whole.
-func (*pods) remove(context.Context) error { return nil }
+// remove leaves the pods to whoever deployed them, as pods of the new build. The next scenario waits until they are whole.
+func (p *pods) remove(ctx context.Context) error {
+	if !p.old {
+		return nil
+	}
+	within, cancel := undoing(ctx)
+	defer cancel()
+	return p.renew(within)
+}

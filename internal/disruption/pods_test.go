@@ -25,6 +25,20 @@ type fakePods struct {
 	deleted []types.UID
 	former  []types.UID // that Settle was to do without
 	settle  error
+	rolled  []string // images, or "restart"
+	roll    error
+}
+
+func (*fakePods) Scale(context.Context, int) error { return nil }
+
+func (f *fakePods) RollOut(context.Context) error {
+	f.rolled = append(f.rolled, "restart")
+	return f.roll
+}
+
+func (f *fakePods) RollTo(_ context.Context, image deployed.Image) error {
+	f.rolled = append(f.rolled, image.Reference)
+	return f.roll
 }
 
 func (f *fakePods) Grace(context.Context) (time.Duration, error) { return f.grace, nil }
@@ -62,7 +76,7 @@ func TestScenariosForPods(t *testing.T) {
 			apply++
 		}
 	}
-	if apply != 7 {
+	if apply != 8 {
 		t.Errorf("%d scenarios are for pods", apply)
 	}
 }
@@ -85,6 +99,48 @@ func TestPodsReplaced(t *testing.T) {
 	}
 	if told != 2 {
 		t.Errorf("told %d times", told)
+	}
+}
+
+// TestRolloutOfPods begins with the old build where there is one, and leaves the new one, also when it was interrupted.
+func TestRolloutOfPods(t *testing.T) {
+	t.Parallel()
+	builds := &Builds{Old: deployed.Image{Reference: "v1"}, New: deployed.Image{Reference: "v2"}}
+	for name, test := range map[string]struct {
+		builds      *Builds
+		begins      build
+		interrupted bool // before the rollout
+		want        string
+	}{
+		"one build":                  {nil, oldBuild, false, "[restart]"},
+		"two builds":                 {builds, oldBuild, false, "[v1 v2]"},
+		"two builds, interrupted":    {builds, oldBuild, true, "[v1 v2]"},
+		"a scenario of the new one":  {builds, newBuild, false, "[restart]"},
+		"one build, and interrupted": {nil, oldBuild, true, "[]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := &fakePods{}
+			p := &pods{Pods: f, builds: test.builds}
+			err := p.set(t.Context(), &Scenario{replicas: 2, begins: test.begins})
+			if !test.interrupted {
+				err = errors.Join(err, p.rollOut(t.Context()))
+			}
+			if err = errors.Join(err, p.remove(t.Context())); err != nil || fmt.Sprint(f.rolled) != test.want {
+				t.Errorf("rolled to %s, %v; want %s", f.rolled, err, test.want)
+			}
+		})
+	}
+	f := &fakePods{roll: deployed.ErrNotReady}
+	p := &pods{Pods: f, builds: builds}
+	if err := p.set(t.Context(), &Scenario{begins: oldBuild}); !errors.Is(err, deployed.ErrNotReady) || !strings.Contains(err.Error(), "the image v1 of the old build: ") || errors.As(err, new(wrongError)) {
+		t.Errorf("an old build that does not start: %v", err)
+	}
+	if err := p.rollOut(t.Context()); !errors.As(err, new(wrongError)) {
+		t.Errorf("a new build that does not start: %v", err)
+	}
+	if err := p.remove(t.Context()); err == nil || fmt.Sprint(f.rolled) != "[v1 v2 v2]" {
+		t.Errorf("rolled to %s, %v", f.rolled, err)
 	}
 }
 

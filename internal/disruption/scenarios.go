@@ -151,12 +151,13 @@ func replicaScenarios() []Scenario {
 	return []Scenario{
 		{
 			ID: requirement.DisruptionReplicasRollout, Title: "two replicas are replaced one by one, from the old build to the new one if there is an old one",
-			pods:     "the Deployment with two pods is restarted, as by kubectl rollout restart",
-			replicas: 2, path: balanced, begins: oldBuild,
-			do: func(ctx context.Context, st *stage) error {
-				st.begin("the rollout begins")
-				return st.blame(ctx, st.hook.rollOut(ctx))
-			},
+			pods:     "all of two pods are replaced by their Deployment, from the old image to the new one if there is an old one, or else as by kubectl rollout restart",
+			replicas: 2, path: balanced, begins: oldBuild, do: rolledOut,
+		},
+		{
+			ID: requirement.DisruptionReplicasSingleRollout, Title: "the only replica is replaced, from the old build to the new one if there is an old one",
+			pods:     "the only pod is replaced by its Deployment, from the old image to the new one if there is an old one, or else as by kubectl rollout restart",
+			replicas: 1, path: balanced, begins: oldBuild, do: rolledOut,
 		},
 		{
 			ID: requirement.DisruptionReplicasOneKilled, Title: "SIGKILL for one of two replicas, which stays in the service for a while", Hold: badFor,
@@ -201,6 +202,11 @@ func replicaScenarios() []Scenario {
 			},
 		},
 	}
+}
+
+func rolledOut(ctx context.Context, st *stage) error {
+	st.begin("the rollout begins")
+	return st.blame(ctx, st.hook.rollOut(ctx))
 }
 
 // outOfService takes all but the first replica out of the service.

@@ -73,8 +73,9 @@ func (l *lab) set(ctx context.Context, s *Scenario) (_ *stage, err error) {
 		}
 	}()
 	if l.Pods != nil {
-		st.hook = &pods{Pods: l.Pods}
-		err = l.Pods.Scale(ctx, max(1, s.replicas))
+		p := &pods{Pods: l.Pods, builds: l.Builds}
+		st.hook = p
+		err = p.set(ctx, s)
 	} else {
 		st.programs = &programs{lab: l, meter: &st.meter}
 		st.hook = st.programs

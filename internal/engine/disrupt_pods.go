@@ -5,7 +5,9 @@ import (
 	"errors"
 	"time"
 
+	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
 )
@@ -20,6 +22,8 @@ func (d Disruption) subject() error {
 		return d.At("webhook."+w.Source(), "a webhook that runs already can't be disrupted; give the program or the image that serves it")
 	case d.Cluster != config.Embedded:
 		return d.deployable()
+	case d.Disrupt.OldImage != "":
+		return d.At("disrupt.oldImage", "only valid with %s, on kind or in an existing cluster", options.Key("webhook.inCluster.image"))
 	case w.InCluster != nil:
 		return Deployable(d.Config, nil)
 	case w.Command == nil && len(d.CRDs) > 0:
@@ -42,6 +46,8 @@ func (d Disruption) deployable() error {
 		return d.At("webhook.command", "programs are disrupted under the built-in API server only; give %s for pods", options.Key("webhook.inCluster.image"))
 	case d.Disrupt.OldProgram != "":
 		return d.At("disrupt.oldProgram", "only valid with a program, under the built-in API server")
+	case d.Disrupt.OldImage != "" && (in == nil || in.Image == "" || len(in.Manifests) > 0):
+		return d.At("disrupt.oldImage", "only valid with %s, which a rollout ends with", options.Key("webhook.inCluster.image"))
 	case in == nil && len(d.CRDs) > 0:
 		return d.At("crds", "no webhook to disrupt; give %s or %s", options.Key("webhook.inCluster.image"), options.Key("webhook.inCluster.manifests"))
 	case in == nil:
@@ -50,7 +56,32 @@ func (d Disruption) deployable() error {
 		return d.At("webhook.inCluster.manifests", "crdconform installs the definition, so it must know the certificate of the webhook; give %s or %s",
 			options.Key("webhook.inCluster.secret"), options.Key("webhook.inCluster.caSecret"))
 	}
+	if d.Disrupt.OldImage != "" {
+		if err := deployed.CheckImage(d.Disrupt.OldImage); err != nil {
+			return d.At("disrupt.oldImage", "%w", err)
+		}
+	}
 	return Deployable(d.Config, d.Source)
+}
+
+// builds are the images that a rollout of pods begins and ends with; nil if there is no old one. If possible, they are loaded into the
+// nodes.
+func (d Disruption) builds(ctx context.Context, api cluster.Cluster) (*disruption.Builds, error) {
+	if d.Disrupt.OldImage == "" {
+		return nil, nil //nolint:nilnil // as its doc says
+	}
+	now, err := loaded(ctx, d.Config, api)
+	if err != nil {
+		return nil, err
+	}
+	c, in := d.Config, *d.Webhook.InCluster
+	in.Image, in.Archive = d.Disrupt.OldImage, ""
+	c.Webhook.InCluster = &in
+	before, err := loaded(ctx, c, api)
+	if err != nil {
+		return nil, err
+	}
+	return &disruption.Builds{Old: deployed.Image{Reference: before.name, Loaded: before.loaded}, New: deployed.Image{Reference: now.name, Loaded: now.loaded}}, nil
 }
 
 // description is what a session wants to know of a disruption.

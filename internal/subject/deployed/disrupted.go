@@ -53,6 +53,38 @@ func (w *Webhook) Scale(ctx context.Context, replicas int) error {
 
 // RollOut replaces all pods as "kubectl rollout restart" does, and waits until the former ones are gone.
 func (w *Webhook) RollOut(ctx context.Context) error {
+	return w.roll(ctx, func(appsv1.Deployment) (string, error) {
+		return fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, restartedAt, time.Now().UTC().Format(time.RFC3339Nano)), nil
+	})
+}
+
+// Image is one that pods can be made of.
+type Image struct {
+	Reference string
+	Loaded    bool // the nodes have it already, and are not to look for it in a registry
+}
+
+func (i Image) pullPolicy() corev1.PullPolicy {
+	if i.Loaded {
+		return corev1.PullNever
+	}
+	return corev1.PullIfNotPresent
+}
+
+// RollTo replaces all pods by those of another image as "kubectl set image" does, and waits until the former ones are gone. The pods must
+// have one container.
+func (w *Webhook) RollTo(ctx context.Context, image Image) error {
+	return w.roll(ctx, func(d appsv1.Deployment) (string, error) {
+		containers := d.Spec.Template.Spec.Containers
+		if len(containers) != 1 {
+			return "", fmt.Errorf("its pods have %d containers; only the image of a single one can be replaced", len(containers))
+		}
+		return fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":%q,"image":%q,"imagePullPolicy":%q}]}}}}`, containers[0].Name, image.Reference, image.pullPolicy()), nil
+	})
+}
+
+// roll patches the Deployment, and waits until the former pods are gone. The patch must change the pods.
+func (w *Webhook) roll(ctx context.Context, patch func(appsv1.Deployment) (string, error)) error {
 	d, err := w.deployment(ctx)
 	if err != nil {
 		return err
@@ -61,9 +93,12 @@ func (w *Webhook) RollOut(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("webhook in the cluster: %w", err)
 	}
-	patch := fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, restartedAt, time.Now().UTC().Format(time.RFC3339Nano))
-	if _, err = w.client.AppsV1().Deployments(d.Namespace).Patch(ctx, d.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}); err != nil {
-		return fmt.Errorf("webhook in the cluster: restarting the Deployment %s: %w", d.Name, err)
+	change, err := patch(*d)
+	if err == nil {
+		_, err = w.client.AppsV1().Deployments(d.Namespace).Patch(ctx, d.Name, types.StrategicMergePatchType, []byte(change), metav1.PatchOptions{})
+	}
+	if err != nil {
+		return fmt.Errorf("webhook in the cluster: replacing the pods of the Deployment %s: %w", d.Name, err)
 	}
 	var former []types.UID
 	for _, pod := range before.behind() {

@@ -101,6 +101,52 @@ func shared(t *testing.T) (*kind.Cluster, *Archive) {
 	return one.cluster, one.archive
 }
 
+// TestRollTo replaces the pods of an image by those of another, and one image that no node has is not ready.
+func TestRollTo(t *testing.T) {
+	c, _ := shared(t)
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "webhook")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/webhook")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the webhook: %v\n%s", err, out)
+	}
+	images := make([]Image, 2)
+	for i, mode := range []string{"abrupt", "serve"} {
+		archive, err := Build(program, "--certs=/certs", "--mode="+mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := archive.Load(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		images[i] = Image{Reference: archive.Reference, Loaded: true}
+	}
+	w, err := DeployImage(t.Context(), Workload{Image: images[0].Reference, Loaded: true, Certs: "/certs", Path: webhook.Path, Replicas: 2}, options(t, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stopped(t, w)
+	for _, image := range []Image{images[1], images[0]} {
+		if err := w.RollTo(t.Context(), image); err != nil {
+			t.Fatal(err)
+		}
+		now, err := w.look(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pods := now.behind(); len(pods) != 2 || pods[0].Spec.Containers[0].Image != image.Reference || pods[1].Spec.Containers[0].Image != image.Reference {
+			t.Errorf("there are %d pods, the first with the image %s, want 2 with %s", len(pods), pods[0].Spec.Containers[0].Image, image.Reference)
+		}
+		if err := w.awaitCalls(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := w.RollTo(t.Context(), Image{Reference: "crdconform.invalid/nothing:v1", Loaded: true}); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "crdconform.invalid/nothing:v1") {
+		t.Errorf("an image that no node has: %v", err)
+	}
+}
+
 // options are for a run of the test's own.
 func options(t *testing.T, c *kind.Cluster) Options {
 	t.Helper()

@@ -211,7 +211,7 @@ func (l Workload) pod() corev1.PodSpec {
 	const certs = "certs"
 	open := corev1.ProbeHandler{TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt32(l.Port)}}
 	container := corev1.Container{
-		Name: "webhook", Image: l.Image, ImagePullPolicy: corev1.PullIfNotPresent, Command: l.Command, Args: l.Args,
+		Name: "webhook", Image: l.Image, ImagePullPolicy: Image{Loaded: l.Loaded}.pullPolicy(), Command: l.Command, Args: l.Args,
 		Ports:        []corev1.ContainerPort{{Name: "https", ContainerPort: l.Port, Protocol: corev1.ProtocolTCP}},
 		VolumeMounts: []corev1.VolumeMount{{Name: certs, MountPath: l.Certs, ReadOnly: true}},
 		// Webhooks complain in their logs of clients that connect and say nothing, as probes do. So they are asked often while
@@ -221,9 +221,6 @@ func (l Workload) pod() corev1.PodSpec {
 		SecurityContext: &corev1.SecurityContext{AllowPrivilegeEscalation: new(false)},
 		// With the log's end in place of what the container did not say itself.
 		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
-	}
-	if l.Loaded {
-		container.ImagePullPolicy = corev1.PullNever
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
 		container.Env = append(container.Env, corev1.EnvVar{Name: name, Value: l.Env[name]})
