@@ -22,7 +22,8 @@ type Disrupt struct {
 	// Program that serves the webhook of the old release, as a command line: quoted as in a shell, with {port}, {certs}, {host} and
 	// {kubeconfig} as in webhook.command, whose dir, path, env and readyTimeout hold for it too.
 	OldProgram string `json:"oldProgram"`
-	// Image of the webhook of the old release, for rollouts of pods from it to webhook.inCluster.image.
+	// Image of the webhook of the old release, for rollouts of pods from it to webhook.inCluster.image, whose args, env, certs and
+	// targetPort hold for it too.
 	OldImage string `json:"oldImage"`
 	// Requests a second that all clients make together.
 	Rate float64 `json:"rate"`

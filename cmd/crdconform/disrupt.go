@@ -33,7 +33,8 @@ and watch objects at every version, and makes things happen that happen to every
 
   restart      SIGTERM and SIGKILL, and the program is started again
   pause        no processor for 1, 5 and 35 s
-  replicas     two replicas behind a service: a rollout, with --old-program from the old build; one killed, hanging, or old
+  replicas     replicas behind a service: a rollout of two and of one, with --old-program from the old build; one of two
+               killed, hanging, or old
   network      between API server and webhook: latency below and above the timeout, black hole, reset, slow close,
                bandwidth, half-open
   certificate  the leaf and the authority replaced on disk, with the definition changed before, after and late; expiry
@@ -54,10 +55,10 @@ In the arguments of programs, {port} is replaced by the port to serve at, {certs
 which are replaced as a kubelet does, and {kubeconfig} by a kubeconfig. Without a program, the reference webhook is disrupted.
 
 With --cluster kind the webhook runs as pods, of --webhook-image or --webhook-manifests: restart.graceful and restart.killed
-delete a pod, replicas.rollout and replicas.single-rollout restart the Deployment, or take it from --old-image to
---webhook-image, replicas.one-killed deletes one of two pods, certificate.leaf replaces the certificate in the Secret, and
-definition.storage and definition.changed do what they always do. The others are NotApplicable. With --cluster existing this
-takes --disrupt-pods, and nothing is touched that the run did not create.
+delete a pod, replicas.rollout and replicas.single-rollout restart the Deployment or, with --old-image, update it from that
+image to --webhook-image, replicas.one-killed deletes one of two pods, certificate.leaf replaces the certificate in the
+Secret, and definition.storage and definition.changed do what they always do. The others are NotApplicable. With --cluster
+existing this takes --disrupt-pods, and nothing is touched that the run did not create.
 
 The history of each scenario is in histories/ of the report folder; --judge FILE judges it again.
 

@@ -33,6 +33,7 @@ func TestDisruptUsage(t *testing.T) {
 		"an old image of no pods":   {[]string{"--old-image", "widgets:v1"}, "--old-image: only valid with --webhook-image, on kind or in an existing cluster"},
 		"an old image of no image":  {[]string{"--cluster", "kind", "--old-image", "widgets:v1"}, "--old-image: only valid with --webhook-image, which a rollout ends with"},
 		"an old image of manifests": {[]string{"--cluster", "kind", "--old-image", "widgets:v1", "--webhook-manifests", "."}, "--old-image: only valid with --webhook-image"},
+		"the same image twice":      {[]string{"--cluster", "kind", "--crd", "x.yaml", "--webhook-image", "widgets", "--old-image", "docker.io/library/widgets:latest"}, "--old-image: it is the image under test"},
 		"no name of an image":       {[]string{"--cluster", "kind", "--crd", "x.yaml", "--webhook-image", "widgets:v2", "--old-image", "No Name"}, "--old-image: \"No Name\" is not an image name"},
 		"a URL":                     {[]string{"https://localhost/convert"}, "a webhook that runs already can't be disrupted"},
 		"no program":                {[]string{"--"}, "no program after --"},

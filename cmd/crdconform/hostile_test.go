@@ -74,7 +74,7 @@ func TestHostileWebhooks(t *testing.T) {
 			if n := len(r.out) + len(r.err); n > 64<<10 {
 				t.Errorf("it prints %d bytes:\n%.1000s", n, r.out+r.err)
 			}
-			if test.command == "load" && r.code == exitUnjudged {
+			if test.command == "load" && r.code == exitUnjudged && strings.Contains(r.out, "the generator was too busy") {
 				t.Skipf("the machine is too busy to load anything:\n%s", r.out)
 			}
 			r.exits(t, test.code)

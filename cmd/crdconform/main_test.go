@@ -111,11 +111,12 @@ func prepare(t *testing.T, dir string, args ...string) *running {
 	temporary := emptied(t)
 	// What hangs is to fail its test, not all of them. Some serve until the last of many tests is over, which a busy machine takes long
 	// for. Processes outlive the context of the test, so that it can end them in the way that users do.
-	deadline, ok := t.Deadline()
-	if !ok {
-		deadline = time.Now().Add(time.Hour)
+	limit := time.Hour
+	if deadline, ok := t.Deadline(); ok {
+		limit = time.Until(deadline)
+		limit -= min(time.Minute, limit/10)
 	}
-	ctx, cancel := context.WithDeadline(context.WithoutCancel(t.Context()), deadline.Add(-time.Minute))
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
 	p := &running{dir: dir, temporary: temporary, cmd: exec.CommandContext(ctx, path, args...)}
 	p.cmd.Dir, p.cmd.Stderr = dir, &p.err
 	collects := func(variable string) bool { return strings.HasPrefix(variable, "GOGC=") } // which make test sets, and users do not

@@ -63,24 +63,33 @@ type pods struct {
 	Pods
 
 	builds      *Builds           // nil where there is no old one
-	old         bool              // the pods are, or may be, those of the old build
+	old         bool              // the scenario begins with the old build
 	former      []types.UID       // that were deleted
 	certificate *x509.Certificate // that was put in the place of the first one
 }
 
 // Builds are the images of a webhook that runs as pods.
-type Builds struct{ Old, New deployed.Image }
+type Builds struct {
+	Old, New deployed.Image
+	Advice   string // what may help if the pods of the old one do not start; may be empty
+}
 
-// set brings up as many pods as the scenario needs, of the old build if it begins with that.
+// set brings up as many pods as the scenario needs, of the build that it begins with, whatever another one left.
 func (p *pods) set(ctx context.Context, s *Scenario) error {
-	if err := p.Scale(ctx, max(1, s.replicas)); err != nil || s.begins != oldBuild || p.builds == nil {
-		return err
+	if p.builds != nil {
+		image := p.builds.New
+		if p.old = s.begins == oldBuild; p.old {
+			image = p.builds.Old
+		}
+		err := p.RollTo(ctx, image)
+		if err != nil && p.old {
+			err = fmt.Errorf("the image %s of the old build: %w%s", image.Reference, err, p.builds.Advice)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	p.old = true
-	if err := p.RollTo(ctx, p.builds.Old); err != nil {
-		return fmt.Errorf("the image %s of the old build: %w", p.builds.Old.Reference, err)
-	}
-	return nil
+	return p.Scale(ctx, max(1, s.replicas))
 }
 
 func (p *pods) authority() []byte { return p.ClientConfig().CABundle }
@@ -126,19 +135,13 @@ func (p *pods) start(ctx context.Context) error {
 
 func (p *pods) replaced(ctx context.Context) error { return p.start(ctx) }
 
-func (p *pods) rollOut(ctx context.Context) error {
-	roll := p.RollOut
+func (p *pods) rollOut(ctx context.Context) (err error) {
 	if p.old {
-		roll = p.renew
+		err = p.RollTo(ctx, p.builds.New)
+	} else {
+		err = p.RollOut(ctx)
 	}
-	return unready("the rollout does not come to its end", roll(ctx))
-}
-
-// renew replaces pods of the old build by those of the new one.
-func (p *pods) renew(ctx context.Context) error {
-	err := p.RollTo(ctx, p.builds.New)
-	p.old = err != nil
-	return err
+	return unready("the rollout does not come to its end", err)
 }
 
 func (p *pods) replaceLeaf(ctx context.Context) (err error) {
@@ -158,12 +161,5 @@ func unready(what string, err error) error {
 
 func (p *pods) ended(ctx context.Context) ([]string, error) { return p.Crashes(ctx) }
 
-// remove leaves the pods to whoever deployed them, as pods of the new build. The next scenario waits until they are whole.
-func (p *pods) remove(ctx context.Context) error {
-	if !p.old {
-		return nil
-	}
-	within, cancel := undoing(ctx)
-	defer cancel()
-	return p.renew(within)
-}
+// remove leaves the pods to whoever deployed them. The next scenario waits until they are whole.
+func (*pods) remove(context.Context) error { return nil }

@@ -26,10 +26,14 @@ type fakePods struct {
 	former  []types.UID // that Settle was to do without
 	settle  error
 	rolled  []string // images, or "restart"
+	scaled  int
 	roll    error
 }
 
-func (*fakePods) Scale(context.Context, int) error { return nil }
+func (f *fakePods) Scale(_ context.Context, replicas int) error {
+	f.scaled = replicas
+	return nil
+}
 
 func (f *fakePods) RollOut(context.Context) error {
 	f.rolled = append(f.rolled, "restart")
@@ -102,21 +106,20 @@ func TestPodsReplaced(t *testing.T) {
 	}
 }
 
-// TestRolloutOfPods begins with the old build where there is one, and leaves the new one, also when it was interrupted.
+// TestRolloutOfPods begins with the old build where there is one, and has every scenario begin with the build that it needs.
 func TestRolloutOfPods(t *testing.T) {
 	t.Parallel()
-	builds := &Builds{Old: deployed.Image{Reference: "v1"}, New: deployed.Image{Reference: "v2"}}
+	builds := &Builds{Old: deployed.Image{Reference: "v1"}, New: deployed.Image{Reference: "v2"}, Advice: "; load it"}
 	for name, test := range map[string]struct {
 		builds      *Builds
 		begins      build
 		interrupted bool // before the rollout
 		want        string
 	}{
-		"one build":                  {nil, oldBuild, false, "[restart]"},
-		"two builds":                 {builds, oldBuild, false, "[v1 v2]"},
-		"two builds, interrupted":    {builds, oldBuild, true, "[v1 v2]"},
-		"a scenario of the new one":  {builds, newBuild, false, "[restart]"},
-		"one build, and interrupted": {nil, oldBuild, true, "[]"},
+		"one build":                 {nil, oldBuild, false, "[restart]"},
+		"two builds":                {builds, oldBuild, false, "[v1 v2]"},
+		"two builds, interrupted":   {builds, oldBuild, true, "[v1]"},
+		"a scenario of the new one": {builds, newBuild, false, "[v2 restart]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -126,20 +129,21 @@ func TestRolloutOfPods(t *testing.T) {
 			if !test.interrupted {
 				err = errors.Join(err, p.rollOut(t.Context()))
 			}
-			if err = errors.Join(err, p.remove(t.Context())); err != nil || fmt.Sprint(f.rolled) != test.want {
-				t.Errorf("rolled to %s, %v; want %s", f.rolled, err, test.want)
+			if err = errors.Join(err, p.remove(t.Context())); err != nil || fmt.Sprint(f.rolled) != test.want || f.scaled != 2 {
+				t.Errorf("rolled to %s, scaled to %d, %v; want %s", f.rolled, f.scaled, err, test.want)
 			}
 		})
 	}
 	f := &fakePods{roll: deployed.ErrNotReady}
 	p := &pods{Pods: f, builds: builds}
-	if err := p.set(t.Context(), &Scenario{begins: oldBuild}); !errors.Is(err, deployed.ErrNotReady) || !strings.Contains(err.Error(), "the image v1 of the old build: ") || errors.As(err, new(wrongError)) {
+	err := p.set(t.Context(), &Scenario{begins: oldBuild})
+	if want := "the image v1 of the old build: " + deployed.ErrNotReady.Error() + "; load it"; !errors.Is(err, deployed.ErrNotReady) || err.Error() != want || errors.As(err, new(wrongError)) {
 		t.Errorf("an old build that does not start: %v", err)
 	}
-	if err := p.rollOut(t.Context()); !errors.As(err, new(wrongError)) {
+	if err = p.rollOut(t.Context()); !errors.As(err, new(wrongError)) {
 		t.Errorf("a new build that does not start: %v", err)
 	}
-	if err := p.remove(t.Context()); err == nil || fmt.Sprint(f.rolled) != "[v1 v2 v2]" {
+	if err = p.remove(t.Context()); err != nil || fmt.Sprint(f.rolled) != "[v1 v2]" {
 		t.Errorf("rolled to %s, %v", f.rolled, err)
 	}
 }

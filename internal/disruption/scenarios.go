@@ -146,7 +146,7 @@ const endpointDelay = 200 * time.Millisecond
 // badFor is how long one of two replicas is bad.
 const badFor = 1500 * time.Millisecond
 
-// replicaScenarios are about two replicas behind a service.
+// replicaScenarios are about replicas behind a service.
 func replicaScenarios() []Scenario {
 	return []Scenario{
 		{

@@ -109,8 +109,8 @@ func deploy(ctx context.Context, c config.Config, api cluster.Cluster, o deploye
 		o.Namespace, w.Name = namespace, name
 	}
 	hook, err := deployed.DeployImage(ctx, w, o)
-	if err != nil && image.missing {
-		err = fmt.Errorf("%w\nDocker has no image %s here that could have been loaded into the nodes", err, image.name)
+	if err != nil {
+		err = fmt.Errorf("%w%s", err, image.advice())
 	}
 	return hook, err
 }
@@ -120,6 +120,14 @@ type image struct {
 	name, architecture string
 	loaded             bool // into the nodes
 	missing            bool // where it could have been loaded from
+}
+
+// advice is what may help if pods of it do not start; it may be empty.
+func (i image) advice() string {
+	if !i.missing {
+		return ""
+	}
+	return fmt.Sprintf("\nDocker has no image %s here that could have been loaded into the nodes", i.name)
 }
 
 // loaded loads an image into the nodes, from an archive or from what runs the nodes. Otherwise the nodes have it, or pull it.

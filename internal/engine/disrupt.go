@@ -268,10 +268,10 @@ func (p *DisruptionPlan) disrupt(ctx context.Context, s *session, each func(disr
 	if _, shared := api.(cluster.Shared); shared { // others go with all that is in them
 		p.lab.Run = s.run
 	}
-	if p.lab.Builds, err = p.given.builds(ctx, api); err != nil {
-		return err
-	}
-	return s.withPods(ctx, func(w *deployed.Webhook) error {
+	return s.withPods(ctx, func(w *deployed.Webhook) (err error) {
+		if p.lab.Builds, err = s.builds(ctx, p.want.Config, w); err != nil {
+			return err
+		}
 		p.lab.Pods, p.lab.Path = w, w.Service.Path
 		return disrupt()
 	})

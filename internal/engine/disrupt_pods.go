@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/options"
@@ -56,32 +55,44 @@ func (d Disruption) deployable() error {
 		return d.At("webhook.inCluster.manifests", "crdconform installs the definition, so it must know the certificate of the webhook; give %s or %s",
 			options.Key("webhook.inCluster.secret"), options.Key("webhook.inCluster.caSecret"))
 	}
-	if d.Disrupt.OldImage != "" {
-		if err := deployed.CheckImage(d.Disrupt.OldImage); err != nil {
-			return d.At("disrupt.oldImage", "%w", err)
-		}
+	if err := d.oldImage(); err != nil {
+		return err
 	}
 	return Deployable(d.Config, d.Source)
 }
 
-// builds are the images that a rollout of pods begins and ends with; nil if there is no old one. If possible, they are loaded into the
-// nodes.
-func (d Disruption) builds(ctx context.Context, api cluster.Cluster) (*disruption.Builds, error) {
+// oldImage says what is wrong with the image of the old release.
+func (d Disruption) oldImage() error {
+	old := d.Disrupt.OldImage
+	if old == "" {
+		return nil
+	}
+	if err := deployed.CheckImage(old); err != nil {
+		return d.At("disrupt.oldImage", "%w", err)
+	}
+	if deployed.SameImage(old, d.Webhook.InCluster.Image) {
+		return d.At("disrupt.oldImage", "it is the image under test, so a rollout would change nothing; give that of another release")
+	}
+	return nil
+}
+
+// builds are the images that a rollout of the webhook's pods begins and ends with; nil if there is no old one. If possible, that is loaded
+// into the nodes.
+func (s *session) builds(ctx context.Context, d config.Config, w *deployed.Webhook) (*disruption.Builds, error) {
 	if d.Disrupt.OldImage == "" {
 		return nil, nil //nolint:nilnil // as its doc says
 	}
-	now, err := loaded(ctx, d.Config, api)
-	if err != nil {
-		return nil, err
-	}
-	c, in := d.Config, *d.Webhook.InCluster
+	s.progress.Note("loading the image of the old release into the nodes")
+	in := *d.Webhook.InCluster
 	in.Image, in.Archive = d.Disrupt.OldImage, ""
-	c.Webhook.InCluster = &in
-	before, err := loaded(ctx, c, api)
+	d.Webhook.InCluster = &in
+	old, err := loaded(ctx, d, s.api)
 	if err != nil {
 		return nil, err
 	}
-	return &disruption.Builds{Old: deployed.Image{Reference: before.name, Loaded: before.loaded}, New: deployed.Image{Reference: now.name, Loaded: now.loaded}}, nil
+	b := &disruption.Builds{Old: deployed.Image{Reference: old.name, Loaded: old.loaded}, Advice: old.advice()}
+	b.New, err = w.Image(ctx)
+	return b, err
 }
 
 // description is what a session wants to know of a disruption.

@@ -35,33 +35,32 @@ func TestMain(m *testing.M) {
 
 // oneBrowser returns what starts a browser, once, and what ends it if it was started.
 func oneBrowser() (start func(*testing.T) context.Context, end func()) {
-	var mu sync.Mutex
-	var started context.Context
+	var once sync.Once
+	var browser context.Context
 	var home string
+	var failed error
 	start = func(t *testing.T) context.Context {
 		t.Helper()
 		path := tool(t, "chromium", "chromium-browser", "google-chrome")
-		mu.Lock()
-		defer mu.Unlock()
-		if started != nil {
-			return started
+		once.Do(func() {
+			if home, failed = os.MkdirTemp("", "chromium-"); failed != nil { //nolint:usetesting // it outlives the test
+				return
+			}
+			browser, _ = chromedp.NewContext(context.WithoutCancel(t.Context()), chromedp.WithAllocatorOptions( //nolint:fatcontext // once
+				chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(home, "profile")),
+				chromedp.Env("HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)))
+			failed = chromedp.Do(browser)
+		})
+		if failed != nil {
+			t.Fatalf("the browser does not start: %v", failed)
 		}
-		var err error
-		if home, err = os.MkdirTemp("", "chromium-"); err != nil { //nolint:usetesting // it outlives the test
-			t.Fatal(err)
-		}
-		ctx, _ := chromedp.NewContext(context.WithoutCancel(t.Context()), chromedp.WithAllocatorOptions(
-			chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(filepath.Join(home, "profile")),
-			chromedp.Env("HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_CACHE_HOME="+home)))
-		do(ctx, t)
-		started = ctx //nolint:fatcontext // once
-		return started
+		return browser
 	}
 	return start, func() {
-		if home == "" {
+		if browser == nil {
 			return
 		}
-		if err := errors.Join(chromedp.Cancel(started), os.RemoveAll(home)); err != nil {
+		if err := errors.Join(chromedp.Cancel(browser), os.RemoveAll(home)); err != nil && failed == nil {
 			panic(err)
 		}
 	}

@@ -53,7 +53,8 @@ func (w *Webhook) Scale(ctx context.Context, replicas int) error {
 
 // RollOut replaces all pods as "kubectl rollout restart" does, and waits until the former ones are gone.
 func (w *Webhook) RollOut(ctx context.Context) error {
-	return w.roll(ctx, func(appsv1.Deployment) (string, error) {
+	all := func(corev1.Pod) bool { return true }
+	return w.roll(ctx, all, func(appsv1.Deployment) (string, error) {
 		return fmt.Sprintf(`{"spec":{"template":{"metadata":{"annotations":{%q:%q}}}}}`, restartedAt, time.Now().UTC().Format(time.RFC3339Nano)), nil
 	})
 }
@@ -71,10 +72,13 @@ func (i Image) pullPolicy() corev1.PullPolicy {
 	return corev1.PullIfNotPresent
 }
 
-// RollTo replaces all pods by those of another image as "kubectl set image" does, and waits until the former ones are gone. The pods must
+// RollTo replaces the pods of other images by those of an image as "kubectl set image" does, and waits until they are gone. The pods must
 // have one container.
 func (w *Webhook) RollTo(ctx context.Context, image Image) error {
-	return w.roll(ctx, func(d appsv1.Deployment) (string, error) {
+	other := func(pod corev1.Pod) bool {
+		return len(pod.Spec.Containers) != 1 || pod.Spec.Containers[0].Image != image.Reference
+	}
+	return w.roll(ctx, other, func(d appsv1.Deployment) (string, error) {
 		containers := d.Spec.Template.Spec.Containers
 		if len(containers) != 1 {
 			return "", fmt.Errorf("its pods have %d containers; only the image of a single one can be replaced", len(containers))
@@ -83,8 +87,21 @@ func (w *Webhook) RollTo(ctx context.Context, image Image) error {
 	})
 }
 
-// roll patches the Deployment, and waits until the former pods are gone. The patch must change the pods.
-func (w *Webhook) roll(ctx context.Context, patch func(appsv1.Deployment) (string, error)) error {
+// Image returns the image of the pods, which must have one container.
+func (w *Webhook) Image(ctx context.Context) (Image, error) {
+	d, err := w.deployment(ctx)
+	if err != nil {
+		return Image{}, err
+	}
+	containers := d.Spec.Template.Spec.Containers
+	if len(containers) != 1 {
+		return Image{}, fmt.Errorf("webhook in the cluster: the pods of the Deployment %s have %d containers; which one is the webhook's is not known", d.Name, len(containers))
+	}
+	return Image{Reference: containers[0].Image, Loaded: containers[0].ImagePullPolicy == corev1.PullNever}, nil
+}
+
+// roll patches the Deployment, and waits until the pods are gone that it replaces by that.
+func (w *Webhook) roll(ctx context.Context, replaces func(corev1.Pod) bool, patch func(appsv1.Deployment) (string, error)) error {
 	d, err := w.deployment(ctx)
 	if err != nil {
 		return err
@@ -102,7 +119,9 @@ func (w *Webhook) roll(ctx context.Context, patch func(appsv1.Deployment) (strin
 	}
 	var former []types.UID
 	for _, pod := range before.behind() {
-		former = append(former, pod.UID)
+		if replaces(pod) {
+			former = append(former, pod.UID)
+		}
 	}
 	return w.Settle(ctx, former...)
 }
@@ -243,7 +262,7 @@ func (w *Webhook) Settle(ctx context.Context, former ...types.UID) error {
 		if err != nil {
 			return false, err
 		}
-		if f := now.fault(); f != nil {
+		if f := now.without(former).fault(); f != nil {
 			return false, f
 		}
 		return now.settled(w.Replicas, former), nil
@@ -256,6 +275,12 @@ func (w *Webhook) Settle(ctx context.Context, former ...types.UID) error {
 		return fmt.Errorf("%w: %w", ErrNotReady, err)
 	}
 	return fmt.Errorf("webhook in the cluster: %w", err)
+}
+
+// without is what is seen apart from some pods. What is wrong with these is over as soon as they are gone.
+func (s seen) without(former []types.UID) seen {
+	s.pods = slices.DeleteFunc(slices.Clone(s.pods), func(pod corev1.Pod) bool { return slices.Contains(former, pod.UID) })
+	return s
 }
 
 // settled reports whether there are exactly so many pods, all ready and in the service, and none of them a former one.

@@ -155,10 +155,10 @@ func created[T metav1.Object](t *testing.T, create func(context.Context, T, meta
 // rights of deploy/rbac.yaml, of which those for disruption are all used. How long things take is for a quiet machine.
 func TestDisrupted(t *testing.T) {
 	all, archive, o := deployed.Shared(t)
-	c := limit(t, all)
+	c, old := limit(t, all), deployed.Another(t, all)
 	modes := map[string]map[requirement.ID]string{ // what is violated; empty for nothing
 		"serve": {
-			requirement.DisruptionRestartGraceful: "", requirement.DisruptionReplicasRollout: "", requirement.DisruptionCertificateLeaf: "still serves the former certificate",
+			requirement.DisruptionRestartGraceful: "", requirement.DisruptionReplicasRollout: "", requirement.DisruptionReplicasSingleRollout: "", requirement.DisruptionCertificateLeaf: "still serves the former certificate",
 		},
 		"abrupt": {requirement.DisruptionRestartGraceful: "it dropped 4"},
 	}
@@ -189,6 +189,9 @@ func TestDisrupted(t *testing.T) {
 				}
 			}()
 			p := planned(w, o.Run, want)
+			if mode == "serve" {
+				p.Builds = &disruption.Builds{Old: old, New: deployed.Image{Reference: archive.Reference, Loaded: true}}
+			}
 			judged := 0
 			err = disruption.Run(t.Context(), p, c, t.TempDir(), record.Header{}, objective.Set{}.For, func(o disruption.Outcome) {
 				judged++

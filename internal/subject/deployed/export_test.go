@@ -13,6 +13,12 @@ func Shared(t *testing.T) (*kind.Cluster, *Archive, Options) {
 	return c, archive, options(t, c)
 }
 
+// Another returns another image of what Shared returns the image of.
+func Another(t *testing.T, c *kind.Cluster) Image {
+	t.Helper()
+	return another(t, c, "--address=:9443")
+}
+
 // Gone fails the test if anything of a run is left.
 func Gone(t *testing.T, o Options) {
 	t.Helper()

@@ -119,6 +119,13 @@ func CheckImage(reference string) error {
 	return nil
 }
 
+// SameImage reports whether two names are of the same image, such as a and docker.io/library/a:latest. Of names that are none, it is false.
+func SameImage(one, other string) bool {
+	a, err := name.ParseReference(one)
+	b, wrong := name.ParseReference(other)
+	return err == nil && wrong == nil && a.Name() == b.Name()
+}
+
 // tagOf returns the name of the image that is wanted of those in an archive.
 func tagOf(manifest tarball.Manifest, reference string) (name.Tag, error) {
 	var there []string

@@ -105,23 +105,7 @@ func shared(t *testing.T) (*kind.Cluster, *Archive) {
 func TestRollTo(t *testing.T) {
 	c, _ := shared(t)
 	t.Parallel()
-	program := filepath.Join(t.TempDir(), "webhook")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/webhook")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the webhook: %v\n%s", err, out)
-	}
-	images := make([]Image, 2)
-	for i, mode := range []string{"abrupt", "serve"} {
-		archive, err := Build(program, "--certs=/certs", "--mode="+mode)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := archive.Load(t.Context(), c); err != nil {
-			t.Fatal(err)
-		}
-		images[i] = Image{Reference: archive.Reference, Loaded: true}
-	}
+	images := []Image{another(t, c, "--certs=/certs", "--mode=abrupt"), another(t, c, "--certs=/certs")}
 	w, err := DeployImage(t.Context(), Workload{Image: images[0].Reference, Loaded: true, Certs: "/certs", Path: webhook.Path, Replicas: 2}, options(t, c))
 	if err != nil {
 		t.Fatal(err)
@@ -145,6 +129,33 @@ func TestRollTo(t *testing.T) {
 	if err := w.RollTo(t.Context(), Image{Reference: "crdconform.invalid/nothing:v1", Loaded: true}); !errors.Is(err, ErrNotReady) || !strings.Contains(err.Error(), "crdconform.invalid/nothing:v1") {
 		t.Errorf("an image that no node has: %v", err)
 	}
+	for range 2 { // back, with a pod that never gets ready, and then there is nothing to do
+		if err := w.RollTo(t.Context(), images[0]); err != nil {
+			t.Errorf("back: %v", err)
+		}
+	}
+	if now, err := w.Image(t.Context()); err != nil || now != images[0] {
+		t.Errorf("the image is %+v, want %+v: %v", now, images[0], err)
+	}
+}
+
+// another returns the image of testdata/webhook with arguments, which is another one than the shared image, and which the nodes have.
+func another(t *testing.T, c *kind.Cluster, arguments ...string) Image {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "webhook")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/webhook")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("building the webhook: %v\n%s", err, out)
+	}
+	archive, err := Build(program, arguments...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := archive.Load(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	return Image{Reference: archive.Reference, Loaded: true}
 }
 
 // options are for a run of the test's own.
