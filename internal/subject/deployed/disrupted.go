@@ -270,8 +270,8 @@ func (w *Webhook) Settle(ctx context.Context, former ...types.UID) error {
 	if err == nil {
 		return nil
 	}
-	known, late := (*fault)(nil), errors.Is(err, errTooLate)
-	if err = w.explain(ctx, err, limit); late || errors.As(err, &known) {
+	blamed := errors.Is(err, errTooLate) || errors.As(err, new(*fault)) // which an explanation replaces
+	if err = w.explain(ctx, err, limit); blamed {
 		return fmt.Errorf("%w: %w", ErrNotReady, err)
 	}
 	return fmt.Errorf("webhook in the cluster: %w", err)
