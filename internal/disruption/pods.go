@@ -42,7 +42,7 @@ type Pods interface {
 	// RollOut replaces all pods, and waits until the former ones are gone.
 	RollOut(ctx context.Context) error
 
-	// RollTo replaces all pods by those of another image, and waits until the former ones are gone.
+	// RollTo replaces the pods of other images by those of an image, and waits until they are gone.
 	RollTo(ctx context.Context, image deployed.Image) error
 
 	// Issued reports whether its certificate is one of the run, so that it can be replaced.

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -73,11 +72,9 @@ func kindCluster(t *testing.T, watchCache bool) cluster.Cluster {
 // deploy deploys the reference webhook as two pods that go on for a while when they are told to stop.
 func deploy(t *testing.T, c cluster.Cluster) *deployed.Webhook {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "webhook")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../internal/subject/deployed/testdata/webhook")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the webhook: %v\n%s", err, out)
+	program, err := suitetest.WebhookProgram(t)
+	if err != nil {
+		t.Fatal(err)
 	}
 	archive, err := deployed.Build(program)
 	if err != nil {

@@ -76,14 +76,15 @@ func (i Image) pullPolicy() corev1.PullPolicy {
 // have one container.
 func (w *Webhook) RollTo(ctx context.Context, image Image) error {
 	other := func(pod corev1.Pod) bool {
-		return len(pod.Spec.Containers) != 1 || pod.Spec.Containers[0].Image != image.Reference
+		c, err := only(pod.Spec)
+		return err != nil || c.Image != image.Reference
 	}
 	return w.roll(ctx, other, func(d appsv1.Deployment) (string, error) {
-		containers := d.Spec.Template.Spec.Containers
-		if len(containers) != 1 {
-			return "", fmt.Errorf("its pods have %d containers; only the image of a single one can be replaced", len(containers))
+		c, err := only(d.Spec.Template.Spec)
+		if err != nil {
+			return "", err
 		}
-		return fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":%q,"image":%q,"imagePullPolicy":%q}]}}}}`, containers[0].Name, image.Reference, image.pullPolicy()), nil
+		return fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":%q,"image":%q,"imagePullPolicy":%q}]}}}}`, c.Name, image.Reference, image.pullPolicy()), nil
 	})
 }
 
@@ -93,11 +94,19 @@ func (w *Webhook) Image(ctx context.Context) (Image, error) {
 	if err != nil {
 		return Image{}, err
 	}
-	containers := d.Spec.Template.Spec.Containers
-	if len(containers) != 1 {
-		return Image{}, fmt.Errorf("webhook in the cluster: the pods of the Deployment %s have %d containers; which one is the webhook's is not known", d.Name, len(containers))
+	c, err := only(d.Spec.Template.Spec)
+	if err != nil {
+		return Image{}, fmt.Errorf("webhook in the cluster: the Deployment %s: %w", d.Name, err)
 	}
-	return Image{Reference: containers[0].Image, Loaded: containers[0].ImagePullPolicy == corev1.PullNever}, nil
+	return Image{Reference: c.Image, Loaded: c.ImagePullPolicy == corev1.PullNever}, nil
+}
+
+// only returns the container of pods that have one.
+func only(pod corev1.PodSpec) (corev1.Container, error) {
+	if n := len(pod.Containers); n != 1 {
+		return corev1.Container{}, fmt.Errorf("its pods have %d containers, and which of them is the webhook is not known", n)
+	}
+	return pod.Containers[0], nil
 }
 
 // roll patches the Deployment, and waits until the pods are gone that it replaces by that.

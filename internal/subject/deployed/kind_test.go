@@ -13,7 +13,6 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -70,13 +69,10 @@ func shared(t *testing.T) (*kind.Cluster, *Archive) {
 	}
 	one.Do(func() {
 		one.err = func() error {
-			program := filepath.Join(t.TempDir(), "webhook")
-			build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/webhook")
-			build.Env = append(os.Environ(), "CGO_ENABLED=0")
-			if out, err := build.CombinedOutput(); err != nil {
-				return fmt.Errorf("building the webhook: %w\n%s", err, out)
+			program, err := suitetest.WebhookProgram(t)
+			if err != nil {
+				return err
 			}
-			var err error
 			if one.archive, err = Build(program); err != nil {
 				return err
 			}
@@ -142,11 +138,9 @@ func TestRollTo(t *testing.T) {
 // another returns the image of testdata/webhook with arguments, which is another one than the shared image, and which the nodes have.
 func another(t *testing.T, c *kind.Cluster, arguments ...string) Image {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "webhook")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./testdata/webhook")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("building the webhook: %v\n%s", err, out)
+	program, err := suitetest.WebhookProgram(t)
+	if err != nil {
+		t.Fatal(err)
 	}
 	archive, err := Build(program, arguments...)
 	if err != nil {
