@@ -32,7 +32,7 @@ import (
 
 // The API server that all tests share is a kube-apiserver with RBAC, started for the first that wants it.
 var (
-	environment = &envtest.Environment{ControlPlaneStopTimeout: time.Minute}
+	environment = &envtest.Environment{ControlPlaneStartTimeout: 3 * time.Minute, ControlPlaneStopTimeout: time.Minute}
 	startServer = sync.OnceValues(func() (*rest.Config, error) {
 		log.SetLogger(logr.Discard())
 		// There is no proxy for ClusterIPs, so that the API server has to find endpoints by itself.

@@ -29,7 +29,7 @@ func controlPlane(t *testing.T) *rest.Config {
 	t.Helper()
 	needs.APIServer(t)
 	log.SetLogger(logr.Discard())
-	environment := &envtest.Environment{ControlPlaneStopTimeout: time.Minute}
+	environment := &envtest.Environment{ControlPlaneStartTimeout: 3 * time.Minute, ControlPlaneStopTimeout: time.Minute}
 	config, err := environment.Start()
 	if err != nil {
 		t.Fatal(err)
