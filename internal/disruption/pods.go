@@ -8,8 +8,10 @@ import (
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
 )
@@ -51,6 +53,9 @@ type Pods interface {
 	// ReplaceCertificate replaces its certificate by another one of the same authority, and returns that.
 	ReplaceCertificate(ctx context.Context) (*x509.Certificate, error)
 
+	// Usage is what all pods use together.
+	Usage(ctx context.Context) (memory.Sample, error)
+
 	// Crashes describes pods that ended by themselves.
 	Crashes(ctx context.Context) ([]string, error)
 }
@@ -66,6 +71,11 @@ type pods struct {
 	old         bool              // the scenario begins with the old build
 	former      []types.UID       // that were deleted
 	certificate *x509.Certificate // that was put in the place of the first one
+
+	note  func(text string)
+	used  memory.Sample // when it was asked last
+	asked time.Time     // when that was
+	blind bool          // it may not ask
 }
 
 // Builds are the images of a webhook that runs as pods.
@@ -157,6 +167,19 @@ func unready(what string, err error) error {
 		return wrongError{fmt.Errorf("%s: %w", what, err)}
 	}
 	return err
+}
+
+// usage asks once a second, as kubelets look more seldom than that.
+func (p *pods) usage(ctx context.Context) (memory.Sample, bool) {
+	if !p.blind && time.Since(p.asked) >= time.Second {
+		var err error
+		p.used, err = p.Usage(ctx)
+		p.asked = time.Now()
+		if p.blind = apierrors.IsForbidden(err); p.blind {
+			p.note("the memory of pods is not measured: " + err.Error())
+		}
+	}
+	return p.used, !p.blind && p.used.Processes > 0
 }
 
 func (p *pods) ended(ctx context.Context) ([]string, error) { return p.Crashes(ctx) }

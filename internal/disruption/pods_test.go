@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
 )
 
@@ -28,6 +29,14 @@ type fakePods struct {
 	rolled  []string // images, or "restart"
 	scaled  int
 	roll    error
+	used    memory.Sample
+	usage   error
+	asked   int // what pods use
+}
+
+func (f *fakePods) Usage(context.Context) (memory.Sample, error) {
+	f.asked++
+	return f.used, f.usage
 }
 
 func (f *fakePods) Scale(_ context.Context, replicas int) error {
@@ -204,5 +213,38 @@ func TestMadeIsRemoved(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "removing forbidden") || strings.Contains(err.Error(), "replaced") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestUsageOfPods asks once a second, and never again where that is forbidden.
+func TestUsageOfPods(t *testing.T) {
+	t.Parallel()
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "nodes/proxy"}, "node", errors.New("no right"))
+	for _, test := range []struct {
+		name  string
+		used  memory.Sample
+		err   error
+		known bool
+		asked int // of three times within a second and one a second later
+		notes int
+	}{
+		{"known", memory.Sample{Resident: 5, Processes: 1}, nil, true, 2, 0},
+		{"not looked at yet", memory.Sample{}, nil, false, 2, 0},
+		{"an error that may pass", memory.Sample{}, errors.New("no connection"), false, 2, 0},
+		{"forbidden", memory.Sample{}, fmt.Errorf("asking: %w", forbidden), false, 1, 1},
+	} {
+		fake, notes := &fakePods{used: test.used, usage: test.err}, 0
+		p := &pods{Pods: fake, note: func(string) { notes++ }}
+		for i := range 4 {
+			if i == 3 {
+				p.asked = time.Now().Add(-time.Second)
+			}
+			if used, known := p.usage(t.Context()); known != test.known || used != test.used {
+				t.Errorf("%s: %+v, %v", test.name, used, known)
+			}
+		}
+		if fake.asked != test.asked || notes != test.notes {
+			t.Errorf("%s: asked %d times, noted %d times", test.name, fake.asked, notes)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/subject"
 )
@@ -19,6 +20,7 @@ type programs struct {
 	replicas []*replica // those that the scenario began with, and those that it started
 	balancer *balancer  // nil where connections go to the only replica
 	network  *network   // nil where nothing is wrong with it
+	short    *short     // nil where all have what memory they want
 	meter    *meter
 }
 
@@ -153,6 +155,8 @@ func addresses(replicas []*replica) []string {
 	}
 	return all
 }
+
+func (p *programs) usage(context.Context) (memory.Sample, bool) { return p.meter.measure() }
 
 func (p *programs) ended(context.Context) ([]string, error) {
 	var all []string

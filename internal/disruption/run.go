@@ -61,14 +61,7 @@ func Run(ctx context.Context, p *Plan, c cluster.Cluster, dir string, header rec
 		p.note(s.Title)
 		began := time.Now()
 		o := Outcome{Scenario: s}
-		switch {
-		case !s.Applies():
-			o.Skipped = s.skipped
-		case s.issued && p.Pods != nil && !p.Pods.Issued():
-			o.Skipped = "it needs a certificate that crdconform issues, and the webhook brings its own"
-		case s.needsOld && p.OldProgram == nil:
-			o.Skipped = "it needs the program of an old build, and none is given"
-		default:
+		if o.Skipped, o.Err = p.lacks(ctx, &s); o.Skipped == "" && o.Err == nil {
 			header.Objective = limits(string(s.ID))
 			o.History, o.Err = l.run(ctx, &s, header)
 		}
@@ -76,6 +69,21 @@ func Run(ctx context.Context, p *Plan, c cluster.Cluster, dir string, header rec
 		each(o)
 	}
 	return context.Cause(ctx)
+}
+
+// lacks says why a scenario does not apply; "" if it does.
+func (p *Plan) lacks(ctx context.Context, s *Scenario) (string, error) {
+	switch {
+	case !s.Applies():
+		return s.skipped, nil
+	case s.issued && p.Pods != nil && !p.Pods.Issued():
+		return "it needs a certificate that crdconform issues, and the webhook brings its own", nil
+	case s.needsOld && p.OldProgram == nil:
+		return "it needs the program of an old build, and none is given", nil
+	case s.short:
+		return limited(ctx)
+	}
+	return "", nil
 }
 
 // prepare installs the definition and creates the objects, with a replica of its own.
@@ -134,7 +142,7 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 		f.storage = ""
 	}
 	f.start(ctx, l.Rate)
-	stop := memory.Follow(ctx, st.meter.measure, st.record.Now, st.record.Sample)
+	stop := memory.Follow(ctx, func() (memory.Sample, bool) { return st.hook.usage(ctx) }, st.record.Now, st.record.Sample)
 	err = st.disrupt(ctx, s)
 	stop()
 	f.end()

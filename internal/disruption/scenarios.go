@@ -25,6 +25,7 @@ type Scenario struct {
 	skipped  string // why it does not apply
 	issued   bool   // it replaces the certificate, which must be one of the run
 	harmless bool   // no request may fail
+	short    bool   // of memory is the webhook, so what it answers meanwhile is no fault of its
 	affects  bool   // requests at the storage version are affected by what is done, whatever the webhook does
 
 	// do makes the fault happen, and marks its beginning. undo takes it back, also when do has failed or was interrupted.
@@ -58,7 +59,7 @@ const (
 // Scenarios returns all scenarios, in the order in which they happen.
 func Scenarios() []Scenario {
 	var all []Scenario
-	for _, some := range [][]Scenario{processScenarios(), replicaScenarios(), networkScenarios(), certificateScenarios(), serverScenarios()} {
+	for _, some := range [][]Scenario{processScenarios(), memoryScenarios(), replicaScenarios(), networkScenarios(), certificateScenarios(), serverScenarios()} {
 		all = append(all, some...)
 	}
 	return all
@@ -88,11 +89,12 @@ func (s Scenario) Applies() bool { return s.skipped == "" }
 
 // What pods lack.
 const (
-	signals = "a process that can be stopped by a signal"
-	proxies = "a network between API server and webhook that crdconform controls"
-	builds  = "programs of two builds"
-	files   = "a certificate that changes at a given moment"
-	ownAPI  = "an API server of the run's own, with its etcd"
+	signals      = "a process that can be stopped by a signal"
+	proxies      = "a network between API server and webhook that crdconform controls"
+	builds       = "programs of two builds"
+	memoryLimits = "a program whose memory crdconform can limit"
+	files        = "a certificate that changes at a given moment"
+	ownAPI       = "an API server of the run's own, with its etcd"
 )
 
 // processScenarios are about the process of the only replica.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/memory"
 )
 
 // stage is what a scenario happens on: the webhook under test, and the way of connections to it.
@@ -18,7 +19,6 @@ type stage struct {
 
 	hook   target
 	record *record.Recorder
-	meter  meter
 	found  int // violations that the history does not show
 }
 
@@ -50,6 +50,9 @@ type target interface {
 	replaceLeaf(ctx context.Context) error
 	leaf() *x509.Certificate
 
+	// usage is what all replicas use together, and false where nobody knows.
+	usage(ctx context.Context) (memory.Sample, bool)
+
 	// ended describes replicas that ended by themselves.
 	ended(ctx context.Context) ([]string, error)
 
@@ -73,11 +76,11 @@ func (l *lab) set(ctx context.Context, s *Scenario) (_ *stage, err error) {
 		}
 	}()
 	if l.Pods != nil {
-		p := &pods{Pods: l.Pods, builds: l.Builds}
+		p := &pods{Pods: l.Pods, builds: l.Builds, note: l.note}
 		st.hook = p
 		err = p.set(ctx, s)
 	} else {
-		st.programs = &programs{lab: l, meter: &st.meter}
+		st.programs = &programs{lab: l, meter: new(meter)}
 		st.hook = st.programs
 		err = st.programs.set(ctx, s)
 	}

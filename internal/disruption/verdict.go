@@ -53,7 +53,7 @@ func Judge(h *record.History) (Verdict, error) {
 			reasons = append(reasons, text(f))
 		}
 	}
-	if len(report.Void) == 0 {
+	if len(report.Void) == 0 && !s.short {
 		reasons = append(reasons, answered(report.Facts)...)
 	}
 	switch {

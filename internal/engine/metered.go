@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 
@@ -76,13 +75,12 @@ func memoryOf(m *memory.Trend) *loadgen.Memory {
 	if m == nil {
 		return nil
 	}
-	const step = 16 << 20
 	reported := &loadgen.Memory{
 		From: float64(m.From), To: float64(m.To), Max: float64(m.Most), Leaks: m.Leaks,
 		PerMinute: m.PerMinute.Value, PerMinuteLow: m.PerMinute.Low, PerMinuteHigh: m.PerMinute.High, PerObject: m.PerConversion.Value,
 	}
 	if !m.Leaks {
-		reported.Limit = math.Ceil(1.5*reported.Max/step) * step
+		reported.Limit = float64(memory.Recommended(m.Most))
 	}
 	return reported
 }

@@ -109,6 +109,12 @@ func Of(samples []Sample, conversions func(at time.Duration) float64) *Trend {
 	return m
 }
 
+// Recommended is a limit, in bytes, that leaves room for a program that used so much at most: half as much again.
+func Recommended(most uint64) uint64 {
+	const step = 16 << 20
+	return (most + most/2 + step - 1) / step * step
+}
+
 // String says how a memory that leaks grew.
 func (m *Trend) String() string {
 	const mebi, kibi = 1 << 20, 1 << 10

@@ -107,6 +107,15 @@ func TestRollTo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer stopped(t, w)
+	// Kubelets look every ten seconds or so.
+	within, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	if err = poll(within, func() (bool, error) {
+		used, err := w.Usage(within)
+		return used.Processes == 2 && used.Resident > 2<<20 && used.Processor > 0, err
+	}); err != nil {
+		t.Error(err)
+	}
 	for _, image := range []Image{images[1], images[0]} {
 		if err := w.RollTo(t.Context(), image); err != nil {
 			t.Fatal(err)

@@ -1,0 +1,193 @@
+package cgroup
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/crdconform/crdconform/internal/pause"
+)
+
+// mounted is where hierarchies of cgroups are, see cgroups(7).
+const mounted = "/sys/fs/cgroup"
+
+const (
+	// goneLimit is how long processes that were killed may stay in a group.
+	goneLimit = 5 * time.Second
+	goneEvery = 20 * time.Millisecond
+)
+
+// version says how the files of a group are called.
+type version struct {
+	limit, swap, used, killed string
+	noSwap                    func(limit uint64) uint64    // what to write so that nothing is swapped
+	reached                   func(g *Group) (bool, error) // whether the limit was
+}
+
+func versions() (one, two version) {
+	one = version{
+		limit: "memory.limit_in_bytes", swap: "memory.memsw.limit_in_bytes", used: "memory.usage_in_bytes", killed: "memory.oom_control",
+		noSwap: func(limit uint64) uint64 { return limit },
+		// The kernel counts no failures at a limit of memory and swap together, memory.failcnt, when that is reached first.
+		reached: func(g *Group) (bool, error) {
+			limit, err := g.read("memory.limit_in_bytes", "")
+			most, mostErr := g.read("memory.max_usage_in_bytes", "")
+			return most >= limit, errors.Join(err, mostErr)
+		},
+	}
+	two = version{
+		limit: "memory.max", swap: "memory.swap.max", used: "memory.current", killed: "memory.events",
+		noSwap: func(uint64) uint64 { return 0 },
+		reached: func(g *Group) (bool, error) {
+			times, err := g.read("memory.events", "max")
+			return times > 0, err
+		},
+	}
+	return one, two
+}
+
+// Group is a cgroup whose programs share a memory limit.
+type Group struct {
+	dir     string
+	version version
+}
+
+// New makes a group as near to the one of this process as may be: in it, or in one that it is in. The error is an UnavailableError where
+// there is none that this process may use.
+func New(ctx context.Context) (*Group, error) {
+	root, own, version, err := hierarchy()
+	if err != nil {
+		return nil, err
+	}
+	var refused error
+	for path := own; ; path = filepath.Dir(path) {
+		g, err := in(ctx, filepath.Join(root, path), version)
+		if err == nil {
+			return g, nil
+		}
+		if refused == nil || errors.Is(refused, os.ErrNotExist) {
+			refused = err
+		}
+		if path == "/" || ctx.Err() != nil {
+			return nil, unavailable("%v", errors.Join(context.Cause(ctx), refused))
+		}
+	}
+}
+
+// hierarchy finds the cgroup of this process that the memory is counted in.
+func hierarchy() (root, own string, v version, err error) {
+	text, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", "", version{}, unavailable("%v", err)
+	}
+	one, two := versions()
+	for line := range strings.Lines(string(text)) {
+		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		switch {
+		case len(fields) < 3:
+		case slices.Contains(strings.Split(fields[1], ","), "memory"):
+			return filepath.Join(mounted, "memory"), fields[2], one, nil
+		case fields[1] == "":
+			root, own, v = mounted, fields[2], two
+		}
+	}
+	if root == "" {
+		return "", "", version{}, unavailable("this process is in none")
+	}
+	return root, own, v, nil
+}
+
+// in makes a group in another one, if a process can be put there.
+func in(ctx context.Context, parent string, v version) (*Group, error) {
+	dir, err := os.MkdirTemp(parent, "crdconform-")
+	if err != nil {
+		return nil, err
+	}
+	g := &Group{dir: dir, version: v}
+	if _, err = os.Stat(filepath.Join(dir, v.limit)); err == nil {
+		err = exec.CommandContext(ctx, "sh", g.Command("true")[1:]...).Run()
+	}
+	if err != nil {
+		return nil, errors.Join(err, g.Remove(context.WithoutCancel(ctx)))
+	}
+	return g, nil
+}
+
+// Command is the command that puts itself into the group, and then is the program.
+func (g *Group) Command(program ...string) []string {
+	return append([]string{"sh", "-c", `echo 0 > "$0" && exec "$@"`, filepath.Join(g.dir, "cgroup.procs")}, program...)
+}
+
+// Limit limits the memory of all programs in the group together, in bytes, without swap where that is counted.
+func (g *Group) Limit(most uint64) error {
+	if err := g.write(g.version.limit, most); err != nil {
+		return fmt.Errorf("limiting memory: %w", err)
+	}
+	err := g.write(g.version.swap, g.version.noSwap(most))
+	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("limiting memory: %w", err)
+	}
+	return nil
+}
+
+func (g *Group) write(name string, value uint64) error {
+	f, err := os.OpenFile(filepath.Join(g.dir, name), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strconv.FormatUint(value, 10))
+	return errors.Join(err, f.Close())
+}
+
+// Used returns how much memory the programs use together, in bytes, with the files that they were the first to read.
+func (g *Group) Used() (uint64, error) {
+	used, err := g.read(g.version.used, "")
+	return uint64(max(0, used)), err //nolint:gosec // it is not negative
+}
+
+// Seen returns what became of the programs so far.
+func (g *Group) Seen() (Seen, error) {
+	reached, err := g.version.reached(g)
+	if err != nil {
+		return Seen{}, err
+	}
+	killed, err := g.read(g.version.killed, "oom_kill")
+	return Seen{Reached: reached, Killed: killed}, err
+}
+
+// read returns a number of a file that has it alone, or in a line with a name.
+func (g *Group) read(file, name string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(g.dir, file))
+	if err != nil {
+		return 0, err
+	}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		fields := strings.Fields(lines.Text())
+		if len(fields) == 1 || len(fields) == 2 && fields[0] == name {
+			return strconv.Atoi(fields[len(fields)-1])
+		}
+	}
+	return 0, fmt.Errorf("%s of the cgroup says nothing of %s", file, name)
+}
+
+// Remove removes the group once its programs have ended.
+func (g *Group) Remove(ctx context.Context) error {
+	for end := time.Now().Add(goneLimit); ; {
+		err := os.Remove(g.dir)
+		if err == nil || errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		if time.Now().After(end) || pause.For(ctx, goneEvery) != nil {
+			return fmt.Errorf("removing a cgroup: %w", err)
+		}
+	}
+}
