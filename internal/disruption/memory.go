@@ -130,7 +130,7 @@ func (st *stage) endShort(ctx context.Context) error {
 	}
 	seen, err := s.group.Seen()
 	if err == nil {
-		st.record.Mark("memory limit", s.became(seen))
+		st.record.Mark(MemoryLimit, s.became(seen))
 	}
 	if s.replica != nil {
 		err = errors.Join(err, s.replica.kill(ctx))

@@ -106,6 +106,12 @@ func (st *stage) end(format string, arguments ...any) {
 	st.record.Mark(record.FaultEnded, fmt.Sprintf(format, arguments...))
 }
 
+// The names of marks that say something that no figure does.
+const (
+	PickedUp    = "certificate picked up"
+	MemoryLimit = "memory limit"
+)
+
 // violation is what marks begin with that say what violates the requirement, and that the operations do not show.
 const violation = "violation "
 
@@ -139,7 +145,7 @@ func (st *stage) pickUp(ctx context.Context) error {
 	err := pickedUp(ctx, st.hook.leaf(), st.hook.address(), st.PickUp)
 	switch {
 	case err == nil:
-		st.record.Mark("certificate picked up", fmt.Sprintf("%s after it was written", (st.record.Now()-at).Round(10*time.Millisecond)))
+		st.record.Mark(PickedUp, fmt.Sprintf("%s after it was written", (st.record.Now()-at).Round(10*time.Millisecond)))
 	case errors.Is(err, errNotPickedUp):
 		st.violates("%v", err)
 		return nil

@@ -127,6 +127,11 @@ func DisruptionSummary(result reports.Result, figures *reports.Disruption) strin
 	if figures.Wrong > 0 {
 		facts = append(facts, fmt.Sprintf("%d wrong", figures.Wrong))
 	}
+	for _, m := range figures.Marks {
+		if m.Name == disruption.PickedUp || m.Name == disruption.MemoryLimit {
+			facts = append(facts, m.Name+": "+m.Text)
+		}
+	}
 	return text + strings.Join(facts, "; ")
 }
 
