@@ -64,13 +64,13 @@ type Group struct {
 // New makes a group as near to the one of this process as may be: in it, or in one that it is in. The error is an UnavailableError where
 // there is none that this process may use.
 func New(ctx context.Context) (*Group, error) {
-	root, own, version, err := hierarchy()
+	root, own, naming, err := hierarchy()
 	if err != nil {
 		return nil, err
 	}
 	var refused error
 	for path := own; ; path = filepath.Dir(path) {
-		g, err := in(ctx, filepath.Join(root, path), version)
+		g, err := in(ctx, filepath.Join(root, path), naming)
 		if err == nil {
 			return g, nil
 		}
