@@ -25,7 +25,7 @@ type Disruption struct {
 	WatchEnds  int     `json:"watchEnds"`           // watches that ended since the fault began
 	WatchGone  int     `json:"watchGone"`           // of these, those that did not come back
 	Silence    float64 `json:"watchSilenceSeconds"` // longest time from the end of the fault until a watch showed something again
-	MaxMemory  float64 `json:"maxMemoryBytes"`      // most that the webhook's process used; 0 if that was not measured
+	MaxMemory  float64 `json:"maxMemoryBytes"`      // most that all replicas used together; 0 if that was not measured
 	Lag        float64 `json:"harnessLagSeconds"`   // most that timers of crdconform itself were late
 
 	FirstFailure *float64 `json:"firstFailureSeconds,omitempty"` // from the beginning of the fault; absent if nothing failed

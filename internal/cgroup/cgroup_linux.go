@@ -37,11 +37,9 @@ func versions() (one, two version) {
 	one = version{
 		limit: "memory.limit_in_bytes", swap: "memory.memsw.limit_in_bytes", used: "memory.usage_in_bytes", killed: "memory.oom_control",
 		noSwap: func(limit uint64) uint64 { return limit },
-		// The kernel counts no failures at a limit of memory and swap together, memory.failcnt, when that is reached first.
 		reached: func(g *Group) (bool, error) {
-			limit, err := g.read("memory.limit_in_bytes", "")
-			most, mostErr := g.read("memory.max_usage_in_bytes", "")
-			return most >= limit, errors.Join(err, mostErr)
+			times, err := g.read("memory.failcnt", "")
+			return times > 0, err
 		},
 	}
 	two = version{
@@ -77,8 +75,11 @@ func New(ctx context.Context) (*Group, error) {
 		if refused == nil || errors.Is(refused, os.ErrNotExist) {
 			refused = err
 		}
-		if path == "/" || ctx.Err() != nil {
-			return nil, unavailable("%v", errors.Join(context.Cause(ctx), refused))
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if path == "/" {
+			return nil, unavailable("%v", refused)
 		}
 	}
 }
@@ -113,24 +114,40 @@ func in(ctx context.Context, parent string, v version) (*Group, error) {
 		return nil, err
 	}
 	g := &Group{dir: dir, version: v}
-	if _, err = os.Stat(filepath.Join(dir, v.limit)); err == nil {
-		err = exec.CommandContext(ctx, "sh", g.Command("true")[1:]...).Run()
-	}
-	if err != nil {
+	if err = g.try(ctx); err != nil {
 		return nil, errors.Join(err, g.Remove(context.WithoutCancel(ctx)))
 	}
 	return g, nil
 }
 
-// Command is the command that puts itself into the group, and then is the program.
-func (g *Group) Command(program ...string) []string {
-	return append([]string{"sh", "-c", `echo 0 > "$0" && exec "$@"`, filepath.Join(g.dir, "cgroup.procs")}, program...)
+// try says why the group is of no use.
+func (g *Group) try(ctx context.Context) error {
+	if _, err := os.Stat(filepath.Join(g.dir, g.version.limit)); err != nil {
+		return err
+	}
+	if _, err := g.Seen(); err != nil {
+		return err
+	}
+	enter := append(g.Enter(), "true")
+	if out, err := exec.CommandContext(ctx, enter[0], enter[1:]...).CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
 }
 
-// Limit limits the memory of all programs in the group together, in bytes, without swap where that is counted.
+// Enter is a command that puts itself into the group, and then becomes the program that is put behind it.
+func (g *Group) Enter() []string {
+	return []string{"sh", "-c", `echo 0 > "$0" && exec "$@"`, filepath.Join(g.dir, "cgroup.procs")}
+}
+
+// Limit limits the memory of all programs in the group together, in bytes, with what is swapped where that is counted.
 func (g *Group) Limit(most uint64) error {
 	if err := g.write(g.version.limit, most); err != nil {
 		return fmt.Errorf("limiting memory: %w", err)
+	}
+	// Where memory and swap together are reached first, version 1 counts nothing, so that limit is only for machines that swap.
+	if swaps, err := os.ReadFile("/proc/swaps"); err == nil && bytes.Count(swaps, []byte("\n")) < 2 {
+		return nil
 	}
 	err := g.write(g.version.swap, g.version.noSwap(most))
 	if err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, os.ErrPermission) {

@@ -13,8 +13,8 @@ type Group struct{}
 // New returns an UnavailableError.
 func New(context.Context) (*Group, error) { return nil, unavailable("only Linux has cgroups") }
 
-// Command returns the program.
-func (*Group) Command(program ...string) []string { return program }
+// Enter returns nothing.
+func (*Group) Enter() []string { return nil }
 
 // Limit fails.
 func (*Group) Limit(uint64) error { return errors.ErrUnsupported }

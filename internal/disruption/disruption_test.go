@@ -289,7 +289,7 @@ func TestFrailCaught(t *testing.T) {
 		for _, f := range report.Findings {
 			reasons = append(reasons, f.Text)
 		}
-		reasons = append(reasons, answered(report.Facts)...)
+		reasons = append(reasons, s.answered(report.Facts)...)
 		if !slices.ContainsFunc(reasons, func(text string) bool { return strings.Contains(text, test.want) }) {
 			t.Errorf("%s: not found by %s: %q", test.bug, test.id, reasons)
 		}

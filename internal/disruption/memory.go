@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,33 +14,28 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-const (
-	// shortFor is how long a replica with too little memory serves: for a third of that with half of what is recommended, and if that is
-	// enough, with what it uses at that moment.
-	shortFor = 3 * time.Second
-
-	// shortReady is how long such a replica may take to start. It may never do.
-	shortReady = 20 * time.Second
-)
+// shortFor is how long a replica with too little memory serves: for a third of that with half of what is recommended, and if that is
+// enough, with what it uses at that moment.
+const shortFor = 3 * time.Second
 
 // short is a replica that has too little memory.
 type short struct {
-	group   *cgroup.Group
-	limit   uint64   // of its memory, in bytes
-	lowered uint64   // the limit in the end, if the first one was enough
-	replica *replica // nil if it was not started
-	refused error    // why it did not start
+	group       *cgroup.Group
+	recommended uint64   // limit, in bytes
+	limit       uint64   // that it has; 0 if it has none yet
+	replica     *replica // nil before it was started
 }
 
 // memoryScenarios are about too little memory.
 func memoryScenarios() []Scenario {
 	return []Scenario{{
-		ID: requirement.DisruptionMemoryLimit, Title: "a replica with half of the memory that is recommended serves alone for a while",
+		ID: requirement.DisruptionMemoryLimit, Title: "a replica with half of the memory that is recommended, or less, serves alone for a while",
 		programs: memoryLimits, replicas: 1, path: balanced, short: true,
-		do: func(ctx context.Context, st *stage) error { return st.startShort(ctx) },
+		do: func(ctx context.Context, st *stage) error { return st.runShort(ctx) },
 		undo: func(ctx context.Context, st *stage) error {
 			st.outOfService()
 			st.balancer.cut()
+			st.end("the first replica serves alone again")
 			return st.endShort(ctx)
 		},
 	}}
@@ -57,8 +53,9 @@ func limited(ctx context.Context) (string, error) {
 	return "", group.Remove(ctx)
 }
 
-// startShort starts a replica with half of the memory that is recommended for what the first one used so far, and has it serve alone.
-func (st *stage) startShort(ctx context.Context) error {
+// runShort starts another replica, has it serve alone, and limits its memory to half of what is recommended for what the first one used so
+// far. It starts without a limit: one that does not start at all would show nothing.
+func (st *stage) runShort(ctx context.Context) error {
 	most := uint64(0)
 	for _, s := range st.record.History().Samples {
 		most = max(most, s.Resident)
@@ -70,33 +67,23 @@ func (st *stage) startShort(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	st.short = &short{group: group, limit: memory.Recommended(most) / 2}
-	if err = group.Limit(st.short.limit); err != nil {
-		return err
+	st.short = &short{group: group, recommended: memory.Recommended(most)}
+	st.begin("another replica starts, to have half of the %s that are recommended", mebibytes(st.short.recommended))
+	if st.short.replica, err = st.addIn(ctx, st.Program, group); err != nil {
+		return fmt.Errorf("a second replica, whose memory is to be limited: %w", err)
 	}
-	command := st.Program
-	command.Args, command.ReadyTimeout = group.Command(command.Args...), shortReady
-	started, err := st.add(ctx, command)
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		return err
-	default:
-		st.short.refused = err
-		st.begin("a replica with %s of memory does not start", mebibytes(st.short.limit))
-		return nil
-	}
-	st.short.replica = started
-	st.begin("a replica with %s of memory takes over", mebibytes(st.short.limit))
-	st.balancer.set(started.address)
+	st.balancer.set(st.short.replica.address)
 	st.balancer.cut()
 	return st.short.squeeze(ctx)
 }
 
-// squeeze lowers the limit to what the replica uses until it is reached, as half of what is recommended may be enough: it leaves room, and programs share files.
+// squeeze limits the memory to half of what is recommended, and after a while to what the replica uses, until it wants more. Half can be
+// enough: the recommendation leaves room, and files that another program has read already do not count here.
 func (s *short) squeeze(ctx context.Context) error {
-	began := time.Now()
-	for time.Since(began) < shortFor {
+	if err := s.lower(s.recommended / 2); err != nil {
+		return err
+	}
+	for began := time.Now(); time.Since(began) < shortFor; {
 		if err := pause.For(ctx, lookEvery); err != nil {
 			return err
 		}
@@ -104,22 +91,30 @@ func (s *short) squeeze(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if seen.Reached || s.replica.alive() != nil || time.Since(began) < shortFor/3 {
+		if seen.Reached || seen.Killed > 0 || s.replica.alive() != nil || time.Since(began) < shortFor/3 {
 			continue
 		}
 		used, err := s.group.Used()
-		if err == nil {
-			err = s.group.Limit(used)
-		}
-		if errors.Is(err, syscall.EBUSY) {
-			continue // it uses more already, and version 1 refuses that
+		if err == nil && used > 0 {
+			err = s.lower(used)
 		}
 		if err != nil {
 			return err
 		}
-		s.lowered = used
 	}
 	return nil
+}
+
+// lower lowers the limit. Cgroups of version 1 refuse one that is less than what is used and cannot be freed.
+func (s *short) lower(limit uint64) error {
+	err := s.group.Limit(limit)
+	if errors.Is(err, syscall.EBUSY) {
+		return nil
+	}
+	if err == nil {
+		s.limit = limit
+	}
+	return err
 }
 
 // endShort ends that replica, and notes what became of it.
@@ -128,43 +123,40 @@ func (st *stage) endShort(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
-	seen, err := s.group.Seen()
-	if err == nil {
-		st.record.Mark(MemoryLimit, s.became(seen))
-	}
+	var err error
 	if s.replica != nil {
+		var seen cgroup.Seen
+		if seen, err = s.group.Seen(); err == nil {
+			st.record.Mark(MemoryLimit, s.became(seen, s.replica.alive()))
+		}
 		err = errors.Join(err, s.replica.kill(ctx))
 	}
 	return errors.Join(err, s.group.Remove(ctx))
 }
 
 // became says what became of the replica.
-func (s *short) became(seen cgroup.Seen) string {
-	var ended error
-	if s.replica != nil {
-		ended = s.replica.alive()
-	}
-	return s.sentence(seen, ended)
-}
-
-func (s *short) sentence(seen cgroup.Seen, ended error) string {
-	text := "with " + mebibytes(s.limit) + ", half of what is recommended, "
-	if s.lowered > 0 {
-		text += "it needed no more; with " + mebibytes(s.lowered) + ", "
+func (s *short) became(seen cgroup.Seen, ended error) string {
+	text := "with " + mebibytes(s.limit) + ", "
+	switch {
+	case s.limit == 0:
+		text = "without a limit, as it used more than half of the recommended " + mebibytes(s.recommended) + " at once, "
+	case s.limit == s.recommended/2:
+		text += "half of what is recommended, "
+	case s.limit < s.recommended/2:
+		text = "half of the recommended " + mebibytes(s.recommended) + " was enough; " + text
 	}
 	switch {
-	case seen.Killed > 0:
+	case seen.Killed > 0 && ended != nil:
 		return text + "the kernel killed it"
-	case s.refused != nil:
-		return fmt.Sprintf("%sit does not start: %v", text, s.refused)
-	case s.replica == nil:
-		return text + "it was not started"
+	case seen.Killed > 0:
+		return text + "the kernel killed one of its processes, and it went on"
 	case ended != nil:
-		return text + ended.Error()
+		first, _, _ := strings.Cut(ended.Error(), "\n")
+		return text + first
 	case seen.Reached:
-		return text + "it went on, and the kernel had to make room for it"
+		return text + "it went on, and the kernel had to free memory for it"
 	default:
-		return text + "it went on, and needed no more"
+		return text + "it went on, and did not reach that"
 	}
 }
 

@@ -5,30 +5,49 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cgroup"
+	"github.com/crdconform/crdconform/internal/disruption/judge"
+	"github.com/crdconform/crdconform/internal/disruption/record"
 )
 
 // TestShortOfMemory says what became of a replica with too little memory.
 func TestShortOfMemory(t *testing.T) {
 	t.Parallel()
-	running := &replica{}
+	killed := errors.New("webhook program: it exited: signal: killed; its last output:\n  a line")
 	for _, test := range []struct {
-		short short
+		limit uint64
 		seen  cgroup.Seen
 		ended error
 		want  string
 	}{
-		{short{replica: running}, cgroup.Seen{}, nil, "it went on, and needed no more"},
-		{short{replica: running}, cgroup.Seen{Reached: true}, nil, "it went on, and the kernel had to make room for it"},
-		{short{replica: running}, cgroup.Seen{Reached: true, Killed: 1}, errors.New("it exited: signal: killed"), "the kernel killed it"},
-		{short{replica: running}, cgroup.Seen{Reached: true}, errors.New("it exited: exit status 3"), "it exited: exit status 3"},
-		{short{refused: errors.New("too late")}, cgroup.Seen{Reached: true}, nil, "it does not start: too late"},
-		{short{refused: errors.New("too late")}, cgroup.Seen{Reached: true, Killed: 1}, nil, "the kernel killed it"},
-		{short{}, cgroup.Seen{}, nil, "it was not started"},
-		{short{replica: running, lowered: 9 << 20}, cgroup.Seen{Reached: true, Killed: 1}, nil, "it needed no more; with 9 MiB, the kernel killed it"},
+		{24, cgroup.Seen{}, nil, "with 24 MiB, half of what is recommended, it went on, and did not reach that"},
+		{24, cgroup.Seen{Reached: true}, nil, "with 24 MiB, half of what is recommended, it went on, and the kernel had to free memory for it"},
+		{24, cgroup.Seen{Reached: true, Killed: 1}, killed, "with 24 MiB, half of what is recommended, the kernel killed it"},
+		{24, cgroup.Seen{Reached: true, Killed: 1}, nil, "with 24 MiB, half of what is recommended, the kernel killed one of its processes, and it went on"},
+		{24, cgroup.Seen{Reached: true}, errors.New("it exited: exit status 3; its last output:\n  out of memory"), "with 24 MiB, half of what is recommended, it exited: exit status 3; its last output:"},
+		{9, cgroup.Seen{Killed: 1}, killed, "half of the recommended 48 MiB was enough; with 9 MiB, the kernel killed it"},
+		{30, cgroup.Seen{Killed: 1}, killed, "with 30 MiB, the kernel killed it"},
+		{0, cgroup.Seen{}, nil, "without a limit, as it used more than half of the recommended 48 MiB at once, it went on, and did not reach that"},
 	} {
-		test.short.limit = 24 << 20
-		if got, want := test.short.sentence(test.seen, test.ended), "with 24 MiB, half of what is recommended, "+test.want; got != want {
-			t.Errorf("got %q, want %q", got, want)
+		s := &short{recommended: 48 << 20, limit: test.limit << 20}
+		if got := s.became(test.seen, test.ended); got != test.want {
+			t.Errorf("got %q, want %q", got, test.want)
+		}
+	}
+}
+
+// TestAnswersWithTooLittleMemory excuses what is answered meanwhile, and nothing after that.
+func TestAnswersWithTooLittleMemory(t *testing.T) {
+	t.Parallel()
+	facts := func(during, after int) judge.Facts {
+		return judge.Facts{Failures: []judge.Failure{{Error: record.Answer, During: during, After: after}, {Error: record.Reset, During: 1, After: 1}}}
+	}
+	for _, test := range []struct {
+		short         bool
+		during, after int
+		found         bool
+	}{{true, 3, 0, false}, {true, 0, 1, true}, {false, 3, 0, true}, {false, 0, 0, false}} {
+		if got := (Scenario{short: test.short}).answered(facts(test.during, test.after)); (len(got) > 0) != test.found {
+			t.Errorf("%+v: %q", test, got)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package disruption
 
 import (
+	"context"
 	"slices"
 	"sync"
 
@@ -28,7 +29,7 @@ func (m *meter) watch(p running) {
 }
 
 // measure returns what those use that have not ended, and false if nobody knows.
-func (m *meter) measure() (memory.Sample, bool) {
+func (m *meter) measure(context.Context) (memory.Sample, bool) {
 	m.mu.Lock()
 	m.programs = slices.DeleteFunc(m.programs, func(p running) bool {
 		select {

@@ -24,13 +24,13 @@ func TestMeter(t *testing.T) {
 	one := metered{process.Usage{Resident: 5, Processor: time.Second, Processes: 2}, make(chan struct{})}
 	two := metered{process.Usage{Resident: 7, Processor: time.Minute, Processes: 1}, make(chan struct{})}
 	var m meter
-	if used, known := m.measure(); known {
+	if used, known := m.measure(t.Context()); known {
 		t.Errorf("got %+v of no program", used)
 	}
 	m.watch(one)
 	m.watch(two)
 	m.watch(metered{exited: make(chan struct{})}) // of which nobody knows
-	if used, known := m.measure(); !known || used != (memory.Sample{Resident: 12, Processor: 61 * time.Second, Processes: 3}) {
+	if used, known := m.measure(t.Context()); !known || used != (memory.Sample{Resident: 12, Processor: 61 * time.Second, Processes: 3}) {
 		t.Errorf("got %+v", used)
 	}
 	close(one.exited)

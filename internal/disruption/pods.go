@@ -72,8 +72,7 @@ type pods struct {
 	former      []types.UID       // that were deleted
 	certificate *x509.Certificate // that was put in the place of the first one
 
-	note  func(text string)
-	used  memory.Sample // when it was asked last
+	used  memory.Sample // what kubelets said last
 	asked time.Time     // when that was
 	blind bool          // it may not ask
 }
@@ -169,17 +168,26 @@ func unready(what string, err error) error {
 	return err
 }
 
-// usage asks once a second, as kubelets look more seldom than that.
+const (
+	// usageEvery is how often it is asked what pods use. Kubelets look more seldom than that.
+	usageEvery = 2 * time.Second
+
+	// usagePatience is how long the answer may take.
+	usagePatience = 3 * time.Second
+)
+
+// usage returns what pods use when kubelets have looked again.
 func (p *pods) usage(ctx context.Context) (memory.Sample, bool) {
-	if !p.blind && time.Since(p.asked) >= time.Second {
-		var err error
-		p.used, err = p.Usage(ctx)
-		p.asked = time.Now()
-		if p.blind = apierrors.IsForbidden(err); p.blind {
-			p.note("the memory of pods is not measured: " + err.Error())
-		}
+	if p.blind || time.Since(p.asked) < usageEvery {
+		return memory.Sample{}, false
 	}
-	return p.used, !p.blind && p.used.Processes > 0
+	within, cancel := context.WithTimeout(ctx, usagePatience)
+	defer cancel()
+	used, err := p.Usage(within)
+	p.asked, p.blind = time.Now(), apierrors.IsForbidden(err)
+	known := err == nil && used.Processes > 0 && used != p.used
+	p.used = used
+	return used, known
 }
 
 func (p *pods) ended(ctx context.Context) ([]string, error) { return p.Crashes(ctx) }

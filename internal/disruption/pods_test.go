@@ -216,7 +216,7 @@ func TestMadeIsRemoved(t *testing.T) {
 	}
 }
 
-// TestUsageOfPods asks once a second, and never again where that is forbidden.
+// TestUsageOfPods asks every two seconds, takes each figure once, and never asks again where that is forbidden.
 func TestUsageOfPods(t *testing.T) {
 	t.Parallel()
 	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "nodes/proxy"}, "node", errors.New("no right"))
@@ -224,27 +224,32 @@ func TestUsageOfPods(t *testing.T) {
 		name  string
 		used  memory.Sample
 		err   error
-		known bool
-		asked int // of three times within a second and one a second later
-		notes int
+		known int // how often, of three times in a moment, and two later, the second of them with another figure
+		asked int
 	}{
-		{"known", memory.Sample{Resident: 5, Processes: 1}, nil, true, 2, 0},
-		{"not looked at yet", memory.Sample{}, nil, false, 2, 0},
-		{"an error that may pass", memory.Sample{}, errors.New("no connection"), false, 2, 0},
-		{"forbidden", memory.Sample{}, fmt.Errorf("asking: %w", forbidden), false, 1, 1},
+		{"known", memory.Sample{Resident: 5, Processes: 1}, nil, 2, 3},
+		{"not looked at yet", memory.Sample{}, nil, 0, 3},
+		{"an error that may pass", memory.Sample{}, errors.New("no connection"), 0, 3},
+		{"forbidden", memory.Sample{}, fmt.Errorf("asking: %w", forbidden), 0, 1},
 	} {
-		fake, notes := &fakePods{used: test.used, usage: test.err}, 0
-		p := &pods{Pods: fake, note: func(string) { notes++ }}
-		for i := range 4 {
-			if i == 3 {
-				p.asked = time.Now().Add(-time.Second)
+		fake, count := &fakePods{used: test.used, usage: test.err}, 0
+		p := &pods{Pods: fake}
+		for i := range 5 {
+			if i > 2 {
+				p.asked = time.Now().Add(-usageEvery)
 			}
-			if used, known := p.usage(t.Context()); known != test.known || used != test.used {
-				t.Errorf("%s: %+v, %v", test.name, used, known)
+			if i == 4 && fake.used.Processes > 0 {
+				fake.used.Processor++
+			}
+			if used, known := p.usage(t.Context()); known {
+				count++
+				if used != fake.used {
+					t.Errorf("%s: %+v", test.name, used)
+				}
 			}
 		}
-		if fake.asked != test.asked || notes != test.notes {
-			t.Errorf("%s: asked %d times, noted %d times", test.name, fake.asked, notes)
+		if fake.asked != test.asked || count != test.known {
+			t.Errorf("%s: asked %d times, known %d times", test.name, fake.asked, count)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/crdconform/crdconform/internal/cgroup"
 	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/subject"
@@ -47,11 +48,19 @@ func (p *programs) address() string { return p.replicas[0].address }
 
 // add starts another replica with the certificates of the first.
 func (p *programs) add(ctx context.Context, command subject.Command) (*replica, error) {
+	return p.addIn(ctx, command, nil)
+}
+
+// addIn starts it in a cgroup; nil for none of its own.
+func (p *programs) addIn(ctx context.Context, command subject.Command, group *cgroup.Group) (*replica, error) {
 	kubeconfig, err := p.kubeconfig()
 	if err != nil {
 		return nil, err
 	}
 	r := &replica{command: command, kubeconfig: kubeconfig, meter: p.meter}
+	if group != nil {
+		r.within = group.Enter()
+	}
 	if len(p.replicas) > 0 {
 		r.certs = p.certs()
 	} else {
@@ -156,7 +165,7 @@ func addresses(replicas []*replica) []string {
 	return all
 }
 
-func (p *programs) usage(context.Context) (memory.Sample, bool) { return p.meter.measure() }
+func (p *programs) usage(ctx context.Context) (memory.Sample, bool) { return p.meter.measure(ctx) }
 
 func (p *programs) ended(context.Context) ([]string, error) {
 	var all []string

@@ -17,6 +17,7 @@ const terminationGrace = 30 * time.Second
 // replica is a process that serves the webhook. It comes back at the same port, with the certificates of its folder.
 type replica struct {
 	command    subject.Command
+	within     []string // see subject.Options
 	kubeconfig string
 	certs      *certificates
 	meter      *meter
@@ -31,7 +32,7 @@ type replica struct {
 // start starts the process, and waits until it answers. A process that does not is gone then.
 func (r *replica) start(ctx context.Context) error {
 	process, err := subject.Start(ctx, r.command, subject.Options{
-		Kubeconfig: r.kubeconfig, Port: r.port, Grace: terminationGrace, Before: r.before,
+		Kubeconfig: r.kubeconfig, Port: r.port, Grace: terminationGrace, Before: r.before, Within: r.within,
 		Certificates: &subject.Certificates{Folder: r.certs.folder, CA: r.certs.authority.PEM()},
 	})
 	if err != nil {

@@ -142,7 +142,7 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 		f.storage = ""
 	}
 	f.start(ctx, l.Rate)
-	stop := memory.Follow(ctx, func() (memory.Sample, bool) { return st.hook.usage(ctx) }, st.record.Now, st.record.Sample)
+	stop := memory.Follow(ctx, st.hook.usage, st.record.Now, st.record.Sample)
 	err = st.disrupt(ctx, s)
 	stop()
 	f.end()

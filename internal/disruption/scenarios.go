@@ -25,7 +25,7 @@ type Scenario struct {
 	skipped  string // why it does not apply
 	issued   bool   // it replaces the certificate, which must be one of the run
 	harmless bool   // no request may fail
-	short    bool   // of memory is the webhook, so what it answers meanwhile is no fault of its
+	short    bool   // the webhook gets too little memory, so failures that it answers meanwhile do not count
 	affects  bool   // requests at the storage version are affected by what is done, whatever the webhook does
 
 	// do makes the fault happen, and marks its beginning. undo takes it back, also when do has failed or was interrupted.

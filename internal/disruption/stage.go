@@ -76,7 +76,7 @@ func (l *lab) set(ctx context.Context, s *Scenario) (_ *stage, err error) {
 		}
 	}()
 	if l.Pods != nil {
-		p := &pods{Pods: l.Pods, builds: l.Builds, note: l.note}
+		p := &pods{Pods: l.Pods, builds: l.Builds}
 		st.hook = p
 		err = p.set(ctx, s)
 	} else {

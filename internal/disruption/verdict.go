@@ -53,8 +53,8 @@ func Judge(h *record.History) (Verdict, error) {
 			reasons = append(reasons, text(f))
 		}
 	}
-	if len(report.Void) == 0 && !s.short {
-		reasons = append(reasons, answered(report.Facts)...)
+	if len(report.Void) == 0 {
+		reasons = append(reasons, s.answered(report.Facts)...)
 	}
 	switch {
 	case len(reasons) > 0:
@@ -66,12 +66,18 @@ func Judge(h *record.History) (Verdict, error) {
 }
 
 // answered are requests that the webhook itself answered with a failure. A webhook that is away, or cannot be reached, answers nothing, so
-// nothing that is done to it excuses that.
-func answered(f judge.Facts) []string {
+// nothing that is done to it excuses that, but too little memory.
+func (s Scenario) answered(f judge.Facts) []string {
 	n, example := 0, ""
 	for _, failure := range f.Failures {
 		if failure.Error == record.Answer {
-			n += failure.Count()
+			count := failure.After
+			if !s.short {
+				count += failure.During
+			}
+			if n += count; count == 0 {
+				continue
+			}
 			example = failure.String()
 		}
 	}

@@ -34,7 +34,7 @@ func metered(ctx context.Context, usage func() (process.Usage, bool), w load.Wor
 	}
 	began := time.Now()
 	now := func() time.Duration { return time.Since(began) }
-	m.stop = memory.Follow(ctx, func() (memory.Sample, bool) {
+	m.stop = memory.Follow(ctx, func(context.Context) (memory.Sample, bool) {
 		used, known := usage()
 		return memory.Sample{Resident: used.Resident, Processor: used.Processor, Processes: used.Processes}, known
 	}, now, func(s memory.Sample) { m.samples = append(m.samples, s) })

@@ -23,14 +23,14 @@ type Sample struct {
 }
 
 // Follow measures again and again what a program uses, as long as that is known, until it is stopped.
-func Follow(ctx context.Context, measure func() (Sample, bool), now func() time.Duration, add func(Sample)) (stop func()) {
+func Follow(ctx context.Context, measure func(context.Context) (Sample, bool), now func() time.Duration, add func(Sample)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() {
 		ticker := time.NewTicker(every)
 		defer ticker.Stop()
 		for {
-			if sample, known := measure(); known {
+			if sample, known := measure(ctx); known {
 				sample.At = now()
 				add(sample)
 			}

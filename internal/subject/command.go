@@ -38,6 +38,7 @@ type Options struct {
 	Output     io.Writer     // gets whatever the program writes, and must not block; nil discards it
 	Grace      time.Duration // between SIGTERM and SIGKILL; 0 for 5 s
 	Port       int           // to serve at; 0 for a free one
+	Within     []string      // command that becomes the program, which is put behind it; empty for none
 
 	// Certificates are what the program serves. If it is nil, Start issues them and Stop removes them.
 	Certificates *Certificates

@@ -88,7 +88,7 @@ func start(ctx context.Context, c Command, o Options) (*Process, error) {
 			return nil, errors.Join(err, p.remove())
 		}
 	}
-	if err := p.launch(ctx, c, map[string]string{
+	if err := p.launch(ctx, c, o.Within, map[string]string{
 		"certs": certificates.Folder, "port": strconv.Itoa(port), "host": host4, "kubeconfig": o.Kubeconfig,
 	}); err != nil {
 		return nil, errors.Join(err, p.remove())
@@ -108,7 +108,7 @@ func start(ctx context.Context, c Command, o Options) (*Process, error) {
 }
 
 // launch starts the program.
-func (p *Process) launch(ctx context.Context, c Command, values map[string]string) error {
+func (p *Process) launch(ctx context.Context, c Command, within []string, values map[string]string) error {
 	expanded, err := c.expanded(func(text string) (string, error) {
 		return expand(text, func(name string) (string, error) { return values[name], nil })
 	})
@@ -119,7 +119,8 @@ func (p *Process) launch(ctx context.Context, c Command, values map[string]strin
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.name, err)
 	}
-	command := exec.CommandContext(context.WithoutCancel(ctx), program, expanded.Args[1:]...)
+	words := slices.Concat(within, []string{program}, expanded.Args[1:])
+	command := exec.CommandContext(context.WithoutCancel(ctx), words[0], words[1:]...)
 	command.Dir = c.Dir
 	command.Env = os.Environ()
 	for name, value := range expanded.Env {

@@ -29,7 +29,7 @@ type summary struct {
 }
 
 // Usage returns what all pods of the webhook use together. Kubelets say so, which takes the right to get nodes/proxy, and look every ten
-// seconds or so. There are no processes in it before they have looked at the pods for the first time.
+// seconds or so. There are no processes in it before they have looked at all the pods for the first time. Files do not count.
 func (w *Webhook) Usage(ctx context.Context) (memory.Sample, error) {
 	now, err := w.look(ctx)
 	if err != nil {
@@ -42,6 +42,7 @@ func (w *Webhook) Usage(ctx context.Context) (memory.Sample, error) {
 		}
 	}
 	var sum memory.Sample
+	known := 0
 	for node, pods := range nodes {
 		text, err := w.client.CoreV1().RESTClient().Get().Resource("nodes").Name(node).SubResource("proxy").Suffix("stats/summary").
 			Param("only_cpu_and_memory", "true").Do(ctx).Raw()
@@ -52,21 +53,26 @@ func (w *Webhook) Usage(ctx context.Context) (memory.Sample, error) {
 		if err = json.Unmarshal(text, &s); err != nil {
 			return memory.Sample{}, fmt.Errorf("webhook in the cluster: what pods use on the node %s: %w", node, err)
 		}
-		s.add(pods, &sum)
+		known += s.add(pods, &sum)
+	}
+	if known < len(now.behind()) { // a part would look like a memory that shrinks and grows
+		return memory.Sample{}, nil
 	}
 	return sum, nil
 }
 
-// add adds what the containers of some pods use.
-func (s summary) add(pods []corev1.Pod, sum *memory.Sample) {
+// add adds what the containers of some pods use, and returns of how many pods that is known.
+func (s summary) add(pods []corev1.Pod, sum *memory.Sample) int {
 	wanted := map[string]bool{}
 	for _, pod := range pods {
 		wanted[string(pod.UID)] = true
 	}
+	known := 0
 	for _, pod := range s.Pods {
 		if !wanted[pod.Ref.UID] {
 			continue
 		}
+		before := sum.Processes
 		for _, c := range pod.Containers {
 			if c.Memory.RSSBytes == 0 {
 				continue
@@ -74,5 +80,9 @@ func (s summary) add(pods []corev1.Pod, sum *memory.Sample) {
 			sum.Resident, sum.Processes = sum.Resident+c.Memory.RSSBytes, sum.Processes+1
 			sum.Processor += time.Duration(c.CPU.UsageCoreNanoSeconds)
 		}
+		if sum.Processes > before {
+			known++
+		}
 	}
+	return known
 }

@@ -29,7 +29,9 @@ func TestSummary(t *testing.T) {
 		pods = append(pods, corev1.Pod{ObjectMeta: metav1.ObjectMeta{UID: types.UID(id)}})
 	}
 	var sum memory.Sample
-	s.add(pods, &sum)
+	if known := s.add(pods, &sum); known != 2 {
+		t.Errorf("%d pods are known, want a and b", known)
+	}
 	if want := (memory.Sample{Resident: 12, Processor: 2500 * time.Nanosecond, Processes: 2}); sum != want {
 		t.Errorf("got %+v, want %+v", sum, want)
 	}
