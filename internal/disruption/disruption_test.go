@@ -19,6 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/corpus"
@@ -243,6 +246,17 @@ func opened(t *testing.T, name string) *os.File {
 	return f
 }
 
+// writeKubeconfig writes the file by which a program finds the API server.
+func writeKubeconfig(file string, c *rest.Config) error {
+	const name = "test"
+	return clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: c.Host, CertificateAuthorityData: c.CAData, TLSServerName: c.ServerName}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: c.BearerToken, ClientCertificateData: c.CertData, ClientKeyData: c.KeyData}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
+		CurrentContext: name,
+	}, file)
+}
+
 // TestFrailCaught has each bug found by its scenario, whatever else the machine does.
 func TestFrailCaught(t *testing.T) {
 	if testing.Short() {
@@ -267,12 +281,15 @@ func TestFrailCaught(t *testing.T) {
 		{"panics-on-reset", requirement.DisruptionNetworkReset, "it exited"},
 		{"holds-connections", requirement.DisruptionRestartGraceful, "it kept an idle connection after SIGTERM"},
 		{"refuses-others", requirement.DisruptionReplicasOneOld, "the webhook answered"},
+		{"ends-after-pause", requirement.DisruptionPauseOneSecond, "it exited"},
+		{"reads-definition", requirement.DisruptionDefinitionChanged, "the webhook answered"},
 	} {
 		if i == 0 {
 			p, server = trial(t, subject.Command{Args: []string{program}, Path: "/convert"}, kind, test.id)
+			p.WriteKubeconfig = writeKubeconfig
 		}
 		p.PickUp = 2 * time.Second // which a correct program may miss on a busy machine, and these never pick it up
-		p.Program.Args = []string{program, "--port={port}", "--certs={certs}", "--bug=" + test.bug}
+		p.Program.Args = []string{program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}", "--bug=" + test.bug}
 		p.OldProgram = &subject.Command{Args: slices.Concat([]string{old}, p.Program.Args[1:]), Path: p.Program.Path}
 		s, _ := Named(test.id)
 		p.Scenarios = []Scenario{s}

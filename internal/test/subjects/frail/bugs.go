@@ -27,6 +27,20 @@ const (
 	refusesOthers    = "refuses-others"
 	holdsConnections = "holds-connections"
 	ignoresSignals   = "ignores-signals"
+	endsAfterPause   = "ends-after-pause"
+	limitsRequests   = "limits-requests"
+	waitsForReaders  = "waits-for-readers"
+	oneAtATime       = "one-at-a-time"
+	hurriesHellos    = "hurries-hellos"
+	hurriesBodies    = "hurries-bodies"
+	greetsInTurn     = "greets-in-turn"
+	fewConnections   = "few-connections"
+	idlesBriefly     = "idles-briefly"
+	numbersWrites    = "numbers-writes"
+	asksLeader       = "asks-leader"
+	tellsPeers       = "tells-peers"
+	endsWithServer   = "ends-with-server"
+	readsDefinition  = "reads-definition"
 )
 
 func bugs() []program.Bug {
@@ -45,6 +59,20 @@ func bugs() []program.Bug {
 		{Name: refusesOthers, Summary: "fails all requests while a replica of another build runs"},
 		{Name: holdsConnections, Summary: "keeps connections open when it is told to end, and answers nothing on them"},
 		{Name: ignoresSignals, Summary: "does not end when it is told to"},
+		{Name: endsAfterPause, Summary: "ends when its watchdog comes round half a second late"},
+		{Name: limitsRequests, Summary: "refuses requests while it is at ten others"},
+		{Name: waitsForReaders, Summary: "has a few workers, and loses the one whose client is gone when it is done"},
+		{Name: oneAtATime, Summary: "holds a lock from the first byte of a request to the last of its answer"},
+		{Name: hurriesHellos, Summary: "gives a new connection 300 ms to shake hands and send a header"},
+		{Name: hurriesBodies, Summary: "gives a request 500 ms to come in, and its answer as long to go out"},
+		{Name: greetsInTurn, Summary: "accepts a connection only when the one before has shaken hands"},
+		{Name: fewConnections, Summary: "accepts no more than 16 connections at once, by HTTP/1.1"},
+		{Name: idlesBriefly, Summary: "closes connections that were idle for half a second, by HTTP/1.1"},
+		{Name: numbersWrites, Summary: "gives serial numbers to objects that become the newer version and have none, as if that happened only when they are written"},
+		{Name: asksLeader, Summary: "has the replica convert that leads, as long as its lease lasts"},
+		{Name: tellsPeers, Summary: "tells each replica that it knows before it answers, and fails if one does not listen"},
+		{Name: endsWithServer, Summary: "ends when the API server is away for a second"},
+		{Name: readsDefinition, Summary: "fails requests while it reads a definition that has changed"},
 	}
 }
 
@@ -54,10 +82,22 @@ type times struct {
 	lease   time.Duration // that a former process seems to hold
 	warm    time.Duration // until it can convert
 	holding time.Duration // that connections are held
+	late    time.Duration // that a watchdog may be
+	task    time.Duration // of a worker, and of a request when their number is limited
+	hello   time.Duration // that a new connection has
+	body    time.Duration // that a request has, and its answer
+	idle    time.Duration // that a connection is kept
+	term    time.Duration // of a replica that leads, or is known, and does not say so again
+	away    time.Duration // that the API server may be
+	reading time.Duration // of a definition
 }
 
 func delays() times {
-	return times{work: 30 * time.Millisecond, lease: 40 * time.Second, warm: 3 * time.Second, holding: 20 * time.Second}
+	return times{
+		work: 30 * time.Millisecond, lease: 40 * time.Second, warm: 3 * time.Second, holding: 20 * time.Second,
+		late: 500 * time.Millisecond, task: 3 * time.Millisecond, hello: 300 * time.Millisecond, body: 500 * time.Millisecond,
+		idle: 500 * time.Millisecond, term: 10 * time.Second, away: time.Second, reading: 500 * time.Millisecond,
+	}
 }
 
 // numbering remembers in which order objects were seen.
@@ -108,13 +148,19 @@ func (h *hoard) linger() {
 
 // handler converts, with a bug.
 func (f *frail) handler() http.Handler {
-	numbers := &numbering{seen: map[string]int{}}
-	converting := program.Handler(func(request program.Review) ([]json.RawMessage, error) {
-		if f.bug == numbersInMemory {
-			return convertAll(request, numbers.rank)
-		}
-		return convertAll(request, nil)
-	})
+	converting := program.Handler(f.converter())
+	switch f.bug {
+	case limitsRequests:
+		return f.limited(converting)
+	case waitsForReaders:
+		return f.pooled(converting)
+	case oneAtATime:
+		return inTurn(converting)
+	case asksLeader:
+		return f.led(converting)
+	case tellsPeers:
+		return f.telling(converting)
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch f.bug {
 		case noDrain, exitsEarly, panicsOnReset:
@@ -134,14 +180,24 @@ func (f *frail) handler() http.Handler {
 	})
 }
 
+// converter converts the objects of a request, with a bug.
+func (f *frail) converter() program.Converter {
+	switch f.bug {
+	case numbersInMemory:
+		numbers := &numbering{seen: map[string]int{}}
+		return func(request program.Review) ([]json.RawMessage, error) { return convertAll(request, numbers.rank) }
+	case numbersWrites:
+		return new(serials).convertAll
+	}
+	return func(request program.Review) ([]json.RawMessage, error) { return convertAll(request, nil) }
+}
+
 // work takes a while after the request was read, and reports whether it is to be answered then. That a client is gone shows only when its
 // request was read as a whole.
 func (f *frail) work(r *http.Request) bool {
-	read, err := io.ReadAll(r.Body)
-	if err != nil {
+	if !readWhole(r) {
 		return false
 	}
-	r.Body = io.NopCloser(bytes.NewReader(read))
 	timer := time.NewTimer(f.times.work)
 	defer timer.Stop()
 	select {
@@ -153,6 +209,13 @@ func (f *frail) work(r *http.Request) bool {
 		}
 		return false
 	}
+}
+
+// readWhole reads the body of a request, for the handler to read it again.
+func readWhole(r *http.Request) bool {
+	whole, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(whole))
+	return err == nil
 }
 
 // refuses says why a request is not answered, after the time that this takes.
@@ -167,6 +230,10 @@ func (f *frail) refuses(r *http.Request) (why string, status int) {
 			if !wait(r.Context(), time.Second) {
 				return "the client is gone", http.StatusServiceUnavailable
 			}
+		}
+	case readsDefinition:
+		if f.reading.Load() {
+			return "reading the definition", http.StatusServiceUnavailable
 		}
 	case holdsConnections:
 		if f.ending.Err() != nil {

@@ -1,5 +1,6 @@
 // Command frail is a conversion webhook that does well as long as nothing happens to it: with a bug planted it does one thing wrong when it
-// is ended, restarted, rolled out, or when its certificate or its connections are replaced. Without a bug it does as controller-runtime's
+// is ended, restarted, rolled out or paused, or when its certificate, its connections, its peers, the definition or the API server are
+// replaced. Without a bug it does as controller-runtime's
 // server does: it watches its certificate, and answers what it has accepted before it ends. It converts Pumps of the group
 // water.example.org.
 package main

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -44,7 +46,42 @@ func (f *frail) leave(folder string) {
 		_ = os.Remove(filepath.Join(folder, lockFile)) // that it stays shows
 	case refusesOthers:
 		_ = os.Remove(f.replicas.file(os.Getpid())) // nobody minds a process that is gone
+	case asksLeader:
+		f.leading.resign()
+	case tellsPeers:
+		f.peers.part()
 	}
+}
+
+// join begins what the process does beside serving. The channel says why it ends, if it does so by itself.
+func (f *frail) join(ctx context.Context, kubeconfig string, port int) (<-chan error, error) {
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	switch f.bug {
+	case endsAfterPause:
+		return f.watchdog(ctx), nil
+	case asksLeader:
+		return nil, f.lead(ctx, address)
+	case tellsPeers:
+		return nil, f.meet(ctx, address)
+	case endsWithServer, readsDefinition:
+		return f.watch(ctx, kubeconfig)
+	}
+	return nil, nil
+}
+
+// watchdog reports that the process got no processor for a while.
+func (f *frail) watchdog(ctx context.Context) <-chan error {
+	const every = 100 * time.Millisecond
+	barked := make(chan error, 1)
+	go func() {
+		for last := time.Now(); wait(ctx, every); last = time.Now() {
+			if took := time.Since(last); took > every+f.times.late {
+				barked <- fmt.Errorf("the watchdog came round after %v", took)
+				return
+			}
+		}
+	}()
+	return barked
 }
 
 // lock waits until a file can be made.

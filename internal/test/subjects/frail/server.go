@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
@@ -25,6 +26,9 @@ type frail struct {
 	again    bool            // a process has served from the same folder before
 	ending   context.Context //nolint:containedctx // the handler asks whether the process is told to end
 	replicas *replicas
+	leading  *leading
+	peers    *peers
+	reading  atomic.Bool
 	left     *hoard
 	crash    func()
 	released chan struct{} // ends what would last; closed by tests alone
@@ -75,11 +79,17 @@ func (f *frail) serve(ctx context.Context, s program.Settings) error {
 		TLSConfig: &tls.Config{GetCertificate: certificate, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
 		ErrorLog:  slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
 	}
+	over, err := f.join(watching, s.Kubeconfig, port)
+	if err != nil {
+		return err
+	}
 	served := make(chan error, 1)
-	go func() { served <- server.ServeTLS(listener, "", "") }()
+	go func() { served <- f.accept(server, listener) }()
 	s.Ready(port)
 	select {
 	case err := <-served:
+		return err
+	case err := <-over:
 		return err
 	case <-ctx.Done():
 	}

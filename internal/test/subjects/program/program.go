@@ -41,9 +41,10 @@ type Webhook struct {
 
 // Settings say how to serve.
 type Settings struct {
-	Handler http.Handler
-	Certs   string // the directory of tls.crt and tls.key
-	Port    int    // on 127.0.0.1; 0 for a free one
+	Handler    http.Handler
+	Certs      string // the directory of tls.crt and tls.key
+	Kubeconfig string // file; empty for no API server
+	Port       int    // on 127.0.0.1; 0 for a free one
 
 	// Ready is to be called once, with the port, as soon as connections are accepted.
 	Ready func(port int)
@@ -56,6 +57,7 @@ func (w Webhook) Run(ctx context.Context, args []string, out io.Writer) error {
 	flags.SetOutput(out)
 	port := flags.Int("port", 0, "port of 127.0.0.1 to listen on; 0 for a free one")
 	certs := flags.String("certs", "", "directory with tls.crt and tls.key")
+	kubeconfig := flags.String("kubeconfig", "", "kubeconfig of the API server, for programs that ask it something")
 	bug := flags.String("bug", "", "bug to plant; --bugs lists them")
 	list := flags.Bool("bugs", false, "list the bugs, and end")
 	switch err := flags.Parse(args); {
@@ -85,7 +87,7 @@ func (w Webhook) Run(ctx context.Context, args []string, out io.Writer) error {
 	if serve == nil {
 		serve = Plain
 	}
-	return serve(ctx, Settings{Handler: handler, Certs: *certs, Port: *port, Ready: func(port int) {
+	return serve(ctx, Settings{Handler: handler, Certs: *certs, Kubeconfig: *kubeconfig, Port: *port, Ready: func(port int) {
 		fmt.Fprintf(out, "listening on https://%s%s\n", address(port), Path)
 	}})
 }
