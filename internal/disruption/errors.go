@@ -54,13 +54,25 @@ func refusalKind(code int, status metav1.Status) record.Error {
 		}
 		return record.Conflict
 	}
-	switch {
-	case code < http.StatusInternalServerError:
+	if code < http.StatusInternalServerError {
 		return record.Rejected
-	case strings.Contains(status.Message, "conversion webhook for"):
-		return textKind(status.Message, record.Answer)
+	}
+	if _, called, is := strings.Cut(status.Message, "conversion webhook for "); is {
+		return callKind(called)
 	}
 	return textKind(status.Message, record.Internal)
+}
+
+// callKind is the kind of error of a call to a webhook, from "KIND failed: " on. What a webhook says itself may quote an error of a call
+// that it made in turn, which is no error of the way to it.
+func callKind(text string) record.Error {
+	_, why, _ := strings.Cut(text, " failed: ")
+	for _, own := range []string{"Post ", "context ", "client rate limiter "} {
+		if strings.HasPrefix(why, own) {
+			return textKind(why, record.Answer)
+		}
+	}
+	return record.Answer
 }
 
 // textKind is the kind of an error that is known by its text only, as API servers quote it.

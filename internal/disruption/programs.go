@@ -109,12 +109,12 @@ func (p *programs) terminate(ctx context.Context, told func()) (string, error) {
 	return "", err
 }
 
-// kill sends SIGKILL to the last replica.
-func (p *programs) kill(ctx context.Context) error { return p.replicas[len(p.replicas)-1].kill(ctx) }
+// kill sends SIGKILL to the first replica, which is the one that leads where one does.
+func (p *programs) kill(ctx context.Context) error { return p.replicas[0].kill(ctx) }
 
-// replaced has the service know that only the first replica is left.
+// replaced has the service know that only the last replica is left.
 func (p *programs) replaced(context.Context) error {
-	p.outOfService()
+	p.balancer.set(p.replicas[len(p.replicas)-1].address)
 	return nil
 }
 

@@ -26,6 +26,9 @@ const (
 	// recordedAfter is how long it may take until an operation that has returned is recorded.
 	recordedAfter = 100 * time.Millisecond
 
+	// lookLimit is how long it may take to read all objects when the clients have stopped.
+	lookLimit = time.Minute
+
 	lookEvery  = 50 * time.Millisecond
 	judgeEvery = 500 * time.Millisecond
 )
@@ -143,11 +146,14 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 	}
 	f.start(ctx, l.Rate)
 	stop := memory.Follow(ctx, st.hook.usage, st.record.Now, st.record.Sample)
-	err = st.disrupt(ctx, s)
+	recovered, err := st.disrupt(ctx, s)
 	stop()
 	f.end()
-	if err == nil {
-		err = st.afterwards(ctx, s, f)
+	if err == nil && recovered {
+		err = st.lookAtAll(ctx, f)
+	}
+	if err == nil && s.after != nil {
+		err = s.after(ctx, st)
 	}
 	if err != nil {
 		return nil, err
@@ -163,11 +169,11 @@ func (l *lab) run(ctx context.Context, s *Scenario, header record.Header) (_ *re
 }
 
 // disrupt makes the fault happen while the clients are at work, takes it back, and waits until all is as before.
-func (st *stage) disrupt(ctx context.Context, s *Scenario) error {
-	if err := st.quiet(ctx); err != nil {
-		return err
+func (st *stage) disrupt(ctx context.Context, s *Scenario) (recovered bool, err error) {
+	if err = st.quiet(ctx); err != nil {
+		return false, err
 	}
-	err := s.do(ctx, st)
+	err = s.do(ctx, st)
 	if err == nil {
 		err = pause.For(ctx, s.Hold)
 	}
@@ -178,7 +184,7 @@ func (st *stage) disrupt(ctx context.Context, s *Scenario) error {
 	}
 	st.end("the fault is over")
 	if err != nil {
-		return err
+		return false, err
 	}
 	return st.recovered(ctx)
 }
@@ -228,35 +234,38 @@ func (st *stage) lastFailure() string {
 
 // recovered waits until all is as before the fault, as the judge sees it, or the limit is over. The record ends with what the judge saw, as
 // the clients work on while it looks.
-func (st *stage) recovered(ctx context.Context) error {
+func (st *stage) recovered(ctx context.Context) (bool, error) {
 	if err := pause.For(ctx, recoveredWindow); err != nil {
-		return err
+		return false, err
 	}
 	for end := time.Now().Add(st.Limit); ; {
 		at := st.record.Now() - recordedAfter
 		h := st.record.History()
 		h.Marks = append(h.Marks, record.Mark{Name: record.End, At: at})
-		if judge.Recovered(h) || time.Now().After(end) {
+		recovered := judge.Recovered(h)
+		if recovered || time.Now().After(end) {
 			st.record.MarkAt(record.End, at, "")
-			return nil
+			return recovered, nil
 		}
 		if err := pause.For(ctx, judgeEvery); err != nil {
-			return err
+			return false, err
 		}
 	}
 }
 
-// afterwards reads each object once more at each version, so that no write is lost unseen, and leaves the objects as they were.
-func (st *stage) afterwards(ctx context.Context, s *Scenario, f *fleet) error {
+// lookAtAll reads each object once more at each version, so that no write is lost unseen. A webhook that has recovered and does not convert
+// them in the end violates the requirement.
+func (st *stage) lookAtAll(ctx context.Context, f *fleet) error {
+	within, cancel := context.WithTimeout(ctx, lookLimit)
+	defer cancel()
 	for i, version := range st.versions {
 		c := &client{fleet: f, id: -1 - i, version: version}
-		for _, t := range st.things {
-			c.look(ctx, t)
-		}
-	}
-	if s.after != nil {
-		if err := s.after(ctx, st); err != nil {
-			return err
+		for n, t := range st.things {
+			c.look(within, t)
+			if within.Err() != nil && ctx.Err() == nil {
+				st.violates("when the clients had stopped, %d of %d objects could not be read at %s within %s", len(st.things)-n, len(st.things), version, lookLimit)
+				return nil
+			}
 		}
 	}
 	return context.Cause(ctx)

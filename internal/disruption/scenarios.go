@@ -162,8 +162,8 @@ func replicaScenarios() []Scenario {
 			replicas: 1, path: balanced, begins: oldBuild, do: rolledOut,
 		},
 		{
-			ID: requirement.DisruptionReplicasOneKilled, Title: "SIGKILL for one of two replicas, which stays in the service for a while", Hold: badFor,
-			pods:     "one of two pods is deleted without a grace period, and another one takes its place",
+			ID: requirement.DisruptionReplicasOneKilled, Title: "SIGKILL for the older of two replicas, which stays in the service for a while", Hold: badFor,
+			pods:     "the older of two pods is deleted without a grace period, and another one takes its place",
 			replicas: 2, path: balanced,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("SIGKILL for a replica")
@@ -172,15 +172,15 @@ func replicaScenarios() []Scenario {
 			undo: func(ctx context.Context, st *stage) error { return st.blame(ctx, st.hook.replaced(ctx)) },
 		},
 		{
-			ID: requirement.DisruptionReplicasOneHangs, Title: "SIGSTOP for one of two replicas, which stays in the service for a while", Hold: badFor,
+			ID: requirement.DisruptionReplicasOneHangs, Title: "SIGSTOP for the older of two replicas, which stays in the service for a while", Hold: badFor,
 			programs: signals, replicas: 2, path: balanced,
 			do: func(_ context.Context, st *stage) error {
 				st.begin("SIGSTOP for a replica")
-				st.replicas[1].pause()
+				st.replicas[0].pause()
 				return nil
 			},
 			undo: func(_ context.Context, st *stage) error {
-				st.replicas[1].resume()
+				st.replicas[0].resume()
 				return nil
 			},
 		},

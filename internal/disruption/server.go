@@ -19,6 +19,9 @@ import (
 // compactEvery is how often etcd forgets what was before: between two pages of each list.
 const compactEvery = 100 * time.Millisecond
 
+// serverAway is for how long there is no API server: less than the ten seconds after which leaders give up by default.
+const serverAway = 3 * time.Second
+
 // serverScenarios are about the API server, its definition and its etcd.
 func serverScenarios() []Scenario {
 	return []Scenario{
@@ -54,13 +57,14 @@ func serverScenarios() []Scenario {
 			do: compact,
 		},
 		{
-			ID: requirement.DisruptionServerRestarted, Title: "the API server is killed and started again, and reads all objects anew", affects: true, programs: ownAPI,
+			ID: requirement.DisruptionServerRestarted, Title: "the API server is killed and started again after 3 s, and reads all objects anew", affects: true, programs: ownAPI,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the API server is restarted")
 				if err := st.server.Kill(); err != nil {
 					return err
 				}
-				return st.server.Resume(context.WithoutCancel(ctx)) // half-way it would be down for good
+				err := pause.For(ctx, serverAway)
+				return errors.Join(err, st.server.Resume(context.WithoutCancel(ctx))) // half-way it would be down for good
 			},
 		},
 	}

@@ -2,6 +2,7 @@ package disruption
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/pause"
@@ -47,10 +48,10 @@ func networkScenarios() []Scenario {
 		spoiled(requirement.DisruptionNetworkBandwidth, harmless, "16 KB a second pass through a connection", shortFault, both("bandwidth", "rate", narrow)...),
 		{
 			ID: requirement.DisruptionNetworkHalfOpen, Title: "nothing passes any more through the connections that are open, and new ones work", Hold: 5 * time.Second, path: balanced, programs: proxies,
-			do: func(_ context.Context, st *stage) error {
+			do: func(ctx context.Context, st *stage) error {
 				st.begin("open connections go nowhere")
 				st.balancer.freeze()
-				return nil
+				return st.connectAnew(ctx)
 			},
 			undo: func(_ context.Context, st *stage) error {
 				st.balancer.cut()
@@ -58,6 +59,36 @@ func networkScenarios() []Scenario {
 			},
 		},
 	}
+}
+
+const (
+	// newConnections are how many are tried while others go nowhere, one after the other.
+	newConnections = 3
+
+	// newPatience is how long a handshake may take. API servers give up after ten seconds.
+	newPatience = 5 * time.Second
+)
+
+// connectAnew wants new connections to be answered while others go nowhere, among them one on which nothing was ever said.
+func (st *stage) connectAnew(ctx context.Context) error {
+	silent, err := new(net.Dialer).DialContext(ctx, "tcp", st.balancer.address())
+	if err != nil {
+		return err
+	}
+	defer silent.Close()
+	for range newConnections {
+		within, cancel := context.WithTimeout(ctx, newPatience)
+		_, err := served(within, st.balancer.address())
+		cancel()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err != nil {
+			st.violates("a new connection got no handshake within %s while others went nowhere: %v", newPatience, err)
+			return nil
+		}
+	}
+	return nil
 }
 
 // spoiled has something wrong with the network for a while.

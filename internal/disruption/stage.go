@@ -34,7 +34,7 @@ type target interface {
 	// there is to say of a replica that is too late.
 	terminate(ctx context.Context, told func()) (late string, err error)
 
-	// kill kills a replica at once: the last one.
+	// kill kills a replica at once: the oldest one.
 	kill(ctx context.Context) error
 
 	// replaced waits until the other replicas are all that there is, or another one took the place of the one that was killed.

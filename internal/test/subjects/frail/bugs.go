@@ -41,6 +41,7 @@ const (
 	tellsPeers       = "tells-peers"
 	endsWithServer   = "ends-with-server"
 	readsDefinition  = "reads-definition"
+	scarceMemory     = "scarce-memory"
 )
 
 func bugs() []program.Bug {
@@ -73,6 +74,7 @@ func bugs() []program.Bug {
 		{Name: tellsPeers, Summary: "tells each replica that it knows before it answers, and fails if one does not listen"},
 		{Name: endsWithServer, Summary: "ends when the API server is away for a second"},
 		{Name: readsDefinition, Summary: "fails requests while it reads a definition that has changed"},
+		{Name: scarceMemory, Summary: "leaves a field out when the limit of its memory is low"},
 	}
 }
 
@@ -188,6 +190,8 @@ func (f *frail) converter() program.Converter {
 		return func(request program.Review) ([]json.RawMessage, error) { return convertAll(request, numbers.rank) }
 	case numbersWrites:
 		return new(serials).convertAll
+	case scarceMemory:
+		return convertSparingly
 	}
 	return func(request program.Review) ([]json.RawMessage, error) { return convertAll(request, nil) }
 }

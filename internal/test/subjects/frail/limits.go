@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"sync"
-	"time"
 )
 
 const (
@@ -48,7 +47,7 @@ func (f *frail) turn(ctx context.Context, places chan struct{}) bool {
 	done := make(chan struct{})
 	go func() {
 		defer func() { <-places }()
-		time.Sleep(f.times.task)
+		wait(context.WithoutCancel(ctx), f.times.task)
 		select {
 		case done <- struct{}{}:
 		case <-f.released:
