@@ -83,7 +83,7 @@ func loadMemory(l *loadgen.Load) string {
 		return fmt.Sprintf("the webhook leaks: it grew from %s to %s, by %s a minute (95 %% interval %s to %s) and %s KiB an object",
 			mebi(most.From), mebi(most.To), mebi(most.PerMinute), mebi(most.PerMinuteLow), mebi(most.PerMinuteHigh), figure(most.PerObject/(1<<10)))
 	}
-	return fmt.Sprintf("the webhook used at most %s; a limit of %s leaves room; disrupt --scenario memory.limit shows what it does with too little", mebi(most.Max), mebi(most.Limit))
+	return fmt.Sprintf("the webhook used at most %s; a limit of %s leaves room; disruption.memory.limit shows what it does with too little", mebi(most.Max), mebi(most.Limit))
 }
 
 // searchText says what was found in one sentence.
