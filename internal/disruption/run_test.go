@@ -1,0 +1,57 @@
+package disruption
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync/atomic"
+	"testing"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/fixtures"
+)
+
+// TestLookAtAll gives up at a version at which several objects in a row cannot be read, as each may take as long as API servers wait.
+func TestLookAtAll(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		name    string
+		fails   func(n int64) bool // the n-th request, from 1
+		asked   int64
+		violate int
+	}{
+		{"none fails", func(int64) bool { return false }, 20, 0},
+		{"all fail", func(int64) bool { return true }, 6, 2},
+		{"every second one fails", func(n int64) bool { return n%2 == 0 }, 20, 0},
+		{"the last three at the first version fail", func(n int64) bool { return n > 7 && n <= 10 }, 20, 1},
+	} {
+		var asked atomic.Int64
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			if test.fails(asked.Add(1)) {
+				http.Error(w, "the webhook hangs", http.StatusInternalServerError)
+				return
+			}
+			fmt.Fprint(w, `{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": {"name": "a"}}`)
+		}))
+		a, err := newAPI(&rest.Config{Host: server.URL}, fixtures.Webhook.New())
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &lab{Plan: &Plan{}, api: a, versions: []string{"v1beta1", "v1"}}
+		for n := range 10 {
+			l.things = append(l.things, thing{name: strconv.Itoa(n)})
+		}
+		st := &stage{lab: l, record: record.New(record.Header{})}
+		if err = st.lookAtAll(t.Context(), &fleet{api: a, record: st.record, versions: l.versions, things: l.things}); err != nil {
+			t.Error(err)
+		}
+		a.close()
+		server.Close()
+		if found := violations(st.record.History()); asked.Load() != test.asked || len(found) != test.violate {
+			t.Errorf("%s: asked %d times, want %d; %q", test.name, asked.Load(), test.asked, found)
+		}
+	}
+}
