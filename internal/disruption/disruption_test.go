@@ -19,11 +19,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
@@ -255,17 +253,6 @@ func opened(t *testing.T, name string) *os.File {
 	return f
 }
 
-// writeKubeconfig writes the file by which a program finds the API server.
-func writeKubeconfig(file string, c *rest.Config) error {
-	const name = "test"
-	return clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters:       map[string]*clientcmdapi.Cluster{name: {Server: c.Host, CertificateAuthorityData: c.CAData, TLSServerName: c.ServerName}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{name: {Token: c.BearerToken, ClientCertificateData: c.CertData, ClientKeyData: c.KeyData}},
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name}},
-		CurrentContext: name,
-	}, file)
-}
-
 // TestFrailCaught has each bug found by its scenario, whatever else the machine does.
 func TestFrailCaught(t *testing.T) {
 	if testing.Short() {
@@ -276,9 +263,10 @@ func TestFrailCaught(t *testing.T) {
 	if err := os.Link(program, old); err != nil {
 		t.Fatal(err)
 	}
-	var p *Plan
-	var server Server
-	for i, test := range []struct {
+	p, server := trial(t, subject.Command{Args: []string{program}, Path: "/convert"}, kind, requirement.DisruptionRestartGraceful)
+	p.WriteKubeconfig = kubeconfig.Write
+	p.PickUp = 2 * time.Second // which a correct program may miss on a busy machine, and these never pick it up
+	for _, test := range []struct {
 		bug  string
 		id   requirement.ID
 		want string
@@ -298,36 +286,30 @@ func TestFrailCaught(t *testing.T) {
 		{"ends-with-server", requirement.DisruptionServerRestarted, "it exited"},
 		{"scarce-memory", requirement.DisruptionMemoryLimit, "differed from the one of the quiet webhook"},
 	} {
-		if i == 0 {
-			p, server = trial(t, subject.Command{Args: []string{program}, Path: "/convert"}, kind, test.id)
-			p.WriteKubeconfig = writeKubeconfig
-		}
-		p.PickUp = 2 * time.Second // which a correct program may miss on a busy machine, and these never pick it up
-		p.Program.Args = []string{program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}", "--bug=" + test.bug}
-		p.OldProgram = &subject.Command{Args: slices.Concat([]string{old}, p.Program.Args[1:]), Path: p.Program.Path}
-		s, _ := Named(test.id)
-		p.Scenarios = []Scenario{s}
-		o := outcomes(t, p, server)[test.id]
-		t.Logf("%s: %.1f s", test.bug, o.Seconds)
-		if o.Err != nil {
-			t.Errorf("%s: %v", test.bug, o.Err)
-			continue
-		}
-		if strings.Contains(o.Skipped, noCgroup) {
-			t.Logf("%s was not tried: %s", test.bug, o.Skipped)
-			continue
-		}
-		reasons := violations(o.History)
-		report, err := judge.Within(o.History, idle())
-		if err != nil {
-			t.Error(err)
-		}
-		for _, f := range report.Findings {
-			reasons = append(reasons, f.Text)
-		}
-		reasons = append(reasons, s.answered(report.Facts)...)
-		if !slices.ContainsFunc(reasons, func(text string) bool { return strings.Contains(text, test.want) }) {
-			t.Errorf("%s: not found by %s: %q", test.bug, test.id, reasons)
-		}
+		t.Run(test.bug, func(t *testing.T) {
+			p.Program.Args = []string{program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}", "--bug=" + test.bug}
+			p.OldProgram = &subject.Command{Args: slices.Concat([]string{old}, p.Program.Args[1:]), Path: p.Program.Path}
+			s, _ := Named(test.id)
+			p.Scenarios = []Scenario{s}
+			o := outcomes(t, p, server)[test.id]
+			if o.Err != nil {
+				t.Fatal(o.Err)
+			}
+			if strings.Contains(o.Skipped, noCgroup) {
+				t.Skip(o.Skipped)
+			}
+			reasons := violations(o.History)
+			report, err := judge.Within(o.History, idle())
+			if err != nil {
+				t.Error(err)
+			}
+			for _, f := range report.Findings {
+				reasons = append(reasons, f.Text)
+			}
+			reasons = append(reasons, s.answered(report.Facts)...)
+			if !slices.ContainsFunc(reasons, func(text string) bool { return strings.Contains(text, test.want) }) {
+				t.Errorf("not found by %s: %q", test.id, reasons)
+			}
+		})
 	}
 }

@@ -70,14 +70,12 @@ func Judge(h *record.History) (Verdict, error) {
 func (s Scenario) answered(f judge.Facts) []string {
 	n, example := 0, ""
 	for _, failure := range f.Failures {
-		if failure.Error == record.Answer {
-			count := failure.After
-			if !s.short {
-				count += failure.During
-			}
-			if n += count; count == 0 {
-				continue
-			}
+		count := failure.Count()
+		if s.short {
+			count = failure.After
+		}
+		if failure.Error == record.Answer && count > 0 {
+			n += count
 			example = failure.String()
 		}
 	}

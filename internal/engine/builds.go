@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/subject"
@@ -45,7 +46,7 @@ func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(ap
 	options := subject.Options{}
 	if b.Acts() {
 		options.Kubeconfig = filepath.Join(folder, "kubeconfig")
-		if err = writeKubeconfig(options.Kubeconfig, api.Config()); err != nil {
+		if err = kubeconfig.Write(options.Kubeconfig, api.Config()); err != nil {
 			return nil, err
 		}
 	}

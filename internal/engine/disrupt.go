@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/disruption"
@@ -205,7 +205,7 @@ func (p *DisruptionPlan) command(c config.Command, args []string, key string) (s
 		return command, p.want.At(key, "%w", err)
 	}
 	if usesKubeconfig(args, c.Env) {
-		p.lab.WriteKubeconfig = func(file string, c *rest.Config) error { return writeKubeconfig(file, c) }
+		p.lab.WriteKubeconfig = kubeconfig.Write
 	}
 	return command, nil
 }

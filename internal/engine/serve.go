@@ -18,12 +18,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/options"
@@ -137,7 +135,7 @@ func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig := ""
+	file := "" // kubeconfig
 	var definitions installed
 	defer func() {
 		if err != nil {
@@ -145,15 +143,15 @@ func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served
 		}
 	}()
 	if p.usesKubeconfig() {
-		kubeconfig = filepath.Join(folder, "kubeconfig")
-		if err = writeKubeconfig(kubeconfig, api.Config()); err != nil {
+		file = filepath.Join(folder, "kubeconfig")
+		if err = kubeconfig.Write(file, api.Config()); err != nil {
 			return nil, err
 		}
 		if err = p.install(ctx, api, &definitions); err != nil {
 			return nil, err
 		}
 	}
-	started, err := subject.Start(ctx, p.program(), subject.Options{Kubeconfig: kubeconfig})
+	started, err := subject.Start(ctx, p.program(), subject.Options{Kubeconfig: file})
 	if err != nil {
 		return nil, err
 	}
@@ -241,19 +239,4 @@ func established(ctx context.Context, client clientset.Interface, name string) e
 		crd, err := client.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, name, metav1.GetOptions{})
 		return err == nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established), err
 	})
-}
-
-// writeKubeconfig writes a kubeconfig that only the current user can read.
-func writeKubeconfig(file string, c *rest.Config) error {
-	const name = "crdconform"
-	return clientcmd.WriteToFile(clientcmdapi.Config{
-		Clusters: map[string]*clientcmdapi.Cluster{name: {
-			Server: c.Host, CertificateAuthorityData: c.CAData, CertificateAuthority: c.CAFile, TLSServerName: c.ServerName,
-		}},
-		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
-			Token: c.BearerToken, ClientCertificateData: c.CertData, ClientKeyData: c.KeyData,
-		}},
-		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name, Namespace: metav1.NamespaceDefault}},
-		CurrentContext: name,
-	}, file)
 }

@@ -1,0 +1,24 @@
+// Package kubeconfig writes the files by which programs find a cluster of the run.
+package kubeconfig
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// Write writes a kubeconfig that only the current user can read.
+func Write(file string, c *rest.Config) error {
+	const name = "crdconform"
+	return clientcmd.WriteToFile(clientcmdapi.Config{
+		Clusters: map[string]*clientcmdapi.Cluster{name: {
+			Server: c.Host, CertificateAuthorityData: c.CAData, CertificateAuthority: c.CAFile, TLSServerName: c.ServerName,
+		}},
+		AuthInfos: map[string]*clientcmdapi.AuthInfo{name: {
+			Token: c.BearerToken, ClientCertificateData: c.CertData, ClientKeyData: c.KeyData,
+		}},
+		Contexts:       map[string]*clientcmdapi.Context{name: {Cluster: name, AuthInfo: name, Namespace: metav1.NamespaceDefault}},
+		CurrentContext: name,
+	}, file)
+}
