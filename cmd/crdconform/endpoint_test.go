@@ -153,11 +153,11 @@ func TestWebhooksThatMisbehave(t *testing.T) {
 			})
 			t.Run("load", func(t *testing.T) {
 				t.Parallel()
-				rate, duration := "100", "200ms"
-				if name == "10 MiB of zeros" {
-					rate, duration = "2", "1s" // more would keep this side busy
+				rate := "4" // for more, some machines are too busy
+				if test.handler == nil {
+					rate = "20" // more than it answers
 				}
-				r := loaded(t, func() []string { return append(args(t), "--rate", rate, "--duration", duration) })
+				r := loaded(t, func() []string { return append(args(t), "--rate", rate, "--duration", "500ms") })
 				r.exits(t, exitViolates)
 				if l := r.report(t).Load.Stages[0]; l.Failed == 0 || l.Errors[test.kind] == 0 || l.Violations[test.want] == 0 {
 					t.Errorf("%d of %d failed: %v, want %s; %v, want %s", l.Failed, l.Requests, l.Errors, test.kind, l.Violations, test.want)

@@ -73,7 +73,7 @@ func TestServerFaultsAreCaught(t *testing.T) {
 	for share := range shares {
 		t.Run(fmt.Sprintf("share %d of %d", share+1, shares), func(t *testing.T) {
 			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestServerFaultsAreCaught$", "-test.v", "-test.timeout=20m")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestServerFaultsAreCaught$", "-test.v", "-test.timeout=50m")
 			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", shareVariable, share))
 			out, err := cmd.CombinedOutput()
 			if judged := bytes.Contains(out, []byte("--- PASS: TestServerFaultsAreCaught/")); err != nil || !judged {

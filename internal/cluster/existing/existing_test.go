@@ -75,14 +75,14 @@ func TestListenInVain(t *testing.T) {
 	}{
 		"nothing said": {Options{Run: "vain"}, true, "the API server cannot reach this machine, as far as is known; give webhook-host"},
 		"only reading": {Options{Run: "vain", ReadOnly: true, WebhookHost: "127.0.0.1"}, true, "no webhook is called in a read-only run"},
-		"another host": {Options{Run: "vain", WebhookHost: "127.0.0.2", WebhookListen: "127.0.0.1:0"}, false, "but no call arrived within 2s; webhook-host must be an address of this machine that it can reach"},
+		"another host": {Options{Run: "vain", WebhookHost: "127.0.0.2", WebhookListen: "127.0.0.1:0"}, false, "but no call arrived within 10s; webhook-host must be an address of this machine that it can reach"},
 		"no such name": {Options{Run: "vain", WebhookHost: "host.invalid", WebhookListen: "127.0.0.1:0"}, false, "host.invalid"},
 		"not ours":     {Options{Run: "vain", WebhookHost: "127.0.0.1", WebhookListen: "192.0.2.7:0"}, false, "webhook-listen: listen tcp 192.0.2.7:0: bind: cannot assign requested address"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.options.Kubeconfig = path
 			c := connected(t, test.options)
-			c.probe.within = 2 * time.Second
+			c.probe.within = 10 * time.Second
 			listener, _, err := c.Listen(t.Context())
 			if err == nil {
 				listener.Close()
@@ -127,7 +127,7 @@ func TestRoute(t *testing.T) {
 	// What answers there is not everything that talks TLS.
 	stranger := httptest.NewTLSServer(http.NotFoundHandler())
 	t.Cleanup(stranger.Close)
-	c.probe.within = 2 * time.Second
+	c.probe.within = 10 * time.Second
 	if said, err := c.probe.arrives(t.Context(), "route-ns", "hook", 1234, stranger.Listener.Addr().String()); err == nil || !strings.Contains(said, "x509: ") {
 		t.Errorf("a call for %s arrived, it seems: %q, %v", stranger.URL, said, err)
 	}

@@ -329,7 +329,7 @@ func TestSuitesRunWithExactlyTheseRights(t *testing.T) {
 		return starts(t.Context(), Options{Kubeconfig: path, Context: "test", Run: "rights", WebhookHost: ip(t)})
 	})
 	c := &watched{Cluster: connected(t, Options{Kubeconfig: path, Run: "rights", WebhookHost: ip(t)}), used: map[string]bool{}}
-	if passed := c.runSuites(t); passed < 150 {
+	if passed := c.runSuites(t, servers()...); passed < 150 {
 		t.Errorf("%d requirements passed", passed)
 	}
 	compareRights(t, c)
@@ -418,17 +418,20 @@ func TestControlWithTheRightsOfTheManifest(t *testing.T) {
 	}
 }
 
-// runSuites runs the chapters that bind API servers, of which nothing may fail, and nothing may lack a webhook. It returns how
-// many requirements passed.
-func (w *watched) runSuites(t *testing.T) int {
+// servers are the chapters that bind API servers.
+func servers() []suites.Area {
+	return []suites.Area{
+		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.Area, schema.Area, validation.Area, defaulting.Area, publishing.Area, subresources.Area,
+		objects.Area,
+	}
+}
+
+// runSuites runs chapters, of which nothing may fail, and nothing may lack a webhook. It returns how many requirements passed.
+func (w *watched) runSuites(t *testing.T, areas ...suites.Area) int {
 	t.Helper()
 	env, err := suites.NewEnv(t.Context(), suites.Options{Cluster: w, Seed: 1, Domain: w.Domain(), Run: w.options.Run})
 	if err != nil {
 		t.Fatal(err)
-	}
-	areas := []suites.Area{
-		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.Area, schema.Area, validation.Area, defaulting.Area, publishing.Area, subresources.Area,
-		objects.Area,
 	}
 	outcome, err := suites.Run(t.Context(), env, areas, suitetest.Quiet{})
 	if err := errors.Join(err, env.Close(context.WithoutCancel(t.Context()))); err != nil {

@@ -3,7 +3,6 @@ package agreement
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/envtest"
-	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
@@ -61,14 +59,6 @@ func sorts() []sort {
 		{name: "envtest", variable: "KUBEBUILDER_ASSETS", required: "CRDCONFORM_REQUIRE_TOOLS", start: func(ctx context.Context, watchCache bool) (cluster.Cluster, error) {
 			return envtest.Start(ctx, envtest.Options{Variable: os.LookupEnv, WatchCache: watchCache, Run: "agreement"}) //nolint:forbidigo // tests get what they run on from the environment
 		}},
-		{name: "kind", variable: "CRDCONFORM_TEST_KIND_IMAGE", required: "CRDCONFORM_REQUIRE_KIND", start: func(ctx context.Context, watchCache bool) (cluster.Cluster, error) {
-			return kind.Start(ctx, kind.Options{
-				Name:       fmt.Sprintf("agreement-%d", os.Getpid()),
-				Image:      os.Getenv("CRDCONFORM_TEST_KIND_IMAGE"),  //nolint:forbidigo // tests get what they run on from the environment
-				ConfigFile: os.Getenv("CRDCONFORM_TEST_KIND_CONFIG"), //nolint:forbidigo // tests get what they run on from the environment
-				WatchCache: watchCache,
-			})
-		}},
 	}
 }
 
@@ -92,14 +82,14 @@ func available(t *testing.T) []sort {
 func TestClustersAgree(t *testing.T) {
 	there := available(t)
 	if len(there) < 2 {
-		t.Skip("nothing to compare the embedded API server with: set KUBEBUILDER_ASSETS, or CRDCONFORM_TEST_KIND_IMAGE")
+		t.Skip("nothing to compare the embedded API server with: set KUBEBUILDER_ASSETS")
 	}
 	seed := rand.Int64N(1<<31-1) + 1
 	t.Logf("seed %d", seed)
 	for name, watchCache := range map[string]bool{"without watch cache": false, "with watch cache": true} {
 		t.Run(name, func(t *testing.T) {
-			if watchCache && os.Getenv("CRDCONFORM_TEST_KIND_IMAGE") == "" { //nolint:forbidigo // tests get what they run on from the environment
-				t.Skip("it takes as long again, so it is for where kind is compared too: CRDCONFORM_TEST_KIND_IMAGE is not set")
+			if watchCache && os.Getenv("CRDCONFORM_TEST_WATCH_CACHE") == "" { //nolint:forbidigo // tests are told by it what to do
+				t.Skip("it takes as long again, and differs in nothing but a cache: CRDCONFORM_TEST_WATCH_CACHE is not set")
 			}
 			var all []judged
 			for _, s := range there {
