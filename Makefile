@@ -37,9 +37,10 @@ COMMAND  := ./cmd/crdconform
 # Tables of faults judge a chapter again for each fault. They compute for minutes, with the race detector five times as long, and share
 # all their concurrency with the other tests of the same code. So they run without it, and without cgo, for which all is compiled already.
 # So do those that compute the same for thousands of random inputs, those that measure memory, and those that run chapters once more.
-TABLES   := [A-Za-z]*(Caught|Strangers)|Subjects|ClustersAgree|JudgeAgreesWithAPIServer
-TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOnMutations|SelfComparisons|Hostile[A-Za-z]*|BlindToStorage|LossyPlaces
-TABLES   := $(TABLES)|SuitesRunWithExactlyTheseRights|CorrectMigratorsPass|OtherFormsPass|DeclaredLosses|ToldOnce
+TABLES   := [A-Za-z]*(Caught|Strangers)|Subjects|Clusters(Agree|AreCompared)|ReportsAgree|JudgeAgreesWithAPIServer|StaleObjectsAgreeWithAPIServer
+TABLES   := $(TABLES)|WhatIsGeneratedIsValid|MaySolve|RepeatedAgreesOn(Mutations|Faults)|SelfComparisons|Hostile[A-Za-z]*|BlindToStorage|LossyPlaces
+TABLES   := $(TABLES)|Certain|SinglesOfRandomSchemas|SinglesThatCannotBe|RulesAreSolved|ShrinkEnds
+TABLES   := $(TABLES)|SuitesRunWithExactlyTheseRights|ControlWithTheRightsOfTheManifest|CorrectMigratorsPass|OtherFormsPass|DeclaredLosses|ToldOnce
 TABLES   := $(TABLES)|AgainstNaive|TenSeconds|Many
 TABLES   := $(TABLES)|Rehearse(Program|Snapshot|Operator|Context|Envtest)|RehearsalOfEarlierSchemas|RunUndoes|Simulated(Losses)?|ReferenceDisrupted
 

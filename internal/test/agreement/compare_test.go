@@ -80,7 +80,7 @@ func why(r suites.Result) string {
 	return " (" + r.Reason + ")"
 }
 
-func TestCompare(t *testing.T) {
+func TestClustersAreCompared(t *testing.T) {
 	const (
 		anywhere = requirement.VersionsServingDiscovery
 		another  = requirement.VersionsServingKind
