@@ -76,8 +76,8 @@ Exit codes:
   0    migrated, and proved unless --proof=false; with --dry-run, no object is refused
   1    not migrated: objects were refused, the definition changed, or the proof found a loss
   2    usage: bad flags, unknown context, or no such definition
-  3    could not tell: missing rights, another migration is in progress, the cluster failed, or nothing was to be written and
-       only etcd knows why: give --etcd-endpoints
+  3    could not tell: missing rights, another migration is in progress, the cluster failed, nothing was to be written and only
+       etcd knows why (give --etcd-endpoints), or objects were changed or deleted while somebody else's migrator ran
   130  interrupted; run it again`,
 		Example: `  crdconform storage migrate crontabs.stable.example.com --context staging --dry-run
   crdconform storage migrate crontabs.stable.example.com --context staging --drop v1beta1
@@ -252,6 +252,7 @@ func (m *migrator) stored(ctx context.Context, config *rest.Config, options *pro
 func (m *migrator) provable() proof.Options {
 	return proof.Options{
 		Retired:      m.options.Drop,
+		Unmended:     m.options.By == nil && !m.takes(migrate.ManagedFields),
 		OtherClients: true,
 		Reported:     m.options.By == nil,
 		Untrimmed:    m.options.By == nil && !m.takes(migrate.StoredVersions),
@@ -279,6 +280,9 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 		return fmt.Errorf("the migration is complete, and could not be proved: %w", err)
 	case verdict.Undecided > 0:
 		return fmt.Errorf("it is not known at which version %d objects are stored; give --etcd-endpoints", verdict.Undecided)
+	case m.options.By != nil && verdict.Gone+verdict.Changed > 0:
+		return fmt.Errorf("%d objects were deleted and %d changed meanwhile, and whether by the migrator or by others is not known; "+
+			"compare these, or migrate while nobody else writes", verdict.Gone, verdict.Changed)
 	}
 	return nil
 }
@@ -358,8 +362,12 @@ func (d *migrated) text(m *migrator) string {
 		line("objects", "%d tried, %d refused", r.Tried, len(r.Refused))
 	}
 	if r.Objects > 0 || m.options.By == nil && !m.dryRun {
-		line("objects", "%d: %d written as they are, %d written by others since the start, %d deleted by others, %d refused",
-			r.Objects, r.Rewritten, r.Newer, r.Gone, len(r.Refused))
+		others := "others"
+		if r.Resumed {
+			others = "the earlier run or others"
+		}
+		line("objects", "%d: %d written as they are, %d written by %s since the start, %d deleted by others, %d refused",
+			r.Objects, r.Rewritten, r.Newer, others, r.Gone, len(r.Refused))
 	}
 	if r.Behind > 0 {
 		line("behind", "%d changed when they were written once more at the end: they may have been stored at another version", r.Behind)
@@ -371,7 +379,7 @@ func (d *migrated) text(m *migrator) string {
 		line("", "%s owned %s at %s, which has no owner now: %d objects, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
 	}
 	if len(r.Orphans) > shownLines {
-		line("", "and more of such, %d objects in all; --output json has 100", r.Orphaned)
+		line("", "and more of such, %d objects in all; --output json has the first 100", r.Orphaned)
 	}
 	if len(r.StoredVersions) > 0 {
 		line("storedVersions", "%s", strings.Join(r.StoredVersions, ", "))
@@ -391,7 +399,11 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 		return
 	}
 	if d.Proof.Proved() {
-		line("proof", "all %d objects are there; what others did not change is what it was", d.Proof.Objects)
+		there := "all %d objects are there; what others did not change is what it was"
+		if d.Proof.Gone > 0 {
+			there = "%d objects were there before; those that others neither changed nor deleted are what they were"
+		}
+		line("proof", there, d.Proof.Objects)
 	}
 	for _, by := range slices.Sorted(maps.Keys(d.Proof.ChangedBy)) {
 		line("not compared", "%d objects that others changed meanwhile (%s)", d.Proof.ChangedBy[by], cmp.Or(by, "managed fields do not tell who"))
@@ -404,7 +416,7 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 	}
 	for _, id := range slices.Sorted(maps.Keys(told)) {
 		if more := d.Proof.Violations[id] - min(told[id], shownLines); more > 0 {
-			line("", "and %d more of %s; --output json has 100", more, id)
+			line("", "and %d more of %s; --output json has the first 100", more, id)
 		}
 	}
 	for _, weaker := range d.Proof.Weaker {

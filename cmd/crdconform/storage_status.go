@@ -209,7 +209,7 @@ func (l *storageLook) status(ctx context.Context, names []string) error {
 		gaps += len(d.Gaps)
 	}
 	if gaps > 0 {
-		return unjudged(fmt.Errorf("not everything could be read: %d gaps", gaps))
+		return unjudged(fmt.Errorf("not everything could be read; what is missing is listed above (%d)", gaps))
 	}
 	return nil
 }
@@ -221,7 +221,7 @@ func statusText(inventory *storage.Inventory) string {
 		if n > 0 {
 			b.WriteString("\n")
 		}
-		fmt.Fprintf(&b, "%s: %d objects\n", d.Name, d.Objects)
+		fmt.Fprintf(&b, "%s\n", definitionTitle(d))
 		b.WriteString(versionTable(d))
 		b.WriteString(definitionNotes(d))
 	}
@@ -234,12 +234,23 @@ func statusHTML(inventory *storage.Inventory) (string, error) {
 	page := &reporter.Tables{Title: "stored versions", Notes: inventoryNotes(inventory)}
 	for _, d := range inventory.Definitions {
 		page.Tables = append(page.Tables, reporter.Table{
-			Title: fmt.Sprintf("%s: %d objects", d.Name, d.Objects), Head: versionHead(), Rows: versionRows(d), Notes: definitionNotes(d),
+			Title: definitionTitle(d), Head: versionHead(), Rows: versionRows(d), Notes: definitionNotes(d),
 		})
 	}
 	var b strings.Builder
 	err := page.HTML(&b)
 	return b.String(), err
+}
+
+// definitionTitle is a definition with the number of its objects.
+func definitionTitle(d *storage.Definition) string {
+	if d.Unseen {
+		return d.Name + ": its objects could not be read"
+	}
+	if d.Objects == 1 {
+		return d.Name + ": 1 object"
+	}
+	return fmt.Sprintf("%s: %d objects", d.Name, d.Objects)
 }
 
 // definitionNotes says what there is to say of a definition beside the table.
@@ -249,7 +260,7 @@ func definitionNotes(d *storage.Definition) string {
 		fmt.Fprintf(&b, "Stored versions: %s.\n", ways)
 	}
 	if d.Unknown > 0 {
-		fmt.Fprintf(&b, "Stored versions of %d objects: not known; give --etcd-endpoints or --snapshot.\n", d.Unknown)
+		fmt.Fprintf(&b, "Stored versions of %d of the objects: not known; give --etcd-endpoints or --snapshot.\n", d.Unknown)
 	}
 	for _, v := range d.Versions {
 		b.WriteString(versionNotes(v))
@@ -297,8 +308,8 @@ func versionRows(d *storage.Definition) [][]string {
 			served = "removed"
 		}
 		rows = append(rows, []string{
-			name, served, yes(v.Storage), yes(v.Listed), atLeast(v.Stored, d.Unknown),
-			strconv.FormatInt(v.ManagedFields, 10), strconv.FormatInt(v.OwnerReferences, 10), requestsText(v),
+			name, served, yes(v.Storage), yes(v.Listed), ofObjects(d, atLeast(v.Stored, d.Unknown)),
+			ofObjects(d, strconv.FormatInt(v.ManagedFields, 10)), strconv.FormatInt(v.OwnerReferences, 10), requestsText(v),
 		})
 	}
 	return rows
@@ -309,6 +320,14 @@ func yes(is bool) string {
 		return "yes"
 	}
 	return "no"
+}
+
+// ofObjects is a number of objects, if they could be read.
+func ofObjects(d *storage.Definition, number string) string {
+	if d.Unseen {
+		return "not known"
+	}
+	return number
 }
 
 // atLeast is a number that may be too low.
@@ -338,13 +357,13 @@ func requestsText(v *storage.Version) string {
 func versionNotes(v *storage.Version) string {
 	var b strings.Builder
 	if !v.Defined && v.ManagedFields > 0 {
-		fmt.Fprintf(&b, "Already broken: the managed fields of %d objects name %s, which the definition no longer has, so server-side apply to them fails.\n", v.ManagedFields, v.Name)
+		fmt.Fprintf(&b, "Already broken: managed fields name %s, which the definition no longer has, so server-side apply fails. Objects: %d.\n", v.Name, v.ManagedFields)
 	}
 	if !v.Defined && v.OwnerReferences > 0 {
-		fmt.Fprintf(&b, "Already broken: %d objects have owner references that name %s, which the definition no longer has, so they are never collected.\n", v.OwnerReferences, v.Name)
+		fmt.Fprintf(&b, "Already broken: owner references name %s, which the definition no longer has, so what has them is never collected. Objects: %d.\n", v.Name, v.OwnerReferences)
 	}
 	if !v.Defined && v.Stored > 0 {
-		fmt.Fprintf(&b, "Already broken: %d objects are stored at %s, which the definition no longer has, so they cannot be read.\n", v.Stored, v.Name)
+		fmt.Fprintf(&b, "Already broken: objects are stored at %s, which the definition no longer has, so they cannot be read: put it back into the definition, unserved, and migrate. Objects: %d.\n", v.Name, v.Stored)
 	}
 	for n, asked := range v.Requests.Asked {
 		if n == storage.Shown {
@@ -356,7 +375,7 @@ func versionNotes(v *storage.Version) string {
 		}
 		fmt.Fprintf(&b, "  %s\n", askedText(asked))
 	}
-	if v.Defined && !v.Storage {
+	if !v.Storage {
 		for _, kind := range []storage.Kind{storage.StoredObject, storage.ManagedFields, storage.OwnerReference} {
 			if first := v.First[kind]; len(first) > 0 {
 				fmt.Fprintf(&b, "For example %s at %s: %s\n", kindText(kind), v.Name, first[0])

@@ -67,8 +67,8 @@ func TestBadClusters(t *testing.T) {
 		f := finding(t, Judge(inventory, d, d.Version("v1beta1"), true), requirement.StorageDropOwnerReferences)
 		want := Gap{
 			"crontabs.other.example.com", "the user may not list it in all namespaces",
-			"kubectl --context a create clusterrole crdconform-list-crontabs-other-example-com --verb=list --resource=crontabs.other.example.com && " +
-				"kubectl --context a create clusterrolebinding crdconform-list-crontabs-other-example-com --clusterrole=crdconform-list-crontabs-other-example-com --user=jane",
+			"kubectl create clusterrole crdconform-list-crontabs-other-example-com --verb=list --resource=crontabs.other.example.com && " +
+				"kubectl create clusterrolebinding crdconform-list-crontabs-other-example-com --clusterrole=crdconform-list-crontabs-other-example-com --user=jane",
 		}
 		if f.Answer != CannotTell || len(f.Gaps) != 1 || f.Gaps[0] != want {
 			t.Errorf("got %+v", f)

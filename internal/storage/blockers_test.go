@@ -1,11 +1,13 @@
 package storage
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -168,8 +170,10 @@ func TestMetrics(t *testing.T) {
 		inventory, d := c.inspect(Options{})
 		return finding(t, Judge(inventory, d, d.Version("v1beta1"), true), requirement.StorageDropRequests), d.Version("v1beta1")
 	}
-	for range 2 { // to look is not to ask
-		if f, v := look(); f.Answer != Safe || !v.Requests.Known || !strings.HasPrefix(f.Text, "No client requested v1beta1 (metrics of the API server https://127.0.0.1:") || !strings.Contains(f.Text, ", since it started at 2") {
+	for range 2 { // to look is not to ask, and what was asked before the version was deprecated was not counted
+		f, v := look()
+		if f.Answer != CannotTell || v.Requests.Known || len(v.Requests.Asked) > 0 || len(f.Gaps) != 1 ||
+			!strings.Contains(f.Gaps[0].Why, "only: the versions of the definition changed then, and requests count only while a version is deprecated; ask again after 2") {
 			t.Errorf("got %+v", f)
 		}
 	}
@@ -179,6 +183,51 @@ func TestMetrics(t *testing.T) {
 	f, v := look()
 	if f.Answer != NotSafe || len(v.Requests.Asked) != 1 || v.Requests.Asked[0].Resource != "crontabs" {
 		t.Errorf("got %+v, %+v", f, v.Requests)
+	}
+}
+
+// TestCountedRequests has metrics without requests mean that there were none, if they were counted for long enough.
+func TestCountedRequests(t *testing.T) {
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	ago := func(d time.Duration) *metav1.Time { return &metav1.Time{Time: now.Add(-d)} }
+	for name, test := range map[string]struct {
+		started           time.Duration // before now; 0 if the API server does not say
+		created, changed  time.Duration // the definition; it has not changed if that is 0
+		unmanaged         bool
+		wantBasis, reason string
+	}{
+		"all its life":          {started: 2 * time.Minute, created: time.Minute, wantBasis: "since 2026-11-01T11:59:00Z"},
+		"long enough":           {started: 48 * time.Hour, created: 500 * time.Hour, wantBasis: "since 2026-10-30T12:00:00Z"},
+		"changed long ago":      {started: 48 * time.Hour, created: 500 * time.Hour, changed: 3 * time.Hour, wantBasis: "since 2026-11-01T09:00:00Z"},
+		"changed before":        {started: 3 * time.Hour, created: 500 * time.Hour, changed: 400 * time.Hour, wantBasis: "since 2026-11-01T09:00:00Z"},
+		"changed just now":      {started: 48 * time.Hour, created: 500 * time.Hour, changed: time.Minute, reason: "since 2026-11-01T11:59:00Z only: the versions"},
+		"new, and has changed":  {started: 48 * time.Hour, created: 10 * time.Minute, changed: time.Minute, reason: "since 2026-11-01T11:59:00Z only: the versions"},
+		"restarted just now":    {started: time.Minute, created: 500 * time.Hour, reason: "since 2026-11-01T11:59:00Z only: the API server started then; ask again after 2026-11-01T12:59:00Z"},
+		"no start":              {created: 500 * time.Hour, reason: "does not say when it started"},
+		"no managed fields":     {started: 48 * time.Hour, created: 500 * time.Hour, changed: 3 * time.Hour, unmanaged: true, reason: "nothing says when"},
+		"never changed, unsaid": {started: 48 * time.Hour, created: 500 * time.Hour, unmanaged: true, wantBasis: "since 2026-10-30T12:00:00Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			crd := fixtures.None.New(deprecate("v1beta1"))
+			crd.Generation, crd.CreationTimestamp = 1, *ago(test.created)
+			if test.changed > 0 {
+				crd.Generation = 2
+			}
+			if !test.unmanaged {
+				crd.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "kubectl", Time: ago(cmp.Or(test.changed, test.created)), FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:versions":{}}}`)}}
+			}
+			m := &metrics{host: "https://a"}
+			if test.started > 0 {
+				m.started = now.Add(-test.started)
+			}
+			r := m.of(&Definition{}, "v1beta1", crd, now)
+			if r.Known != (test.reason == "") || r.Known && r.Basis != "metrics of the API server https://a, "+test.wantBasis {
+				t.Errorf("got %+v", r)
+			}
+			if !r.Known && (len(r.Gaps) != 1 || !strings.Contains(r.Gaps[0].Why, test.reason)) {
+				t.Errorf("got %+v, want %q", r.Gaps, test.reason)
+			}
+		})
 	}
 }
 

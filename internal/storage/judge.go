@@ -88,7 +88,7 @@ func (j judgement) objects() Finding {
 	case d.Objects == 0:
 		f.Answer, f.Text = Safe, "There are no objects."
 	default:
-		f.Answer, f.Text = Safe, fmt.Sprintf("None of %s is stored at %s%s.", plural(d.Objects, "object", "objects"), v.Name, inBrackets(d.Told()))
+		f.Answer, f.Text = Safe, fmt.Sprintf("Of %s, none is stored at %s%s.", plural(d.Objects, "object", "objects"), v.Name, inBrackets(d.Told()))
 	}
 	return f
 }
@@ -167,7 +167,7 @@ func (j judgement) managedFields() Finding {
 	switch {
 	case v.ManagedFields > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("The managed fields of %s name %s; server-side apply to them would fail.", plural(v.ManagedFields, "object", "objects"), v.Name)
+		f.Text = fmt.Sprintf("The managed fields of %s name %s; server-side apply would fail.", plural(v.ManagedFields, "object", "objects"), v.Name)
 		f.Mend = j.migrate()
 	case len(d.Gaps) > 0:
 		f.Answer, f.Text, f.Gaps = CannotTell, "Not all managed fields could be seen.", d.Gaps
@@ -210,12 +210,15 @@ func (j judgement) requested() Finding {
 		f.Answer, f.Count = NotSafe, max(v.Requests.Total, int64(len(v.Requests.Asked)))
 		f.Text = fmt.Sprintf("%s is still asked for (%s).", v.Name, v.Requests.Basis)
 		f.Mend = "have these clients use " + d.StorageVersion()
+		if v.Requests.Total == 0 {
+			f.Mend += `; "crdconform storage migrate" asks for it too and is counted, and only an audit log tells that from others`
+		}
 	case v.Requests.Known:
 		f.Text = fmt.Sprintf("No client requested %s (%s).", v.Name, v.Requests.Basis)
 	default:
 		f.Answer, f.Gaps = CannotTell, v.Requests.Gaps
 		f.Text = v.Name + " is still served, and it is not known who asks for it."
-		f.Mend = "set served to false for it first, as the documents have it, or give an audit log"
+		f.Mend = "set served to false for it first, as the Kubernetes documentation says, or give an audit log"
 	}
 	return f
 }

@@ -36,6 +36,7 @@ func (i *inspector) everything(ctx context.Context) error {
 		switch {
 		case i.fromEtcd[d]:
 		case !served:
+			d.Unseen = true
 			d.Gaps = append(d.Gaps, Gap{What: d.Resource(), Why: "no version is served, so the API server does not show its objects; give access to etcd"})
 		default:
 			all = append(all, at)
@@ -158,6 +159,7 @@ func (i *inspector) list(ctx context.Context, at schema.GroupVersionResource, d 
 		gap.Why, gap.Mend = "the user may not list it in all namespaces", i.right("list", resource, err)
 	}
 	if d != nil {
+		d.Unseen = true
 		d.Gaps = append(d.Gaps, gap)
 	} else {
 		i.inventory.Gaps = append(i.inventory.Gaps, gap)
@@ -286,10 +288,33 @@ func (i *inspector) managed(d *Definition, o *stored, apiVersion string) Blocker
 		operations = append(operations, operation{"test", at, apiVersion}, operation{"replace", at, d.Group + "/" + d.StorageVersion()})
 	}
 	b.By = strings.Join(by, ", ")
-	if apiVersion != d.Group+"/"+d.StorageVersion() {
+	switch to := d.Group + "/" + d.StorageVersion(); {
+	case apiVersion == to:
+	case hasTwin(o.ManagedFields, apiVersion, to):
+		b.Mend = i.join(d, apiVersion)
+	default:
 		b.Mend = i.patch(b, jsonPatch(operations))
 	}
 	return b
+}
+
+// hasTwin reports whether a manager has entries at both versions. Of two for the same version API servers keep one, so that the fields
+// of the other would lose their owner.
+func hasTwin(entries []metav1.ManagedFieldsEntry, from, to string) bool {
+	return slices.ContainsFunc(entries, func(a metav1.ManagedFieldsEntry) bool {
+		return a.APIVersion == from && slices.ContainsFunc(entries, func(b metav1.ManagedFieldsEntry) bool {
+			return b.APIVersion == to && a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource
+		})
+	})
+}
+
+// join is the command that joins the managed fields at a version with those at the storage version.
+func (i *inspector) join(d *Definition, apiVersion string) string {
+	command := "crdconform storage migrate " + d.Name + " --steps=managed-fields"
+	if version, _ := versionOf(apiVersion, d.Group); d.Version(version) != nil && d.Version(version).Defined {
+		command += " --drop=" + version
+	}
+	return strings.TrimSpace(command + " " + i.options.Flags)
 }
 
 // owned is an object with owner references that name a version.
@@ -336,16 +361,15 @@ func (i *inspector) patch(b Blocker, how string) string {
 	return fmt.Sprintf("%s patch %s %s%s %s", kubectl(i.options.Flags), b.Resource, shell.Quote(b.Name), namespace, how)
 }
 
-// right is the command that gives the user of an error a right to a resource.
+// right is the command that gives the user of an error a right to a resource. It names no context, since that of the user would not do.
 func (i *inspector) right(verb, resource string, err error) string {
 	user := "USER"
 	if said := regexp.MustCompile(`User "([^"]+)"`).FindStringSubmatch(err.Error()); said != nil {
 		user = said[1]
 	}
 	name := "crdconform-" + verb + "-" + strings.ReplaceAll(resource, ".", "-")
-	command := kubectl(i.options.Flags)
-	return fmt.Sprintf("%s create clusterrole %s --verb=%s --resource=%s && %s create clusterrolebinding %s --clusterrole=%s %s",
-		command, name, verb, resource, command, name, name, "--user="+shell.Quote(user))
+	return fmt.Sprintf("kubectl create clusterrole %s --verb=%s --resource=%s && kubectl create clusterrolebinding %s --clusterrole=%s %s",
+		name, verb, resource, name, name, "--user="+shell.Quote(user))
 }
 
 // kubectl is the command for the cluster of some flags.

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -43,7 +44,7 @@ func (i *inspector) requests(ctx context.Context, d *Definition) {
 			if metrics == nil {
 				metrics = i.metrics(ctx)
 			}
-			v.Requests = metrics.of(d, v.Name)
+			v.Requests = metrics.of(d, v.Name, i.upstream[d], time.Now())
 		}
 	}
 }
@@ -56,14 +57,19 @@ const (
 
 // metrics is what an API server says of requests for deprecated versions.
 type metrics struct {
-	asked []map[string]string // the labels
-	basis string
-	gaps  []Gap
+	host    string
+	started time.Time           // the API server; zero if it does not say
+	asked   []map[string]string // the labels
+	gaps    []Gap
 }
+
+// longEnough is how long API servers have to have counted requests before it means something that there were none: most clients that
+// still use a version ask for it more often.
+const longEnough = time.Hour
 
 // metrics asks the API server for its metrics.
 func (i *inspector) metrics(ctx context.Context) *metrics {
-	m := &metrics{}
+	m := &metrics{host: i.host}
 	within, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
 	body, err := i.raw.Get().AbsPath("/metrics").Stream(within)
@@ -78,24 +84,26 @@ func (i *inspector) metrics(ctx context.Context) *metrics {
 		return m
 	}
 	defer body.Close()
-	started, err := m.read(body)
-	if err != nil {
+	if err := m.read(body); err != nil {
 		m.gaps = append(m.gaps, Gap{What: "/metrics", Why: "the metrics of the API server cannot be read: " + line(err.Error())})
 		return m
 	}
-	m.basis = "metrics of the API server " + i.host
-	if !started.IsZero() {
-		m.basis += ", since it started at " + started.UTC().Format(time.RFC3339)
+	n, err := i.servers(within)
+	if err != nil {
+		gap := Gap{What: "/metrics", Why: "it is not known how many API servers there are, each of which counts for itself: " + line(err.Error())}
+		if apierrors.IsForbidden(err) {
+			gap.Mend = i.right("list", "endpointslices.discovery.k8s.io", err)
+		}
+		m.gaps = append(m.gaps, gap)
 	}
-	if n := i.servers(within); n > 1 {
+	if n > 1 {
 		m.gaps = append(m.gaps, Gap{What: "/metrics", Why: fmt.Sprintf("there are %d API servers, each of which counts for itself, and only one was asked; give an audit log", n)})
 	}
 	return m
 }
 
-// read reads what is of interest in metrics, and returns when the API server started.
-func (m *metrics) read(r io.Reader) (time.Time, error) {
-	var started time.Time
+// read reads what is of interest in metrics.
+func (m *metrics) read(r io.Reader) error {
 	label := regexp.MustCompile(`(\w+)="([^"]*)"`)
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)
@@ -103,7 +111,7 @@ func (m *metrics) read(r io.Reader) (time.Time, error) {
 		text := lines.Text()
 		if seconds, is := strings.CutPrefix(text, startMetric+" "); is {
 			if n, err := strconv.ParseFloat(seconds, 64); err == nil {
-				started = time.Unix(int64(n), 0)
+				m.started = time.Unix(int64(n), 0)
 			}
 		}
 		if !strings.HasPrefix(text, deprecatedMetric+"{") {
@@ -115,14 +123,37 @@ func (m *metrics) read(r io.Reader) (time.Time, error) {
 		}
 		m.asked = append(m.asked, labels)
 	}
-	return started, lines.Err()
+	return lines.Err()
 }
 
-// servers returns how many API servers there are, or 0 if that is not known.
-func (i *inspector) servers(ctx context.Context) int {
+// counted returns since when requests for the deprecated versions of a definition were counted, why not earlier, and whether the
+// definition is no older. API servers count from their start, and a version only while it is deprecated: it may have become that when
+// the versions last changed.
+func (m *metrics) counted(crd *apiextensionsv1.CustomResourceDefinition) (since time.Time, why string, always bool) {
+	if m.started.IsZero() {
+		return time.Time{}, "the API server does not say when it started", false
+	}
+	since, why = m.started, "the API server started then"
+	deprecated := crd.CreationTimestamp.Time
+	if crd.Generation > 1 {
+		if deprecated, _ = owners(crd); deprecated.IsZero() {
+			return time.Time{}, "requests count only while a version is deprecated, and nothing says when the versions of the definition last changed", false
+		}
+	}
+	if deprecated.After(since) {
+		since, why = deprecated, "the versions of the definition changed then, and requests count only while a version is deprecated"
+	}
+	return since, why, crd.Generation == 1 && !crd.CreationTimestamp.Time.Before(m.started)
+}
+
+// servers returns how many API servers there are, or 0 if the cluster does not say.
+func (i *inspector) servers(ctx context.Context) (int, error) {
 	body, err := i.raw.Get().AbsPath("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices").Param("labelSelector", "kubernetes.io/service-name=kubernetes").DoRaw(ctx)
+	if apierrors.IsNotFound(err) { // an API server without endpoints
+		return 0, nil
+	}
 	if err != nil {
-		return 0
+		return 0, err
 	}
 	var list struct {
 		Items []struct {
@@ -131,19 +162,32 @@ func (i *inspector) servers(ctx context.Context) int {
 			} `json:"endpoints"`
 		} `json:"items"`
 	}
-	if json.Unmarshal(body, &list) != nil {
-		return 0
+	if err := json.Unmarshal(body, &list); err != nil {
+		return 0, err
 	}
 	n := 0
 	for _, slice := range list.Items {
 		n += len(slice.Endpoints)
 	}
-	return n
+	return n, nil
 }
 
 // of returns who asked for a version.
-func (m *metrics) of(d *Definition, version string) Requests {
-	r := Requests{Known: len(m.gaps) == 0, Basis: m.basis, Gaps: m.gaps}
+func (m *metrics) of(d *Definition, version string, crd *apiextensionsv1.CustomResourceDefinition, now time.Time) Requests {
+	r := Requests{Basis: "metrics of the API server " + m.host, Gaps: m.gaps}
+	since, why, always := m.counted(crd)
+	if !since.IsZero() {
+		r.Basis += ", since " + since.UTC().Format(time.RFC3339)
+	}
+	switch {
+	case len(m.gaps) > 0:
+	case since.IsZero():
+		r.Gaps = []Gap{{What: "/metrics", Why: why + "; give an audit log"}}
+	case !always && now.Sub(since) < longEnough:
+		r.Gaps = []Gap{{What: "/metrics", Why: fmt.Sprintf("requests were counted since %s only: %s; ask again after %s, or give an audit log",
+			since.UTC().Format(time.RFC3339), why, since.Add(longEnough).UTC().Format(time.RFC3339))}}
+	}
+	r.Known = len(r.Gaps) == 0
 	for _, labels := range m.asked {
 		if labels["group"] != d.Group || labels["version"] != version || labels["resource"] != d.Plural {
 			continue

@@ -47,6 +47,9 @@ type Definition struct {
 	Objects int64 `json:"objects"`
 	Unknown int64 `json:"unknown"`
 
+	// Unseen says that the objects could not be looked at, so that the numbers of them, and of their managed fields, mean nothing.
+	Unseen bool `json:"unseen,omitempty"`
+
 	// Bases says for how many objects each way told at which version they are stored.
 	Bases map[Basis]int64 `json:"bases,omitempty"`
 

@@ -17,6 +17,7 @@ type evidence struct {
 	storage  string // version
 	retired  string // version, or empty
 	trims    bool   // status.storedVersions is to be changed
+	mends    bool   // managed fields are to be changed
 	others   bool   // other clients may have written
 	reported bool   // the migrator said what it wrote
 	began    uint32 // when the first object was read before the migration, in seconds since 1970
@@ -33,6 +34,8 @@ type evidence struct {
 	findings   []Finding
 	different  []different    // findings that are about the content of an object
 	excused    map[string]int // objects that others changed, by who wrote to them
+	gone       sample         // objects that others may have deleted
+	created    sample         // objects that others may have created
 	recreated  sample         // objects that others deleted and created again
 	undecided  sample         // objects of which it is not known at which version they are stored
 	uncompared int            // objects whose owners were not compared
@@ -81,8 +84,11 @@ func (e *evidence) identity(s seen) {
 	}
 	n := e.before.find(s.key)
 	if n < 0 {
-		if !e.others {
+		switch {
+		case !e.others:
 			e.found(requirement.MigrationObjectsKept, s.key, "no object, since nobody but the migrator can have created it", "one")
+		case !e.reported && !e.isOwn(s.key):
+			e.created.add(s.key)
 		}
 		return
 	}
@@ -204,7 +210,7 @@ func (e *evidence) goes(apiVersion string) bool {
 // managed judges that managed fields of an object name versions that remain.
 func (e *evidence) managed(s seen) {
 	for _, o := range s.owned.all {
-		if e.goes(o.version) {
+		if e.mends && e.goes(o.version) {
 			remain := slices.DeleteFunc(servedOf(e.crd), func(version string) bool { return version == e.retired })
 			e.found(requirement.MigrationManagedFieldsServed, s.key, "managed fields at "+strings.Join(remain, ", "), fmt.Sprintf("those of %s at %s", o.manager, strings.TrimPrefix(o.version, e.crd.Spec.Group+"/")))
 			return
@@ -249,7 +255,6 @@ func judge(e *evidence) []Finding {
 
 // missing judges the objects that are not there any more.
 func (e *evidence) missing() {
-	var gone sample
 	for n := range e.before.len() {
 		if e.present.has(n) {
 			continue
@@ -258,13 +263,16 @@ func (e *evidence) missing() {
 		switch {
 		case e.deleted(key):
 		case e.others:
-			gone.add(key)
+			e.gone.add(key)
 		default:
 			e.found(requirement.MigrationObjectsKept, key, "the object that was there", "none")
 		}
 	}
-	if gone.count > 0 {
-		e.weaker = append(e.weaker, "objects are gone, which others may have deleted: "+gone.String())
+	if e.gone.count > 0 {
+		e.weaker = append(e.weaker, "objects are gone, which others may have deleted: "+e.gone.String())
+	}
+	if e.created.count > 0 {
+		e.weaker = append(e.weaker, "objects are new, which others may have created: "+e.created.String())
 	}
 }
 

@@ -42,7 +42,7 @@ func complete() *evidence {
 	crd := fixtures.None.New(fixtures.StoredAt("v1"))
 	crd.Status.StoredVersions = []string{"v1"}
 	e := &evidence{
-		storage: "v1", trims: true, own: "crdconform-proof-1-", before: before("default/a", "default/b"), crd: crd, legible: true, excused: map[string]int{},
+		storage: "v1", trims: true, mends: true, own: "crdconform-proof-1-", before: before("default/a", "default/b"), crd: crd, legible: true, excused: map[string]int{},
 		began: kubectl().newest() + 600,
 		definitions: []change{
 			{revision: "5", storage: "v1", stored: []string{"v1beta1", "v1"}},
@@ -187,6 +187,19 @@ func TestJudge(t *testing.T) {
 			e.others = true
 			e.reads(nil)
 			e.identity(seen{key: "default/c"})
+		}, weaker: "objects are new, which others may have created: default/c"},
+		"an object that is new where the migrator tells what it writes": {happens: func(e *evidence) {
+			e.others, e.reported = true, true
+			e.reads(nil)
+			e.identity(seen{key: "default/c"})
+		}},
+		"managed fields that are not to be changed": {happens: func(e *evidence) {
+			e.mends, e.retired = false, "v1beta1"
+			e.reads(func(n int, s *seen) bool {
+				s.owned = owning(append(kubectl().all, owner{"helm", "Update", "", "example.com/v1beta1", `{}`, ""})...)
+				e.before.owned[n] = s.owned.hash
+				return true
+			})
 		}},
 		"managed fields are gone": {happens: func(e *evidence) {
 			e.reads(func(n int, s *seen) bool { s.owned = owning(s.owned.all[:2*n]...); return true })

@@ -58,8 +58,9 @@ type Options struct {
 	// then; otherwise, managed fields show it.
 	Reported bool
 
-	// Untrimmed says that the migration is not asked to change status.storedVersions.
-	Untrimmed bool
+	// Untrimmed says that the migration is not asked to change status.storedVersions, and Unmended that it is not asked to change
+	// managed fields.
+	Untrimmed, Unmended bool
 
 	// Drop makes End remove all versions from the definition that are not the storage version, and read, apply and delete all
 	// objects. It is for clusters of the run only.
@@ -130,6 +131,9 @@ type Verdict struct { //nolint:recvcheck // a value, to which the proof alone ad
 	// them, as managed fields tell, which is empty where they don't.
 	Changed   int            `json:"changed"`
 	ChangedBy map[string]int `json:"changedBy,omitempty"`
+
+	// Gone is how many objects are not there any more, which other clients may have deleted.
+	Gone int `json:"gone"`
 
 	// Undecided is how many objects were not written since the definition changed, of which it is not known at which version they are
 	// stored.
@@ -246,7 +250,7 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 	}
 	after := &evidence{
 		storage: p.storage, before: p.before, crd: crd, retired: p.options.Retired, trims: !p.options.Untrimmed,
-		others: p.options.OtherClients, reported: p.options.Reported, began: p.clock.first(), own: p.prefix(), excused: map[string]int{}, legible: true,
+		mends: !p.options.Unmended, others: p.options.OtherClients, reported: p.options.Reported, began: p.clock.first(), own: p.prefix(), excused: map[string]int{}, legible: true,
 	}
 	p.changed(ctx, p.watched, crd)
 	after.definitions = p.watched.changes
@@ -268,7 +272,7 @@ func (p *Proof) End(ctx context.Context) (verdict Verdict, err error) {
 		findings, err = append(findings, more...), dropErr
 	}
 	p.verdict.Weaker = append(p.verdict.Weaker, after.weaker...)
-	p.verdict.ChangedBy, p.verdict.Undecided = after.excused, after.undecided.count
+	p.verdict.ChangedBy, p.verdict.Undecided, p.verdict.Gone = after.excused, after.undecided.count, after.gone.count
 	for _, n := range after.excused {
 		p.verdict.Changed += n
 	}
