@@ -84,7 +84,7 @@ func (i *inspector) metrics(ctx context.Context) *metrics {
 		return m
 	}
 	defer body.Close()
-	if err := m.read(body); err != nil {
+	if err = m.read(body); err != nil {
 		m.gaps = append(m.gaps, Gap{What: "/metrics", Why: "the metrics of the API server cannot be read: " + line(err.Error())})
 		return m
 	}

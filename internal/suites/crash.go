@@ -18,5 +18,5 @@ func Crashed(response contract.Response, judgement contract.Judgement) bool {
 func BrokeOff(response contract.Response) bool { return response.Err != nil || response.Status >= 500 }
 
 // caughtCrash matches what languages say of code that took for granted that something is there. What they say of text
-// that cannot be parsed is not among it.
-var caughtCrash = regexp.MustCompile(`runtime error: |KeyError|AttributeError|IndexError|'NoneType' object|NullPointerException|Cannot read propert(y|ies) of (undefined|null)`)
+// that cannot be parsed is not among it. The first is all that controller-runtime says of a panic.
+var caughtCrash = regexp.MustCompile(`internal error occurred during conversion|runtime error: |KeyError|AttributeError|IndexError|'NoneType' object|NullPointerException|Cannot read propert(y|ies) of (undefined|null)`)

@@ -113,6 +113,7 @@ func TestUnservedVersionsCaught(t *testing.T) {
 		"unknown to the webhook":  {webhook: unknown("no kind is registered for v1alpha1"), want: verdicts{requirement.WebhookFailureAvoided: requirement.Tolerated}, says: "remove the version from the definition"},
 		"unknown in other words":  {webhook: unknown("KeyError: 'v1alpha1'"), want: verdicts{requirement.WebhookFailureAvoided: requirement.Tolerated}, says: "remove the version from the definition"},
 		"it crashes":              {webhook: unknown("runtime error: invalid memory address or nil pointer dereference"), want: verdicts{requirement.WebhookFailureAvoided: requirement.Failed}, says: "nil pointer"},
+		"its library catches it":  {webhook: unknown("internal error occurred during conversion"), want: verdicts{requirement.WebhookFailureAvoided: requirement.Failed}, says: "internal error occurred"},
 		"unknown and stored":      {webhook: unknown("no kind is registered for v1alpha1"), definition: stored, want: verdicts{requirement.WebhookFailureAvoided: requirement.Failed}, says: "by status.storedVersions"},
 		"the only one to convert": {webhook: on("v1alpha1", "*", drops("unit")), definition: strings.ReplaceAll(gauges, "BETA", "false"), want: verdicts{requirement.WebhookConversionRoundTrip: requirement.Failed}, says: "v1alpha1 -> v1"},
 		"the only one, unknown": {

@@ -68,6 +68,6 @@ func reported(t *testing.T, folder string) judged {
 	if len(j.results) == 0 {
 		t.Fatalf("%s has no results to compare", folder)
 	}
-	t.Logf("%s, %s: %d results", folder, &report.Cluster, len(j.results))
+	t.Logf("%s, %s: %d results", folder, report.Cluster, len(j.results))
 	return j
 }
