@@ -291,3 +291,17 @@ func TestStorageLooks(t *testing.T) {
 		}
 	})
 }
+
+// TestStatusOfWhatIsNotSeen says of objects that could not be read that nothing is known of them, rather than that there are none.
+func TestStatusOfWhatIsNotSeen(t *testing.T) {
+	t.Parallel()
+	d := &storage.Definition{Name: "crontabs.example.com", Versions: []*storage.Version{{Name: "v1", Defined: true, Served: true, Storage: true}}}
+	inventory := &storage.Inventory{Definitions: []*storage.Definition{d}}
+	if text := statusText(inventory); !strings.Contains(text, "crontabs.example.com: 0 objects\n") || strings.Contains(text, "not known  ") {
+		t.Errorf("it says\n%s", text)
+	}
+	d.Unseen = true
+	if text := statusText(inventory); !strings.HasPrefix(text, "crontabs.example.com: its objects could not be read\n") || strings.Count(text, "not known  ") != 2 {
+		t.Errorf("it says\n%s", text)
+	}
+}

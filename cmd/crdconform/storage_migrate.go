@@ -281,7 +281,7 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 	case verdict.Undecided > 0:
 		return fmt.Errorf("it is not known at which version %d objects are stored; give --etcd-endpoints", verdict.Undecided)
 	case m.options.By != nil && verdict.Gone+verdict.Changed > 0:
-		return fmt.Errorf("%d objects were deleted and %d changed meanwhile, and whether by the migrator or by others is not known; "+
+		return fmt.Errorf("meanwhile, objects were deleted (%d) or changed (%d), and whether by the migrator or by others is not known; "+
 			"compare these, or migrate while nobody else writes", verdict.Gone, verdict.Changed)
 	}
 	return nil

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
@@ -292,6 +293,28 @@ func TestStorageMigrateByCommand(t *testing.T) {
 	if n := m.storedAt("v1"); n != 5 {
 		t.Errorf("%d objects are at v1", n)
 	}
+	// What is deleted meanwhile may have been deleted by the command.
+	busy := filepath.Join(t.TempDir(), "busy")
+	deletes := start(t, m.line("--", "sh", "-c", path+" storage migrate "+m.name+" --context staging --settle 0s --proof=false && touch "+busy+" && while [ -e "+busy+" ]; do sleep 0.1; done")...)
+	for {
+		if _, err := os.Stat(busy); err == nil {
+			break
+		}
+		if t.Context().Err() != nil {
+			t.Fatal("the command did not get so far")
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	objects, err := dynamic.NewForConfig(m.api.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	crontabs := objects.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"})
+	if err := errors.Join(crontabs.Namespace("default").Delete(t.Context(), "crontab-000", metav1.DeleteOptions{}), os.Remove(busy)); err != nil {
+		t.Fatal(err)
+	}
+	wants(t, deletes.end(), exitUnjudged, "meanwhile, objects were deleted (1) or changed (0), and whether by the migrator or by others is not known",
+		"5 objects were there before", "not proved       objects are gone, which others may have deleted: default/crontab-000")
 	wants(t, m.migrate("--with", "in-tree"), exitUnjudged, "the API server does not serve storagemigration.k8s.io; it is on by default from Kubernetes 1.37")
 }
 

@@ -93,7 +93,7 @@ func TestBadClusters(t *testing.T) {
 		d := inventory.Definitions[0]
 		v := Judge(inventory, d, d.Version("v1beta1"), false)
 		blocked(t, v, NotSafe, requirement.StorageDropObjects, requirement.StorageDropStoredVersions, requirement.StorageDropManagedFields, requirement.StorageDropOwnerReferences)
-		if f := finding(t, v, requirement.StorageDropObjects); f.Answer != CannotTell || f.Gaps[0].What != c.name {
+		if f := finding(t, v, requirement.StorageDropObjects); f.Answer != CannotTell || f.Gaps[0].What != c.name || !d.Unseen {
 			t.Errorf("got %+v", f)
 		}
 	})

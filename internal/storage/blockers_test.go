@@ -159,6 +159,30 @@ func TestRemovedBefore(t *testing.T) {
 	}
 }
 
+// TestManagedAtBothVersions has the managed fields of a manager joined where it has entries at both versions: of two at the same one API
+// servers keep one.
+func TestManagedAtBothVersions(t *testing.T) {
+	d := &Definition{Name: "crontabs.example.com", Group: "example.com", Plural: "crontabs", Versions: []*Version{{Name: "v1", Defined: true, Storage: true}, {Name: "v1beta1", Defined: true}}}
+	i := &inspector{options: Options{Flags: "--context a"}}
+	entry := func(manager, version, subresource string) metav1.ManagedFieldsEntry {
+		return metav1.ManagedFieldsEntry{Manager: manager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "example.com/" + version, Subresource: subresource}
+	}
+	for name, test := range map[string]struct {
+		other metav1.ManagedFieldsEntry
+		want  string
+	}{
+		"the same manager":      {entry("kubectl", "v1", ""), "crdconform storage migrate crontabs.example.com --steps=managed-fields --drop=v1beta1 --context a"},
+		"another one":           {entry("helm", "v1", ""), "kubectl --context a patch "},
+		"of another part of it": {entry("kubectl", "v1", "status"), "kubectl --context a patch "},
+	} {
+		o := &stored{}
+		o.Name, o.ManagedFields = "a", []metav1.ManagedFieldsEntry{entry("kubectl", "v1beta1", ""), test.other}
+		if b := i.managed(d, o, "example.com/v1beta1"); !strings.HasPrefix(b.Mend, test.want) {
+			t.Errorf("%s: got %s, want %s", name, b.Mend, test.want)
+		}
+	}
+}
+
 // TestMetrics finds somebody who asks for a deprecated version in the metrics.
 func TestMetrics(t *testing.T) {
 	l := newLab(t)
