@@ -138,7 +138,7 @@ func TestRoute(t *testing.T) {
 	gone(t, "the endpoint of the service", err)
 
 	err = c.Route(t.Context(), "route-ns", "hook", 1234, net.JoinHostPort(host, "1"))
-	if !errors.Is(err, cluster.ErrNotReached) || !strings.Contains(err.Error(), "calls to route-ns/hook, which leads to "+host+":1, did not arrive within 2s") || !strings.Contains(err.Error(), "connection refused") {
+	if !errors.Is(err, cluster.ErrNotReached) || !strings.Contains(err.Error(), "calls to route-ns/hook, which leads to "+host+":1, did not arrive within 10s") || !strings.Contains(err.Error(), "connection refused") {
 		t.Errorf("got %v", err)
 	}
 	_, err = s.client.DiscoveryV1().EndpointSlices("route-ns").Get(t.Context(), "hook", metav1.GetOptions{})
