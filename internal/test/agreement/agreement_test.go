@@ -32,14 +32,18 @@ import (
 // explained are the differences between clusters that have a reason.
 var explained []difference
 
+// servers are the chapters that bind API servers.
+func servers() []suites.Area {
+	return []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.Area, publishing.Area, subresources.Area, objects.Area}
+}
+
 // areas are the chapters that need a cluster and can be judged on each. The one about the webhook's own definition takes
 // longer than all others together, and is left out with a watch cache.
 func areas(watchCache bool) []suites.Area {
-	server := []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.Area, publishing.Area, subresources.Area, objects.Area}
 	if watchCache {
-		return server
+		return servers()
 	}
-	return append(server, resource.Area)
+	return append(servers(), resource.Area)
 }
 
 // sort is a kind of cluster.
