@@ -153,7 +153,7 @@ func TestLooksAreReadOnly(t *testing.T) {
 		least   int    // requests
 	}{
 		"doctor":       {[]string{"doctor", "--strict"}, exitViolates, "TOLERATED doctor.storage.stored-versions: " + name, 8},
-		"status":       {[]string{"storage", "status", name}, exitConforms, name + ": 1 objects", 8},
+		"status":       {[]string{"storage", "status", name}, exitConforms, name + ": 1 object\n", 8},
 		"safe-to-drop": {[]string{"storage", "safe-to-drop", name, "v1beta1"}, exitViolates, "NOT SAFE to drop v1beta1", 8},
 	}
 	before := a.stored(t)

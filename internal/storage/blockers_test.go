@@ -171,7 +171,7 @@ func TestManagedAtBothVersions(t *testing.T) {
 		other metav1.ManagedFieldsEntry
 		want  string
 	}{
-		"the same manager":      {entry("kubectl", "v1", ""), "crdconform storage migrate crontabs.example.com --steps=managed-fields --drop=v1beta1 --context a"},
+		"the same manager":      {entry("kubectl", "v1", ""), "crdconform storage migrate crontabs.example.com --steps managed-fields --drop v1beta1 --context a"},
 		"another one":           {entry("helm", "v1", ""), "kubectl --context a patch "},
 		"of another part of it": {entry("kubectl", "v1", "status"), "kubectl --context a patch "},
 	} {

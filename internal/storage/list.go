@@ -310,11 +310,11 @@ func hasTwin(entries []metav1.ManagedFieldsEntry, from, to string) bool {
 
 // join is the command that joins the managed fields at a version with those at the storage version.
 func (i *inspector) join(d *Definition, apiVersion string) string {
-	command := "crdconform storage migrate " + d.Name + " --steps=managed-fields"
+	command := []string{"crdconform storage migrate", d.Name, "--steps", "managed-fields"}
 	if version, _ := versionOf(apiVersion, d.Group); d.Version(version) != nil && d.Version(version).Defined {
-		command += " --drop=" + version
+		command = append(command, "--drop", version)
 	}
-	return strings.TrimSpace(command + " " + i.options.Flags)
+	return strings.TrimSpace(strings.Join(append(command, i.options.Flags), " "))
 }
 
 // owned is an object with owner references that name a version.
