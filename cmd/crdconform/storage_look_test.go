@@ -305,3 +305,18 @@ func TestStatusOfWhatIsNotSeen(t *testing.T) {
 		t.Errorf("it says\n%s", text)
 	}
 }
+
+// TestStatusOfRemovedVersions names objects at a version that the definition no longer has.
+func TestStatusOfRemovedVersions(t *testing.T) {
+	t.Parallel()
+	gone := &storage.Version{Name: "v1alpha1", Stored: 1, First: map[storage.Kind][]storage.Blocker{
+		storage.StoredObject: {{Kind: storage.StoredObject, Resource: "crontabs.example.com", Namespace: "default", Name: "old"}},
+	}}
+	d := &storage.Definition{Name: "crontabs.example.com", Objects: 1, Versions: []*storage.Version{{Name: "v1", Defined: true, Served: true, Storage: true}, gone}}
+	text := statusText(&storage.Inventory{Definitions: []*storage.Definition{d}})
+	for _, want := range []string{"Already broken: objects are stored at v1alpha1, ", "unserved, and migrate. Objects: 1.\n", "For example stored at v1alpha1: crontabs.example.com default/old\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+}

@@ -94,12 +94,19 @@ func (j judgement) objects() Finding {
 }
 
 // migrate is the command that migrates the objects, and has managed fields name the version no more.
-func (j judgement) migrate() string {
-	command := []string{"crdconform storage migrate", j.definition.Name}
-	if j.version.Defined && !j.version.Storage {
-		command = append(command, "--drop", j.version.Name)
+func (j judgement) migrate() string { return migration(j.definition, j.version, j.inventory.Flags) }
+
+// migration is the command that migrates a definition in the cluster of some flags, by all steps or some. Managed fields name the version
+// no more then, which may be nil if the definition never had it.
+func migration(d *Definition, v *Version, flags string, steps ...string) string {
+	command := []string{"crdconform storage migrate", d.Name}
+	if len(steps) > 0 {
+		command = append(command, "--steps", strings.Join(steps, ","))
 	}
-	return strings.TrimSpace(strings.Join(append(command, j.inventory.Flags), " "))
+	if v != nil && v.Defined && !v.Storage {
+		command = append(command, "--drop", v.Name)
+	}
+	return strings.TrimSpace(strings.Join(append(command, flags), " "))
 }
 
 // inBrackets puts text in brackets behind something, if there is any.

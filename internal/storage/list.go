@@ -291,7 +291,8 @@ func (i *inspector) managed(d *Definition, o *stored, apiVersion string) Blocker
 	switch to := d.Group + "/" + d.StorageVersion(); {
 	case apiVersion == to:
 	case hasTwin(o.ManagedFields, apiVersion, to):
-		b.Mend = i.join(d, apiVersion)
+		version, _ := versionOf(apiVersion, d.Group)
+		b.Mend = migration(d, d.Version(version), i.options.Flags, "managed-fields") // which joins them
 	default:
 		b.Mend = i.patch(b, jsonPatch(operations))
 	}
@@ -306,15 +307,6 @@ func hasTwin(entries []metav1.ManagedFieldsEntry, from, to string) bool {
 			return b.APIVersion == to && a.Manager == b.Manager && a.Operation == b.Operation && a.Subresource == b.Subresource
 		})
 	})
-}
-
-// join is the command that joins the managed fields at a version with those at the storage version.
-func (i *inspector) join(d *Definition, apiVersion string) string {
-	command := []string{"crdconform storage migrate", d.Name, "--steps", "managed-fields"}
-	if version, _ := versionOf(apiVersion, d.Group); d.Version(version) != nil && d.Version(version).Defined {
-		command = append(command, "--drop", version)
-	}
-	return strings.TrimSpace(strings.Join(append(command, i.options.Flags), " "))
 }
 
 // owned is an object with owner references that name a version.

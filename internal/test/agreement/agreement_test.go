@@ -99,14 +99,20 @@ func TestClustersAgree(t *testing.T) {
 			for _, s := range there {
 				t.Run(s.name, func(t *testing.T) { all = append(all, judge(t, s, watchCache, seed)) })
 			}
-			for i, a := range all {
-				for _, b := range all[i+1:] {
-					for _, problem := range compare(a, b, explained) {
-						t.Error(problem)
-					}
-				}
-			}
+			agree(t, all)
 		})
+	}
+}
+
+// agree fails the test for each difference between clusters that is not explained.
+func agree(t *testing.T, all []judged) {
+	t.Helper()
+	for i, a := range all {
+		for _, b := range all[i+1:] {
+			for _, problem := range compare(a, b, explained) {
+				t.Error(problem)
+			}
+		}
 	}
 }
 
