@@ -179,6 +179,32 @@ func (s *Schema) Differences(a, b map[string]any) []Loss {
 	return surplus
 }
 
+// Reordered returns the lists of the types set and map that have the same items in another order, which is no difference otherwise.
+func (s *Schema) Reordered(a, b map[string]any) []Loss { return s.root.reordered("", a, b) }
+
+func (n *node) reordered(path string, a, b any) []Loss {
+	if n == nil {
+		return nil
+	}
+	var all []Loss
+	switch a := a.(type) {
+	case map[string]any:
+		others, _ := b.(map[string]any)
+		for _, key := range slices.Sorted(maps.Keys(a)) {
+			all = append(all, n.child(key).reordered(fieldpath.Child(path, key), a[key], others[key])...)
+		}
+	case []any:
+		others, _ := b.([]any)
+		if n.listType != "" && sameItems(a, b) && !equal(a, b) {
+			return []Loss{{Path: path, Before: a, After: b}}
+		}
+		for i := range min(len(a), len(others)) {
+			all = append(all, n.items.reordered(fieldpath.Item(path, i), a[i], others[i])...)
+		}
+	}
+	return all
+}
+
 // Apart returns what the second object has lost or has otherwise, and what it has besides.
 func (s *Schema) Apart(a, b map[string]any) []Loss {
 	lost := s.Losses(a, b)

@@ -23,7 +23,7 @@ const (
 	Plain    Style = "plain"    // what users write: ASCII words, small numbers, nothing empty and no nulls; one in eight is sparse
 	Text     Style = "text"     // free strings, and keys of maps, have characters of all kinds
 	Integers Style = "integers" // numbers at the extremes that API servers keep
-	Zeros    Style = "zeros"    // 0, false, "", and empty lists and maps, wherever they are allowed
+	Zeros    Style = "zeros"    // 0, false, "", and empty lists and maps, wherever they are allowed; in every other object, beside other values
 	Nulls    Style = "nulls"    // null wherever it is allowed
 	Huge     Style = "huge"     // objects of 300 KiB to 1 MiB, as far as the limits let them grow
 )

@@ -22,7 +22,7 @@ type meaning struct {
 func meanings() []meaning {
 	is := func(err error) bool { return err == nil }
 	return []meaning{
-		{func(s string) bool { _, err := time.ParseDuration(s); return is(err) && s != "0" }, []string{"10s", "1h30m0s", "15m0s", "5m0s", "30m", "2m"}, regexp.MustCompile(`(?i)\b(duration|time\.ParseDuration|timeout in the form)\b`)},
+		{func(s string) bool { _, err := time.ParseDuration(s); return is(err) && s != "0" }, []string{"10s", "1h30m0s", "15m0s", "500ms", "30m", "2m"}, regexp.MustCompile(`(?i)\b(duration|time\.ParseDuration|timeout in the form)\b`)},
 		{func(s string) bool { _, err := time.Parse(time.RFC3339, s); return is(err) }, times(), regexp.MustCompile(`(?i)\b(RFC ?3339|date-time|ISO ?8601)\b`)},
 		{isCron, []string{"*/5 * * * *", "0 3 * * 1", "30 2 1 * *", "15 14 * * 1-5"}, regexp.MustCompile(`(?i)\bcron\b`)},
 		{func(s string) bool { _, err := netip.ParsePrefix(s); return is(err) }, []string{"192.0.2.0/24", "10.0.0.0/8", "2001:db8::/32"}, regexp.MustCompile(`\bCIDRs?\b`)},

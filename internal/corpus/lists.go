@@ -31,6 +31,8 @@ func (m *maker) list(n *node) []any {
 	switch {
 	case m.single.isMany(n):
 		count = int(min(m.many(), n.maxItems))
+	case count < 2 && m.mixed && m.style == Plain: // so that there may be a zero in one and not in the other
+		count = int(min(2, n.maxItems))
 	case count == 0 && m.mustHave(n.items):
 		count = 1
 	}

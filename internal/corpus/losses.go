@@ -206,10 +206,17 @@ func compareFields(n *node, path string, before, after map[string]any) []Loss {
 			lost = append(lost, Loss{Path: fieldpath.Child(path, key), Before: value, Empty: true})
 			continue
 		}
-		lost = append(lost, compare(field, fieldpath.Child(path, key), value, other)...)
+		inner := compare(field, fieldpath.Child(path, key), value, other)
+		if !found && value != nil && n.isMap() && !slices.ContainsFunc(inner, func(l Loss) bool { return !l.Empty }) {
+			inner = []Loss{{Path: fieldpath.Child(path, key), Before: value}} // whatever the value, the key says something
+		}
+		lost = append(lost, inner...)
 	}
 	return lost
 }
+
+// isMap reports whether a value is a map, whose keys are data, and not an object with fields.
+func (n *node) isMap() bool { return n != nil && n.entries != nil && len(n.properties) == 0 }
 
 // isSelector reports whether a value is a label selector, of which one without requirements selects everything and none at all selects
 // nothing.

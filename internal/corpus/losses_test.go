@@ -57,6 +57,7 @@ func TestLosses(t *testing.T) {
 		{`{"a":"2024-01-01T12:00:00Z"}`, `{"a":"2024-01-01T14:00:00+02:00"}`, "", ""},
 		{`{"a":"2024-01-01T12:00:00Z"}`, `{"a":"2024-01-01T12:00:01Z"}`, `a: expected "2024-01-01T12:00:00Z", got "2024-01-01T12:00:01Z"`, `a: expected "2024-01-01T12:00:00Z", got "2024-01-01T12:00:01Z"`},
 		{`{"a":"60m"}`, `{"a":"1h0m0s"}`, "", ""},
+		{`{"spec":{"free":{"a":"","b":"1"}}}`, `{"spec":{"free":{"b":"1"}}}`, `spec.free.a: expected "", got nothing (empty)`, `spec.free.a: expected "", got nothing`},
 		{`{"a":"60m"}`, `{"a":"61m"}`, `a: expected "60m", got "61m"`, `a: expected "60m", got "61m"`},
 		{`{"spec":{"quantity":"1000m"}}`, `{"spec":{"quantity":1}}`, `spec.quantity: expected "1000m", got 1`, ""},
 		{`{"spec":{"quantity":"1Gi"}}`, `{"spec":{"quantity":"1024Mi"}}`, `spec.quantity: expected "1Gi", got "1024Mi"`, ""},

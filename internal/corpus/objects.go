@@ -34,6 +34,7 @@ func (g *Generator) one(style Style, number int) result {
 	for attempt := range attempts {
 		m := g.maker(style, number, attempt)
 		m.sparse = style == Plain && number%8 == 7 || attempt == attempts-1
+		m.mixed = style == Zeros && number%2 == 1
 		m.full = style == Plain && number == 0 && attempt == 0 && g.schema.nodes <= fullNodes
 		if style == Huge && attempt == hugeAttempts {
 			break
@@ -279,14 +280,14 @@ func (r *repair) small(n *node, path []fieldpath.Step) int {
 func (r *repair) again(n *node, tries int) any {
 	m := *r.m
 	if n.kind == object && len(n.properties) > 0 && tries > otherValues && tries%4 > 0 {
-		m.style, m.minimal = Plain, true
+		m.style, m.mixed, m.minimal = Plain, false, true
 		return m.union(n)
 	}
 	if m.single != nil && m.minimal && n.kind == object && tries%3 > 0 {
 		return m.union(n)
 	}
 	if tries > otherValues*2/3 && m.style != Text {
-		m.style = Plain
+		m.style, m.mixed = Plain, false
 	}
 	m.sparse = m.sparse || tries > otherValues
 	m.minimal = m.minimal || tries == otherValues+sparseValues

@@ -62,6 +62,9 @@ func (m *maker) text(n *node) string {
 	if m.style == Zeros && p.isDuration(n) && n.acceptsText(noTime) {
 		return noTime
 	}
+	if m.style == Zeros && m.mixed && n.acceptsText("0") && m.chance(15) { // in some languages that is nothing, too
+		return "0"
+	}
 	if m.style == Zeros && n.acceptsText("") {
 		return ""
 	}
@@ -159,10 +162,11 @@ func (m *maker) intOrString(n *node) any {
 	return m.integer(n)
 }
 
-// strings returns strings that the patterns, the format and the length allow, at most 16. Those that people would write
-// come first, and what a pattern alone allows only when there are few of them.
+// strings returns strings that the patterns, the format and the length allow. Those that people would write come first,
+// then those that go through each branch of a pattern, and others that it allows only when there are few of them.
 func (n *node) strings() []string {
-	const enough, least, capitals = 16, 3, 2
+	const usually, least, capitals = 16, 3, 2
+	enough := usually
 	var pool []string
 	keep := func(candidates []string) {
 		for _, candidate := range candidates {
@@ -181,6 +185,10 @@ func (n *node) strings() []string {
 	}
 	keep(usual())
 	for _, pattern := range n.patterns {
+		enough = len(pool) + mostWitnesses
+		keep(witnesses(pattern.String()))
+	}
+	for _, pattern := range n.patterns {
 		if len(pool) >= least {
 			break
 		}
@@ -194,8 +202,12 @@ func (n *node) strings() []string {
 		}
 	}
 	if len(pool) > 0 && !slices.ContainsFunc(pool, hasCapital) { // a webhook may fold case
-		pool = pool[:min(len(pool), enough-capitals)]
-		keep(slices.DeleteFunc(append(usual(), strings.ToUpper(pool[0])), func(s string) bool { return !hasCapital(s) }))
+		enough = len(pool) + capitals
+		candidates := usual()
+		for _, lower := range pool {
+			candidates = append(candidates, strings.ToUpper(lower))
+		}
+		keep(slices.DeleteFunc(candidates, func(s string) bool { return !hasCapital(s) }))
 	}
 	return pool
 }

@@ -15,7 +15,7 @@ func words() []string {
 // sortsOfText returns the kinds of strings that follow when a webhook refuses words and the values of samples.
 func sortsOfText() [][]string {
 	return [][]string{
-		{"10s", "1h30m0s", "15m0s", "5m0s"},
+		{"10s", "1h30m0s", "15m0s", "500ms"},
 		quantities(),
 		times(),
 		{"192.0.2.7", "198.51.100.23", "2001:db8::17"},
@@ -43,9 +43,9 @@ func zoned() []string { return []string{"2024-02-29T23:59:59+05:30", "2019-09-04
 func usual() []string {
 	all := []string{
 		"web-server", "my-app", "app", "example.com", "a.example.org", "example.com/name", "app.kubernetes.io/part-of", "v1", "v1beta1", "1.2.3", "v1.30.2",
-		"apps/v1", "10s", "1h30m0s", "5m0s", "30m", "*/5 * * * *", "0 3 * * 1", "@daily", "docker.io/library/nginx:1.27",
+		"apps/v1", "10s", "1h30m0s", "500ms", "30m", "*/5 * * * *", "0 3 * * 1", "@daily", "docker.io/library/nginx:1.27",
 		"registry.example.com/team/app@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
-		"https://example.com/path", "http://example.org:8080", "grpc://example.net:50051", "oci://registry.example.com/charts",
+		"https://example.com/path", "http://example.org:8080", "https://example.net/charts/", "grpc://example.net:50051", "oci://registry.example.com/charts",
 		"s3://bucket/key", "git@example.com:team/app.git", "someone@example.com", "192.0.2.7", "2001:db8::17", "192.0.2.0/24", "example.com:8080", ":8080",
 		"8080", "42", "0", "1", "50%", "25", "Always", "Ready", "ConfigMap", "PodDisruptionBudget", "CamelCase", "lowerCamel", "UPPER", "UPPER_CASE", "snake_case",
 		"/var/lib/data", "/", "./relative/path", "file.yaml", "us-east-1", "eu-west-1a", "arn:aws:iam::123456789012:role/example",
@@ -59,7 +59,7 @@ func strangeText() []string {
 	return []string{
 		"Ångström ñ", "e\u0301a\u0308o\u0302", "日本語テキスト", "🦄👩‍👩‍👧‍👦🏳️‍🌈", "𝒳𝓎𝓏 𐍈", "שלום עולם", "\u202eright to left\u202c", "مرحبا",
 		"line\u2028separator\u2029paragraph", `quote " and ' and \ and \n`, "\u0001\u0002\u001f", "tab\tnewline\nreturn\r", "<b>&amp;</b> & <script>",
-		"zero\u200bwidth\u200d\ufeff", " leading and trailing ", "text and a line end\n", "ends.with.a.dot.", "/in/slashes/", "-dashes-", "${HOME} $(id) {{ .Values }} %s %d", "MixedCase and UPPER", "a,b;c|d=e", "first\r\nsecond", "null", "true", "0123", "1e3", "~", "- a: b # c", "ﬁ ǅ İ ı ſ ẞ",
+		"zero\u200bwidth\u200d\ufeff", " leading and trailing ", "text and a line end\n", "ends.with.a.dot.", "/in/slashes/", "-dashes-", "${HOME} $(id) {{ .Values }} %s %d", "MixedCase and UPPER", "a,b;c|d=e", "first\r\nsecond", "null", "true", "0", "0123", "1e3", "one, two", "~", "- a: b # c", "ﬁ ǅ İ ı ſ ẞ",
 		"\u007f\u0085\u00a0", "\ufffd\ufffc", "é", "🙂", "ß", "\\", "\"", "'",
 	}
 }
@@ -103,7 +103,7 @@ func formats() map[string][]string {
 		"byte":         {"YWxwaGE=", "d2ludGVy", "bWVhZG93cw==", "AAECAwQFBgcICQ=="},
 		"date":         {"2019-09-04", "2024-02-29", "1999-12-31"},
 		"datetime":     times(),
-		"duration":     {"10s", "1h30m0s", "15m0s", "5m0s"},
+		"duration":     {"10s", "1h30m0s", "15m0s", "500ms"},
 		"k8sshortname": {"web-server", "my-app", "app"},
 		"k8slongname":  {"example.com", "a.b-c.example.org", "app"},
 	}

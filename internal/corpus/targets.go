@@ -224,14 +224,18 @@ func (t *targeting) untyped(n *node, w way) {
 }
 
 // isDuration reports whether the strings of a place are durations: those that its hints or patterns lead to, or those that the webhook takes.
+// Patterns for durations may allow units that Go does not have.
 func (p *place) isDuration(n *node) bool {
-	values := slices.Concat(n.hints, p.pool)
-	if sort := p.level - samplesSort - 1; sort >= 0 && sort < len(sortsOfText()) {
+	values := n.hints
+	switch sort := p.level - samplesSort - 1; {
+	case sort >= 0 && sort < len(sortsOfText()):
 		values = sortsOfText()[sort]
+	case !n.isFree():
+		return n.kind == text && n.acceptsText("10s") && !slices.ContainsFunc([]string{"10x", "alpha"}, n.acceptsText)
 	}
 	return n.kind == text && len(values) > 0 && !slices.ContainsFunc(values, func(s string) bool {
 		_, err := time.ParseDuration(s)
-		return err != nil || isDigits(s)
+		return err != nil
 	})
 }
 

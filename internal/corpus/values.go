@@ -15,6 +15,7 @@ type maker struct {
 	sparse  bool // hardly anything that is optional
 	minimal bool // nothing that is optional
 	full    bool // everything that is optional
+	mixed   bool // of the style Zeros, or as in Plain: each value by chance, lists and objects mostly as in Plain
 	share   int  // bytes for each place that can grow, in the style Huge
 	doubt   bool // what was made may be invalid
 	single  *way // what the object is about, if that is one field
@@ -51,6 +52,17 @@ func (m *maker) value(n *node) any {
 
 // raw makes a value without a look at the rules of the place.
 func (m *maker) raw(n *node) any {
+	if m.mixed {
+		style := m.style
+		defer func() { m.style = style }()
+		zeros := 50
+		if n.kind == object || n.kind == list { // an empty one has no places in it
+			zeros = 15
+		}
+		if m.style = Plain; m.chance(zeros) {
+			m.style = Zeros
+		}
+	}
 	if len(n.variants) > 0 {
 		n = m.variant(n)
 	}
@@ -282,7 +294,7 @@ func (m *maker) embed(n *node, made map[string]any) {
 	for _, field := range []string{"apiVersion", "kind"} {
 		if p := n.byName[field]; p != nil && (!p.isFree() || p.enum != nil) && !m.g.places[p.id].broken {
 			plain := *m
-			plain.style = Plain
+			plain.style, plain.mixed = Plain, false
 			made[field] = plain.value(p)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strings"
@@ -162,6 +163,24 @@ func TestRefusalsAreNotForNulls(t *testing.T) {
 			if r.Requirement == requirement.WebhookConversionNulls && r.Verdict != test.want {
 				t.Errorf("%s: %s is %s: %s", name, r.Requirement, r.Verdict, r.Reason)
 			}
+		}
+	}
+}
+
+// TestOrderThatChanges has a webhook answer with the items of a list in any order. Where the list is a map nothing
+// is lost, and still the same object converts to two.
+func TestOrderThatChanges(t *testing.T) {
+	t.Parallel()
+	definition := numbers(`{spec: {type: object, properties: {zones: {type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [name], items: {type: object, required: [name], properties: {name: {type: string}}}}}}}`)
+	converts := func(_, _ string, object map[string]any) string {
+		zones, _ := specOf(object)["zones"].([]any)
+		rand.Shuffle(len(zones), func(i, j int) { zones[i], zones[j] = zones[j], zones[i] })
+		return ""
+	}
+	for _, r := range judgeSubject(t, served{handler: stranger{converts: converts}}.of(t, definition)) {
+		pure := r.Requirement == requirement.WebhookConversionPure
+		if (r.Verdict == requirement.Failed) != pure || pure && !strings.Contains(r.Reason, "spec.zones") {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 		}
 	}
 }

@@ -103,8 +103,9 @@ func (p *prober) unlike(pair corpus.Pair, first, then []outcome, way string) []f
 		case then[i].raw == nil:
 			findings = append(findings, finding{i, at, "", fmt.Sprintf("%s: conversion failed for objects that it converted before: %s", way, then[i].x.judgement.Rejected()), none, then[i].x, effect{sort: refused}})
 		default:
-			for _, l := range p.schemaOf(pair.To).Differences(first[i].object, p.decode(then[i].raw)) {
-				findings = append(findings, finding{i, at, p.schemaOf(pair.To).Place(l.Path), way + ": " + l.String(), none, then[i].x, effect{sort: differs}})
+			schema, object := p.schemaOf(pair.To), p.decode(then[i].raw)
+			for _, l := range slices.Concat(schema.Differences(first[i].object, object), schema.Reordered(first[i].object, object)) {
+				findings = append(findings, finding{i, at, schema.Place(l.Path), way + ": " + l.String(), none, then[i].x, effect{sort: differs}})
 			}
 		}
 	}

@@ -59,15 +59,29 @@ func (p *prober) holdStyle(ctx context.Context, style corpus.Style, what string,
 // ordinary are the characters of text that nothing happens to.
 const ordinary = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@=,+ []'"
 
-// zeroValues is about zeros that are lost for good, that are merely left out, and that another value takes the place of.
+// zeroValues is about zeros that are lost for good, that are merely left out, and that another value takes the place of, and about what
+// is lost only where there are zeros beside it.
 func (p *prober) zeroValues(ctx SpecContext) {
 	p.needsGenerated("which fields take such values")
 	p.holdStyle(ctx, corpus.Zeros, "empty values", func(l corpus.Loss) bool {
 		if item, is := l.Before.(map[string]any); is && strings.HasSuffix(l.Path, "]") { // an item may be known by a zero, and lost whole
 			return slices.ContainsFunc(slices.Collect(maps.Values(item)), corpus.IsNothing)
 		}
-		return corpus.IsNothing(l.Before)
+		return corpus.IsNothing(l.Before) || isSomething(l.Before)
 	})
+}
+
+// isSomething reports whether there is anything in a value but zeros and nulls.
+func isSomething(value any) bool {
+	switch value := value.(type) {
+	case nil:
+		return false
+	case map[string]any:
+		return slices.ContainsFunc(slices.Collect(maps.Values(value)), isSomething)
+	case []any:
+		return slices.ContainsFunc(value, isSomething)
+	}
+	return !corpus.IsNothing(value)
 }
 
 // tried skips a spec that had nothing to try, which would hold whatever the webhook does.
