@@ -24,7 +24,7 @@ func (k *kept) doctor(t *testing.T) {
 	}
 	for _, want := range []string{
 		"lab (Kubernetes v", "1 definition, 0 converted by 0 webhooks\n", "TOLERATED doctor.storage.stored-versions: crontabs.example.com\n",
-		"1 objects are stored at v1beta1", "To mend it: crdconform storage migrate crontabs.example.com --context lab\n", "Conforms: ",
+		"1 object is stored at v1beta1", "To mend it: crdconform storage migrate crontabs.example.com --context lab\n", "Conforms: ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)

@@ -190,7 +190,9 @@ func (m *migrator) migrate(ctx context.Context) error {
 	case m.command != nil:
 		m.options.By = m.program().Migrator()
 	case m.with == "in-tree":
-		m.options.By = migrate.InTree(config, 0)
+		if m.options.By, err = migrate.InTree(config, 0); err != nil {
+			return unjudged(err)
+		}
 	}
 	m.options.Progress = m.progress
 	var proving *proof.Proof
@@ -279,7 +281,7 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 	case err != nil:
 		return fmt.Errorf("the migration is complete, and could not be proved: %w", err)
 	case verdict.Undecided > 0:
-		return fmt.Errorf("it is not known at which version %d objects are stored; give --etcd-endpoints", verdict.Undecided)
+		return fmt.Errorf("it is not known at which version %s stored; give --etcd-endpoints", storage.Counted(int64(verdict.Undecided), "object is", "objects are"))
 	case m.options.By != nil && verdict.Gone+verdict.Changed > 0:
 		return fmt.Errorf("meanwhile, objects were deleted (%d) or changed (%d), and whether by the migrator or by others is not known; "+
 			"compare these, or migrate while nobody else writes", verdict.Gone, verdict.Changed)
@@ -291,7 +293,7 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 func (m *migrator) progress(p migrate.Progress) {
 	text := p.Waiting
 	if text == "" {
-		text = fmt.Sprintf("%s: %d objects", p.Step, p.Objects)
+		text = fmt.Sprintf("%s: %s", p.Step, storage.Counted(int64(p.Objects), "object", "objects"))
 		if p.Refused > 0 {
 			text += fmt.Sprintf(", %d refused", p.Refused)
 		}
@@ -373,10 +375,10 @@ func (d *migrated) text(m *migrator) string {
 		line("behind", "%d changed when they were written once more at the end: they may have been stored at another version", r.Behind)
 	}
 	if r.Mended > 0 {
-		line("managed fields", "rewritten for %d objects: they name no version that is unserved or to be dropped", r.Mended)
+		line("managed fields", "rewritten for %s: they name no version that is unserved or to be dropped", storage.Counted(int64(r.Mended), "object", "objects"))
 	}
 	for _, one := range r.Orphans[:min(len(r.Orphans), shownLines)] {
-		line("", "%s owned %s at %s, which has no owner now: %d objects, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
+		line("", "%s owned %s at %s, which has no owner now: %s, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, storage.Counted(int64(one.Objects), "object", "objects"), one.Example)
 	}
 	if len(r.Orphans) > shownLines {
 		line("", "and more of such, %d objects in all; --output json has the first 100", r.Orphaned)
@@ -384,14 +386,31 @@ func (d *migrated) text(m *migrator) string {
 	if len(r.StoredVersions) > 0 {
 		line("storedVersions", "%s", strings.Join(r.StoredVersions, ", "))
 	}
-	for _, one := range r.Refused[:min(len(r.Refused), shownLines)] {
-		line("refused", "%s", one)
-	}
-	if more := len(r.Refused) - shownLines; more > 0 {
-		line("", "and %d more; --output json has all", more)
-	}
+	d.refusals(line)
 	d.proofText(line)
 	return b.String()
+}
+
+// refusals tells what was refused: once for each reason, as a webhook that is down refuses all objects for the same.
+func (d *migrated) refusals(line func(label, format string, arguments ...any)) {
+	var reasons []string
+	of := map[string][]migrate.Refusal{}
+	for _, one := range d.Migration.Refused {
+		if of[one.Reason] == nil {
+			reasons = append(reasons, one.Reason)
+		}
+		of[one.Reason] = append(of[one.Reason], one)
+	}
+	for _, reason := range reasons[:min(len(reasons), shownLines)] {
+		if all := of[reason]; len(all) == 1 {
+			line("refused", "%s", all[0])
+		} else {
+			line("refused", "%d objects, such as %s", len(all), all[0])
+		}
+	}
+	if more := len(reasons) - shownLines; more > 0 {
+		line("", "and for %d more reasons; --output json has all", more)
+	}
 }
 
 func (d *migrated) proofText(line func(label, format string, arguments ...any)) {
@@ -399,14 +418,17 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 		return
 	}
 	if d.Proof.Proved() {
-		there := "all %d objects are there; what others did not change is what it was"
-		if d.Proof.Gone > 0 {
-			there = "%d objects were there before; those that others neither changed nor deleted are what they were"
+		switch n := int64(d.Proof.Objects); {
+		case d.Proof.Gone > 0:
+			line("proof", "%s there before; those that others neither changed nor deleted are what they were", storage.Counted(n, "object was", "objects were"))
+		case n == 1:
+			line("proof", "the object is there; what others did not change is what it was")
+		default:
+			line("proof", "all %d objects are there; what others did not change is what it was", n)
 		}
-		line("proof", there, d.Proof.Objects)
 	}
 	for _, by := range slices.Sorted(maps.Keys(d.Proof.ChangedBy)) {
-		line("not compared", "%d objects that others changed meanwhile (%s)", d.Proof.ChangedBy[by], cmp.Or(by, "managed fields do not tell who"))
+		line("not compared", "%s that others changed meanwhile (%s)", storage.Counted(int64(d.Proof.ChangedBy[by]), "object", "objects"), cmp.Or(by, "managed fields do not tell who"))
 	}
 	told := map[requirement.ID]int{}
 	for _, finding := range d.Proof.Findings {

@@ -247,10 +247,7 @@ func definitionTitle(d *storage.Definition) string {
 	if d.Unseen {
 		return d.Name + ": its objects could not be read"
 	}
-	if d.Objects == 1 {
-		return d.Name + ": 1 object"
-	}
-	return fmt.Sprintf("%s: %d objects", d.Name, d.Objects)
+	return d.Name + ": " + storage.Counted(d.Objects, "object", "objects")
 }
 
 // definitionNotes says what there is to say of a definition beside the table.

@@ -265,7 +265,7 @@ var plantings = map[string]struct { //nolint:gochecknoglobals // a table of test
 	}, requirement.DoctorStorageReadable, requirement.Failed, "the managed fields of 2 objects name v1alpha1"},
 	"objects stored at a version that is gone": {func(_ *testing.T, p *patient) {
 		p.Storage = &storage.Definition{Versions: []*storage.Version{{Name: "v1alpha1", Stored: 1}}}
-	}, requirement.DoctorStorageReadable, requirement.Failed, "1 objects are stored at v1alpha1"},
+	}, requirement.DoctorStorageReadable, requirement.Failed, "1 object is stored at v1alpha1"},
 	"a deprecated version that is asked for": {func(_ *testing.T, p *patient) {
 		p.deprecate()
 		p.Storage = &storage.Definition{Versions: []*storage.Version{{Name: p.other().Name, Defined: true, Served: true, Deprecated: true, Requests: storage.Requests{Known: true, Basis: "metrics", Asked: []storage.Request{{}}}}}}

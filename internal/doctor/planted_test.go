@@ -176,7 +176,7 @@ func gardens() map[string]planted {
 			property("v1beta1", apiextensionsv1.JSONSchemaProps{Type: "integer"})(crd, c)
 		}, requirement.DoctorDefinitionSchema, "extra"),
 		"migrated":  {none: true, after: migrating(0), finds: requirement.DoctorStorageStoredVersions, says: "nothing is stored at v1beta1 any more"},
-		"migrating": {none: true, after: migrating(1), finds: requirement.DoctorStorageStoredVersions, says: "1 objects are stored at v1beta1"},
+		"migrating": {none: true, after: migrating(1), finds: requirement.DoctorStorageStoredVersions, says: "1 object is stored at v1beta1"},
 		"deletion-hangs": {none: true, after: func(t *testing.T, w *ward, crd *apiextensionsv1.CustomResourceDefinition) {
 			t.Helper()
 			w.stored(t, crd, "v1beta1", "example.com/planted")

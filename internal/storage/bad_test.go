@@ -159,6 +159,27 @@ func TestBadClusters(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	})
+	t.Run("the definition is being deleted", func(t *testing.T) {
+		going := l.define(t, "going.example.com")
+		hold := func(finalizers ...string) {
+			if err := going.change(func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Finalizers = finalizers }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		hold("example.com/hold")
+		if err := l.definitions.Delete(t.Context(), going.name, metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := Inspect(t.Context(), l.cluster.Config(), []string{going.name}, Options{Drop: "v1beta1"})
+		if err == nil || !strings.HasPrefix(err.Error(), "crontabs.going.example.com is being deleted with all its objects, so there is no telling what is safe;") {
+			t.Errorf("got %v", err)
+		}
+		inventory, _, err := Inspect(t.Context(), l.cluster.Config(), []string{going.name}, Options{})
+		if err != nil || !slices.Contains(inventory.Definitions[0].Gaps, Gap{What: going.name, Why: "the definition is being deleted"}) {
+			t.Errorf("got %+v, %v", inventory, err)
+		}
+		hold()
+	})
 	t.Run("the definition changes", func(t *testing.T) {
 		changed := false
 		r := &recorder{answer: func(r *http.Request, _ http.RoundTripper) *http.Response {

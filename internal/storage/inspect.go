@@ -169,7 +169,11 @@ func (i *inspector) define(ctx context.Context, name string) error {
 			Listed: slices.Contains(d.StoredVersions, v.Name), First: map[Kind][]Blocker{},
 		})
 	}
-	if crd.DeletionTimestamp != nil {
+	switch {
+	case crd.DeletionTimestamp == nil:
+	case i.options.Drop != "":
+		return fmt.Errorf("%s is being deleted with all its objects, so there is no telling what is safe; \"kubectl get crd %s -o yaml\" shows the finalizers that it waits for", name, name)
+	default:
 		d.Gaps = append(d.Gaps, Gap{What: name, Why: "the definition is being deleted"})
 	}
 	i.inventory.Definitions = append(i.inventory.Definitions, d)
@@ -313,7 +317,7 @@ func (i *inspector) unchanged(ctx context.Context, d *Definition) error {
 func (i *inspector) sum(d *Definition) {
 	d.Objects, d.Unknown, d.Bases = i.book.objects[d], i.book.unknown[d], i.book.bases[d]
 	if older := i.book.older[d]; older > 0 {
-		d.Notes = append(d.Notes, plural(older, "object is", "objects are")+" older than the definition: one of the same name left them behind when it was deleted.")
+		d.Notes = append(d.Notes, Counted(older, "object is", "objects are")+" older than the definition: one of the same name left them behind when it was deleted.")
 	}
 	if only := i.told[d].promised; only != "" && d.Unknown > 0 && i.book.older[d] == 0 {
 		i.book.stored[place{d, only}] += d.Unknown

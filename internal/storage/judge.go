@@ -71,11 +71,11 @@ func (j judgement) objects() Finding {
 	switch {
 	case v.Stored > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("%s stored at %s%s.", plural(v.Stored, "object is", "objects are"), v.Name, inBrackets(d.Told()))
+		f.Text = fmt.Sprintf("%s stored at %s%s.", Counted(v.Stored, "object is", "objects are"), v.Name, inBrackets(d.Told()))
 		f.Mend = j.migrate()
 	case d.Unknown > 0:
 		f.Answer = CannotTell
-		f.Text = fmt.Sprintf("Of %d of %s, it is not known at which version they are stored.", d.Unknown, plural(d.Objects, "object", "objects"))
+		f.Text = fmt.Sprintf("Of %d of %s, it is not known at which version they are stored.", d.Unknown, Counted(d.Objects, "object", "objects"))
 		f.Gaps = d.Gaps
 		if d.Bases[Etcd]+d.Bases[Snapshot] == 0 {
 			f.Gaps = append(slices.Clone(d.Gaps), Gap{
@@ -88,7 +88,7 @@ func (j judgement) objects() Finding {
 	case d.Objects == 0:
 		f.Answer, f.Text = Safe, "There are no objects."
 	default:
-		f.Answer, f.Text = Safe, fmt.Sprintf("Of %s, none is stored at %s%s.", plural(d.Objects, "object", "objects"), v.Name, inBrackets(d.Told()))
+		f.Answer, f.Text = Safe, fmt.Sprintf("Of %s, none is stored at %s%s.", Counted(d.Objects, "object", "objects"), v.Name, inBrackets(d.Told()))
 	}
 	return f
 }
@@ -174,7 +174,7 @@ func (j judgement) managedFields() Finding {
 	switch {
 	case v.ManagedFields > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("The managed fields of %s name %s; server-side apply would fail.", plural(v.ManagedFields, "object", "objects"), v.Name)
+		f.Text = fmt.Sprintf("The managed fields of %s name %s; server-side apply would fail.", Counted(v.ManagedFields, "object", "objects"), v.Name)
 		f.Mend = j.migrate()
 	case len(d.Gaps) > 0:
 		f.Answer, f.Text, f.Gaps = CannotTell, "Not all managed fields could be seen.", d.Gaps
@@ -191,11 +191,11 @@ func (j judgement) ownerReferences() Finding {
 	switch {
 	case v.OwnerReferences > 0:
 		f.Answer = NotSafe
-		f.Text = fmt.Sprintf("%s owner references that name %s; the garbage collector could not collect them.", plural(v.OwnerReferences, "object has", "objects have"), v.Name)
+		f.Text = fmt.Sprintf("%s owner references that name %s; the garbage collector could not collect them.", Counted(v.OwnerReferences, "object has", "objects have"), v.Name)
 		f.Mend = "change the apiVersion of these owner references with the command shown for each"
 	case len(gaps) > 0:
 		f.Answer, f.Gaps = CannotTell, gaps
-		f.Text = plural(int64(len(gaps)), "resource", "resources") + " could not be looked at for owner references."
+		f.Text = Counted(int64(len(gaps)), "resource", "resources") + " could not be looked at for owner references."
 	default:
 		f.Answer, f.Text = Safe, fmt.Sprintf("No owner reference names %s.", v.Name)
 		if len(j.inventory.Skipped) > 0 {
@@ -230,8 +230,8 @@ func (j judgement) requested() Finding {
 	return f
 }
 
-// plural is a number with what there is of it.
-func plural(n int64, one, many string) string {
+// Counted is a number with what there is of it, such as "1 object" or "3 objects".
+func Counted(n int64, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}

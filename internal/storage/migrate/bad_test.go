@@ -159,6 +159,30 @@ func TestWebhookDown(t *testing.T) {
 	}
 }
 
+// TestWebhookSlow says what may be why a request is not answered in time: one that writes, and one that lists.
+func TestWebhookSlow(t *testing.T) {
+	for name, test := range map[string]struct {
+		served bool
+		want   string
+	}{
+		"writing": {true, "writing default/crontab-000"},
+		"listing": {false, "listing crontabs."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, fixtures.Webhook)
+			s.populate(3)
+			s.change(fixtures.StoredAt("v1"), fixtures.Served("v1beta1", test.served))
+			s.converts(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
+			config := rest.CopyConfig(s.config)
+			config.Timeout = time.Second
+			_, err := Run(t.Context(), config, s.name, Options{Concurrency: 1})
+			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "see whether one of them is slow") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
 // TestTooLarge refuses what etcd would refuse in the middle.
 func TestTooLarge(t *testing.T) {
 	s := newScene(t, fixtures.Webhook)

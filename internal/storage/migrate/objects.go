@@ -137,6 +137,9 @@ func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialOb
 	}
 	did, mended, err := m.write(ctx, step, object)
 	if err != nil && (ctx.Err() != nil || !isAnswer(err)) {
+		if ctx.Err() == nil {
+			err = fmt.Errorf("writing %s: %w", named(object.Namespace, object.Name), slow(err))
+		}
 		return err
 	}
 	m.tally.Lock()

@@ -52,24 +52,21 @@ type Target struct {
 }
 
 // InTree has kube-controller-manager migrate, by a StorageVersionMigration. Start is how long its controller may take to begin, two
-// minutes if 0.
-func InTree(config *rest.Config, start time.Duration) Migrator {
+// minutes if 0. The error says that the API server does not serve these.
+func InTree(config *rest.Config, start time.Duration) (Migrator, error) {
 	if start == 0 {
 		start = inTreeStart
 	}
+	client, err1 := discovery.NewDiscoveryClientForConfig(config)
+	objects, err2 := dynamic.NewForConfig(config)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	version, err := inTreeVersion(client)
+	if err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, target Target) error {
-		client, err := discovery.NewDiscoveryClientForConfig(config)
-		if err != nil {
-			return err
-		}
-		version, err := inTreeVersion(client)
-		if err != nil {
-			return err
-		}
-		objects, err := dynamic.NewForConfig(config)
-		if err != nil {
-			return err
-		}
 		migrations := objects.Resource(schema.GroupVersionResource{Group: inTreeGroup, Version: version, Resource: inTreeResource})
 		made, err := migrations.Create(ctx, inTreeMigration(version, target.Resource), metav1.CreateOptions{})
 		if err != nil {
@@ -82,7 +79,7 @@ func InTree(config *rest.Config, start time.Duration) Migrator {
 			return fmt.Errorf("deleting the StorageVersionMigration %s: %w", made.GetName(), err)
 		}
 		return nil
-	}
+	}, nil
 }
 
 // inTreeVersion returns the most stable version of the API that is served.

@@ -80,7 +80,10 @@ func TestInTree(t *testing.T) {
 			server := httptest.NewServer(&test.c)
 			t.Cleanup(server.Close)
 			resource := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}
-			err := InTree(&rest.Config{Host: server.URL}, time.Second)(t.Context(), Target{"crontabs.example.com", resource})
+			migrator, err := InTree(&rest.Config{Host: server.URL}, time.Second)
+			if err == nil {
+				err = migrator(t.Context(), Target{"crontabs.example.com", resource})
+			}
 			if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}

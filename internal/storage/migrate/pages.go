@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"regexp"
 	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -91,7 +93,7 @@ func (p *pages) next(ctx context.Context) ([]metav1.PartialObjectMetadata, bool,
 		case isServerError(err):
 			return nil, false, incomplete("the object after %s can't be read at any served version, so nothing behind it was looked at: %s", orStart(p.last), reason(err))
 		default:
-			return nil, false, fmt.Errorf("listing %s: %w", p.resource, err)
+			return nil, false, fmt.Errorf("listing %s: %w", p.resource, slow(err))
 		}
 	}
 	return nil, false, nil
@@ -131,10 +133,21 @@ func isServerError(err error) bool {
 	return code >= http.StatusInternalServerError || code == http.StatusTooManyRequests
 }
 
-// reason is what the API server said.
+// slow adds to the error of a request that was not answered in time what may be why.
+func slow(err error) error {
+	if late, is := errors.AsType[net.Error](err); is && late.Timeout() {
+		return fmt.Errorf("%w; the API server asks the definition's webhooks for each object, so see whether one of them is slow", err)
+	}
+	return err
+}
+
+// corrupt is what API servers put around the error of a conversion, with the key and the revision of the object.
+var corrupt = regexp.MustCompile(`^Internal error occurred: StorageError: corrupt object, .*AdditionalErrorMsg: object not decodable revision=[0-9]+: `)
+
+// reason is what the API server said, the same for all objects that have the same fault.
 func reason(err error) string {
 	if status := apierrors.APIStatus(nil); errors.As(err, &status) && status.Status().Message != "" {
-		return status.Status().Message
+		return corrupt.ReplaceAllString(status.Status().Message, "object not decodable: ")
 	}
 	return err.Error()
 }

@@ -143,12 +143,35 @@ func (s *scene) populate(n int) {
 	}
 }
 
-// change changes the definition.
+// change changes the definition, and waits until the API server stores objects at another storage version, where that can be seen.
 func (s *scene) change(options ...fixtures.Option) {
 	s.Helper()
+	before, _ := s.versions()
 	if err := s.tryChange(options...); err != nil {
 		s.Fatal(err)
 	}
+	now, served := s.versions()
+	if now != before && s.storage != nil && slices.Contains(served, "v1beta1") {
+		s.inForce(now)
+	}
+}
+
+// versions are the storage version and those that are served.
+func (s *scene) versions() (storage string, served []string) {
+	s.Helper()
+	crd, err := s.crds().Get(s.Context(), s.name, metav1.GetOptions{})
+	if err != nil {
+		s.Fatal(err)
+	}
+	for _, v := range crd.Spec.Versions {
+		if v.Storage {
+			storage = v.Name
+		}
+		if v.Served {
+			served = append(served, v.Name)
+		}
+	}
+	return storage, served
 }
 
 func (s *scene) tryChange(options ...fixtures.Option) error {
@@ -165,8 +188,7 @@ func (s *scene) tryChange(options ...fixtures.Option) error {
 	})
 }
 
-// inForce waits until the API server, which may store at the former version for a moment, stores objects at a version. There is no
-// other object at it.
+// inForce waits until the API server, which may store at the former version for a moment, stores objects at a version.
 func (s *scene) inForce(version string) {
 	s.Helper()
 	began := time.Now()
@@ -174,10 +196,11 @@ func (s *scene) inForce(version string) {
 		if time.Since(began) > time.Minute {
 			s.Fatalf("no object is stored at %s within a minute", version)
 		}
+		before := s.stored()[version]
 		if _, err := s.at("v1beta1").Create(s.Context(), s.crontab("probe"), metav1.CreateOptions{}); err != nil {
 			s.Fatal(err)
 		}
-		is = s.stored()[version] == 1
+		is = s.stored()[version] == before+1
 		if err := s.at("v1beta1").Delete(s.Context(), "probe", metav1.DeleteOptions{}); err != nil {
 			s.Fatal(err)
 		}
