@@ -254,7 +254,7 @@ func inPlaceOf(c *config.Config, given config.Config, source, flag string) {
 }
 
 func (c *checker) run(ctx context.Context) error {
-	defer c.limitMemory()()
+	defer c.limitMemory(true)()
 	c.selection.flags, c.filter, c.skip = c.flags, c.options.given.Filter, c.options.given.Skip
 	if c.flags.Changed("filter") || c.flags.Changed("skip") {
 		if _, err := c.resolve(checked()); err != nil {

@@ -384,3 +384,19 @@ func TestColumnsAtATime(t *testing.T) {
 		t.Errorf("%d at a time", got)
 	}
 }
+
+// TestMemoryLimit has more room where more is in use.
+func TestMemoryLimit(t *testing.T) {
+	t.Parallel()
+	for live, want := range map[uint64]int64{0: softMemory, softMemory / room: softMemory, softMemory/room + 1: softMemory + 32<<20, 300 << 20: 608 << 20} {
+		if got := memoryLimit(live); got != want {
+			t.Errorf("with %d bytes in use it is %d, want %d", live, got, want)
+		}
+	}
+	before := debug.SetMemoryLimit(-1)
+	stop := raiseLimit()
+	stop()
+	if after := debug.SetMemoryLimit(-1); after != before {
+		t.Errorf("the limit was %d and is %d", before, after)
+	}
+}

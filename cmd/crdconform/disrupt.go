@@ -146,7 +146,7 @@ func (d *disrupter) againScenario(id requirement.ID) string {
 }
 
 func (d *disrupter) run(ctx context.Context) error {
-	defer d.limitMemory()()
+	defer d.limitMemory(false)()
 	if d.judge != "" {
 		return d.rejudge()
 	}

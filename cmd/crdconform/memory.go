@@ -1,6 +1,12 @@
 package main
 
-import "runtime/debug"
+import (
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"sync"
+	"time"
+)
 
 const (
 	// softMemory is how much memory a run or a check takes, in bytes, before garbage is collected more often than usual. An API server in
@@ -10,24 +16,68 @@ const (
 	// garbage is how much garbage may wait below that limit, in percent of what is in use. Go's 100 would have a check of a wide definition
 	// spend a fifth of its processor time on collecting 20 MiB at a time.
 	garbage = 200
+
+	// room is how many times what is in use a check may take, if that is more than softMemory. With a definition of 10,000 lines it has 250
+	// to 400 MiB in use, and spent more than half of its processor time on collecting garbage below softMemory.
+	room = 2
+
+	// looking is how often is looked at what is in use.
+	looking = 250 * time.Millisecond
 )
 
-// limitMemory sets when garbage is collected, as far as the user has not, and returns what undoes it.
-func (s streams) limitMemory() func() {
+// limitMemory sets when garbage is collected, as far as the user has not, and returns what undoes it. What takes its objects from the user's
+// definitions has a limit that follows what is in use.
+func (s streams) limitMemory(follows bool) func() {
 	var undo []func()
 	if !s.set("GOMEMLIMIT") {
 		before := debug.SetMemoryLimit(softMemory)
 		undo = append(undo, func() { debug.SetMemoryLimit(before) })
+		if follows {
+			undo = append(undo, raiseLimit())
+		}
 	}
 	if !s.set("GOGC") {
 		before := debug.SetGCPercent(garbage)
 		undo = append(undo, func() { debug.SetGCPercent(before) })
 	}
 	return func() {
-		for _, back := range undo {
+		for _, back := range slices.Backward(undo) {
 			back()
 		}
 	}
+}
+
+// raiseLimit has the limit of memory follow what is in use, until it is told to stop.
+func raiseLimit() (stop func()) {
+	done := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		ticks := time.NewTicker(looking)
+		defer ticks.Stop()
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		for limit := int64(softMemory); ; {
+			select {
+			case <-done:
+				return
+			case <-ticks.C:
+			}
+			metrics.Read(live)
+			if now := memoryLimit(live[0].Value.Uint64()); now != limit {
+				limit = now
+				debug.SetMemoryLimit(limit)
+			}
+		}
+	})
+	return func() {
+		close(done)
+		watching.Wait()
+	}
+}
+
+// memoryLimit is the limit for what is in use after the last collection, in steps of 32 MiB: to set it stops everything for a moment.
+func memoryLimit(live uint64) int64 {
+	const step = 32 << 20
+	return max(softMemory, int64((room*live+step-1)/step*step))
 }
 
 // set reports whether the environment has a variable.

@@ -133,7 +133,7 @@ func (r *rehearser) connect(ctx context.Context, name string) (dynamic.Interface
 }
 
 func (r *rehearser) run(ctx context.Context) error {
-	defer r.limitMemory()()
+	defer r.limitMemory(false)()
 	described, err := r.describe()
 	if err != nil {
 		return err

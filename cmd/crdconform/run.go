@@ -115,7 +115,7 @@ func (r *runner) run(ctx context.Context) error {
 
 // check judges the API server, and returns the report, which is yet to be written. It fails when the flags are wrong.
 func (r *runner) check(ctx context.Context) (*reports.Report, error) {
-	defer r.limitMemory()()
+	defer r.limitMemory(false)()
 	described, err := r.describe() //nolint:contextcheck // specs are declared without waiting for anything
 	if err != nil {
 		return nil, err
