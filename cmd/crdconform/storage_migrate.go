@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -23,7 +22,6 @@ import (
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/visible"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 // shownLines is how many lines of a sort the text has; JSON has more.
@@ -344,104 +342,4 @@ func (m *migrator) told(ctx context.Context, did *migrated, err error) error {
 		return &exitError{code, err}
 	}
 	return nil
-}
-
-// text is what was done, as people read it.
-func (d *migrated) text(m *migrator) string {
-	var b strings.Builder
-	line := func(label, format string, arguments ...any) {
-		fmt.Fprintf(&b, "  %-15s  %s\n", label, visible.Text(fmt.Sprintf(format, arguments...)))
-	}
-	r := &d.Migration
-	fmt.Fprintf(&b, "%s, storage version %s: %s\n", r.Definition, r.Storage, d.Outcome)
-	if r.Resumed {
-		line("resumed", "an earlier run had begun")
-	}
-	if r.NoLock != "" {
-		line("no lock", "%s", r.NoLock)
-	}
-	if m.dryRun {
-		line("objects", "%d tried, %d refused", r.Tried, len(r.Refused))
-	}
-	if r.Objects > 0 || m.options.By == nil && !m.dryRun {
-		others := "others"
-		if r.Resumed {
-			others = "the earlier run or others"
-		}
-		line("objects", "%d: %d written as they are, %d written by %s since the start, %d deleted by others, %d refused",
-			r.Objects, r.Rewritten, r.Newer, others, r.Gone, len(r.Refused))
-	}
-	if r.Behind > 0 {
-		line("behind", "%d changed when they were written once more at the end: they may have been stored at another version", r.Behind)
-	}
-	if r.Mended > 0 {
-		line("managed fields", "rewritten for %s: they name no version that is unserved or to be dropped", storage.Counted(int64(r.Mended), "object", "objects"))
-	}
-	for _, one := range r.Orphans[:min(len(r.Orphans), shownLines)] {
-		line("", "%s owned %s at %s, which has no owner now: %s, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, storage.Counted(int64(one.Objects), "object", "objects"), one.Example)
-	}
-	if len(r.Orphans) > shownLines {
-		line("", "and more of such, %d objects in all; --output json has the first 100", r.Orphaned)
-	}
-	if len(r.StoredVersions) > 0 {
-		line("storedVersions", "%s", strings.Join(r.StoredVersions, ", "))
-	}
-	d.refusals(line)
-	d.proofText(line)
-	return b.String()
-}
-
-// refusals tells what was refused: once for each reason, as a webhook that is down refuses all objects for the same.
-func (d *migrated) refusals(line func(label, format string, arguments ...any)) {
-	var reasons []string
-	of := map[string][]migrate.Refusal{}
-	for _, one := range d.Migration.Refused {
-		if of[one.Reason] == nil {
-			reasons = append(reasons, one.Reason)
-		}
-		of[one.Reason] = append(of[one.Reason], one)
-	}
-	for _, reason := range reasons[:min(len(reasons), shownLines)] {
-		if all := of[reason]; len(all) == 1 {
-			line("refused", "%s", all[0])
-		} else {
-			line("refused", "%d objects, such as %s", len(all), all[0])
-		}
-	}
-	if more := len(reasons) - shownLines; more > 0 {
-		line("", "and for %d more reasons; --output json has all", more)
-	}
-}
-
-func (d *migrated) proofText(line func(label, format string, arguments ...any)) {
-	if d.Proof == nil {
-		return
-	}
-	if d.Proof.Proved() {
-		switch n := int64(d.Proof.Objects); {
-		case d.Proof.Gone > 0:
-			line("proof", "%s there before; those that others neither changed nor deleted are what they were", storage.Counted(n, "object was", "objects were"))
-		case n == 1:
-			line("proof", "the object is there; what others did not change is what it was")
-		default:
-			line("proof", "all %d objects are there; what others did not change is what it was", n)
-		}
-	}
-	for _, by := range slices.Sorted(maps.Keys(d.Proof.ChangedBy)) {
-		line("not compared", "%s that others changed meanwhile (%s)", storage.Counted(int64(d.Proof.ChangedBy[by]), "object", "objects"), cmp.Or(by, "managed fields do not tell who"))
-	}
-	told := map[requirement.ID]int{}
-	for _, finding := range d.Proof.Findings {
-		if told[finding.Requirement]++; told[finding.Requirement] <= shownLines {
-			line("proof", "%s", finding)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(told)) {
-		if more := d.Proof.Violations[id] - min(told[id], shownLines); more > 0 {
-			line("", "and %d more of %s; --output json has the first 100", more, id)
-		}
-	}
-	for _, weaker := range d.Proof.Weaker {
-		line("not proved", "%s", weaker)
-	}
 }

@@ -230,7 +230,7 @@ func (j *judge) storedVersions() {
 		case v == nil:
 		case v.Storage:
 		case v.Stored > 0:
-			left = append(left, fmt.Sprintf("%s stored at %s", storage.Counted(int64(v.Stored), "object is", "objects are"), version))
+			left = append(left, fmt.Sprintf("%s stored at %s", storage.Counted(v.Stored, "object is", "objects are"), version))
 		case j.Storage.Unknown == 0 && len(j.Storage.Gaps) == 0:
 			done = append(done, version)
 		}
@@ -246,7 +246,7 @@ func (j *judge) storedVersions() {
 	case len(done) > 0:
 		reason += ", and nothing is stored at " + strings.Join(done, ", ") + " any more"
 	default:
-		reason += fmt.Sprintf(": at which versions %s stored is not known", storage.Counted(int64(j.Storage.Unknown), "object is", "objects are"))
+		reason += fmt.Sprintf(": at which versions %s stored is not known", storage.Counted(j.Storage.Unknown, "object is", "objects are"))
 	}
 	j.violates(id, "", "status.storedVersions", reason, mend)
 }
@@ -263,7 +263,7 @@ func (j *judge) readable() {
 			wrong = append(wrong, fmt.Sprintf("the managed fields of %d objects name %s, which it no longer has", v.ManagedFields, v.Name))
 		}
 		if !v.Defined && v.Stored > 0 {
-			wrong = append(wrong, fmt.Sprintf("%s stored at %s, which it no longer has", storage.Counted(int64(v.Stored), "object is", "objects are"), v.Name))
+			wrong = append(wrong, fmt.Sprintf("%s stored at %s, which it no longer has", storage.Counted(v.Stored, "object is", "objects are"), v.Name))
 		}
 	}
 	if len(wrong) == 0 {
