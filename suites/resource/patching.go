@@ -163,18 +163,28 @@ func (r *round) patchAt(ctx context.Context, by patching, o *object, version str
 		return
 	}
 	donor := known[(turn+1)%min(len(known), most)]
-	read := r.read(ctx, o, version)
-	if read == nil {
-		return
+	p := patched{by: by, o: o, version: version, left: mostPatches, now: map[string]*unstructured.Unstructured{}}
+	for _, at := range r.served() {
+		if p.now[at] = r.read(ctx, o, at); p.now[at] == nil {
+			return
+		}
 	}
 	var halves [2][]edit
-	for i, e := range edits(r.own(version, read.Object), r.own(version, donor.Object)) {
+	for i, e := range edits(r.own(version, p.now[version].Object), r.own(version, donor.Object)) {
 		halves[i%2] = append(halves[i%2], e)
 	}
-	left := mostPatches
 	for _, half := range halves {
-		r.patchWith(ctx, by, o, version, half, &left)
+		r.patchWith(ctx, &p, half)
 	}
+}
+
+// patched is an object that is patched several times at a version.
+type patched struct {
+	by      patching
+	o       *object
+	version string                                // at which it is patched
+	left    int                                   // how many more patches it may get
+	now     map[string]*unstructured.Unstructured // what it is at each version
 }
 
 // edits returns what gives an object the fields of another, each field of spec and the like by itself.
@@ -200,18 +210,13 @@ func edits(before, after map[string]any) []edit {
 
 // patchWith patches an object with edits, and looks at it at each version. Where API servers or the webhook do not take all of them
 // together, it tries each half.
-func (r *round) patchWith(ctx context.Context, by patching, o *object, version string, edits []edit, left *int) {
+func (r *round) patchWith(ctx context.Context, p *patched, edits []edit) {
 	GinkgoHelper()
-	if len(edits) == 0 || *left == 0 {
+	if len(edits) == 0 || p.left == 0 {
 		return
 	}
-	*left--
-	before := map[string]*unstructured.Unstructured{}
-	for _, at := range r.served() {
-		if before[at] = r.read(ctx, o, at); before[at] == nil {
-			return
-		}
-	}
+	p.left--
+	by, o, version, before := p.by, p.o, p.version, maps.Clone(p.now)
 	plain := (&unstructured.Unstructured{Object: r.own(version, before[version].Object)}).DeepCopy().Object
 	edited := (&unstructured.Unstructured{Object: plain}).DeepCopy().Object
 	for _, e := range edits {
@@ -226,8 +231,8 @@ func (r *round) patchWith(ctx context.Context, by patching, o *object, version s
 	switch {
 	case !known || refused(err):
 		if len(edits) > 1 { // there may be rules about fields that go together, and fields that are immutable
-			r.patchWith(ctx, by, o, version, edits[:len(edits)/2], left)
-			r.patchWith(ctx, by, o, version, edits[len(edits)/2:], left)
+			r.patchWith(ctx, p, edits[:len(edits)/2])
+			r.patchWith(ctx, p, edits[len(edits)/2:])
 		}
 		return
 	case r.unconverted(ctx, err):
@@ -238,8 +243,10 @@ func (r *round) patchWith(ctx context.Context, by patching, o *object, version s
 		effect := effects[at]
 		got := r.read(ctx, o, at)
 		if got == nil {
+			p.left = 0
 			return
 		}
+		p.now[at] = got
 		undone, _ := r.losses(at, effect.after, r.own(at, got.Object))
 		if undone = slices.DeleteFunc(undone, func(l corpus.Loss) bool { return !effect.on(l.Path) }); len(undone) > 0 && r.soundAfresh(ctx, o, version, edited) {
 			r.fail(ctx, o, "created at %s, fields patched at %s, read at %s (stored at %s): the patch did not take effect:\n%s", o.version, version, at, r.storage, lines(undone))
