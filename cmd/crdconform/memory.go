@@ -21,19 +21,19 @@ const (
 	// to 400 MiB in use, and spent more than half of its processor time on collecting garbage below softMemory.
 	room = 2
 
-	// looking is how often is looked at what is in use.
+	// looking is how long it takes until what is in use is looked at again.
 	looking = 250 * time.Millisecond
 )
 
-// limitMemory sets when garbage is collected, as far as the user has not, and returns what undoes it. What takes its objects from the user's
-// definitions has a limit that follows what is in use.
+// limitMemory sets when garbage is collected, as far as the user has not, and returns what undoes it. The limit
+// may follow what is in use.
 func (s streams) limitMemory(follows bool) func() {
 	var undo []func()
 	if !s.set("GOMEMLIMIT") {
 		before := debug.SetMemoryLimit(softMemory)
 		undo = append(undo, func() { debug.SetMemoryLimit(before) })
 		if follows {
-			undo = append(undo, raiseLimit())
+			undo = append(undo, raiseLimit(looking, inUse))
 		}
 	}
 	if !s.set("GOGC") {
@@ -47,22 +47,27 @@ func (s streams) limitMemory(follows bool) func() {
 	}
 }
 
-// raiseLimit has the limit of memory follow what is in use, until it is told to stop.
-func raiseLimit() (stop func()) {
+// inUse is how many bytes were in use when garbage was last collected.
+func inUse() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64()
+}
+
+// raiseLimit has the limit of memory follow what is in use, which it looks at every so often, until it is told to stop.
+func raiseLimit(every time.Duration, inUse func() uint64) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		ticks := time.NewTicker(looking)
+		ticks := time.NewTicker(every)
 		defer ticks.Stop()
-		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		for limit := int64(softMemory); ; {
 			select {
 			case <-done:
 				return
 			case <-ticks.C:
 			}
-			metrics.Read(live)
-			if now := memoryLimit(live[0].Value.Uint64()); now != limit {
+			if now := memoryLimit(inUse()); now != limit {
 				limit = now
 				debug.SetMemoryLimit(limit)
 			}

@@ -361,3 +361,30 @@ func TestStorageMigrateBehind(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusalsByReason tells each reason once, and how many reasons were left out.
+func TestRefusalsByReason(t *testing.T) {
+	t.Parallel()
+	did := migrated{}
+	refuse := func(name, reason string) {
+		did.Migration.Refused = append(did.Migration.Refused, migrate.Refusal{Namespace: "default", Name: name, Reason: reason})
+	}
+	refuse("a", "the webhook is down")
+	refuse("b", "too large")
+	refuse("c", "the webhook is down")
+	for i := range shownLines {
+		refuse(fmt.Sprint("d", i), fmt.Sprint("rule ", i))
+	}
+	text := did.text(&migrator{})
+	for _, want := range []string{
+		"  refused          2 objects, such as default/a: the webhook is down\n", "  refused          default/b: too large\n",
+		"and for 2 more reasons; --output json has all\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("it does not say %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "default/c") {
+		t.Errorf("it tells one reason twice:\n%s", text)
+	}
+}

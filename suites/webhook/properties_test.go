@@ -167,6 +167,23 @@ func TestRefusalsAreNotForNulls(t *testing.T) {
 	}
 }
 
+// TestLostBesideZeros has a webhook lose a text where a flag is false and there: no object with zeros alone shows that, and none without.
+func TestLostBesideZeros(t *testing.T) {
+	t.Parallel()
+	definition := numbers(`{spec: {type: object, properties: {flag: {type: boolean}, count: {type: integer, minimum: 1}, note: {type: string, pattern: '^[a-z]+$'}}}}`)
+	converts := func(_, _ string, object map[string]any) string {
+		if spec := specOf(object); spec["flag"] == false {
+			delete(spec, "note")
+		}
+		return ""
+	}
+	for _, r := range judgeSubject(t, served{handler: stranger{converts: converts}}.of(t, definition)) {
+		if r.Requirement == requirement.WebhookConversionZeroValues && (r.Verdict != requirement.Failed || !strings.Contains(r.Reason, "spec.note")) {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+}
+
 // TestOrderThatChanges has a webhook answer with the items of a list in any order. Where the list is a map nothing
 // is lost, and still the same object converts to two.
 func TestOrderThatChanges(t *testing.T) {
