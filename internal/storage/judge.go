@@ -195,7 +195,7 @@ func (j judgement) ownerReferences() Finding {
 		f.Mend = "change the apiVersion of these owner references with the command shown for each"
 	case len(gaps) > 0:
 		f.Answer, f.Gaps = CannotTell, gaps
-		f.Text = Counted(int64(len(gaps)), "resource", "resources") + " could not be looked at for owner references."
+		f.Text = Counted(len(gaps), "resource", "resources") + " could not be looked at for owner references."
 	default:
 		f.Answer, f.Text = Safe, fmt.Sprintf("No owner reference names %s.", v.Name)
 		if len(j.inventory.Skipped) > 0 {
@@ -231,7 +231,7 @@ func (j judgement) requested() Finding {
 }
 
 // Counted is a number with what there is of it, such as "1 object" or "3 objects".
-func Counted(n int64, one, many string) string {
+func Counted[N int | int64](n N, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
