@@ -393,13 +393,39 @@ func TestMemoryLimit(t *testing.T) { // not parallel: the limit is that of the p
 			t.Errorf("with %d bytes in use it is %d, want %d", live, got, want)
 		}
 	}
-	before := debug.SetMemoryLimit(-1)
+	before := debug.SetMemoryLimit(softMemory)
 	defer debug.SetMemoryLimit(before)
-	var live atomic.Uint64
-	live.Store(1 << 30)
-	stop := raiseLimit(time.Millisecond, live.Load)
+	var live, asked atomic.Uint64
+	stop := raiseLimit(time.Millisecond, func() (times, inUse uint64) {
+		n := asked.Add(1)
+		if got := debug.SetMemoryLimit(-1); n <= collections && got != softMemory {
+			t.Errorf("what was in use after %d collections has it be %d", n-1, got)
+		}
+		if n < collections {
+			return n, 4 << 30
+		}
+		return n, live.Load()
+	})
 	defer stop()
+	eventually(t, func() bool { return asked.Load() > collections })
+	live.Store(1 << 30)
 	eventually(t, func() bool { return debug.SetMemoryLimit(-1) == 2<<30 })
 	live.Store(0)
 	eventually(t, func() bool { return debug.SetMemoryLimit(-1) == softMemory })
+}
+
+// TestMemoryLimitWaitsForCollections looks at what one collection left once, however often it could.
+func TestMemoryLimitWaitsForCollections(t *testing.T) { // not parallel: the limit is that of the process
+	before := debug.SetMemoryLimit(softMemory)
+	defer debug.SetMemoryLimit(before)
+	var asked atomic.Uint64
+	stop := raiseLimit(time.Millisecond, func() (times, inUse uint64) {
+		asked.Add(1)
+		return 1, 4 << 30
+	})
+	defer stop()
+	eventually(t, func() bool { return asked.Load() > 3*collections })
+	if got := debug.SetMemoryLimit(-1); got != softMemory {
+		t.Errorf("one collection has it be %d", got)
+	}
 }

@@ -17,12 +17,16 @@ const (
 	// spend a fifth of its processor time on collecting 20 MiB at a time.
 	garbage = 200
 
-	// room is how many times what is in use a check may take, if that is more than softMemory. With a definition of 10,000 lines it has 250
-	// to 400 MiB in use, and spent more than half of its processor time on collecting garbage below softMemory.
+	// room is how many times what stays in use a check may take, if that is more than softMemory. With a definition of 10,000 lines it has
+	// 250 to 400 MiB in use, and spent more than half of its processor time on collecting garbage below softMemory.
 	room = 2
 
 	// looking is how long it takes until what is in use is looked at again.
 	looking = 250 * time.Millisecond
+
+	// collections is how many looks in a row, each after another collection of garbage, what is in use has to outlast to stay in use. A
+	// definition does; a large answer of a hostile webhook does not.
+	collections = 8
 )
 
 // limitMemory sets when garbage is collected, as far as the user has not, and returns what undoes it. The limit
@@ -33,7 +37,7 @@ func (s streams) limitMemory(follows bool) func() {
 		before := debug.SetMemoryLimit(softMemory)
 		undo = append(undo, func() { debug.SetMemoryLimit(before) })
 		if follows {
-			undo = append(undo, raiseLimit(looking, inUse))
+			undo = append(undo, raiseLimit(looking, collected))
 		}
 	}
 	if !s.set("GOGC") {
@@ -47,27 +51,35 @@ func (s streams) limitMemory(follows bool) func() {
 	}
 }
 
-// inUse is how many bytes were in use when garbage was last collected.
-func inUse() uint64 {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	return live[0].Value.Uint64()
+// collected is how often garbage was collected, and how many bytes were in use the last time.
+func collected() (times, live uint64) {
+	of := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(of)
+	return of[0].Value.Uint64(), of[1].Value.Uint64()
 }
 
-// raiseLimit has the limit of memory follow what is in use, which it looks at every so often, until it is told to stop.
-func raiseLimit(every time.Duration, inUse func() uint64) (stop func()) {
+// raiseLimit has the limit of memory follow what stays in use, which it looks at every so often, until it is told to stop.
+func raiseLimit(every time.Duration, collected func() (times, live uint64)) (stop func()) {
 	done := make(chan struct{})
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		ticks := time.NewTicker(every)
 		defer ticks.Stop()
-		for limit := int64(softMemory); ; {
+		var last [collections]uint64
+		limit, before := int64(softMemory), uint64(0)
+		for look := 0; ; {
 			select {
 			case <-done:
 				return
 			case <-ticks.C:
 			}
-			if now := memoryLimit(inUse()); now != limit {
+			times, live := collected()
+			if times == before {
+				continue
+			}
+			before, last[look%collections] = times, live
+			look++
+			if now := memoryLimit(slices.Min(last[:])); now != limit {
 				limit = now
 				debug.SetMemoryLimit(limit)
 			}
@@ -79,7 +91,7 @@ func raiseLimit(every time.Duration, inUse func() uint64) (stop func()) {
 	}
 }
 
-// memoryLimit is the limit for what is in use after the last collection, in steps of 32 MiB: to set it stops everything for a moment.
+// memoryLimit is the limit for what stays in use, in steps of 32 MiB: to set it stops everything for a moment.
 func memoryLimit(live uint64) int64 {
 	const step = 32 << 20
 	return max(softMemory, int64((room*live+step-1)/step*step))
