@@ -182,15 +182,19 @@ func isInternal(err error) bool {
 	return errors.As(err, &internal)
 }
 
-// pages lists the metadata of a resource page by page, from where an earlier run was.
+// pages lists the metadata of a resource page by page, from where an earlier run was. The API server is at the next page while one is
+// visited.
 func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, from unfinished, visit func(*stored) error) error {
-	options := metav1.ListOptions{Limit: i.options.PageSize, Continue: from.Continue}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	next := i.page(ctx, at, from.Continue)
 	for {
-		within, cancel := context.WithTimeout(ctx, pageTimeout)
-		page, err := i.metadata.Resource(at).List(within, options)
-		cancel()
+		page, err := next()
 		if err != nil {
 			return err
+		}
+		if page.Continue != "" {
+			next = i.page(ctx, at, page.Continue)
 		}
 		for n := range page.Items {
 			if err := visit(&stored{ObjectMeta: page.Items[n].ObjectMeta}); err != nil {
@@ -202,10 +206,27 @@ func (i *inspector) pages(ctx context.Context, at schema.GroupVersionResource, f
 		if page.Continue == "" {
 			return nil
 		}
-		options.Continue, from.Continue = page.Continue, page.Continue
+		from.Continue = page.Continue
 		if err := i.note(from); err != nil {
 			return internalError{err}
 		}
+	}
+}
+
+// page asks for a page, and returns what waits for it.
+func (i *inspector) page(ctx context.Context, at schema.GroupVersionResource, token string) func() (*metav1.PartialObjectMetadataList, error) {
+	var page *metav1.PartialObjectMetadataList
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+		defer cancel()
+		page, err = i.metadata.Resource(at).List(ctx, metav1.ListOptions{Limit: i.options.PageSize, Continue: token})
+	}()
+	return func() (*metav1.PartialObjectMetadataList, error) {
+		<-done
+		return page, err
 	}
 }
 
