@@ -113,10 +113,8 @@ func (c *cleaner) clean(ctx context.Context) error {
 	switch err := errors.Join(errs...); {
 	case err == nil, errors.As(err, &misused):
 		return err
-	case ctx.Err() != nil:
-		return &exitError{exitInterrupted, errors.New("interrupted")}
 	default:
-		return unjudged(err)
+		return unfinished(ctx, err)
 	}
 }
 

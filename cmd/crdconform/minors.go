@@ -91,11 +91,8 @@ func buildMinors(ctx context.Context, s streams, args []string) error {
 	for _, minor := range wanted {
 		fmt.Fprintf(s.err, "building the API server of Kubernetes %s\n", minor)
 		path, err := programsOf(s).Build(ctx, minor, s.err)
-		if ctx.Err() != nil {
-			return &exitError{exitInterrupted, errors.New("interrupted")}
-		}
 		if err != nil {
-			return unjudged(err)
+			return unfinished(ctx, err)
 		}
 		if err := write(s.out, path+"\n"); err != nil {
 			return err

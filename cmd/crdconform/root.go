@@ -98,6 +98,14 @@ func (e *exitError) Unwrap() error { return e.err }
 
 func unjudged(err error) error { return &exitError{exitUnjudged, err} }
 
+// unfinished is the error of a command that could not do its work: it was interrupted, or else there is no verdict.
+func unfinished(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return &exitError{exitInterrupted, errors.New("interrupted")}
+	}
+	return unjudged(err)
+}
+
 // execute runs a command line and returns its exit code.
 func execute(ctx context.Context, args []string, s streams) int {
 	root := newRoot(s) //nolint:contextcheck // commands get their context from cobra

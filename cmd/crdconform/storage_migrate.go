@@ -188,8 +188,8 @@ func (m *migrator) migrate(ctx context.Context) error {
 	case m.command != nil:
 		m.options.By = m.program().Migrator()
 	case m.with == "in-tree":
-		if m.options.By, err = migrate.InTree(config, 0); err != nil {
-			return unjudged(err)
+		if m.options.By, err = migrate.InTree(ctx, config, 0); err != nil {
+			return unfinished(ctx, err)
 		}
 	}
 	m.options.Progress = m.progress
@@ -198,7 +198,7 @@ func (m *migrator) migrate(ctx context.Context) error {
 		options := m.provable()
 		done, wrong := m.stored(ctx, config, &options)
 		if wrong != nil {
-			return unjudged(wrong)
+			return unfinished(ctx, wrong)
 		}
 		defer done()
 		m.options.Before = func(ctx context.Context) error {
@@ -331,7 +331,7 @@ func (m *migrator) told(ctx context.Context, did *migrated, err error) error {
 	if m.output == "json" {
 		raw, wrong := json.MarshalIndent(did, "", "  ")
 		if wrong != nil {
-			return unjudged(wrong)
+			return unfinished(ctx, wrong)
 		}
 		text = string(raw) + "\n"
 	}

@@ -115,16 +115,13 @@ func (l *storageLook) source(ctx context.Context) (storage.Source, error) {
 
 // unlooked is the error of what could not be looked at, with its exit code.
 func (l *storageLook) unlooked(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return &exitError{exitInterrupted, errors.New("interrupted")}
-	}
 	if missing, is := errors.AsType[*storage.NoDefinitionError](err); is {
 		return missing
 	}
 	if other, is := errors.AsType[*storage.ResumeError](err); is {
 		return fmt.Errorf("--resume %w", other)
 	}
-	return unjudged(err)
+	return unfinished(ctx, err)
 }
 
 func newStorageStatus(s streams) *cobra.Command {

@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -15,7 +16,7 @@ import (
 // longest is how old an interrupted look may be that is continued: what it saw may no longer be so.
 const longest = time.Hour
 
-// ResumeError says that a file is not about what is asked.
+// ResumeError says that a file is not about what is asked, or cannot be written.
 type ResumeError struct{ File, Why string }
 
 func (e *ResumeError) Error() string {
@@ -119,7 +120,7 @@ func (i *inspector) open() error {
 			return &ResumeError{i.options.Resume, "there is no such file, but there is " + blockersOf(i.options.Resume)}
 		}
 		if err = state.Save(i.options.Resume, begun); err != nil { // so that whose the file of blockers is can be told
-			return err
+			return &ResumeError{i.options.Resume, "it cannot be written: " + cause(err).Error()}
 		}
 	}
 	if i.options.KeepAll {
@@ -168,6 +169,14 @@ func (i *inspector) resume(earlier *journal, asked question) error {
 	d.Notes = append(d.Notes, fmt.Sprintf("What an earlier run saw, which began at %s, was not looked at again.", earlier.Began.Format(time.RFC3339)))
 	i.journal, i.book.counts = earlier, *earlier.Kept.restored(d)
 	return nil
+}
+
+// cause is what the system says of a file, without the name of a temporary one.
+func cause(err error) error {
+	if of, is := errors.AsType[*fs.PathError](err); is {
+		return of.Err
+	}
+	return err
 }
 
 // earlier returns how far an earlier run was, or nil. A file that is about something else is left alone.

@@ -144,6 +144,14 @@ func resumes(t *testing.T, c *crontabs) {
 			t.Errorf("it became %s, %v", now, err)
 		}
 	})
+	t.Run("a file that cannot be written", func(t *testing.T) {
+		o := options(t)
+		o.Resume = filepath.Join(o.Resume, "none", "resume")
+		_, _, err := Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
+		if _, is := errors.AsType[*ResumeError](err); !is || err.Error() != o.Resume+": it cannot be written: no such file or directory; name another file, or remove it" {
+			t.Errorf("got %v", err)
+		}
+	})
 	t.Run("forgotten by the API server", func(t *testing.T) {
 		o := options(t)
 		interrupted(t, o, nothing)

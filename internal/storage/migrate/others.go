@@ -53,7 +53,7 @@ type Target struct {
 
 // InTree has kube-controller-manager migrate, by a StorageVersionMigration. Start is how long its controller may take to begin, two
 // minutes if 0. The error says that the API server does not serve these.
-func InTree(config *rest.Config, start time.Duration) (Migrator, error) {
+func InTree(ctx context.Context, config *rest.Config, start time.Duration) (Migrator, error) {
 	if start == 0 {
 		start = inTreeStart
 	}
@@ -62,7 +62,7 @@ func InTree(config *rest.Config, start time.Duration) (Migrator, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	version, err := inTreeVersion(client)
+	version, err := inTreeVersion(ctx, client.RESTClient())
 	if err != nil {
 		return nil, err
 	}
@@ -83,17 +83,15 @@ func InTree(config *rest.Config, start time.Duration) (Migrator, error) {
 }
 
 // inTreeVersion returns the most stable version of the API that is served.
-func inTreeVersion(client discovery.DiscoveryInterface) (string, error) {
-	groups, err := client.ServerGroups()
-	if err != nil {
-		return "", fmt.Errorf("discovery: %w", err)
+func inTreeVersion(ctx context.Context, client rest.Interface) (string, error) {
+	var group metav1.APIGroup
+	err := client.Get().AbsPath("/apis", inTreeGroup).Do(ctx).Into(&group)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("asking the API server whether it serves %s: %w", inTreeGroup, err)
 	}
 	for _, version := range []string{"v1", "v1beta1", "v1alpha1"} {
-		for i := range groups.Groups {
-			served := func(v metav1.GroupVersionForDiscovery) bool { return v.Version == version }
-			if groups.Groups[i].Name == inTreeGroup && slices.ContainsFunc(groups.Groups[i].Versions, served) {
-				return version, nil
-			}
+		if slices.ContainsFunc(group.Versions, func(v metav1.GroupVersionForDiscovery) bool { return v.Version == version }) {
+			return version, nil
 		}
 	}
 	return "", fmt.Errorf("the API server does not serve %s; it is on by default from Kubernetes 1.37, and before that it needs the feature gate StorageVersionMigrator", inTreeGroup)

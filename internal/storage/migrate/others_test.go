@@ -32,18 +32,14 @@ func (c *controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.asked = append(c.asked, r.Method+" "+r.URL.Path)
 	const migration = `{"apiVersion":"storagemigration.k8s.io/v1","kind":"StorageVersionMigration","metadata":{"name":"crdconform-abc"},"status":{"conditions":[%s]}}`
 	switch {
-	case r.URL.Path == "/api":
-		io.WriteString(w, `{"kind":"APIVersions","versions":["v1"]}`)
-	case r.URL.Path == "/apis":
+	case r.URL.Path == "/apis/storagemigration.k8s.io" && len(c.versions) == 0:
+		http.Error(w, "404 page not found", http.StatusNotFound)
+	case r.URL.Path == "/apis/storagemigration.k8s.io":
 		var versions []string
 		for _, version := range c.versions {
 			versions = append(versions, fmt.Sprintf(`{"groupVersion":"storagemigration.k8s.io/%s","version":%q}`, version, version))
 		}
-		groups := ""
-		if len(versions) > 0 {
-			groups = `{"name":"storagemigration.k8s.io","versions":[` + strings.Join(versions, ",") + `]}`
-		}
-		io.WriteString(w, `{"kind":"APIGroupList","apiVersion":"v1","groups":[`+groups+`]}`)
+		io.WriteString(w, `{"kind":"APIGroup","apiVersion":"v1","name":"storagemigration.k8s.io","versions":[`+strings.Join(versions, ",")+`]}`)
 	case r.Method == http.MethodPost:
 		var body struct {
 			Spec map[string]any `json:"spec"`
@@ -80,7 +76,7 @@ func TestInTree(t *testing.T) {
 			server := httptest.NewServer(&test.c)
 			t.Cleanup(server.Close)
 			resource := schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}
-			migrator, err := InTree(&rest.Config{Host: server.URL}, time.Second)
+			migrator, err := InTree(t.Context(), &rest.Config{Host: server.URL}, time.Second)
 			if err == nil {
 				err = migrator(t.Context(), Target{"crontabs.example.com", resource})
 			}
@@ -102,6 +98,26 @@ func TestInTree(t *testing.T) {
 				t.Errorf("the resource is %v", test.c.spec)
 			}
 		})
+	}
+}
+
+// TestInTreeInterrupted does not wait for an API server that does not answer.
+func TestInTreeInterrupted(t *testing.T) {
+	t.Parallel()
+	asked, release := make(chan struct{}), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		close(asked)
+		<-release
+	}))
+	t.Cleanup(server.Close)
+	t.Cleanup(func() { close(release) })
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if _, err := InTree(ctx, &rest.Config{Host: server.URL}, time.Second); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
 	}
 }
 
