@@ -112,6 +112,7 @@ func busy(object *unstructured.Unstructured, number int) {
 	if number%2 == 1 {
 		object.SetGeneration(1<<53 - 1) // as a 32-bit integer or a float32 it is another number
 		object.SetOwnerReferences(owners)
+		object.SetFinalizers([]string{"example.com/held", "foregroundDeletion", "example.com/archived"})
 		for i := range manyLabels {
 			labels[fmt.Sprintf("example.com/label-%d", i)], annotations[fmt.Sprintf("example.com/annotation-%d", i)] = "yes", "yes"
 		}

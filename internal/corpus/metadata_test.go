@@ -75,7 +75,7 @@ func TestMetadataVaries(t *testing.T) {
 	}
 }
 
-// TestMetadataOfControllers wants what webhooks lose that rebuild metadata: flags that are false, several owners, large numbers, and
+// TestMetadataOfControllers wants what webhooks lose that rebuild metadata: flags that are false, several owners and finalizers, large numbers, and
 // objects that are being deleted, which must have finalizers.
 func TestMetadataOfControllers(t *testing.T) {
 	t.Parallel()
@@ -99,6 +99,9 @@ func TestMetadataOfControllers(t *testing.T) {
 		if o.GetGeneration() > 1<<31 {
 			seen["large generation"]++
 		}
+		if len(o.GetFinalizers()) > 2 {
+			seen["several finalizers"]++
+		}
 		if o.GetDeletionTimestamp() != nil {
 			seen["deleted"]++
 			if len(o.GetFinalizers()) == 0 {
@@ -106,7 +109,7 @@ func TestMetadataOfControllers(t *testing.T) {
 			}
 		}
 	}
-	for _, what := range []string{"controller", "no controller", "blocks true", "blocks false", "large generation", "deleted"} {
+	for _, what := range []string{"controller", "no controller", "blocks true", "blocks false", "large generation", "several finalizers", "deleted"} {
 		if seen[what] < 3 {
 			t.Errorf("%s: %d of 50", what, seen[what])
 		}
