@@ -58,7 +58,7 @@ func TestWebhooksOutOfReach(t *testing.T) {
 				if got := report.Error; !strings.HasPrefix(got, "webhook "+test.url+": ") || !strings.Contains(got, test.want) || strings.Contains(got, "\n") {
 					t.Errorf("the error is %q, want one line with %q", got, test.want)
 				}
-				if want := "\nCould not judge: " + report.Error + ", in "; !strings.Contains(r.out, want) || r.err != "" {
+				if want := "\nCould not judge: " + report.Error + "\n"; !strings.Contains(r.out, want) || r.err != "" {
 					t.Errorf("it says:\n%s%swant %q", r.out, r.err, want)
 				}
 			})

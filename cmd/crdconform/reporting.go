@@ -152,7 +152,11 @@ func summarize(s streams, report *reports.Report) {
 	if color == "" {
 		color = yellow
 	}
-	fmt.Fprintf(s.out, "%s, in %.1f s\n", s.paint(color, visible.Text(reporter.Headline(report))), report.Seconds)
+	fmt.Fprint(s.out, s.paint(color, visible.Text(reporter.Headline(report))))
+	if report.Error == "" { // what went wrong has an end of its own
+		fmt.Fprintf(s.out, ", in %.1f s", report.Seconds)
+	}
+	fmt.Fprintln(s.out)
 	if _, more, found := strings.Cut(strings.TrimSpace(report.Error), "\n"); found { // such as the last output of a program
 		fmt.Fprintf(s.out, "    %s\n", strings.ReplaceAll(visible.Text(more), "\n", "\n    "))
 	}

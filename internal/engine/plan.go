@@ -68,6 +68,7 @@ func (c Description) Prepare() (*Plan, error) {
 	if err := errors.Join(p.selection(), p.prepareLoads()); err != nil {
 		return nil, err
 	}
+	p.noteIdleLosses()
 	return p, nil
 }
 
@@ -367,7 +368,11 @@ func (p *Plan) converted(definitions []*corpus.Definition) ([]*corpus.Definition
 		return nil, p.want.At("webhook.fromCRD", "no definition has a conversion webhook; set spec.conversion, or give webhook.url")
 	}
 	for _, d := range several {
-		p.notes = append(p.notes, d.Name()+" has no spec.conversion in the file; it is taken to name this webhook")
+		has := "no spec.conversion"
+		if d.CRD.Spec.Conversion != nil {
+			has = "spec.conversion.strategy None"
+		}
+		p.notes = append(p.notes, fmt.Sprintf("%s has %s in the file; it is assumed to name this webhook", d.Name(), has))
 		metav1.SetMetaDataAnnotation(&d.CRD.ObjectMeta, suites.Assumed, "the conversion webhook")
 		d.CRD.Spec.Conversion = &apiextensionsv1.CustomResourceConversion{
 			Strategy: apiextensionsv1.WebhookConverter,

@@ -139,9 +139,10 @@ func Headline(r *reports.Report) string {
 
 // failureHeadline says what failed: requirements, or otherwise requests under load; and which objectives were missed.
 func failureHeadline(r *reports.Report) string {
-	failed := r.Counts[requirement.Failed]
-	if r.Strict {
-		failed += r.Counts[requirement.Tolerated]
+	failed, strictly := r.Counts[requirement.Failed], ""
+	if n := r.Counts[requirement.Tolerated]; r.Strict && n > 0 {
+		failed += n
+		strictly = fmt.Sprintf(", %d of them tolerated unless strict", n)
 	}
 	missed, late := "", ""
 	if r.Load != nil {
@@ -149,7 +150,7 @@ func failureHeadline(r *reports.Report) string {
 	}
 	switch {
 	case failed > 0 || r.Load == nil:
-		return incomplete(r, joined(fmt.Sprintf("Does not conform: %d of %s failed", failed, requirements(r, len(r.Results))), "; under load, ", missed))
+		return incomplete(r, joined(fmt.Sprintf("Does not conform: %d of %s failed", failed, requirements(r, len(r.Results)))+strictly, "; under load, ", missed))
 	case failing(r.Load):
 		return incomplete(r, joined(joined("Does not conform: "+ofJudged(r.Load, "request")+" failed", "; ", missed), "; ", late))
 	}

@@ -28,7 +28,8 @@ func (p *prober) integers(ctx SpecContext) {
 	p.holdStyle(ctx, corpus.Integers, "integers", func(l corpus.Loss) bool {
 		n, isInteger := l.Before.(int64)
 		_, isNumber := l.Before.(float64)
-		return (isInteger || isNumber) && (l.After != nil || n < 0 || n > usualNumber)
+		// 0 is another requirement's, whatever takes its place.
+		return (isInteger || isNumber) && !corpus.IsZero(l.Before) && (l.After != nil || n < 0 || n > usualNumber)
 	})
 }
 

@@ -3,6 +3,7 @@ package webhook
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -181,6 +182,29 @@ func TestLostBesideZeros(t *testing.T) {
 		if r.Requirement == requirement.WebhookConversionZeroValues && (r.Verdict != requirement.Failed || !strings.Contains(r.Reason, "spec.note")) {
 			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 		}
+	}
+}
+
+// TestZeroIsNoLargeInteger has a webhook that takes 0 for nothing and puts a default there: that has nothing to do with how integers are
+// held, though 0 is the lowest that the schema allows.
+func TestZeroIsNoLargeInteger(t *testing.T) {
+	t.Parallel()
+	definition := numbers(`{spec: {type: object, properties: {count: {type: integer, minimum: 0}}}}`)
+	converts := func(_, _ string, object map[string]any) string {
+		if spec := specOf(object); fmt.Sprint(spec["count"]) == "0" {
+			spec["count"] = 7
+		}
+		return ""
+	}
+	want := map[requirement.ID]requirement.Verdict{requirement.WebhookConversionZeroValues: requirement.Failed, requirement.WebhookConversionIntegers: requirement.Passed}
+	for _, r := range judgeSubject(t, served{handler: stranger{converts: converts}}.of(t, definition)) {
+		if verdict, is := want[r.Requirement]; is && r.Verdict != verdict {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+		delete(want, r.Requirement)
+	}
+	if len(want) > 0 {
+		t.Errorf("%v were not judged", want)
 	}
 }
 

@@ -263,7 +263,11 @@ func (p *prober) added(objects func(ctx context.Context, version string) []*unst
 					if addition.Default != nil {
 						part = requirement.PartOtherDefault
 					}
-					findings = append(findings, finding{i, there(pair), schema.Place(l.Path), addition.String(), part, t.back.x, effect{sort: added, dull: l.Empty}})
+					message := addition.String()
+					if !whole {
+						message += " (in a part of an object, as server-side apply has them converted)"
+					}
+					findings = append(findings, finding{i, there(pair), schema.Place(l.Path), message, part, t.back.x, effect{sort: added, dull: l.Empty}})
 				}
 			}
 		}
