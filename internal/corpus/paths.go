@@ -22,6 +22,31 @@ func Leaves(object *unstructured.Unstructured) []string {
 	return paths
 }
 
+// Missing returns the paths of the fields that another object has and an object does not have, without what is in lists and below such
+// a field, sorted as they are met; those of apiVersion, kind and metadata are left out.
+func Missing(object, other *unstructured.Unstructured) []string {
+	var paths []string
+	var compare func(path string, a, b map[string]any)
+	compare = func(path string, a, b map[string]any) {
+		for _, key := range slices.Sorted(maps.Keys(b)) {
+			if path == "" && isMeta(key) {
+				continue
+			}
+			at := fieldpath.Child(path, key)
+			inner, isMap := b[key].(map[string]any)
+			within, wasMap := a[key].(map[string]any)
+			switch {
+			case a[key] == nil:
+				paths = append(paths, at)
+			case isMap && wasMap:
+				compare(at, within, inner)
+			}
+		}
+	}
+	compare("", object.Object, other.Object)
+	return paths
+}
+
 // Given returns the leaves of an object that are not as the defaults have them.
 func (s *Schema) Given(object *unstructured.Unstructured) []string {
 	bare := object.DeepCopy()

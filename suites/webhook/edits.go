@@ -36,7 +36,7 @@ type edit struct {
 }
 
 // edits is the property of objects to keep what a client changes at the other version. An object at the second version of
-// the pair comes from the first, as it does for a client, is changed in one field or loses it, and goes back and forth.
+// the pair comes from the first, as it does for a client, is changed in one field, loses it or gets one, and goes back and forth.
 func (p *prober) edits() property {
 	return property{mutual: true, objects: p.each, reversed: true, check: func(ctx context.Context, pair corpus.Pair, objects []*unstructured.Unstructured) []finding {
 		others := p.styled(ctx, pair.To, corpus.Plain, editedObjects)
@@ -45,7 +45,7 @@ func (p *prober) edits() property {
 			most = math.MaxInt // what was found in it must be found again
 		}
 		tried := map[string]int{}
-		var changes, removals []edit
+		var changes, removals, settings []edit
 		trips := p.roundTrip(ctx, pair, objects)
 		for i, t := range trips {
 			if t.there.object == nil || p.spent() {
@@ -60,6 +60,12 @@ func (p *prober) edits() property {
 			case noted && i >= p.mixed[pair.From]: // it is about one field, which those before may not have
 				changes = append(changes, p.changes(pair.To, i, converted, others, editsPerSingle, tried)...)
 			}
+			switch { // what is set can only be dropped because of notes
+			case noted && i < editedObjects:
+				settings = append(settings, p.settings(pair.To, i, converted, others, most, tried)...)
+			case noted && i >= p.mixed[pair.From]:
+				settings = append(settings, p.settings(pair.To, i, converted, others, editsPerSingle, tried)...)
+			}
 			if i >= editedObjects {
 				if beside = company(objects[i]); beside == "" {
 					continue
@@ -69,7 +75,7 @@ func (p *prober) edits() property {
 				removals = append(removals, p.removals(pair.To, i, converted, beside, most, tried)...)
 			}
 		}
-		return slices.Concat(p.undone(ctx, pair, objects, trips, changes), p.returned(ctx, pair, objects, removals))
+		return slices.Concat(p.undone(ctx, pair, objects, trips, changes), p.returned(ctx, pair, objects, removals), p.dropped(ctx, pair, objects, settings))
 	}}
 }
 
