@@ -119,7 +119,7 @@ func TestRehearseUsage(t *testing.T) {
 		"a program without a port":                {append([]string{"--old-program", "./manager"}, program...), "neither its arguments nor its environment contain"},
 		"an image for no pods":                    {append([]string{"--old-image", "widgets:v1"}, program...), "there are no pods in a cluster of the sort embedded"},
 		"an unknown requirement":                  {append([]string{"--filter", "upgrade.nosuch"}, program...), "--filter upgrade.nosuch: unknown requirement"},
-		"a requirement of another chapter":        {append([]string{"--filter", "webhook"}, program...), "--filter webhook: this command cannot check it"},
+		"a requirement of another chapter":        {append([]string{"--filter", "webhook"}, program...), `--filter webhook: "crdconform check" checks it, this command does not`},
 		"a path to mask that nothing has":         {append([]string{"--redact", "spec.nosuch"}, objects(widget)...), "no object has a value at spec.nosuch"},
 		"objects from two places":                 {append([]string{"--from-context", "a"}, objects(widget)...), "objects are given too (--objects); give only one"},
 	} {

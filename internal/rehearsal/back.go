@@ -18,7 +18,7 @@ func (l *leg) backBefore(ctx context.Context) error {
 	if !l.wantsBack() {
 		return nil
 	}
-	if err := l.goBack(ctx, "before anything is written"); err != nil || ctx.Err() != nil {
+	if err := l.goBack(ctx, "before anything is written", "before anything was written"); err != nil || ctx.Err() != nil {
 		return err
 	}
 	if l.oldHook.build != nil && l.oldHook.build.Acts() {
@@ -69,15 +69,15 @@ func (l *leg) backAfter(ctx context.Context) error {
 	if !l.wantsBack() {
 		return nil
 	}
-	return l.goBack(ctx, "after the objects were written")
+	return l.goBack(ctx, "after the objects were written", "after objects were written")
 }
 
 func (l *leg) wantsBack() bool {
 	return slices.ContainsFunc([]requirement.ID{requirement.UpgradeBackDefinitions, requirement.UpgradeBackRead, requirement.UpgradeBackContent}, l.record.selects)
 }
 
-// goBack puts the old definitions and the old webhook back, and reads the objects.
-func (l *leg) goBack(ctx context.Context, when string) error {
+// goBack puts the old definitions and the old webhook back, and reads the objects. It is given when that is, and when it was.
+func (l *leg) goBack(ctx context.Context, when, past string) error {
 	kinds := l.going()
 	restored := map[*kind]bool{}
 	for _, k := range kinds {
@@ -105,7 +105,7 @@ func (l *leg) goBack(ctx context.Context, when string) error {
 		}
 	}
 	for _, k := range kinds {
-		if err := l.readBack(ctx, k, "after the old release was put back "+when); err != nil {
+		if err := l.readBack(ctx, k, "once the old release was back ("+past+")"); err != nil {
 			return err
 		}
 	}

@@ -256,7 +256,7 @@ func (l *leg) open(ctx context.Context, k *kind) error {
 		return l.baseline(ctx, k, k.old.served(), true)
 	}
 	l.record.skip(requirement.UpgradeObjectsReadable, k, false, "nothing is known that converts the objects of the old release; give its webhook")
-	l.note("the objects of %s were read before the upgrade at the version only that they are stored at, since the webhook of the old release was not given", k.name)
+	l.note("the objects of %s were read before the upgrade only at the version that they are stored at, since the webhook of the old release was not given", k.name)
 	return l.baseline(ctx, k, slices.DeleteFunc(k.old.served(), func(version string) bool { return version != k.old.storage() }), false)
 }
 

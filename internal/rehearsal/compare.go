@@ -49,6 +49,9 @@ func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured
 		}
 		here := written{k, change.Path, f.object}
 		if c.now == k.new && change.effect != "added" && !change.lacking && l.record.pruned[here] {
+			if by := requirement.UpgradeReadPruned; c.pruned != "" {
+				l.record.explain(c.content, k, string(by), alike(by))
+			}
 			continue // it was dropped at the version at which it is stored
 		}
 		if change.lacking && change.effect == "lost" {

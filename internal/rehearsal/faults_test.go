@@ -450,7 +450,7 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 			broken: failed(requirement.UpgradeWriteStatus), step: "write",
 		},
 		{
-			name: "a manager that cannot apply again", id: requirement.UpgradeWriteApply, object: "applied", says: "the manager argocd cannot apply what it has applied at v1beta1 at v1 after the upgrade: made up",
+			name: "a manager that cannot apply again", id: requirement.UpgradeWriteApply, object: "applied", says: "the manager argocd cannot apply what it has applied (at v1beta1) at v1 after the upgrade: made up",
 			change: func(u *rehearsaltest.Upgrade) { u.Objects += applied("v1beta1") },
 			tamper: refusing(func(r *http.Request, _ string) bool {
 				return of(r) && one(r, "applied") && strings.Contains(r.Header.Get("Content-Type"), "apply-patch")
@@ -525,7 +525,7 @@ func lateFaults() []fault {
 		late(func(u *rehearsaltest.Upgrade, seen *atomic.Bool) {
 			u.Releases[1].Converts = losing("v1beta1", seen.Load)
 		}, migrated, fault{
-			name: "a field that is lost once the objects are migrated", id: requirement.UpgradeUseRead, object: "widget-0", says: "read at v1beta1 when controllers have written and the objects are migrated: spec.color",
+			name: "a field that is lost once the objects are migrated", id: requirement.UpgradeUseRead, object: "widget-0", says: "read at v1beta1 after the objects were written and migrated: spec.color",
 			broken: failed(requirement.UpgradeUseRead), step: "use",
 		}),
 		late(func(u *rehearsaltest.Upgrade, seen *atomic.Bool) {
@@ -536,7 +536,7 @@ func lateFaults() []fault {
 				return widgets(object, from, to)
 			}
 		}, migrated, fault{
-			name: "an old webhook that cannot read what the new one wrote", id: requirement.UpgradeBackRead, object: "widget-0", says: "after the old release was put back after the objects were written: conversion webhook",
+			name: "an old webhook that cannot read what the new one wrote", id: requirement.UpgradeBackRead, object: "widget-0", says: "once the old release was back (after objects were written): conversion webhook",
 			broken: and(failed(), requirement.UpgradeBackRead), step: "back again",
 		}),
 		late(func(u *rehearsaltest.Upgrade, seen *atomic.Bool) {
@@ -557,7 +557,7 @@ func lateFaults() []fault {
 				return note(r, next)
 			}
 		}, fault{
-			name: "applies that fail once the objects are migrated", id: requirement.UpgradeUseApply, object: "widget-0", says: "cannot apply an annotation at v1 when the objects are migrated: made up",
+			name: "applies that fail once the objects are migrated", id: requirement.UpgradeUseApply, object: "widget-0", says: "cannot apply an annotation at v1 once the objects are migrated: made up",
 			broken: failed(requirement.UpgradeUseApply), step: "use",
 		}),
 	}

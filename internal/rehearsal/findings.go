@@ -101,6 +101,8 @@ type judged struct {
 	worst      requirement.Verdict // of what was found; Unknown if nothing was
 	skipped    string              // why it was not tried
 	blocked    string              // why it could not be tried everywhere
+	explained  string              // the requirements for which what was found is told instead; empty if all of it is told here
+	why        string              // they tell it
 	immaterial bool
 	errored    error
 	step       string
@@ -155,6 +157,11 @@ func (r *record) blocked(id requirement.ID, k *kind, by requirement.ID) {
 // half notes why a requirement cannot be judged everywhere, although nothing is broken.
 func (r *record) half(id requirement.ID, k *kind, why string) {
 	r.each(id, k, func(j *judged) { j.blocked = why })
+}
+
+// explain notes that something was found of a requirement that others tell, and why they do.
+func (r *record) explain(id requirement.ID, k *kind, by, why string) {
+	r.each(id, k, func(j *judged) { j.explained, j.why = cmp.Or(j.explained, by), cmp.Or(j.why, why) })
 }
 
 // errored notes that a requirement could not be judged.
@@ -232,16 +239,37 @@ func (r *record) forget(id requirement.ID, k *kind, why string) {
 	r.causes = slices.DeleteFunc(r.causes, func(c *cause) bool {
 		return c.Requirement == id && (k == nil || c.Definition == k.name)
 	})
-	for _, all := range append(slices.Clone(r.stepped), r.judged) {
-		if j := all[at{id, k}]; j != nil {
-			*j = judged{failed: map[string]struct{}{}, skipped: why, step: j.step}
-		}
+	for _, j := range r.everywhere(id, k) {
+		*j = judged{failed: map[string]struct{}{}, skipped: why, step: j.step}
 	}
 	for like, c := range r.known {
 		if c.Requirement == id && (k == nil || c.Definition == k.name) {
 			delete(r.known, like)
 		}
 	}
+}
+
+// yield takes back what was found of a requirement, since others tell it.
+func (r *record) yield(id requirement.ID, k *kind, by, why string) {
+	tried := map[*judged]int{}
+	for _, j := range r.everywhere(id, k) {
+		tried[j] = j.tried
+	}
+	r.forget(id, k, "")
+	for j, objects := range tried {
+		j.tried, j.explained, j.why = objects, by, why
+	}
+}
+
+// everywhere returns what was seen of a requirement in each step, and altogether.
+func (r *record) everywhere(id requirement.ID, k *kind) []*judged {
+	var all []*judged
+	for _, seen := range append(slices.Clone(r.stepped), r.judged) {
+		if j := seen[at{id, k}]; j != nil {
+			all = append(all, j)
+		}
+	}
+	return all
 }
 
 // findingsOf returns the causes of a requirement.

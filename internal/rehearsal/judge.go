@@ -20,7 +20,7 @@ func (j *judged) verdict() requirement.Verdict {
 		return j.worst
 	case j.errored != nil:
 		return requirement.Errored
-	case j.blocked != "":
+	case j.blocked != "", j.explained != "":
 		return requirement.NotApplicable
 	case j.tried > 0:
 		return requirement.Passed
@@ -46,8 +46,8 @@ func (r *record) results(unjudged string) []reports.Result {
 
 func (r *record) result(id requirement.ID, k *kind, unjudged string) reports.Result {
 	j := r.judged[at{id, k}]
-	entry, _ := requirement.Lookup(id)                                                            // IDs are from the catalogue
-	entry.Severity, entry.Because, entry.Parts, entry.Untested = requirement.Unknown, "", nil, "" // the catalogue's
+	entry, _ := requirement.Lookup(id)                                                           // IDs are from the catalogue
+	entry.Severity, entry.Because, entry.Parts, entry.Command = requirement.Unknown, "", nil, "" // the catalogue's
 	result := reports.Result{Requirement: entry, Subject: r.subjectOf(k), Verdict: j.verdict(), Location: "internal/rehearsal"}
 	result.Spec = entry.Statement
 	if j != nil && j.step != "" {
@@ -59,8 +59,12 @@ func (r *record) result(id requirement.ID, k *kind, unjudged string) reports.Res
 	case requirement.Errored:
 		result.Reason = j.errored.Error()
 	case requirement.NotApplicable:
-		result.Reason, result.Immaterial = j.blocked, false
-		if j.blocked == "" {
+		switch {
+		case j.blocked != "":
+			result.Reason = j.blocked
+		case j.explained != "":
+			result.Reason = j.why + ": see " + j.explained
+		default:
 			result.Reason, result.Immaterial = j.skipped, j.immaterial
 		}
 	case requirement.Failed, requirement.Tolerated:
@@ -169,6 +173,7 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 	for _, k := range r.kinds {
 		cell := reports.LegCell{Definition: k.name, Verdict: requirement.NotApplicable}
 		failed := map[string]struct{}{}
+		explained := ""
 		for _, id := range IDs() {
 			for _, about := range []*kind{k, nil} {
 				j := step[at{id, about}]
@@ -182,13 +187,17 @@ func (r *record) cells(step map[at]*judged) []reports.LegCell {
 					cell.Objects = max(cell.Objects, j.tried)
 				}
 				cell.Reason = cmp.Or(cell.Reason, j.blocked, j.skipped)
+				explained = cmp.Or(explained, j.explained)
 				for object := range j.failed {
 					failed[object] = struct{}{}
 				}
 			}
 		}
 		cell.Found = len(failed)
-		if cell.Verdict != requirement.NotApplicable {
+		switch {
+		case explained != "" && rank(cell.Verdict) <= rank(requirement.Passed): // not all that was found is told here
+			cell.Verdict, cell.Reason = requirement.NotApplicable, "what was found is explained by "+explained
+		case cell.Verdict != requirement.NotApplicable:
 			cell.Reason = ""
 		}
 		cells = append(cells, cell)

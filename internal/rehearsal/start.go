@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -234,27 +235,32 @@ func (l *leg) read(ctx context.Context) error {
 			l.record.skip(requirement.UpgradeReadPruned, k, true, "no version is served both before and after the upgrade")
 		}
 		for _, id := range []requirement.ID{requirement.UpgradeWebhookOldDefinitions, requirement.UpgradeWebhookOldBuild} {
-			l.once(k, id, "with the new release alone as well: see upgrade.read", requirement.UpgradeReadGet, requirement.UpgradeReadContent, requirement.UpgradeReadPruned)
+			l.once(k, id, "the same is already reported for the new release alone", requirement.UpgradeReadGet, requirement.UpgradeReadContent, requirement.UpgradeReadPruned)
 		}
 	}
 	return nil
 }
 
-// once takes back what was found of a requirement if all of it was found of others as well: it is told once.
-func (l *leg) once(k *kind, id requirement.ID, where string, others ...requirement.ID) {
+// once takes back what was found of a requirement if all of it was found of others as well, and says why: it is told once.
+func (l *leg) once(k *kind, id requirement.ID, why string, others ...requirement.ID) {
 	found := l.record.findingsOf(id, k)
 	if len(found) == 0 {
 		return
 	}
+	var by []string
 	for _, c := range found {
 		same := func(other *cause) bool {
 			return other.Version == c.Version && other.place == c.place && other.effect == c.effect && (c.Field != "" || tail(other.Message) == tail(c.Message))
 		}
-		if !slices.ContainsFunc(others, func(other requirement.ID) bool { return slices.ContainsFunc(l.record.findingsOf(other, k), same) }) {
+		i := slices.IndexFunc(others, func(other requirement.ID) bool { return slices.ContainsFunc(l.record.findingsOf(other, k), same) })
+		if i < 0 {
 			return
 		}
+		if other := string(others[i]); !slices.Contains(by, other) {
+			by = append(by, other)
+		}
 	}
-	l.record.forget(id, k, "what was found is found "+where)
+	l.record.yield(id, k, strings.Join(by, ", "), why)
 }
 
 // tail is what an API server says of it, behind what was done.

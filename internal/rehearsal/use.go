@@ -3,7 +3,6 @@ package rehearsal
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,10 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/storage/migrate"
-	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -159,95 +155,6 @@ func (l *leg) createOne(ctx context.Context, k *kind, version string, object *un
 // existing are the objects that were there before the upgrade.
 func (k *kind) existing() []string { return k.book.names[:min(k.objects, len(k.book.names))] }
 
-// migrate migrates the objects to the new storage version, and proves it.
-func (l *leg) migrate(ctx context.Context) error {
-	id := requirement.UpgradeMigrationProved
-	for _, k := range l.going() {
-		if k.objects == 0 {
-			continue
-		}
-		elsewhere, err := l.elsewhere(ctx, k)
-		switch {
-		case err != nil:
-			return err
-		case elsewhere == 0:
-			l.record.skip(id, k, true, "all objects are stored at the storage version %s", k.new.storage())
-			continue
-		case l.record.broken(requirement.UpgradeReadGet, k):
-			l.record.blocked(id, k, requirement.UpgradeReadGet)
-			continue
-		case !l.record.selects(id):
-			continue
-		}
-		if err := l.proveMigration(ctx, k); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// elsewhere returns how many objects are not stored at the storage version.
-func (l *leg) elsewhere(ctx context.Context, k *kind) (int, error) {
-	n := 0
-	err := l.storage.EachStored(ctx, k.group, k.plural, func(stored cluster.Stored) {
-		if versionOf(stored.Data) != k.new.storage() {
-			n++
-		}
-	})
-	return n, err
-}
-
-func (l *leg) proveMigration(ctx context.Context, k *kind) error {
-	id := requirement.UpgradeMigrationProved
-	p, err := proof.Begin(ctx, l.config, k.name, proof.Options{Storage: l.storage, OtherClients: l.newHook.build != nil && l.newHook.build.Acts()})
-	if err != nil {
-		if isAbout(err) {
-			l.record.errored(id, k, err)
-			return nil
-		}
-		return err
-	}
-	result, failed := migrate.Run(ctx, l.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.ManagedFields, migrate.StoredVersions}})
-	verdict, err := p.End(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	if incomplete := (*migrate.IncompleteError)(nil); failed != nil && !errors.As(failed, &incomplete) {
-		return fmt.Errorf("migrating %s: %w", k.name, failed)
-	}
-	if err != nil {
-		return fmt.Errorf("proving the migration of %s: %w", k.name, err)
-	}
-	l.record.tried(id, k, verdict.Objects)
-	commands := []string{fmt.Sprintf("crdconform storage migrate %s --context NAME", k.name)}
-	for _, refusal := range result.Refused {
-		if strings.Contains(refusal.Reason, noSpace) {
-			return errors.New(refusal.Reason)
-		}
-		l.record.find(finding{
-			id: id, kind: k, object: key(refusal.Namespace, refusal.Name), version: k.new.storage(), commands: commands,
-			message: fmt.Sprintf("it cannot be migrated to %s: %s", k.new.storage(), refusal.Reason),
-		})
-	}
-	for _, f := range verdict.Findings {
-		refused := len(result.Refused) > 0 && (f.Requirement == requirement.MigrationObjectsStored || f.Requirement == requirement.MigrationStoredVersionsExact)
-		if refused || f.Requirement == requirement.MigrationObjectsContent && l.record.selects(requirement.UpgradeUseRead) {
-			continue // it was told, or is told with the field in the next step
-		}
-		l.record.find(finding{
-			id: id, kind: k, object: key(f.Namespace, f.Name), version: k.new.storage(), commands: commands,
-			message: fmt.Sprintf("migrating to %s: expected %s, got %s (%s)", k.new.storage(), f.Expected, f.Actual, f.Requirement),
-		})
-	}
-	if failed != nil && len(result.Refused) == 0 {
-		l.record.find(finding{id: id, kind: k, version: k.new.storage(), message: "the migration is not complete: " + failed.Error(), commands: commands})
-	}
-	for _, one := range result.Orphans {
-		l.note("%s: %s owned %s at %s, which nobody owns after the migration: %d objects, such as %s", k.name, one.Manager, strings.Join(one.Fields, ", "), one.Version, one.Objects, one.Example)
-	}
-	return nil
-}
-
 // use reads, applies and deletes what was upgraded, and keeps what is stored for the next upgrade.
 func (l *leg) use(ctx context.Context) error {
 	for _, k := range l.going() {
@@ -285,7 +192,7 @@ func (l *leg) appliesAgain(ctx context.Context, k *kind, objects []string) error
 	}
 	tried := 0
 	err := l.batches(ctx, k, k.home(), objects, func(page []*unstructured.Unstructured) error {
-		n, err := l.applies(ctx, k, k.home(), page, id, "when the objects are migrated")
+		n, err := l.applies(ctx, k, k.home(), page, id, "once the objects are migrated")
 		tried += n
 		return err
 	})
@@ -296,7 +203,7 @@ func (l *leg) appliesAgain(ctx context.Context, k *kind, objects []string) error
 // readAgain reads all objects once more, which are to show what they showed after the upgrade.
 func (l *leg) readAgain(ctx context.Context, k *kind) error {
 	id := requirement.UpgradeUseRead
-	const did = "when controllers have written and the objects are migrated"
+	const did = "after the objects were written and migrated"
 	for _, version := range k.new.served() {
 		c := comparison{when: after, content: id, pruned: id, now: k.new, did: did}
 		unlisted, failures, err := l.sweep(ctx, k, version, func(object *unstructured.Unstructured) error {
@@ -308,8 +215,11 @@ func (l *leg) readAgain(ctx context.Context, k *kind) error {
 		}
 		// What could not be read after the upgrade was told then.
 		failures = slices.DeleteFunc(failures, func(f failure) bool { return !k.book.known(page{after, version}, f.object) })
-		if l.record.broken(requirement.UpgradeReadGet, k) || l.record.broken(requirement.UpgradeReadList, k) {
-			unlisted = nil
+		for _, by := range []requirement.ID{requirement.UpgradeReadGet, requirement.UpgradeReadList} {
+			if unlisted != nil && l.record.broken(by, k) {
+				unlisted = nil
+				l.record.explain(id, k, string(by), alike(by))
+			}
 		}
 		l.record.tried(id, k, len(l.readable(k, version)))
 		l.unread(k, version, id, failures, unlisted, did)
@@ -317,7 +227,8 @@ func (l *leg) readAgain(ctx context.Context, k *kind) error {
 	if len(l.readable(k, k.home())) == 0 {
 		l.record.blocked(id, k, requirement.UpgradeReadGet)
 	}
-	l.once(k, id, "with writes that were discarded: see upgrade.write.no-op", requirement.UpgradeWriteNoOp)
+	l.once(k, id, alike(requirement.UpgradeWriteNoOp), requirement.UpgradeWriteNoOp)
+	l.record.settleMigration(k)
 	return nil
 }
 

@@ -127,8 +127,8 @@ func (l *leg) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any
 	return l.install.remove(ctx, k.name)
 }
 
-// installOld installs the old definition. One that API servers of today refuse to create is put into etcd, as clusters have it that had
-// it before.
+// installOld installs the old definition. One that API servers of today refuse to create is written to etcd, as it is in clusters
+// that have had it for a long time.
 func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[string]any) (planted bool, err error) {
 	applied := (&unstructured.Unstructured{Object: manifest}).GetAnnotations()[lastApplied]
 	if applied != "" && way == Apply {
@@ -142,7 +142,7 @@ func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[str
 	if err != nil {
 		return false, err
 	}
-	l.note("the API server of today refuses to create the old definition %s, so it was put into etcd as clusters have it that had it before: %s", k.name, said(refused))
+	l.note("the API server of today refuses to create the old definition %s, so it was written to etcd, as it is in clusters that have had it for a long time: %s", k.name, said(refused))
 	if err := l.install.plant(ctx, manifest, k.index+1); err != nil {
 		return false, err
 	}

@@ -209,7 +209,7 @@ func (l *leg) applies(ctx context.Context, k *kind, version string, objects []*u
 		if manager != "" && (version == applied || version == k.home()) {
 			what := "what it has applied"
 			if version != applied {
-				what += " at " + applied
+				what += " (at " + applied + ")"
 			}
 			if err := l.apply(ctx, k, version, manager, k.whole(object)); err != nil {
 				return nil, &applyError{err, manager, what}

@@ -81,6 +81,14 @@ func TestLegTable(t *testing.T) {
 	if got := StepSummary(reports.LegStep{Cells: []reports.LegCell{{Verdict: requirement.NotApplicable, Reason: "why"}}}); got != "not judged: why" {
 		t.Error(got)
 	}
+	explained := reports.LegStep{Cells: []reports.LegCell{{Verdict: requirement.Passed, Objects: 3}, {Verdict: requirement.NotApplicable, Objects: 6, Reason: "why"}}}
+	if got := StepSummary(explained); got != "NotApplicable: why" {
+		t.Error(got)
+	}
+	explained.Cells[0].Verdict, explained.Cells[0].Found = requirement.Failed, 2
+	if got := StepSummary(explained); got != "Failed: 2 findings of 9 objects" {
+		t.Error(got)
+	}
 	if got := LegFindingText(leg.Findings[1]); !strings.HasPrefix(got, "widgets.example.com default/b<script>: it cannot be read\nand 2 more: default/c, ") || !strings.Contains(got, "\n    kubectl get widgets b") {
 		t.Error(got)
 	}
