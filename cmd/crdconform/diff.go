@@ -51,15 +51,17 @@ func newDiff(s streams) *cobra.Command {
 		Short: "Show where two builds of a conversion webhook answer differently",
 		Long: `diff sends the same conversion requests to two webhooks and shows where the answers differ: fields of the converted objects,
 with the number of objects and the first example, verdicts on the responses, and messages of failed conversions. With one URL
-and --recording it compares that webhook with the recorded answers.
+and --recording, it compares that webhook with the recorded answers.
 
 The requests come from a recording of "crdconform record", or else from samples and from objects that are generated from the
-schemas of CustomResourceDefinitions, for all pairs of versions. With --crd, values are compared as the schemas say.
+schemas of CustomResourceDefinitions, for all pairs of versions. For each version, --objects sets how many objects are
+generated; unless it is 0, there is one more for each field, each member of an enum and so on, as in "crdconform check". With
+--crd, values are compared as the schemas define.
 
 Objects are compared by meaning: 1.0 equals 1, null equals a missing value, and the order of keys is ignored. Differences
-between two answers of the first webhook to the same request are shown but not counted. Neither are differences that are due
-to redacted values: the same form with other letters and digits. Requests that fail alike on both sides are not a difference;
-their number and messages are shown.
+between two answers of the first webhook to the same request are shown but not counted. The same applies to differences that
+are due to redacted values, which have the same form but other letters and digits. Requests that fail in the same way on both
+sides are not a difference; their number and messages are shown.
 
 Exit codes:
   0    all answers agree, and some are conversions
@@ -67,7 +69,7 @@ Exit codes:
   2    usage: bad flags or files, or no requests
   3    could not compare: no webhook, requests without an answer, requests that may be rejected because they were redacted,
        or no request that both convert
-  130  interrupted; differences found so far are shown`,
+  130  interrupted; the differences found so far and the number of requests left are shown`,
 		Example: `  crdconform diff https://localhost:9443/convert https://localhost:9444/convert --ca-file ca.crt --recording widgets.jsonl.gz
   crdconform diff https://localhost:9443/convert https://localhost:9444/convert --ca-file-a old.crt --ca-file-b new.crt --crd config/crd/bases
   crdconform diff https://localhost:9443/convert --ca-file ca.crt --recording widgets.jsonl.gz`,
@@ -91,12 +93,12 @@ func oneURLOrTwo(_ *cobra.Command, args []string) error {
 
 func (d *differ) bindFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&d.recording, "recording", "", "file that \"crdconform record\" wrote, with the requests to send and, for one URL, the answers to compare with")
+	flags.StringVar(&d.recording, "recording", "", "file written by \"crdconform record\", with the requests to send and, for one URL, the answers to compare with")
 	d.options.bind(flags, "diff")
 	for i, side := range []string{"-a", "-b"} {
 		whose := []string{"the first webhook", "the second webhook"}[i]
-		flags.StringVar(&d.caFile[i], "ca-file"+side, "", "certificates to verify "+whose+" by, in PEM; those of the system when missing")
-		flags.StringVar(&d.serverName[i], "server-name"+side, "", "name to verify the certificate of "+whose+" against; the host of the URL when missing")
+		flags.StringVar(&d.caFile[i], "ca-file"+side, "", "certificates to verify "+whose+", in PEM; default: those of the system")
+		flags.StringVar(&d.serverName[i], "server-name"+side, "", "name to verify the certificate of "+whose+" against; default: the host of the URL")
 	}
 	flags.StringVarP(&d.output, "output", "o", "text", "format: text or json")
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -222,8 +223,29 @@ func TestDiffInterrupted(t *testing.T) {
 	p.signal(t, os.Interrupt)
 	r := p.end()
 	r.exits(t, exitInterrupted)
-	if !strings.Contains(r.out, "\n0 differences in ") || r.err != "" {
+	if !regexp.MustCompile(`\nInterrupted with \d+ of \d+ requests left\n0 differences in 10 requests, `).MatchString(r.out) || r.err != "" {
 		t.Errorf("it says %q and %q", r.out, r.err)
+	}
+}
+
+// TestDiffSaysWhatWasInterrupted says how many requests are left, and does not count them among those without an answer.
+func TestDiffSaysWhatWasInterrupted(t *testing.T) {
+	t.Parallel()
+	some := []difference.Difference{{What: difference.Field}}
+	for name, test := range map[string]struct {
+		result difference.Result
+		want   string
+	}{
+		"requests are left":      {difference.Result{Requests: 20, Left: 13, Compared: 7, Interrupted: true}, "\nInterrupted with 13 of 20 requests left\n0 differences in 7 requests, "},
+		"some had no answer":     {difference.Result{Requests: 20, Left: 13, Compared: 5, Interrupted: true, Uncompared: "why"}, "\n2 requests not compared, the first one because: why\nInterrupted with 13 of 20 "},
+		"with differences":       {difference.Result{Requests: 1, Compared: 1, Interrupted: true, Differences: some}, "Interrupted with 0 of 1 request left; some differences may be by chance, because not all were asked about again\n1 difference in 1 request, "},
+		"it was not interrupted": {difference.Result{Requests: 20, Compared: 20}, "A: A\nB: B\n\n0 differences in 20 requests, "},
+	} {
+		var b strings.Builder
+		(&differ{urls: []string{"A", "B"}}).text(&b, test.result)
+		if !strings.Contains(b.String(), test.want) {
+			t.Errorf("%s: it says\n%swant %q", name, b.String(), test.want)
+		}
 	}
 }
 

@@ -36,14 +36,26 @@ func (d *differ) text(w io.Writer, r difference.Result) {
 		fmt.Fprintf(w, "redacted in the recording, so %s: %s\n", so, visible.Text(strings.Join(paths, ", ")))
 	}
 	if r.Uncompared != "" {
-		fmt.Fprintf(w, "%s not compared, the first one because: %s\n", count(r.Requests-r.Compared, "request"), visible.Text(r.Uncompared))
+		fmt.Fprintf(w, "%s not compared, the first one because: %s\n", count(r.Requests-r.Compared-r.Left, "request"), visible.Text(r.Uncompared))
 	}
 	failed := ""
 	if r.Failed > 0 {
 		failed = fmt.Sprintf("; %s failed on both sides", count(r.Failed, "request"))
 	}
+	if r.Interrupted {
+		fmt.Fprintln(w, d.paint(yellow, interruption(r)))
+	}
 	fmt.Fprintf(w, "%s in %s, of which %d have the same answers; %s compared%s\n",
 		count(len(r.Differences), "difference"), count(r.Compared, "request"), r.Alike, count(r.Objects, "converted object"), failed)
+}
+
+// interruption says what was not done because of an interruption.
+func interruption(r difference.Result) string {
+	text := fmt.Sprintf("Interrupted with %d of %s left", r.Left, count(r.Requests, "request"))
+	if len(r.Differences) > 0 {
+		text += "; some differences may be by chance, because not all were asked about again"
+	}
+	return text
 }
 
 // list shows the first differences of a list, and says how many more there are.

@@ -89,7 +89,8 @@ type Result struct {
 	Failures    []Failure    `json:"failures"`  // what failed on both sides, by what A says
 
 	Uncompared  string `json:"uncompared,omitempty"`  // why the first request was not compared that was not
-	Interrupted bool   `json:"interrupted,omitempty"` // the context ended before all was compared
+	Interrupted bool   `json:"interrupted,omitempty"` // the context ended before all was compared, or before all differences were confirmed
+	Left        int    `json:"left,omitempty"`        // requests that were not sent for that, or whose answers were not awaited
 }
 
 const (
@@ -111,7 +112,8 @@ type comparison struct {
 	chance map[key]bool
 	unlike map[int][]key // by question
 	failed map[string]*failure
-	broken int // the first question that was not compared, with the reason in the result
+	broken int  // the first question that was not compared, with the reason in the result
+	cut    bool // whether the context ended before a side was asked again
 }
 
 // key is what differences are grouped by.
@@ -139,7 +141,7 @@ type difference struct {
 // Compare asks both sides and compares what they answer. Where they differ, A is asked again, or B if A is a recording.
 func Compare(ctx context.Context, questions []Question, o Options) Result {
 	c := &comparison{
-		Options: o, questions: questions, result: Result{Requests: len(questions)},
+		Options: o, questions: questions, result: Result{Requests: len(questions), Left: len(questions)},
 		apart: map[key]*difference{}, chance: map[key]bool{}, unlike: map[int][]key{}, failed: map[string]*failure{}, broken: len(questions),
 	}
 	numbers := make(chan int)
@@ -160,7 +162,7 @@ func Compare(ctx context.Context, questions []Question, o Options) Result {
 	close(numbers)
 	work.Wait()
 	c.confirm(ctx)
-	return c.conclude(ctx)
+	return c.conclude()
 }
 
 // compare compares the answers to one question.
@@ -178,14 +180,17 @@ func (c *comparison) compare(ctx context.Context, i int) {
 	}
 	found := c.findings(q, a, b)
 	var unsteady []finding
-	live := c.live(a, b)
+	cut, live := false, c.live(a, b)
 	if len(found) > 0 {
-		if again := c.again(ctx, q); !again.interrupted {
+		again := c.again(ctx, q)
+		if cut = again.interrupted; !cut {
 			unsteady = c.findings(q, live, again)
 		}
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.cut = c.cut || cut
+	c.result.Left--
 	c.result.Compared++
 	if a.objects != nil && b.objects != nil {
 		c.result.Converted++
@@ -249,6 +254,7 @@ func (c *comparison) fail(i int, a, b outcome) {
 func (c *comparison) skip(i int, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.result.Left--
 	if i < c.broken {
 		c.broken, c.result.Uncompared = i, reason
 	}
@@ -275,7 +281,7 @@ func (c *comparison) add(i int, f finding, asked time.Time, live outcome) {
 // have been the same twice.
 func (c *comparison) confirm(ctx context.Context) {
 	for k, d := range c.apart {
-		if c.chance[k] || k.redacted || ctx.Err() != nil {
+		if c.chance[k] || k.redacted {
 			continue
 		}
 		if c.A == nil {
@@ -284,7 +290,8 @@ func (c *comparison) confirm(ctx context.Context) {
 		q := &c.questions[d.question]
 		again := c.again(ctx, q)
 		if again.interrupted {
-			continue
+			c.cut = true
+			return
 		}
 		f := finding{key: k, object: d.object}
 		c.chance[k] = f.among(c.findings(q, d.live, again.only(d.object)))
@@ -302,7 +309,7 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // conclude sorts what was found: what concerns most comes first.
-func (c *comparison) conclude(ctx context.Context) Result {
+func (c *comparison) conclude() Result {
 	r := c.result
 	r.Differences, r.Chance, r.Redaction, r.Failures = []Difference{}, []Difference{}, []Difference{}, []Failure{}
 	for k, d := range c.apart {
@@ -331,6 +338,6 @@ func (c *comparison) conclude(ctx context.Context) Result {
 	slices.SortFunc(r.Differences, order)
 	slices.SortFunc(r.Chance, order)
 	slices.SortFunc(r.Redaction, order)
-	r.Interrupted = ctx.Err() != nil
+	r.Interrupted = r.Left > 0 || c.cut
 	return r
 }

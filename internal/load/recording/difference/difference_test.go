@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load/recording"
@@ -95,37 +94,6 @@ func places(all []difference.Difference) []string {
 		short = append(short, strings.TrimSpace(fmt.Sprintf("%s %s %s %d", d.What, d.Kind, d.Path, d.Count)))
 	}
 	return short
-}
-
-func TestQuestions(t *testing.T) {
-	t.Parallel()
-	questions := about(t, 12)
-	if again := about(t, 12); len(again) != len(questions) || !slices.EqualFunc(again, questions, func(a, b difference.Question) bool { return bytes.Equal(a.Body, b.Body) }) {
-		t.Error("the same seed makes other questions")
-	}
-	perPair, uids := map[string]int{}, map[string]bool{}
-	for _, q := range questions {
-		request, err := contract.ParseRequest(q.Body)
-		if err != nil || request.UID != q.Request.UID || len(request.Objects) != 1 || uids[request.UID] {
-			t.Fatalf("%s: %v", q.Body, err)
-		}
-		uids[request.UID] = true
-		var object struct {
-			APIVersion string `json:"apiVersion"`
-		}
-		if err := json.Unmarshal(request.Objects[0], &object); err != nil {
-			t.Fatal(err)
-		}
-		perPair[object.APIVersion+" "+request.DesiredAPIVersion]++
-	}
-	for _, pair := range crontabs().Pairs() {
-		if got := perPair["example.com/"+pair.From+" example.com/"+pair.To]; got != 3+12 {
-			t.Errorf("%s: %d questions, want 3 samples and 12 generated objects", pair, got)
-		}
-	}
-	if len(about(t, 0)) != 3*6 {
-		t.Errorf("%d questions about samples alone", len(about(t, 0)))
-	}
 }
 
 // TestAlike compares webhooks that answer the same in other words.
@@ -507,7 +475,44 @@ func TestInterrupted(t *testing.T) {
 	})
 	questions := slices.Repeat(about(t, 0), 10)
 	r := difference.Compare(ctx, questions, difference.Options{A: connect(t, webhook.Handler()), B: connect(t, stopping)})
-	if !r.Interrupted || r.Compared >= len(questions) || len(r.Differences) > 0 || r.Uncompared != "" {
+	if !r.Interrupted || r.Compared >= len(questions) || r.Left != len(questions)-r.Compared || len(r.Differences) > 0 || r.Uncompared != "" {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// TestInterruptedLate has the interruption come while the only answers are compared, so that nothing is left but to ask again.
+func TestInterruptedLate(t *testing.T) {
+	t.Parallel()
+	questions := about(t, 0)[:1]
+	changed := changing(func(spec, _ map[string]any) { spec["changed"] = true })
+	for name, test := range map[string]struct {
+		b           http.Handler
+		comparison  int64 // in which the interruption comes
+		differences int
+		interrupted bool
+	}{
+		"nothing differs":                {webhook.Handler(), 1, 0, false},
+		"before A is asked again":        {changed, 1, 1, true},
+		"before A is asked a third time": {changed, 2, 1, true},
+		"all was asked":                  {changed, 3, 1, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var compared atomic.Int64
+			r := difference.Compare(ctx, questions, difference.Options{
+				A: connect(t, webhook.Handler()), B: connect(t, test.b),
+				Schema: func(group, kind, version string) *corpus.Schema {
+					if compared.Add(1) == test.comparison {
+						cancel()
+					}
+					return schemaOf(crontabs())(group, kind, version)
+				},
+			})
+			if ctx.Err() == nil || r.Interrupted != test.interrupted || r.Left != 0 || r.Compared != 1 || len(r.Differences) != test.differences {
+				t.Errorf("got %+v", r)
+			}
+		})
 	}
 }

@@ -3,6 +3,9 @@ package difference
 import (
 	"context"
 	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
@@ -34,23 +37,20 @@ func styles() []corpus.Style {
 	return []corpus.Style{corpus.Plain, corpus.Text, corpus.Integers, corpus.Zeros, corpus.Nulls}
 }
 
-// About returns questions about the samples of a corpus and about n generated objects of each version, if it has a definition:
-// one request for each object and each version that it can be converted to, as API servers ask. The version is that of
-// ConversionReview. The same seed makes the same questions. It fails when the context ends before all are made.
+// About returns questions about the samples of a corpus and, if it has a definition and n is not 0, about n generated objects of each
+// version and about its singles, as Generator.Singles makes them: one request for each object and each version that it can be
+// converted to, as API servers ask. The version is that of ConversionReview. The same seed makes the same questions. It fails
+// when the context ends before all are made.
 func About(ctx context.Context, c corpus.Corpus, reviewVersion string, n int, seed int64) ([]Question, error) {
 	var questions []Question
 	for _, from := range c.Versions {
 		objects := c.Objects(from)
 		if c.Definition != nil && n > 0 {
-			generator := c.Definition.Generator(from, seed, c.Objects(from))
-			for i, style := range styles() {
-				// The first styles get what is left over.
-				share := (n + len(styles()) - 1 - i) / len(styles())
-				objects = append(objects, generator.Objects(style, share)...)
-				if err := ctx.Err(); err != nil {
-					return nil, err
-				}
+			made, err := generated(ctx, c.Definition.Generator(from, seed, objects), n)
+			if err != nil {
+				return nil, err
 			}
+			objects = append(objects, made...)
 		}
 		raw := corpus.JSON(objects...)
 		for _, pair := range c.Pairs() {
@@ -76,4 +76,24 @@ func About(ctx context.Context, c corpus.Corpus, reviewVersion string, n int, se
 		}
 	}
 	return questions, nil
+}
+
+// generated returns n objects of all styles, or fewer if the schema allows no more, and after them the singles.
+func generated(ctx context.Context, g *corpus.Generator, n int) ([]*unstructured.Unstructured, error) {
+	all := styles()
+	objects := make([][]*unstructured.Unstructured, len(all))
+	// A schema may have nothing that a style is about, such as null. The styles before it make up for that, at last Plain, which all
+	// schemas have.
+	for i, style := range slices.Backward(all) {
+		objects[i] = g.Objects(style, n/(i+1))
+		n -= len(objects[i])
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+	}
+	made := slices.Concat(objects...)
+	for _, single := range g.Singles() {
+		made = append(made, single.Object)
+	}
+	return made, ctx.Err()
 }
