@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -45,14 +46,27 @@ func (k *checker) disrupt() {
 		k.unless(err == nil, options.Item("disrupt.objectives", i), "%v", err)
 	}
 	for i, text := range d.Scenarios {
-		k.unless(len(objective.Chosen([]string{text}, scenarios)) > 0, options.Item("disrupt.scenarios", i),
-			"unknown scenario %q; write an ID such as restart.graceful, or a beginning such as network; \"crdconform list --filter disruption\" shows all", text)
+		k.unless(len(objective.Chosen([]string{text}, scenarios)) > 0, options.Item("disrupt.scenarios", i), "%s", unknownScenario(text, scenarios))
 	}
 	_, err := shell.Split(d.OldProgram)
 	k.unless(err == nil, "disrupt.oldProgram", "%v; write it as in a shell", err)
 	for key, limit := range map[string]Duration{"disrupt.quiet": d.Quiet, "disrupt.recoveryLimit": d.RecoveryLimit, "disrupt.pickUpLimit": d.PickUpLimit} {
 		k.unless(limit.Duration == 0 || limit.Duration >= time.Second, key, "%s is too short to see anything; want 1s or more", limit.Duration)
 	}
+}
+
+// unknownScenario says that there is no such scenario, and which may have been meant.
+func unknownScenario(text string, scenarios []string) string {
+	var names []string
+	for _, id := range scenarios {
+		name := strings.TrimPrefix(id, objective.Area)
+		beginning, _, _ := strings.Cut(name, ".")
+		names = append(names, name, beginning)
+	}
+	if near := options.Nearest(strings.TrimPrefix(text, objective.Area), names); near != "" {
+		return fmt.Sprintf("unknown scenario %q; did you mean %s?", text, near)
+	}
+	return fmt.Sprintf("unknown scenario %q; write an ID such as restart.graceful, or a beginning such as network; \"crdconform list --filter disruption\" shows all", text)
 }
 
 // disruptions returns the IDs of all scenarios.

@@ -38,10 +38,13 @@ func TestObjectivesOfDisruptions(t *testing.T) {
 func TestBadDisruptions(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"{scenarios: [network, nosuch]}": `3:32: disrupt.scenarios[1]: unknown scenario "nosuch"`,
-		"{oldProgram: \"'\"}":            "disrupt.oldProgram: ",
-		"{quiet: 5ms}":                   "disrupt.quiet: 5ms is too short",
-		"{rate: 1}":                      "disrupt.rate: 1 requests a second: want 20 to 5000",
+		"{scenarios: [network, nosuch]}":              `3:32: disrupt.scenarios[1]: unknown scenario "nosuch"; write an ID such as restart.graceful, or a beginning`,
+		"{scenarios: [restart.gracful]}":              `disrupt.scenarios[0]: unknown scenario "restart.gracful"; did you mean restart.graceful?`,
+		"{scenarios: [disruption.restart.graceful1]}": `unknown scenario "disruption.restart.graceful1"; did you mean restart.graceful?`,
+		"{scenarios: [networ]}":                       `unknown scenario "networ"; did you mean network?`,
+		"{oldProgram: \"'\"}":                         "disrupt.oldProgram: ",
+		"{quiet: 5ms}":                                "disrupt.quiet: 5ms is too short",
+		"{rate: 1}":                                   "disrupt.rate: 1 requests a second: want 20 to 5000",
 	} {
 		_, err := Parse("dir/crdconform.yaml", []byte(head+"disrupt: "+text+"\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {

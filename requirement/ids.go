@@ -210,7 +210,7 @@ const (
 	WebhookConversionIdentity                           ID = "webhook.conversion.identity"                              // An object that already has the desired version is returned unchanged.
 	WebhookConversionPure                               ID = "webhook.conversion.pure"                                  // The same object always converts to the same object, regardless of how many are requested at once.
 	WebhookConversionGrowth                             ID = "webhook.conversion.growth"                                // Objects do not grow when they are converted back and forth many times.
-	WebhookConversionEdits                              ID = "webhook.conversion.edits"                                 // A value that a client of the other version changes or removes stays changed or removed after a round trip.
+	WebhookConversionEdits                              ID = "webhook.conversion.edits"                                 // A value that a client of the other version sets, changes or removes stays set, changed or removed after a round trip.
 	WebhookConversionValidation                         ID = "webhook.conversion.validation"                            // Converted objects satisfy the limits, patterns, required fields and rules of the version that they were converted to.
 	WebhookConversionStrings                            ID = "webhook.conversion.strings"                               // Text keeps every character.
 	WebhookConversionZeroValues                         ID = "webhook.conversion.zero-values"                           // false, 0 and the empty string are kept, unless leaving them out means the same.

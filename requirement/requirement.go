@@ -77,6 +77,7 @@ type Requirement struct {
 	Source    []Source `json:"source"`             // where it is stated, at least one place
 	Since     Minor    `json:"since,omitzero"`     // first Kubernetes minor that it holds for, 1.16 when absent
 	Until     Minor    `json:"until,omitzero"`     // last Kubernetes minor that it holds for, open when absent
+	Command   string   `json:"command,omitempty"`  // the command of crdconform that checks it, such as rehearse; empty for run, check and lint
 	Untested  string   `json:"untested,omitempty"` // why nothing checks it
 	Obsolete  bool     `json:"obsolete,omitempty"` // documented once; Untested says what holds today
 	Note      string   `json:"note,omitempty"`     // where documents contradict each other or servers

@@ -47,6 +47,9 @@ func TestEntries(t *testing.T) {
 			if r.Obsolete && r.Untested == "" {
 				t.Error("it is obsolete and does not say what holds today")
 			}
+			if r.Command != "" && (r.Untested != "" || r.Obsolete) {
+				t.Errorf("crdconform %s checks it, and it says why nothing does", r.Command)
+			}
 			if (r.Until != Minor{}) && r.Until.Less(r.Since) {
 				t.Errorf("until %s is before since %s", r.Until, r.Since)
 			}

@@ -41,7 +41,7 @@ func TestUpstream(t *testing.T) {
 			switch {
 			case !found:
 				t.Errorf("%s: there is no requirement %s", name, match[1])
-			case r.Untested != "" || r.Binds == Author:
+			case r.Command != "" || r.Untested != "" || r.Binds == Author:
 				t.Errorf("%s: no spec checks %s", name, match[1])
 			}
 		}

@@ -47,21 +47,21 @@ func newCheck(s streams) *cobra.Command {
 		Use:   "check [URL] [-- PROGRAM ARGUMENT...]",
 		Short: "Check a conversion webhook",
 		Long: `check sends conversion requests to a webhook as API servers do, judges the responses, and follows objects through all
-versions. Then it has its own API server call the webhook, and uses it as clients do.
+versions. Then it sets up its own API server to call the webhook, and uses that API server as clients do.
 
-Objects are generated from the schemas of the CustomResourceDefinition, and taken from samples. Without either, the objects
-are the CronTabs of the documents. With only samples, objects of one kind at two or more versions, less can be checked.
+Objects are generated from the schemas of the CustomResourceDefinition, and taken from samples. Without either, the CronTabs
+of the documentation are used. With samples only (of one kind, at two or more versions), less can be checked.
 
-The webhook is given by a URL, by spec.conversion of the definition (--from-crd), or as a PROGRAM to start. In its arguments,
-{port} is replaced by the port to serve at, {certs} by a folder with tls.crt, tls.key and ca.crt, and {kubeconfig} by a
-kubeconfig for the API server. In a kind or existing cluster the webhook can be deployed as pods, from an image
+Specify the webhook by its URL, by spec.conversion of the definition (--from-crd), or as a PROGRAM to start. In its arguments,
+{port} is replaced by the port to listen on, {certs} by a folder with tls.crt, tls.key and ca.crt, and {kubeconfig} by a
+kubeconfig for the API server. In a kind or existing cluster, the webhook can be deployed as pods, from an image
 (--webhook-image) or manifests (--webhook-manifests). All settings can also be written in crdconform.yaml, which
 "crdconform init" creates; flags override it.
 
-Values of samples at the paths of --redact are masked when they are read, so that neither reports nor the webhook receive
-them. A path at which no sample has a value is an error.
+Values in samples at the paths of --redact are masked when the samples are read, so neither the reports nor the webhook
+receive them. A path at which no sample has a value is an error.
 
-A violation that API servers reject fails the check. One that they accept is Tolerated, and fails it only with --strict.
+A violation that API servers reject fails the check. One that they accept is Tolerated, and fails the check only with --strict.
 
 ` + exitCodes,
 		Example: `  crdconform check https://localhost:9443/convert --ca-file ca.crt --crd config/crd/bases/example.com_widgets.yaml
@@ -114,8 +114,8 @@ func (c *checker) bindSpecs(cmd *cobra.Command) {
 	c.bindKnownFailing(flags)
 	c.complete(cmd)
 	c.bindHistory(flags)
-	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the scripts of the report work")
-	flags.StringVar(&c.lossy, "write-lossy", "", "file to write the fields to that the webhook loses, as entries of lossy for crdconform.yaml; it must not exist yet")
+	flags.BoolVar(&c.hold, "hold", false, "keep the PROGRAM running after the check until Ctrl-C, so that the scripts in the report work")
+	flags.StringVar(&c.lossy, "write-lossy", "", "file to write the fields that the webhook loses to, as lossy entries for crdconform.yaml; must not exist yet")
 }
 
 // urlOrProgram wants a URL at most, and nothing else before a program.

@@ -44,20 +44,20 @@ func newCleanup(s streams) *cobra.Command {
 	c := &cleaner{streams: s, kinds: kind.Left, delete: kind.Delete, temps: []string{os.TempDir(), "/tmp"}}
 	cmd := &cobra.Command{
 		Use:   "cleanup",
-		Short: "Remove what killed runs left",
-		Long: `cleanup removes what killed runs left: definitions with their objects, services, namespaces, and everything else with the
-label crdconform.dev/run. Nothing without that label is touched. The webhooks of such definitions no longer exist, so their
-conversion is switched off first.
+		Short: "Remove what killed runs left behind",
+		Long: `cleanup removes what killed runs left behind: definitions with their objects, services, namespaces, and everything else with
+the label crdconform.dev/run. Nothing without that label is touched. The webhooks of such definitions no longer exist, so
+their conversion is switched off first.
 
 Without --run, objects younger than an hour are kept, because they may belong to a run in progress.
 
-With --kind it removes the kind clusters of runs that were killed, used --keep, or are in progress, and kubeconfigs that such
-runs left. Other clusters named crdconform-... are not touched. The clusters are those of the program that run also uses: the
-first one found, or that of $KIND_EXPERIMENTAL_PROVIDER.
+With --kind, cleanup removes the kind clusters of runs that were killed, used --keep, or are in progress, and the kubeconfigs
+that such runs left behind. Other clusters named crdconform-... are not touched. It looks for clusters with the same container
+engine as run: the first one found, or the one that $KIND_EXPERIMENTAL_PROVIDER names.
 
-With --temporary it removes the folders for temporary files that killed runs left: data of embedded API servers, certificates,
-kubeconfigs. It takes only those whose process is known to have ended, whatever their age. Folders of another machine or
-container, or from before this machine was started, stay.
+With --temporary, cleanup removes the temporary folders that killed runs left behind: data of embedded API servers,
+certificates, kubeconfigs. It removes a folder only if its process is known to have ended, whatever the age of the folder.
+Folders of another machine or container, or from before this machine was started, are kept.
 
 Exit codes:
   0    everything found was removed, or nothing was found
@@ -79,10 +79,10 @@ Exit codes:
 	flags.StringVar(&c.kubeconfig, "kubeconfig", "", "kubeconfig; default: $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&c.context, "context", "", "context of the kubeconfig; the current one is never used by default")
 	flags.StringVar(&c.run, "run", "", "ID of the run to clean up after; default: all runs")
-	flags.DurationVar(&c.olderThan, "older-than", time.Hour, "remove only what is older; default with --run or --temporary: 0s")
+	flags.DurationVar(&c.olderThan, "older-than", time.Hour, "remove only what is older than this; default with --run or --temporary: 0s")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "show what would be removed, and remove nothing")
 	flags.BoolVar(&c.kind, "kind", false, "remove kind clusters that crdconform made")
-	flags.BoolVar(&c.temporary, "temporary", false, "remove folders for temporary files whose run has ended")
+	flags.BoolVar(&c.temporary, "temporary", false, "remove temporary folders whose run has ended")
 	return cmd
 }
 

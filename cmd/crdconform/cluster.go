@@ -48,7 +48,7 @@ func (f *clusterFlags) bind(s streams, flags *pflag.FlagSet, command string) {
 		texts = append(texts, strings.TrimSuffix(k.Name+", "+strings.ReplaceAll(k.Summary, "%s", command), ", "))
 	}
 	if f.none {
-		texts = append(texts, "none to leave them out")
+		texts = append(texts, "none, to skip those checks")
 	}
 	texts[len(texts)-1] = "or " + texts[len(texts)-1]
 	flags.Lookup("cluster").Usage += ": " + strings.Join(texts, "; ")

@@ -31,7 +31,7 @@ func newColumn(s streams, in io.Reader) *cobra.Command {
 		Hidden: true, // "matrix" starts it
 		Long: `column is started by "crdconform matrix" for each API server, because specs cannot run side by side in one process. It does
 what "crdconform run --load-duration 0" does, except that requirements known to fail may pass, and that matrix prints the
-summary, from report.json. When its standard input ends it stops as if interrupted, so it does not outlive a killed matrix.
+summary, from report.json. When its standard input ends, it stops as if interrupted, so it does not outlive a killed matrix.
 
 ` + exitCodes,
 		Example: `  crdconform column --cluster embedded --kubernetes 1.36 --seed 42 --report-dir crdconform-matrix/1-embedded-1.36`,

@@ -17,7 +17,7 @@ import (
 // bindRegress binds the flag for limits on how much worse a load test may be than its baseline.
 func bindRegress(cmd *cobra.Command, r *[]string) {
 	cmd.Flags().StringArrayVar(r, "max-regress", nil,
-		"how much worse a statistic may be than in the baseline, such as p99=10% or objects/s=5%; *=10% for all; can be repeated")
+		"how much worse a statistic may be than in the baseline, such as p99=10% or objects/s=5%, or *=10% for all; can be repeated")
 }
 
 func parseRegress(r []string) ([]compare.Limit, error) {
@@ -38,13 +38,13 @@ func newCompare(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare BASELINE REPORT",
 		Short: "Compare two load tests",
-		Long: `compare reports whether a load test was slower than an earlier one. Both are given as the folder of their report, or the
+		Long: `compare reports whether a load test was slower than an earlier one. Specify each by the folder of its report, or by the
 report.json in it. Both must be from "crdconform load" with --repeat, because a single measurement proves nothing: at least 5
 repeats are required, and 10 detect more.
 
-A statistic with a limit of --max-regress is Regressed only if that is proved: by a test of the measured values, and by one
-that removes the influence of the machine, which load measures with a webhook of its own after each repeat. If only one of
-them shows it, the runs are Incomparable, and nothing is proved.
+A statistic with a limit (--max-regress) is Regressed only if two tests prove it: one of the measured values, and one that
+removes the influence of the machine, which load measures with its own webhook after each repeat. If only one of the tests
+shows a regression, the runs are Incomparable, and nothing is proved.
 
 ` + exitCodes,
 		Example: `  crdconform load URL --ca-file ca.crt --repeat 10 --report-dir last-night

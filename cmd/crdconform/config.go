@@ -2,9 +2,7 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,24 +12,14 @@ import (
 func newConfig(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show the configuration in force, or the schema of its file",
+		Short: "Show the effective configuration, or the schema of its file",
 		Long: `config shows the effect of crdconform.yaml. The file says what to check; "crdconform init" writes one from your definitions.
-Settings that are not in the file have their defaults.`,
+Settings that are not in the file have their default values.`,
 		Example: `  crdconform config view
   crdconform config schema`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
-			if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
-				text += "; did you mean " + strings.Join(meant, ", ") + "?"
-			}
-			return errors.New(text)
-		},
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.SuggestionsMinimumDistance = 2 // what cobra sets for the root only
 	cmd.AddCommand(newConfigView(s), newConfigSchema(s))
 	return cmd
 }
@@ -40,9 +28,9 @@ func newConfigView(s streams) *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:   "view",
-		Short: "Show the configuration in force, and where each value comes from",
+		Short: "Show the effective configuration, and where each value comes from",
 		Long: `view prints the whole configuration as YAML. A comment on each line says where the value comes from: a line of the file, or
-the defaults. The output is itself a configuration. For a file with errors, all errors are shown instead, with lines.`,
+the defaults. The output is itself a valid configuration. If the file has errors, view shows them all instead, with their lines.`,
 		Example: `  crdconform config view
   crdconform config view --config deploy/crdconform.yaml`,
 		Args: noArguments,
@@ -76,7 +64,7 @@ func newConfigSchema(s streams) *cobra.Command {
 
 // bindConfig adds the flag --config to a command.
 func bindConfig(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "config", "", "configuration file; "+config.FileName+" of this folder by default, if it exists")
+	cmd.Flags().StringVar(file, "config", "", "configuration file; default: "+config.FileName+" in the current folder, if it exists")
 	// It fails for flags that do not exist only.
 	_ = cmd.MarkFlagFilename("config", "yaml", "yml", "json")
 }

@@ -27,13 +27,13 @@ func newDisrupt(s streams) *cobra.Command {
 	d := &disrupter{checker: checker{streams: s, name: "disrupt"}}
 	cmd := &cobra.Command{
 		Use:   "disrupt [--crd FILE...] [--scenario ID...] [--webhook-image IMAGE | -- PROGRAM ARGUMENT...]",
-		Short: "Restart, pause and cut off a webhook while clients are at work, and report what they see",
-		Long: `disrupt starts a program that serves a conversion webhook, has clients of the built-in API server read, patch, apply, update, list
-and watch objects at every version, and makes things happen that happen to every webhook sooner or later:
+		Short: "Restart, pause and cut off a webhook while clients use it, and report what they see",
+		Long: `disrupt starts a program that serves a conversion webhook. Clients of the built-in API server read, patch, apply, update,
+list and watch objects at every version. Meanwhile, disrupt causes faults that every webhook meets sooner or later:
 
-  restart      SIGTERM and SIGKILL, and the program is started again
-  pause        no processor for 1, 5 and 35 s
-  replicas     replicas behind a service: a rollout of two and of one, with --old-program from the old build; one of two
+  restart      SIGTERM and SIGKILL, after which the program is started again
+  pause        no processor time for 1, 5 and 35 s
+  replicas     replicas behind a service: a rollout of two and of one, from the old build with --old-program; one of two
                killed, hanging, or old
   network      between API server and webhook: latency below and above the timeout, black hole, reset, slow close,
                bandwidth, half-open
@@ -41,26 +41,28 @@ and watch objects at every version, and makes things happen that happen to every
   definition   the storage version and the schema changed under writes
   server       etcd compacted during paged lists; the API server restarted with a cold cache
 
-Each is a scenario, and a requirement with a verdict: "crdconform list --filter disruption". Clients work at a paced rate
-before the fault, or the scenario is void (Errored). Each fault is taken back, on Ctrl-C too. All scenarios take about four
-minutes.
+Each fault is a scenario, and a requirement with a verdict: "crdconform list --filter disruption" lists them. If clients do not
+keep up a paced rate before the fault, the scenario is void (Errored). Each fault is undone, also on Ctrl-C. All scenarios
+together take about four minutes.
 
-What fails a scenario without any --objective: acknowledged writes that are lost, conversions that differ from those before the
-fault, no recovery within --recovery-limit, watches that do not come back, failures at the storage version, which needs no
-conversion, requests dropped after SIGTERM that had been accepted, certificates that are never picked up, and any failure in
-scenarios that need not harm anybody. What else fails while the webhook is away is reported as figures. Objectives limit them:
-SCENARIO.FIGURE=LIMIT, FIGURE=LIMIT for all, rolling for no error in a rollout, and single for 10 s to recover from a restart.
+Without any --objective, these fail a scenario: acknowledged writes that are lost, conversions that differ from those before
+the fault, no recovery within --recovery-limit, watches that do not come back, failures at the storage version (which needs no
+conversion), accepted requests that are dropped after SIGTERM, certificates that are never picked up, and any failure in a
+scenario that should not affect anybody. Other failures while the webhook is away are only reported, as figures. Objectives
+limit these figures: SCENARIO.FIGURE=LIMIT, FIGURE=LIMIT for all scenarios, rolling for no error in a rollout, and single for
+10 s to recover from a restart.
 
-In the arguments of programs, {port} is replaced by the port to serve at, {certs} by a folder with tls.crt, tls.key and ca.crt,
-which are replaced as a kubelet does, and {kubeconfig} by a kubeconfig. Without a program, the reference webhook is disrupted.
+In the arguments of programs, {port} is replaced by the port to listen on, {certs} by a folder with tls.crt, tls.key and ca.crt,
+and {kubeconfig} by a kubeconfig. The files in {certs} are replaced the way a kubelet does it. Without a program, the reference
+webhook is disrupted.
 
-With --cluster kind the webhook runs as pods, of --webhook-image or --webhook-manifests: restart.graceful and restart.killed
+With --cluster kind, the webhook runs as pods, from --webhook-image or --webhook-manifests: restart.graceful and restart.killed
 delete a pod, replicas.rollout and replicas.single-rollout restart the Deployment or, with --old-image, update it from that
 image to --webhook-image, replicas.one-killed deletes one of two pods, certificate.leaf replaces the certificate in the
-Secret, and definition.storage and definition.changed do what they always do. The others are NotApplicable. With --cluster
-existing this takes --disrupt-pods, and nothing is touched that the run did not create.
+Secret, and definition.storage and definition.changed do the same as without pods. The other scenarios are NotApplicable. With
+--cluster existing, --disrupt-pods is required, and nothing is touched that the run did not create.
 
-The history of each scenario is in histories/ of the report folder; --judge FILE judges it again.
+The history of each scenario is in histories/ in the report folder; --judge FILE judges it again.
 
 ` + exitCodes,
 		Example: `  crdconform disrupt --crd config/crd/bases -- ./bin/manager --webhook-port={port} --webhook-cert-path={certs}
@@ -82,8 +84,8 @@ The history of each scenario is in histories/ of the report folder; --judge FILE
 	d.api.kinds, d.api.without = []string{"embedded", "kind", "existing"}, []string{"watch-cache", "kubernetes", "webhook-host", "webhook-listen"}
 	d.api.bind(s, flags, "disruption")
 	d.bindKnownFailing(flags)
-	flags.BoolVar(&d.pods, "disrupt-pods", false, "existing: restart, kill and replace the pods of the webhook that the run deploys there; no others are touched")
-	flags.StringVar(&d.judge, "judge", "", "disrupt nothing, and judge a history of an earlier run again, or all in a folder")
+	flags.BoolVar(&d.pods, "disrupt-pods", false, "existing: restart, kill and replace the pods of the webhook that the run deploys there; no other pods are touched")
+	flags.StringVar(&d.judge, "judge", "", "disrupt nothing; judge a history of an earlier run again, or all histories in a folder")
 	return cmd
 }
 

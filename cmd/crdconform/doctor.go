@@ -35,21 +35,22 @@ func newDoctor(s streams) *cobra.Command {
 	d := &doctoring{streams: s, storageTarget: storageTarget{current: s.plugin}}
 	cmd := &cobra.Command{
 		Use:   "doctor [CRD...]",
-		Short: "Look at the definitions of a cluster, and at the webhooks that convert them",
-		Long: `doctor looks at all definitions of an existing cluster, or at those named, and says what is wrong or will be: webhooks whose
-namespace, service or endpoints are gone, certificates that the caBundle does not verify or that expire, objects that cannot be
-read at a version, conversions that lose fields or that nobody needs, stored versions that are done with, and deprecated
-versions that are still asked for. It also lints each definition. What it judges by are the requirements doctor.*.
+		Short: "Inspect the definitions in a cluster, and the webhooks that convert them",
+		Long: `doctor inspects all definitions in an existing cluster, or only those that you name, and reports what is wrong or will go
+wrong: webhooks whose namespace, service or endpoints are gone, certificates that the caBundle does not verify or that expire,
+objects that cannot be read at a version, conversions that lose fields or that nobody needs, stored versions that are no longer
+needed, and deprecated versions that are still requested. It also lints each definition. Its checks are the requirements
+doctor.*.
 
-It sends GET requests only. For each definition with a webhook it reads one object at each version, except at deprecated ones,
-where API servers would count it as a client. With --port-forward it also connects to the webhooks through the API server,
-as "kubectl port-forward" does, and looks at their certificates; that takes the right to create pods/portforward.
+It sends only GET requests. For each definition with a webhook, it reads one object at each version, except at deprecated
+versions, where API servers would count it as a client. With --port-forward, it also connects to the webhooks through the API
+server, as "kubectl port-forward" does, and inspects their certificates; this requires permission to create pods/portforward.
 
 Exit codes:
-  0    no requirement is violated, but for what is Tolerated
-  1    a requirement is violated; with --strict also what is Tolerated
+  0    no requirement is violated, except for Tolerated violations
+  1    a requirement is violated; with --strict, Tolerated violations count too
   2    usage: bad flags, an unknown context, or no such definition
-  3    cannot tell: the cluster cannot be reached, or a right is missing; the rest is shown
+  3    cannot tell: the cluster cannot be reached, or a permission is missing; the rest is shown
   130  interrupted`,
 		Example: `  crdconform doctor --context staging
   crdconform doctor crontabs.stable.example.com --context staging --port-forward
@@ -70,10 +71,10 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	d.bind(flags)
-	flags.StringVarP(&d.namespace, "namespace", "n", "", "only definitions whose webhook is in this namespace")
-	flags.BoolVarP(&d.all, "all-namespaces", "A", false, "definitions with webhooks of all namespaces, which is the default")
+	flags.StringVarP(&d.namespace, "namespace", "n", "", "inspect only definitions whose webhook is in this namespace")
+	flags.BoolVarP(&d.all, "all-namespaces", "A", false, "inspect definitions with webhooks in any namespace, which is the default")
 	flags.BoolVar(&d.forward, "port-forward", false, "connect to the webhooks through the API server, to see their certificates")
-	flags.BoolVar(&d.strict, "strict", false, "fail for what is Tolerated as well")
+	flags.BoolVar(&d.strict, "strict", false, "treat Tolerated as Failed")
 	flags.StringVarP(&d.output, "output", "o", "text", "format: "+listOf(doctorForms()))
 	flags.StringVar(&d.dir, "report-dir", "", "folder to write a report to, as a run does")
 	// It fails for flags that do not exist only.

@@ -19,8 +19,9 @@ func newExplain(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "explain ID",
 		Short: "Explain a requirement",
-		Long: `explain prints everything in the catalogue about a requirement: its statement, why it matters, its source in the documents, how
-it is checked, what a failure looks like, which faults of the reference webhook break it, and what to do about it.`,
+		Long: `explain prints everything in the catalogue about a requirement: its statement, why it matters, its source in the
+documentation, how it is checked, what a failure looks like, which faults of the reference webhook break it, and what
+to do about it.`,
 		Example: `  crdconform explain storage.update.rewrites
   crdconform explain --all --output json`,
 		ValidArgsFunction: completeID,
@@ -105,6 +106,9 @@ func explain(e explanation.Explanation) string {
 	}
 	line("why", r.Why)
 	line("note", r.Note)
+	if r.Command != "" {
+		line("checked by", "crdconform "+r.Command)
+	}
 	if r.Obsolete {
 		line("obsolete", r.Untested)
 	} else {

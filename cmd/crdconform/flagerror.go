@@ -21,6 +21,9 @@ func flagError(cmd *cobra.Command, err error) error {
 				names = append(names, f.Name)
 			}
 		})
+		if name := unknown.GetSpecifiedName(); name == "filter" && cmd.Flags().Lookup("scenario") != nil {
+			return errors.New("unknown flag --filter; --scenario selects what this command checks")
+		}
 		if near := options.Nearest(unknown.GetSpecifiedName(), names); near != "" {
 			return fmt.Errorf("unknown flag --%s; did you mean --%s?", unknown.GetSpecifiedName(), near)
 		}

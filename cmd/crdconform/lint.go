@@ -38,14 +38,14 @@ func newLint(s streams) *cobra.Command {
 		Short: "Find problems in definitions from their files alone",
 		Long: `lint reads CustomResourceDefinitions from files and reports what API servers will reject, what loses data, and what will
 cause trouble later; it needs no cluster and no webhook. A FILE is YAML or JSON, a pattern such as crds/*.yaml, a directory,
-or - for standard input. In a directory and those below it, all .yaml, .yml and .json files with definitions are read.
+or - for standard input. In a directory and its subdirectories, all .yaml, .yml and .json files with definitions are read.
 
-With --old, the definitions are also compared with those that they replace. Give the output of "kubectl get crd NAME -o yaml"
-there: its status says at which versions objects may be stored. git://REF is the same files at a revision of git, such as a
-branch, and git://REF:PATH others; with --changed, files that are as they were there are left out.
+With --old, the definitions are also compared with those they replace. Give it the output of "kubectl get crd NAME -o yaml",
+whose status says at which versions objects may be stored. git://REF stands for the same files at a git revision, such as
+a branch, and git://REF:PATH for other files; with --changed, files that have not changed since that revision are left out.
 
-The exit code is 0 if there is no error, 1 if there is one, or a warning with --strict, and 2 if a file cannot be read or no
-file contains a definition.`,
+The exit code is 0 if there are no errors, 1 if there is an error (or a warning, with --strict), and 2 if a file cannot be read
+or no file contains a definition.`,
 		Example: `  crdconform lint config/crd
   crdconform lint --old installed.yaml new.yaml
   crdconform lint --old git://origin/main --changed config/crd
@@ -66,8 +66,8 @@ file contains a definition.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&l.old, "old", nil, "files with the definitions to be replaced, to compare with; also git://REF and git://REF:PATH")
-	flags.BoolVar(&l.changed, "changed", false, "leave out files that are as they were at --old git://REF")
+	flags.StringSliceVar(&l.old, "old", nil, "files with the old definitions to compare with; also git://REF and git://REF:PATH")
+	flags.BoolVar(&l.changed, "changed", false, "leave out files that have not changed since --old git://REF")
 	flags.StringSliceVar(&l.disabled, "disable", nil, "ignore the findings of these rules")
 	flags.StringVar(&l.format, "format", "text", "format: "+listOf(lintForms()))
 	flags.StringVarP(&l.output, "output", "o", "", "file to write to, instead of standard output")

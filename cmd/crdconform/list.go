@@ -20,11 +20,11 @@ func newList(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [ID...]",
 		Short: "List the requirements",
-		Long: `list prints every requirement of the catalogue with its level and whom it binds. Those that are not checked are marked: as
-untested, or as obsolete if the documents no longer apply. Arguments select some, as --filter does.
+		Long: `list prints every requirement in the catalogue with its level and whom it binds. Requirements that are not checked are marked
+as untested, or as obsolete if the documentation no longer applies. Arguments select requirements, as --filter does.
 
-With --coverage it prints, for every document and its headings, the number of sentences and what became of them: those with a
-requirement that is checked, those whose requirements are untested or obsolete, and those without a requirement, with the reason.`,
+With --coverage, list prints the number of sentences for every document and its headings, and how they are covered: by a
+requirement that is checked, by requirements that are untested or obsolete, or by no requirement, with the reason.`,
 		Example: `  crdconform list
   crdconform list webhook.response
   crdconform list --coverage
@@ -61,7 +61,7 @@ requirement that is checked, those whose requirements are untested or obsolete, 
 	}
 	cmd.Flags().StringSliceVar(&filter, "filter", nil, "list only these: IDs, prefixes of IDs, or patterns such as *.uid")
 	cmd.Flags().StringVarP(&output, "output", "o", "text", "format: text, json or markdown")
-	cmd.Flags().BoolVar(&showCoverage, "coverage", false, "count the sentences of the documents, by what became of them")
+	cmd.Flags().BoolVar(&showCoverage, "coverage", false, "count the sentences of the documentation by how they are covered")
 	_ = cmd.RegisterFlagCompletionFunc("filter", completeID)
 	return cmd
 }
@@ -115,24 +115,51 @@ func mark(r requirement.Requirement) string {
 		return "(obsolete) "
 	case r.Untested != "":
 		return "(untested) "
+	case r.Command != "":
+		return "(checked by " + r.Command + ") "
 	}
 	return ""
 }
 
-// tallied counts the requirements by whether they are checked.
+// tallied counts the requirements by what checks them: specs, lint, other commands in the order of the catalogue, or nothing.
 func tallied(all []requirement.Requirement) string {
-	var untested, obsolete, linted int
+	order := []string{"a spec", "lint"}
+	counts := map[string]int{}
+	var untested, obsolete int
 	for _, r := range all {
+		by := "a spec"
 		switch {
 		case r.Obsolete:
 			obsolete++
+			continue
 		case r.Untested != "":
 			untested++
+			continue
+		case r.Command != "":
+			by = r.Command
 		case r.Binds == requirement.Author:
-			linted++
+			by = "lint"
+		}
+		if !slices.Contains(order, by) {
+			order = append(order, by)
+		}
+		counts[by]++
+	}
+	var parts []string
+	checked := "checked by "
+	for _, by := range order {
+		if counts[by] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s%s", counts[by], checked, by))
+			checked = "by "
 		}
 	}
-	return fmt.Sprintf("%d requirements: %d checked by a spec, %d by lint, %d untested with a reason, %d obsolete", len(all), len(all)-untested-obsolete-linted, linted, untested, obsolete)
+	if untested > 0 {
+		parts = append(parts, fmt.Sprintf("%d untested with a reason", untested))
+	}
+	if obsolete > 0 {
+		parts = append(parts, fmt.Sprintf("%d obsolete", obsolete))
+	}
+	return count(len(all), "requirement") + ": " + strings.Join(parts, ", ")
 }
 
 func listMarkdown(all []requirement.Requirement) string {
@@ -151,8 +178,8 @@ func listMarkdown(all []requirement.Requirement) string {
 			fmt.Fprintf(&b, "\n## %s\n\n| ID | level | binds | statement | source |\n| --- | --- | --- | --- | --- |\n", area)
 		}
 		statement := cell(r.Statement)
-		if r.Untested != "" {
-			statement += "<br>*" + strings.TrimSpace(mark(r)) + "* " + cell(r.Untested)
+		if mark(r) != "" {
+			statement += strings.TrimSuffix("<br>*"+mark(r), " ") + strings.TrimSuffix("* "+cell(r.Untested), " ")
 		}
 		if r.Note != "" {
 			statement += "<br>*Note:* " + cell(r.Note)

@@ -13,9 +13,11 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/lint"
+	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/sentences"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
@@ -40,6 +42,7 @@ func TestListAsText(t *testing.T) {
 		t.Fatalf("%d lines for %d requirements", len(lines), len(all))
 	}
 	var untested, obsolete, linted int
+	others := map[string]int{}
 	for i, r := range all {
 		fields := strings.Fields(lines[i])
 		if fields[0] != string(r.ID) || fields[1] != string(r.Level) || fields[2] != string(r.Binds) || !strings.HasSuffix(lines[i], "  "+mark(r)+r.Statement) {
@@ -50,14 +53,54 @@ func TestListAsText(t *testing.T) {
 			obsolete++
 		case r.Untested != "":
 			untested++
+		case r.Command != "":
+			others[r.Command]++
 		case r.Binds == requirement.Author:
 			linted++
 		}
 	}
 	tested := len(suites.Preview(append(areas(), resource.Area)))
-	want := fmt.Sprintf("%d requirements: %d checked by a spec, %d by lint, %d untested with a reason, %d obsolete", len(all), tested, linted, untested, obsolete)
+	want := fmt.Sprintf("%d requirements: %d checked by a spec, %d by lint, %d by storage safe-to-drop, %d by doctor, %d by rehearse, %d by disrupt, %d untested with a reason, %d obsolete",
+		len(all), tested, linted, others["storage safe-to-drop"], others["doctor"], others["rehearse"], others["disrupt"], untested, obsolete)
 	if got := lines[len(all)]; got != want || untested == 0 || obsolete == 0 || linted == 0 {
 		t.Errorf("it ends with %q, want %q", got, want)
+	}
+}
+
+// TestCommandsOfRequirements holds the commands that the catalogue names to those that there are, and to what they check.
+func TestCommandsOfRequirements(t *testing.T) {
+	t.Parallel()
+	all := map[string][]requirement.ID{}
+	for _, r := range requirement.All() {
+		if r.Command != "" {
+			all[r.Command] = append(all[r.Command], r.ID)
+		}
+	}
+	root := newRoot(streams{})
+	for command := range all {
+		if found, rest, err := root.Find(strings.Fields(command)); err != nil || len(rest) > 0 || found.CommandPath() != "crdconform "+command {
+			t.Errorf("the catalogue names crdconform %s: %v", command, err)
+		}
+	}
+	for command, checks := range map[string][]requirement.ID{"rehearse": rehearsal.IDs(), "disrupt": disruption.IDs()} {
+		if got, want := slices.Sorted(slices.Values(all[command])), slices.Sorted(slices.Values(checks)); !slices.Equal(got, want) {
+			t.Errorf("by the catalogue crdconform %s checks %v, want %v", command, got, want)
+		}
+	}
+	for pattern, want := range map[string]string{
+		"disruption":                  "28 requirements: 28 checked by disrupt",
+		"doctor":                      "15 requirements: 15 checked by doctor",
+		"upgrade":                     fmt.Sprintf("%d requirements: %[1]d checked by rehearse", len(rehearsal.IDs())),
+		"storage.drop":                "6 requirements: 6 checked by storage safe-to-drop",
+		"doctor,*.graceful":           "16 requirements: 15 checked by doctor, 1 by disrupt",
+		"disruption.restart.graceful": "1 requirement: 1 checked by disrupt",
+	} {
+		if got := inside(t, "list", "--filter", pattern); !strings.HasSuffix(got, "\n"+want+"\n") || strings.Contains(got, "untested") || !strings.Contains(got, "  (checked by ") {
+			t.Errorf("--filter %s: %s, want %s at the end", pattern, got, want)
+		}
+	}
+	if got := inside(t, "list", "--filter", "disruption.restart.graceful", "--output", "json"); !strings.Contains(got, "\"command\": \"disrupt\"") {
+		t.Errorf("as JSON: %s", got)
 	}
 }
 
@@ -161,6 +204,8 @@ func TestExplain(t *testing.T) {
 			want = append(want, "\nobsolete   "+r.Untested+"\n")
 		case r.Untested != "":
 			want = append(want, "\nuntested   "+r.Untested+"\n")
+		case r.Command != "":
+			want = append(want, "\nchecked by crdconform "+r.Command+"\n", "\nrun it     crdconform "+r.Command+" ")
 		case r.Binds == requirement.Author:
 			want = append(want, "\nrun it     crdconform lint FILE\n")
 			for _, rule := range lint.Rules() {

@@ -50,12 +50,12 @@ func newLoad(s streams) *cobra.Command {
 failed, whatever its HTTP status. Times are measured from when a request was due and from when it was sent. If the load
 generator was too busy to send in time, or ran out of files or ports, the run is void.
 
-The webhook and the objects are given as for "crdconform check". A profile defines what is sent; flags change it, and several
-values of --rate, --batch and --bytes make a stage for each combination:
+Specify the webhook and the objects as for "crdconform check". A profile defines what is sent. Flags change it, and several
+values of --rate, --batch and --bytes result in a stage for each combination:
 
 ` + profileList() + `
-Custom stages can be defined in crdconform.yaml under load.stages. An objective is a limit on a statistic of each stage, as
-in p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A missed objective fails the run.
+Custom stages can be defined in crdconform.yaml under load.stages. An objective is a limit on a statistic of each stage, such
+as p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A missed objective fails the run.
 
 ` + exitCodes,
 		Example: `  crdconform load https://localhost:9443/convert --ca-file ca.crt --crd widgets.yaml
@@ -73,14 +73,14 @@ in p99=50ms, errors=1% or objects/s=1000, or one of the presets kep and trace. A
 	l.bindOptions(cmd)
 	flags, g := cmd.Flags(), &l.load
 	l.bindHistory(flags)
-	flags.StringVar(&g.metricsAddress, "metrics-address", "", "host:port that serves /metrics for Prometheus during the load test, without authentication")
+	flags.StringVar(&g.metricsAddress, "metrics-address", "", "host:port at which to serve /metrics for Prometheus during the load test, without authentication")
 	flags.StringVar(&g.results, "vegeta-results", "", "file to write every request to, in the format of vegeta report, plot and encode")
 	flags.IntVar(&g.workers, "workers", 0, "processes that share the load; with --worker-image, pods of a Job in a cluster; 0 uses only this process")
-	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform of this release as its entry point, for workers in a cluster; cannot be combined with --vegeta-results and --client-cert")
+	flags.StringVar(&g.workerImage, "worker-image", "", "image with crdconform of this release as its entry point, for workers in a cluster; cannot be combined with --vegeta-results or --client-cert")
 	flags.StringVar(&g.kubeconfig, "kubeconfig", "", "kubeconfig for --worker-image; default: $KUBECONFIG or ~/.kube/config")
 	flags.StringVar(&g.namespace, "namespace", "", "namespace for --worker-image; default: that of the kubeconfig's context")
-	flags.StringVar(&g.kubernetes, "kubernetes", "", "minor version of that API server, such as 1.34, as listed by \"crdconform minors\"; default: the newest")
-	flags.StringVar(&g.baseline, "baseline", "", "report.json of an earlier run to compare with; both need --repeat 5 or more")
+	flags.StringVar(&g.kubernetes, "kubernetes", "", "minor version of the API server of --through-api-server, such as 1.34, as listed by \"crdconform minors\"; default: the newest")
+	flags.StringVar(&g.baseline, "baseline", "", "report.json of an earlier run to compare with; both runs need --repeat 5 or more")
 	bindRegress(cmd, &g.maxRegress)
 	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(profiles.Names(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -14,8 +14,8 @@ func newMan() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages",
-		Long: `man writes a manual page for each command to a folder. Their date is that of $SOURCE_DATE_EPOCH, so that two builds of a
-release have the same pages; without it, it is that of today.`,
+		Long: `man writes a manual page for each command to a folder. The pages have the date in $SOURCE_DATE_EPOCH, so that two builds of a
+release produce the same pages, or today's date if it is not set.`,
 		Example: `  crdconform man man/man1`,
 		Hidden:  true,
 		Args: func(_ *cobra.Command, args []string) error {

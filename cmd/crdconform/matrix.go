@@ -48,18 +48,18 @@ func newMatrix(s streams) *cobra.Command {
 requirements whose verdicts differ. Each API server is checked in a separate process and has its own report in the folder,
 next to matrix.json and matrix.md.
 
-The API servers can be embedded ones of several minors, folders with kube-apiserver and etcd, which operators have for their
-tests, and node images of kind. The embedded one of the newest minor is built in; "crdconform minors" shows the others and
-builds them. If a requirement does not hold for a minor, the table shows since or until which minor it does. The exit code is the
-worst one: 130 before 3 before 1. An API server whose process ends without a report is shown as unjudged.
+The API servers can be embedded ones of several minors, folders with kube-apiserver and etcd, such as operators use for their
+tests, and node images of kind. The embedded API server of the newest minor is built in; "crdconform minors" shows the others
+and builds them. If a requirement does not hold for a minor, the table shows since or until which minor it does. The exit code
+is the worst one: 130 before 3 before 1. An API server whose process ends without a report is shown as unjudged.
 
 With --kind-image, one API server is checked at a time unless --parallel is given: a kind cluster needs about 2.5 GiB of memory
 and two processors.
 
 A requirement that is known to fail may pass on some of the API servers, but not on all.
 
---run-timeout is for all API servers together. When it is over, those under way write reports of what they have judged, the
-others are not checked, and the table is written.`,
+--run-timeout applies to all API servers together. When it expires, the checks in progress write reports of what they have
+judged, the remaining API servers are not checked, and the table is written.`,
 		Example: `  crdconform matrix --embedded 1.28,1.31,1.34,1.36,1.37
   crdconform matrix --embedded 1.28,1.31,1.34,1.36 --parallel 4
   crdconform matrix --assets ~/.local/share/kubebuilder-envtest/k8s/1.33.0-linux-amd64 --assets ~/.local/share/kubebuilder-envtest/k8s/1.36.0-linux-amd64
@@ -84,7 +84,7 @@ others are not checked, and the table is written.`,
 			flags.String(option, "", help[option])
 		}
 	}
-	flags.IntVar(&m.parallel, "parallel", 0, "API servers to check at a time; 0 means 2, or 1 with one processor or with --kind-image")
+	flags.IntVar(&m.parallel, "parallel", 0, "number of API servers to check at a time; 0 means 2, or 1 with one processor or with --kind-image")
 	m.options.bind(flags, cmd.Name())
 	m.bindKnownFailing(flags)
 	m.complete(cmd)

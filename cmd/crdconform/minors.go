@@ -24,7 +24,7 @@ func newMinors(s streams) *cobra.Command {
 		Use:   "minors",
 		Short: "Show the Kubernetes minors with an embedded API server, and build them",
 		Long: `minors shows the Kubernetes minors whose embedded API servers "run --kubernetes" and "matrix --embedded" can check. The newest
-is part of crdconform. The others are programs, which "crdconform minors build" builds once on this machine.`,
+is part of crdconform. The others are separate programs, which "crdconform minors build" builds once on this machine.`,
 		Example: `  crdconform minors
   crdconform minors build 1.31 1.36`,
 		Args: noArguments,
@@ -61,8 +61,8 @@ func newMinorsBuild(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "build [MINOR...]",
 		Short: "Build embedded API servers of older Kubernetes minors, all or some",
-		Long: `build builds the missing programs with the go command and the Go modules of each minor, which Go downloads. That takes
-a few minutes for each the first time, and up to 70 MB. The programs are kept in the folder
+		Long: `build builds the missing programs with the go command and the Go modules of each minor, which Go downloads. This takes
+a few minutes for each program the first time, and up to 70 MB of disk. The programs are kept in the folder
 crdconform/minors in the user's cache folder, or in $` + kinds.MinorsVariable + `.`,
 		Example: `  crdconform minors build
   crdconform minors build 1.31`,

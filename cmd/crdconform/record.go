@@ -54,29 +54,29 @@ func newRecord(s streams) *cobra.Command {
 	r := &recorder{streams: s}
 	cmd := &cobra.Command{
 		Use:   "record URL",
-		Short: "Record what API servers and a webhook exchange",
+		Short: "Record the exchanges between API servers and a webhook",
 		Long: `record serves a TLS proxy until it is interrupted. It forwards requests to the webhook at URL and returns the responses
 unchanged, and writes conversions to a file: one exchange per line, as JSON, with times. The file is for "crdconform diff" and
 for load tests that repeat the recording.
 
 To use the proxy, point spec.conversion.webhook.clientConfig of the CustomResourceDefinition to the URL that it prints, and set
 caBundle as printed. Its certificate is created for localhost, the host of --listen and every --name, and is valid for 90 days.
-With --tls-cert and --tls-key it uses yours, for API servers that trust another authority.
+With --tls-cert and --tls-key, it uses your certificate, for API servers that trust another authority.
 
 Values at the paths of --redact are never written to disk, whether in requests, in responses or in annotations that contain
-copies of objects: letters become x or X and digits 1, in strings and numbers, and true becomes false. Length and form are kept,
-and visible, so that webhooks convert as before: localhost:8080 becomes xxxxxxxxx:1111. Times, durations, quantities, addresses,
-UUIDs and URLs stay valid; a value that must be one of a few words does not, so do not redact those. Strings of 6 bytes or more
-are replaced everywhere in the same exchange, such as in a message or a URL, and in responses so are parts of them; shorter ones
-are replaced only at their paths. Of the HTTP headers, only the content type is recorded.
+copies of objects: letters become x or X and digits 1, in strings and numbers, and true becomes false. Length and form are kept
+and remain visible, so that webhooks convert as before: localhost:8080 becomes xxxxxxxxx:1111. Times, durations, quantities,
+addresses, UUIDs and URLs stay valid. A value that must be one of a few words becomes invalid, so do not redact such values.
+Strings of 6 bytes or more are replaced everywhere in the same exchange, such as in a message or a URL; in responses, parts of
+them are replaced too. Shorter strings are replaced only at their paths. Of the HTTP headers, only the content type is recorded.
 
 When a limit is reached, or the disk is full, the recording ends and the proxy continues. The last lines say how many exchanges
-are missing because of that.
+are missing for that reason.
 
 Exit codes:
   0    interrupted, and the recording is complete up to the limits
   2    usage: bad flags or files
-  3    could not begin, or could not write everything`,
+  3    could not start, or could not write everything`,
 		Example: `  crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl.gz
   crdconform record https://localhost:9443/convert --ca-file ca.crt --out widgets.jsonl --redact spec.password --redact 'spec.users[*].token'
   crdconform record https://10.0.0.7:443/convert --ca-file ca.crt --server-name widgets.system.svc --listen 0.0.0.0:9444 --name 10.0.0.5 --out widgets.jsonl`,
@@ -98,11 +98,11 @@ Exit codes:
 func (r *recorder) bindFlags(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&r.listen, "listen", "localhost:9444", "host and port to listen on; port 0 for a free one")
-	flags.StringSliceVar(&r.names, "name", nil, "another name or address for the certificate, such as the one by which API servers reach this machine; can be repeated")
+	flags.StringSliceVar(&r.names, "name", nil, "another name or address for the certificate, such as the one at which API servers reach this machine; can be repeated")
 	flags.StringVar(&r.caOut, "ca-out", "", "file to write the certificate of the authority to, in PEM")
 	flags.StringVar(&r.certFile, "tls-cert", "", "certificate to serve with, in PEM; default: a new one")
 	flags.StringVar(&r.keyFile, "tls-key", "", "private key of --tls-cert, in PEM")
-	flags.StringVar(&r.file, "out", "", "file to record to, which must not exist yet; compressed if its name ends in .gz")
+	flags.StringVar(&r.file, "out", "", "file to record to; must not exist yet; compressed if its name ends in .gz")
 	flags.StringVar(&r.maxSize, "max-size", "256Mi", "maximum size of the file in bytes, such as 64Mi or 1Gi")
 	flags.IntVar(&r.maxExchanges, "max-exchanges", 0, "maximum number of exchanges; 0 means no limit")
 	r.flags.bind(flags, "record")

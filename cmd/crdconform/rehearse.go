@@ -32,7 +32,7 @@ func newRehearse(s streams, in io.Reader) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rehearse --old CRDS --new CRDS [URL] [-- PROGRAM ARGUMENT...]",
 		Short: "Rehearse an upgrade with your definitions, your objects and your new webhook",
-		Long: `rehearse upgrades a cluster of its own from one release of your software to the next, with your objects in it, and looks at
+		Long: `rehearse creates a cluster with your objects in it, upgrades it from one release of your software to the next, and inspects
 every object after each step:
 
   ways         the new definitions over the old ones, by kubectl apply, apply --server-side and replace
@@ -41,24 +41,25 @@ every object after each step:
   new webhook  the new webhook under the old definitions, as with Helm, which leaves crds/ alone
   definitions  the new definitions, with status.storedVersions as in your cluster
   old webhook  the old webhook under the new definitions, as in the middle of a rollout
-  start        the new program while nobody else converts
+  start        the new program, while nothing else converts
   read         get, list and watch at every version, compared with before
-  write        writes that change nothing, of the object, of its status, and by two managers; none is kept
+  write        writes that change nothing: to the object, to its status, and by two managers; none is kept
   back         the old release again, before anything was written
   create       new objects at each version
   migrate      all objects to the new storage version, with a proof
   use          read, apply, delete
   back again   the old release again, after the objects were written
 
-The new webhook is the PROGRAM or the URL; those of the old releases are given by --old-program. In the arguments of programs,
-{port} is replaced by the port to serve at, {certs} by a folder with tls.crt, tls.key and ca.crt, and {kubeconfig} by a
-kubeconfig for the cluster. With several --old, the oldest first, each upgrade to the next release is rehearsed, and the one
-from the oldest to the newest.
+The new webhook is the PROGRAM or the URL; specify those of the old releases with --old-program. In the arguments of programs,
+{port} is replaced by the port to listen on, {certs} by a folder with tls.crt, tls.key and ca.crt, and {kubeconfig} by a
+kubeconfig for the cluster. If you repeat --old, oldest release first, each upgrade to the next release is rehearsed, and also
+the upgrade from the oldest to the newest.
 
-Objects leave the machine only if the URL of the webhook leads elsewhere. Values at the paths of --redact are masked when
-objects are read.
+Objects leave the machine only if the URL of the webhook points to another machine. Values at the paths of --redact are masked
+when objects are read.
 
-What fails an upgrade fails the rehearsal. That there is no way back is Tolerated, and fails it with --strict only.
+A violation in the upgrade fails the rehearsal. A violation on the way back to the old release is Tolerated, and fails it only
+with --strict.
 
 ` + exitCodes,
 		Example: `  kubectl get widgets -A -o yaml > dump.yaml

@@ -33,26 +33,27 @@ func newReport(s streams) *cobra.Command {
 	r := &reportCommand{streams: s}
 	cmd := &cobra.Command{
 		Use:   "report REPORT...",
-		Short: "Show a report in any format, merge several, compare two, or show all nights",
+		Short: "Show a report in any format, merge several, compare two, or show a history",
 		Long: `report writes the report of a run again: REPORT is its folder, or the report.json in it. Nothing is run, and the same report
-always gives the same bytes.
+always produces the same output, byte for byte.
 
-Several reports on the same API server and webhook are merged into one, for example those of jobs that share the requirements;
-if two contain the same requirement, the worse verdict is used. With --side-by-side, any reports are shown next to each other.
+Several reports on the same API server and webhook are merged into one, for example those of jobs that each check some of the
+requirements; if two contain the same requirement, the worse verdict is used. With --side-by-side, any reports are shown next
+to each other.
 
-With --baseline the report shows what has changed since an earlier one: which requirements, loads and objectives newly fail or
+With --baseline, the report shows what has changed since an earlier one: which requirements, loads and objectives newly fail or
 pass, what is no longer judged, and which statistics of the load test are proved to be slower or faster, as by
 "crdconform compare".
 
-With --history, reports are added to a folder, and index.html there shows all of its runs: a row each, the trend of verdicts and
-of times with the noise, and since when each requirement fails, those that are broken apart from those that are flaky. Without a
-REPORT, the page is written again. What else is in the folder is left out, with the reason.
+With --history, reports are added to a folder, and index.html there shows all of its runs: a row for each, the trend of
+verdicts and of times with their noise, and since when each requirement fails, with broken ones separated from flaky ones.
+Without a REPORT, the page is written again. Anything else in the folder is left out, with the reason.
 
 Exit codes:
   0    the report was made; with --baseline, nothing got worse
   1    with --baseline: a requirement, the load or an objective newly fails, or the load regressed by more than --max-regress
   2    usage: bad flags, or files that are not reports or do not belong together
-  3    it could not be written; with --baseline: something is no longer judged, or a limit could not be`,
+  3    the report could not be written; with --baseline: something is no longer judged, or a limit could not be judged`,
 		Example: `  crdconform report crdconform-report
   crdconform report crdconform-report --format badge --output badge.svg
   crdconform report crdconform-report --format conformance --implementation project=widgets,version=v1.4.0
@@ -68,14 +69,14 @@ Exit codes:
 		RunE: func(_ *cobra.Command, args []string) error { return r.run(args) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.format, "format", "text", "form: "+listOf(forms()))
+	flags.StringVar(&r.format, "format", "text", "format: "+listOf(forms()))
 	flags.StringVarP(&r.output, "output", "o", "", "file to write to, instead of standard output")
 	flags.StringVar(&r.dir, "report-dir", "", "folder to write to as a run does, with the evidence, instead of a single format")
 	flags.StringVar(&r.baseline, "baseline", "", "report of an earlier run to compare with: its folder, or the report.json in it")
 	bindRegress(cmd, &r.regress)
 	flags.BoolVar(&r.sideBySide, "side-by-side", false, "show the reports next to each other, as "+listOf(sideBySideForms()))
-	flags.StringVar(&r.history, "history", "", "folder to add the reports to, with a page of all runs in it")
-	flags.StringToStringVar(&r.implementation, "implementation", nil, "for --format conformance: who was judged, as organization, project, url, version and contact")
+	flags.StringVar(&r.history, "history", "", "folder to add the reports to, with a page that shows all runs in it")
+	flags.StringToStringVar(&r.implementation, "implementation", nil, "for --format conformance: the implementation that was judged, as organization, project, url, version and contact")
 	// It fails for flags that do not exist only.
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(forms(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -30,7 +30,7 @@ type reporting struct {
 
 // bindHistory binds the flag of the commands that add to a history.
 func (r *reporting) bindHistory(flags *pflag.FlagSet) {
-	flags.StringVar(&r.history, "history", "", "folder to keep this run in, with a page of all runs in it")
+	flags.StringVar(&r.history, "history", "", "folder to add this run to, with a page that shows all runs in it")
 }
 
 // begin opens the report folder, before anything else is done.

@@ -44,7 +44,7 @@ const exitCodes = `Exit codes:
   0    conforms; under load, every response is correct
   1    does not conform
   2    usage: bad flags, files or IDs, or nothing selected
-  3    could not judge: no cluster, no webhook, nothing applicable, the run timeout over, set-up failed, or
+  3    could not judge: no cluster, no webhook, nothing applicable, run timeout exceeded, setup failed, or
        the load generator reached its limits
   130  interrupted; a partial report is still written`
 
@@ -154,6 +154,19 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+// onlyCommands wants none of a command that has commands of its own, so that an argument is one of these, mistyped.
+func onlyCommands(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("unknown command %q for %q", args[0], cmd.CommandPath())
+	cmd.SuggestionsMinimumDistance = 2 // what cobra sets for the root only
+	if meant := cmd.SuggestionsFor(args[0]); len(meant) > 0 {
+		text += "; did you mean " + strings.Join(meant, ", ") + "?"
+	}
+	return errors.New(text)
+}
+
 // write writes what a command is asked for. That it cannot be written has nothing to do with usage. A reader that went away, as
 // head does, has seen enough.
 func write(w io.Writer, text string) error {
@@ -179,9 +192,9 @@ func (s streams) beside(outcome, wrong error) error {
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "crdconform",
-		Short: "Check CRD versioning and conversion webhooks against the Kubernetes documents",
+		Short: "Check CRD versioning and conversion webhooks against the Kubernetes documentation",
 		Long: `crdconform answers two questions with evidence. Does this Kubernetes API server treat versions of
-CustomResourceDefinitions as the documents say? Does this conversion webhook keep its contract with API servers, for every
+CustomResourceDefinitions as the documentation says? Does this conversion webhook keep its contract with API servers, for every
 object and under load?
 
 ` + exitCodes,
@@ -218,7 +231,7 @@ func newHelp(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "Help about any command",
-		Long:  "help shows what a command does, its flags and examples, as --help does.",
+		Long:  "help shows what a command does, its flags, and examples, as --help does.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err == nil && len(rest) > 0 {

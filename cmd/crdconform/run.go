@@ -48,15 +48,15 @@ func newRun(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Check an API server, and load the reference webhook",
-		Long: `run starts an API server, installs the definitions of the documents, and checks what the documents say about versions,
-conversion, storage and deletion, with one spec for each requirement. Then it sends load to the reference conversion webhook
-and judges every response. The results are written to a folder: report.html, junit.xml, summary.md, report.json, and
-latency.json and latency.hgrm of the load.
+		Long: `run starts an API server, installs the definitions in the Kubernetes documentation, and checks what the documentation says
+about versions, conversion, storage and deletion, with one spec for each requirement. Then it sends load to the reference
+conversion webhook and judges every response. The results are written to a folder: report.html, junit.xml, summary.md,
+report.json, and latency.json and latency.hgrm for the load.
 
-On a kind cluster the reference webhook also runs as pods, in an image built from this program. This checks that the API server
-reaches it through its service, and that no request fails when one of two pods is deleted. With --webhook-image or
---webhook-manifests your own webhook takes its place, on a kind or existing cluster. It must convert the CronTabs of the
-documents, as the reference webhook does, and receives the load too. For other objects use "crdconform check".
+On a kind cluster, the reference webhook also runs as pods, in an image built from this program. This checks that the API
+server reaches it through its service, and that no request fails when one of two pods is deleted. With --webhook-image or
+--webhook-manifests, your own webhook takes its place, on a kind or existing cluster. It must convert the CronTabs of the
+documentation, as the reference webhook does, and receives the load too. For other objects, use "crdconform check".
 
 The load test is skipped if --filter or --skip is given, unless one of its own flags is given too.
 
@@ -73,7 +73,7 @@ The load test is skipped if --filter or --skip is given, unless one of its own f
 	r.api.looks = true
 	r.bind(cmd)
 	r.bindHistory(cmd.Flags())
-	cmd.Flags().StringSliceVar(&r.load.profiles, "load-profile", nil, "profiles of \"crdconform load\" to send one after another, in place of the constant load, each as it is unless other flags say more")
+	cmd.Flags().StringSliceVar(&r.load.profiles, "load-profile", nil, "profiles of \"crdconform load\" to send one after another, instead of the constant load; each is sent unchanged unless other --load flags change it")
 	return cmd
 }
 

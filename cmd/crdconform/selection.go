@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/shell"
@@ -108,27 +109,42 @@ func expand(flag string, patterns []string, tested []requirement.ID) (map[requir
 	return found, nil
 }
 
-// noMatch says why nothing matches a pattern: because it is not tested, or not here, or does not exist.
+// noMatch says why a command checks nothing that a pattern stands for: because others do, or no command does, or it does not exist.
 func noMatch(pattern string) string {
 	var known []requirement.Requirement
+	var commands []string
 	for _, r := range requirement.All() {
-		if ok, err := r.ID.Matches(pattern); ok && err == nil {
-			known = append(known, r)
+		if ok, err := r.ID.Matches(pattern); !ok || err != nil {
+			continue
+		}
+		known = append(known, r)
+		if command := checking(r); command != "" && !slices.Contains(commands, command) {
+			commands = append(commands, command)
 		}
 	}
-	switch {
+	switch n := len(commands); {
 	case len(known) == 0:
 		return unknownID(pattern)
-	case len(known) == 1 && known[0].Untested != "":
-		return "it is not tested: " + known[0].Untested
-	case len(known) == 1 && known[0].Binds == requirement.Author:
-		return "it is advice for definitions; \"crdconform lint FILE\" checks it"
-	case !slices.ContainsFunc(known, func(r requirement.Requirement) bool { return r.ID.Area() != resource.Area.Name }):
-		return "this command cannot check it; \"crdconform check\" does, with your definition"
-	case slices.ContainsFunc(known, func(r requirement.Requirement) bool { return r.Untested == "" }):
-		return "this command cannot check it; \"crdconform run\" checks everything"
+	case n == 1:
+		return commands[0] + " checks it, this command does not"
+	case n > 1:
+		return strings.Join(commands[:n-1], ", ") + " and " + commands[n-1] + " check it, this command does not"
+	case len(known) == 1:
+		return "no command checks it. " + known[0].Untested
 	}
-	return "none of these is tested; \"crdconform explain ID\" says why"
+	return "no command checks any of these; \"crdconform explain ID\" says why"
+}
+
+// checking is the command that checks a requirement, with what it needs for that one; nothing if none does.
+func checking(r requirement.Requirement) string {
+	command := explanation.Command(r)
+	switch {
+	case command == "":
+		return ""
+	case r.ID.Area() == resource.Area.Name:
+		command += " --crd FILE"
+	}
+	return "\"crdconform " + command + "\""
 }
 
 // unknownID says that a requirement is unknown, and what may have been meant.

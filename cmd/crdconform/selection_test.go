@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 	chapter "github.com/crdconform/crdconform/suites/webhook"
@@ -66,7 +67,7 @@ func TestExpand(t *testing.T) {
 	}
 	for patterns, want := range map[string]string{
 		"webhook webhook.response.uidd": "--skip webhook.response.uidd: unknown requirement",
-		"*.uid storage":                 "--skip storage: this command cannot check it",
+		"*.uid storage":                 `--skip storage: "crdconform run" and "crdconform storage safe-to-drop" check it, this command does not`,
 		"[":                             "--skip [: malformed pattern",
 	} {
 		if found, err := expand("--skip", strings.Fields(patterns), tested); err == nil || !strings.HasPrefix(err.Error(), want) {
@@ -129,24 +130,37 @@ func TestResolve(t *testing.T) {
 }
 
 func TestNoMatch(t *testing.T) {
-	old := obsolete(t)
+	old, linted := obsolete(t), ""
+	for _, rule := range lint.Rules() {
+		for _, id := range rule.Requirements {
+			linted = string(id)
+		}
+	}
 	for pattern, want := range map[string]string{
-		"nothing.like.this": `unknown requirement; "crdconform list" shows all`,
-		string(old.ID):      "it is not tested: " + old.Untested,
-		"storage":           `this command cannot check it; "crdconform run" checks everything`,
-		"*":                 `this command cannot check it; "crdconform run" checks everything`,
+		"nothing.like.this":     `unknown requirement; "crdconform list" shows all`,
+		string(old.ID):          "no command checks it. " + old.Untested,
+		"storage.update":        `"crdconform run" checks it, this command does not`,
+		"storage":               `"crdconform run" and "crdconform storage safe-to-drop" check it, this command does not`,
+		"webhook.response":      `"crdconform check" checks it, this command does not`,
+		"resource":              `"crdconform check --crd FILE" checks it, this command does not`,
+		"disruption":            `"crdconform disrupt" checks it, this command does not`,
+		"doctor.*":              `"crdconform doctor" checks it, this command does not`,
+		"upgrade":               `"crdconform rehearse" checks it, this command does not`,
+		"*.definition.accepted": `"crdconform doctor" checks it, this command does not`,
+		linted:                  `"crdconform lint" checks it, this command does not`,
+		"*":                     `"crdconform run", "crdconform lint", "crdconform check", "crdconform storage safe-to-drop", "crdconform doctor", "crdconform rehearse", "crdconform check --crd FILE" and "crdconform disrupt" check it, this command does not`,
 	} {
 		if got := noMatch(pattern); got != want {
 			t.Errorf("%s: %q, want %q", pattern, got, want)
 		}
 	}
 	pattern := untestedPattern(t)
-	if got, want := noMatch(pattern), `none of these is tested; "crdconform explain ID" says why`; got != want {
+	if got, want := noMatch(pattern), `no command checks any of these; "crdconform explain ID" says why`; got != want {
 		t.Errorf("%s: %q, want %q", pattern, got, want)
 	}
 }
 
-// untestedPattern returns a pattern that selects several requirements, none of which a spec checks.
+// untestedPattern returns a pattern that selects several requirements, none of which a command checks.
 func untestedPattern(t *testing.T) string {
 	t.Helper()
 	for _, r := range requirement.All() {

@@ -30,12 +30,12 @@ func newServe(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the reference webhook, optionally with faults",
-		Long: `serve runs the reference conversion webhook until it is interrupted. It converts the documents' CronTabs of any group
-between v1alpha1 and v1beta1, which have hostPort, and v1, which has host and port. It creates a certificate, and --ca-out
-writes that of its authority for clients. Both are valid for 90 days. With --cert-dir it serves the certificate in that
-folder, as webhooks in a cluster do.
+		Long: `serve runs the reference conversion webhook until it is interrupted. It converts the CronTabs of the documentation, in any
+API group, between v1alpha1 and v1beta1, which have hostPort, and v1, which has host and port. It creates a certificate, and
+--ca-out writes the certificate of its authority to a file, for clients. Both are valid for 90 days. With --cert-dir, it
+serves the certificate in that folder, as webhooks in a cluster do.
 
-With --fault it breaks a promise, to show the consequences. The faults:
+With --fault, it breaks a promise, to show the consequences. The faults:
 
 ` + faultTable(),
 		Example: `  crdconform serve --ca-out ca.crt

@@ -17,12 +17,12 @@ func newStorage(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "storage",
 		Short: "Show at which versions objects are stored, and migrate them",
-		Long: `storage looks at the objects of definitions in an existing cluster: at which versions they are stored, and who still names or
-asks for a version.`,
+		Long: `storage inspects the objects of definitions in an existing cluster: at which versions they are stored, and who still names or
+requests a version.`,
 		Example: `  crdconform storage status crontabs.stable.example.com --context staging
   crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging
   crdconform storage migrate crontabs.stable.example.com --context staging --dry-run`,
-		Args: noArguments,
+		Args: onlyCommands,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newStorageStatus(s), newStorageDrop(s), newStorageMigrate(s))
@@ -39,14 +39,14 @@ type storageTarget struct {
 
 func (t *storageTarget) bind(flags *pflag.FlagSet) {
 	flags.StringVar(&t.kubeconfig, "kubeconfig", "", "kubeconfig; default: $KUBECONFIG or ~/.kube/config")
-	flags.StringVar(&t.context, "context", "", "context of the kubeconfig; the current one is used by plugins of kubectl that only read, and never otherwise")
-	flags.StringVar(&t.overrides.Context.Cluster, "cluster", "", "cluster of the kubeconfig, in place of that of the context")
-	flags.StringVar(&t.overrides.Context.AuthInfo, "user", "", "user of the kubeconfig, in place of that of the context")
-	flags.StringVarP(&t.overrides.ClusterInfo.Server, "server", "s", "", "URL of the API server, in place of that of the cluster")
+	flags.StringVar(&t.context, "context", "", "context of the kubeconfig; default: the current one for read-only commands of the kubectl plugin, otherwise none")
+	flags.StringVar(&t.overrides.Context.Cluster, "cluster", "", "cluster of the kubeconfig, instead of the context's")
+	flags.StringVar(&t.overrides.Context.AuthInfo, "user", "", "user of the kubeconfig, instead of the context's")
+	flags.StringVarP(&t.overrides.ClusterInfo.Server, "server", "s", "", "URL of the API server, instead of the cluster's")
 	flags.StringVar(&t.overrides.AuthInfo.Impersonate, "as", "", "user to impersonate")
-	flags.StringArrayVar(&t.overrides.AuthInfo.ImpersonateGroups, "as-group", nil, "group to impersonate; may be repeated")
+	flags.StringArrayVar(&t.overrides.AuthInfo.ImpersonateGroups, "as-group", nil, "group to impersonate; can be repeated")
 	flags.StringVar(&t.overrides.AuthInfo.ImpersonateUID, "as-uid", "", "UID to impersonate")
-	flags.StringVar(&t.overrides.Timeout, "request-timeout", "0", "time for each request, such as 30s; 0 for no limit")
+	flags.StringVar(&t.overrides.Timeout, "request-timeout", "0", "time limit for each request, such as 30s; 0 for no limit")
 }
 
 // connect reaches the cluster. What is read only lets no request through that might change something.
@@ -76,7 +76,7 @@ type etcdFlags struct{ storage.EtcdOptions }
 
 func (e *etcdFlags) bind(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&e.Endpoints, "etcd-endpoints", nil, "read the stored versions from etcd at these URLs")
-	flags.StringVar(&e.CAFile, "etcd-ca-file", "", "certificate authority of etcd; default: those of the system")
+	flags.StringVar(&e.CAFile, "etcd-ca-file", "", "CA certificates to verify etcd; default: those of the system")
 	flags.StringVar(&e.CertFile, "etcd-cert", "", "client certificate for etcd")
 	flags.StringVar(&e.KeyFile, "etcd-key", "", "key of the client certificate for etcd")
 	flags.StringVar(&e.Prefix, "etcd-prefix", "/registry", "prefix of the keys of the API server in etcd, also in a snapshot")

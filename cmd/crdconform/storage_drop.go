@@ -29,12 +29,12 @@ func newStorageDrop(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "safe-to-drop CRD VERSION",
 		Short: "Prove that a version can be removed from a definition, or show what blocks it",
-		Long: `safe-to-drop says whether a version can be removed from a definition: it is not the storage version, no object is
-stored at it, status.storedVersions does not have it, no managed fields and no owner references name it, and no client
-requests it. Each of these is a requirement, storage.drop.*, which "crdconform explain" shows. It sends GET requests only.
+		Long: `safe-to-drop says whether a version can be removed from a definition. It can if it is not the storage version, no object is
+stored at it, status.storedVersions does not contain it, no managed fields and no owner references name it, and no client
+requests it. Each of these is a requirement, storage.drop.*, which "crdconform explain" shows. It sends only GET requests.
 
-What blocks the removal is shown by namespace and name with a command that mends it, the first ` + strconv.Itoa(storage.Shown) + ` of each kind as text
-and all as JSON.
+Whatever blocks the removal is listed by namespace and name, with a command that fixes it: the first ` + strconv.Itoa(storage.Shown) + ` of each kind
+as text, and all as JSON.
 
 The versions of stored objects are determined as by "crdconform storage status". If they cannot be determined, the answer
 is not "safe". With --ignore-requests, requests for the version do not count.
@@ -46,7 +46,7 @@ Exit codes:
   0    safe
   1    not safe: something blocks it
   2    usage: bad flags, unknown context, no such definition or version, or the only version
-  3    cannot tell: a right or a file is missing, or something changed meanwhile
+  3    cannot tell: a permission or a file is missing, or something changed meanwhile
   130  interrupted`,
 		Example: `  crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging
   crdconform storage safe-to-drop crontabs.stable.example.com v1beta1 --context staging --audit-log audit.log
@@ -72,7 +72,7 @@ Exit codes:
 	flags := cmd.Flags()
 	d.bind(flags)
 	flags.StringVar(&d.resume, "resume", "", "file in which to record progress; the next run continues from there (with --output json, also FILE.blockers)")
-	flags.BoolVar(&d.ignoreRequests, "ignore-requests", false, "leave aside who still asks for the version")
+	flags.BoolVar(&d.ignoreRequests, "ignore-requests", false, "ignore requests for the version")
 	return cmd
 }
 

@@ -56,26 +56,26 @@ func newStorageMigrate(s streams) *cobra.Command {
 		Use:   "migrate CRD [-- COMMAND ARG...]",
 		Short: "Migrate stored objects to the storage version, and prove that nothing was lost",
 		Long: `migrate rewrites all objects of a definition at its storage version, with unchanged content. It proves that none is missing
-and that none has changed, unless another client changed it. Run it after the storage version was changed and before the
-previous one is removed. The steps:
+and that none has changed, unless another client changed it. Run it after you change the storage version and before you remove
+the previous one. The steps:
 
-  dry-run          has the API server try each write, so that whatever would be refused is found before anything is written
+  dry-run          makes the API server try each write, to find whatever it would refuse before anything is written
   objects          writes each object as it is, and finally those that other clients wrote meanwhile
-  managed-fields   rewrites managed fields that name a version which is not served, or that of --drop
+  managed-fields   rewrites managed fields that name a version that is not served, or the version of --drop
   stored-versions  removes all versions but the storage version from status.storedVersions, if the definition has not changed
 
 There is no confirmation prompt: naming the context is the consent. --dry-run writes nothing. After an interruption or a kill,
 run the command again: it continues where it stopped. A lease prevents two migrations of one definition at the same time.
 
-Other migrators are judged the same way: --with in-tree has kube-controller-manager migrate by a StorageVersionMigration; a
-command after -- is run with a KUBECONFIG that has only this context. Both run after the dry run and replace the other steps.
+Other migrators are judged the same way. With --with in-tree, kube-controller-manager migrates by a StorageVersionMigration. A
+command after -- runs with a KUBECONFIG that has only this context. Both run after the dry run and replace the other steps.
 
 Exit codes:
   0    migrated, and proved unless --proof=false; with --dry-run, no object is refused
   1    not migrated: objects were refused, the definition changed, or the proof found a loss
   2    usage: bad flags, unknown context, or no such definition
-  3    could not tell: missing rights, another migration is in progress, the cluster failed, nothing was to be written and only
-       etcd knows why (give --etcd-endpoints), or objects were changed or deleted while somebody else's migrator ran
+  3    could not tell: permissions are missing, another migration is in progress, the cluster failed, nothing needed to be
+       written and only etcd shows why (give --etcd-endpoints), or objects were changed or deleted while another migrator ran
   130  interrupted; run it again`,
 		Example: `  crdconform storage migrate crontabs.stable.example.com --context staging --dry-run
   crdconform storage migrate crontabs.stable.example.com --context staging --drop v1beta1
@@ -99,19 +99,19 @@ func (m *migrator) bind(flags *pflag.FlagSet) {
 	m.storageTarget.bind(flags)
 	m.etcd.bind(flags)
 	flags.Lookup("etcd-prefix").Usage = "prefix of the keys of the API server in etcd"
-	flags.StringSliceVar(&m.steps, "steps", nil, "steps to take: dry-run, objects, managed-fields, stored-versions; default: all")
-	flags.BoolVar(&m.dryRun, "dry-run", false, "take the step dry-run only, which writes nothing")
-	flags.StringVar(&m.options.Drop, "drop", "", "version to be removed, which managed fields must no longer name")
+	flags.StringSliceVar(&m.steps, "steps", nil, "steps to run: dry-run, objects, managed-fields, stored-versions; default: all")
+	flags.BoolVar(&m.dryRun, "dry-run", false, "run only the step dry-run, which writes nothing")
+	flags.StringVar(&m.options.Drop, "drop", "", "version that you will remove, and that managed fields must no longer name")
 	flags.StringVar(&m.with, "with", "crdconform", "who migrates: crdconform or in-tree")
 	flags.BoolVar(&m.prove, "proof", true, "read all objects before and after, and prove that nothing was lost")
-	flags.Float64Var(&m.options.QPS, "qps", 0, "requests a second at most; 0 for no limit")
+	flags.Float64Var(&m.options.QPS, "qps", 0, "maximum requests per second; 0 for no limit")
 	flags.IntVar(&m.options.Concurrency, "concurrency", migrate.DefaultConcurrency, "objects to write at a time")
 	flags.Int64Var(&m.options.PageSize, "page-size", migrate.DefaultPageSize, "objects to list at a time")
-	flags.DurationVar(&m.options.MaxLatency, "max-latency", 0, "objective of the 99th percentile of writes, webhooks included; beyond it, pause and then stop; 0 for none")
-	flags.IntVar(&m.options.MaxSize, "max-size", migrate.DefaultMaxSize, "bytes of JSON that an object may have: what etcd takes, by --max-request-bytes")
-	flags.DurationVar(&m.options.Settle, "settle", migrate.DefaultSettle, "wait until the last change of the definition was this long ago, so that all API servers know of it")
+	flags.DurationVar(&m.options.MaxLatency, "max-latency", 0, "limit for the 99th percentile of write times, webhooks included; above it, pause and then stop; 0 for no limit")
+	flags.IntVar(&m.options.MaxSize, "max-size", migrate.DefaultMaxSize, "maximum size of an object in bytes of JSON: what etcd accepts, by its --max-request-bytes")
+	flags.DurationVar(&m.options.Settle, "settle", migrate.DefaultSettle, "wait until the last change to the definition is this old, so that all API servers have seen it")
 	flags.StringVar(&m.options.LeaseNamespace, "lease-namespace", "", "namespace of the lease; default: kube-system, or default if there is none")
-	flags.StringVar(&m.options.State, "state", "", "file that keeps how far the migration is; default: the lease")
+	flags.StringVar(&m.options.State, "state", "", "file in which to record progress; default: the lease")
 	flags.StringVarP(&m.output, "output", "o", "text", "format: text or json")
 }
 

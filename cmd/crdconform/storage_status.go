@@ -33,9 +33,9 @@ type storageLook struct {
 func (l *storageLook) bind(flags *pflag.FlagSet) {
 	l.storageTarget.bind(flags)
 	l.etcd.bind(flags)
-	flags.StringVar(&l.snapshot, "snapshot", "", "read the stored versions from a file that \"etcdctl snapshot save\" wrote")
-	flags.StringVar(&l.auditLog, "audit-log", "", "audit log of the API servers: JSON lines, may be compressed with gzip")
-	flags.StringSliceVar(&l.skip, "skip", nil, "resources not to be searched for owner references, such as secrets or leases.coordination.k8s.io")
+	flags.StringVar(&l.snapshot, "snapshot", "", "read the stored versions from a file written by \"etcdctl snapshot save\"")
+	flags.StringVar(&l.auditLog, "audit-log", "", "audit log of the API servers: JSON lines, optionally compressed with gzip")
+	flags.StringSliceVar(&l.skip, "skip", nil, "resources to leave out of the search for owner references, such as secrets or leases.coordination.k8s.io")
 	flags.Int64Var(&l.pageSize, "page-size", 500, "objects to list at a time")
 	flags.StringVarP(&l.output, "output", "o", "text", "format: "+l.formats())
 }
@@ -129,16 +129,16 @@ func newStorageStatus(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status CRD...",
 		Short: "Show at which versions objects are stored, and who names or asks for each version",
-		Long: `status shows for each version of definitions whether it is served, the storage version and in
+		Long: `status shows for each version of a definition: whether it is served, is the storage version, and is in
 status.storedVersions; how many objects are stored at it; how many objects have managed fields or owner references that
-name it, over all resources of the cluster; and who still requests it. It sends GET requests only.
+name it, over all resources in the cluster; and who still requests it. It sends only GET requests.
 
-The API does not show at which version an object is stored. That is read from etcd (--etcd-endpoints) or from a snapshot
-of it (--snapshot), or else derived from how the definition changed, as far as the API server remembers it. The output says
-which.
+The API does not show at which version an object is stored. status reads this from etcd (--etcd-endpoints) or from an etcd
+snapshot (--snapshot), or else derives it from how the definition changed, as far as the API server remembers it. The output
+says which.
 
-Who requests a version is read from an audit log (--audit-log), or else from the metrics of the API server, for deprecated
-versions only.
+Requests for a version are read from an audit log (--audit-log), or else from the metrics of the API server, which cover
+deprecated versions only.
 
 Exit codes:
   0    everything could be read

@@ -44,8 +44,8 @@ Exit codes:
 	}
 	flags := cmd.Flags()
 	flags.StringArrayVar(&w.specs, "spec", nil, "file with what to send, or - for standard input, with the orders after it; several are read as one")
-	flags.StringVar(&w.orders, "orders", "", "file in which orders appear, one at a time, the one to start among them")
-	flags.IntVar(&w.index, "index", 0, "which of the workers this is, from 0")
+	flags.StringVar(&w.orders, "orders", "", "file in which orders appear one at a time, including the order to start")
+	flags.IntVar(&w.index, "index", 0, "index of this worker, starting at 0")
 	_ = cmd.MarkFlagRequired("spec")
 	_ = cmd.MarkFlagRequired("index")
 	return cmd

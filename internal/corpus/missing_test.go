@@ -10,7 +10,9 @@ import (
 // TestMissing has objects that lack fields at every level, have null for them, or have something of another type there.
 func TestMissing(t *testing.T) {
 	t.Parallel()
-	object := func(fields map[string]any) *unstructured.Unstructured { return &unstructured.Unstructured{Object: fields} }
+	object := func(fields map[string]any) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: fields}
+	}
 	other := object(map[string]any{
 		"metadata": map[string]any{"name": "a"}, "kind": "Widget",
 		"spec":   map[string]any{"a": int64(1), "b": map[string]any{"c": "x", "d": []any{map[string]any{"e": true}}}},

@@ -347,7 +347,7 @@ func (d disrupting) Note(text string) { d.to.Note(text) }
 func (d disrupting) Say(text string) { d.to.Say(text) }
 
 func disruptionResult(id requirement.ID, title string) reports.Result {
-	entry, _ := requirement.Lookup(id)                                                            // IDs are from the catalogue
-	entry.Severity, entry.Because, entry.Parts, entry.Untested = requirement.Unknown, "", nil, "" // the catalogue's
+	entry, _ := requirement.Lookup(id)                                                           // IDs are from the catalogue
+	entry.Severity, entry.Because, entry.Parts, entry.Command = requirement.Unknown, "", nil, "" // the catalogue's
 	return reports.Result{Requirement: entry, Spec: "disrupts the webhook: " + title, Location: "internal/disruption"}
 }

@@ -30,10 +30,10 @@ type Named struct {
 // Of is what there is to say about a requirement that these specs check.
 func Of(r requirement.Requirement, specs []Named) Explanation {
 	e := Explanation{Requirement: r, Remedy: Remedy(r)}
-	switch {
-	case r.Untested != "":
+	switch command := Command(r); command {
+	case "":
 		return e
-	case r.Binds == requirement.Author:
+	case "lint":
 		for _, rule := range lint.Rules() {
 			if slices.Contains(rule.Requirements, r.ID) {
 				e.Rules = append(e.Rules, Named{Name: string(rule.ID), Summary: rule.Summary})
@@ -41,6 +41,19 @@ func Of(r requirement.Requirement, specs []Named) Explanation {
 			}
 		}
 		e.Run = "crdconform lint FILE"
+		return e
+	case r.Command:
+		e.Run = "crdconform " + command
+		switch command {
+		case "disrupt":
+			e.Run += " --scenario " + strings.TrimPrefix(string(r.ID), r.ID.Area()+".")
+		case "rehearse":
+			e.Run += " --old CRDS --new CRDS --filter " + string(r.ID)
+		case "storage safe-to-drop":
+			e.Run += " CRD VERSION --context NAME"
+		case "doctor":
+			e.Run += " --context NAME"
+		}
 		return e
 	}
 	e.Specs = specs
@@ -50,13 +63,29 @@ func Of(r requirement.Requirement, specs []Named) Explanation {
 		}
 	}
 	e.Run = "crdconform run --filter " + string(r.ID)
-	switch {
-	case r.ID.Area() == "resource":
+	switch r.ID.Area() {
+	case "resource":
 		e.Run = "crdconform check URL --crd FILE --filter " + string(r.ID)
-	case r.Binds == requirement.Webhook:
+	case "webhook":
 		e.Run = "crdconform check URL --filter " + string(r.ID)
 	}
 	return e
+}
+
+// Command returns the command of crdconform that checks a requirement; nothing if none does. It is check for what run checks, too, with
+// the reference webhook.
+func Command(r requirement.Requirement) string {
+	switch {
+	case r.Untested != "":
+		return ""
+	case r.Command != "":
+		return r.Command
+	case r.Binds == requirement.Author:
+		return "lint"
+	case r.ID.Area() == "webhook" || r.ID.Area() == "resource":
+		return "check"
+	}
+	return "run"
 }
 
 // Holds says for which minors a requirement holds.
@@ -69,7 +98,7 @@ func Holds(r requirement.Requirement) string {
 
 // Remedy says what to do about a failure, as far as that can be said without seeing it.
 func Remedy(r requirement.Requirement) string {
-	if r.Untested != "" && r.ID.Area() != "disruption" { // which a command of its own checks
+	if r.Untested != "" {
 		return ""
 	}
 	for _, one := range remedies() {

@@ -12,7 +12,7 @@ func TestRemedies(t *testing.T) {
 	t.Parallel()
 	used := map[string]bool{}
 	for _, r := range requirement.All() {
-		if r.Untested == "" && r.Binds != requirement.Author && Remedy(r) == "" {
+		if r.Untested == "" && r.Command == "" && r.Binds != requirement.Author && Remedy(r) == "" {
 			t.Errorf("%s has no remedy", r.ID)
 		}
 		for _, one := range remedies() {
@@ -24,6 +24,34 @@ func TestRemedies(t *testing.T) {
 	}
 	if len(used) != len(remedies()) {
 		t.Errorf("only %v are used", used)
+	}
+}
+
+// TestCommand names the command that checks a requirement, and has each say how it is run.
+func TestCommand(t *testing.T) {
+	t.Parallel()
+	for id, want := range map[requirement.ID][2]string{
+		requirement.StorageUpdateRewrites:       {"run", "crdconform run --filter storage.update.rewrites"},
+		requirement.ControlWebhookReplacedPod:   {"run", "crdconform run --filter control.webhook.replaced-pod"},
+		requirement.WebhookResponseUID:          {"check", "crdconform check URL --filter webhook.response.uid"},
+		requirement.UpgradeDefinitionsApply:     {"rehearse", "crdconform rehearse --old CRDS --new CRDS --filter upgrade.definitions.apply"},
+		requirement.DisruptionRestartGraceful:   {"disrupt", "crdconform disrupt --scenario restart.graceful"},
+		requirement.StorageDropObjects:          {"storage safe-to-drop", "crdconform storage safe-to-drop CRD VERSION --context NAME"},
+		requirement.DoctorDefinitionAccepted:    {"doctor", "crdconform doctor --context NAME"},
+		requirement.VersionsPriorityDesignOrder: {"", ""},
+	} {
+		r, found := requirement.Lookup(id)
+		if got := Of(r, nil); !found || Command(r) != want[0] || got.Run != want[1] {
+			t.Errorf("%s: checked by %q, %q, want %q", id, Command(r), got.Run, want)
+		}
+		if page := Of(r, nil).HTML(); r.Command != "" && !strings.Contains(page, "<h2>How it is checked</h2>\n<p><code>crdconform "+r.Command+"</code></p>") {
+			t.Errorf("%s: its page does not say how it is checked:\n%s", id, page)
+		}
+	}
+	for _, r := range requirement.All() {
+		if e := Of(r, nil); (e.Run == "") != (r.Untested != "") || (Command(r) == "") != (r.Untested != "") {
+			t.Errorf("%s: checked by %q, with %q, untested: %q", r.ID, Command(r), e.Run, r.Untested)
+		}
 	}
 }
 

@@ -37,6 +37,9 @@ func (e Explanation) HTML() string {
 	}
 	section("What is judged otherwise", parts...)
 	checked := []string{text(e.Untested)}
+	if e.Command != "" {
+		checked = append(checked, "<code>crdconform "+text(e.Command)+"</code>")
+	}
 	for _, spec := range e.Specs {
 		checked = append(checked, text(spec.Name)+" <small>"+text(spec.Summary)+"</small>")
 	}

@@ -8,7 +8,7 @@ func disruptOptions() []Option {
 	return []Option{
 		{
 			Key: "disrupt.scenarios", Flag: "scenario", Commands: to,
-			Help: "run only these scenarios: IDs such as restart.graceful, or beginnings such as network; can be repeated",
+			Help: "run only these scenarios: IDs such as restart.graceful, or prefixes such as network; can be repeated",
 		},
 		{
 			Key: "disrupt.oldProgram", Flag: "old-program", Commands: to,
@@ -16,19 +16,19 @@ func disruptOptions() []Option {
 		},
 		{
 			Key: "disrupt.oldImage", Flag: "old-image", Commands: to,
-			Help: "image of the webhook of the old release, for rollouts of pods from it to that of --webhook-image",
+			Help: "image of the webhook of the old release, for rollouts of pods from it to --webhook-image",
 		},
 		{
 			Key: "disrupt.rate", Default: 600.0, Bounds: &Bounds{Min: 20, Max: 5000, Number: "%s requests a second", Zero: byDefault}, Flag: "rate", Commands: to,
-			Help: "requests a second that all clients make together; a scenario whose clients do not reach 90% of it is void",
+			Help: "requests per second of all clients together; a scenario whose clients do not reach 90% of it is void",
 		},
 		{Key: "disrupt.objects", Default: 60, Bounds: counted(100_000, "objects", byDefault), Flag: "objects", Commands: to, Help: "objects to create"},
 		{Key: "disrupt.quiet", Default: 1500 * time.Millisecond, Flag: "quiet", Commands: to, Help: "how long the clients work without a failure before each fault"},
 		{Key: "disrupt.recoveryLimit", Default: 30 * time.Second, Flag: "recovery-limit", Commands: to, Help: "how long recovery may take"},
-		{Key: "disrupt.pickUpLimit", Default: 15 * time.Second, Flag: "pick-up-limit", Commands: to, Help: "how long the webhook may take to serve a certificate that was replaced"},
+		{Key: "disrupt.pickUpLimit", Default: 15 * time.Second, Flag: "pick-up-limit", Commands: to, Help: "how long the webhook may take to serve a new certificate"},
 		{
 			Key: "disrupt.objectives", Flag: "objective", Commands: to, Whole: true,
-			Help: "what scenarios may cost: SCENARIO.FIGURE=LIMIT such as restart.graceful.recovery=5s, FIGURE=LIMIT for all, rolling or single; figures are recovery, failed, lost and wrong; can be repeated",
+			Help: "limit for scenarios: SCENARIO.FIGURE=LIMIT such as restart.graceful.recovery=5s, FIGURE=LIMIT for all scenarios, or a preset: rolling, single; figures are recovery, failed, lost and wrong; can be repeated",
 		},
 	}
 }

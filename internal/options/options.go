@@ -159,7 +159,7 @@ func commonOptions() []Option {
 		{Key: "crds", Flag: "crd", Commands: []string{check, load, diff, disrupt}, Files: true, Help: "files with CustomResourceDefinitions, patterns such as '*.yaml', folders, kustomizations, or - for standard input"},
 		{
 			Key: "old", Flag: "old", Commands: []string{check}, Files: true,
-			Help: "definitions of an earlier release, whose objects may be in storage; same syntax as --crd, or git://REF:PATH; can be repeated, the oldest first",
+			Help: "definitions of an earlier release, whose objects may be in storage; same syntax as --crd, or git://REF:PATH; can be repeated, oldest first",
 		},
 		{Key: "samples", Flag: "samples", Commands: []string{check, load, diff, disrupt}, Files: true, Help: "files with custom resources to convert; same syntax as --crd"},
 		{
@@ -181,21 +181,21 @@ func commonOptions() []Option {
 		},
 		{
 			Key: "generate.timeBudget", Flag: "time-budget", Commands: []string{check},
-			Help: "how long to ask a webhook about the objects of a definition; what is left then is NotApplicable; default: as long as it takes",
+			Help: "how long to ask a webhook about the objects of a definition; requirements left after that are NotApplicable; default: no limit",
 		},
 		{
 			Key: "generate.coverage", Flag: "coverage", Commands: []string{check},
-			Help: "share of the fields of each definition that must be exercised, such as 95%; with less, the exit code is 3",
+			Help: "share of the fields of each definition that must be exercised, such as 95%; below that, the exit code is 3",
 		},
 		{Key: "generate.seed", Flag: "seed", Commands: []string{check, load, run, rehearse, disrupt, matrix, column}, Help: "seed of all random choices, to repeat a run; 0 picks a new one"},
-		{Key: "generate.seed", Default: 1, Implied: true, Flag: "seed", Commands: []string{diff}, Help: "seed of the objects that are generated"},
+		{Key: "generate.seed", Default: 1, Implied: true, Flag: "seed", Commands: []string{diff}, Help: "seed for the generated objects"},
 		{
 			Key: "redact", Flag: "redact", Commands: []string{record}, Whole: true,
 			Help: "path in objects whose values must not be recorded, such as spec.password, spec.users[*].token or spec.tokens.*; can be repeated",
 		},
 		{
 			Key: "runTimeout", Flag: "run-timeout", Commands: []string{check, load, run, rehearse, disrupt, matrix, column},
-			Help: "how long the whole run may take, such as 20m; it ends then with a report of what was judged; default: as long as it takes",
+			Help: "how long the whole run may take, such as 20m; after that it ends with a report of what was judged; default: no limit",
 		},
 		{Key: "reportDir", Default: "crdconform-report", Flag: "report-dir", Commands: []string{check, load, run, rehearse, disrupt, column}, Files: true, Help: folder},
 		{Key: "reportDir", Default: "crdconform-matrix", Implied: true, Flag: "report-dir", Commands: []string{matrix}, Files: true, Help: folder},
@@ -241,11 +241,11 @@ func inClusterOptions() []Option {
 		},
 		{
 			Key: "webhook.inCluster.service", Flag: "webhook-service", Commands: deploying,
-			Help: "NAME or NAMESPACE/NAME of its service: one of the manifests, or the name for a new one; default: webhook, in a namespace of the run",
+			Help: "NAME or NAMESPACE/NAME of the webhook's service: one in the manifests, or the name for a new one; default: webhook, in a namespace of the run",
 		},
 		{
 			Key: "webhook.inCluster.port", Bounds: port(), Flag: "webhook-port", Commands: deploying,
-			Help: "port of its service; default: that of a definition among the manifests, or 443",
+			Help: "port of the webhook's service; default: the port in a definition among the manifests, or 443",
 		},
 		{
 			Key: "webhook.inCluster.targetPort", Default: 9443, Implied: true, Bounds: port(), Flag: "webhook-target-port", Commands: imaging,
@@ -253,17 +253,17 @@ func inClusterOptions() []Option {
 		},
 		{
 			Key: "webhook.inCluster.path", Flag: "webhook-path", Commands: imaging,
-			Help: "URL path; default: that of a definition among the manifests, or " + defaultPath,
+			Help: "URL path of the webhook; default: the path in a definition among the manifests, or " + defaultPath,
 		},
 		{
 			Key: "webhook.inCluster.replicas", Default: 1, Implied: true, Bounds: counted(100, "pods", byDefault),
-			Flag: "webhook-replicas", Commands: deploying, Help: "pods of --webhook-image",
+			Flag: "webhook-replicas", Commands: deploying, Help: "number of pods of --webhook-image",
 		},
 		{Key: "webhook.inCluster.readyTimeout", Default: 2 * time.Minute, Implied: true},
 		{Key: "webhook.inCluster.secret", Flag: "webhook-secret", Commands: deploying, Help: "Secret that the pods of the manifests mount, to store a certificate in"},
 		{
 			Key: "webhook.inCluster.caSecret", Flag: "webhook-ca-secret", Commands: deploying,
-			Help: "Secret with the authority of the certificate that the manifests bring, under ca.crt or tls.crt; default: the caBundle of their definitions",
+			Help: "Secret with the authority of the certificate that the manifests provide, under ca.crt or tls.crt; default: the caBundle in their definitions",
 		},
 	}
 }
@@ -284,12 +284,12 @@ func loadOptions() []Option {
 		},
 		{
 			Key: "load.clients", Bounds: counted(profiles.MaxClients, "clients", ""), Flag: "clients", Commands: sends,
-			Help: "clients that send the next request when they have a response, in the profiles apiserver and relist",
+			Help: "clients that each send the next request when they have a response, in the profiles apiserver and relist",
 		},
 		{Key: "load.duration", Flag: "duration", Commands: sends, Help: "how long each stage sends"},
 		{
 			Key: "load.objects", Bounds: counted(profiles.MaxObjects, "objects", "for those of the profile"), Flag: "relist-objects", Commands: sends,
-			Help: "objects of the profile relist, and in the API server with --through-api-server",
+			Help: "number of objects in the profile relist, and in the API server with --through-api-server",
 		},
 		{
 			Key: "load.pairs[0].from", Flag: "from", Commands: sends,
@@ -300,7 +300,7 @@ func loadOptions() []Option {
 		{
 			Key: "load.inFlight", Default: profiles.DefaultInFlight, Implied: true, Bounds: counted(profiles.MaxInFlight, "requests in flight", byDefault),
 			Flag: "in-flight", Commands: sends,
-			Help: "maximum number of requests in flight; more wait, which counts as response time",
+			Help: "maximum number of requests in flight; further requests wait, which counts as response time",
 		},
 		{
 			Key: "load.judgeEvery", Default: 1, Implied: true, Flag: "judge-every", Commands: sends, Help: "judge only every n-th response",
@@ -310,14 +310,14 @@ func loadOptions() []Option {
 			Key: "load.judgeContent", Flag: "judge-content", Commands: []string{load, run},
 			Help: "also compare converted objects with those that the webhook returned before the load",
 		},
-		{Key: "load.recording", Flag: "recording", Commands: sends, Files: true, Help: "file that \"crdconform record\" wrote, to send again: the profile replay"},
+		{Key: "load.recording", Flag: "recording", Commands: sends, Files: true, Help: "file written by \"crdconform record\", to send again with the profile replay"},
 		{
 			Key: "load.throughAPIServer", Flag: "through-api-server", Commands: sends,
-			Help: "also measure clients of an API server of crdconform; needs --crd",
+			Help: "also measure clients of an API server that crdconform starts; requires --crd",
 		},
 		{
 			Key: "load.repeat", Default: 1, Bounds: counted(profiles.MaxRepeat, "times", ""), Flag: "repeat", Commands: sends,
-			Help: "how many times all stages run",
+			Help: "how many times to run all stages",
 		},
 		{Key: "load.warmUp", Flag: "warm-up", Commands: sends, Help: "how long to send load before the measurement"},
 		{

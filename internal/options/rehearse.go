@@ -7,7 +7,7 @@ func rehearseOptions() []Option {
 		{Key: "crds", Flag: "new", Commands: to, Files: true, Help: "definitions of the new release: files, patterns such as '*.yaml', folders, kustomizations, git://REF:PATH, or - for standard input"},
 		{
 			Key: "old", Flag: "old", Commands: to, Files: true, Whole: true,
-			Help: "definitions of the old release; same syntax as --new, or context://NAME for those in a cluster; can be repeated, the oldest first",
+			Help: "definitions of the old release; same syntax as --new, or context://NAME for those in a cluster; can be repeated, oldest first",
 		},
 		{
 			Key: "rehearse.programs", Flag: "old-program", Commands: to, Whole: true,
@@ -16,7 +16,7 @@ func rehearseOptions() []Option {
 		{Key: "rehearse.images", Flag: "old-image", Commands: to, Help: "kind: image of the webhook of the old release; can be repeated, one for each --old"},
 		{
 			Key: "rehearse.objects", Flag: "objects", Commands: to, Files: true, Whole: true,
-			Help: "objects of your cluster: what kubectl get -o yaml wrote, folders, backups of Velero, snapshots of etcd, or - for standard input; can be repeated; default: generated",
+			Help: "objects of your cluster: output of kubectl get -o yaml, folders, Velero backups, etcd snapshots, or - for standard input; can be repeated; default: generated",
 		},
 		{Key: "rehearse.fromContext", Flag: "from-context", Commands: to, Help: "context of a cluster to read the objects from; nothing is written there"},
 		{
@@ -25,12 +25,12 @@ func rehearseOptions() []Option {
 		},
 		{
 			Key: "rehearse.install", Default: "apply", Values: []string{"apply", "server-side", "replace"}, Flag: "install", Commands: to,
-			Help: "how definitions are installed: apply, server-side or replace, as kubectl does",
+			Help: "how to install definitions, as kubectl does: apply, server-side or replace",
 		},
-		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: to, Help: "cluster to rehearse on, which is made for the run"},
+		{Key: "cluster", Default: "embedded", Flag: "cluster", Commands: to, Help: "cluster to rehearse on, which is created for the run"},
 		{
 			Key: "generate.objects", Default: 50, Flag: "generate", Commands: to,
-			Help: "objects to generate for each version where none are given, besides those that only the old schemas allow",
+			Help: "objects to generate for each version if none are given, in addition to those that only the old schemas allow",
 		},
 	}
 }

@@ -220,9 +220,9 @@ func (i *inspector) page(ctx context.Context, at schema.GroupVersionResource, to
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ctx, cancel := context.WithTimeout(ctx, pageTimeout)
+		within, cancel := context.WithTimeout(ctx, pageTimeout)
 		defer cancel()
-		page, err = i.metadata.Resource(at).List(ctx, metav1.ListOptions{Limit: i.options.PageSize, Continue: token})
+		page, err = i.metadata.Resource(at).List(within, metav1.ListOptions{Limit: i.options.PageSize, Continue: token})
 	}()
 	return func() (*metav1.PartialObjectMetadataList, error) {
 		<-done
