@@ -43,16 +43,15 @@ func Of(r requirement.Requirement, specs []Named) Explanation {
 		e.Run = "crdconform lint FILE"
 		return e
 	case r.Command:
-		e.Run = "crdconform " + command
 		switch command {
 		case "disrupt":
-			e.Run += " --scenario " + strings.TrimPrefix(string(r.ID), r.ID.Area()+".")
+			e.Run = "crdconform disrupt --scenario " + strings.TrimPrefix(string(r.ID), r.ID.Area()+".")
 		case "rehearse":
-			e.Run += " --old CRDS --new CRDS --filter " + string(r.ID)
+			e.Run = "crdconform rehearse --old CRDS --new CRDS --filter " + string(r.ID)
 		case "storage safe-to-drop":
-			e.Run += " CRD VERSION --context NAME"
+			e.Run = "crdconform storage safe-to-drop CRD VERSION --context NAME"
 		case "doctor":
-			e.Run += " --context NAME"
+			e.Run = "crdconform doctor --context NAME"
 		}
 		return e
 	}
