@@ -20,8 +20,9 @@ func newList(s streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [ID...]",
 		Short: "List the requirements",
-		Long: `list prints every requirement in the catalogue with its level and whom it binds. Requirements that are not checked are marked
-as untested, or as obsolete if the documentation no longer applies. Arguments select requirements, as --filter does.
+		Long: `list prints every requirement in the catalogue with its level and whom it binds. Requirements that commands other than run,
+check and lint check are marked with the command. Requirements that are not checked are marked as untested, or as obsolete if
+the documentation no longer applies. Arguments select requirements, as --filter does.
 
 With --coverage, list prints the number of sentences for every document and its headings, and how they are covered: by a
 requirement that is checked, by requirements that are untested or obsolete, or by no requirement, with the reason.`,

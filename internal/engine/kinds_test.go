@@ -171,6 +171,22 @@ spec:
 	}
 }
 
+// TestAssumedConversion says what the file has in place of the conversion webhook that is assumed.
+func TestAssumedConversion(t *testing.T) {
+	t.Parallel()
+	for stanza, has := range map[string]string{"": "no spec.conversion", "  conversion: {strategy: None}\n": "spec.conversion.strategy None"} {
+		definition := strings.Replace(bare(t), "  versions:\n", stanza+"  versions:\n", 1)
+		c := config.Config{Webhook: config.Webhook{URL: "https://localhost:1/convert"}, CRDs: []string{put(t, definition)}}
+		plan, err := Description{Config: c}.Prepare()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := "crontabs.example.com has " + has + " in the file; it is assumed to name this webhook"; !slices.Contains(plan.notes, want) {
+			t.Errorf("the notes are %q, want %q", plan.notes, want)
+		}
+	}
+}
+
 // bare is the definition of the reference webhook without a word about the webhook.
 func bare(t *testing.T) string {
 	t.Helper()

@@ -208,6 +208,31 @@ func TestZeroIsNoLargeInteger(t *testing.T) {
 	}
 }
 
+// TestAdditionsToParts has a webhook fill in a field that objects must have: only parts of objects lack it, and the finding says so.
+func TestAdditionsToParts(t *testing.T) {
+	t.Parallel()
+	definition := numbers(`{spec: {type: object, required: [bucket, path], properties: {bucket: {type: string}, path: {type: string}}}}`)
+	converts := func(_, _ string, object map[string]any) string {
+		if spec := specOf(object); spec != nil && spec["path"] == nil {
+			spec["path"] = ""
+		}
+		return ""
+	}
+	judged := false
+	for _, r := range judgeSubject(t, served{handler: stranger{converts: converts}}.of(t, definition)) {
+		if r.Requirement != requirement.WebhookConversionAdditions {
+			continue
+		}
+		judged = true
+		if r.Verdict != requirement.Tolerated || !strings.Contains(r.Reason, "(in a part of an object, as server-side apply has them converted)") {
+			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
+		}
+	}
+	if !judged {
+		t.Error("it was not judged")
+	}
+}
+
 // TestOrderThatChanges has a webhook answer with the items of a list in any order. Where the list is a map nothing
 // is lost, and still the same object converts to two.
 func TestOrderThatChanges(t *testing.T) {
