@@ -180,7 +180,7 @@ func listMarkdown(all []requirement.Requirement) string {
 		}
 		statement := cell(r.Statement)
 		if mark(r) != "" {
-			statement += strings.TrimSuffix("<br>*"+mark(r), " ") + strings.TrimSuffix("* "+cell(r.Untested), " ")
+			statement += strings.TrimSpace(fmt.Sprintf("<br>*%s* %s", strings.TrimSpace(mark(r)), cell(r.Untested)))
 		}
 		if r.Note != "" {
 			statement += "<br>*Note:* " + cell(r.Note)

@@ -54,17 +54,18 @@ func (p *prober) edits() property {
 			converted := corpus.Restored(objects[i], t.there.object)
 			beside := ""
 			noted := len(converted.GetAnnotations()) > len(objects[i].GetAnnotations())
+			some := 0
 			switch {
 			case i < editedObjects:
-				changes = append(changes, p.changes(pair.To, i, converted, others, most, tried)...)
+				some = most
 			case noted && i >= p.mixed[pair.From]: // it is about one field, which those before may not have
-				changes = append(changes, p.changes(pair.To, i, converted, others, editsPerSingle, tried)...)
+				some = editsPerSingle
 			}
-			switch { // what is set can only be dropped because of notes
-			case noted && i < editedObjects:
-				settings = append(settings, p.settings(pair.To, i, converted, others, most, tried)...)
-			case noted && i >= p.mixed[pair.From]:
-				settings = append(settings, p.settings(pair.To, i, converted, others, editsPerSingle, tried)...)
+			if some > 0 {
+				changes = append(changes, p.changes(pair.To, i, converted, others, some, tried)...)
+			}
+			if some > 0 && noted { // what is set can only be dropped because of notes
+				settings = append(settings, p.settings(pair.To, i, converted, others, some, tried)...)
 			}
 			if i >= editedObjects {
 				if beside = company(objects[i]); beside == "" {
@@ -186,11 +187,8 @@ func (p *prober) returned(ctx context.Context, pair corpus.Pair, objects []*unst
 		if !isBack || corpus.IsEmpty(value) || p.declared(other, e.path) || p.declared(pair, e.path) {
 			continue
 		}
-		plain := e.object.DeepCopy()
-		plain.SetAnnotations(objects[e.origin].GetAnnotations())
-		alone, x := p.returns(ctx, other, e.object, e.path)
-		always, without := p.returns(ctx, other, plain, e.path)
-		if !alone || always || without == nil {
+		alone, always, x := p.besideNotes(ctx, other, e, objects[e.origin])
+		if x == nil || !alone || always {
 			continue
 		}
 		message := corpus.Loss{Path: e.path, After: value, Added: true}.String()
@@ -198,6 +196,19 @@ func (p *prober) returned(ctx context.Context, pair corpus.Pair, objects []*unst
 		findings = append(findings, finding{e.origin, way, p.schemaOf(other.From).Place(e.path), message, none, *x, effect{sort: added}})
 	}
 	return findings
+}
+
+// besideNotes reports whether an edited object that is asked for alone comes back with something at the place of the edit: as it is, and
+// without what the webhook noted in annotations when it converted the original. The exchange is nil if either does not come back.
+func (p *prober) besideNotes(ctx context.Context, pair corpus.Pair, e edit, original *unstructured.Unstructured) (noted, plain bool, x *exchange) {
+	bare := e.object.DeepCopy()
+	bare.SetAnnotations(original.GetAnnotations())
+	noted, x = p.returns(ctx, pair, e.object, e.path)
+	plain, without := p.returns(ctx, pair, bare, e.path)
+	if without == nil {
+		return false, false, nil
+	}
+	return noted, plain, x
 }
 
 // returns reports whether an object that is asked for alone comes back with something at a path. The exchange is nil if it does not come

@@ -48,10 +48,8 @@ func (p *prober) dropped(ctx context.Context, pair corpus.Pair, objects []*unstr
 		if isThere && !corpus.IsEmpty(value) || p.declared(other, e.path) || p.declared(pair, e.path) {
 			continue
 		}
-		plain := e.object.DeepCopy()
-		plain.SetAnnotations(objects[e.origin].GetAnnotations())
-		stays, x := p.returns(ctx, other, e.object, e.path)
-		if kept, _ := p.returns(ctx, other, plain, e.path); x == nil || stays || !kept {
+		stays, kept, x := p.besideNotes(ctx, other, e, objects[e.origin])
+		if x == nil || stays || !kept {
 			continue
 		}
 		set, _ := corpus.Value(e.object.Object, e.path)
