@@ -26,13 +26,13 @@ func TestUnknownKinds(t *testing.T) {
 	bare := bare(t)
 	gadgets := strings.NewReplacer("CronTab", "Gadget", "crontab", "gadget").Replace(bare)
 	jobs := strings.NewReplacer("CronTab", "Job", "crontab", "job").Replace(bare)
-	status, said := 0, ""
+	status, said, picky := 0, "", false
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
-		if !strings.Contains(string(body), `"kind":"CronTab"`) && strings.Contains(string(body), `"kind":`) && strings.Contains(string(body), `"objects":[{`) {
+		if !strings.Contains(string(body), `"kind":"CronTab"`) && strings.Contains(string(body), `"kind":`) && strings.Contains(string(body), `"objects":[{`) && (!picky || strings.Contains(string(body), `"spec":`)) {
 			request, err := contract.ParseRequest(body)
 			if err != nil {
 				panic(http.ErrAbortHandler)
@@ -80,6 +80,11 @@ func TestUnknownKinds(t *testing.T) {
 	if report = checked(t, Description{Config: c, Handler: handler}); report.Outcome != reports.Unjudged || !strings.Contains(report.Error, "the webhook rejects every object of every definition") {
 		t.Errorf("%s with %v: %s", report.Outcome, report.Counts, report.Error)
 	}
+	picky = true
+	if report = checked(t, Description{Config: c, Handler: handler}); len(report.Results) != 2 {
+		t.Errorf("by a webhook that rejects what the schema does not say is wrong: %s with %v, %q", report.Outcome, report.Counts, report.Notes)
+	}
+	picky = false
 	c.CRDs = []string{put(t, gadgets)}
 	if report = checked(t, Description{Config: c, Handler: handler}); len(report.Results) != 1 {
 		t.Errorf("a definition alone: %s with %v: %s", report.Outcome, report.Counts, report.Error)

@@ -31,7 +31,12 @@ func (s *session) isUnknown(ctx context.Context, client *wire.Client, kind corpu
 	const few = 3
 	said := ""
 	for _, pair := range kind.Pairs() {
-		objects := kind.Definition.Generator(pair.From, s.Seed(), nil).Objects(corpus.Plain, few)
+		generator := kind.Definition.Generator(pair.From, s.Seed(), nil)
+		objects := generator.Objects(corpus.Plain, few)
+		// It has no field that the webhook might want to be something else, such as a duration of which the schema says only that it is text.
+		if least := generator.Minimal(); least != nil {
+			objects = append(objects, least)
+		}
 		if samples := kind.Objects(pair.From); len(samples) > 0 {
 			objects = samples[:min(len(samples), few)]
 		}
