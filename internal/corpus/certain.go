@@ -8,7 +8,7 @@ func (s *Schema) certain(object map[string]any) bool {
 
 // holds reports whether a value is certainly valid at a place.
 func (n *node) holds(value any) bool {
-	if n == nil || n.preserve && n.kind != object || n.embedded || n.shallow || n.unique || n.doubtful {
+	if n == nil || n.preserve && n.kind != object && n.kind != list || n.embedded || n.shallow || n.unique || n.doubtful {
 		return false
 	}
 	switch value := value.(type) {

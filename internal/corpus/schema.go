@@ -109,7 +109,9 @@ func (s *Schema) Prepare(object map[string]any) {
 	if s == nil {
 		return
 	}
-	s.prune(object)
+	if !s.certain(object) { // or nothing would be dropped
+		s.prune(object)
+	}
 	defaulting.Default(object, s.structural)
 }
 

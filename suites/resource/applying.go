@@ -77,7 +77,7 @@ func (r *round) applied(ctx context.Context, version, suffix string) *object {
 // apply has a manager apply an object at a version.
 func (r *round) apply(ctx context.Context, o *object, version string, sent *unstructured.Unstructured, manager string) error {
 	_, err := r.crd.At(version).Apply(ctx, sent, manager)
-	r.journal.add(o.name, "kubectl apply --server-side --force-conflicts --field-manager=%s -f - <<'EOF'\n%sEOF", manager, r.manifest(version, sent))
+	r.journal.addWith(version, sent, o.name, "kubectl apply --server-side --force-conflicts --field-manager=%s", manager)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/corpus"
@@ -17,19 +18,34 @@ import (
 type journal []entry
 
 // entry is one command. It belongs to an object, or to all when the name is empty.
-type entry struct{ name, command string }
+type entry struct {
+	name, command string
+	version       string // of what the command reads from its standard input
+	input         []byte // that, in JSON: YAML takes its time, and is for specs that fail; nil where it reads nothing
+}
 
 func (j *journal) add(name, format string, arguments ...any) {
-	*j = append(*j, entry{name, fmt.Sprintf(format, arguments...)})
+	*j = append(*j, entry{name: name, command: fmt.Sprintf(format, arguments...)})
+}
+
+// addWith adds a command for an object that reads it, as it was sent at a version, from its standard input.
+func (j *journal) addWith(version string, sent *unstructured.Unstructured, name, format string, arguments ...any) {
+	*j = append(*j, entry{name, fmt.Sprintf(format, arguments...), version, corpus.JSON(sent)[0]})
 }
 
 // script returns what was done to an object.
-func (j *journal) script(name string) []byte {
+func (r *round) script(name string) []byte {
 	var b strings.Builder
 	b.WriteString("#!/bin/sh\n# What was done, in order. The definition must be installed, with the webhook running.\nset -x\n")
-	for _, entry := range *j {
+	for _, entry := range r.journal {
 		if entry.name == "" || entry.name == name {
-			b.WriteString(entry.command + "\n")
+			b.WriteString(entry.command)
+			if entry.input != nil {
+				sent := &unstructured.Unstructured{}
+				r.require(utiljson.Unmarshal(entry.input, &sent.Object), "reading what was sent")
+				b.WriteString(" -f - <<'EOF'\n" + r.manifest(entry.version, sent) + "EOF")
+			}
+			b.WriteString("\n")
 		}
 	}
 	return []byte(b.String())
@@ -64,7 +80,7 @@ func (r *round) placed(from *unstructured.Unstructured) *unstructured.Unstructur
 // attach attaches what was sent, what is stored, and how to do it again.
 func (r *round) attach(ctx context.Context, o *object) {
 	r.env.Attach("object.yaml", []byte(r.manifest(o.version, o.sent)))
-	r.env.Attach("reproduce.sh", r.journal.script(o.name))
+	r.env.Attach("reproduce.sh", r.script(o.name))
 	if _, ok := r.env.Cluster.(cluster.Storage); ok && r.crd.InStorage(ctx, o.name) {
 		r.env.Attach("stored.json", r.crd.Stored(ctx, o.name).Data)
 	}

@@ -268,7 +268,7 @@ func (r *round) soundAfresh(ctx context.Context, o *object, version string, fiel
 	fresh := r.of(version, again)
 	r.removeAfter(fresh.name)
 	_, err := r.crd.At(version).Create(ctx, again)
-	r.journal.add(fresh.name, "kubectl create -f - <<'EOF'\n%sEOF", r.manifest(version, again))
+	r.journal.addWith(version, again, fresh.name, "kubectl create")
 	switch {
 	case r.unconverted(ctx, err):
 		r.blame(ctx, requirement.ResourceCreateEveryVersion, fresh, "creating an object at %s (stored at %s): expected it to be created, got: %v", version, r.storage, err)

@@ -32,6 +32,7 @@ type chapter struct {
 	env       *suites.Env
 	generated map[string][]*unstructured.Unstructured // by version, see generate
 	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
+	isSound   map[stored]bool                         // see sound
 
 	// silent says why nothing more is asked: an API server waited in vain for the webhook, which may take half a minute each
 	// time, or the webhook answers nobody any more.
@@ -187,7 +188,7 @@ func (r *round) create(ctx context.Context, version string, number int) []*objec
 		o := r.of(version, sample)
 		r.removeAfter(o.name)
 		got, err := r.crd.At(version).Create(ctx, sample)
-		r.journal.add(o.name, "kubectl create -f - <<'EOF'\n%sEOF", r.manifest(version, sample))
+		r.journal.addWith(version, sample, o.name, "kubectl create")
 		switch {
 		case r.unconverted(ctx, err):
 			converts = false

@@ -92,7 +92,7 @@ func (r *round) writeStatus(ctx context.Context, o *object) bool {
 
 func (r *round) putStatus(ctx context.Context, o *object, version string, object *unstructured.Unstructured) error {
 	_, err := r.crd.At(version).Update(ctx, object, "status")
-	r.journal.add(o.name, "kubectl replace --subresource=status -f - <<'EOF'\n%sEOF", r.manifest(version, object))
+	r.journal.addWith(version, object, o.name, "kubectl replace --subresource=status")
 	return err
 }
 

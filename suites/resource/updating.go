@@ -126,6 +126,6 @@ func put(ctx context.Context, r *round, o *object, version string, fields, annot
 		}
 	}
 	_, err = r.crd.At(version).Update(ctx, read)
-	r.journal.add(o.name, "kubectl replace -f - <<'EOF'\n%sEOF", r.manifest(version, read))
+	r.journal.addWith(version, read, o.name, "kubectl replace")
 	return err
 }
