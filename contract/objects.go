@@ -266,17 +266,9 @@ func invalidStrings(key string, before, after json.RawMessage) string {
 	if sameJSON(before, after) || isNull(after) {
 		return ""
 	}
-	var raw map[string]json.RawMessage
-	if err := kjson.UnmarshalCaseSensitivePreserveInts(after, &raw); err != nil {
-		return clip(after) + ", which is not a map"
-	}
-	values := make(map[string]string, len(raw))
-	for name, value := range raw {
-		var s *string
-		if json.Unmarshal(value, &s) != nil || s == nil {
-			return fmt.Sprintf("%s for %s, which is not a string", clip(value), clip(name))
-		}
-		values[name] = *s
+	values, problem := stringsOf(after)
+	if problem != "" {
+		return problem
 	}
 	path := field.NewPath("metadata", key)
 	errs := validation.ValidateAnnotations(values, path)
@@ -287,6 +279,34 @@ func invalidStrings(key string, before, after json.RawMessage) string {
 		return ""
 	}
 	return clip(errs.ToAggregate().Error())
+}
+
+// stringsOf reads a map of strings, or says why it is none. An annotation may be long, and what is no string is rare, so each value is
+// decoded by itself only to find that.
+func stringsOf(encoded json.RawMessage) (values map[string]string, problem string) {
+	var all map[string]*string
+	err := kjson.UnmarshalCaseSensitivePreserveInts(encoded, &all)
+	values = make(map[string]string, len(all))
+	for name, value := range all {
+		if value != nil {
+			values[name] = *value
+		}
+	}
+	if err == nil && len(values) == len(all) {
+		return values, ""
+	}
+	var raw map[string]json.RawMessage
+	if kjson.UnmarshalCaseSensitivePreserveInts(encoded, &raw) != nil {
+		return nil, clip(encoded) + ", which is not a map"
+	}
+	for name, value := range raw {
+		var s *string
+		if json.Unmarshal(value, &s) != nil || s == nil {
+			return nil, fmt.Sprintf("%s for %s, which is not a string", clip(value), clip(name))
+		}
+		values[name] = *s
+	}
+	return values, ""
 }
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
