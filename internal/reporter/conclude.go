@@ -117,7 +117,7 @@ func Headline(r *reports.Report) string {
 		}
 		return fmt.Sprintf("Conforms: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
 	case reports.Partial:
-		return fmt.Sprintf("Conforms, not fully judged: %s passed%s", requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
+		return fmt.Sprintf("Conforms, not fully judged%s: %s passed%s", leftOpen(r), requirements(r, r.Counts[requirement.Passed]), otherCounts(r))
 	case reports.NonConformant:
 		return failureHeadline(r)
 	case reports.Unjudged:
@@ -135,6 +135,27 @@ func Headline(r *reports.Report) string {
 		return fmt.Sprintf("Interrupted with %s judged", judged)
 	}
 	return "Not concluded"
+}
+
+// leftOpen says in parentheses what keeps a run from being fully judged; empty if that is only that nothing was found to hold.
+func leftOpen(r *reports.Report) string {
+	var open []string
+	for _, result := range r.Results {
+		if id := string(result.ID); skipped(result) && !slices.Contains(open, id) {
+			open = append(open, id)
+		}
+	}
+	switch {
+	case len(open) > 1:
+		return fmt.Sprintf(" (%s and %d more are not applicable)", open[0], len(open)-1)
+	case len(open) == 1:
+		return fmt.Sprintf(" (%s is not applicable)", open[0])
+	case cut(r):
+		return " (the time budget ended)"
+	case thin(r):
+		return " (too few fields were exercised)"
+	}
+	return ""
 }
 
 // failureHeadline says what failed: requirements, or otherwise requests under load; and which objectives were missed.

@@ -28,8 +28,8 @@ func TestCoverageDecides(t *testing.T) {
 		"nothing counted": {nil, 0.9, reports.Conformant, "Conforms: 1 requirement passed", ""},
 		"all":             {[]reports.Coverage{of("v1", 20), of("v2", 20)}, 1, reports.Conformant, "Conforms: 1 requirement passed", "fields exercised: 40 of 40"},
 		"enough":          {[]reports.Coverage{of("v1", 19, a), of("v2", 20)}, 0, reports.Conformant, "Conforms: 1 requirement passed", "fields exercised: 39 of 40; never: spec.a at v1 (a rule; wants more)"},
-		"too little":      {[]reports.Coverage{of("v1", 17, a, b, c), of("v2", 20)}, 0, reports.Partial, "Conforms, not fully judged: 1 requirement passed", "fields exercised: 37 of 40; never: spec.a at v1 (a rule; wants more); spec.b at v1; spec.\ufffd[31mc at v1"},
-		"the least pair":  {[]reports.Coverage{of("v1", 20), of("v1", 16, a, a, a, b)}, 0, reports.Partial, "Conforms, not fully judged: 1 requirement passed", "fields exercised: 16 of 20; never: spec.a at v1 (a rule; wants more); spec.a at v1 (a rule; wants more); spec.a at v1 (a rule; wants more); and 1 more"},
+		"too little":      {[]reports.Coverage{of("v1", 17, a, b, c), of("v2", 20)}, 0, reports.Partial, "Conforms, not fully judged (too few fields were exercised): 1 requirement passed", "fields exercised: 37 of 40; never: spec.a at v1 (a rule; wants more); spec.b at v1; spec.\ufffd[31mc at v1"},
+		"the least pair":  {[]reports.Coverage{of("v1", 20), of("v1", 16, a, a, a, b)}, 0, reports.Partial, "Conforms, not fully judged (too few fields were exercised): 1 requirement passed", "fields exercised: 16 of 20; never: spec.a at v1 (a rule; wants more); spec.a at v1 (a rule; wants more); spec.a at v1 (a rule; wants more); and 1 more"},
 		"as much as wanted": {
 			[]reports.Coverage{of("v1", 18)}, 0.9, reports.Conformant, "Conforms: 1 requirement passed", "fields exercised: 18 of 20",
 		},
