@@ -147,6 +147,35 @@ func TestCertainChoices(t *testing.T) {
 	}
 }
 
+// TestCertainFreeLists has lists that keep unknown fields of their items: what is certain of them, API servers do not change.
+func TestCertainFreeLists(t *testing.T) {
+	t.Parallel()
+	const inside = "type: object, properties: {a: {type: string, default: b}, list: {type: array, items: {type: integer}}}"
+	rng, certain, dropped := rand.New(rand.NewPCG(1, 4)), 0, 0
+	for _, items := range []string{inside, inside + ", x-kubernetes-preserve-unknown-fields: true", "type: array, items: {" + inside + "}", "type: object, additionalProperties: {" + inside + "}"} {
+		d := defined(t, widget(spec("free: {type: array, x-kubernetes-preserve-unknown-fields: true, items: {"+items+"}}")))
+		s, objects := d.Schema("v1"), d.Generator("v1", 1, nil).Objects(Plain, 20)
+		for _, object := range objects {
+			for range 30 {
+				spoiled := object.DeepCopy()
+				spoil(rng, spoiled, objects)
+				problems := s.validated(t.Context(), spoiled.Object)
+				switch {
+				case !s.certain(spoiled.Object):
+					dropped += min(1, len(problems))
+				case len(problems) > 0:
+					t.Fatalf("%v in %s with items: {%s}", problems, encoded(spoiled.Object), items)
+				default:
+					certain++
+				}
+			}
+		}
+	}
+	if certain < 200 || dropped < 200 {
+		t.Errorf("%d certain and %d with problems show nothing", certain, dropped)
+	}
+}
+
 // TestMaySolve exchanges values of objects that are not valid: none becomes valid where that is said to be impossible.
 func TestMaySolve(t *testing.T) {
 	t.Parallel()
