@@ -253,6 +253,14 @@ func inPlaceOf(c *config.Config, given config.Config, source, flag string) {
 	}
 }
 
+// requireWebhook fails if neither the flags nor the configuration file specify a webhook.
+func requireWebhook(w config.Webhook) error {
+	if w.Source() == "" {
+		return errors.New("no webhook specified; give its URL, --from-crd, or a program with its arguments after --, or specify it under webhook in crdconform.yaml")
+	}
+	return nil
+}
+
 func (c *checker) run(ctx context.Context) error {
 	defer c.limitMemory(true)()
 	c.selection.flags, c.filter, c.skip = c.flags, c.options.given.Filter, c.options.given.Skip
@@ -262,6 +270,9 @@ func (c *checker) run(ctx context.Context) error {
 		}
 	}
 	check, err := c.check()
+	if err == nil {
+		err = requireWebhook(check.Webhook)
+	}
 	if err != nil {
 		return err
 	}

@@ -103,6 +103,9 @@ func (l *loader) run(ctx context.Context) error {
 	if err = l.setLoad(&check.Config); err != nil {
 		return err
 	}
+	if err = requireWebhook(check.Webhook); err != nil {
+		return err
+	}
 	if check.Baseline, err = l.baseline(); err != nil {
 		return err
 	}

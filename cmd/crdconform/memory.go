@@ -18,8 +18,8 @@ const (
 	garbage = 200
 
 	// room is how many times what stays in use a check may take, if that is more than softMemory. With a definition of 10,000 lines it has
-	// 150 to 400 MiB in use, and spent more than half of its processor time on collecting garbage below softMemory.
-	room = 3
+	// 250 to 400 MiB in use, and spent more than half of its processor time on collecting garbage below softMemory.
+	room = 2
 
 	// looking is how long it takes until what is in use is looked at again.
 	looking = 250 * time.Millisecond

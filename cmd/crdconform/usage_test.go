@@ -60,7 +60,8 @@ func TestUsage(t *testing.T) {
 		args string // separated by spaces
 		want []string
 	}{
-		"no URL":              {"check", []string{"no webhook specified; give its URL"}},
+		"no URL":              {"check", []string{"no webhook specified; give its URL, --from-crd, or a program"}},
+		"no URL for load":     {"load", []string{"no webhook specified; give its URL, --from-crd, or a program"}},
 		"two URLs":            {"load " + url + " " + url, []string{"load requires one URL, such as https://", "got 2 arguments"}},
 		"plain http":          {"check http://127.0.0.1:1/convert", []string{`webhook URL: "http://127.0.0.1:1/convert" is http, but API servers call webhooks only over https; write it as https://`}},
 		"plain http for load": {"load http://127.0.0.1:1/convert", []string{"is http, but API servers call webhooks only over https; write it as https://"}},

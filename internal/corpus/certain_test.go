@@ -2,9 +2,11 @@ package corpus
 
 import (
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fieldpath"
@@ -167,6 +169,13 @@ func TestCertainFreeLists(t *testing.T) {
 					t.Fatalf("%v in %s with items: {%s}", problems, encoded(spoiled.Object), items)
 				default:
 					certain++
+					prepared, pruned := spoiled.DeepCopy(), spoiled.DeepCopy()
+					s.Prepare(prepared.Object)
+					s.prune(pruned.Object)
+					defaulting.Default(pruned.Object, s.structural)
+					if !reflect.DeepEqual(prepared, pruned) {
+						t.Fatalf("%s is prepared as %s, not as %s", encoded(spoiled.Object), encoded(prepared.Object), encoded(pruned.Object))
+					}
 				}
 			}
 		}

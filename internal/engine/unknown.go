@@ -33,7 +33,7 @@ func (s *session) isUnknown(ctx context.Context, client *wire.Client, kind corpu
 	for _, pair := range kind.Pairs() {
 		generator := kind.Definition.Generator(pair.From, s.Seed(), nil)
 		objects := generator.Objects(corpus.Plain, few)
-		// It has no field that the webhook might want to be something else, such as a duration of which the schema says only that it is text.
+		// With the fewest fields, it has few that the webhook may want to be something else, such as a duration that the schema calls text.
 		if least := generator.Minimal(); least != nil {
 			objects = append(objects, least)
 		}

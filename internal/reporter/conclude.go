@@ -139,19 +139,26 @@ func Headline(r *reports.Report) string {
 
 // leftOpen says in parentheses what keeps a run from being fully judged; empty if that is only that nothing was found to hold.
 func leftOpen(r *reports.Report) string {
+	if cut(r) { // specs that had no time left are not applicable
+		return " (the time budget ended)"
+	}
 	var open []string
+	subjects := map[string]bool{}
 	for _, result := range r.Results {
+		subjects[result.Subject] = true
 		if id := string(result.ID); skipped(result) && !slices.Contains(open, id) {
 			open = append(open, id)
 		}
 	}
+	everywhere := ""
+	if len(subjects) > 1 {
+		everywhere = " everywhere"
+	}
 	switch {
 	case len(open) > 1:
-		return fmt.Sprintf(" (%s and %d more are not applicable)", open[0], len(open)-1)
+		return fmt.Sprintf(" (%s and %d more could not be judged%s)", open[0], len(open)-1, everywhere)
 	case len(open) == 1:
-		return fmt.Sprintf(" (%s is not applicable)", open[0])
-	case cut(r):
-		return " (the time budget ended)"
+		return fmt.Sprintf(" (%s could not be judged%s)", open[0], everywhere)
 	case thin(r):
 		return " (too few fields were exercised)"
 	}

@@ -20,8 +20,8 @@ type journal []entry
 // entry is one command. It belongs to an object, or to all when the name is empty.
 type entry struct {
 	name, command string
-	version       string // of what the command reads from its standard input
-	input         []byte // that, in JSON: YAML takes its time, and is for specs that fail; nil where it reads nothing
+	version       string // of the object that the command reads from its standard input
+	input         []byte // the object as JSON, which becomes YAML only for a report; nil where the command reads nothing
 }
 
 func (j *journal) add(name, format string, arguments ...any) {

@@ -19,7 +19,7 @@ import (
 var Area = suites.Area{Name: "resource", Register: register}
 
 func register(env *suites.Env) {
-	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}, refusals: map[string]string{}, isSound: map[stored]bool{}}
+	c := &chapter{env: env, generated: map[string][]*unstructured.Unstructured{}, refusals: map[string]string{}}
 	creating(c)
 	updating(c)
 	applying(c)

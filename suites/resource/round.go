@@ -32,7 +32,6 @@ type chapter struct {
 	env       *suites.Env
 	generated map[string][]*unstructured.Unstructured // by version, see generate
 	refusals  map[string]string                       // by version: what was wrong with a conversion of a generated object
-	isSound   map[stored]bool                         // see sound
 
 	// silent says why nothing more is asked: an API server waited in vain for the webhook, which may take half a minute each
 	// time, or the webhook answers nobody any more.
