@@ -31,14 +31,15 @@ func (s *session) isUnknown(ctx context.Context, client *wire.Client, kind corpu
 	const few = 3
 	said := ""
 	for _, pair := range kind.Pairs() {
-		generator := kind.Definition.Generator(pair.From, s.Seed(), nil)
-		objects := generator.Objects(corpus.Plain, few)
-		// With the fewest fields, it has few that the webhook may want to be something else, such as a duration that the schema calls text.
-		if least := generator.Minimal(); least != nil {
-			objects = append(objects, least)
-		}
-		if samples := kind.Objects(pair.From); len(samples) > 0 {
-			objects = samples[:min(len(samples), few)]
+		objects := kind.Objects(pair.From)
+		objects = objects[:min(len(objects), few)]
+		if len(objects) == 0 {
+			generator := kind.Definition.Generator(pair.From, s.Seed(), nil)
+			objects = generator.Objects(corpus.Plain, few)
+			// With the fewest fields, it has few that the webhook may want to be something else, such as a duration that the schema calls text.
+			if least := generator.Minimal(); least != nil {
+				objects = append(objects, least)
+			}
 		}
 		if len(objects) == 0 {
 			return false
