@@ -143,15 +143,13 @@ func leftOpen(r *reports.Report) string {
 		return " (the time budget ended)"
 	}
 	var open []string
-	subjects := map[string]bool{}
 	for _, result := range r.Results {
-		subjects[result.Subject] = true
 		if id := string(result.ID); skipped(result) && !slices.Contains(open, id) {
 			open = append(open, id)
 		}
 	}
 	everywhere := ""
-	if len(subjects) > 1 {
+	if subjectCount(r) > 1 {
 		everywhere = " everywhere"
 	}
 	switch {
@@ -250,9 +248,13 @@ func requirements(r *reports.Report, n int) string {
 	if legs := len(r.Upgrade); legs > 1 {
 		return fmt.Sprintf("%s of %d upgrades", counted(n, "requirement"), legs)
 	}
-	definitions := len(slices.DeleteFunc(Subjects(r), func(subject string) bool { return subject == "" }))
-	if definitions > 1 {
-		return fmt.Sprintf("%s for %d definitions", counted(n, "requirement"), definitions)
+	if of := subjectCount(r); of > 1 {
+		return fmt.Sprintf("%s for %d definitions", counted(n, "requirement"), of)
 	}
 	return counted(n, "requirement")
+}
+
+// subjectCount is how many definitions, or upgrades, there are results about.
+func subjectCount(r *reports.Report) int {
+	return len(slices.DeleteFunc(Subjects(r), func(subject string) bool { return subject == "" }))
 }
