@@ -267,6 +267,11 @@ func faults() map[string]fault {
 			says:    `fields changed and read there`,
 			handler: changing("", keep("spec")),
 		},
+		"restores a newer version, whatever was written since": {
+			fails:   []requirement.ID{requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceScaleEveryVersion},
+			says:    `an annotation changed at v1, read at v1alpha1 (stored at v1beta1)`,
+			handler: copying(),
+		},
 		"hides a patch at another version": {
 			fails:   []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge},
 			says:    `read at v1 (stored at v1beta1): the patch did not take effect`,
@@ -350,17 +355,49 @@ func named(name string) webhook.Fault {
 	return f
 }
 
+// copying is a webhook that leaves a copy of spec in an annotation of what it converts from v1, as converters do whose older versions lack
+// fields. It puts the copy into what it converts to v1, even if a client has changed the object at an older version since.
+func copying() http.Handler {
+	const key = "example.com/v1"
+	return between(func(o map[string]any) {
+		text, err := json.Marshal(o["spec"])
+		if err != nil {
+			panic(err)
+		}
+		meta := within(o, "metadata")
+		annotations := within(meta, "annotations")
+		annotations[key] = string(text)
+		meta["annotations"] = annotations
+	}, func(o map[string]any) {
+		annotations := within(within(o, "metadata"), "annotations")
+		kept, found := annotations[key].(string)
+		if !found || version(o["apiVersion"]) != "v1" {
+			return
+		}
+		delete(annotations, key)
+		decoder := json.NewDecoder(strings.NewReader(kept))
+		decoder.UseNumber()
+		var spec any
+		if err := decoder.Decode(&spec); err != nil {
+			panic(err)
+		}
+		o["spec"] = spec
+	})
+}
+
 // forgetful is a webhook that notes two fields of what it converts from v1. From what it converts to v1, it drops a third when one of the
 // two has changed and the other has not.
 func forgetful() http.Handler {
 	const noted = "example.com/noted"
-	note := changing("", func(o map[string]any) {
+	return between(func(o map[string]any) {
 		meta := within(o, "metadata")
 		annotations := within(meta, "annotations")
 		annotations[noted] = fmt.Sprint(within(o, "spec")["image"], "/", within(o, "spec")["environment"])
 		meta["annotations"] = annotations
-	})
-	forget := changing("v1", func(o map[string]any) {
+	}, func(o map[string]any) {
+		if version(o["apiVersion"]) != "v1" {
+			return
+		}
 		annotations := within(within(o, "metadata"), "annotations")
 		before, found := annotations[noted].(string)
 		delete(annotations, noted)
@@ -369,6 +406,11 @@ func forgetful() http.Handler {
 			delete(spec, "containers")
 		}
 	})
+}
+
+// between is a webhook that converts, and changes what it has converted from v1 and from other versions.
+func between(newest, others func(o map[string]any)) http.Handler {
+	from, fromOthers := changing("", newest), changing("", others)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		request, err2 := contract.ParseRequest(body)
@@ -381,9 +423,9 @@ func forgetful() http.Handler {
 			APIVersion string `json:"apiVersion"`
 		}
 		if len(request.Objects) > 0 && json.Unmarshal(request.Objects[0], &object) == nil && version(object.APIVersion) == "v1" {
-			note.ServeHTTP(w, r)
+			from.ServeHTTP(w, r)
 			return
 		}
-		forget.ServeHTTP(w, r)
+		fromOthers.ServeHTTP(w, r)
 	})
 }
