@@ -388,7 +388,7 @@ func TestColumnsAtATime(t *testing.T) {
 
 // TestMemoryLimit has more room where more is in use, and the limit of before once it ends.
 func TestMemoryLimit(t *testing.T) { // not parallel: the limit is that of the process
-	for live, want := range map[uint64]int64{0: softMemory, softMemory / room: softMemory, softMemory/room + 1: softMemory + 32<<20, 300 << 20: 608 << 20} {
+	for live, want := range map[uint64]int64{0: softMemory, softMemory / room: softMemory, softMemory/room + 1: softMemory + 16<<20, 300 << 20: 608 << 20} {
 		if got := memoryLimit(live); got != want {
 			t.Errorf("with %d bytes in use it is %d, want %d", live, got, want)
 		}

@@ -10,8 +10,8 @@ import (
 
 const (
 	// softMemory is how much memory a run or a check takes, in bytes, before garbage is collected more often than usual. An API server in
-	// the process makes much garbage: without it a run takes 600 MiB, of which a third is in use.
-	softMemory = 384 << 20
+	// the process makes much garbage: without it a run takes 600 MiB, of which a third is in use. The program itself takes another 100 MiB.
+	softMemory = 368 << 20
 
 	// garbage is how much garbage may wait below that limit, in percent of what is in use. Go's 100 would have a check of a wide definition
 	// spend a fifth of its processor time on collecting 20 MiB at a time.
@@ -91,9 +91,9 @@ func raiseLimit(every time.Duration, collected func() (times, live uint64)) (sto
 	}
 }
 
-// memoryLimit is the limit for what stays in use, in steps of 32 MiB: to set it stops everything for a moment.
+// memoryLimit is the limit for what stays in use, in steps of 16 MiB: to set it stops everything for a moment.
 func memoryLimit(live uint64) int64 {
-	const step = 32 << 20
+	const step = 16 << 20
 	return max(softMemory, int64((room*live+step-1)/step*step))
 }
 
