@@ -182,6 +182,9 @@ type disruptions struct{ *progress }
 func (d *disruptions) Disrupted(result reports.Result, figures *reports.Disruption) {
 	d.wipe()
 	d.line(verdictColor(result.Verdict), fmt.Sprintf("%-13s", result.Verdict), fmt.Sprintf(" %s (%.1f s)", engine.DisruptionSummary(result, figures), result.Seconds))
+	if isProblem(result.Verdict, d.strict) {
+		d.sequel(result.ID, result.Verdict, result.Rerun)
+	}
 }
 
 func verdictColor(v requirement.Verdict) string {

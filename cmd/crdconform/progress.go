@@ -195,9 +195,14 @@ func (p *progress) SpecDone(r suites.Result) {
 	if !p.terminal && !p.several {
 		p.say("[%*d/%d] %-13s %s (%.3f s)", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds())
 	}
-	if r.Verdict == requirement.Failed || r.Verdict == requirement.Errored || p.strict && r.Verdict == requirement.Tolerated {
+	if isProblem(r.Verdict, p.strict) {
 		p.problem(r)
 	}
+}
+
+// isProblem reports whether a verdict counts against somebody, or against crdconform itself.
+func isProblem(v requirement.Verdict, strict bool) bool {
+	return v == requirement.Failed || v == requirement.Errored || strict && v == requirement.Tolerated
 }
 
 // problem shows a result that counts against somebody, with what a reader needs to go on. Of several definitions there would be too
@@ -208,16 +213,23 @@ func (p *progress) problem(r suites.Result) {
 		p.line(red, strings.ToUpper(r.Verdict.String()), fmt.Sprintf(" %s of %s: %s", r.Requirement, p.definition, reporter.Brief(reports.Result{Reason: r.Reason})))
 		return
 	}
-	statement, why := "", ""
+	statement := ""
 	if known, found := requirement.Lookup(r.Requirement); found {
-		statement, why = known.Statement, known.Why
+		statement = known.Statement
 	}
 	p.say("%s %s: %s", p.paint(red, strings.ToUpper(r.Verdict.String())), r.Requirement, statement)
 	p.say("    %s", strings.ReplaceAll(strings.TrimSpace(visible.Text(r.Reason)), "\n", "\n    "))
-	if why != "" && r.Verdict != requirement.Errored {
-		p.say("    %s", p.paint(dim, "why it matters: "+why))
+	p.sequel(r.Requirement, r.Verdict, p.rerun(p.definition, r.Requirement))
+}
+
+// sequel ends what is shown of a problem: why it matters, and the command that checks the requirement again, if there is one.
+func (s streams) sequel(id requirement.ID, verdict requirement.Verdict, again string) {
+	if known, found := requirement.Lookup(id); found && known.Why != "" && verdict != requirement.Errored {
+		fmt.Fprintf(s.out, "    %s\n", s.paint(dim, "why it matters: "+known.Why))
 	}
-	p.say("    %s", p.paint(dim, "again: "+p.rerun(p.definition, r.Requirement)))
+	if again != "" {
+		fmt.Fprintf(s.out, "    %s\n", s.paint(dim, "again: "+again))
+	}
 }
 
 // Loading shows how a stage of a load test goes on: each second on a terminal, elsewhere after one second and every ten from

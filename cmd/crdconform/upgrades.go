@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/reporter"
@@ -15,6 +16,7 @@ const mostFindings = 10
 
 // upgrades shows what came of the upgrades that were rehearsed: a table of steps and definitions, the findings, and the way back.
 func (s streams) upgrades(report *reports.Report) {
+	shown := map[requirement.ID]bool{}
 	for _, leg := range report.Upgrade {
 		fmt.Fprintln(s.out)
 		s.line("", "", fmt.Sprintf("From %s to %s", leg.From, leg.To))
@@ -26,6 +28,11 @@ func (s streams) upgrades(report *reports.Report) {
 		}
 		for _, f := range leg.Findings[:min(len(leg.Findings), mostFindings)] {
 			s.legFinding(report, f)
+			at := slices.IndexFunc(report.Results, func(r reports.Result) bool { return r.ID == f.Requirement && reporter.Problem(report, r) })
+			if at >= 0 && !shown[f.Requirement] {
+				s.sequel(f.Requirement, f.Verdict, report.Results[at].Rerun)
+			}
+			shown[f.Requirement] = true
 		}
 		if more := len(leg.Findings) - mostFindings; more > 0 {
 			s.line("", "", fmt.Sprintf("and %d findings more, in report.html", more))
