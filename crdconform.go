@@ -1,7 +1,7 @@
-// Package crdconform judges a conversion webhook: whether it keeps its contract with API servers, and what becomes of objects
-// that it converts. It is what the command crdconform check does, for programs and for tests in Go.
+// Package crdconform checks a conversion webhook: whether it keeps its contract with API servers, and whether objects survive its
+// conversions. It offers the checks of the command "crdconform check" to Go programs and tests.
 //
-// A test of a webhook that a test server serves:
+// A test that checks a webhook, given its http.Handler:
 //
 //	func TestConversion(t *testing.T) {
 //		crdconform.Run(t, crdconform.Check{
@@ -10,7 +10,7 @@
 //		})
 //	}
 //
-// Rehearse rehearses an upgrade, as the command crdconform rehearse does.
+// Rehearse rehearses an upgrade, like the command "crdconform rehearse".
 package crdconform
 
 import (
@@ -26,35 +26,36 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Check is what to check: what a configuration file says, and what only a program can say.
+// Check describes a check: the settings of a configuration file, and those that only a program can give.
 //
-// A Config that config.Read or config.Default returned is taken as it is. In one without an APIVersion, a field that is zero
-// stands for its default, and so does Generate.Objects: samples alone are converted when it is 0 in a Config of the former.
+// A Config returned by config.Read or config.Default is used as it is. In a Config without an APIVersion, zero fields stand for their
+// defaults. That includes Generate.Objects: to convert only samples, set it to 0 in a Config returned by config.Read or
+// config.Default.
 type Check struct {
 	config.Config
 
-	// CA verifies the webhook at Webhook.URL or of Webhook.FromCRD, as PEM certificates. It takes the place of Webhook.CAFile.
+	// CA holds the PEM certificates that verify the webhook of Webhook.URL or Webhook.FromCRD. It replaces Webhook.CAFile.
 	CA []byte
 
-	// Handler is a webhook to serve over TLS and to judge, in the place of Webhook.
+	// Handler is a webhook to serve over TLS and check instead of Webhook.
 	Handler http.Handler
 
-	// HandlerPath is the path at which Handler is called: /convert if empty.
+	// HandlerPath is the URL path at which Handler is called; /convert if empty.
 	HandlerPath string
 
-	// Start brings up the API server that the checks need which need one, or connects to it. What it creates there has the ID of
-	// the run as its label, and its log goes to the writer. The built-in one is started if it is nil; then Cluster has to be
-	// embedded or none.
+	// Start starts the API server for the checks that need one, or connects to one. Everything created there is labeled with run, the
+	// ID of the run. Start writes the log of the API server to log. If Start is nil, the built-in API server is started, and Cluster
+	// must be embedded or none.
 	Start func(ctx context.Context, run string, log io.Writer) (cluster.Cluster, error)
 
-	// RerunCommand returns a command that checks one requirement again, for reports. A definition is named when there are
-	// several. It may be nil.
+	// RerunCommand returns a command that checks one requirement again, for reports. The definition is empty unless there are several.
+	// RerunCommand may be nil.
 	RerunCommand func(definition string, id requirement.ID) string
 }
 
-// Judge brings the webhook up, checks it, and takes everything down that was started. The error is about what the Check says, or
-// the files that it names. What could not be judged, and why, is in the report. When the context ends the report is partial.
-// Nothing is written to disk.
+// Judge starts the webhook, checks it, and stops everything that it started. It returns an error if the Check, or a file that it
+// names, is invalid. The report lists what could not be judged, with the reasons. If ctx is done early, the report is partial. Judge
+// writes nothing to disk.
 func (c Check) Judge(ctx context.Context) (*reports.Report, error) {
 	plan, err := c.description().Prepare() //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
@@ -65,10 +66,10 @@ func (c Check) Judge(ctx context.Context) (*reports.Report, error) {
 	return report, nil
 }
 
-// tool is what reports say that they were made by.
+// tool is the Tool of reports that this package creates.
 const tool = "library"
 
-// description is what the engine is to do.
+// description returns the description of the check for the engine.
 func (c Check) description() engine.Description {
 	d := engine.Description{Config: c.Config, CA: c.CA, Handler: c.Handler, HandlerPath: c.HandlerPath, RerunCommand: c.RerunCommand}
 	if c.Start != nil {

@@ -19,16 +19,16 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Run checks a webhook as part of a test: each requirement is a subtest of its own. One that is broken fails, or only logs
-// when API servers tolerate it, unless the check is strict; what cannot be judged is skipped. Reports are written to the
-// folder that the Config names, if it names one.
+// Run checks a webhook as part of a test, with a subtest for each requirement. The subtest of a broken requirement fails; if API
+// servers tolerate the violation, the subtest only logs it, unless the check is strict. A requirement that cannot be judged is
+// skipped. Reports are written to the ReportDir of the Config, if it is set.
 //
-// The specs behind it are Ginkgo's, of which a process can have one tree. So it belongs into a package whose tests have no
-// Ginkgo specs of their own, and says so elsewhere.
+// Run uses Ginkgo, which allows one tree of specs per process. The test must therefore be in a package whose tests have no Ginkgo
+// specs of their own; in any other package, Run fails the test and says why.
 //
-// While Run runs, klog writes to the log of the run, Gomega has other defaults, and Ginkgo's reporter writes nothing. These belong to
-// the process, so other tests that run at the same time are affected. Run undoes all of that before it returns. Only GinkgoWriter stays
-// as Ginkgo leaves it: it buffers what is written to it, which is of no use without specs.
+// While Run runs, klog writes to the log of the run, Gomega has different defaults, and the reporter of Ginkgo is silent. These
+// settings belong to the process, so they affect tests that run in parallel. Run restores them before it returns. Only GinkgoWriter
+// stays as Ginkgo leaves it: it buffers everything written to it, which serves no purpose without specs.
 func Run(t *testing.T, c Check) {
 	t.Helper()
 	if foreign() {
@@ -59,25 +59,27 @@ func Run(t *testing.T, c Check) {
 	tellRest(t, report)
 }
 
-// Upgrade is an upgrade to rehearse: from the releases of Config.Old, the oldest first, to the one of Config.CRDs and Config.Webhook, with
-// the objects of Config.Rehearse, or generated ones if there are none. Fields that are zero stand for their defaults, as in a Check.
+// Upgrade describes an upgrade to rehearse: from the releases in Config.Old, oldest first, to the release of Config.CRDs and
+// Config.Webhook, with the objects of Config.Rehearse, or with generated objects if there are none. Zero fields stand for their
+// defaults, as in Check.
 type Upgrade struct {
 	config.Config
 
-	// Handler is the webhook of the new release, to serve over TLS in the place of Config.Webhook.
+	// Handler is the webhook of the new release, to serve over TLS instead of Config.Webhook.
 	Handler http.Handler
 
-	// OldHandlers are the webhooks of the old releases, one for each entry of Config.Old and nil for none, in the place of
-	// Config.Rehearse.Programs.
+	// OldHandlers are the webhooks of the old releases, one for each entry of Config.Old, with nil for a release without one. They
+	// replace Config.Rehearse.Programs.
 	OldHandlers []http.Handler
 
-	// HandlerPath is the path at which the handlers are called: /convert if empty.
+	// HandlerPath is the URL path at which the handlers are called; /convert if empty.
 	HandlerPath string
 }
 
-// Rehearse rehearses an upgrade as part of a test, on built-in API servers: each requirement is a subtest of its own. One that is broken
-// fails, or only logs when it is tolerated, unless the rehearsal is strict; what cannot be judged is skipped. Reports are written to the
-// folder that the Config names, if it names one. While it runs, klog writes to the log of the run.
+// Rehearse rehearses an upgrade as part of a test, on built-in API servers, with a subtest for each requirement. The subtest of a
+// broken requirement fails; if the violation is tolerated, the subtest only logs it, unless the rehearsal is strict. A requirement
+// that cannot be judged is skipped. Reports are written to the ReportDir of the Config, if it is set. While Rehearse runs, klog
+// writes to the log of the run.
 func Rehearse(t *testing.T, u Upgrade) {
 	t.Helper()
 	wanted := u.ReportDir != ""
@@ -104,7 +106,7 @@ func Rehearse(t *testing.T, u Upgrade) {
 	tellRest(t, report)
 }
 
-// tellRest logs the notes of a report, and fails if not all could be judged.
+// tellRest logs the notes of a report, and fails the test if not everything could be judged.
 func tellRest(t *testing.T, report *reports.Report) {
 	t.Helper()
 	for _, note := range report.Notes {
@@ -115,13 +117,13 @@ func tellRest(t *testing.T, report *reports.Report) {
 	}
 }
 
-// foreign reports whether Ginkgo has specs in this process that are not those of a check. It looks once: while a check runs in
-// another test, nobody else may look.
+// foreign reports whether this process has Ginkgo specs other than those of a check. It looks only once, because nothing may look
+// while a check runs in another test.
 var foreign = sync.OnceValue(func() (found bool) {
 	if ginkgo.CurrentSpecReport().LeafNodeText != "" {
 		return true
 	}
-	// Ginkgo ends the process when its specs ran before, but not before it has said so.
+	// If its specs have already run, Ginkgo exits the process, but prints a message first.
 	out := formatter.ColorableStdErr
 	formatter.ColorableStdErr = refusal{}
 	defer func() {
@@ -135,7 +137,7 @@ var foreign = sync.OnceValue(func() (found bool) {
 	})
 })
 
-// refusal is a writer that panics rather than write.
+// refusal is a writer that panics instead of writing.
 type refusal struct{}
 
 func (refusal) Write(text []byte) (int, error) { panic(string(text)) }
@@ -159,10 +161,10 @@ func save(t *testing.T, plan *engine.Plan, report *reports.Report) {
 	}
 }
 
-// subtest is the name of the subtest of a result.
+// subtest returns the name of the subtest for a result.
 func subtest(r reports.Result) string { return strings.TrimPrefix(r.Subject+"/"+string(r.ID), "/") }
 
-// tell makes a result that of a subtest.
+// tell turns a result into the outcome of a subtest.
 func tell(t *testing.T, r reports.Result, strict bool) {
 	t.Helper()
 	switch r.Verdict {

@@ -1,5 +1,5 @@
-// Package config is the configuration file of crdconform, crdconform.yaml: what it may say, what holds when it says
-// nothing, and where it is wrong. Whatever is wrong in a file is told with file, line and column.
+// Package config defines the configuration file of crdconform, crdconform.yaml: its keys, their defaults, and how they are validated.
+// Problems in a file are reported with file, line and column.
 package config
 
 import (
@@ -12,84 +12,84 @@ import (
 
 //go:generate go run ./generate
 
-// FileName is the name of the file that is looked for when none is given.
+// FileName is the name of the file that is used when none is given.
 const FileName = "crdconform.yaml"
 
-// APIVersion and Kind are what every configuration file begins with.
+// APIVersion and Kind are the apiVersion and the kind of every configuration file.
 const (
 	APIVersion = "crdconform.dev/v1alpha1"
 	Kind       = "Config"
 )
 
-// Config is a configuration file. File names in it are as they were written; Path says what they mean.
+// Config is a configuration file. File names in it are kept as written; Path resolves them.
 type Config struct { //nolint:recvcheck // a value, which Override alone changes
-	// Version of this file's form: crdconform.dev/v1alpha1.
+	// Version of the file format: crdconform.dev/v1alpha1.
 	APIVersion string `json:"apiVersion" jsonschema:"required,enum=crdconform.dev/v1alpha1"`
 	// Kind of this file: Config.
 	Kind string `json:"kind" jsonschema:"required,enum=Config"`
 	// Files with CustomResourceDefinitions: names, patterns such as *.yaml, or folders; relative to the folder of this file.
 	CRDs []string `json:"crds"`
-	// Definitions of earlier releases, the oldest first, each written like an entry of crds, or git://REF:PATH for a file or a folder in
-	// the repository of the current directory, such as git://v1.4.0:config/crd/bases. Objects that their schemas allowed are converted too.
-	// For rehearsals also context://NAME, the definitions in the cluster of a context.
+	// Definitions of earlier releases, oldest first. Each is written like an entry of crds, or as git://REF:PATH for a file or folder
+	// in the repository of the current directory, such as git://v1.4.0:config/crd/bases. Objects that their schemas allow are converted
+	// too. Rehearsals also accept context://NAME, for the definitions in the cluster of a kubeconfig context.
 	Old []string `json:"old"`
-	// Files with custom resources to convert besides generated ones, written like crds.
+	// Files with custom resources to convert in addition to generated ones, written like crds.
 	Samples []string `json:"samples"`
-	// Paths into samples at which letters and digits are masked before anything is done with them, such as spec.password and
-	// spec.users[*].token, with all below them, as each version spells them.
+	// Paths in samples at which letters and digits are masked before the samples are used, such as spec.password and
+	// spec.users[*].token. Everything below a path is masked too. Write paths as each version spells them.
 	Redact []string `json:"redact"`
 	// The webhook to check.
 	Webhook Webhook `json:"webhook"`
 	// Fields that conversions are known to lose.
 	Lossy []Lossy `json:"lossy"`
-	// Requirements that are known to fail. One that passes fails the run.
+	// Requirements that are known to fail. If one of them passes, the run fails.
 	KnownFailing []KnownFailing `json:"knownFailing"`
-	// Check only these requirements: IDs, beginnings of IDs such as webhook.response, or patterns such as *.uid. All when empty.
+	// Check only these requirements: IDs, beginnings of IDs such as webhook.response, or patterns such as *.uid. All if empty.
 	Filter []string `json:"filter"`
-	// Leave these requirements out, written like filter.
+	// Do not check these requirements, written like filter.
 	Skip []string `json:"skip"`
-	// Whether what API servers tolerate fails the run as well. The default is false.
+	// Whether violations that API servers tolerate fail the run too. The default is false.
 	Strict bool `json:"strict"`
-	// Kind of API server for the checks that need one, or none to leave those checks out. What more is to be said of it, such as a
-	// node image or a context, is said by flags.
+	// Kind of API server for the checks that need one, or none to leave those checks out. Other settings of the API server, such as a
+	// node image or a context, are given by flags.
 	Cluster Cluster `json:"cluster"`
 	// How objects are generated.
 	Generate Generate `json:"generate"`
-	// How long the whole run may take. It ends then with a report of what was judged. The default is 0: as long as it takes.
+	// Time limit for the whole run. A run that reaches it ends with a report of what was judged. The default is 0: no limit.
 	RunTimeout Duration `json:"runTimeout,omitzero"`
 	// Folder to write the reports to, relative to the folder of this file.
 	ReportDir string `json:"reportDir" jsonschema:"minLength=1"`
-	// Load to send.
+	// The load test.
 	Load Load `json:"load"`
-	// What response times and errors the load test allows.
+	// Limits on the response times and errors of the load test.
 	Objectives Objectives `json:"objectives"`
 	// The upgrade to rehearse, from the releases of old to crds and webhook.
 	Rehearse Rehearse `json:"rehearse"`
-	// What is done to the webhook on purpose, and what that may cost.
+	// Disruptions of the webhook, and limits on their effects.
 	Disrupt Disrupt `json:"disrupt"`
 
 	source *source // nil when there is no file
 }
 
-// Webhook is the webhook under test: where it is, or how to start it. At most one of url, fromCRD, command, inCluster and
-// reference can be given; without any of them the command line has to say it.
+// Webhook is the webhook under test: where it is, or how to start it. At most one of url, fromCRD, command, inCluster and reference
+// can be set. If none is, the command line must specify the webhook.
 type Webhook struct {
 	// URL of the webhook, https://host:port/path.
 	URL string `json:"url,omitempty" jsonschema:"pattern=^https://"`
-	// Where, and with which certificates, each definition's own spec.conversion says. Written as {} when nothing is to be added.
+	// Use the address and the certificates in spec.conversion of each definition. Write {} if nothing needs to be added.
 	FromCRD *FromCRD `json:"fromCRD,omitempty"`
-	// A program to start that serves the webhook.
+	// Program to start, which serves the webhook.
 	Command *Command `json:"command,omitempty"`
-	// What to deploy as pods of the cluster, which has to be kind or existing.
+	// Webhook to deploy as pods in the cluster, which must be kind or existing.
 	InCluster *InCluster `json:"inCluster,omitempty"`
 	// The built-in webhook for the CronTabs of the documents.
 	Reference *Reference `json:"reference,omitempty"`
-	// File with the certificates to verify the webhook by, in PEM. With url, those of the system when missing; with fromCRD it
-	// takes the place of caBundle.
+	// PEM file with the certificates to verify the webhook with. If it is missing, url uses the certificates of the system. With
+	// fromCRD, it replaces caBundle.
 	CAFile string `json:"caFile,omitempty"`
-	// Name to verify the webhook's certificate against, such as widgets.system.svc; the host of the URL when missing.
+	// Name to verify the webhook's certificate against, such as widgets.system.svc. If it is missing, the host of the URL is used.
 	ServerName string `json:"serverName,omitempty"`
-	// Certificate to show to a webhook that asks for one.
+	// Client certificate to present to a webhook that requests one.
 	ClientCertificate ClientCertificate `json:"clientCertificate,omitzero"`
 	// Whether to use HTTP/2, as API servers do for URLs on localhost. The default is false: HTTP/1.1.
 	HTTP2 bool `json:"http2"`
@@ -99,12 +99,12 @@ type Webhook struct {
 
 // FromCRD takes the webhook from each definition's own spec.conversion.
 type FromCRD struct {
-	// Where the service is reached from here, host:port, such as localhost:9443 of a kubectl port-forward.
+	// Address, host:port, at which the service can be reached from here, such as localhost:9443 for a kubectl port-forward.
 	Address string `json:"address,omitempty"`
 }
 
-// Command is a program that serves a conversion webhook. In args and env, {certs} stands for a folder with tls.crt, tls.key
-// and ca.crt, {port} and {host} for where to serve, {kubeconfig} for a file that leads to the API server.
+// Command is a program that serves a conversion webhook. In args and env, {certs} stands for a folder with tls.crt, tls.key and
+// ca.crt, {port} and {host} for the port and host to serve on, and {kubeconfig} for a kubeconfig file for the API server.
 type Command struct {
 	// The program and its arguments. A program with a slash in its name is relative to dir.
 	Args []string `json:"args" jsonschema:"required,minItems=1"`
@@ -114,52 +114,54 @@ type Command struct {
 	Dir string `json:"dir"`
 	// Path of the webhook's URL.
 	Path string `json:"path" jsonschema:"pattern=^/"`
-	// How long the program may take until it serves.
+	// How long the program may take to start serving.
 	ReadyTimeout Duration `json:"readyTimeout"`
-	// A name for the certificate besides localhost, such as widgets.system.svc; the webhook is then verified against it.
+	// Name for the certificate in addition to localhost, such as widgets.system.svc. If it is set, the certificate is verified against
+	// it.
 	ServerName string `json:"serverName,omitempty"`
 }
 
-// InCluster is a webhook that is deployed as pods behind a service, from manifests, or from an image alone. One of image, archive
-// and manifests is needed.
+// InCluster is a webhook that is deployed as pods behind a service, from manifests or from an image alone. At least one of image,
+// archive and manifests is required.
 type InCluster struct {
-	// Image of the webhook, such as widgets:dev; with manifests, an image that they name. Nodes of kind get it from Docker if it
-	// is there.
+	// Image of the webhook, such as widgets:dev. With manifests, it must be an image that they use. On kind, nodes get it from Docker
+	// if Docker has it.
 	Image string `json:"image,omitempty"`
-	// File that docker save has written, with an image to load into the nodes of kind. Image says which if it has several.
+	// File written by docker save, with an image to load into the nodes of kind. If it has several images, image selects one.
 	Archive string `json:"archive,omitempty"`
-	// Files with what to apply, folders of such files, or folders with a kustomization.
+	// Files with objects to apply, folders of such files, or folders with a kustomization.
 	Manifests []string `json:"manifests,omitempty"`
-	// Service of the webhook, name or namespace/name. With manifests it is one of theirs, and can be left out when a definition
-	// among them says it, or there is only one; without, what it is to be called: webhook, in a namespace of the run.
+	// Service of the webhook, as name or namespace/name. With manifests, it must be one of theirs; it can be left out if a definition
+	// among them specifies it, or if there is only one. Without manifests, it is the name of the service to create: webhook, in a
+	// namespace of the run, if left out.
 	Service string `json:"service,omitempty" jsonschema:"pattern=^([a-z0-9-]+/)?[a-z0-9-]+$"`
-	// Port of the service. The default is what a definition among the manifests says, or else 443.
+	// Port of the service. The default is the port in a definition among the manifests, or else 443.
 	Port int32 `json:"port,omitempty"`
-	// Path of the webhook's URL. The default is what a definition among the manifests says, or else /convert.
+	// Path of the webhook's URL. The default is the path in a definition among the manifests, or else /convert.
 	Path string `json:"path,omitempty" jsonschema:"pattern=^/"`
-	// Secret that the pods of the manifests mount, for crdconform to put a certificate into.
+	// Secret that the pods of the manifests mount. crdconform puts a certificate into it.
 	Secret string `json:"secret,omitempty"`
-	// Secret, name or namespace/name, that has the authority of the webhook's certificate, under ca.crt or tls.crt. When it and
-	// secret are missing, a caBundle of the definitions among the manifests has it.
+	// Secret, as name or namespace/name, with the CA of the webhook's certificate under ca.crt or tls.crt. If both it and secret are
+	// missing, the CA is taken from a caBundle of the definitions among the manifests.
 	CASecret string `json:"caSecret,omitempty"`
 	// Port that the image listens on, on all addresses.
 	TargetPort int32 `json:"targetPort,omitempty"`
-	// Pods of the image.
+	// Number of pods to run.
 	Replicas int32 `json:"replicas,omitempty"`
-	// Arguments in place of those of the image.
+	// Arguments that replace those of the image.
 	Args []string `json:"args,omitempty"`
 	// Environment variables to set.
 	Env map[string]string `json:"env,omitempty"`
 	// Folder where the image looks for tls.crt and tls.key. The default is the one of controller-runtime,
 	// /tmp/k8s-webhook-server/serving-certs.
 	Certs string `json:"certs,omitempty" jsonschema:"pattern=^/"`
-	// How long it may take until the webhook is ready.
+	// How long the webhook may take to become ready.
 	ReadyTimeout Duration `json:"readyTimeout,omitzero"`
 }
 
 // Reference is the built-in webhook for the CronTabs of the documents.
 type Reference struct {
-	// Promises that it is to break, for trying out what is then reported; "crdconform serve --help" lists them.
+	// Faults to inject, to see how they are reported; "crdconform serve --help" lists them.
 	Faults []string `json:"faults"`
 }
 
@@ -173,23 +175,23 @@ type ClientCertificate struct {
 
 // Lossy is a field that conversions are known to lose.
 type Lossy struct {
-	// The field with all below it, such as spec.legacy[*].mode: [*] for any item of a list, * for any key, ['a/b'] for a key
-	// with dots or slashes.
+	// Path of the field, such as spec.legacy[*].mode. It includes everything below the field. [*] stands for any item of a list, * for
+	// any key, and ['a/b'] for a key with dots or slashes.
 	Path Pattern `json:"path" jsonschema:"required"`
-	// Group of the definition; any when missing.
+	// Group of the definition; any if missing.
 	Group string `json:"group,omitempty"`
-	// Kind of the objects; any when missing.
+	// Kind of the objects; any if missing.
 	Kind string `json:"kind,omitempty"`
-	// Version of the objects that lose the field; any when missing.
+	// Version of the objects that lose the field; any if missing.
 	From string `json:"from,omitempty"`
-	// Version that they are converted to and back from; any when missing.
+	// Version that they are converted to and back from; any if missing.
 	Through string `json:"through,omitempty"`
-	// Why the loss is right, for the report.
+	// Why the loss is acceptable, for the report.
 	Reason string `json:"reason" jsonschema:"required,pattern=[^ ]"`
 }
 
-// Matches reports whether a loss is known: of the field at a path such as spec.legacy[3].mode, of an object of the group and
-// kind at the version from, on its way to the version through and back.
+// Matches reports whether a loss is known: of the field at a path such as spec.legacy[3].mode, in an object of the given group and
+// kind that was converted from the version from to the version through and back.
 func (l Lossy) Matches(group, kind, from, through, path string) bool {
 	for _, pair := range [][2]string{{l.Group, group}, {l.Kind, kind}, {l.From, from}, {l.Through, through}} {
 		if pair[0] != "" && pair[0] != pair[1] {
@@ -210,107 +212,110 @@ type KnownFailing struct {
 // Cluster is a kind of API server to run checks against.
 type Cluster string
 
-// The clusters that need nothing else to be said.
+// The clusters that need no other settings.
 const (
 	Embedded Cluster = "embedded"
-	None     Cluster = "none" // leave out what needs an API server
+	None     Cluster = "none" // leave out the checks that need an API server
 )
 
-// Generate says how objects are generated from the schemas.
+// Generate configures how objects are generated from the schemas.
 type Generate struct {
-	// Objects for each version; 0 for samples only.
+	// Number of objects for each version; 0 to convert only samples.
 	Objects int `json:"objects"`
-	// Seed of all random choices, to repeat a run. The default is 0: a new one in each run.
+	// Seed of all random choices, to repeat a run. The default is 0: a new seed for each run.
 	Seed int64 `json:"seed"`
-	// TimeBudget is how long a webhook is asked about the objects of a definition. What is not judged by then is NotApplicable. The default
-	// is 0: as long as it takes.
+	// Time limit for the conversions of the objects of one definition. Anything not judged by then is NotApplicable. The default is 0:
+	// no limit.
 	TimeBudget Duration `json:"timeBudget,omitzero"`
-	// Coverage is the share of the fields of each definition that must be exercised, or the run fails: 95% for example. The default is 0%: any.
+	// Minimum share of the fields of each definition that must be exercised, such as 95%; with less, the run fails. The default is 0%:
+	// no minimum.
 	Coverage Share `json:"coverage,omitempty"`
 }
 
-// Load is the load test. What is left out is as the profile has it.
+// Load is the load test. The profile gives the values of keys that are left out.
 type Load struct {
-	// What is sent: the name of a profile that "crdconform load --help" lists. Without profile, stages and duration, only
-	// "crdconform load" sends any load.
+	// Name of a profile, which determines what is sent; "crdconform load --help" lists the profiles. Without profile, stages and
+	// duration, only "crdconform load" sends any load.
 	Profile string `json:"profile,omitempty"`
-	// A profile of your own, stage by stage, in the place of a built-in one.
+	// Custom profile, stage by stage, instead of a built-in one.
 	Stages []Stage `json:"stages,omitempty"`
-	// Requests a second. Several make a stage for each of them, with each of batches and bytes.
+	// Requests per second. Several values make one stage for each combination with the values of batches and bytes.
 	Rates []float64 `json:"rates,omitempty"`
-	// Objects in a request; several as with rates.
+	// Objects per request; several as with rates.
 	Batches []int `json:"batches,omitempty"`
-	// Bytes that an object is to have, at least: smaller ones get an annotation. 0 leaves them as they are. Several as with rates.
+	// Minimum size of an object in bytes; smaller objects get an annotation. 0 leaves objects as they are. Several as with rates.
 	Bytes []int `json:"bytes,omitempty"`
-	// Clients that ask as soon as they are answered, in the profiles apiserver and relist; several as with rates.
+	// Number of clients in the profiles apiserver and relist. Each sends its next request as soon as it has a response. Several as with
+	// rates.
 	Clients []int `json:"clients,omitempty"`
-	// How long each stage sends, or each probe of the profile search.
+	// Duration of each stage, or of each probe of the profile search.
 	Duration Duration `json:"duration,omitzero"`
-	// Objects in all requests of the profile relist together, and with throughAPIServer those that the API server is to have.
+	// Total number of objects in the requests of the profile relist; with throughAPIServer, the number of objects to store in the API
+	// server.
 	Objects int `json:"objects,omitempty"`
-	// Versions to convert from and to, in turn. The default is one pair that there are objects for.
+	// Pairs of versions to convert between, in turn. The default is one pair for which there are objects.
 	Pairs []Pair `json:"pairs,omitempty"`
 	// Version of ConversionReview: v1 or v1beta1.
 	ReviewVersion string `json:"reviewVersion,omitempty" jsonschema:"enum=v1,enum=v1beta1"`
-	// Requests that may wait for their responses at once, unless clients ask.
+	// Maximum number of concurrent requests, unless clients send them.
 	InFlight int `json:"inFlight,omitempty"`
-	// Judge every n-th response only; 1 is all of them.
+	// Judge only every n-th response; 1 to judge all.
 	JudgeEvery int `json:"judgeEvery,omitempty"`
-	// Whether to compare the objects in each judged response with what the webhook answered to the same request before the load. The
-	// default is false.
+	// Whether to compare the objects in each judged response with those in the webhook's response to the same request before the load.
+	// The default is false.
 	JudgeContent bool `json:"judgeContent,omitempty"`
-	// File that "crdconform record" wrote, whose requests the profile replay sends.
+	// File written by "crdconform record", whose requests the profile replay sends.
 	Recording string `json:"recording,omitempty"`
-	// Whether to measure clients of an API server of crdconform's own as well, whose requests need conversions. The default is
-	// false. It needs crds.
+	// Whether to also measure clients of an API server that crdconform starts, whose requests need conversions. The default is false.
+	// It requires crds.
 	ThroughAPIServer bool `json:"throughAPIServer,omitempty"`
-	// How many times all stages run, for a comparison.
+	// Number of times that all stages run, for a comparison.
 	Repeat int `json:"repeat"`
-	// How long the first stage is sent beforehand, unmeasured. The default is 0s.
+	// How long the first stage is sent beforehand without being measured. The default is 0s.
 	WarmUp Duration `json:"warmUp,omitzero"`
 }
 
-// Stage is a part of a load test: either phases, or clients for a duration.
+// Stage is one stage of a load test: either phases, or clients for a duration.
 type Stage struct {
 	// Name for the reports.
 	Name string `json:"name" jsonschema:"required,pattern=[^ ]"`
-	// When requests are due: one phase after another.
+	// Phases, one after another, that determine when requests are due.
 	Phases []Phase `json:"phases,omitempty"`
-	// Clients that ask as soon as they are answered, in the place of phases.
+	// Number of clients, instead of phases. Each sends its next request as soon as it has a response.
 	Clients int `json:"clients,omitempty"`
-	// How long the clients ask.
+	// How long the clients send requests.
 	Duration Duration `json:"duration,omitzero"`
-	// How many requests the clients send at most. The default is 0: as many as they can.
+	// Maximum number of requests that the clients send. The default is 0: no limit.
 	Requests int `json:"requests,omitempty"`
-	// Objects in a request.
+	// Objects per request.
 	Batch int `json:"batch,omitempty"`
-	// Bytes that an object is to have, at least. The default is 0: as it is.
+	// Minimum size of an object in bytes. The default is 0: objects stay as they are.
 	Bytes int `json:"bytes,omitempty"`
 }
 
-// Phase is a time in which requests are due at a rate that stays, rises or falls.
+// Phase is a period in which requests are due at a constant, rising or falling rate.
 type Phase struct {
-	// Requests a second at its beginning.
+	// Requests per second at the beginning.
 	Rate float64 `json:"rate"`
-	// Requests a second at its end. The default is rate.
+	// Requests per second at the end. The default is rate.
 	To *float64 `json:"to,omitempty"`
-	// How long it takes.
+	// Duration of the phase.
 	Duration Duration `json:"duration"`
 }
 
-// Pair is a version to convert from and one to convert to.
+// Pair is the version to convert from and the version to convert to.
 type Pair struct {
 	// Version of the objects that are sent.
 	From string `json:"from" jsonschema:"required,minLength=1"`
-	// Version that is asked for.
+	// Version to convert to.
 	To string `json:"to" jsonschema:"required,minLength=1"`
 }
 
-// Objectives is what the load test has to keep, each stage of it. Response times are counted from when a request was due. 0s
-// and 0 are no objective.
+// Objectives are the limits that each stage of the load test must meet. Response times are measured from when a request was due. A
+// limit of 0s or 0 sets no objective.
 type Objectives struct {
-	// Limits that others have set: kep for those of the enhancement proposal "CRDs to GA" by number and size of objects, trace
-	// for 50 ms and 8 ms an object, beyond which API servers log a trace.
+	// Predefined limits: kep for those of the enhancement proposal "CRDs to GA", by number and size of objects; trace for 50 ms plus 8
+	// ms per object, beyond which API servers log a trace.
 	Presets []string `json:"presets" jsonschema:"enum=kep,enum=trace"`
 	// Mean response time.
 	Mean Duration `json:"mean"`
@@ -326,32 +331,31 @@ type Objectives struct {
 	P999 Duration `json:"p99.9"`
 	// Longest response time of the fastest 99.99 % of the requests.
 	P9999 Duration `json:"p99.99"`
-	// Longest response time of all.
+	// Longest response time of all requests.
 	Max Duration `json:"max"`
-	// Share of requests that may fail, from 0 to 1. Without it, one that fails fails the load test.
+	// Share of requests that may fail, from 0 to 1. If it is missing, a single failed request fails the load test.
 	Errors *float64 `json:"errors,omitempty"`
-	// Fewest requests a second that have to be answered.
+	// Minimum number of requests answered per second.
 	RequestsPerSecond float64 `json:"requestsPerSecond"`
-	// Fewest objects a second that have to be converted as API servers accept it.
+	// Minimum number of objects per second that are converted in a way that API servers accept.
 	ObjectsPerSecond float64 `json:"objectsPerSecond"`
 }
 
-// Default returns what holds where a file says nothing.
+// Default returns a configuration in which everything has its default.
 func Default() Config {
 	c := Config{APIVersion: APIVersion, Kind: Kind}
 	options.SetDefaults(&c, "")
 	return c
 }
 
-// defaultCommand returns what holds where the section webhook.command says nothing.
+// defaultCommand returns the defaults of the section webhook.command.
 func defaultCommand() Command {
 	c := Config{Webhook: Webhook{Command: &Command{}}}
 	options.SetDefaults(&c, "webhook.command")
 	return *c.Webhook.Command
 }
 
-// Source returns the key that says where the webhook is: url, fromCRD, command, inCluster or reference; nothing when there is
-// none.
+// Source returns the key that specifies the webhook: url, fromCRD, command, inCluster or reference. It returns "" if there is none.
 func (w Webhook) Source() string {
 	if sources := w.sources(); len(sources) > 0 {
 		return sources[0]
@@ -379,8 +383,8 @@ func (w Webhook) sources() []string {
 	return sources
 }
 
-// Path returns what a file name in the configuration means: names are relative to the folder of the file that they are in.
-// A name that is absolute or empty, or in git, and every name of a configuration that was not read from a file, stays as it is.
+// Path resolves a file name in the configuration, which is relative to the folder of the configuration file. It returns the name
+// unchanged if the name is absolute, empty or in git, or if the configuration was not read from a file.
 func (c Config) Path(name string) string {
 	if name == "" || filepath.IsAbs(name) || strings.HasPrefix(name, "git://") || !c.inFile() {
 		return name
@@ -391,8 +395,8 @@ func (c Config) Path(name string) string {
 // inFile reports whether the configuration was read from a file.
 func (c Config) inFile() bool { return c.source != nil && c.source.name != "" }
 
-// Origin says where the value of a key such as webhook.url or knownFailing[0].id comes from: "crdconform.yaml:7", "--strict", or
-// "default" when neither a file nor a flag says it.
+// Origin returns where the value of a key such as webhook.url or knownFailing[0].id was set: "crdconform.yaml:7", "--strict", or
+// "default" if neither a file nor a flag sets it.
 func (c Config) Origin(key string) string {
 	if c.source == nil {
 		return byDefault
@@ -406,5 +410,5 @@ func (c Config) Origin(key string) string {
 	return byDefault
 }
 
-// byDefault is the origin of what nobody says.
+// byDefault is the origin of values that neither a file nor a flag sets.
 const byDefault = "default"

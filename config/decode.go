@@ -14,8 +14,8 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// decoder puts a parsed file into a configuration. It does so itself since the library's decoder stops at the first error,
-// takes 1.5 for the integer 1 and true for the text "true", and does not tell where a value came from.
+// decoder decodes a parsed file into a configuration. It does not use the decoder of the library, which stops at the first error,
+// decodes 1.5 as the integer 1 and true as the text "true", and does not report where a value came from.
 type decoder struct {
 	source   *source
 	problems []*ProblemError
@@ -25,12 +25,12 @@ func (d *decoder) complain(node ast.Node, key, format string, args ...any) {
 	d.problems = append(d.problems, d.source.problem(place(node), key, fmt.Sprintf(format, args...)))
 }
 
-// blames reports whether there is a problem with a key, or with what it belongs to, or with what belongs to it.
+// blames reports whether there is a problem with a key, with a section that contains it, or with a key below it.
 func (d *decoder) blames(key string) bool {
 	return slices.ContainsFunc(d.problems, func(p *ProblemError) bool { return options.Within(key, p.Key) || options.Within(p.Key, key) })
 }
 
-// value puts a value of the file, at a key, into v.
+// value decodes a value of the file, at a key, into v.
 func (d *decoder) value(node ast.Node, v reflect.Value, key string) {
 	switch node.(type) {
 	case *ast.NullNode:
@@ -66,7 +66,7 @@ func (d *decoder) value(node ast.Node, v reflect.Value, key string) {
 func (d *decoder) text(node ast.Node, v encoding.TextUnmarshaler, key string) {
 	text, isText := textOf(node)
 	if !isText {
-		// Numbers are the likely mistake, and the type knows best what to say of them.
+		// A number is the likely mistake, and the type has the best message for it.
 		text = node.GetToken().Value
 		if _, isNumber := node.(ast.ScalarNode); !isNumber || v.UnmarshalText([]byte(text)) == nil {
 			d.complain(node, key, "want text, got %s", described(node))
@@ -146,7 +146,7 @@ func (d *decoder) dictionary(node ast.Node, v reflect.Value, key string) {
 	})
 }
 
-// scalar puts text, a truth or a number into v. Nothing is taken for what it is not: the text "1" is no number.
+// scalar decodes text, a boolean or a number into v. It does not convert between them: the text "1" is not a number.
 func (d *decoder) scalar(node ast.Node, v reflect.Value, key string) {
 	switch v.Kind() {
 	case reflect.String:
@@ -195,7 +195,7 @@ func numberOf(node ast.Node) (float64, bool) {
 	return 0, false
 }
 
-// withoutPercent says how to write a number that was written as 1%; nothing for what is none.
+// withoutPercent returns a hint on how to write a number that was written as a percentage such as 1%, and "" for any other value.
 func withoutPercent(node ast.Node) string {
 	text, _ := textOf(node)
 	number, found := strings.CutSuffix(text, "%")
@@ -205,7 +205,7 @@ func withoutPercent(node ast.Node) string {
 	return ""
 }
 
-// integerOf returns a whole number; 5.0 is one.
+// integerOf returns a whole number; 5.0 counts as one.
 func integerOf(node ast.Node) (int64, bool) {
 	switch n := node.(type) {
 	case *ast.IntegerNode:
@@ -222,7 +222,7 @@ func integerOf(node ast.Node) (int64, bool) {
 	return 0, false
 }
 
-// described says what a value is, for messages.
+// described describes a value, for messages.
 func described(node ast.Node) string {
 	switch n := node.(type) {
 	case *ast.StringNode, *ast.LiteralNode:

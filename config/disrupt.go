@@ -11,30 +11,30 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Disrupt is what "crdconform disrupt" does to the webhook.
+// Disrupt configures how "crdconform disrupt" disrupts the webhook.
 type Disrupt struct {
-	// What scenarios may cost: SCENARIO.FIGURE=LIMIT, such as restart.graceful.recovery=5s or network.failed=0, or FIGURE=LIMIT for all of
-	// them. Figures are recovery, failed, lost and wrong. A later entry takes the place of an earlier one. The preset rolling allows no
-	// error in a rollout, and single 10s to recover after a restart. Without objectives, figures are reported, and only what is always
-	// wrong fails.
+	// Limits on the effects of scenarios: SCENARIO.FIGURE=LIMIT, such as restart.graceful.recovery=5s or network.failed=0, or
+	// FIGURE=LIMIT for all scenarios. Figures are recovery, failed, lost and wrong. A later entry replaces an earlier one. The preset
+	// rolling allows no errors in a rollout; the preset single allows 10s to recover after a restart. Without objectives, figures are
+	// only reported, and only effects that are always wrong fail.
 	Objectives []string `json:"objectives"`
-	// Scenarios to run: IDs such as restart.graceful, or beginnings of IDs such as network. All when empty.
+	// Scenarios to run: IDs such as restart.graceful, or beginnings of IDs such as network. All if empty.
 	Scenarios []string `json:"scenarios"`
-	// Program that serves the webhook of the old release, as a command line: quoted as in a shell, with {port}, {certs}, {host} and
-	// {kubeconfig} as in webhook.command, whose dir, path, env and readyTimeout hold for it too.
+	// Command line of the program that serves the webhook of the old release, quoted as in a shell. {port}, {certs}, {host} and
+	// {kubeconfig} stand for the same as in webhook.command, whose dir, path, env and readyTimeout apply here too.
 	OldProgram string `json:"oldProgram"`
 	// Image of the webhook of the old release, for rollouts of pods from it to webhook.inCluster.image, whose args, env, certs and
-	// targetPort hold for it too.
+	// targetPort apply here too.
 	OldImage string `json:"oldImage"`
-	// Requests a second that all clients make together.
+	// Requests per second of all clients together.
 	Rate float64 `json:"rate"`
-	// Objects to create.
+	// Number of objects to create.
 	Objects int `json:"objects"`
 	// How long the clients work without a failure before each fault.
 	Quiet Duration `json:"quiet"`
 	// How long recovery may take.
 	RecoveryLimit Duration `json:"recoveryLimit"`
-	// How long the webhook may take to serve a certificate that was replaced.
+	// How long the webhook may take to start serving a replaced certificate.
 	PickUpLimit Duration `json:"pickUpLimit"`
 }
 
@@ -55,7 +55,7 @@ func (k *checker) disrupt() {
 	}
 }
 
-// unknownScenario says that there is no such scenario, and which may have been meant.
+// unknownScenario returns a message that there is no such scenario, with a similar one if there is any.
 func unknownScenario(text string, scenarios []string) string {
 	var names []string
 	for _, id := range scenarios {

@@ -10,10 +10,10 @@ import (
 // Duration is a span of time, written as in 50ms, 30s or 1m30s.
 type Duration struct{ time.Duration }
 
-// MarshalText writes the duration as 1m30s.
+// MarshalText returns the duration in the form 1m30s.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads a duration. It fails when there is no unit, or when the duration is negative.
+// UnmarshalText parses a duration. It fails if the unit is missing, or if the duration is negative.
 func (d *Duration) UnmarshalText(text []byte) error {
 	s := string(text)
 	parsed, err := time.ParseDuration(s)

@@ -10,12 +10,11 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// CRDFiles returns the files that crds stands for, sorted and without duplicates. A folder stands for the files in it that
-// end in .yaml, .yml or .json, or for its kustomization alone if it has one. It fails when a name or a pattern stands for no
-// file at all, and says which.
+// CRDFiles returns the files that crds names, sorted and without duplicates. A folder stands for its .yaml, .yml and .json files, or
+// only for its kustomization if it has one. If a name or a pattern matches no file, the error says which.
 func (c Config) CRDFiles() ([]string, error) { return c.files("crds", c.CRDs) }
 
-// SampleFiles returns the files that samples stands for, like CRDFiles.
+// SampleFiles returns the files that samples names, like CRDFiles.
 func (c Config) SampleFiles() ([]string, error) { return c.files("samples", c.Samples) }
 
 func (c Config) files(key string, names []string) ([]string, error) {
@@ -35,12 +34,11 @@ func (c Config) files(key string, names []string) ([]string, error) {
 	return slices.Compact(all), nil
 }
 
-// Expand returns the files that a name stands for, sorted: a file, a folder with .yaml, .yml and .json files in it, or a
-// pattern such as *.yaml for any of these. A kustomization stands for its folder. It fails when there is none.
+// Expand returns the files that a name stands for, sorted. The name may be that of a file, of a folder with .yaml, .yml and .json
+// files, or a pattern such as *.yaml for either. A kustomization stands for its whole folder. Expand fails if there is no file.
 func Expand(name string) ([]string, error) { return expand(name, name) }
 
-// pattern returns what is to be looked for in the place of Path: signs of patterns in the folder of the file stand for
-// themselves.
+// pattern is like Path, for a pattern: it escapes special characters in the folder of the configuration file.
 func (c Config) pattern(name string) string {
 	if !c.inFile() || filepath.IsAbs(name) {
 		return name
@@ -97,7 +95,7 @@ func opened(name string) ([]string, error) {
 	var files []string
 	for _, entry := range entries {
 		path := filepath.Join(name, entry.Name())
-		// What cannot be looked at is kept, so that reading it says why.
+		// Keep entries that cannot be examined, so that reading them reports why.
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			continue
 		}

@@ -17,15 +17,15 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// File is a file with definitions, for Init.
+// File is an input file of Init, with definitions.
 type File struct {
 	Name  string // for messages
-	Entry string // how the configuration is to name it, such as its folder; Name when empty
-	Data  []byte // YAML or JSON, any number of documents; other objects than definitions are passed over
+	Entry string // name in the configuration, such as that of its folder; Name if empty
+	Data  []byte // YAML or JSON, any number of documents; objects other than definitions are ignored
 }
 
-// Init returns a configuration file for definitions, with comments that say what else can be written. It guesses the webhook
-// from spec.conversion. It fails when there is no definition in what an entry names, or one that it cannot read.
+// Init returns a configuration file for definitions, with comments that describe what else can be set. It guesses the webhook from
+// spec.conversion. It fails if an entry contains no definition, or one that cannot be read.
 func Init(files []File) ([]byte, error) {
 	if len(files) == 0 {
 		return nil, errors.New("no files; give those with your CustomResourceDefinitions")
@@ -53,7 +53,7 @@ func Init(files []File) ([]byte, error) {
 	return []byte(skeleton(entries, all)), nil
 }
 
-// definition is a CustomResourceDefinition, as far as it matters here.
+// definition is the part of a CustomResourceDefinition that Init needs.
 type definition struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
@@ -92,7 +92,7 @@ func definitionsIn(data []byte) ([]definition, error) {
 	}
 }
 
-// definitionsOf returns the definition that an object is, or those in a list.
+// definitionsOf returns the definitions in an object: the object itself, or the items of a list.
 func definitionsOf(object []byte) ([]definition, error) {
 	var kind struct {
 		metav1.TypeMeta `json:",inline"`
@@ -154,7 +154,7 @@ func (d definition) versions() string {
 	return text
 }
 
-// client returns where the definition says that its webhook is; nil when it has none.
+// client returns the webhook client configuration of the definition, or nil if it has none.
 func (d definition) client() *apiextensionsv1.WebhookClientConfig {
 	if c := d.Spec.Conversion; c != nil && c.Strategy == apiextensionsv1.WebhookConverter && c.Webhook != nil {
 		return c.Webhook.ClientConfig

@@ -29,14 +29,14 @@ func (k *checker) load() {
 	k.profile(l)
 }
 
-// once checks that no value is in a list twice.
+// once checks that no value is in a list more than once.
 func once[T comparable](k *checker, key string, values []T) {
 	for i, value := range values {
 		k.unless(!slices.Contains(values[:i], value), options.Item(key, i), "%v is listed twice; remove one", value)
 	}
 }
 
-// lasting checks that a time is not negative, as only flags and programs can say it.
+// lasting checks that a duration is not negative. Only flags and programs can set a negative one.
 func (k *checker) lasting(key string, d Duration) {
 	k.unless(d.Duration >= 0, key, "%s is negative; a duration is 0s or more", d)
 }
@@ -50,7 +50,7 @@ func (k *checker) pairs(pairs []Pair) {
 	}
 }
 
-// replay checks what goes with a recording.
+// replay checks the settings that depend on a recording.
 func (k *checker) replay(l Load, replayed bool) {
 	k.unless(replayed || l.Recording == "", "load.recording", "it is only valid with profile: %s", profiles.Replay)
 	if !replayed {
@@ -61,7 +61,7 @@ func (k *checker) replay(l Load, replayed bool) {
 	k.unless(l.Duration.Duration == 0 || l.ThroughAPIServer, "load.duration", "%s sends each request once; remove it, or set the speed with rates", profiles.Replay)
 }
 
-// profile checks which profile it is, and that it has a use for all that is said.
+// profile checks that the profile exists, and that it uses every setting that is given.
 func (k *checker) profile(l Load) {
 	name := cmp.Or(l.Profile, profiles.Constant)
 	p, known := profiles.Named(name)
@@ -84,10 +84,10 @@ func (k *checker) profile(l Load) {
 	}
 }
 
-// choices is how many stages a list makes by itself.
+// choices returns the number of stages that a list makes by itself.
 func choices[T any](values []T) int { return max(len(values), 1) }
 
-// search checks that one rate is searched for, by one goal.
+// search checks that only one rate is searched for, with only one goal.
 func (k *checker) search(l Load) {
 	k.unless(len(l.Rates) == 0, "load.rates", "the profile %s finds the rate; leave it out", profiles.Search)
 	k.unless(len(l.Batches) <= 1, "load.batches", "the profile %s searches one rate; give one batch", profiles.Search)
@@ -107,7 +107,7 @@ func (k *checker) search(l Load) {
 	}
 }
 
-// stages checks a profile of the user's own.
+// stages checks a custom profile.
 func (k *checker) stages(l Load) {
 	for _, other := range []struct {
 		key   string
@@ -134,7 +134,7 @@ func (k *checker) stages(l Load) {
 	}
 }
 
-// when checks when the requests of a stage are sent.
+// when checks the settings that determine when the requests of a stage are sent.
 func (k *checker) when(at string, s Stage) {
 	switch {
 	case len(s.Phases) > 0 && s.Clients != 0:
@@ -173,7 +173,7 @@ func (k *checker) objectives() {
 	}
 }
 
-// unknownName says that nothing of a sort has a name, and what may have been meant.
+// unknownName returns a message that a name is unknown, with a similar one, or else with all known names.
 func unknownName(sort, name string, known []string) string {
 	if near := options.Nearest(name, known); near != "" {
 		return fmt.Sprintf("unknown %s %q; did you mean %s?", sort, name, near)

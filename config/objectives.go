@@ -10,10 +10,10 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// presets are the names of the presets of objectives.
+// presets returns the names of the presets of objectives.
 func presets() []string { return []string{options.KEPPreset, options.TracePreset} }
 
-// The names of objectives that are no times, as they are written to Set.
+// The names of objectives other than times, as Set accepts them.
 const (
 	errorsObjective   = "errors"
 	requestsObjective = "requests/s"
@@ -27,7 +27,7 @@ type timeObjective struct {
 	percentile bool
 }
 
-// times returns the objectives that are times, whether they are set or not.
+// times returns the objectives that are times, whether or not they are set.
 func (o *Objectives) times() []timeObjective {
 	return []timeObjective{
 		{"mean", &o.Mean, false},
@@ -41,9 +41,9 @@ func (o *Objectives) times() []timeObjective {
 	}
 }
 
-// Set sets one objective, in the place of what it was: mean, max or a percentile, as in p99=50ms; errors=1% or errors=0.01;
-// requests/s=500; objects/s=1000. A limit of 0s or 0 takes the objective away, but for errors=0, which allows none. The name
-// of a preset, kep or trace, adds that preset. When Set fails, nothing is changed.
+// Set sets one objective, replacing its earlier limit. The text is a time such as p99=50ms, for mean, max or a percentile; errors=1%
+// or errors=0.01; requests/s=500; or objects/s=1000. A limit of 0s or 0 removes the objective, except errors=0, which allows no
+// errors. The name of a preset, kep or trace, adds that preset. If Set fails, it changes nothing.
 func (o *Objectives) Set(text string) error {
 	name, limit, hasLimit := strings.Cut(text, "=")
 	if slices.Contains(presets(), name) {
@@ -68,7 +68,7 @@ func (o *Objectives) Set(text string) error {
 	return nil
 }
 
-// names are those that Set knows.
+// names returns the names that Set accepts.
 func (o *Objectives) names() []string {
 	var all []string
 	for _, t := range o.times() {
@@ -77,7 +77,8 @@ func (o *Objectives) names() []string {
 	return slices.Concat(all, []string{errorsObjective, requestsObjective, objectsObjective}, presets())
 }
 
-// setter returns what sets an objective to a limit, and an example of one; nil when there is no such objective.
+// setter returns a function that sets an objective to a limit, and an example of a limit. It returns nil if there is no such
+// objective.
 func (o *Objectives) setter(name string) (set func(limit string) error, example string) {
 	switch name {
 	case errorsObjective:
@@ -109,7 +110,7 @@ func (o *Objectives) setErrors(text string) error {
 	return nil
 }
 
-// setLeast reads the least of something in a second.
+// setLeast reads a minimum number per second.
 func setLeast(limit *float64, text string) error {
 	number, err := strconv.ParseFloat(text, 64)
 	if err != nil || !within("objectives.requestsPerSecond", number) {

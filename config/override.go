@@ -10,9 +10,9 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// Override puts the value that another configuration has at a key in the place of what this one has, unless the section of the key
-// is missing here. What gave it, such as the flag --crd, is named where there is something wrong with it; nothing when it is the
-// absence of a value. Names of files are relative to the folder that the program runs in.
+// Override replaces the value at a key with the value that another configuration has there, unless the section of the key is missing
+// in c. Messages about the value name flag, such as --crd; flag is empty if from has no value there. File names in the value are
+// relative to the current directory.
 func (c *Config) Override(key string, from Config, flag string) {
 	whole := key
 	key, _, _ = strings.Cut(key, "[")
@@ -42,7 +42,8 @@ func (c *Config) Override(key string, from Config, flag string) {
 	c.source = s
 }
 
-// fromHere makes names of files, or a list of them, mean the same in the configuration as for the program.
+// fromHere converts a file name relative to the current directory, or a list of them, into names that mean the same in the
+// configuration.
 func (c *Config) fromHere(v reflect.Value) reflect.Value {
 	if !c.inFile() {
 		return v

@@ -18,14 +18,14 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// limit is how large a file may be, in bytes. A configuration has some hundred; what has more is another file.
+// limit is the maximum size of a file in bytes. A configuration has a few hundred; a larger file is something else.
 const limit = 64 << 10
 
-// shown is how many problems of a file are told at once.
+// shown is the maximum number of problems reported for a file.
 const shown = 20
 
-// Read reads a configuration file. What it does not say is as in Default. The error tells all that is wrong, each with line
-// and column where there are any: it consists of ProblemErrors. It is fs.ErrNotExist when there is no such file.
+// Read reads a configuration file. Keys that the file does not set have the values of Default. The error lists everything that is
+// wrong, as ProblemErrors with line and column where known. It wraps fs.ErrNotExist if there is no such file.
 func Read(path string) (Config, error) {
 	data, err := contents(path)
 	if err != nil {
@@ -53,7 +53,7 @@ func contents(path string) ([]byte, error) {
 	return data, nil
 }
 
-// Parse reads a configuration from the contents of a file. The name of the file is for messages and for Path.
+// Parse parses the contents of a configuration file. The name of the file is used in messages and by Path.
 func Parse(name string, data []byte) (Config, error) {
 	s := &source{name: name, positions: map[string]position{}}
 	root, err := s.root(data)
@@ -79,7 +79,7 @@ func Parse(name string, data []byte) (Config, error) {
 	return c, joined(problems)
 }
 
-// joined makes one error of problems, or none.
+// joined joins problems into one error. It returns nil if there are none.
 func joined(problems []*ProblemError) error {
 	var all []error
 	for _, p := range problems[:min(len(problems), shown)] {
@@ -91,7 +91,7 @@ func joined(problems []*ProblemError) error {
 	return errors.Join(all...)
 }
 
-// root parses the file and returns the value of its one document.
+// root parses the file and returns the value of its only document.
 func (s *source) root(data []byte) (ast.Node, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	whole := func(message string) error { return &ProblemError{File: s.name, Message: message} }
@@ -127,7 +127,7 @@ func (s *source) root(data []byte) (ast.Node, error) {
 	return root, nil
 }
 
-// syntax makes a problem of what the parser complains of.
+// syntax converts an error of the parser into a problem.
 func (s *source) syntax(err error) error {
 	var told yaml.Error
 	if !errors.As(err, &told) || told.GetToken() == nil {
@@ -144,7 +144,7 @@ func (s *source) syntax(err error) error {
 	return s.problem(position{p.Line, p.Column}, "", message)
 }
 
-// place returns where a value begins.
+// place returns the position at which a value begins.
 func place(node ast.Node) position {
 	if m, isMap := node.(ast.MapNode); isMap {
 		if entries := m.MapRange(); node.GetToken().Value == ":" && entries.Next() {
@@ -158,7 +158,7 @@ func place(node ast.Node) position {
 	return position{token.Position.Line, token.Position.Column}
 }
 
-// rightFile says what a file is when it is not a configuration of a form that is known.
+// rightFile returns an error if the file is not a configuration of a known version. The error says what the file is instead.
 func (s *source) rightFile(root ast.Node) error {
 	entries, isMap := root.(ast.MapNode)
 	if !isMap {

@@ -8,20 +8,20 @@ import (
 	"github.com/crdconform/crdconform/internal/shell"
 )
 
-// Rehearse is the upgrade that "crdconform rehearse" rehearses: from the releases of old to crds and webhook.
+// Rehearse configures the upgrade that "crdconform rehearse" rehearses, from the releases of old to crds and webhook.
 type Rehearse struct {
-	// Programs that serve the webhooks of the old releases, one for each entry of old, as a command line: quoted as in a shell, with
-	// {port}, {certs}, {host} and {kubeconfig} as in webhook.command, whose dir, path, env and readyTimeout hold for them too. Empty
-	// for a release without a webhook.
+	// Command lines of the programs that serve the webhooks of the old releases, one for each entry of old, quoted as in a shell.
+	// {port}, {certs}, {host} and {kubeconfig} stand for the same as in webhook.command, whose dir, path, env and readyTimeout apply
+	// here too. An entry is empty for a release without a webhook.
 	Programs []string `json:"programs"`
-	// Images of the webhooks of the old releases, one for each entry of old, in the place of programs.
+	// Images of the webhooks of the old releases, one for each entry of old, instead of programs.
 	Images []string `json:"images"`
-	// The objects that the cluster has: files as kubectl writes them, folders and archives of these, backups of Velero, snapshots of
-	// etcd. Objects are generated if there are none.
+	// Objects in the cluster: files as kubectl writes them, folders and archives of such files, Velero backups, or etcd snapshots. If
+	// there are none, objects are generated.
 	Objects []string `json:"objects"`
-	// Context of the kubeconfig of a cluster to read the objects from. Nothing is written there.
+	// Kubeconfig context of a cluster to read the objects from. Nothing is written to that cluster.
 	FromContext string `json:"fromContext"`
-	// How definitions are installed: apply, server-side or replace.
+	// How to install definitions: apply, server-side or replace.
 	Install string `json:"install"`
 }
 

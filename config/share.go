@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Share is a part of a whole from 0 to 1, written as in 95%.
+// Share is a fraction of a whole, from 0 to 1, written as a percentage such as 95%.
 type Share float64
 
-// MarshalText writes the share as 95%.
+// MarshalText returns the share as a percentage, as in 95%.
 func (s Share) MarshalText() ([]byte, error) {
 	return []byte(strconv.FormatFloat(100*float64(s), 'f', -1, 64) + "%"), nil
 }
 
-// UnmarshalText reads a share. It fails without a percent sign, and beyond 0% and 100%.
+// UnmarshalText parses a percentage. It fails if the percent sign is missing, or if the value is not from 0% to 100%.
 func (s *Share) UnmarshalText(text []byte) error {
 	number, isPercentage := strings.CutSuffix(string(text), "%")
 	percent, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

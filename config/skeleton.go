@@ -10,7 +10,7 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// skeleton writes a configuration for definitions that are in files of these names.
+// skeleton returns a configuration file for definitions, whose files it names by entries.
 func skeleton(entries []string, all []definition) string {
 	var b strings.Builder
 	b.WriteString("# yaml-language-server: $schema=" + SchemaURL + "\n")
@@ -39,7 +39,7 @@ func skeleton(entries []string, all []definition) string {
 	return b.String()
 }
 
-// oneLine keeps text from ending a comment.
+// oneLine puts text on one line, so that it cannot end a comment.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 const commandHint = `  # A program to start here instead. {certs} is a folder with tls.crt and tls.key, {port} the port to serve at.
@@ -48,7 +48,7 @@ const commandHint = `  # A program to start here instead. {certs} is a folder wi
   #   path: /convert
 `
 
-// webhookGuess writes the section webhook by what the definitions say of theirs.
+// webhookGuess returns the section webhook, guessed from spec.conversion of the definitions.
 func webhookGuess(all []definition) string {
 	var urls, forwards []string
 	trusted := true
@@ -93,7 +93,7 @@ func webhookGuess(all []definition) string {
 ` + "# Or a program to start:\n# webhook:\n#   command:\n#     args: [./bin/manager, \"--webhook-port={port}\", \"--webhook-cert-path={certs}\"]\n"
 }
 
-// fromService writes how a service is reached.
+// fromService returns the section webhook for services that are reached through port forwarding.
 func fromService(forwards []string) string {
 	var b strings.Builder
 	b.WriteString("  # The service that the definitions name, reached through\n")
@@ -107,7 +107,7 @@ func fromService(forwards []string) string {
 	return b.String()
 }
 
-// remainder returns what can be said besides.
+// remainder returns the other sections, commented out.
 func remainder() string {
 	batch, _ := profiles.Named("batch")
 	objects, _ := options.Of("generate.objects")

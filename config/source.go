@@ -8,24 +8,24 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// source is where the values of a configuration come from: a file, and what took the place of parts of it.
+// source records where the values of a configuration come from: a file, and whatever replaced parts of it.
 type source struct {
-	name      string // of the file; nothing when there is none
+	name      string // of the file; empty if there is none
 	lines     []string
 	positions map[string]position // by key, such as webhook.command.args[0]
 	flags     map[string]string   // what gave the value of a key, such as --crd
 }
 
-// position is a place in a file; both count from 1.
+// position is a place in a file; line and column count from 1.
 type position struct{ line, column int }
 
-// ProblemError is something that is wrong in a configuration. Its text names what the user wrote: the flag, or else the key, with
-// the place of that in the file.
+// ProblemError is a problem in a configuration. Its text names what the user wrote: the flag, or else the key with its place in the
+// file.
 type ProblemError struct {
-	File         string // as it was named; nothing for a value that no file gave
-	Line, Column int    // from 1; 0 when no line is to blame
-	Key          string // such as webhook.timeout; nothing when no key is to blame
-	Flag         string // that gave the value, such as --timeout; nothing for a value that no flag gave
+	File         string // name of the file, as given; empty if no file set the value
+	Line, Column int    // from 1; 0 if no line is to blame
+	Key          string // such as webhook.timeout; empty if no key is to blame
+	Flag         string // flag that set the value, such as --timeout; empty if no flag did
 	Message      string // what is wrong and what to do
 	Excerpt      string // the line with a mark under the column; may be empty
 
@@ -55,18 +55,18 @@ func (e *ProblemError) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the error that the problem was made of.
+// Unwrap returns the error from which the problem was created.
 func (e *ProblemError) Unwrap() error { return e.cause }
 
-// problem makes an error about a place.
+// problem returns a problem at a position.
 func (s *source) problem(p position, key, message string) *ProblemError {
 	return &ProblemError{File: s.name, Line: p.line, Column: p.column, Key: key, Message: message, Excerpt: s.excerpt(p)}
 }
 
-// widest is how many characters of a line are shown.
+// widest is the maximum number of characters shown of a line.
 const widest = 100
 
-// excerpt returns a line with a mark under the column. Of a long line, it is the part around the column.
+// excerpt returns a line with a mark under the column. Of a long line, it returns only the part around the column.
 func (s *source) excerpt(p position) string {
 	if p.line < 1 || p.line > len(s.lines) || p.column < 1 {
 		return ""
@@ -79,8 +79,9 @@ func (s *source) excerpt(p position) string {
 	return number + string(line) + "\n" + strings.Repeat(" ", utf8.RuneCountInString(number)+at-cut) + "^"
 }
 
-// At makes an error about the value of a key such as filter[0] or webhook.reference.faults[1], with a message as by fmt.Errorf.
-// It has the flag that gave the value, or else the line of the key in the file, or of the one that it belongs to.
+// At returns an error about the value of a key such as filter[0] or webhook.reference.faults[1], with a message formatted as by
+// fmt.Errorf. The error names the flag that set the value, or else the line of the key in the file; if the file lacks the key, the
+// line of the section or list that contains it.
 func (c Config) At(key, format string, args ...any) error { return c.at(key, format, args...) }
 
 func (c Config) at(key, format string, args ...any) *ProblemError {
@@ -98,7 +99,7 @@ func (c Config) at(key, format string, args ...any) *ProblemError {
 	return problem
 }
 
-// giver returns what gave the value of a key, or of the one that it belongs to: a flag, or a file with the place in it.
+// giver returns what set the value of a key, or of a section or list that contains it: a flag, or a file and the position in it.
 func (c Config) giver(key string) (file, flag string, place position) {
 	if c.source == nil {
 		return "", "", position{}
@@ -114,7 +115,7 @@ func (c Config) giver(key string) (file, flag string, place position) {
 	return c.source.name, "", position{}
 }
 
-// called returns how a message calls an option: by its flag, if it has one, or by its key.
+// called returns the name of an option in a message: its flag if byFlag is set and it has one, or else its key.
 func called(key options.Key, byFlag bool) string {
 	if o, _ := options.Of(string(key)); byFlag && o.Flag != "" {
 		return "--" + o.Flag

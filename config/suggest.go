@@ -13,8 +13,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// unknownKey says that a section of some type has no such key for its value, and what may have been meant: a key of that
-// section, or of one below, or else of another one.
+// unknownKey returns a message that a section of the given type has no such key, with a key that may have been meant: one of that
+// section, of a section below it, or else of another section.
 func unknownKey(name, section string, of reflect.Type, value ast.Node) string {
 	const text = "unknown key"
 	known := options.Keys(of)
@@ -37,7 +37,7 @@ func unknownKey(name, section string, of reflect.Type, value ast.Node) string {
 	return fmt.Sprintf("%s; there are %s", text, strings.Join(known, ", "))
 }
 
-// inlined returns a text, a truth or a number as it is written in a list; nothing for other values, and for long ones.
+// inlined returns a text, a boolean or a number as it is written in a list. It returns "" for other values, and for long ones.
 func inlined(value ast.Node) string {
 	written := ""
 	switch value.(type) {
@@ -53,8 +53,8 @@ func inlined(value ast.Node) string {
 	return written
 }
 
-// placeOf returns where in a section, or below, there is a key of a name, or a list of the plural; nothing when there is
-// none. What is nearest to the section wins.
+// placeOf returns the key with a name in or below a section, or the key of a list whose name is the plural. It returns "" if there is
+// none. The one nearest to the section wins.
 func placeOf(name string, section reflect.Type, key string) string {
 	type place struct {
 		section reflect.Type
@@ -86,7 +86,7 @@ func placeOf(name string, section reflect.Type, key string) string {
 	return ""
 }
 
-// noRequirement says that nothing matches an ID or a pattern, and what may have been meant.
+// noRequirement returns a message that nothing matches an ID or a pattern, with a similar ID if there is any.
 func noRequirement(pattern string) string {
 	var ids []string
 	for _, r := range requirement.All() {

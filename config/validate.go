@@ -17,8 +17,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Validate says all that is wrong with the configuration by itself: it looks at no file, and not for the faults that the
-// reference webhook knows. It is part of Read; call it for a configuration that was changed since.
+// Validate returns an error that lists everything that is wrong with the configuration itself. It reads no files, and does not check
+// that the faults of the reference webhook exist. Read does the same; call Validate for a configuration that was changed since.
 func (c Config) Validate() error { return joined(c.problems()) }
 
 // checker collects problems.
@@ -27,7 +27,7 @@ type checker struct {
 	problems []*ProblemError
 }
 
-// unless adds a problem unless all is well.
+// unless adds a problem unless well is true.
 func (k *checker) unless(well bool, key, format string, args ...any) {
 	if !well {
 		k.problems = append(k.problems, k.config.at(key, format, args...))
@@ -63,7 +63,7 @@ func (c Config) problems() []*ProblemError {
 	return k.problems
 }
 
-// bounds checks every number for the bounds that the table of options has, unless something else is wrong with it.
+// bounds checks that every number is within the bounds in the table of options, unless there is another problem with it.
 func (k *checker) bounds() {
 	for _, o := range options.All() {
 		if o.Bounds == nil {
@@ -140,7 +140,7 @@ func (k *checker) inCluster(c InCluster) {
 	})
 }
 
-// belongs adds a problem for each key that is given and must not be.
+// belongs adds a problem for each given key of a section, unless well is true.
 func (k *checker) belongs(well bool, section, problem string, given map[string]bool) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		k.unless(well || !given[name], section+"."+name, "%s", problem)
@@ -161,7 +161,8 @@ func (k *checker) command(c Command) {
 	k.unless(c.ReadyTimeout.Duration > 0, "webhook.command.readyTimeout", "%s must be greater than 0; write 60s", c.ReadyTimeout)
 }
 
-// checkURL says what is wrong with the URL of a webhook. It does not quote what may have a password in it.
+// checkURL returns an error that says what is wrong with the URL of a webhook. The error does not quote anything that may contain a
+// password.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
@@ -209,7 +210,7 @@ func (k *checker) knownFailing() {
 	}
 }
 
-// patterns checks that every pattern stands for requirements. Whether they can be checked is not known here.
+// patterns checks that every pattern matches a requirement. Whether that requirement can be checked is not known here.
 func (k *checker) patterns(key string, patterns []string) {
 	for i, pattern := range patterns {
 		_, err := requirement.ID("").Matches(pattern)
@@ -218,7 +219,7 @@ func (k *checker) patterns(key string, patterns []string) {
 	}
 }
 
-// selectsAny reports whether a pattern stands for a requirement.
+// selectsAny reports whether a pattern matches any requirement.
 func selectsAny(pattern string) bool {
 	return slices.ContainsFunc(requirement.All(), func(r requirement.Requirement) bool {
 		like, err := r.ID.Matches(pattern)

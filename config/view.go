@@ -14,14 +14,14 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// View renders all that is in force as a configuration file, with a comment on each line that says where the value comes
-// from: a line of the file, or the defaults. File names are as they were written.
+// View returns all settings in force as a configuration file. A comment on each line says where the value comes from: a line of the
+// file, or the defaults. File names are kept as written.
 func (c Config) View() string {
 	_, lines := c.rendered(reflect.ValueOf(c), "")
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// rendered returns a value as it is written behind its key, or else the lines that are written below it.
+// rendered returns a value as it is written after its key, or else the lines that are written below the key.
 func (c Config) rendered(v reflect.Value, key string) (string, []string) {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -57,7 +57,7 @@ func (c Config) rendered(v reflect.Value, key string) (string, []string) {
 	}
 }
 
-// section returns the lines of a section, without what is missing.
+// section returns the lines of a section, without keys that are missing.
 func (c Config) section(v reflect.Value, key string) []string {
 	var lines []string
 	for i, name := range options.Keys(v.Type()) {
@@ -73,7 +73,7 @@ func (c Config) section(v reflect.Value, key string) []string {
 	return lines
 }
 
-// entry returns the lines for a value behind a key or a dash.
+// entry returns the lines for a value after a key or a dash.
 func (c Config) entry(start, inline string, more []string, key string) []string {
 	if len(more) == 0 {
 		return []string{start + " " + inline + " # " + strings.Join(strings.Fields(c.Origin(key)), " ")}
@@ -88,10 +88,10 @@ func (c Config) entry(start, inline string, more []string, key string) []string 
 	return lines
 }
 
-// plain is what needs no quotes, unless it reads as something else than text.
+// plain matches text that needs no quotes, unless it reads as something other than text.
 var plain = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./*@:+-]*$`)
 
-// scalar writes text in YAML on one line.
+// scalar returns text in YAML on one line.
 func scalar(text string) string {
 	if plain.MatchString(text) && !strings.HasSuffix(text, ":") {
 		var is any

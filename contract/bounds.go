@@ -6,42 +6,44 @@ import (
 	"fmt"
 )
 
-// The bounds of what is read of a response. API servers have fewer: they read a body to its end, whatever that takes (client-go,
-// rest/request.go), headers of up to 10 MiB (net/http, Transport.MaxResponseHeaderBytes), and JSON that is nested up to 10,000 deep
-// (sigs.k8s.io/json, maxNestingDepth), of any number of values. No legitimate answer comes near to the bounds here: it is about as large as
-// the request, and the annotations of an object, in which webhooks keep what has no field, have 256 KiB at most (k8s.io/apimachinery,
-// ValidateAnnotations). The bounds leave room for webhooks that exceed that.
+// The limits on how much of a response is read. API servers have fewer: they read a body to its end, however long it is (client-go,
+// rest/request.go), headers of up to 10 MiB (net/http, Transport.MaxResponseHeaderBytes), and JSON that is nested up to 10,000 levels
+// deep (sigs.k8s.io/json, maxNestingDepth), with any number of values. No legitimate response comes near the limits here: it is about
+// as large as the request, and the annotations of an object, in which webhooks keep data that has no field, have at most 256 KiB
+// (k8s.io/apimachinery, ValidateAnnotations). The limits leave room for webhooks that exceed that.
 const (
-	// MaxHeader bounds the headers of a response, in bytes.
+	// MaxHeader is the maximum size of the headers of a response, in bytes.
 	MaxHeader = 1 << 20
 
-	// addedNesting is by how many levels a response may be nested deeper than the request.
+	// addedNesting is how many levels deeper than the request a response may be nested.
 	addedNesting = 256
 
-	// maxGrowth and maxAdded bound the body of a response: so many times the size of the request and so many bytes more.
+	// maxGrowth and maxAdded limit the size of the body of a response to maxGrowth times the size of the request plus maxAdded bytes.
 	maxGrowth = 4
 	maxAdded  = 1 << 20
 
-	// addedValues and keptValue bound the values in a response, with those in lists and objects: maxGrowth times those of the request,
-	// one for so many bytes of it, because webhooks keep JSON in annotations, and so many more. A value takes up to a hundred times its
-	// size when it is decoded.
+	// addedValues and keptValue limit the number of values in a response, including those in lists and objects: maxGrowth times those
+	// of the request, plus one for every keptValue bytes of it, since webhooks keep JSON in annotations, plus addedValues. Decoded, a
+	// value takes up to a hundred times its size.
 	addedValues = 16 << 10
 	keptValue   = 4
 
-	// otherGrowth and otherAdded do the same for bodies that are tried as something other than JSON. YAML takes a hundred times its size.
+	// otherGrowth and otherAdded limit the size of bodies that are tried as something other than JSON in the same way. YAML takes a
+	// hundred times its size.
 	otherGrowth = 2
 	otherAdded  = 256 << 10
 )
 
-// MaxResponse bounds the body of the response to a request of so many bytes, in bytes, after decompression.
+// MaxResponse returns the maximum size of the body of the response, in bytes after decompression, to a request of the given size in
+// bytes.
 func MaxResponse(request int) int64 { return maxGrowth*int64(request) + maxAdded }
 
-// maxOther bounds the bodies that are tried as something other than JSON, in bytes.
+// maxOther returns the maximum size, in bytes, of a body that is tried as something other than JSON.
 func (r Request) maxOther() int {
 	return otherGrowth*r.size() + otherAdded
 }
 
-// LengthError is that the body of a response is longer than so many bytes, which MaxResponse does not allow.
+// LengthError reports that the body of a response is longer than MaxResponse allows. Its value is the limit in bytes.
 type LengthError int64
 
 func (e LengthError) Error() string {
@@ -49,21 +51,21 @@ func (e LengthError) Error() string {
 		int64(e)>>10, maxGrowth, maxAdded>>10)
 }
 
-// HeaderError is that the headers of a response are longer than MaxHeader.
+// HeaderError reports that the headers of a response are longer than MaxHeader.
 type HeaderError struct{}
 
 func (HeaderError) Error() string {
 	return fmt.Sprintf("the headers of the response are longer than %d MiB; API servers read 10 MiB", MaxHeader>>20)
 }
 
-// depthError is that a response is nested deeper than addedNesting allows.
+// depthError reports that a response is nested deeper than addedNesting allows.
 type depthError struct{}
 
 func (depthError) Error() string {
 	return fmt.Sprintf("the response is nested more than %d deep; API servers read what is nested up to 10,000 deep", addedNesting)
 }
 
-// valuesError is that a response holds more than so many values.
+// valuesError reports that a response holds too many values. Its value is the limit.
 type valuesError int
 
 func (e valuesError) Error() string {
@@ -71,8 +73,7 @@ func (e valuesError) Error() string {
 		int(e), maxGrowth, keptValue, addedValues)
 }
 
-// CheckBody fails if the body of a response is nested more than addedNesting deeper than that of the request, or holds many
-// more values.
+// CheckBody fails if the body of a response is nested more than 256 levels deeper than that of the request, or holds far more values.
 func CheckBody(request, response []byte) error {
 	if err := checkNesting(response, request); err != nil {
 		return err
@@ -80,7 +81,7 @@ func CheckBody(request, response []byte) error {
 	return checkValues(response, func() int { return mostValues(values(request), len(request)) })
 }
 
-// checkBody does the same for the objects of the request, of which the deepest counts.
+// checkBody does the same for the objects of the request. The most deeply nested one counts.
 func (r Request) checkBody(response []byte) error {
 	if err := checkNesting(response, r.Objects...); err != nil {
 		return err
@@ -118,10 +119,10 @@ func checkValues(response []byte, mayHold func() int) error {
 	return nil
 }
 
-// mostValues is how many values the response may hold to a request of so many values and bytes.
+// mostValues returns the maximum number of values in the response to a request with the given number of values and bytes.
 func mostValues(values, size int) int { return maxGrowth*values + size/keptValue + addedValues }
 
-// mostValues is how many values the response may hold.
+// mostValues returns the maximum number of values in the response.
 func (r Request) mostValues() int {
 	if r.prepared() {
 		return mostValues(r.parsed.values(), r.size())
@@ -129,7 +130,7 @@ func (r Request) mostValues() int {
 	return mostValues(valuesOf(r.Objects), r.size())
 }
 
-// size returns how many bytes the objects have.
+// size returns the total size of the objects in bytes.
 func (r Request) size() int {
 	size := 0
 	for _, object := range r.Objects {
@@ -146,7 +147,7 @@ func valuesOf(objects []json.RawMessage) int {
 	return n
 }
 
-// values returns how many values JSON holds, itself included, as far as it is JSON.
+// values returns the number of values in JSON, itself included, as far as it is JSON.
 func values(body []byte) int {
 	n, empty := 1, false // whether the list or object that was opened last has nothing in it so far
 	for at := 0; at < len(body); at++ {
@@ -171,7 +172,7 @@ func values(body []byte) int {
 	return n
 }
 
-// nesting returns how deep a body is nested, whatever else is wrong with it. It stops where that is deeper than most.
+// nesting returns how deep a body is nested, whatever else is wrong with it. It stops once that exceeds most.
 func nesting(body []byte, most int) int {
 	depth, deepest := 0, 0
 	for at := 0; at < len(body) && deepest <= most; at++ {

@@ -17,15 +17,15 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// codec is what API servers decode the responses of webhooks with.
+// codec returns the decoder that API servers use for the responses of webhooks.
 var codec = sync.OnceValues(func() (runtime.Decoder, error) {
 	scheme := runtime.NewScheme()
 	err := errors.Join(apiextensionsv1beta1.AddToScheme(scheme), apiextensionsv1.AddToScheme(scheme))
 	return serializer.NewCodecFactory(scheme).LegacyCodec(apiextensionsv1.SchemeGroupVersion, apiextensionsv1beta1.SchemeGroupVersion), err
 })
 
-// decode decodes a body as API servers do: by its types, so that nothing in it may have another type, not even unused fields.
-// Both versions have the same fields.
+// decode decodes a body as API servers do: every field must have its type, even if it is not used. Both versions have the same
+// fields.
 func (r Request) decode(body []byte) (*apiextensionsv1.ConversionReview, error) {
 	review := &apiextensionsv1.ConversionReview{}
 	isJSON := yaml.IsJSONBuffer(body)
@@ -52,8 +52,8 @@ func (r Request) decode(body []byte) (*apiextensionsv1.ConversionReview, error) 
 	}, err
 }
 
-// oddNames reports whether a JSON object may have kind or apiVersion in another case. API servers look at those before they
-// decode the rest.
+// oddNames reports whether a JSON object may have kind or apiVersion in another case. API servers look for these before they decode
+// the rest.
 func oddNames(body []byte) bool {
 	depth := 0
 	for at := 0; at < len(body); at++ {
@@ -82,7 +82,7 @@ func odd(name []byte) bool {
 	return bytes.IndexByte(name, '\\') >= 0
 }
 
-// quoteAt returns the place of the quote that ends a string, given that of the one that begins it.
+// quoteAt returns the index of the quote that ends a string, given the index of the quote that begins it.
 func quoteAt(raw []byte, at int) int {
 	for at++; at < len(raw) && raw[at] != '"'; at++ {
 		if raw[at] == '\\' {
@@ -92,7 +92,7 @@ func quoteAt(raw []byte, at int) int {
 	return min(at, len(raw))
 }
 
-// review decodes the body of a response. It returns nil when it had to stop.
+// review decodes the body of a response. It returns nil if it had to stop.
 func (r Request) review(j *Judgement, body []byte) *apiextensionsv1.ConversionReview {
 	if len(body) == 0 {
 		j.stop(requirement.WebhookResponseBody, whole, "HTTP body", "a JSON document", "nothing")
@@ -118,7 +118,7 @@ func (r Request) review(j *Judgement, body []byte) *apiextensionsv1.ConversionRe
 	return nil
 }
 
-// otherThanJSON says what a body is that API servers can decode although it is not JSON.
+// otherThanJSON describes a body that API servers can decode although it is not JSON.
 func otherThanJSON(body []byte) string {
 	mark := []byte("\uFEFF")
 	switch {
@@ -130,7 +130,7 @@ func otherThanJSON(body []byte) string {
 	return "YAML: " + quote(body)
 }
 
-// versionless reports whether an apiVersion leaves the version out, and names no other group.
+// versionless reports whether an apiVersion lacks a version, and names no other group.
 func versionless(apiVersion string) bool {
 	return apiVersion == "" || apiVersion == "/" || apiVersion == group+"/"
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // Judge judges the response to a request whose objects can be converted. The Objects of the judgement may be parts of the body of the
-// response, which must not change afterwards.
+// response, which must not be changed afterwards.
 func (r Request) Judge(response Response) Judgement {
 	var j Judgement
 	if arrived(&j, response) && r.scanned(&j, response.Body) {
@@ -37,7 +37,7 @@ func (r Request) decoded(response Response) Judgement {
 	case status == "Success":
 		r.objects(&j, converted)
 	case (status == "Failed" || status == "Failure") && len(converted) < max(len(r.Objects), 1):
-		// Not the status is wrong then, but that there is a failure at all.
+		// The status is not wrong here: the conversion should not have failed.
 		j.stop(requirement.WebhookFailureAvoided, whole, "response.result", "a conversion that succeeds", fmt.Sprintf("%s: %s", status, quote(j.Message)))
 	default:
 		j.stop(requirement.WebhookResponseStatus, whole, "response.result.status", `"Success"`, quote(status))
@@ -45,10 +45,10 @@ func (r Request) decoded(response Response) Judgement {
 	return j
 }
 
-// JudgeFailure judges the response to a request whose objects cannot be converted. Its second result is false when the
-// webhook says that it converted them: then there is no failure to judge. Only the two requirements on failures count as
-// judged. Whatever keeps the webhook from saying that the conversion failed violates the first of them; for that to be a
-// finding, conversions that succeed have to get a response.
+// JudgeFailure judges the response to a request whose objects cannot be converted. It returns false if the webhook says that it
+// converted them, since then there is no failure to judge. Only the two requirements on failures count as judged. Anything that keeps
+// the webhook from saying that the conversion failed violates the first of them. This is only a finding if conversions that succeed
+// get a response.
 func (r Request) JudgeFailure(response Response) (Judgement, bool) {
 	j := Judgement{failure: true}
 	const id, want = requirement.WebhookFailureStatus, `200 and a ConversionReview with result.status "Failed"`
@@ -74,7 +74,7 @@ func (r Request) JudgeFailure(response Response) (Judgement, bool) {
 	return j, true
 }
 
-// envelope judges all that does not depend on the outcome of the conversion. It returns nil when it had to stop.
+// envelope judges everything that does not depend on the outcome of the conversion. It returns nil if it had to stop.
 func (r Request) envelope(j *Judgement, response Response) *apiextensionsv1.ConversionResponse {
 	if !arrived(j, response) {
 		return nil
@@ -93,7 +93,7 @@ func (r Request) envelope(j *Judgement, response Response) *apiextensionsv1.Conv
 	return review.Response
 }
 
-// arrived judges all but the body and reports whether an API server reads that.
+// arrived judges everything but the body, and reports whether an API server would read the body.
 func arrived(j *Judgement, response Response) bool {
 	if response.Err != nil {
 		noResponse(j, response)
@@ -102,13 +102,13 @@ func arrived(j *Judgement, response Response) bool {
 	return httpStatus(j, response) && contentType(j, response.ContentType)
 }
 
-// lean notes that there is a request in a response.
+// lean adds the violation that a response contains a request.
 func lean(j *Judgement, objects int) {
 	j.add(requirement.WebhookResponseLean, whole, -1, "request", "nothing", fmt.Sprintf("another request, with %d objects", objects))
 }
 
-// named judges kind and apiVersion of the ConversionReview and reports whether an API server reads on. For v1beta1 it
-// takes their absence for the right thing.
+// named judges the kind and apiVersion of the ConversionReview, and reports whether an API server would read on. For v1beta1, an API
+// server does so even if they are missing.
 func (r Request) named(j *Judgement, is, apiVersion string) bool {
 	lenient := r.ReviewVersion == "v1beta1"
 	switch {
@@ -140,8 +140,8 @@ func noResponse(j *Judgement, response Response) {
 	}
 }
 
-// httpStatus judges the HTTP status and reports whether an API server reads on. Statuses up to 206 pass there; with 204 there
-// is nothing to read. A webhook that redirects, or requests a retry, has not responded with 200 either, but API servers do
+// httpStatus judges the HTTP status, and reports whether an API server would read on. It does for statuses up to 206, except 204,
+// which has nothing to read. A webhook that redirects, or requests a retry, has not responded with 200 either, but API servers do
 // what it requests.
 func httpStatus(j *Judgement, response Response) bool {
 	const id, path, want = requirement.WebhookResponseHTTPStatus, "HTTP status", "200"
@@ -163,7 +163,7 @@ func httpStatus(j *Judgement, response Response) bool {
 	}
 }
 
-// detours says how a response came about if it is not that to a single request.
+// detours describes how a response came about, if it took more than a single request.
 func detours(response Response) string {
 	var words string
 	if response.Attempts > 1 {
@@ -175,8 +175,8 @@ func detours(response Response) string {
 	return words
 }
 
-// said quotes the beginning of a body that is no ConversionReview, in a line and without what looks like a secret: often it says which
-// line of a webhook crashed.
+// said quotes the beginning of a body that is not a ConversionReview, on one line and without anything that looks like a secret. It
+// often shows which line of a webhook crashed.
 func said(body []byte) string {
 	text := strings.ToValidUTF8(string(body[:min(len(body), 2*most)]), "")
 	if text = strings.Join(strings.Fields(redact.Text(text)), " "); text == "" {
@@ -188,7 +188,8 @@ func said(body []byte) string {
 	return ": " + strconv.Quote(text)
 }
 
-// contentType judges the content type and reports whether an API server reads on: it does unless it cannot parse it.
+// contentType judges the content type, and reports whether an API server would read on. It does unless it cannot parse the content
+// type.
 func contentType(j *Judgement, value string) bool {
 	const id, path, want = requirement.WebhookResponseContentType, "Content-Type", "application/json"
 	if value == want {
@@ -207,7 +208,7 @@ func contentType(j *Judgement, value string) bool {
 	return true
 }
 
-// uid judges the uid of a response. For v1beta1 API servers do not look at it.
+// uid judges the uid of a response. API servers ignore it for v1beta1.
 func (r Request) uid(j *Judgement, uid string, id requirement.ID) {
 	if uid == r.UID {
 		return

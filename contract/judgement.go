@@ -10,27 +10,27 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Response is what came back over HTTP for a request.
+// Response is the HTTP response to a request.
 type Response struct {
-	Status      int    // HTTP status; 0 when nothing came back
-	ContentType string // value of the Content-Type header; empty when there was none
-	Body        []byte // what was read of the body, decompressed
-	Err         error  // why there is no response, or only a part of one; nil when it is whole
-	TimedOut    bool   // whether Err is that the webhook took too long
+	Status      int    // HTTP status; 0 without a response
+	ContentType string // value of the Content-Type header; empty if there was none
+	Body        []byte // the part of the body that was read, decompressed
+	Err         error  // why there is no response, or only a part of one; nil if it is complete
+	TimedOut    bool   // whether Err means that the webhook took too long
 
-	// Interrupted is whether Err is that the caller gave up. Such a response says nothing about the webhook, and is not to be
+	// Interrupted reports whether Err means that the caller gave up. Such a response says nothing about the webhook and must not be
 	// judged.
 	Interrupted bool
 
-	Protocol     string // such as HTTP/1.1; empty when nothing came back
-	RedirectedTo string // URL that the webhook redirected to; empty when it did not
-	Attempts     int    // how often it was asked, because it wanted to be asked again later; 0 stands for 1
+	Protocol     string // such as HTTP/1.1; empty without a response
+	RedirectedTo string // URL that the webhook redirected to; empty if it did not
+	Attempts     int    // number of times the request was sent, as the webhook requested retries; 0 means 1
 }
 
-// Severity says what a violation means in production.
+// Severity is the effect of a violation in production.
 type Severity int
 
-// The severities. An API server fails the client's request for a rejected response and uses a tolerated one.
+// The severities. An API server fails the client's request if a response is Rejected, and uses a response that is Tolerated.
 const (
 	Rejected Severity = iota + 1
 	Tolerated
@@ -51,13 +51,13 @@ func (s Severity) String() string {
 type Violation struct {
 	Requirement requirement.ID
 	Severity    Severity
-	Object      int    // index into request.objects; -1 when it concerns the response as a whole
-	Path        string // the place in the response, such as response.uid
+	Object      int    // index into request.objects; -1 if it concerns the response as a whole
+	Path        string // place in the response, such as response.uid
 	Expected    string
 	Actual      string
 }
 
-// String renders the violation as one line.
+// String returns the violation on one line.
 func (v Violation) String() string {
 	var b strings.Builder
 	if v.Object >= 0 {
@@ -67,25 +67,25 @@ func (v Violation) String() string {
 	return b.String()
 }
 
-// Judgement is what the judge has to say of one response.
+// Judgement is the result of judging one response.
 type Judgement struct {
 	Violations []Violation
 
-	// Stopped is the requirement whose violation made it impossible to look further; what comes after it in its order was
-	// not judged. Empty when everything was.
+	// Stopped is the requirement whose violation made it impossible to continue. The requirements that come after it were not judged.
+	// It is empty if all were judged.
 	Stopped requirement.ID
 
-	// Objects are the converted objects in the order of the request. Nil unless the conversion succeeded and all are
-	// there.
+	// Objects are the converted objects in the order of the request. It is nil unless the conversion succeeded and all objects are
+	// present.
 	Objects []json.RawMessage
 
-	// Message is what the webhook said of a conversion that failed.
+	// Message is the webhook's message about a conversion that failed.
 	Message string
 
-	failure bool // whether it is of a conversion that was to fail
+	failure bool // whether the conversion was supposed to fail
 }
 
-// order lists the requirements that the judge looks at, in the order in which it does.
+// order returns the requirements that are judged, in the order in which they are judged.
 func order() []requirement.ID {
 	return []requirement.ID{
 		requirement.WebhookResponseInTime,
@@ -114,7 +114,7 @@ func order() []requirement.ID {
 	}
 }
 
-// Judged reports whether the judge could look at a requirement.
+// Judged reports whether a requirement could be judged.
 func (j *Judgement) Judged(id requirement.ID) bool {
 	order := order()
 	if j.failure {
@@ -135,7 +135,7 @@ func (j *Judgement) Of(id requirement.ID) []Violation {
 	return of
 }
 
-// Rejected returns the first violation for which an API server would fail the client's request, nil if there is none.
+// Rejected returns the first violation for which an API server would fail the client's request, or nil if there is none.
 func (j *Judgement) Rejected() *Violation {
 	for i := range j.Violations {
 		if j.Violations[i].Severity == Rejected {
@@ -145,10 +145,10 @@ func (j *Judgement) Rejected() *Violation {
 	return nil
 }
 
-// whole stands for violations that are in no part of a requirement.
+// whole is the part of violations that belong to no part of a requirement.
 const whole requirement.PartName = ""
 
-// add adds a violation of a requirement, in one of its parts or none. The catalogue says how severe that is.
+// add adds a violation of a requirement, in one of its parts or in none. The catalogue defines its severity.
 func (j *Judgement) add(id requirement.ID, part requirement.PartName, object int, path, expected, actual string) {
 	severity := Rejected
 	if requirement.SeverityOf(id, part) == requirement.Tolerated {
@@ -157,16 +157,16 @@ func (j *Judgement) add(id requirement.ID, part requirement.PartName, object int
 	j.Violations = append(j.Violations, Violation{id, severity, object, path, expected, actual})
 }
 
-// stop adds a violation beyond which nothing can be judged.
+// stop adds a violation after which nothing can be judged.
 func (j *Judgement) stop(id requirement.ID, part requirement.PartName, path, expected, actual string) {
 	j.add(id, part, -1, path, expected, actual)
 	j.Stopped = id
 }
 
-// most is how many bytes are shown of what a webhook sent.
+// most is the maximum number of bytes shown of anything that a webhook sent.
 const most = 300
 
-// clip shortens what a webhook sent to what fits a line.
+// clip shortens text that a webhook sent, so that it fits on a line.
 func clip[T ~string | ~[]byte](s T) string {
 	if len(s) <= most {
 		return string(s)
@@ -174,7 +174,7 @@ func clip[T ~string | ~[]byte](s T) string {
 	return fmt.Sprintf("%s... (%d bytes)", strings.ToValidUTF8(string(s[:most]), ""), len(s))
 }
 
-// quote does the same, with quotes and escapes.
+// quote does the same as clip, with quotes and escapes.
 func quote[T ~string | ~[]byte](s T) string {
 	if len(s) <= most {
 		return strconv.Quote(string(s))

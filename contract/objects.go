@@ -20,7 +20,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// object is the part of a custom resource that the contract speaks of.
+// object is the part of a custom resource that the contract covers.
 type object struct {
 	APIVersion string          `json:"apiVersion"`
 	Kind       string          `json:"kind"`
@@ -47,17 +47,17 @@ func decodeObject(raw []byte) (object, error) {
 	return o, nil
 }
 
-// parseMetadata completes an object.
+// parseMetadata parses the metadata of an object.
 func (o *object) parseMetadata() {
 	if kjson.UnmarshalCaseSensitivePreserveInts(o.Metadata, &o.metadata) != nil {
 		o.metadata = nil
 	}
 }
 
-// fewDigits is a number of digits with which no number without an exponent is too large.
+// fewDigits is a number of digits below which no number without an exponent is too large.
 const fewDigits = 300
 
-// decodable fails for numbers that are too large for an API server. The rest of an object that was parsed it can decode.
+// decodable fails for numbers that are too large for an API server. API servers can decode the rest of an object that was parsed.
 func decodable(raw []byte) error {
 	for at := 0; at < len(raw); at++ {
 		switch c := raw[at]; {
@@ -84,18 +84,18 @@ func numberLength(raw []byte) int {
 	return len(raw)
 }
 
-// parsedRequest is what the judge makes of the objects of a request.
+// parsedRequest holds the parsed objects of a request.
 type parsedRequest struct {
 	of      []json.RawMessage
 	objects []object
-	values  func() int // how many values there are; counted once
+	values  func() int // returns the number of values; counted once
 }
 
-// readRequest leaves the metadata as it is.
+// readRequest parses the objects of a request, but not their metadata.
 func readRequest(raw []json.RawMessage) *parsedRequest {
 	p := &parsedRequest{raw, make([]object, len(raw)), sync.OnceValue(func() int { return valuesOf(raw) })}
 	for i := range raw {
-		// What the request holds is ours to get right; an API server never sends anything else.
+		// Callers must provide valid objects; an API server never sends anything else.
 		p.objects[i], _ = parseObject(raw[i])
 	}
 	return p
@@ -109,7 +109,8 @@ func parseRequest(raw []json.RawMessage) *parsedRequest {
 	return p
 }
 
-// Prepare returns a copy of the request that is judged faster over and over. Its Objects must not be changed in place.
+// Prepare returns a copy of the request that judges responses faster, for requests that are sent repeatedly. Its Objects must not be
+// changed in place.
 func (r Request) Prepare() Request {
 	r.parsed = parseRequest(r.Objects)
 	return r
@@ -129,7 +130,7 @@ func (r Request) before() []object {
 	return parseRequest(r.Objects).objects
 }
 
-// text returns a string field of the metadata as API servers read it: what is not a string counts as absent.
+// text returns a string field of the metadata as API servers read it: a value that is not a string counts as absent.
 func (o *object) text(key string) string {
 	var s string
 	if json.Unmarshal(o.metadata[key], &s) != nil {
@@ -138,7 +139,7 @@ func (o *object) text(key string) string {
 	return s
 }
 
-// identity identifies objects: by UID and, without one, by name.
+// identity returns the identity of an object: its UID or, without one, its namespace and name.
 func (o *object) identity() string {
 	if uid := o.text("uid"); uid != "" {
 		return uid
@@ -189,8 +190,8 @@ func (r Request) objects(j *Judgement, converted []runtime.RawExtension) {
 	}
 }
 
-// alignment returns, for each object of the request, the place of its conversion. When the same objects came back in
-// another order that is where they are; in any other case each is taken to be at its own place.
+// alignment returns, for each object of the request, the index of its conversion. If the same objects came back in another order, the
+// indexes reflect that order. In any other case, each object is taken to be at its own index.
 func alignment(before, after []object) []int {
 	places := make(map[string][]int, len(after))
 	for i := range after {
@@ -244,7 +245,7 @@ func (r Request) object(j *Judgement, i int, before, after *object) {
 	}
 }
 
-// unchanged judges the metadata that a webhook has no business with. API servers ignore changes there.
+// unchanged judges the metadata that is none of a webhook's business. API servers ignore changes there.
 func unchanged(j *Judgement, i int, before, after map[string]json.RawMessage) {
 	keys := make(map[string]json.RawMessage, len(after)) // not a clone of before, which may be nil
 	maps.Copy(keys, before)
@@ -260,7 +261,7 @@ func unchanged(j *Judgement, i int, before, after map[string]json.RawMessage) {
 	}
 }
 
-// invalidStrings says what is wrong with labels or annotations, as API servers see it: they look only when something
+// invalidStrings says what is wrong with labels or annotations by the rules of API servers, which check them only if something
 // changed.
 func invalidStrings(key string, before, after json.RawMessage) string {
 	if sameJSON(before, after) || isNull(after) {
@@ -281,8 +282,8 @@ func invalidStrings(key string, before, after json.RawMessage) string {
 	return clip(errs.ToAggregate().Error())
 }
 
-// stringsOf reads a map of strings, or says why it is none. An annotation may be long, and what is no string is rare, so each value is
-// decoded by itself only to find that.
+// stringsOf decodes a map of strings, or says why it is not one. Annotations may be long, and values other than strings are rare, so
+// each value is decoded by itself only to find such a value.
 func stringsOf(encoded json.RawMessage) (values map[string]string, problem string) {
 	var all map[string]*string
 	err := kjson.UnmarshalCaseSensitivePreserveInts(encoded, &all)
@@ -311,7 +312,7 @@ func stringsOf(encoded json.RawMessage) (values map[string]string, problem strin
 
 func isNull(raw json.RawMessage) bool { return len(raw) == 0 || string(raw) == "null" }
 
-// sameJSON compares two JSON values, absence being the same as null and 1 the same as 1.0.
+// sameJSON reports whether two JSON values are equal. Absent equals null, and 1 equals 1.0.
 func sameJSON(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) || isNull(a) && isNull(b) {
 		return true
@@ -323,7 +324,7 @@ func sameJSON(a, b json.RawMessage) bool {
 	return reflect.DeepEqual(normal(x), normal(y))
 }
 
-// normal turns floating point numbers that are whole into integers, in place.
+// normal converts floating-point numbers that are whole into integers, in place.
 func normal(v any) any {
 	switch v := v.(type) {
 	case float64:

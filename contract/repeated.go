@@ -5,42 +5,42 @@ import (
 	"sync/atomic"
 )
 
-// Repeated judges the responses to a request that is sent over and over, each time with another uid. It says what
-// Request.Judge does, many times faster. It is safe for use by many goroutines. It keeps a copy of one response.
+// Repeated judges the responses to a request that is sent over and over, each time with a different uid. It judges like
+// Request.Judge, many times faster. It is safe for concurrent use. It keeps a copy of one response.
 type Repeated struct {
 	request Request // prepared
 
-	// What responses are to have, as JSON; empty when that can be spelled in several ways.
+	// Expected parts of responses, as JSON; empty if there are several ways to spell them.
 	version string // of the review, with its group
 	desired string // apiVersion of the objects
 	wanted  []wanted
 
 	known  atomic.Pointer[sample] // nil before the first
-	misses atomic.Int64           // of responses to what is known
+	misses atomic.Int64           // number of parts of responses that are not in known
 }
 
-// wanted is what an object is to have, as JSON.
+// wanted holds the expected parts of an object, as JSON.
 type wanted struct{ kind, metadata string }
 
 // sample is a response that was judged.
 type sample struct {
-	result  string // as JSON; it says that the conversion succeeded
+	result  string // as JSON, of a conversion that succeeded
 	message string // of the result
 	objects []judged
 }
 
-// judged is an object of a sample, at its place.
+// judged is an object of a sample, at its index.
 type judged struct {
 	raw        string // as JSON
-	metadata   span   // in raw; empty if there is, or may be, something against it
-	members    []span // in raw, in their order; empty for those that count in a judgement
+	metadata   span   // in raw; empty if it has, or may have, violations
+	members    []span // in raw, in order; empty for those that affect a judgement
 	violations []Violation
 }
 
-// fine returns metadata that there is nothing against, if any.
+// fine returns the metadata, or "" if it has, or may have, violations.
 func (o *judged) fine() string { return o.raw[o.metadata.from:o.metadata.to] }
 
-// member returns the n-th member, name included; empty if there is none, or if it counts in a judgement.
+// member returns the n-th member, including its name. It returns "" if there is none, or if the member affects a judgement.
 func (o *judged) member(n int) string {
 	if n >= len(o.members) {
 		return ""
@@ -48,16 +48,16 @@ func (o *judged) member(n int) string {
 	return o.raw[o.members[n].from:o.members[n].to]
 }
 
-// renewal is after how many misses another sample is taken. To take one costs less than to judge a response, but most of what
-// it costs is for nothing with webhooks that never give the same answer twice.
+// renewal is the number of misses after which another sample is taken. Taking one costs less than judging a response, but most of
+// that cost is wasted on webhooks that never give the same response twice.
 const renewal = 64
 
-// Repeated prepares the request for being sent over and over. Its Objects must not be changed in place.
+// Repeated prepares the request to be sent over and over. Its Objects must not be changed in place.
 func (r Request) Repeated() *Repeated {
 	return r.Prepare().repeated()
 }
 
-// repeated is the same for a request that was prepared, if only without metadata.
+// repeated does the same for a request that was prepared, even if only without metadata.
 func (r Request) repeated() *Repeated {
 	p := &Repeated{request: r, version: token(group + "/" + r.ReviewVersion), desired: token(r.DesiredAPIVersion)}
 	for i := range r.parsed.objects {
@@ -71,7 +71,7 @@ func (r Request) repeated() *Repeated {
 	return p
 }
 
-// token returns a text as JSON if it can be written as it is.
+// token returns a text as JSON. It returns "" if the text needs escapes.
 func token(text string) string {
 	if !plain(text) {
 		return ""
@@ -79,7 +79,7 @@ func token(text string) string {
 	return `"` + text + `"`
 }
 
-// plain reports whether a text stands for itself in JSON.
+// plain reports whether a text needs no escapes in JSON.
 func plain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
@@ -89,8 +89,8 @@ func plain(text string) bool {
 	return true
 }
 
-// Judge judges the response to the request when it was sent with a uid. The judgement has no Objects: it does not refer to
-// the body of the response, whose memory may be used again at once.
+// Judge judges the response to the request that was sent with a uid. The judgement has no Objects. It does not refer to the body of
+// the response, whose memory may be reused at once.
 func (p *Repeated) Judge(uid string, response Response) Judgement {
 	var j Judgement
 	if arrived(&j, response) && p.scanned(&j, uid, response.Body) {
@@ -103,7 +103,7 @@ func (p *Repeated) Judge(uid string, response Response) Judgement {
 	return j
 }
 
-// scanned judges the body of a response and returns true, or leaves it if it is unusual.
+// scanned judges the body of a response. It returns false, and judges nothing, if the body is unusual.
 func (p *Repeated) scanned(j *Judgement, uid string, body []byte) bool {
 	s := scan{p: p, uid: uid, body: body, known: p.known.Load()}
 	s.sampling = s.known == nil || p.misses.Load() >= renewal
@@ -122,7 +122,7 @@ func (p *Repeated) scanned(j *Judgement, uid string, body []byte) bool {
 	return true
 }
 
-// unusual judges a converted object by itself. It returns false when it is not that of the request at its place, or cannot be
+// unusual judges a converted object by itself. It returns false if the object is not that of the request at its index, or cannot be
 // judged by itself for another reason.
 func (p *Repeated) unusual(i int, raw []byte) ([]Violation, bool) {
 	before := p.request.parsed.objects[i]

@@ -1,6 +1,6 @@
-// Package contract judges what a conversion webhook answers. It is a pure function from one exchange, a ConversionReview
-// request and the HTTP response to it, to violations of requirements. It performs no I/O and never panics, whatever
-// bytes it is given.
+// Package contract judges the responses of a conversion webhook. It derives violations of requirements from one exchange: a
+// ConversionReview request and the HTTP response to it. It is purely functional: it performs no I/O, and never panics, whatever bytes
+// it is given.
 package contract
 
 import (
@@ -18,11 +18,11 @@ const (
 	kind  = "ConversionReview"
 )
 
-// Request is what a ConversionReview asks of a webhook. Build one to send its Body, or parse one that was recorded.
+// Request is the request of a ConversionReview. Create one to send its Body, or parse a recorded one with ParseRequest.
 type Request struct {
 	ReviewVersion     string            `json:"reviewVersion"`     // of ConversionReview: v1 or v1beta1
-	UID               string            `json:"uid,omitempty"`     // of this request; a response has to repeat it
-	DesiredAPIVersion string            `json:"desiredAPIVersion"` // <group>/<version> that the objects are to have
+	UID               string            `json:"uid,omitempty"`     // of this request; the response must repeat it
+	DesiredAPIVersion string            `json:"desiredAPIVersion"` // <group>/<version> to convert the objects to
 	Objects           []json.RawMessage `json:"objects"`           // the custom resources to convert
 
 	parsed *parsedRequest // see Prepare
@@ -50,7 +50,7 @@ type responseStub struct {
 	} `json:"result"`
 }
 
-// Body returns the request as API servers send it. It fails when an object is not JSON.
+// Body returns the request as API servers send it. It fails if an object is not JSON.
 func (r Request) Body() ([]byte, error) {
 	const none = `"objects":[]` // quotes within strings have a backslash before them
 	envelope, err := json.Marshal(requestReview{
@@ -82,8 +82,8 @@ func (r Request) Body() ([]byte, error) {
 	return append(append(body, ']'), tail...), nil
 }
 
-// compact reports whether JSON is as encoding/json writes it, which costs a fraction of writing it again. It may be false for what
-// is.
+// compact reports whether JSON is as encoding/json writes it. This costs a fraction of writing it again. It may return false for JSON
+// that is.
 func compact(object []byte) bool {
 	const separator = 0xe2 // begins the separators of lines and paragraphs
 	for _, escaped := range []byte{'<', '>', '&', separator} {
@@ -105,8 +105,8 @@ func compact(object []byte) bool {
 	return true
 }
 
-// ParseRequest reads the body of a request, such as an API server sent. It fails when that is not a ConversionReview of
-// a known version with a request in it. The objects are parts of the body, which must not change afterwards.
+// ParseRequest parses the body of a request, such as one sent by an API server. It fails if the body is not a ConversionReview of a
+// known version with a request in it. The Objects of the request are parts of body, which must not be changed afterwards.
 func ParseRequest(body []byte) (Request, error) {
 	review, ok := scanRequest(body)
 	if !ok {
@@ -130,11 +130,11 @@ func ParseRequest(body []byte) (Request, error) {
 	}, nil
 }
 
-// maxOpened is how many nested objects and lists a body may have to be scanned, which goes down into each by a call.
+// maxOpened is the maximum number of objects and lists in a body that is scanned, since scanning recurses into each.
 const maxOpened = 1 << 20
 
-// scanRequest finds the members of a request in a body. It gives up, for a decoder to find out what is wrong, wherever the body
-// is not as API servers write it: with members twice, of another type, or with escapes in what are names.
+// scanRequest finds the members of a request in a body. It returns false, and leaves it to a decoder to find out what is wrong, if
+// the body is not as API servers write it: if a member occurs twice or has another type, or if a text has escapes.
 func scanRequest(body []byte) (requestReview, bool) {
 	var review requestReview
 	if bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) > maxOpened || !gjson.ValidBytes(body) {
@@ -179,7 +179,7 @@ func scanRequest(body []byte) (requestReview, bool) {
 	return review, plain
 }
 
-// reviewVersion returns the version of an apiVersion of ConversionReview and whether it is a known one.
+// reviewVersion returns the version in an apiVersion of ConversionReview, and whether it is known.
 func reviewVersion(apiVersion string) (string, bool) {
 	switch apiVersion {
 	case group + "/v1":

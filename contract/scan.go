@@ -8,46 +8,46 @@ import (
 	kjson "sigs.k8s.io/json"
 )
 
-// scan goes through the body of a response to a repeated request once, and judges what is usual. It must be certain of what
-// Request.Judge would say, and gives up where it is not. It is certain because:
+// scan goes through the body of a response to a repeated request once, and judges it if it is usual. It must be certain of how
+// Request.Judge would judge the body, and gives up if it is not. It is certain because:
 //
-//   - All of the body is JSON by the functions of syntax.go, so API servers decode it as JSON.
-//   - Of the review, its request and its response every member is known, there once at most, and of the type that API servers
-//     want. So it does not matter here that they take the last of several, and that they look for kind and apiVersion in any
-//     case. What is compared is compared as it is spelled: other spellings of the same are unusual.
+//   - All of the body is JSON according to the functions of syntax.go, so API servers decode it as JSON.
+//   - Every member of the review, of its request and of its response is known, occurs at most once, and has the type that API
+//     servers want. So it does not matter here that API servers use the last of several, and that they look for kind and apiVersion
+//     in any case. Values are compared as they are spelled: other spellings of the same value are unusual.
 //   - The kind and apiVersion are right, the uid is that of the request, the conversion succeeded, and there are as many
 //     objects as in the request.
-//   - Request.Judge judges each object at its own place if the order was kept, and takes it for kept if each object has the
-//     identity of the one at its place in the request. An object with the metadata of the request has; of others it is looked
-//     at. What is to be said of an object follows then from its bytes and from the object of the request, and nothing else. So
-//     an object that is in the sample is judged as it was there. What there is against metadata follows from the metadata in
-//     the same way. A member that does not count is JSON if it equals, byte by byte, one of the sample.
-//   - There is nothing against an object that has the desired apiVersion, the kind of the request, and metadata against which
-//     there is nothing. If it has one of them twice, that holds for both. All other objects, and those with a name that may be
-//     one of these in another spelling, are judged by the functions that Request.Judge has for it.
+//   - Request.Judge judges each object at its own index if the order was kept. It assumes that the order was kept if each object has
+//     the identity of the one at its index in the request. An object with the metadata of the request has that identity; for other
+//     objects, it is checked. The judgement of an object then depends only on its bytes and on the object of the request. So an
+//     object that is in the sample is judged as it was there. The same holds for the violations of metadata. A member that does not
+//     affect the judgement is JSON if it equals one of the sample byte by byte.
+//   - An object has no violations if it has the desired apiVersion, the kind of the request, and metadata without violations. If it
+//     has one of these twice, that holds for both. All other objects, and those with a name that may be another spelling of one of
+//     these, are judged by the functions of Request.Judge.
 //
-// Values are recognised by the bytes that come next. That is enough for strings, arrays and objects: where they end does not
-// depend on what follows. Members may also be numbers, which end where no other character of a number follows.
+// Values are recognized by the bytes that come next. That is enough for strings, arrays and objects, whose end does not depend on
+// what follows. Members may also be numbers, which end where no other character of a number follows.
 type scan struct {
 	p     *Repeated
 	uid   string
 	body  []byte
-	known *sample // nil when there is none
+	known *sample // nil if there is none
 
-	at  int  // how far it got
+	at  int  // current index in body
 	bad bool // whether it gave up
 
-	seen       member // of the review, its request and its response
+	seen       member // members of the review, its request and its response
 	echo       bool   // whether the review has a request
-	echoed     int    // objects in that
+	echoed     int    // number of objects in that request
 	result     span
 	message    string
-	count      int // converted objects
+	count      int // number of converted objects
 	violations []Violation
 
-	misses   int64   // for what was not in the sample
+	misses   int64   // for parts that were not in the sample
 	record   bool    // whether to keep the places of the objects
-	sampling bool    // whether to take another sample of these
+	sampling bool    // whether to take another sample
 	places   []place // of the objects, if they are kept
 	spans    []span  // of their members, for a sample
 }
@@ -76,15 +76,15 @@ const (
 	objectMetadata
 )
 
-// place is where an object is in the body, and what there is against it.
+// place is the place of an object in the body, with its violations.
 type place struct {
 	object     span
-	metadata   span // in the object; empty if there is, or may be, something against it
-	members    span // which of the spans are those of its members
+	metadata   span // in the object; empty if it has, or may have, violations
+	members    span // range of the spans of its members
 	violations []Violation
 }
 
-// scanned judges the body of a response and returns true, or leaves it if it is unusual.
+// scanned judges the body of a response. It returns false, and judges nothing, if the body is unusual.
 func (r Request) scanned(j *Judgement, body []byte) bool {
 	if !r.prepared() {
 		r.parsed = readRequest(r.Objects)
@@ -101,7 +101,7 @@ func (r Request) scanned(j *Judgement, body []byte) bool {
 	return true
 }
 
-// tell adds what was found in the whole body to a judgement.
+// tell adds the findings in the whole body to a judgement.
 func (s *scan) tell(j *Judgement) {
 	if s.echo {
 		lean(j, s.echoed)
@@ -110,7 +110,7 @@ func (s *scan) tell(j *Judgement) {
 	j.Message = s.message
 }
 
-// whole goes through the body. It returns false if it gave up.
+// whole scans the body. It returns false if it gave up.
 func (s *scan) whole() bool {
 	s.at = spaceEnd(s.body, 0)
 	for more := s.begins('{', '}'); more; more = s.goesOn('}') {
@@ -131,7 +131,7 @@ func (s *scan) whole() bool {
 		checkValues(s.body, s.p.request.mostValues) == nil
 }
 
-// request goes through the request that a response should not have.
+// request scans the request that a response should not have.
 func (s *scan) request() bool {
 	s.echo = true
 	for more := s.begins('{', '}'); more; more = s.goesOn('}') {
@@ -173,7 +173,7 @@ func (s *scan) response() bool {
 	return !s.bad
 }
 
-// succeeded goes through the result and reports whether it is that of a conversion that succeeded.
+// succeeded scans the result and reports whether the conversion succeeded.
 func (s *scan) succeeded() bool {
 	s.result.from = s.at
 	if s.known != nil && s.takes(s.known.result) {
@@ -190,7 +190,7 @@ func (s *scan) succeeded() bool {
 	return !s.bad
 }
 
-// success decodes a result and returns its message, and whether the conversion succeeded.
+// success decodes a result. It returns the message, and whether the conversion succeeded.
 func success(result []byte) (string, bool) {
 	var status metav1.Status
 	err := kjson.UnmarshalCaseSensitivePreserveInts(result, &status)
@@ -208,7 +208,7 @@ func (s *scan) converted() bool {
 	return !s.bad
 }
 
-// object judges the next of the converted objects.
+// object judges the next converted object.
 func (s *scan) object() bool {
 	o := place{object: span{from: s.at}, members: span{from: len(s.spans)}}
 	if s.known != nil && s.takes(s.known.objects[s.count].raw) {
@@ -248,8 +248,7 @@ func (s *scan) unknown(o *place) bool {
 	return true
 }
 
-// members goes through the members of an object. It reports whether there is nothing against it, and whether there are escapes in
-// a name.
+// members scans the members of an object. It reports whether the object has no violations, and whether a name has escapes.
 func (s *scan) members(o *place) (usual, escaped bool) {
 	const all = objectAPIVersion | objectKind | objectMetadata
 	var seen, other member
@@ -289,8 +288,8 @@ func (s *scan) members(o *place) (usual, escaped bool) {
 	return seen == all && other == 0 && !escaped, escaped
 }
 
-// recurs goes to the end of a member that the sample has at the same place of the object, and reports whether it has. That is a member
-// that does not count.
+// recurs moves to the end of a member that the sample has at the same index of the object, and reports whether there is one. Such a
+// member does not affect the judgement.
 func (s *scan) recurs(n int) bool {
 	from := s.at
 	if s.known == nil || !s.takes(s.known.objects[s.count].member(n)) {
@@ -303,15 +302,15 @@ func (s *scan) recurs(n int) bool {
 	return true
 }
 
-// keep keeps where a member is in its object, for a sample.
+// keep records the place of a member in its object, for a sample.
 func (s *scan) keep(from, to int) {
 	if s.sampling {
 		s.spans = append(s.spans, span{from, to})
 	}
 }
 
-// scanObject reads an object that is written in the usual way: no name is escaped, none of those that count is there twice, and
-// the texts stand for themselves. The metadata is a part of the JSON.
+// scanObject parses an object that is written in the usual way: no name has escapes, no name that matters occurs twice, and the texts
+// need no escapes. The metadata is a part of raw.
 func scanObject(raw []byte) (object, bool) {
 	s := scan{body: raw}
 	var o object
@@ -334,7 +333,7 @@ func scanObject(raw []byte) (object, bool) {
 	return o, !s.bad && s.at == len(raw)
 }
 
-// spelled reads a string that stands for itself, and reports whether it is one.
+// spelled parses a string without escapes, and reports whether value is one.
 func spelled(into *string, value []byte) bool {
 	if len(value) < 2 || value[0] != '"' {
 		return false
@@ -343,7 +342,7 @@ func spelled(into *string, value []byte) bool {
 	return plain(*into)
 }
 
-// begins goes to the first element of an object or array. It returns false if there is none.
+// begins moves to the first element of an object or array. It returns false if there is none.
 func (s *scan) begins(opening, closing byte) bool {
 	if s.at >= len(s.body) || s.body[s.at] != opening {
 		s.bad = true
@@ -357,7 +356,7 @@ func (s *scan) begins(opening, closing byte) bool {
 	return true
 }
 
-// goesOn goes from the end of an element to the next one. It returns false if there is none.
+// goesOn moves from the end of an element to the next one. It returns false if there is none.
 func (s *scan) goesOn(closing byte) bool {
 	s.at = spaceEnd(s.body, s.at)
 	switch {
@@ -373,7 +372,7 @@ func (s *scan) goesOn(closing byte) bool {
 	return false
 }
 
-// name goes to the value of a member and returns its name as it is spelled.
+// name moves to the value of a member, and returns the name as it is spelled.
 func (s *scan) name() []byte {
 	start, end := s.at, stringEnd(s.body, s.at)
 	value := colonEnd(s.body, end)
@@ -385,7 +384,7 @@ func (s *scan) name() []byte {
 	return s.body[start+1 : end-1]
 }
 
-// text goes to the end of a string.
+// text moves to the end of a string.
 func (s *scan) text() bool {
 	if s.at >= len(s.body) || s.body[s.at] != '"' {
 		return false
@@ -394,7 +393,7 @@ func (s *scan) text() bool {
 	return !s.bad
 }
 
-// value goes to the end of a value.
+// value moves to the end of a value.
 func (s *scan) value() {
 	if end := valueEnd(s.body, s.at); end >= 0 && !s.bad {
 		s.at = end
@@ -403,7 +402,7 @@ func (s *scan) value() {
 	s.bad = true
 }
 
-// takes goes to the end of a token if that comes next, and reports whether it does. The empty token never does.
+// takes moves to the end of a token if the token comes next, and reports whether it does. The empty token never does.
 func (s *scan) takes(token string) bool {
 	end := s.at + len(token)
 	if token == "" || s.bad || end > len(s.body) || string(s.body[s.at:end]) != token {
@@ -413,7 +412,7 @@ func (s *scan) takes(token string) bool {
 	return true
 }
 
-// once notes a member, which may be there once and must be as it should.
+// once records a member, which may occur only once and must be good.
 func (s *scan) once(is member, good bool) {
 	if s.seen&is != 0 || !good {
 		s.bad = true
@@ -421,7 +420,7 @@ func (s *scan) once(is member, good bool) {
 	s.seen |= is
 }
 
-// sample makes a sample of the body.
+// sample returns a sample of the body.
 func (s *scan) sample() *sample {
 	body := string(s.body)
 	known := &sample{result: body[s.result.from:s.result.to], message: s.message, objects: make([]judged, len(s.places))}

@@ -5,17 +5,18 @@ import (
 	"math/bits"
 )
 
-// The functions of this file find where JSON values end, and check their syntax on the way. They know nothing of reviews.
-// What they pass is JSON for the decoder of API servers too, and has no number that is too large for it. The reverse does not
-// hold: what is nested deeper than maxNesting is not passed.
+// The functions in this file find where JSON values end, and check their syntax. They know nothing about reviews. Everything that
+// they accept is JSON for the decoder of API servers too, and has no number that is too large for it. The reverse does not hold: they
+// reject values that are nested deeper than maxNesting.
 //
-// As that decoder does, they let strings have bytes that are no UTF-8 and halves of surrogate pairs, and objects have a name
-// twice. Who looks for a name has to see to that.
+// Like that decoder, they accept strings with invalid UTF-8 and with unpaired surrogates, and objects with duplicate names. Callers
+// that look for a name must handle duplicates.
 
-// maxNesting is how deep a value may be nested: a bit of a uint64 for each level. The decoder of API servers takes 10,000.
+// maxNesting is the maximum depth to which a value may be nested: one bit of a uint64 for each level. The decoder of API servers
+// allows 10,000.
 const maxNesting = 64
 
-// valueEnd returns the place behind the value that begins at a place, and -1 if there is none that is passed.
+// valueEnd returns the index after the value that begins at an index, or -1 if none that is accepted begins there.
 func valueEnd(b []byte, at int) int {
 	var (
 		depth    int
@@ -55,7 +56,7 @@ func valueEnd(b []byte, at int) int {
 		default:
 			at = numberEnd(b, at)
 		}
-		// A value ended, or begins with the end of what it stands in.
+		// A value ended, or the object or array that was opened is empty.
 		for {
 			if at < 0 || depth == 0 {
 				return at
@@ -77,7 +78,7 @@ func valueEnd(b []byte, at int) int {
 	}
 }
 
-// closing returns what ends the innermost level.
+// closing returns the character that closes the innermost level.
 func closing(inObject uint64) byte {
 	if inObject&1 == 1 {
 		return '}'
@@ -85,7 +86,7 @@ func closing(inObject uint64) byte {
 	return ']'
 }
 
-// colonEnd returns the beginning of the value behind the colon that follows a name.
+// colonEnd returns the index of the value after the colon that follows a name.
 func colonEnd(b []byte, at int) int {
 	if at >= 0 && at+1 < len(b) && b[at] == ':' && b[at+1] > ' ' {
 		return at + 1
@@ -103,7 +104,7 @@ func spacedColonEnd(b []byte, at int) int {
 	return spaceEnd(b, at+1)
 }
 
-// spaceEnd returns the first place that holds something else than white space.
+// spaceEnd returns the index of the first byte that is not white space.
 func spaceEnd(b []byte, at int) int {
 	if at < len(b) && b[at] > ' ' {
 		return at
@@ -125,7 +126,7 @@ func wordEnd(b []byte, at int, word string) int {
 	return at + len(word)
 }
 
-// stringEnd returns the place behind a string, and -1 if none begins here.
+// stringEnd returns the index after a string, or -1 if none begins here.
 func stringEnd(b []byte, at int) int {
 	if at >= len(b) || b[at] != '"' {
 		return -1
@@ -154,17 +155,17 @@ func stringEnd(b []byte, at int) int {
 	}
 }
 
-// specials looks at eight bytes at once. The highest bit of each byte is set for a quote, a backslash or a control character. What is
-// carried from one byte to the next spoils only bits above the lowest that is set, and only that one counts.
+// specials examines eight bytes at once. It sets the highest bit of each byte that is a quote, a backslash or a control character. A
+// carry from one byte to the next only corrupts bits above the lowest one that is set, and only that one is used.
 func specials(word uint64) uint64 {
 	const each, highest = 0x0101010101010101, 0x8080808080808080
-	// To flip the second bit makes the quote 0x20, and leaves control characters below that.
+	// Flipping the second bit turns the quote into 0x20, and leaves control characters below that.
 	quoteOrControl := (word ^ each*0x02) - each*0x21
 	backslash := (word ^ each*'\\') - each
 	return (quoteOrControl | backslash) &^ word & highest
 }
 
-// plainEnd returns the first place that holds a quote, a backslash or a control character.
+// plainEnd returns the index of the first quote, backslash or control character.
 func plainEnd(b []byte, at int) int {
 	for ; len(b)-at >= 8; at += 8 {
 		if special := specials(binary.LittleEndian.Uint64(b[at:])); special != 0 {
@@ -177,7 +178,7 @@ func plainEnd(b []byte, at int) int {
 	return at
 }
 
-// escapeEnd returns the place behind what a backslash begins.
+// escapeEnd returns the index after an escape sequence.
 func escapeEnd(b []byte, at int) int {
 	if len(b)-at < 2 {
 		return -1
@@ -191,7 +192,7 @@ func escapeEnd(b []byte, at int) int {
 	return -1
 }
 
-// hexEnd returns the place behind four hexadecimal digits.
+// hexEnd returns the index after four hexadecimal digits.
 func hexEnd(b []byte, at int) int {
 	if len(b)-at < 4 {
 		return -1
@@ -204,7 +205,7 @@ func hexEnd(b []byte, at int) int {
 	return at + 4
 }
 
-// numberEnd returns the place behind a number that API servers can decode.
+// numberEnd returns the index after a number that API servers can decode.
 func numberEnd(b []byte, at int) int {
 	if end := shortEnd(b, at); end > at {
 		return end
@@ -237,7 +238,7 @@ func numberEnd(b []byte, at int) int {
 	return at
 }
 
-// shortEnd returns the place behind a whole number of few digits, and where it began if there is another one or none.
+// shortEnd returns the index after a whole number of few digits, or at if there is another number or none.
 func shortEnd(b []byte, at int) int {
 	end := at
 	for end < len(b) && b[end] >= '0' && b[end] <= '9' {
@@ -254,7 +255,7 @@ func continues(c byte) bool {
 	return c >= '0' && c <= '9' || c == '.' || c == 'e' || c == 'E'
 }
 
-// digitsEnd returns the place behind one digit or more.
+// digitsEnd returns the index after one or more digits.
 func digitsEnd(b []byte, at int) int {
 	start := at
 	for at < len(b) && b[at] >= '0' && b[at] <= '9' {

@@ -1,5 +1,5 @@
-// Package kindconfig has configurations of kind, one for each Kubernetes minor: those supported upstream, and older ones from
-// which or until which a requirement holds, or which a document describes. The comment at the top of each file says which.
+// Package kindconfig provides a kind configuration for each Kubernetes minor version that is supported upstream, and for older ones
+// at which a requirement begins or ceases to apply, or which a document describes. The comment at the top of each file says which.
 package kindconfig
 
 import (
@@ -16,9 +16,9 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// Config is the configuration with which kind creates a cluster of a minor.
+// Config is a kind configuration for a cluster of one Kubernetes minor version.
 type Config struct {
-	// Minor is the Kubernetes minor, such as "1.36".
+	// Minor is the Kubernetes minor version, such as "1.36".
 	Minor string
 
 	// Image is the node image, with its digest.
@@ -31,7 +31,7 @@ type Config struct {
 	Cluster v1alpha4.Cluster
 }
 
-// For returns the configuration for a minor, such as "1.36". The error for an unknown minor lists those that are known.
+// For returns the configuration for a minor version, such as "1.36". For an unknown version, the error lists the known ones.
 func For(minor string) (Config, error) {
 	number, err := parse(minor)
 	if err != nil {
@@ -80,7 +80,7 @@ func parse(minor string) (int, error) {
 	return number, nil
 }
 
-// minors returns the minors that have a file, in ascending order.
+// minors returns the minor versions that have a file, in ascending order.
 func minors() ([]int, error) {
 	entries, err := files.ReadDir(".")
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package loadgen holds the results of load tests as they stand in reports: what each stage sent and measured, what clients of an API
-// server experienced, and how the run compares with an earlier one. It is data only and imports nothing that sends or judges.
+// Package loadgen holds the results of load tests as they appear in reports: what each stage sent and measured, what clients of an
+// API server experienced, and how the run compares with an earlier one. It contains only data, and imports nothing that sends
+// requests or judges responses.
 package loadgen
 
 import "github.com/crdconform/crdconform/requirement"
@@ -16,16 +17,17 @@ type Load struct {
 	// influence of the machine from that of the webhook under test. No objective applies to it.
 	Control []Stage `json:"control,omitempty"`
 
-	// ControlWork is how many times the control hashes for each request. Controls that do different work cannot be compared.
+	// ControlWork is the number of hashes that the control computes for each request. Controls that do different work cannot be
+	// compared.
 	ControlWork int `json:"controlWork,omitempty"`
 
-	// Server is what clients of an API server that calls the webhook experienced; absent unless the load went through one.
+	// Server holds what clients of an API server that calls the webhook experienced; absent unless the load went through one.
 	Server *Server `json:"server,omitempty"`
 
 	// Comparison compares the run with an earlier one; absent without a baseline.
 	Comparison *Comparison `json:"comparison,omitempty"`
 
-	Apart bool `json:"-"` // its files are not beside the written form; see Detach
+	Apart bool `json:"-"` // its files are named without links, because they are not beside the written report
 }
 
 // Stage is one workload of a load test with its result.
@@ -78,7 +80,7 @@ type Stage struct {
 	Memory     *Memory                   `json:"memory,omitempty"`     // of the webhook; absent unless the run started it as a program, on Linux, and measured it for 4 s
 }
 
-// Memory is how much memory the webhook's processes used during a stage, in bytes. What processes share counts for each of them.
+// Memory is how much memory the processes of the webhook used during a stage, in bytes. Shared memory counts for each of them.
 type Memory struct {
 	From          float64 `json:"from"`            // at the beginning
 	To            float64 `json:"to"`              // at the end
@@ -86,12 +88,12 @@ type Memory struct {
 	PerMinute     float64 `json:"perMinute"`       // slope of the lowest values of ten equal parts of the time
 	PerMinuteLow  float64 `json:"perMinuteLow"`    // lower end of the slope's 95 % confidence interval
 	PerMinuteHigh float64 `json:"perMinuteHigh"`   // upper end
-	PerObject     float64 `json:"perObject"`       // slope for each object in a request that was answered
-	Leaks         bool    `json:"leaks"`           // it grew steadily, by half of what it was and by 64 MiB; by 256 MiB within less than a minute
+	PerObject     float64 `json:"perObject"`       // slope for each object in an answered request
+	Leaks         bool    `json:"leaks"`           // it grew steadily, by at least half and 64 MiB (256 MiB in less than a minute)
 	Limit         float64 `json:"limit,omitempty"` // recommended for the container: 1.5 times Max, rounded up to 16 MiB; 0 if it leaks
 }
 
-// Phase is a time in which requests were due at a constant, rising or falling rate.
+// Phase is a period in which requests were due at a constant, rising or falling rate.
 type Phase struct {
 	Seconds float64 `json:"seconds"` //
 	Rate    float64 `json:"rate"`    // requests per second at its beginning
@@ -107,7 +109,7 @@ type Pair struct {
 // String formats a pair as "v1beta1 -> v1".
 func (p Pair) String() string { return p.From + " -> " + p.To }
 
-// Second has the responses of one second of a stage. Its times are response times in milliseconds, 0 without any.
+// Second holds the responses in one second of a stage. Its times are response times in milliseconds; 0 without any responses.
 type Second struct {
 	End      float64 `json:"end"`      // seconds from the beginning of the stage
 	Requests uint64  `json:"requests"` // answered or timed out
@@ -119,7 +121,7 @@ type Second struct {
 	Max      float64 `json:"max"`      //
 }
 
-// Generator is what the load generator observed of its own process, whatever else that did.
+// Generator holds what the load generator observed of its own process, including anything else that the process did.
 type Generator struct {
 	ProcessorSeconds float64 `json:"processorSeconds"` // processor time used; 0 where unknown
 	Cores            int     `json:"cores"`            // available to it, or to each of several workers
@@ -146,7 +148,7 @@ type Cost struct {
 	Kilobyte float64 `json:"kilobyte,omitempty"` // milliseconds per 1000 bytes of a request; 0 if all objects had the same size
 	Fit      float64 `json:"fit"`                // coefficient of determination, 1 for points on a line
 	Batches  []int   `json:"batches"`            // batch sizes measured
-	Bytes    []int   `json:"bytes,omitempty"`    // sizes of objects measured, 0 for as they are; absent if there was one
+	Bytes    []int   `json:"bytes,omitempty"`    // sizes of objects measured, 0 for unpadded objects; absent if there was only one size
 }
 
 // Search is the result of the search for the highest rate that meets a goal.
@@ -176,7 +178,7 @@ type Objective struct {
 	Limit    float64 `json:"limit"`             // the highest value that meets it, or the lowest if AtLeast
 	AtLeast  bool    `json:"atLeast,omitempty"` // the limit is a lower bound
 	Measured float64 `json:"measured"`          //
-	Unit     string  `json:"unit"`              // "ms", "1/s", "share", a fraction of all requests, or "proved"
+	Unit     string  `json:"unit"`              // "ms", "1/s", "share" (a fraction of all requests) or "proved"
 	Met      bool    `json:"met"`               //
 }
 

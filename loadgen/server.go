@@ -1,6 +1,6 @@
 package loadgen
 
-// Server is what clients of an API server that calls the webhook experienced.
+// Server holds what clients of an API server that calls the webhook experienced.
 type Server struct {
 	Cluster    string `json:"cluster"`    // kind of cluster, such as embedded
 	Version    string `json:"version"`    // Kubernetes version, such as v1.37.2
@@ -70,8 +70,8 @@ type ServerLoad struct {
 	Share           Share   `json:"share"`
 }
 
-// Share is how much of the time of requests is spent in the webhook. Calls made to fill the API server's cache count as conversions,
-// but not as time of any request.
+// Share is the part of the duration of requests that is spent in the webhook. Calls made to fill the API server's cache count as
+// conversions, but not as time of any request.
 type Share struct {
 	// Requests is the number of requests that the API server answered during the measurement, and RequestSeconds the sum of their
 	// durations, from apiserver_request_duration_seconds.
@@ -109,7 +109,7 @@ type Share struct {
 	Missing []string `json:"missing,omitempty"`
 }
 
-// Watch is what one watch received of writes at the storage version.
+// Watch holds what one watch received of writes at the storage version.
 type Watch struct {
 	Version   string  `json:"version"`   // version watched
 	Converted bool    `json:"converted"` // Version is not the storage version

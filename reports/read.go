@@ -22,9 +22,9 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Read reads a report as JSON writes it. It refuses what is no report, what is of another format, what is cut off, and what
-// contradicts itself, each in one sentence without the name of the file. Fields that it does not know are ignored: later
-// versions of crdconform add some without another format.
+// Read parses a report in JSON. It rejects data that is not a report, has another format, is truncated, or contradicts itself. Each
+// error is one sentence, without the name of the file. Read ignores unknown fields, since later versions of crdconform may add fields
+// without changing the format.
 func Read(data []byte) (*Report, error) {
 	var of struct {
 		APIVersion string `json:"apiVersion"`
@@ -60,7 +60,7 @@ func Read(data []byte) (*Report, error) {
 	return r, nil
 }
 
-// unmarshal says in which line JSON is wrong.
+// unmarshal decodes JSON. Its errors name the line that is wrong.
 func unmarshal(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
@@ -82,7 +82,7 @@ func unmarshal(data []byte, v any) error {
 	return errors.New(visible.Text(err.Error())) // such as a verdict that there is not
 }
 
-// sort is what JSON calls values of a type.
+// sort returns the JSON name for the values of a type.
 func sort(t reflect.Type) string {
 	switch t.Kind() { //nolint:exhaustive // the others are numbers
 	case reflect.String:
@@ -97,7 +97,7 @@ func sort(t reflect.Type) string {
 	return "number"
 }
 
-// consistent fails when a report says something else than its results.
+// consistent fails if a report contradicts its results.
 func (r *Report) consistent() error {
 	counts := map[requirement.Verdict]int{}
 	known := map[[2]string]bool{}
@@ -148,10 +148,11 @@ func (r *Report) consistent() error {
 	return readable(r.Load)
 }
 
-// idForm is that of the IDs of requirements, of this version and of later ones. Nothing in it is markup or obeyed anywhere.
+// idForm matches the IDs of requirements, of this version and of later ones. Nothing that it matches is interpreted as markup or as a
+// command.
 var idForm = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,199}$`)
 
-// identifies fails when an ID cannot be that of a requirement.
+// identifies fails if an ID cannot be that of a requirement.
 func identifies(id requirement.ID) error {
 	if !idForm.MatchString(string(id)) {
 		return fmt.Errorf("%q is not the ID of a requirement", visible.Text(visible.Cut(string(id), 80)))
@@ -159,8 +160,8 @@ func identifies(id requirement.ID) error {
 	return nil
 }
 
-// credible reports whether the outcome is one that the results allow. Which of those it is, the version that wrote the report has
-// decided.
+// credible reports whether the results allow the outcome. If they allow several, the version that wrote the report decided which
+// applies.
 func (r *Report) credible() bool {
 	failed := r.Counts[requirement.Failed]
 	if r.Strict {
@@ -177,7 +178,7 @@ func (r *Report) credible() bool {
 	return true
 }
 
-// readable fails when histograms are none, or IDs.
+// readable fails if a histogram cannot be decoded, or if an ID is not valid.
 func readable(l *loadgen.Load) error {
 	if l == nil {
 		return nil
@@ -202,8 +203,8 @@ func readable(l *loadgen.Load) error {
 	return nil
 }
 
-// ReadFile reads a report with its evidence from a file, or from the report folder if name is a directory. Evidence that is not
-// there any more is known by its name only.
+// ReadFile reads a report with its evidence from a file, or from the report folder if name is a directory. Evidence that no longer
+// exists is known only by its name.
 func ReadFile(name string) (*Report, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		name = filepath.Join(name, layout.Report)
@@ -229,7 +230,7 @@ func ReadFile(name string) (*Report, error) {
 	return r, root.Close()
 }
 
-// Files returns all files that the report names: of results, of findings under load, and artifacts.
+// Files returns all files that the report names: files of results, files of findings under load, and artifacts.
 func (r *Report) Files() []*File {
 	var all []*File
 	add := func(files []File) {
@@ -251,10 +252,10 @@ func (r *Report) Files() []*File {
 	return all
 }
 
-// mostOfFile is how many bytes a file of evidence has at most. A request of an API server has 2 MB or less.
+// mostOfFile is the maximum size of a file of evidence in bytes. A request of an API server has 2 MB or less.
 const mostOfFile = 64 << 20
 
-// loaded is a file with what it has, and Missing where that cannot be read.
+// loaded returns a file with its data, or with Missing set if the data cannot be read.
 func loaded(f File, root *os.Root) File {
 	f.Missing = true
 	if !layout.Local(f.Path) {

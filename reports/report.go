@@ -1,4 +1,4 @@
-// Package reports defines the report of a run, as data, and reads it.
+// Package reports defines the report of a run as data, and reads reports.
 package reports
 
 //go:generate go run ./generate
@@ -45,15 +45,15 @@ type Report struct {
 	Results []Result                    `json:"results"`          // by subject, each in the order of the catalogue
 	Load    *loadgen.Load               `json:"load,omitempty"`   // absent without a load test
 
-	Upgrade []Leg `json:"upgrade,omitempty"` // upgrades that were rehearsed, in their order
+	Upgrade []Leg `json:"upgrade,omitempty"` // rehearsed upgrades, in order
 
-	Disruptions []Disruption `json:"disruptions,omitempty"` // what was done to webhooks on purpose, in its order
+	Disruptions []Disruption `json:"disruptions,omitempty"` // disruptions of webhooks, in order
 
 	Artifacts []File      `json:"artifacts,omitempty"` // collected from the cluster after a failure, such as logs
 	Merged    []MergedRun `json:"merged,omitempty"`    // runs that the report was merged from
 	Changes   *Changes    `json:"changes,omitempty"`   // differences from an earlier run; absent without a baseline
 
-	Apart bool `json:"-"` // the files of its folder are not beside the written form
+	Apart bool `json:"-"` // its files are named without links, because they are not beside the written report
 }
 
 // Cluster is the API server that was checked.
@@ -63,7 +63,7 @@ type Cluster struct {
 	WatchCache bool   `json:"watchCache"` // reads could come from a watch cache
 }
 
-// String says which API server it is, such as "v1.37.2 (embedded, without a watch cache)".
+// String describes the API server, such as "v1.37.2 (embedded, without a watch cache)".
 func (c *Cluster) String() string {
 	cache := "without a watch cache"
 	if c.WatchCache {
@@ -96,25 +96,25 @@ type Kind struct {
 	Coverage []Coverage `json:"coverage,omitempty"` // what was tried, for each pair of versions; absent when nothing was generated
 }
 
-// Coverage is what the objects have of the schema of a version that the webhook converted to another version and back. A field is
-// exercised when an object has it with a value whose loss would be seen: neither null nor the default and, unless a default would take
-// its place, not empty.
+// Coverage is how much the objects cover of the schema of a version that the webhook converted to another version and back. A field
+// is exercised if an object has it with a value whose loss would be noticed: not null, not the default and, unless a default would
+// replace it, not empty.
 type Coverage struct {
 	From       string          `json:"from"`                 // version of the objects, and of the schema
 	To         string          `json:"to"`                   // version that they were converted to and back from
 	Objects    int             `json:"objects"`              // number of objects that came back
 	Total      int             `json:"total"`                // number of fields that can have a value
-	Exercised  int             `json:"exercised"`            // number of those that were exercised
-	Never      []FieldNote     `json:"never,omitempty"`      // the others
+	Exercised  int             `json:"exercised"`            // number of these that were exercised
+	Never      []FieldNote     `json:"never,omitempty"`      // fields that were not exercised
 	Impossible []FieldNote     `json:"impossible,omitempty"` // fields that no valid object has, which are not in the total
 	Metadata   map[string]int  `json:"metadata"`             // number of objects by what is special about their metadata, such as a name with dots
-	Fields     []FieldCoverage `json:"fields"`               // all that are in the total, by path
+	Fields     []FieldCoverage `json:"fields"`               // all fields in the total, by path
 }
 
-// FieldCoverage is how often a field was seen with which sorts of values.
+// FieldCoverage counts how often a field was seen with each sort of value.
 type FieldCoverage struct {
 	Path string         `json:"path"` // such as spec.ports[*].name, with <key> for the keys of maps
-	Seen map[string]int `json:"seen"` // number of times by the sort, such as default, empty or absent
+	Seen map[string]int `json:"seen"` // number of times by sort of value, such as default, empty or absent
 }
 
 // FieldNote says why a field was not exercised.
@@ -152,7 +152,7 @@ type Result struct {
 
 	Reason string `json:"reason,omitempty"` // why the verdict is not Passed
 
-	// Findings is what happened to which fields, each once; absent where the reason is about something else.
+	// Findings lists what happened to which fields, each once; absent if the reason is about something else.
 	Findings []FieldFinding `json:"findings,omitempty"`
 
 	Seconds float64 `json:"seconds"`          // duration of the spec
@@ -162,18 +162,18 @@ type Result struct {
 	Curl    string  `json:"curl,omitempty"`   // command that sends the request again, to be run in the report folder
 }
 
-// FieldFinding is what happens to a field of objects on their way from one version to another, or there and back.
+// FieldFinding is what happens to a field when objects are converted from one version to another, or there and back.
 type FieldFinding struct {
 	Field   string `json:"field,omitempty"`   // such as spec.ports[*].name, with * for the keys of maps; absent for the object as a whole
 	Effect  string `json:"effect"`            // lost, changed, added, refused, invalid, differs or grows
 	From    string `json:"from"`              // version of the objects
 	To      string `json:"to"`                // version that they are converted to
-	Lacking bool   `json:"lacking,omitempty"` // the version To has no field of that name, so the loss may be meant
-	Kept    bool   `json:"kept,omitempty"`    // other values of the field come back, so it is not meant
+	Lacking bool   `json:"lacking,omitempty"` // the version To has no field of that name, so the loss may be intended
+	Kept    bool   `json:"kept,omitempty"`    // other values of the field come back, so the loss is not intended
 	Message string `json:"message"`           // one example
 }
 
-// Meant reports whether a loss may be meant.
+// Meant reports whether a loss may be intended.
 func (f FieldFinding) Meant() bool { return f.Effect == "lost" && f.Lacking && !f.Kept }
 
 // File is a file in the report folder.

@@ -2,22 +2,22 @@ package reports
 
 import "github.com/crdconform/crdconform/requirement"
 
-// Leg is a rehearsed upgrade from one release to another: what became of which objects at which step.
+// Leg is a rehearsed upgrade from one release to another: what happened to which objects at which step.
 type Leg struct {
-	From     string       `json:"from"`               // the old release, as it was named
+	From     string       `json:"from"`               // the old release, as given
 	To       string       `json:"to"`                 // the new release
 	Kinds    []LegKind    `json:"kinds"`              // the definitions of both, and the objects
-	Steps    []LegStep    `json:"steps"`              // in the order in which they were taken
-	Findings []LegFinding `json:"findings,omitempty"` // the worst first, and by step; those with the same cause are one
-	Return   []string     `json:"return,omitempty"`   // whether the old release can be put back, and until when, in sentences
+	Steps    []LegStep    `json:"steps"`              // in the order in which they ran
+	Findings []LegFinding `json:"findings,omitempty"` // worst first, then by step; findings with the same cause are combined
+	Return   []string     `json:"return,omitempty"`   // sentences on whether, and until when, the old release can be restored
 }
 
 // LegKind is a definition with its objects.
 type LegKind struct {
 	Definition string         `json:"definition"`       // name, such as widgets.example.com
 	Kind       string         `json:"kind"`             //
-	Objects    int            `json:"objects"`          // number of objects that were there before the upgrade
-	Stored     map[string]int `json:"stored,omitempty"` // number of these by the version that they were stored at
+	Objects    int            `json:"objects"`          // number of objects before the upgrade
+	Stored     map[string]int `json:"stored,omitempty"` // number of these by the version at which they were stored
 	Served     []string       `json:"served,omitempty"` // versions of the new definition that are served
 	Storage    string         `json:"storage"`          // storage version of the new definition
 }
@@ -30,29 +30,29 @@ type LegStep struct {
 	Cells   []LegCell `json:"cells"`   // by definition, in the order of Kinds
 }
 
-// LegCell is what came of a step for a definition.
+// LegCell is the result of a step for a definition.
 type LegCell struct {
 	Definition string              `json:"definition"`
-	Verdict    requirement.Verdict `json:"verdict"`          // the worst of the requirements that the step is about; NotApplicable when none was judged
-	Objects    int                 `json:"objects"`          // number of objects that were looked at
-	Found      int                 `json:"found"`            // number of objects of which something was found
+	Verdict    requirement.Verdict `json:"verdict"`          // worst verdict on the requirements of the step; NotApplicable if none was judged
+	Objects    int                 `json:"objects"`          // number of objects examined
+	Found      int                 `json:"found"`            // number of objects with findings
 	Reason     string              `json:"reason,omitempty"` // why nothing was judged
 }
 
-// LegFinding is something that an upgrade breaks. Where it happens to several objects for the same cause, it is shown for one.
+// LegFinding is something that an upgrade breaks. If it affects several objects for the same cause, one is shown.
 type LegFinding struct {
 	Requirement requirement.ID      `json:"requirement"`
-	Verdict     requirement.Verdict `json:"verdict"` // what it amounts to: Failed or Tolerated
-	Step        string              `json:"step"`    // name
+	Verdict     requirement.Verdict `json:"verdict"` // Failed or Tolerated
+	Step        string              `json:"step"`    // name of the step
 	Definition  string              `json:"definition,omitempty"`
 	Namespace   string              `json:"namespace,omitempty"` // of the object
-	Name        string              `json:"name,omitempty"`      // of the object; absent when it is about no object
-	Version     string              `json:"version,omitempty"`   // at which the object was read or written
+	Name        string              `json:"name,omitempty"`      // of the object; absent if the finding concerns no object
+	Version     string              `json:"version,omitempty"`   // version at which the object was read or written
 	Field       string              `json:"field,omitempty"`     // such as spec.ports[0].name
-	Before      string              `json:"before,omitempty"`    // its value before, as JSON
-	After       string              `json:"after,omitempty"`     // and after; absent when there is none
+	Before      string              `json:"before,omitempty"`    // value of the field before, as JSON
+	After       string              `json:"after,omitempty"`     // value of the field after, as JSON; absent if there is none
 	Message     string              `json:"message"`             // what happened, in a sentence
-	Count       int                 `json:"count"`               // number of objects, this one included
+	Count       int                 `json:"count"`               // number of objects, including this one
 	Others      []string            `json:"others,omitempty"`    // some of the other objects
-	Commands    []string            `json:"commands,omitempty"`  // that show it
+	Commands    []string            `json:"commands,omitempty"`  // commands that show it
 }

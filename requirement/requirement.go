@@ -1,5 +1,5 @@
-// Package requirement is the catalogue of what crdconform checks: one entry for each statement of the documents that
-// binds an API server or a conversion webhook, with its level, its source and the Kubernetes minors it holds for.
+// Package requirement is the catalogue of what crdconform checks. It has one entry for each statement in the documents that binds an
+// API server or a conversion webhook, with the level, the source, and the Kubernetes minor versions for which the statement holds.
 package requirement
 
 import (
@@ -23,14 +23,14 @@ var catalogueYAML []byte
 // ID names a requirement: area.topic.rule, in lower case with dashes. The meaning of an ID never changes.
 type ID string
 
-// Area is the first part of the ID: the chapter that the requirement belongs to.
+// Area returns the first part of the ID: the chapter that the requirement belongs to.
 func (id ID) Area() string {
 	area, _, _ := strings.Cut(string(id), ".")
 	return area
 }
 
-// Matches reports whether a pattern stands for the ID: the ID itself, a beginning of it that ends before a dot, or a pattern
-// with asterisks, of which each stands for any characters. It fails when the pattern is malformed.
+// Matches reports whether the ID matches a pattern: the ID itself, a beginning of it that ends before a dot, or a pattern in which
+// each asterisk stands for any characters. It fails if the pattern is malformed.
 func (id ID) Matches(pattern string) (bool, error) {
 	if strings.ContainsAny(pattern, `*?[\`) {
 		like, err := path.Match(pattern, string(id))
@@ -52,11 +52,11 @@ const (
 	May    Level = "MAY"
 )
 
-// Party is who a requirement binds.
+// Party says whom a requirement binds.
 type Party string
 
-// The parties. A requirement that binds an author is advice: no server and no webhook can follow or break it, so it is
-// checked by a rule of lint, if at all.
+// The parties. A requirement that binds an author is advice: no server and no webhook can follow or break it, so at most a rule of
+// lint checks it.
 const (
 	Server  Party = "server"
 	Webhook Party = "webhook"
@@ -66,21 +66,21 @@ const (
 // Requirement is one entry of the catalogue.
 type Requirement struct {
 	ID        ID       `json:"id"`
-	Rows      []string `json:"rows"`               // rows of the survey of the documents that it comes from
+	Rows      []string `json:"rows"`               // rows in the survey of the documents that it comes from
 	Level     Level    `json:"level"`              // MUST, SHOULD or MAY
 	Binds     Party    `json:"binds"`              // server, webhook or author
-	Statement string   `json:"statement"`          // what has to hold
-	Why       string   `json:"why,omitempty"`      // what happens to users of the API server otherwise; for what binds webhooks
-	Severity  Verdict  `json:"severity,omitzero"`  // Failed, which it is when absent, or Tolerated
+	Statement string   `json:"statement"`          // what must hold
+	Why       string   `json:"why,omitempty"`      // what a violation means for users of the API server; for requirements that bind webhooks
+	Severity  Verdict  `json:"severity,omitzero"`  // Failed or Tolerated; Failed when absent
 	Because   string   `json:"because,omitempty"`  // why it is Tolerated
 	Parts     []Part   `json:"parts,omitempty"`    // violations with another severity
-	Source    []Source `json:"source"`             // where it is stated, at least one place
+	Source    []Source `json:"source"`             // where it is stated; at least one
 	Since     Minor    `json:"since,omitzero"`     // first Kubernetes minor that it holds for, 1.16 when absent
 	Until     Minor    `json:"until,omitzero"`     // last Kubernetes minor that it holds for, open when absent
-	Command   string   `json:"command,omitempty"`  // the command of crdconform that checks it, such as rehearse; empty for run, check and lint
+	Command   string   `json:"command,omitempty"`  // command that checks it, such as rehearse; empty for run, check and lint
 	Untested  string   `json:"untested,omitempty"` // why nothing checks it
-	Obsolete  bool     `json:"obsolete,omitempty"` // documented once; Untested says what holds today
-	Note      string   `json:"note,omitempty"`     // where documents contradict each other or servers
+	Obsolete  bool     `json:"obsolete,omitempty"` // no longer documented; Untested says what holds today
+	Note      string   `json:"note,omitempty"`     // contradictions among documents, or between documents and servers
 }
 
 // HoldsFor reports whether the requirement holds for a Kubernetes minor.
@@ -88,15 +88,15 @@ func (r Requirement) HoldsFor(m Minor) bool {
 	return !m.Less(r.Since) && (r.Until == Minor{} || !r.Until.Less(m))
 }
 
-// Part is a way to violate a requirement that has another severity than the others.
+// Part is a way to violate a requirement whose severity differs from that of other violations.
 type Part struct {
 	Name     PartName `json:"name"`
 	Severity Verdict  `json:"severity"` // Failed or Tolerated
 	Because  string   `json:"because"`  // why it differs
 }
 
-// PartName names a part, in lower case with dashes. Requirements may share one. The empty name stands for violations that are in
-// no part.
+// PartName names a part, in lower case with dashes. Several requirements may use the same name. The empty name stands for violations
+// that belong to no part.
 type PartName string
 
 // violation is a part of a requirement.
@@ -105,7 +105,7 @@ type violation struct {
 	part PartName
 }
 
-// SeverityOf returns what a violation of a requirement amounts to: Failed or Tolerated. A part that the requirement does not have is
+// SeverityOf returns the severity of a violation of a requirement: Failed or Tolerated. A part that the requirement does not have is
 // as severe as the requirement.
 func SeverityOf(id ID, part PartName) Verdict {
 	for _, asked := range []violation{{id, part}, {id, ""}} {
@@ -120,30 +120,30 @@ func SeverityOf(id ID, part PartName) Verdict {
 type Document struct {
 	ID       string    `json:"id"`
 	Title    string    `json:"title"`
-	Pages    []Page    `json:"pages,omitempty"`    // where today's edition is online, in the order of the document; the document "server" has none
-	Headings []Heading `json:"headings,omitempty"` // all of them, in their order; the document "server" has none
+	Pages    []Page    `json:"pages,omitempty"`    // where the current edition is online, in order; none for "server"
+	Headings []Heading `json:"headings,omitempty"` // all headings, in order; none for "server"
 }
 
-// Page is a page that has a document, or the part of it from a line on.
+// Page is a web page with a document, or with the part of it that begins at a line.
 type Page struct {
 	Line int    `json:"line"` // from 1
 	URL  string `json:"url"`
 }
 
-// Heading is one of a document.
+// Heading is a heading of a document.
 type Heading struct {
 	Line  int    `json:"line"` // from 1
 	Title string `json:"title"`
 }
 
-// Source is a place in a document. In YAML it reads "document:line heading", or "server" for what is in no document.
+// Source is a place in a document. In YAML, it is "document:line heading", or "server" for anything that is in no document.
 type Source struct {
 	Document string
 	Line     int // from 1; 0 when the document is "server"
 	Section  string
 }
 
-// String renders the source the way it is written in the catalogue.
+// String returns the source as it is written in the catalogue.
 func (s Source) String() string {
 	if s.Line == 0 {
 		return s.Document
@@ -151,8 +151,8 @@ func (s Source) String() string {
 	return fmt.Sprintf("%s:%d %s", s.Document, s.Line, s.Section)
 }
 
-// URL returns the address of the heading in today's edition of the document, which may have it no more: then it leads to the top of
-// the page. It is empty for what is in no document of the catalogue.
+// URL returns the address of the heading in the current edition of the document. If the edition no longer has the heading, the
+// address leads to the top of the page. It is empty if the source is in no document of the catalogue.
 func (s Source) URL() string {
 	documents := load().Documents
 	i := slices.IndexFunc(documents, func(d Document) bool { return d.ID == s.Document })
@@ -171,7 +171,7 @@ func (s Source) URL() string {
 	return url
 }
 
-// slug is what kubernetes.io and GitHub call a heading in addresses: its words in lower case, joined by dashes.
+// slug returns what kubernetes.io and GitHub call a heading in addresses: its words in lower case, joined by dashes.
 func slug(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(heading) {
@@ -185,10 +185,10 @@ func slug(heading string) string {
 	return b.String()
 }
 
-// MarshalText renders the source the way it is written in the catalogue.
+// MarshalText returns the source as it is written in the catalogue.
 func (s Source) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (s *Source) UnmarshalText(text []byte) error {
 	place, section, _ := strings.Cut(string(text), " ")
 	document, line, found := strings.Cut(place, ":")
@@ -207,10 +207,10 @@ func (s *Source) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Minor is a minor version of Kubernetes, such as 1.37. The zero value stands for none.
+// Minor is a minor version of Kubernetes, such as 1.37. The zero value stands for no version.
 type Minor struct{ Major, Minor int }
 
-// ParseMinor reads the first two numbers of a Kubernetes version such as 1.37, v1.37.2 or 1.37+.
+// ParseMinor parses the first two numbers of a Kubernetes version such as 1.37, v1.37.2 or 1.37+.
 func ParseMinor(s string) (Minor, error) {
 	var m Minor
 	parts := strings.SplitN(strings.TrimPrefix(s, "v"), ".", 3)
@@ -231,7 +231,7 @@ func (m Minor) Less(other Minor) bool {
 	return m.Major < other.Major || m.Major == other.Major && m.Minor < other.Minor
 }
 
-// String renders the version as 1.37, and the zero value as nothing.
+// String returns the version in the form 1.37, or "" for the zero value.
 func (m Minor) String() string {
 	if m == (Minor{}) {
 		return ""
@@ -239,10 +239,10 @@ func (m Minor) String() string {
 	return fmt.Sprintf("%d.%d", m.Major, m.Minor)
 }
 
-// MarshalText renders the version as 1.37.
+// MarshalText returns the version in the form 1.37.
 func (m Minor) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (m *Minor) UnmarshalText(text []byte) error {
 	parsed, err := ParseMinor(string(text))
 	*m = parsed
@@ -254,8 +254,8 @@ type catalogue struct {
 	Requirements []Requirement `json:"requirements"`
 }
 
-// load parses the embedded catalogue once. A catalogue that cannot be parsed is a defect of the build, which the tests
-// of this package find.
+// load parses the embedded catalogue once. A catalogue that cannot be parsed is a defect of the build, which the tests of this
+// package detect.
 var load = sync.OnceValue(func() catalogue {
 	var c catalogue
 	if err := yaml.UnmarshalStrict(catalogueYAML, &c); err != nil {
@@ -275,10 +275,10 @@ var load = sync.OnceValue(func() catalogue {
 // All returns every requirement, in the order of the catalogue.
 func All() []Requirement { return slices.Clone(load().Requirements) }
 
-// Documents returns the texts that requirements come from.
+// Documents returns the documents that requirements come from.
 func Documents() []Document { return slices.Clone(load().Documents) }
 
-// Lookup returns the requirement of an ID and whether there is one.
+// Lookup returns the requirement with an ID, and whether there is one.
 func Lookup(id ID) (Requirement, bool) {
 	all := load().Requirements
 	i := slices.IndexFunc(all, func(r Requirement) bool { return r.ID == id })

@@ -14,29 +14,29 @@ import (
 //go:embed sentences.yaml
 var sentencesYAML []byte
 
-// Sentence is one of the documents, without its text: they are the writing of others. Either it has requirements, or None says why
+// Sentence is a sentence of a document, without its text, which belongs to its authors. It either has requirements, or None says why
 // it has none.
 type Sentence struct {
-	Words        string  `json:"words"`                  // how it begins, to find it by
+	Words        string  `json:"words"`                  // its beginning, to find it
 	Hash         string  `json:"hash"`                   // first 12 digits of the SHA-256 of its letters and digits, in lower case
-	At           []Place `json:"at"`                     // where it is; documents repeat each other
-	Requirements []ID    `json:"requirements,omitempty"` // what is checked of it, or has an entry that says why it is not
+	At           []Place `json:"at"`                     // its places; documents repeat each other
+	Requirements []ID    `json:"requirements,omitempty"` // requirements that come from it; each is checked, or says why it is not
 	None         string  `json:"none,omitempty"`         // why it has no requirement
 }
 
-// documentText says which text a document is, and how to find the sentences in it.
+// documentText identifies the text of a document, and says how to find its sentences.
 type documentText struct {
 	Document string `json:"document"`          // its ID
 	SHA256   string `json:"sha256"`            // of the file
 	Fenced   bool   `json:"fenced,omitempty"`  // code is between fences, as in Markdown
-	Wrapped  bool   `json:"wrapped,omitempty"` // sentences go on in the next line
+	Wrapped  bool   `json:"wrapped,omitempty"` // sentences continue on the next line
 	Code     []span `json:"code,omitempty"`    // lines that are code, where there are no fences
 }
 
-// span is a range of lines, both included. In YAML it reads 12-14, or 12.
+// span is a range of lines, both included. In YAML, it is 12-14, or 12.
 type span struct{ first, last int }
 
-// UnmarshalText reads a span.
+// UnmarshalText parses a span.
 func (s *span) UnmarshalText(text []byte) error {
 	first, last, found := strings.Cut(string(text), "-")
 	if !found {
@@ -51,13 +51,13 @@ func (s *span) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Place is where a sentence is: a document and its lines, both included. In YAML it reads document:12-14, or document:12.
+// Place is the place of a sentence: a document and its lines, both included. In YAML, it is document:12-14, or document:12.
 type Place struct {
 	Document    string // its ID
 	First, Last int
 }
 
-// String renders the place the way it is written in the table.
+// String returns the place as it is written in the table.
 func (p Place) String() string {
 	if p.First == p.Last {
 		return fmt.Sprintf("%s:%d", p.Document, p.First)
@@ -65,10 +65,10 @@ func (p Place) String() string {
 	return fmt.Sprintf("%s:%d-%d", p.Document, p.First, p.Last)
 }
 
-// MarshalText renders the place the way it is written in the table.
+// MarshalText returns the place as it is written in the table.
 func (p Place) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (p *Place) UnmarshalText(text []byte) error {
 	document, lines, _ := strings.Cut(string(text), ":")
 	var s span
@@ -82,7 +82,8 @@ type sentenceTable struct {
 	Sentences []Sentence     `json:"sentences"`
 }
 
-// loadSentences parses the embedded table once. One that cannot be parsed is a defect of the build, which the tests of this package find.
+// loadSentences parses the embedded table once. A table that cannot be parsed is a defect of the build, which the tests of this
+// package detect.
 var loadSentences = sync.OnceValue(func() sentenceTable {
 	var t sentenceTable
 	if err := yaml.UnmarshalStrict(sentencesYAML, &t); err != nil {
@@ -91,5 +92,5 @@ var loadSentences = sync.OnceValue(func() sentenceTable {
 	return t
 })
 
-// Sentences returns every sentence of the documents, in the order in which they first come.
+// Sentences returns every sentence of the documents, in the order in which they first occur.
 func Sentences() []Sentence { return slices.Clone(loadSentences().Sentences) }

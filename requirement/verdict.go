@@ -5,23 +5,22 @@ import "fmt"
 // Verdict is the outcome for one requirement.
 type Verdict int
 
-// The verdicts. Only Passed and Tolerated speak for the party that is judged; Unknown and Errored say that crdconform
-// could not look.
+// The verdicts. Only Passed and Tolerated speak for the judged party; Unknown and Errored mean that crdconform could not judge.
 const (
 	Unknown       Verdict = iota // never judged; counts as Errored
-	NotApplicable                // not judged, for a reason that is given
+	NotApplicable                // not judged, for a given reason
 	Passed
 	Tolerated    // the documents are violated in a way that API servers accept; fails when strict
-	KnownFailing // failed, as the list of known failures says
+	KnownFailing // failed, and is in the list of known failures
 	Failed
-	Errored // the harness could not look
+	Errored // the harness could not judge
 )
 
 func names() []string {
 	return []string{"Unknown", "NotApplicable", "Passed", "Tolerated", "KnownFailing", "Failed", "Errored"}
 }
 
-// String returns the name of the verdict as it appears in reports.
+// String returns the name of the verdict, as in reports.
 func (v Verdict) String() string {
 	if v < 0 || int(v) >= len(names()) {
 		return fmt.Sprintf("Verdict(%d)", int(v))
@@ -29,7 +28,7 @@ func (v Verdict) String() string {
 	return names()[v]
 }
 
-// MarshalText returns the name of the verdict; an invalid number is an error.
+// MarshalText returns the name of the verdict. An invalid number is an error.
 func (v Verdict) MarshalText() ([]byte, error) {
 	if v < 0 || int(v) >= len(names()) {
 		return nil, fmt.Errorf("%d is not a verdict", int(v))
@@ -37,7 +36,7 @@ func (v Verdict) MarshalText() ([]byte, error) {
 	return []byte(v.String()), nil
 }
 
-// UnmarshalText reads what MarshalText writes; any other name is an error.
+// UnmarshalText parses the output of MarshalText; any other name is an error.
 func (v *Verdict) UnmarshalText(text []byte) error {
 	for i, name := range names() {
 		if name == string(text) {
