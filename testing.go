@@ -20,8 +20,9 @@ import (
 )
 
 // Run checks a webhook as part of a test, with a subtest for each requirement. The subtest of a broken requirement fails; if API
-// servers tolerate the violation, the subtest only logs it, unless the check is strict. A requirement that cannot be judged is
-// skipped. Reports are written to the ReportDir of the Config, if it is set.
+// servers tolerate the violation, the subtest only logs it, unless the check is strict. One that is known to fail is only logged too. A
+// requirement that is not applicable, or that was not judged, is skipped; if judging it went wrong, its subtest fails. Reports are
+// written to the ReportDir of the Config, if it is set.
 //
 // Run uses Ginkgo, which allows one tree of specs per process. The test must therefore be in a package whose tests have no Ginkgo
 // specs of their own; in any other package, Run fails the test and says why.
@@ -77,9 +78,10 @@ type Upgrade struct {
 }
 
 // Rehearse rehearses an upgrade as part of a test, on built-in API servers, with a subtest for each requirement. The subtest of a
-// broken requirement fails; if the violation is tolerated, the subtest only logs it, unless the rehearsal is strict. A requirement
-// that cannot be judged is skipped. Reports are written to the ReportDir of the Config, if it is set. While Rehearse runs, klog
-// writes to the log of the run.
+// broken requirement fails; if the violation is tolerated, the subtest only logs it, unless the rehearsal is strict. One that is
+// known to fail is only logged too. A requirement that is not applicable, or that was not judged, is skipped; if judging it went
+// wrong, its subtest fails. Reports are written to the ReportDir of the Config, if it is set. While Rehearse runs, klog writes to the
+// log of the run.
 func Rehearse(t *testing.T, u Upgrade) {
 	t.Helper()
 	wanted := u.ReportDir != ""

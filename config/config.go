@@ -68,7 +68,7 @@ type Config struct { //nolint:recvcheck // a value, which Override alone changes
 	// Disruptions of the webhook, and limits on their effects.
 	Disrupt Disrupt `json:"disrupt"`
 
-	source *source // nil when there is no file
+	source *source // nil if there is neither a file nor a flag
 }
 
 // Webhook is the webhook under test: where it is, or how to start it. At most one of url, fromCRD, command, inCluster and reference
@@ -312,7 +312,7 @@ type Pair struct {
 }
 
 // Objectives are the limits that each stage of the load test must meet. Response times are measured from when a request was due. A
-// limit of 0s or 0 sets no objective.
+// limit of 0s or 0 sets no objective, except that 0 errors allows none.
 type Objectives struct {
 	// Predefined limits: kep for those of the enhancement proposal "CRDs to GA", by number and size of objects; trace for 50 ms plus 8
 	// ms per object, beyond which API servers log a trace.

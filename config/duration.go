@@ -13,7 +13,7 @@ type Duration struct{ time.Duration }
 // MarshalText returns the duration in the form 1m30s.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText parses a duration. It fails if the unit is missing, or if the duration is negative.
+// UnmarshalText parses a duration. It fails if a number other than 0 has no unit, or if the duration is negative.
 func (d *Duration) UnmarshalText(text []byte) error {
 	s := string(text)
 	parsed, err := time.ParseDuration(s)

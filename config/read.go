@@ -24,8 +24,8 @@ const limit = 64 << 10
 // shown is the maximum number of problems reported for a file.
 const shown = 20
 
-// Read reads a configuration file. Keys that the file does not set have the values of Default. The error lists everything that is
-// wrong, as ProblemErrors with line and column where known. It wraps fs.ErrNotExist if there is no such file.
+// Read reads a configuration file. Keys that the file does not set have the values of Default. The error lists the
+// problems, at most 20, as ProblemErrors with line and column where known. It wraps fs.ErrNotExist if there is no such file.
 func Read(path string) (Config, error) {
 	data, err := contents(path)
 	if err != nil {

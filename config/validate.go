@@ -17,7 +17,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Validate returns an error that lists everything that is wrong with the configuration itself. It reads no files, and does not check
+// Validate returns an error that lists the problems of the configuration itself, at most 20. It reads no files, and does not check
 // that the faults of the reference webhook exist. Read does the same; call Validate for a configuration that was changed since.
 func (c Config) Validate() error { return joined(c.problems()) }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // View returns all settings in force as a configuration file. A comment on each line says where the value comes from: a line of the
-// file, or the defaults. File names are kept as written.
+// file, a flag, or the defaults. File names are kept as written.
 func (c Config) View() string {
 	_, lines := c.rendered(reflect.ValueOf(c), "")
 	return strings.Join(lines, "\n") + "\n"

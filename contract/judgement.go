@@ -79,7 +79,7 @@ type Judgement struct {
 	// present.
 	Objects []json.RawMessage
 
-	// Message is the webhook's message about a conversion that failed.
+	// Message is the message in the webhook's result. API servers show the one of a failed conversion to clients.
 	Message string
 
 	failure bool // whether the conversion was supposed to fail

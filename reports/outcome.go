@@ -11,11 +11,17 @@ type Outcome string
 
 // The outcomes.
 const (
-	Conformant    Outcome = "Conformant"    // everything that was to be judged was judged, and conforms
-	Partial       Outcome = "Partial"       // nothing failed, but a MUST could not be judged, or what was judged is known to fail
-	NonConformant Outcome = "NonConformant" // something failed
-	Unjudged      Outcome = "Unjudged"      // the harness could not judge, or nothing that was to be judged is applicable
-	Interrupted   Outcome = "Interrupted"   // the run was stopped
+	// Conformant means that everything that was to be judged was judged, and conforms.
+	Conformant Outcome = "Conformant"
+	// Partial means that nothing failed, but something is open: a MUST could not be judged, the time budget ended, too few fields were
+	// exercised, or everything that was judged is known to fail.
+	Partial Outcome = "Partial"
+	// NonConformant means that something failed.
+	NonConformant Outcome = "NonConformant"
+	// Unjudged means that crdconform could not judge, or that nothing that was to be judged is applicable.
+	Unjudged Outcome = "Unjudged"
+	// Interrupted means that the run was stopped.
+	Interrupted Outcome = "Interrupted"
 )
 
 // Failing reports whether a result counts against the judged party.

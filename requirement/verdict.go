@@ -7,7 +7,7 @@ type Verdict int
 
 // The verdicts. Only Passed and Tolerated speak for the judged party; Unknown and Errored mean that crdconform could not judge.
 const (
-	Unknown       Verdict = iota // never judged; counts as Errored
+	Unknown       Verdict = iota // never judged, for example because the run was cut short
 	NotApplicable                // not judged, for a given reason
 	Passed
 	Tolerated    // the documents are violated in a way that API servers accept; fails when strict
