@@ -23,14 +23,14 @@ help: ## Show this list
 run: build ## Check the embedded API server and load the reference webhook; reports go to crdconform-report
 	$(BIN)/crdconform run $(ARGS)
 
-# The packages that take longest come first, or they would run alone in the end; the patient one waits for minutes and hardly computes. Most
-# wait longer than they compute, so more run at once than there are cores, as many as fit into 8 GB. Vetting is for make lint.
-# Without what debuggers read, linking takes half as long, and much of the tests' time is linking. On slow machines a package takes half an
-# hour beside the others.
+# The packages that take longest come first, and of the others those of suites/, or they would run alone in the end. The patient ones
+# wait for minutes and hardly compute. Most wait longer than they compute, so more run at once than there are cores: as many as fit into 8 GB.
+# Vetting is for make lint. Without what debuggers read, linking takes half as long, and much of the tests' time is linking. On slow machines
+# a package takes half an hour beside the others.
 LINK     := -ldflags=-w
 TEST     := $(GO) test -vet=off $(LINK) -shuffle=on -timeout 60m
 SLOWEST  := ./internal/suites ./suites/webhook ./internal/engine
-PATIENT  := ./internal/disruption
+PATIENT  := ./internal/disruption ./internal/cluster/existing
 
 # The tests of the command run the program as users do, hundreds of times, and it is built without the race detector. So they are, too.
 COMMAND  := ./cmd/crdconform
@@ -62,7 +62,7 @@ LAVISH   := GOGC=400
 # The packages that have tables, and those that have other tests. Where tables are left out, a package that has nothing else would be
 # linked for nothing, with a whole API server.
 IS_TABLE := ':func Test($(TABLES))[(]'
-DIRS     := sed 's,/[^/]*:.*,,' | sort -u
+DIRS     := sed 's,/[^/]*:.*,,' | sort -ru
 TABLED    = $$(grep -rE '^func Test' --include='*_test.go' . | grep -E $(IS_TABLE) | $(DIRS) | grep -vxF $(COMMAND))
 OTHERS    = $$(grep -rE '^func (Test|Fuzz|Example)' --include='*_test.go' . | grep -vE $(IS_TABLE) | $(DIRS) | grep -vxF $(COMMAND))
 
@@ -72,7 +72,7 @@ ifdef RACE
 	{ export CGO_ENABLED=0 $(LAVISH); status=0; \
 		$(TEST) $(COMMAND) || status=1; \
 		$(TEST) -p 4 -run '^Test($(TABLES))$$' $(PATIENT) $(SLOWEST) $(TABLED) || status=1; exit $$status; } & plain=$$!; status=0; \
-	$(LAVISH) $(TEST) -p 3 $(RACE) -skip '^Test($(TABLES))$$' $(SLOWEST) $(OTHERS) || status=1; \
+	$(LAVISH) $(TEST) -p 3 $(RACE) -skip '^Test($(TABLES))$$' $(PATIENT) $(SLOWEST) $(OTHERS) || status=1; \
 	wait $$plain || status=1; exit $$status
 else
 	@echo "the tests run without the race detector (it wants a C compiler)"
