@@ -145,7 +145,7 @@ func (c *cleaner) cleanCluster(ctx context.Context) error {
 		fmt.Fprintf(c.err, "crdconform: %s could not be listed: %s\n", u.Resource, oneLine(u.Err.Error()))
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(c.err, "crdconform: the user may not list %s; objects of these that --webhook-image or --webhook-manifests created must be removed by hand\n", strings.Join(others, ", "))
+		fmt.Fprintf(c.err, "crdconform: the user may not list %s; any of these that --webhook-image or --webhook-manifests created must be removed by hand\n", strings.Join(others, ", "))
 	}
 	old, young := c.split(found)
 	if len(found) == 0 && len(errs) == 0 {
@@ -212,7 +212,7 @@ func (c *cleaner) cleanKind(ctx context.Context) error {
 		left = slices.DeleteFunc(left, func(l kind.Leftover) bool { return l.Name != kind.Prefix+strings.ToLower(c.run) })
 	}
 	if len(left) == 0 {
-		fmt.Fprintf(c.out, "There is no kind cluster of %s.\n", c.runs())
+		fmt.Fprintf(c.out, "No kind cluster of %s was found.\n", c.runs())
 	}
 	all := len(left)
 	left = slices.DeleteFunc(left, func(l kind.Leftover) bool { return time.Since(l.Created) < c.olderThan })

@@ -138,7 +138,7 @@ func TestCleanup(t *testing.T) {
 			if code != test.code || !strings.HasPrefix(out, test.out) || !strings.Contains(errs, test.err) || strings.Contains(out+errs, "secret-token") {
 				t.Errorf("code %d\n%s%s", code, out, errs)
 			}
-			if !strings.Contains(errs, "crdconform: the user may not list secrets; objects of these that --webhook-image or --webhook-manifests created must be removed by hand\n") {
+			if !strings.Contains(errs, "crdconform: the user may not list secrets; any of these that --webhook-image or --webhook-manifests created must be removed by hand\n") {
 				t.Errorf("that secrets may not be listed is not told:\n%s", errs)
 			}
 			var want []string
@@ -213,13 +213,13 @@ func TestCleanupOfKind(t *testing.T) {
 		deleted []string
 		code    int
 	}{
-		"none": {want: "There is no kind cluster of any run.\n"},
+		"none": {want: "No kind cluster of any run was found.\n"},
 		"two": {
 			there: old("crdconform-a", "crdconform-b"), deleted: []string{"crdconform-a", "crdconform-b"},
 			want: "kind cluster crdconform-a, 25h old: removed\nkind cluster crdconform-b, 25h old: removed\n",
 		},
 		"of a run": {cleaner: cleaner{run: "B"}, there: old("crdconform-a", "crdconform-b"), want: "kind cluster crdconform-b, 25h old: removed\n", deleted: []string{"crdconform-b"}},
-		"no such":  {cleaner: cleaner{run: "c"}, there: old("crdconform-a"), want: "There is no kind cluster of the run c.\n"},
+		"no such":  {cleaner: cleaner{run: "c"}, there: old("crdconform-a"), want: "No kind cluster of the run c was found.\n"},
 		"shown":    {cleaner: cleaner{dryRun: true}, there: old("crdconform-a"), want: "kind cluster crdconform-a, 25h old: would be removed\n"},
 		"young": {
 			cleaner: cleaner{olderThan: 24 * time.Hour}, there: append(young, old("crdconform-a")...), deleted: []string{"crdconform-a"},

@@ -138,7 +138,7 @@ func TestColumnsSideBySide(t *testing.T) {
 	for _, want := range []string{
 		"== 1 of 2: 1-envtest --cluster=envtest --assets=" + last + "\n\n== 2 of 2: 2-envtest --cluster=envtest --assets=" + other + "\n",
 		"\n2-envtest: [1/1] Passed        versions.scope.cluster (", "\n1-envtest: [1/1] Passed        versions.scope.cluster (",
-		"\n\n== 2 of 2 is over: 2-envtest\n\nversions ", "\n\n== 1 of 2 is over: 1-envtest\n\nversions ", "\nReport: " + dir + "/1-envtest/report.html\n",
+		"\n\n== 2 of 2 is done: 2-envtest\n\nversions ", "\n\n== 1 of 2 is done: 1-envtest\n\nversions ", "\nReport: " + dir + "/1-envtest/report.html\n",
 	} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it says:\n%swant something with %q", &said, want)
@@ -274,16 +274,16 @@ func TestMatrixRunsOutOfTime(t *testing.T) {
 	if err := json.Unmarshal(read(t, filepath.Join(r.dir, "crdconform-matrix", "matrix.json")), &m); err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Columns) != 1 || m.Columns[0].Outcome != reports.Unjudged || !strings.Contains(m.Columns[0].Error, "was over before everything was judged; ") {
+	if len(m.Columns) != 1 || m.Columns[0].Outcome != reports.Unjudged || !strings.Contains(m.Columns[0].Error, "expired before everything was judged; ") {
 		t.Errorf("the columns are %+v", m.Columns)
 	}
 	said := strings.Join(strings.Fields(r.out), " ")
-	if want := "The run timeout of 3s was over before everything was judged, so this is incomplete. "; !strings.Contains(said, want) || !strings.Contains(said, " Not checked: 2-envtest.") {
+	if want := "The run timeout of 3s expired before everything was judged, so this is incomplete. "; !strings.Contains(said, want) || !strings.Contains(said, " Not checked: 2-envtest.") {
 		t.Errorf("it says:\n%s", r.out)
 	}
 	r = invoke(t, "matrix", "--run-timeout", "-1s")
 	r.exits(t, exitUsage)
-	if !strings.Contains(r.err, "--run-timeout -1s: is negative") {
+	if !strings.Contains(r.err, "--run-timeout -1s: must be at least 0s") {
 		t.Errorf("it says %s", r.err)
 	}
 }
@@ -310,7 +310,7 @@ func TestBoard(t *testing.T) {
 		shows("1-a starting, 2-b [7/99], 1 to come") +
 		erase + "2-b: FAILED a.b.c: \uFFFD[2Jit does\n" + shows("1-a starting, 2-b [7/99], 1 to come") +
 		strings.Repeat(erase+shows("1-a starting, 2-b [7/99], 1 to come"), 2) +
-		erase + "\n== 1 of 3 is over: 1-a\n\n" + reporter.Headline(report) + ", in 0.0 s\nReport: dir/1-a/report.html\n" + shows("2-b [7/99], 1 to come")
+		erase + "\n== 1 of 3 is done: 1-a\n\n" + reporter.Headline(report) + ", in 0.0 s\nReport: dir/1-a/report.html\n" + shows("2-b [7/99], 1 to come")
 	if said.String() != want {
 		t.Errorf("it shows:\n%q, want:\n%q", &said, want)
 	}

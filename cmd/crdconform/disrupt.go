@@ -93,7 +93,7 @@ The history of each scenario is in histories/ in the report folder; --judge FILE
 func programOnly(cmd *cobra.Command, args []string) error {
 	switch dash := cmd.ArgsLenAtDash(); {
 	case dash < 0 && len(args) > 0, dash > 0:
-		return fmt.Errorf("unexpected argument %q: a webhook that runs already can't be disrupted; give the program that serves it after --", args[0])
+		return fmt.Errorf("unexpected argument %q: a webhook that is already running can't be disrupted; give the program that serves it after --", args[0])
 	case dash == len(args) && dash == 0:
 		return errors.New("no program after --")
 	}

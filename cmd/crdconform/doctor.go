@@ -89,7 +89,7 @@ func (d *doctoring) run(ctx context.Context, names []string) error {
 	case !slices.Contains(doctorForms(), d.output):
 		return fmt.Errorf("--output %s: unknown format (want %s)", d.output, listOf(doctorForms()))
 	case d.all && d.namespace != "":
-		return errors.New("--namespace and --all-namespaces exclude each other")
+		return errors.New("--namespace and --all-namespaces cannot be combined")
 	}
 	d.began = time.Now()
 	cluster, err := d.connect(ctx, true)

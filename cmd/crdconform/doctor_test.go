@@ -24,7 +24,7 @@ func (k *kept) doctor(t *testing.T) {
 	}
 	for _, want := range []string{
 		"lab (Kubernetes v", "1 definition, 0 converted by 0 webhooks\n", "TOLERATED doctor.storage.stored-versions: crontabs.example.com\n",
-		"1 object is stored at v1beta1", "To mend it: crdconform storage migrate crontabs.example.com --context lab\n", "Conforms: ",
+		"1 object is stored at v1beta1", "To fix it: crdconform storage migrate crontabs.example.com --context lab\n", "Conforms: ",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
@@ -53,7 +53,7 @@ func (k *kept) doctor(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                    "no cluster specified; give --context NAME",
 		"--context lab --output xml":          "--output xml: unknown format",
-		"--context lab -n a -A":               "exclude each other",
+		"--context lab -n a -A":               "cannot be combined",
 		"--context lab things.example.com":    "the cluster has no definition things.example.com",
 		"--context lab things":                "things",
 		"--context lab --namespace somewhere": "no definition has a webhook in the namespace somewhere",

@@ -203,7 +203,7 @@ func (l *loader) baseline() (*engine.Baseline, error) {
 	case err != nil:
 		return nil, err
 	case l.load.baseline == "" && len(limits) > 0:
-		return nil, errors.New("--max-regress: nothing to compare with; give the report.json of an earlier run by --baseline")
+		return nil, errors.New("--max-regress: nothing to compare with; give the report.json of an earlier run with --baseline")
 	case l.load.baseline == "":
 		return nil, nil //nolint:nilnil // no file, no baseline
 	}

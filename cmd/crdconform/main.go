@@ -45,7 +45,7 @@ func main() {
 		}
 		cancel()
 		if term.IsTerminal(int(os.Stderr.Fd())) {
-			fmt.Fprintln(os.Stderr, "crdconform: stopping; interrupt it again to stop at once, without a report and without cleanup")
+			fmt.Fprintln(os.Stderr, "crdconform: stopping; interrupt again to stop at once, without a report and without cleanup")
 		}
 		// Some send the same signal to the process and to its group. The shell and the system both say that a terminal is closed,
 		// and nobody is there then who would be out of patience.

@@ -130,7 +130,7 @@ func (m *matrix) validate() error {
 		return fmt.Errorf("--parallel %d: must be at least 1, or 0 to choose by the machine", m.parallel)
 	}
 	if m.timeout < 0 {
-		return fmt.Errorf("--run-timeout %s: is negative; leave it out for no limit", m.timeout)
+		return fmt.Errorf("--run-timeout %s: must be at least 0s; leave it out for no limit", m.timeout)
 	}
 	var more []string
 	for _, k := range columnKinds() {
@@ -224,7 +224,7 @@ func (m *matrix) run(ctx context.Context) error {
 	case ctx.Err() != nil && len(missing) > 0:
 		worst = worse(worst, &exitError{code: exitInterrupted})
 	case m.over():
-		x.Cut = fmt.Sprintf("the run timeout of %s was over before everything was judged", m.timeout)
+		x.Cut = fmt.Sprintf("the run timeout of %s expired before everything was judged", m.timeout)
 		worst = worse(worst, &exitError{code: exitUnjudged})
 	}
 	if err := m.write(x); err != nil {

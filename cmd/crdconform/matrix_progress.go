@@ -106,7 +106,7 @@ func (l *columnProgress) end(folder reporter.Folder, report *reports.Report) {
 	b.columns = slices.DeleteFunc(b.columns, func(one *columnProgress) bool { return one == l })
 	b.progress.wipe()
 	if b.several {
-		b.progress.say("\n== %d of %d is over: %s", l.number, b.total, l.name)
+		b.progress.say("\n== %d of %d is done: %s", l.number, b.total, l.name)
 	}
 	summarize(b.progress.streams, report)
 	b.progress.say("Report: %s", path.Join(filepath.ToSlash(string(folder)), "report.html"))

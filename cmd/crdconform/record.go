@@ -290,7 +290,7 @@ func (r *recorder) announce(listener net.Listener, path string) {
 	}
 	proxied := url.URL{Scheme: "https", Host: net.JoinHostPort(r.host(), port)}
 	fmt.Fprintf(r.out, "Serving %s%s\n", proxied.String(), path)
-	fmt.Fprintf(r.out, "Passing on to %s, recording to %s\n", r.url, r.file)
+	fmt.Fprintf(r.out, "Forwarding to %s, recording to %s\n", r.url, r.file)
 	switch {
 	case r.authority == nil:
 		fmt.Fprintf(r.out, "The certificate is that of %s; caBundle must contain its authority\n", r.certFile)
@@ -327,7 +327,7 @@ func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) erro
 	case s.Unread > 0:
 		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, count(s.Unread, "request")))
 	case traffic.UnderWay > 0:
-		return unjudged(fmt.Errorf("--out %s: %s not recorded, which had no answer %s after the interruption", r.file, count(int(traffic.UnderWay), "request"), grace))
+		return unjudged(fmt.Errorf("--out %s: %s not recorded, because no answer came within %s of the interruption", r.file, count(int(traffic.UnderWay), "request"), grace))
 	}
 	return nil
 }

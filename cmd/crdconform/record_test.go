@@ -59,7 +59,7 @@ func record(t *testing.T, url, ca string, args ...string) *recordingProxy {
 	}
 	p := &recordingProxy{running: start(t, all...)}
 	p.url = strings.TrimPrefix(p.await(t, "Serving "), "Serving ")
-	p.await(t, "Passing on to "+url)
+	p.await(t, "Forwarding to "+url)
 	if slices.Contains(args, "--tls-cert") {
 		p.await(t, "The certificate is that of ")
 		return p
@@ -439,7 +439,7 @@ func TestRecordWithoutAWebhook(t *testing.T) {
 	}
 	defer direct.Close()
 	unreachable(t, direct)
-	if response := client.Send(t.Context(), fixtures.ReviewRequest("v1")); response.Status != http.StatusBadGateway || !bytes.Contains(response.Body, []byte("the webhook did not answer as a whole: ")) {
+	if response := client.Send(t.Context(), fixtures.ReviewRequest("v1")); response.Status != http.StatusBadGateway || !bytes.Contains(response.Body, []byte("the webhook gave no complete response: ")) {
 		t.Errorf("got %d: %s", response.Status, response.Body)
 	}
 	r := p.ended(t)
@@ -510,7 +510,7 @@ func TestRecordCutOff(t *testing.T) {
 	if response := <-answered; response.Err == nil {
 		t.Errorf("it is answered: %+v", response)
 	}
-	if want := "--out out.jsonl: 1 request not recorded, which had no answer 5s after the interruption"; !strings.Contains(r.err, want) || !strings.Contains(r.out, "Recorded 0 exchanges") {
+	if want := "--out out.jsonl: 1 request not recorded, because no answer came within 5s of the interruption"; !strings.Contains(r.err, want) || !strings.Contains(r.out, "Recorded 0 exchanges") {
 		t.Errorf("it says %q and %q, want %q", r.out, r.err, want)
 	}
 	if all := recorded(t, filepath.Join(p.dir, "out.jsonl")); len(all.Exchanges) != 0 {

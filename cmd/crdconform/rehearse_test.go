@@ -112,12 +112,12 @@ func TestRehearseUsage(t *testing.T) {
 		"a context that there is not":             {append([]string{"--old", "context://staging", "--kubeconfig", "nosuch"}, program...), "--kubeconfig nosuch: the file does not exist"},
 		"objects of such a context":               {append([]string{"--from-context", "staging", "--kubeconfig", "nosuch"}, program...), "--kubeconfig nosuch: the file does not exist"},
 		"a kubeconfig for nothing":                {append([]string{"--kubeconfig", "nosuch"}, program...), "--kubeconfig: only valid with --from-context"},
-		"an existing cluster":                     {append([]string{"--cluster", "existing"}, program...), "needs a cluster that is made for the run (want embedded, kind, envtest)"},
+		"an existing cluster":                     {append([]string{"--cluster", "existing"}, program...), "needs a cluster that is created for the run (want embedded, kind, envtest)"},
 		"an unknown way":                          {append([]string{"--install", "helm"}, program...), `unknown way "helm" (want apply, server-side, replace)`},
 		"a quotation mark":                        {append([]string{"--old-program", "./a 'b"}, program...), "a quotation mark is not closed"},
 		"too many programs":                       {append([]string{"--old-program", "a", "--old-program", "b"}, program...), "there are 2 for 1 old releases (--old)"},
 		"a program without a port":                {append([]string{"--old-program", "./manager"}, program...), "neither its arguments nor its environment contain"},
-		"an image for no pods":                    {append([]string{"--old-image", "widgets:v1"}, program...), "there are no pods in a cluster of the sort embedded"},
+		"an image for no pods":                    {append([]string{"--old-image", "widgets:v1"}, program...), "a cluster of the kind embedded has no pods"},
 		"an unknown requirement":                  {append([]string{"--filter", "upgrade.nosuch"}, program...), "--filter upgrade.nosuch: unknown requirement"},
 		"a requirement of another chapter":        {append([]string{"--filter", "webhook"}, program...), `--filter webhook: "crdconform check" checks it, this command does not`},
 		"a path to mask that nothing has":         {append([]string{"--redact", "spec.nosuch"}, objects(widget)...), "no object has a value at spec.nosuch"},
@@ -179,7 +179,7 @@ func TestRehearseProgram(t *testing.T) {
 		t.Errorf("compared with itself: %d\n%s", code, out)
 	}
 	code, _, errors = executed(t, "report", filepath.Join(u.dir, "report"), filepath.Join(u.dir, "report"), "--side-by-side")
-	if code != exitUsage || !strings.Contains(errors, "is of a rehearsal; compare two by --baseline") {
+	if code != exitUsage || !strings.Contains(errors, "is the report of a rehearsal; compare two with --baseline") {
 		t.Errorf("side by side: %d, said %q", code, errors)
 	}
 }

@@ -105,13 +105,13 @@ func (r *reportCommand) validate(args []string) ([]compare.Limit, error) {
 	case r.sideBySide && len(args) < 2:
 		return nil, errors.New("--side-by-side requires at least two reports")
 	case r.sideBySide && !slices.Contains(sideBySideForms(), r.format):
-		return nil, fmt.Errorf("--format %s: reports are side by side as %s", r.format, listOf(sideBySideForms()))
+		return nil, fmt.Errorf("--format %s: with --side-by-side, the format must be %s", r.format, listOf(sideBySideForms()))
 	case r.sideBySide && r.baseline != "":
 		return nil, errors.New("--side-by-side cannot be combined with --baseline")
 	case len(limits) > 0 && r.baseline == "":
 		return nil, errors.New("--max-regress is only valid with --baseline")
 	case r.history != "" && (r.dir != "" || r.output != "" || r.sideBySide || r.baseline != "" || r.format != "text"):
-		return nil, errors.New("--history writes a page of its own; leave out the flags of other forms")
+		return nil, errors.New("--history writes a page of its own; leave out the flags for other output")
 	case len(r.implementation) > 0 && r.format != "conformance":
 		return nil, errors.New("--implementation is only valid with --format conformance")
 	}
@@ -280,7 +280,7 @@ func same(a, b string) bool {
 func (r *reportCommand) matrix(args []string, all []*reports.Report) error {
 	for i, report := range all {
 		if len(report.Upgrade) > 0 {
-			return fmt.Errorf("--side-by-side: %s is of a rehearsal; compare two by --baseline", args[i])
+			return fmt.Errorf("--side-by-side: %s is the report of a rehearsal; compare two with --baseline", args[i])
 		}
 		if subjects := reporter.Subjects(report); len(subjects) > 1 {
 			return fmt.Errorf("--side-by-side: %s is about several definitions, such as %s; give reports about one each", args[i], subjects[len(subjects)-1])

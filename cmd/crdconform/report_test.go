@@ -241,7 +241,7 @@ func TestReportRefuses(t *testing.T) {
 		{[]string{dir, "--baseline", other, "--report-dir", other}, "the report is read from this folder; give another"},
 		{[]string{dir, "--report-dir", "x", "--format", "html"}, "leave out --format, --output and --side-by-side"},
 		{[]string{dir, "--side-by-side"}, "--side-by-side requires at least two reports"},
-		{[]string{dir, dir, "--side-by-side", "--format", "junit"}, "--format junit: reports are side by side as text, markdown, html or json"},
+		{[]string{dir, dir, "--side-by-side", "--format", "junit"}, "--format junit: with --side-by-side, the format must be text, markdown, html or json"},
 		{[]string{dir, dir, "--side-by-side", "--baseline", dir}, "cannot be combined with --baseline"},
 		{[]string{dir, "--baseline", broken}, "--baseline: " + broken + ": it is truncated in line"},
 		{[]string{dir, "--max-regress", "p99=10%"}, "--max-regress is only valid with --baseline"},

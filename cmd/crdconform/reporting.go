@@ -217,7 +217,7 @@ func (s streams) chapters(report *reports.Report) {
 		s.line("", "", fmt.Sprintf("%-*s%s", width, string(name), counts[i]))
 	}
 	if n := len(chapters) - len(shown); n > 0 {
-		s.line("", "", fmt.Sprintf("and %d chapters more, in report.html", n))
+		s.line("", "", fmt.Sprintf("and %d more chapters, in report.html", n))
 	}
 }
 
@@ -249,7 +249,7 @@ func (s streams) notes(report *reports.Report) {
 		s.line(yellow, n.verdict.String(), " "+which+": "+n.reason)
 	}
 	if n := len(order) - mostNotes; n > 0 {
-		s.line("", "", fmt.Sprintf("and %d notes more, in report.html", n))
+		s.line("", "", fmt.Sprintf("and %d more notes, in report.html", n))
 	}
 }
 
@@ -257,7 +257,7 @@ func (s streams) notes(report *reports.Report) {
 func (s streams) changes(c *reports.Changes) {
 	lines := reporter.ChangeLines(c, s.columns())
 	if last := len(lines) - 1; s.terminal && len(lines) > mostChanges {
-		more := fmt.Sprintf("and %d lines more, by --format markdown", last-(mostChanges-2))
+		more := fmt.Sprintf("and %d more lines, with --format markdown", last-(mostChanges-2))
 		lines = append(slices.Clone(lines[:mostChanges-2]), more, lines[last])
 	}
 	for _, line := range lines {
@@ -302,7 +302,7 @@ func (s streams) losses(report *reports.Report) {
 	if len(meant) == 0 {
 		return
 	}
-	fmt.Fprintf(s.out, "To declare what is meant, add this to crdconform.yaml; \"crdconform check --write-lossy FILE\" writes all %d:\nlossy:\n", len(meant))
+	fmt.Fprintf(s.out, "To declare the losses that are intended, add this to crdconform.yaml; \"crdconform check --write-lossy FILE\" writes all %d:\nlossy:\n", len(meant))
 	for _, l := range meant[:min(len(meant), mostLosses)] {
 		fmt.Fprintln(s.out, l.Line())
 	}

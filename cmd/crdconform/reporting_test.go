@@ -96,7 +96,7 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 	if len(lines) > 50 {
 		t.Errorf("with changes there are %d lines", len(lines))
 	}
-	if got, want := strings.Count(all.String(), "\n    "), 3*15; got < want || strings.Contains(all.String(), "lines more") {
+	if got, want := strings.Count(all.String(), "\n    "), 3*15; got < want || strings.Contains(all.String(), "more lines") {
 		t.Errorf("to a file it writes %d lines of changes, want %d or more", got, want)
 	}
 	for _, line := range lines[:len(lines)-2] { // the headline may wrap
@@ -104,7 +104,7 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 			t.Errorf("a line has %d characters: %s", n, line)
 		}
 	}
-	for _, want := range []string{"and 86 chapters more, in report.html\n", "and 994 notes more, in report.html\n", "and 90 more causes, in report.html\n", " lines more, by --format markdown\n", "Changes: " + reporter.Summary(report.Changes)} {
+	for _, want := range []string{"and 86 more chapters, in report.html\n", "and 994 more notes, in report.html\n", "and 90 more causes, in report.html\n", " more lines, with --format markdown\n", "Changes: " + reporter.Summary(report.Changes)} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no %q in\n%s", want, out.String())
 		}
@@ -134,7 +134,7 @@ fields exercised: 50 of 50 in 10 definitions
 FAILED spec.legacy is lost: v2 has no field of that name:
     10 definitions; webhook.conversion.round-trip and 1 more
     v1 -> v2 -> v1: spec.legacy: expected 1, got nothing
-To declare what is meant, add this to crdconform.yaml; "crdconform check --write-lossy FILE" writes all 10:
+To declare the losses that are intended, add this to crdconform.yaml; "crdconform check --write-lossy FILE" writes all 10:
 lossy:
 - {path: "spec.legacy", group: "example.com", kind: "Widget0", from: "v1", through: "v2", reason: "TODO"}
 - {path: "spec.legacy", group: "example.com", kind: "Widget1", from: "v1", through: "v2", reason: "TODO"}

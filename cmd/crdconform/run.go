@@ -270,7 +270,7 @@ func (r *runner) chapters(pods engine.Pods) []suites.Area {
 	i := slices.IndexFunc(all, func(a suites.Area) bool { return a.Name == control.Area.Name })
 	missing := pods.Missing
 	if from := r.api.source(); pods.NoImages && from != nil && from.Pods {
-		missing += "; give one by --webhook-image"
+		missing += "; give one with --webhook-image"
 	}
 	all[i] = control.New(control.Options{Webhook: pods.Webhook, NoWebhook: missing, Undeployed: pods.Failed})
 	return all

@@ -88,7 +88,7 @@ func (e *etcdFlags) check() error {
 	case len(e.Endpoints) == 0 && (e.CAFile != "" || e.CertFile != "" || e.KeyFile != ""):
 		return errors.New("--etcd-ca-file, --etcd-cert and --etcd-key need --etcd-endpoints")
 	case (e.CertFile == "") != (e.KeyFile == ""):
-		return errors.New("--etcd-cert and --etcd-key need each other")
+		return errors.New("--etcd-cert and --etcd-key must be given together")
 	}
 	return e.Check()
 }

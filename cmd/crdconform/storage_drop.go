@@ -64,7 +64,7 @@ Exit codes:
 				return err
 			}
 			if d.resume != "" && (len(d.etcd.Endpoints) > 0 || d.snapshot != "") {
-				return errors.New("--resume is about lists of the API server, and excludes --etcd-endpoints and --snapshot")
+				return errors.New("--resume continues lists of the API server, and cannot be combined with --etcd-endpoints or --snapshot")
 			}
 			return d.judge(cmd.Context(), args[0], args[1])
 		},
@@ -146,7 +146,7 @@ func findingText(d *storage.Definition, verdict storage.Verdict, f storage.Findi
 		return b.String()
 	}
 	if f.Mend != "" {
-		fmt.Fprintf(&b, "         To mend it: %s\n", f.Mend)
+		fmt.Fprintf(&b, "         To fix it: %s\n", f.Mend)
 	}
 	for _, blocker := range f.First {
 		by := ""

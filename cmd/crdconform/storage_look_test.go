@@ -190,7 +190,7 @@ func TestStorageLooks(t *testing.T) {
 		for _, want := range []string{
 			"NOT SAFE to drop v1beta1 of crontabs.example.com\n",
 			"BLOCKED  storage.drop.objects\n         1 object is stored at v1beta1 (the API server remembers the definition of the time when they were written).\n",
-			"To mend it: crdconform storage migrate crontabs.example.com --drop v1beta1 --context lab --kubeconfig " + k.kubeconfig + "\n",
+			"To fix it: crdconform storage migrate crontabs.example.com --drop v1beta1 --context lab --kubeconfig " + k.kubeconfig + "\n",
 			"- crontabs.example.com default/old\n           kubectl --context lab --kubeconfig " + k.kubeconfig + " patch crontabs.example.com old -n default --type=merge -p '{}'\n",
 			"BLOCKED  storage.drop.stored-versions\n", "ok       storage.drop.managed-fields\n         No managed fields name v1beta1.\n", "ok       storage.drop.requests\n",
 		} {
@@ -228,11 +228,11 @@ func TestStorageLooks(t *testing.T) {
 			"safe-to-drop crontabs.example.com v1 --context lab -o html":                           "--output html: unknown format (want text or json)",
 			"status crontabs.example.com --context lab --page-size 0":                              "--page-size 0: must be from 1 to 10000",
 			"status crontabs.example.com --context lab --etcd-cert a --etcd-key b":                 "--etcd-ca-file, --etcd-cert and --etcd-key need --etcd-endpoints",
-			"status crontabs.example.com --context lab --etcd-endpoints https://a --etcd-cert a":   "--etcd-cert and --etcd-key need each other",
-			"status crontabs.example.com --context lab --etcd-endpoints https://a --snapshot a.db": "--etcd-endpoints and --snapshot exclude each other",
-			"status crontabs.example.com --context lab --etcd-endpoints a:2379":                    `the endpoint of etcd "a:2379" is no URL such as https://127.0.0.1:2379`,
+			"status crontabs.example.com --context lab --etcd-endpoints https://a --etcd-cert a":   "--etcd-cert and --etcd-key must be given together",
+			"status crontabs.example.com --context lab --etcd-endpoints https://a --snapshot a.db": "--etcd-endpoints and --snapshot cannot be combined",
+			"status crontabs.example.com --context lab --etcd-endpoints a:2379":                    `the etcd endpoint "a:2379" is not a URL such as https://127.0.0.1:2379`,
 			"safe-to-drop crontabs.example.com --context lab":                                      "safe-to-drop takes the name of a definition and a version",
-			"safe-to-drop crontabs.example.com v1 --context lab --resume a --snapshot a.db":        "--resume is about lists of the API server, and excludes --etcd-endpoints and --snapshot",
+			"safe-to-drop crontabs.example.com v1 --context lab --resume a --snapshot a.db":        "--resume continues lists of the API server, and cannot be combined with --etcd-endpoints or --snapshot",
 			"safe-to-drop crontabs.example.com v2 --context lab":                                   "crontabs.example.com has no version v2; it has v1beta1, v1",
 		} {
 			out, errs, code := k.ran(t, strings.Fields(args)...)
@@ -255,7 +255,7 @@ func TestStorageLooks(t *testing.T) {
 	})
 	t.Run("the storage version", func(t *testing.T) {
 		out, _, code := k.ran(t, "safe-to-drop", "crontabs.example.com", "v1", "--context", "lab", "--ignore-requests")
-		if code != 1 || !strings.Contains(out, "BLOCKED  storage.drop.storage-version\n         v1 is the storage version.\n         To mend it: first make another version the storage version in the definition") {
+		if code != 1 || !strings.Contains(out, "BLOCKED  storage.drop.storage-version\n         v1 is the storage version.\n         To fix it: first make another version the storage version in the definition") {
 			t.Errorf("exit code %d: %s", code, out)
 		}
 	})

@@ -145,9 +145,9 @@ func (m *migrator) check() error {
 	case m.with != "crdconform" && m.with != "in-tree":
 		return fmt.Errorf("--with %s: unknown migrator (want crdconform or in-tree)", m.with)
 	case m.dryRun && len(m.steps) > 0:
-		return errors.New("--dry-run and --steps exclude each other")
+		return errors.New("--dry-run and --steps cannot be combined")
 	case m.command != nil && m.with != "crdconform":
-		return errors.New("--with and a command after -- exclude each other")
+		return errors.New("--with and a command after -- cannot be combined")
 	case o.QPS < 0:
 		return fmt.Errorf("--qps %g: must be at least 0", o.QPS)
 	case o.Concurrency < 1 || o.Concurrency > 1000:
@@ -277,7 +277,7 @@ func (m *migrator) judge(ctx context.Context, proving *proof.Proof, did *migrate
 	case !verdict.Proved():
 		return &migrate.IncompleteError{Why: "the proof found that the migration is wrong; see above"}
 	case err != nil:
-		return fmt.Errorf("the migration is complete, and could not be proved: %w", err)
+		return fmt.Errorf("the migration is complete, but could not be proved: %w", err)
 	case verdict.Undecided > 0:
 		return fmt.Errorf("it is not known at which version %s stored; give --etcd-endpoints", storage.Counted(verdict.Undecided, "object is", "objects are"))
 	case m.options.By != nil && verdict.Gone+verdict.Changed > 0:

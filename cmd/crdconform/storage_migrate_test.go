@@ -253,7 +253,7 @@ func TestStorageMigrateKilled(t *testing.T) {
 	if n := m.storedAt("v1"); n < 20 || n == 60 || !slices.Equal(m.storedVersions(), []string{"v1beta1", "v1"}) {
 		t.Errorf("%d objects are at v1, and the status lists %v", n, m.storedVersions())
 	}
-	wants(t, m.migrate("--state", state), exitConforms, "resumed          an earlier run had begun", "proof            all 60 objects are there")
+	wants(t, m.migrate("--state", state), exitConforms, "resumed          this run continues an earlier one", "proof            all 60 objects are there")
 	if n := m.storedAt("v1"); n != 60 || !slices.Equal(m.storedVersions(), []string{"v1"}) {
 		t.Errorf("%d objects are at v1, and the status lists %v", n, m.storedVersions())
 	}
@@ -329,8 +329,8 @@ func TestStorageMigrateUsage(t *testing.T) {
 		"storage migrate a.b --context b --kubeconfig /no/such":        "--kubeconfig /no/such: the file does not exist",
 		"storage migrate a.b --context a --steps all":                  `--steps all: unknown step (want dry-run, objects, managed-fields or stored-versions)`,
 		"storage migrate a.b --context a --with cmctl":                 "--with cmctl: unknown migrator (want crdconform or in-tree)",
-		"storage migrate a.b --context a --dry-run --steps objects":    "--dry-run and --steps exclude each other",
-		"storage migrate a.b --context a --with in-tree -- true":       "--with and a command after -- exclude each other",
+		"storage migrate a.b --context a --dry-run --steps objects":    "--dry-run and --steps cannot be combined",
+		"storage migrate a.b --context a --with in-tree -- true":       "--with and a command after -- cannot be combined",
 		"storage migrate a.b --context a --":                           "there is no command after --",
 		"storage migrate a.b --context a -- no-such-program":           "no-such-program: ",
 		"storage migrate a.b --context a --qps -1":                     "--qps -1: must be at least 0",
@@ -339,7 +339,7 @@ func TestStorageMigrateUsage(t *testing.T) {
 		"storage migrate a.b --context a --max-latency -1s":            "--max-latency -1s: must be at least 0s",
 		"storage migrate a.b --context a --max-size 0":                 "--max-size 0: must be at least 1",
 		"storage migrate a.b --context a --output yaml":                "--output yaml: unknown format (want text or json)",
-		"storage migrate foos.example.com " + joined(m):                "there is no definition foos.example.com",
+		"storage migrate foos.example.com " + joined(m):                "the cluster has no definition foos.example.com",
 		"storage migrate " + m.name + " --drop v2 " + joined(m):        "has no version v2 to drop (want one of ",
 		"storage migrate " + m.name + " --drop v1 " + joined(m):        "v1 is the storage version of " + m.name + " and can't be dropped",
 		"storage migrate " + m.name + " --drop v1beta1 a " + joined(m): "but got 2",

@@ -22,7 +22,7 @@ func (d *migrated) text(m *migrator) string {
 	r := &d.Migration
 	fmt.Fprintf(&b, "%s, storage version %s: %s\n", r.Definition, r.Storage, d.Outcome)
 	if r.Resumed {
-		line("resumed", "an earlier run had begun")
+		line("resumed", "this run continues an earlier one")
 	}
 	if r.NoLock != "" {
 		line("no lock", "%s", r.NoLock)
@@ -42,13 +42,13 @@ func (d *migrated) text(m *migrator) string {
 		line("behind", "%d changed when they were written once more at the end: they may have been stored at another version", r.Behind)
 	}
 	if r.Mended > 0 {
-		line("managed fields", "rewritten for %s: they name no version that is unserved or to be dropped", storage.Counted(r.Mended, "object", "objects"))
+		line("managed fields", "rewritten for %s: they no longer name a version that is not served or is to be dropped", storage.Counted(r.Mended, "object", "objects"))
 	}
 	for _, one := range r.Orphans[:min(len(r.Orphans), shownLines)] {
 		line("", "%s owned %s at %s, which has no owner now: %s, such as %s", one.Manager, strings.Join(one.Fields, ", "), one.Version, storage.Counted(one.Objects, "object", "objects"), one.Example)
 	}
 	if len(r.Orphans) > shownLines {
-		line("", "and more of such, %d objects in all; --output json has the first 100", r.Orphaned)
+		line("", "and more like these, %d objects in all; --output json has the first 100", r.Orphaned)
 	}
 	if len(r.StoredVersions) > 0 {
 		line("storedVersions", "%s", strings.Join(r.StoredVersions, ", "))
@@ -89,9 +89,9 @@ func (d *migrated) proofText(line func(label, format string, arguments ...any)) 
 		case d.Proof.Gone > 0:
 			line("proof", "%s there before; those that others neither changed nor deleted are what they were", storage.Counted(n, "object was", "objects were"))
 		case n == 1:
-			line("proof", "the object is there; what others did not change is what it was")
+			line("proof", "the object is there, and is as it was except for what others changed")
 		default:
-			line("proof", "all %d objects are there; what others did not change is what it was", n)
+			line("proof", "all %d objects are there, and are as they were except for what others changed", n)
 		}
 	}
 	for _, by := range slices.Sorted(maps.Keys(d.Proof.ChangedBy)) {

@@ -56,7 +56,7 @@ func (l *storageLook) check() error {
 	case l.pageSize < 1 || l.pageSize > 10000:
 		return fmt.Errorf("--page-size %d: must be from 1 to 10000", l.pageSize)
 	case len(l.etcd.Endpoints) > 0 && l.snapshot != "":
-		return errors.New("--etcd-endpoints and --snapshot exclude each other")
+		return errors.New("--etcd-endpoints and --snapshot cannot be combined")
 	}
 	return l.etcd.check()
 }
@@ -354,7 +354,7 @@ func versionNotes(v *storage.Version) string {
 		fmt.Fprintf(&b, "Already broken: managed fields name %s, which the definition no longer has, so server-side apply fails. Objects: %d.\n", v.Name, v.ManagedFields)
 	}
 	if !v.Defined && v.OwnerReferences > 0 {
-		fmt.Fprintf(&b, "Already broken: owner references name %s, which the definition no longer has, so what has them is never collected. Objects: %d.\n", v.Name, v.OwnerReferences)
+		fmt.Fprintf(&b, "Already broken: owner references name %s, which the definition no longer has, so the objects that have them are never garbage-collected. Objects: %d.\n", v.Name, v.OwnerReferences)
 	}
 	if !v.Defined && v.Stored > 0 {
 		fmt.Fprintf(&b, "Already broken: objects are stored at %s, which the definition no longer has, so they cannot be read: put it back into the definition, unserved, and migrate. Objects: %d.\n", v.Name, v.Stored)

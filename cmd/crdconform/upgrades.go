@@ -35,7 +35,7 @@ func (s streams) upgrades(report *reports.Report) {
 			shown[f.Requirement] = true
 		}
 		if more := len(leg.Findings) - mostFindings; more > 0 {
-			s.line("", "", fmt.Sprintf("and %d findings more, in report.html", more))
+			s.line("", "", fmt.Sprintf("and %d more findings, in report.html", more))
 		}
 	}
 	for _, result := range report.With(requirement.Errored) {

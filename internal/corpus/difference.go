@@ -385,7 +385,7 @@ func (d *differing) fields(old, now *node) {
 	case now.entries != nil:
 		d.compare(old.entries, now.entries)
 	case !now.preserve:
-		d.add(dropped(old.entries, "the keys are no longer free, so API servers drop what the schema does not name"))
+		d.add(dropped(old.entries, "arbitrary keys are no longer allowed, so API servers drop what the schema does not name"))
 	}
 }
 

@@ -318,7 +318,7 @@ func (d *differing) meta(old, now *node) {
 		return
 	}
 	d.add(difference{
-		path: fieldpath.Child("metadata", "name"), change: "the schema limits the names of objects otherwise now", effect: Refused, free: before == nil,
+		path: fieldpath.Child("metadata", "name"), change: "the schema restricts the names of objects differently now", effect: Refused, free: before == nil,
 		values: func(m, _ *maker) []any { return m.names() }, shows: func(value any) bool { return !name.accepts(value) },
 	})
 }

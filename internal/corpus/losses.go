@@ -61,7 +61,7 @@ func (l Loss) String() string {
 	}
 	switch {
 	case isEmptyMap(l.Before) && l.After == nil && l.Empty:
-		text += " (a selector that is empty selects everything, one that is not there nothing)"
+		text += " (an empty selector selects everything, a missing one nothing)"
 	case l.Default != nil && l.Added:
 		text += ", where the default is " + shown(l.Default)
 	case l.Default != nil:

@@ -76,7 +76,7 @@ func TestLosses(t *testing.T) {
 		{`{"spec":{"lit":false,"dark":false}}`, `{"spec":{}}`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing (empty)`, `spec.dark: expected false, got nothing (empty); spec.lit: expected false, got nothing, which becomes the default true`},
 		{`{"a":{},"b":[],"c":null}`, `{}`, "", ""},
 		{`{"a":"0s"}`, `{}`, `a: expected "0s", got nothing (empty)`, `a: expected "0s", got nothing (empty)`},
-		{`{"spec":{"selector":{}}}`, `{"spec":{}}`, "", `spec.selector: expected {}, got nothing (a selector that is empty selects everything, one that is not there nothing) (empty)`},
+		{`{"spec":{"selector":{}}}`, `{"spec":{}}`, "", `spec.selector: expected {}, got nothing (an empty selector selects everything, a missing one nothing) (empty)`},
 		{`{"spec":{}}`, `{"spec":{"selector":{}}}`, "", ""},
 		{`{}`, `{"a":{},"b":[],"c":null,"d":1}`, "", ""},
 		{`{"a":null}`, `{"a":{}}`, "", ""},

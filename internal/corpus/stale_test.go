@@ -163,7 +163,7 @@ func staleCases() map[string]struct {
 		}},
 		"map to fields": {`m: {type: object, additionalProperties: {type: string}}`, `m: {type: object, properties: {b: {type: integer}}}`, []string{
 			`spec.m.b: the schema did not name the field, and it must be an integer now [refused] {"m":{"b":"winter"}}`,
-			`spec.m.<key>: the keys are no longer free, so API servers drop what the schema does not name [dropped] {"m":{"timber":"winter"}} -> {"m":{}}`,
+			`spec.m.<key>: arbitrary keys are no longer allowed, so API servers drop what the schema does not name [dropped] {"m":{"timber":"winter"}} -> {"m":{}}`,
 		}},
 		"fields to map": {`m: {type: object, properties: {b: {type: integer}}}`, `m: {type: object, additionalProperties: {type: string}}`, []string{
 			`spec.m.b: it was an integer and must be a string now [refused] {"m":{"b":97}}`,

@@ -183,11 +183,11 @@ func decode(raw []byte) (o, metadata map[string]any, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	if err := decoder.Decode(&o); err != nil {
-		return nil, nil, fmt.Errorf("the answer is no object: %w", err)
+		return nil, nil, fmt.Errorf("the answer is not an object: %w", err)
 	}
 	metadata, is := o["metadata"].(map[string]any)
 	if !is {
-		return nil, nil, errors.New("the answer is no object: it has no metadata")
+		return nil, nil, errors.New("the answer is not an object: it has no metadata")
 	}
 	return o, metadata, nil
 }

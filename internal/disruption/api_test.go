@@ -16,7 +16,7 @@ func TestRewritten(t *testing.T) {
 		}
 	}
 	for _, raw := range []string{"", "{}", `{"metadata":1}`} {
-		if _, err := rewritten([]byte(raw), "x"); err == nil || !strings.Contains(err.Error(), "the answer is no object") {
+		if _, err := rewritten([]byte(raw), "x"); err == nil || !strings.Contains(err.Error(), "the answer is not an object") {
 			t.Errorf("%s: got %v", raw, err)
 		}
 	}

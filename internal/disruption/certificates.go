@@ -130,7 +130,7 @@ func pickedUp(ctx context.Context, wanted *x509.Certificate, address string, lim
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case last != nil:
-			return fmt.Errorf("%w %s after the rotation; it answers no handshake: %w", errNotPickedUp, limit, last)
+			return fmt.Errorf("%w %s after the rotation; it does not complete a handshake: %w", errNotPickedUp, limit, last)
 		}
 		return fmt.Errorf("%w %s after the rotation", errNotPickedUp, limit)
 	}

@@ -275,7 +275,7 @@ func (c *client) again(got answer) answer {
 func (c *client) items(o *record.Operation, body []byte) (string, error) {
 	var l list
 	if err := json.Unmarshal(body, &l); err != nil {
-		return "", fmt.Errorf("the answer is no list: %w", err)
+		return "", fmt.Errorf("the answer is not a list: %w", err)
 	}
 	o.Items = len(l.Items)
 	for _, item := range l.Items {

@@ -274,7 +274,7 @@ func TestFrailCaught(t *testing.T) {
 		{"no-drain", requirement.DisruptionRestartGraceful, "it dropped"},
 		{"certificate-once", requirement.DisruptionCertificateLeaf, "still serves the former certificate"},
 		{"caches-authority", requirement.DisruptionCertificateAuthorityBefore, "still serves the former certificate"},
-		{"numbers-in-memory", requirement.DisruptionRestartKilled, "differed from the one of the quiet webhook"},
+		{"numbers-in-memory", requirement.DisruptionRestartKilled, "differed from that of the undisturbed webhook"},
 		{"panics-on-reset", requirement.DisruptionNetworkReset, "it exited"},
 		{"holds-connections", requirement.DisruptionRestartGraceful, "it kept an idle connection after SIGTERM"},
 		{"refuses-others", requirement.DisruptionReplicasOneOld, "the webhook answered"},
@@ -284,7 +284,7 @@ func TestFrailCaught(t *testing.T) {
 		{"asks-leader", requirement.DisruptionReplicasOneKilled, "the webhook answered"},
 		{"greets-in-turn", requirement.DisruptionNetworkHalfOpen, "a new connection got no handshake"},
 		{"ends-with-server", requirement.DisruptionServerRestarted, "it exited"},
-		{"scarce-memory", requirement.DisruptionMemoryLimit, "differed from the one of the quiet webhook"},
+		{"scarce-memory", requirement.DisruptionMemoryLimit, "differed from that of the undisturbed webhook"},
 	} {
 		t.Run(test.bug, func(t *testing.T) {
 			p.Program.Args = []string{program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}", "--bug=" + test.bug}

@@ -149,14 +149,14 @@ func (s *short) became(seen cgroup.Seen, ended error) string {
 	case seen.Killed > 0 && ended != nil:
 		return text + "the kernel killed it"
 	case seen.Killed > 0:
-		return text + "the kernel killed one of its processes, and it went on"
+		return text + "the kernel killed one of its processes, but it kept running"
 	case ended != nil:
 		first, _, _ := strings.Cut(ended.Error(), "\n")
 		return text + first
 	case seen.Reached:
-		return text + "it went on, and the kernel had to free memory for it"
+		return text + "it kept running, but the kernel had to free memory for it"
 	default:
-		return text + "it went on, and did not reach that"
+		return text + "it kept running, and never used that much"
 	}
 }
 

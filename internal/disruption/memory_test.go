@@ -19,14 +19,14 @@ func TestShortOfMemory(t *testing.T) {
 		ended error
 		want  string
 	}{
-		{24, cgroup.Seen{}, nil, "with 24 MiB, half of what is recommended, it went on, and did not reach that"},
-		{24, cgroup.Seen{Reached: true}, nil, "with 24 MiB, half of what is recommended, it went on, and the kernel had to free memory for it"},
+		{24, cgroup.Seen{}, nil, "with 24 MiB, half of what is recommended, it kept running, and never used that much"},
+		{24, cgroup.Seen{Reached: true}, nil, "with 24 MiB, half of what is recommended, it kept running, but the kernel had to free memory for it"},
 		{24, cgroup.Seen{Reached: true, Killed: 1}, killed, "with 24 MiB, half of what is recommended, the kernel killed it"},
-		{24, cgroup.Seen{Reached: true, Killed: 1}, nil, "with 24 MiB, half of what is recommended, the kernel killed one of its processes, and it went on"},
+		{24, cgroup.Seen{Reached: true, Killed: 1}, nil, "with 24 MiB, half of what is recommended, the kernel killed one of its processes, but it kept running"},
 		{24, cgroup.Seen{Reached: true}, errors.New("it exited: exit status 3; its last output:\n  out of memory"), "with 24 MiB, half of what is recommended, it exited: exit status 3; its last output:"},
 		{9, cgroup.Seen{Killed: 1}, killed, "half of the recommended 48 MiB was enough; with 9 MiB, the kernel killed it"},
 		{30, cgroup.Seen{Killed: 1}, killed, "with 30 MiB, the kernel killed it"},
-		{0, cgroup.Seen{}, nil, "without a limit, as it used more than half of the recommended 48 MiB at once, it went on, and did not reach that"},
+		{0, cgroup.Seen{}, nil, "without a limit, as it used more than half of the recommended 48 MiB at once, it kept running, and never used that much"},
 	} {
 		s := &short{recommended: 48 << 20, limit: test.limit << 20}
 		if got := s.became(test.seen, test.ended); got != test.want {

@@ -123,7 +123,7 @@ func (p *pods) terminate(ctx context.Context, told func()) (string, error) {
 	told()
 	err = p.Gone(ctx, name, id)
 	if took := time.Since(began); err == nil && took >= grace {
-		return fmt.Sprintf("its pod was gone after %s only, and a pod that has not ended after its grace period of %s is killed", took.Round(100*time.Millisecond), grace), nil
+		return fmt.Sprintf("its pod was gone only after %s, and a pod that has not ended after its grace period of %s is killed", took.Round(100*time.Millisecond), grace), nil
 	}
 	return "", err
 }
@@ -139,7 +139,7 @@ func (p *pods) kill(ctx context.Context) error {
 
 // start waits until another pod is there in place of the one that was deleted.
 func (p *pods) start(ctx context.Context) error {
-	return unready("no other pod came in its place", p.Settle(ctx, p.former...))
+	return unready("no other pod took its place", p.Settle(ctx, p.former...))
 }
 
 func (p *pods) replaced(ctx context.Context) error { return p.start(ctx) }
@@ -150,7 +150,7 @@ func (p *pods) rollOut(ctx context.Context) (err error) {
 	} else {
 		err = p.RollOut(ctx)
 	}
-	return unready("the rollout does not come to its end", err)
+	return unready("the rollout did not finish", err)
 }
 
 func (p *pods) replaceLeaf(ctx context.Context) (err error) {

@@ -164,7 +164,7 @@ func TestPodsBlamed(t *testing.T) {
 		err  error
 		want string
 	}{
-		"not ready":     {fmt.Errorf("%w: it crashes", deployed.ErrNotReady), "no other pod came in its place: " + deployed.ErrNotReady.Error() + ": it crashes"},
+		"not ready":     {fmt.Errorf("%w: it crashes", deployed.ErrNotReady), "no other pod took its place: " + deployed.ErrNotReady.Error() + ": it crashes"},
 		"no API server": {errors.New("connection refused"), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

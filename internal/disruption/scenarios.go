@@ -153,7 +153,7 @@ func replicaScenarios() []Scenario {
 	return []Scenario{
 		{
 			ID: requirement.DisruptionReplicasRollout, Title: "two replicas are replaced one by one, from the old build to the new one if there is an old one",
-			pods:     "all of two pods are replaced by their Deployment, from the old image to the new one if there is an old one, or else as by kubectl rollout restart",
+			pods:     "both pods are replaced by their Deployment, from the old image to the new one if there is an old one, or else as by kubectl rollout restart",
 			replicas: 2, path: balanced, begins: oldBuild, do: rolledOut,
 		},
 		{

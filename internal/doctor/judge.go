@@ -208,7 +208,7 @@ func (j *judge) needed() {
 	case len(used) > 1:
 		j.passes(id)
 	default:
-		j.violates(id, "", "spec.conversion", "it has a conversion webhook, and nothing is stored at or asked for at another version than the only one in use", "set spec.conversion.strategy to None")
+		j.violates(id, "", "spec.conversion", "it has a conversion webhook, but only one version is in use: nothing is stored or requested at any other", "set spec.conversion.strategy to None")
 	}
 }
 

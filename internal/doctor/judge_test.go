@@ -168,7 +168,7 @@ var plantings = map[string]struct { //nolint:gochecknoglobals // a table of test
 		p.w.Exists.Wrong, p.w.Ready, p.w.Chain = "it is of type ExternalName", 0, nil
 	}, requirement.DoctorWebhookService, requirement.Failed, "ExternalName"},
 	"the service has another port": {func(_ *testing.T, p *patient) { p.w.Port, p.w.Ready, p.w.Chain = Thing{Wrong: "it has 443"}, 0, nil }, requirement.DoctorWebhookService, requirement.Failed, "has no port 1234; it has 443"},
-	"no endpoint":                  {func(_ *testing.T, p *patient) { p.w.Ready, p.w.Endpoints, p.w.Chain = 0, 0, nil }, requirement.DoctorWebhookEndpoints, requirement.Failed, "no endpoint that is ready, of 0"},
+	"no endpoint":                  {func(_ *testing.T, p *patient) { p.w.Ready, p.w.Endpoints, p.w.Chain = 0, 0, nil }, requirement.DoctorWebhookEndpoints, requirement.Failed, "no ready endpoint (of 0)"},
 	"no endpoint is ready": {func(_ *testing.T, p *patient) {
 		p.w.Ready, p.w.Chain = 0, nil
 		p.Conversions[1].Err = errors.New("connection refused")
@@ -220,8 +220,8 @@ var plantings = map[string]struct { //nolint:gochecknoglobals // a table of test
 	"no TLS": {func(_ *testing.T, p *patient) { p.w.Chain, p.w.Broken, p.w.Unreached = nil, true, "it answers no TLS" }, requirement.DoctorCertificateServed, requirement.Failed, "no TLS"},
 	"a webhook for one version": {func(_ *testing.T, p *patient) {
 		p.Spec.Versions = slices.DeleteFunc(p.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return !v.Storage })
-	}, requirement.DoctorConversionNeeded, requirement.Tolerated, "only one in use"},
-	"a webhook for a version that is not served": {func(_ *testing.T, p *patient) { p.other().Served = false }, requirement.DoctorConversionNeeded, requirement.Tolerated, "only one in use"},
+	}, requirement.DoctorConversionNeeded, requirement.Tolerated, "only one version is in use"},
+	"a webhook for a version that is not served": {func(_ *testing.T, p *patient) { p.other().Served = false }, requirement.DoctorConversionNeeded, requirement.Tolerated, "only one version is in use"},
 	"None loses fields":                          {func(_ *testing.T, p *patient) { p.without() }, requirement.DoctorConversionNone, requirement.Failed, "host"},
 	"a type that differs": {func(_ *testing.T, p *patient) {
 		p.without()

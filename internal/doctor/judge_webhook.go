@@ -93,7 +93,7 @@ func (j *judge) endpoints() {
 	case w.Unseen != "":
 		j.unseen(id, w.Unseen)
 	case w.Ready == 0:
-		j.violates(id, "", clientPath+".service", fmt.Sprintf("the service %s/%s of its webhook has no endpoint that is ready, of %d", s.Namespace, s.Name, w.Endpoints), fmt.Sprintf("kubectl get pods --namespace %s %s shows whether its pods run", s.Namespace, j.flags))
+		j.violates(id, "", clientPath+".service", fmt.Sprintf("the service %s/%s of its webhook has no ready endpoint (of %d)", s.Namespace, s.Name, w.Endpoints), fmt.Sprintf("kubectl get pods --namespace %s %s shows whether its pods run", s.Namespace, j.flags))
 	default:
 		j.passes(id)
 	}
@@ -146,7 +146,7 @@ func (j *judge) bundle() {
 	case j.Webhook == nil:
 		j.spared(id, noWebhook)
 	case j.Unlinted == "" && len(j.client().CABundle) == 0 && j.Webhook.Service:
-		j.violates(id, "", clientPath+".caBundle", "there is no caBundle"+j.injector(), "put the authority there that signed the certificate of the webhook")
+		j.violates(id, "", clientPath+".caBundle", "there is no caBundle"+j.injector(), "put the authority that signed the certificate of the webhook there")
 	case !j.told(id, j.linted(func(r lint.RuleID) bool { return slices.Contains(rules(id), r) }), requirement.PartWarning):
 		j.passes(id)
 	}

@@ -227,7 +227,7 @@ func TestLook(t *testing.T) {
 		"crontabs.other.example.com doctor.certificate.served":  "unknown authority",
 		"crontabs.other.example.com doctor.webhook.converts":    "default/one at v1",
 		"crontabs.bad.example.com doctor.webhook.converts":      "default/one at v1",
-		"crontabs.plain.example.com doctor.certificate.served":  "answers no TLS",
+		"crontabs.plain.example.com doctor.certificate.served":  "does not complete a TLS handshake",
 		"crontabs.plain.example.com doctor.webhook.converts":    "default/one at v1",
 		"crontabs.service.example.com doctor.webhook.endpoints": "of 2",
 		"crontabs.gone.example.com doctor.webhook.namespace":    "does not exist",

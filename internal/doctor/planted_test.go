@@ -147,8 +147,8 @@ func gardens() map[string]planted {
 		"bundle-expires":   {change: trusting(5 * 24 * time.Hour), finds: requirement.DoctorCertificateExpiry, says: "expires on"},
 		"one-version": {change: func(crd *apiextensionsv1.CustomResourceDefinition, _ *apiextensionsv1.WebhookClientConfig) {
 			fixtures.WithVersions("v1beta1")(crd)
-		}, finds: requirement.DoctorConversionNeeded, says: "only one in use"},
-		"one-served": {change: versions(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.Served = v.Storage }), finds: requirement.DoctorConversionNeeded, says: "only one in use"},
+		}, finds: requirement.DoctorConversionNeeded, says: "only one version is in use"},
+		"one-served": {change: versions(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.Served = v.Storage }), finds: requirement.DoctorConversionNeeded, says: "only one version is in use"},
 		"scale-path": {change: versions(func(v *apiextensionsv1.CustomResourceDefinitionVersion) {
 			v.Subresources = &apiextensionsv1.CustomResourceSubresources{Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.replicas", StatusReplicasPath: ".status.replicas"}}
 		}), finds: requirement.DoctorDefinitionSchema, says: ".spec.replicas is not in the schema"},

@@ -23,7 +23,7 @@ func Results(findings []Finding, flags string) []reports.Result {
 			Immaterial: f.Verdict == requirement.NotApplicable,
 		}
 		if f.Mend != "" {
-			result.Reason += "\nTo mend it: " + f.Mend
+			result.Reason += "\nTo fix it: " + f.Mend
 		}
 		all = append(all, result)
 	}
@@ -90,7 +90,7 @@ func Text(c *Cluster, findings []Finding) string {
 			fmt.Fprintf(&b, "          %s\n", line)
 		}
 		if group.Mend != "" {
-			fmt.Fprintf(&b, "          To mend it: %s\n", group.Mend)
+			fmt.Fprintf(&b, "          To fix it: %s\n", group.Mend)
 		}
 	}
 	b.WriteString(radius(c))

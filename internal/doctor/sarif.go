@@ -24,7 +24,7 @@ func SARIF(w io.Writer, toolVersion string, findings []Finding) error {
 		for _, name := range group.definitions {
 			text := strings.ReplaceAll(group.Reason, "\n", "; ")
 			if group.Mend != "" {
-				text += ". To mend it: " + group.Mend
+				text += ". To fix it: " + group.Mend
 			}
 			found = append(found, lint.Finding{
 				Rule: lint.RuleID(group.Requirement), Level: level(group.Verdict), File: name + ".yaml", Line: 1, Column: 1,

@@ -99,7 +99,7 @@ func (l *looker) service(ctx context.Context, w *Webhook, at *apiextensionsv1.Se
 		return
 	}
 	if service.Spec.Type == corev1.ServiceTypeExternalName {
-		w.Exists.Wrong = "it is of type ExternalName, to which API servers resolve no service"
+		w.Exists.Wrong = "it is of type ExternalName, which API servers do not resolve"
 		return
 	}
 	behind, err := l.core.DiscoveryV1().EndpointSlices(at.Namespace).List(ctx, metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + at.Name})
@@ -173,7 +173,7 @@ func (l *looker) handshake(ctx context.Context, w *Webhook, client *apiextension
 	// The chain is judged afterwards, to have both it and what is wrong with it.
 	secured := tls.Client(connection, &tls.Config{ServerName: w.ServerName, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}) //nolint:gosec // nothing is sent
 	if err := secured.HandshakeContext(within); err != nil {
-		w.Unreached, w.Broken = fmt.Sprintf("%s answers no TLS: %v", w.Name, err), true
+		w.Unreached, w.Broken = fmt.Sprintf("%s does not complete a TLS handshake: %v", w.Name, err), true
 		return
 	}
 	w.Chain = secured.ConnectionState().PeerCertificates

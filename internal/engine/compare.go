@@ -71,7 +71,7 @@ func loadIn(data []byte) (*loadgen.Load, error) {
 // sent, such as the protocol, are checked later.
 func (b *Baseline) fits(c config.Config, stages []load.Workload, repeat int) error {
 	if least := compare.RepeatsFor(1); len(b.Limits) > 0 && repeat < least {
-		return c.At("load.baseline", "%s: fewer than %d measurements cannot prove that anything is slower; ask for %d or more by %s", b.File, least, least, options.Key("load.repeat"))
+		return c.At("load.baseline", "%s: fewer than %d measurements cannot prove that anything is slower; ask for %d or more with %s", b.File, least, least, options.Key("load.repeat"))
 	}
 	now := &loadgen.Load{ControlWork: ControlRounds}
 	if err := sameControl(b.Load, now); err != nil && repeat > 1 { // otherwise there is no control
@@ -136,7 +136,7 @@ func sameLoad(a, b *loadgen.Load) error {
 // sameControl fails if the control of a baseline did other work than that of a run.
 func sameControl(baseline, now *loadgen.Load) error {
 	if len(baseline.Control) > 0 && baseline.ControlWork != now.ControlWork {
-		return errors.New("its control did other work, since another version of crdconform measured it; measure the baseline again")
+		return errors.New("its control did different work, since another version of crdconform measured it; measure the baseline again")
 	}
 	return nil
 }

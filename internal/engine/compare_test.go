@@ -145,7 +145,7 @@ func TestBaselineOfASearch(t *testing.T) {
 			Config:   config.Config{Load: config.Load{Profile: profiles.Search}},
 			Baseline: &Baseline{File: "report.json", Load: &loadgen.Load{Stages: []loadgen.Stage{{}}}, Limits: limits},
 		}}
-		if err := p.prepareLoads(); err == nil || !strings.HasPrefix(err.Error(), "load.baseline: report.json: a search determines itself what to send") {
+		if err := p.prepareLoads(); err == nil || !strings.HasPrefix(err.Error(), "load.baseline: report.json: a search determines for itself what to send") {
 			t.Errorf("with %d limits: got %v", len(limits), err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestOtherControls(t *testing.T) {
 	measured := func(work int) *loadgen.Load {
 		return &loadgen.Load{Stages: []loadgen.Stage{stage}, Control: []loadgen.Stage{stage}, ControlWork: work}
 	}
-	const want = "its control did other work"
+	const want = "its control did different work"
 	if _, err := Compared(measured(0), measured(ControlRounds), nil); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v", err)
 	}

@@ -29,7 +29,7 @@ import (
 func Deployable(c config.Config, from *source.Source) error {
 	in := c.Webhook.InCluster
 	if from == nil || !from.Pods {
-		return c.At("webhook.inCluster", "there are no pods in a cluster of the sort %s; set %s to kind or existing", c.Cluster, options.Key("cluster"))
+		return c.At("webhook.inCluster", "a cluster of the kind %s has no pods; set %s to kind or existing", c.Cluster, options.Key("cluster"))
 	}
 	if in.Archive != "" {
 		if !from.Images {
@@ -127,7 +127,7 @@ func (i image) advice() string {
 	if !i.missing {
 		return ""
 	}
-	return fmt.Sprintf("\nDocker has no image %s here that could have been loaded into the nodes", i.name)
+	return fmt.Sprintf("\nDocker on this machine has no image %s to load into the nodes", i.name)
 }
 
 // loaded loads an image into the nodes, from an archive or from what runs the nodes. Otherwise the nodes have it, or pull it.
@@ -230,7 +230,7 @@ func (s *session) deployReference(ctx context.Context) func(context.Context) err
 		return func(context.Context) error { return nil }
 	}
 	if _, able := s.api.(cluster.Images); !able {
-		s.pods.Missing, s.pods.NoImages = fmt.Sprintf("a cluster of the sort %s takes no images from here", s.api.Name()), true
+		s.pods.Missing, s.pods.NoImages = fmt.Sprintf("images cannot be loaded from here into a cluster of the kind %s", s.api.Name()), true
 		return func(context.Context) error { return nil }
 	}
 	s.pods.Failed = s.deploying(ctx, func(o deployed.Options) error { return s.reference(ctx, o) })
@@ -251,7 +251,7 @@ func (s *session) reference(ctx context.Context, o deployed.Options) error {
 	o.Progress("making an image of the reference webhook")
 	archive, err := deployed.Build(command[0], command[1:]...)
 	if err != nil { // of how the program was built, which says nothing about the API server
-		s.pods.Missing = "this program cannot become an image: " + err.Error()
+		s.pods.Missing = "no image can be made of this program: " + err.Error()
 		return nil //nolint:nilerr // it is a reason for the specs to be skipped
 	}
 	o.Progress("loading the image of the reference webhook into the nodes")

@@ -126,7 +126,7 @@ func (p *DisruptionPlan) choose() error {
 	case len(all) == 0:
 		return errors.New("no scenario selected; \"crdconform list --filter disruption\" shows all")
 	case !slices.ContainsFunc(all, disruption.Scenario.Applies):
-		return p.want.At("disrupt.scenarios", "none of them is for pods; docs/disruption.md says which are")
+		return p.want.At("disrupt.scenarios", "none of the selected scenarios applies to pods; docs/disruption.md says which do")
 	}
 	p.lab.Settings = disruption.Settings{
 		Rate: d.Rate, Reached: disruption.Reached, Objects: d.Objects, Quiet: d.Quiet.Duration, Limit: d.RecoveryLimit.Duration, PickUp: d.PickUpLimit.Duration, Seed: uint64(p.Seed()),
@@ -231,7 +231,7 @@ func (p *DisruptionPlan) Run(ctx context.Context, progress DisruptionProgress, a
 		result, judged := results[one.ID]
 		if !judged {
 			result = p.result(one)
-			result.Verdict, result.Reason = requirement.Unknown, "the run ended before it"
+			result.Verdict, result.Reason = requirement.Unknown, "the run ended before this scenario"
 		}
 		s.report.Results = append(s.report.Results, result)
 	}

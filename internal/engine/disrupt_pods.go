@@ -16,9 +16,9 @@ func (d Disruption) subject() error {
 	w := d.Webhook
 	switch {
 	case d.Cluster != config.Embedded && (d.Source == nil || !d.Source.Pods):
-		return d.At("cluster", "nothing is disrupted there (want embedded, kind or existing, got %s)", d.Cluster)
+		return d.At("cluster", "disruptions need another kind of cluster (want embedded, kind or existing, got %s)", d.Cluster)
 	case w.URL != "", w.FromCRD != nil:
-		return d.At("webhook."+w.Source(), "a webhook that runs already can't be disrupted; give the program or the image that serves it")
+		return d.At("webhook."+w.Source(), "a webhook that is already running can't be disrupted; give the program or the image that serves it")
 	case d.Cluster != config.Embedded:
 		return d.deployable()
 	case d.Disrupt.OldImage != "":
@@ -46,7 +46,7 @@ func (d Disruption) deployable() error {
 	case d.Disrupt.OldProgram != "":
 		return d.At("disrupt.oldProgram", "only valid with a program, under the built-in API server")
 	case d.Disrupt.OldImage != "" && (in == nil || in.Image == "" || len(in.Manifests) > 0):
-		return d.At("disrupt.oldImage", "only valid with %s, which a rollout ends with", options.Key("webhook.inCluster.image"))
+		return d.At("disrupt.oldImage", "only valid with %s, the image that a rollout ends with", options.Key("webhook.inCluster.image"))
 	case in == nil && len(d.CRDs) > 0:
 		return d.At("crds", "no webhook to disrupt; give %s or %s", options.Key("webhook.inCluster.image"), options.Key("webhook.inCluster.manifests"))
 	case in == nil:

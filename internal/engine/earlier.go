@@ -49,7 +49,7 @@ func (p *Plan) readEarlier() error {
 		case used == 0:
 			errs = append(errs, p.want.At(key, "%s: %s", name, strings.Join(unusable, "; ")))
 		case others > 0:
-			p.notes = append(p.notes, fmt.Sprintf("%s has %d definitions that are not checked, which were left out", name, others))
+			p.notes = append(p.notes, fmt.Sprintf("definitions in %s that are not checked were left out: %d", name, others))
 		}
 		if used > 0 {
 			p.notes = append(p.notes, unusable...)
@@ -68,7 +68,7 @@ func (p *Plan) addEarlier(source string, crd *apiextensionsv1.CustomResourceDefi
 	}
 	kind := &p.kinds[at]
 	if crd.Spec.Names.Kind != kind.Kind {
-		return true, fmt.Errorf("%s in %s was left out: it is of kind %s, and is of kind %s now", name, source, crd.Spec.Names.Kind, kind.Kind)
+		return true, fmt.Errorf("%s in %s was left out: it was of kind %s then, and is of kind %s now", name, source, crd.Spec.Names.Kind, kind.Kind)
 	}
 	definition, err := corpus.NewDefinition(crd)
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Plan) noteGone() {
 			}
 		}
 		if len(gone) > 0 {
-			p.notes = append(p.notes, fmt.Sprintf("%s: only earlier definitions have %s; API servers can decode no object that is stored there, which \"crdconform storage safe-to-drop\" looks for", nameOf(kind), strings.Join(gone, ", ")))
+			p.notes = append(p.notes, fmt.Sprintf("%s: only earlier definitions have %s; API servers cannot decode objects that are stored there; \"crdconform storage safe-to-drop\" looks for such objects", nameOf(kind), strings.Join(gone, ", ")))
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (s *session) noteStale(kind reports.Kind, objects int, missed []string) {
 	if kind.Definition == "" || objects+len(missed) == 0 {
 		return
 	}
-	note := fmt.Sprintf("%s: %d objects were tried that earlier definitions allowed and that are not as today's has them", kind.Definition, objects)
+	note := fmt.Sprintf("%s: %d objects were tried that earlier definitions allow and the current one would refuse or change", kind.Definition, objects)
 	if len(missed) > 0 {
 		note += fmt.Sprintf("; %d differences were not judged: %s", len(missed), strings.Join(missed[:min(len(missed), most)], "; "))
 		if more := len(missed) - most; more > 0 {

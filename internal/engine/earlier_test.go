@@ -37,13 +37,13 @@ func TestEarlierDefinitions(t *testing.T) {
 		note  string
 	}{
 		"none":            {"", []string{old}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed, kept: requirement.Passed}, "crontabs.example.com: "},
-		"not converted":   {"refuses-old-policy", []string{old}, map[requirement.ID]requirement.Verdict{failure: requirement.Failed, kept: requirement.Passed}, "objects were tried that earlier definitions allowed"},
+		"not converted":   {"refuses-old-policy", []string{old}, map[requirement.ID]requirement.Verdict{failure: requirement.Failed, kept: requirement.Passed}, "objects were tried that earlier definitions allow and the current one would refuse or change"},
 		"otherwise":       {"default-for-old-policy", []string{crontabs, old}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed, kept: requirement.Failed}, ""},
 		"no definition":   {"refuses-old-policy", nil, map[requirement.ID]requirement.Verdict{failure: requirement.NotApplicable, kept: requirement.NotApplicable}, ""},
 		"no difference":   {"refuses-old-policy", []string{crontabs}, map[requirement.ID]requirement.Verdict{failure: requirement.NotApplicable, kept: requirement.NotApplicable}, ""},
-		"among others":    {"", []string{put(t, earlierCronTabs(t)+"---\n"+strings.NewReplacer("CronTab", "Gadget", "crontab", "gadget").Replace(earlierCronTabs(t)))}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed}, "has 1 definitions that are not checked, which were left out"},
+		"among others":    {"", []string{put(t, earlierCronTabs(t)+"---\n"+strings.NewReplacer("CronTab", "Gadget", "crontab", "gadget").Replace(earlierCronTabs(t)))}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed}, "that are not checked were left out: 1"},
 		"in a cluster":    {"", []string{"context://staging"}, map[requirement.ID]requirement.Verdict{failure: requirement.NotApplicable}, "context://staging was left out"},
-		"removed version": {"", []string{put(t, strings.Replace(earlierCronTabs(t), "- name: v1alpha1\n", "- name: v1alpha0\n", 1))}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed}, "only earlier definitions have v1alpha0; API servers can decode no object that is stored there"},
+		"removed version": {"", []string{put(t, strings.Replace(earlierCronTabs(t), "- name: v1alpha1\n", "- name: v1alpha0\n", 1))}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed}, "only earlier definitions have v1alpha0; API servers cannot decode objects that are stored there"},
 	} {
 		c := config.Config{CRDs: []string{crontabs}, Old: test.old, Filter: []string{string(failure), string(kept)}}
 		handler := webhook.Handler()
@@ -69,7 +69,7 @@ func TestEarlierDefinitionsThatCannotBeUsed(t *testing.T) {
 	for name, test := range map[string]struct{ old, want string }{
 		"missing":       {"missing.yaml", "old[0]: there is no file missing.yaml"},
 		"others alone":  {put(t, strings.NewReplacer("CronTab", "Gadget", "crontab", "gadget").Replace(old)), "is one of those that are checked (crontabs.example.com)"},
-		"another kind":  {put(t, strings.Replace(old, "kind: CronTab", "kind: Cron", 1)), "it is of kind Cron, and is of kind CronTab now"},
+		"another kind":  {put(t, strings.Replace(old, "kind: CronTab", "kind: Cron", 1)), "it was of kind Cron then, and is of kind CronTab now"},
 		"not a schema":  {put(t, strings.ReplaceAll(old, "type: boolean", "type: bool")), "API servers would reject the schema"},
 		"no definition": {put(t, "apiVersion: v1\nkind: Namespace\nmetadata: {name: x}\n"), "old[0]: "},
 		"no revision":   {"git://no-such-revision:config", "old[0]: git has no revision no-such-revision"},
@@ -80,7 +80,7 @@ func TestEarlierDefinitionsThatCannotBeUsed(t *testing.T) {
 		}
 	}
 	c := config.Config{Old: []string{crontabs}}
-	if _, err := (Description{Config: c, Handler: webhook.Handler()}).Prepare(); err == nil || !strings.Contains(err.Error(), "old: there is no definition of today to compare with; give crds") {
+	if _, err := (Description{Config: c, Handler: webhook.Handler()}).Prepare(); err == nil || !strings.Contains(err.Error(), "old: there is no current definition to compare with; give crds") {
 		t.Errorf("alone: got %v", err)
 	}
 }

@@ -120,7 +120,7 @@ func TestKustomizations(t *testing.T) {
 		note string
 	}{
 		"its folder":    {[]string{crd}, []string{"crontabs.example.com"}, "gadgets.example.com has no conversion webhook, unlike others, and was left out"},
-		"its file":      {[]string{filepath.Join(crd, "kustomization.yaml")}, []string{"crontabs.example.com"}, crd + "/kustomization.yaml has 1 objects that are no CustomResourceDefinitions, which were left out"},
+		"its file":      {[]string{filepath.Join(crd, "kustomization.yaml")}, []string{"crontabs.example.com"}, "objects in " + crd + "/kustomization.yaml other than CustomResourceDefinitions were left out: 1"},
 		"without it":    {[]string{filepath.Join(crd, "bases")}, []string{"crontabs.example.com", "gadgets.example.com"}, "the definitions in " + crd + "/bases were read without " + crd + "/kustomization.yaml, which may add the webhook; give " + crd + " to check what that builds"},
 		"not all of it": {[]string{filepath.Join(crd, "*.yaml")}, []string{"crontabs.example.com"}, "gadgets.example.com has no conversion webhook, unlike others, and was left out"},
 	} {

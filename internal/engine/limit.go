@@ -25,7 +25,7 @@ func (s *session) limited(ctx context.Context) context.Context {
 	if s.limit.length == 0 {
 		return ctx
 	}
-	s.limit.cause = fmt.Errorf("the run timeout of %s is over: %w", s.limit.length, context.Canceled)
+	s.limit.cause = fmt.Errorf("the run timeout of %s expired: %w", s.limit.length, context.Canceled)
 	within, cancel := context.WithCancelCause(ctx)
 	s.limit.timer = time.AfterFunc(s.limit.length, func() { cancel(s.limit.cause) })
 	return within
@@ -48,11 +48,11 @@ func (s *session) cut(report *reports.Report) {
 	left := 0
 	for i := range report.Results {
 		if r := &report.Results[i]; r.Verdict == requirement.Unknown {
-			r.Reason = fmt.Sprintf("the run timeout of %s was over before it was judged", s.limit.length)
+			r.Reason = fmt.Sprintf("the run timeout of %s expired before it was judged", s.limit.length)
 			left++
 		}
 	}
-	text := fmt.Sprintf("the run timeout of %s was over before everything was judged", s.limit.length)
+	text := fmt.Sprintf("the run timeout of %s expired before everything was judged", s.limit.length)
 	if left > 0 {
 		text += fmt.Sprintf("; %d of %d requirements are left", left, len(report.Results))
 	}

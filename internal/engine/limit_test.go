@@ -37,11 +37,11 @@ func TestRunTimeout(t *testing.T) {
 	if report.Outcome != reports.Unjudged || report.Interrupted || len(left) == 0 || report.Counts[requirement.Failed]+report.Counts[requirement.Errored] > 0 {
 		t.Fatalf("%s with %v, interrupted: %t", report.Outcome, report.Counts, report.Interrupted)
 	}
-	if want := "the run timeout of 1s was over before everything was judged; "; !strings.HasPrefix(report.Error, want) {
+	if want := "the run timeout of 1s expired before everything was judged; "; !strings.HasPrefix(report.Error, want) {
 		t.Errorf("the error is %q, want %q", report.Error, want)
 	}
 	for _, r := range left {
-		if want := "the run timeout of 1s was over before it was judged"; r.Reason != want {
+		if want := "the run timeout of 1s expired before it was judged"; r.Reason != want {
 			t.Errorf("%s: %q, want %q", r.ID, r.Reason, want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestRunTimeoutOfLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	report := plan.Load(t.Context(), nil, nil)
-	if report.Interrupted || report.Outcome != reports.Unjudged || report.Error != "the run timeout of 2s was over before everything was judged" {
+	if report.Interrupted || report.Outcome != reports.Unjudged || report.Error != "the run timeout of 2s expired before everything was judged" {
 		t.Errorf("%s, interrupted: %t, %q", report.Outcome, report.Interrupted, report.Error)
 	}
 }

@@ -271,7 +271,7 @@ func unlimited(o config.Objectives, l *loadgen.Load) ([]string, error) {
 		}
 	}
 	if !limited {
-		return notes, fmt.Errorf("the objective %s does not cover so many or so large objects in a request; use smaller batches or objects, or limits of your own", options.KEPPreset)
+		return notes, fmt.Errorf("the objective %s does not cover requests with that many objects, or with objects that large; use smaller batches or objects, or limits of your own", options.KEPPreset)
 	}
 	return notes, nil
 }

@@ -80,7 +80,7 @@ func (s *session) send(ctx context.Context, client *wire.Client, test LoadTest) 
 		defer test.Control.Client.Close()
 	}
 	if s.want.Load.JudgeContent {
-		s.progress.Note("asking the webhook before the load what it is to answer")
+		s.progress.Note("learning the webhook's answers before the load, to compare with")
 	}
 	measured, err := test.Run(ctx, client, s.progress)
 	if err == nil && measured == nil && ctx.Err() == nil {

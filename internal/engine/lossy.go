@@ -14,7 +14,7 @@ import (
 func (p *Plan) noteIdleLosses() {
 	for i, l := range p.want.Lossy {
 		if !slices.ContainsFunc(p.kinds, func(kind corpus.Corpus) bool { return concerns(l, kind) }) {
-			p.notes = append(p.notes, fmt.Sprintf("lossy[%d] declares the loss of %s, which is no field of the objects to check%s", i, l.Path, about(l)))
+			p.notes = append(p.notes, fmt.Sprintf("lossy[%d] declares the loss of %s, which is not a field of the objects to check%s", i, l.Path, about(l)))
 		}
 	}
 }

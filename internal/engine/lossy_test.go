@@ -39,7 +39,7 @@ func TestIdleLosses(t *testing.T) {
 				t.Errorf("%s of %+v: %q", path, test.l, p.notes)
 			}
 			if test.idle && !slices.ContainsFunc(p.notes, func(note string) bool {
-				return strings.HasPrefix(note, "lossy[0] declares the loss of "+pattern.String()+", which is no field of the objects to check")
+				return strings.HasPrefix(note, "lossy[0] declares the loss of "+pattern.String()+", which is not a field of the objects to check")
 			}) {
 				t.Errorf("%s: %q", path, p.notes)
 			}

@@ -160,7 +160,7 @@ func (p *Plan) readKinds() error {
 		return p.readEarlier()
 	}
 	if len(p.want.Old) > 0 {
-		return p.want.At("old", "there is no definition of today to compare with; give %s", options.Key("crds"))
+		return p.want.At("old", "there is no current definition to compare with; give %s", options.Key("crds"))
 	}
 	if len(samples) == 0 {
 		p.kinds = []corpus.Corpus{corpus.CronTabs("v1alpha1", "v1beta1", "v1")}
@@ -201,7 +201,7 @@ func (p *Plan) readDefinitions() ([]*corpus.Definition, error) {
 			return nil, p.want.At("crds", "%s: %w", file, err)
 		}
 		if others > 0 && len(read) > 0 {
-			p.notes = append(p.notes, fmt.Sprintf("%s has %d objects that are no CustomResourceDefinitions, which were left out", file, others))
+			p.notes = append(p.notes, fmt.Sprintf("objects in %s other than CustomResourceDefinitions were left out: %d", file, others))
 		}
 		for _, d := range read {
 			if before, twice := from[d.Name()]; twice {

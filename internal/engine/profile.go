@@ -70,7 +70,7 @@ func (p *Plan) prepareLoad(c config.Config) (*LoadTest, error) {
 	case test.Baseline == nil:
 		return test, nil
 	case test.Profile.Search != nil:
-		return nil, c.At("load.baseline", "%s: a search determines itself what to send, so it cannot be compared; compare a profile that has a rate", test.Baseline.File)
+		return nil, c.At("load.baseline", "%s: a search determines for itself what to send, so it cannot be compared; compare a profile that has a rate", test.Baseline.File)
 	}
 	stages := test.Profile.Stages
 	if p.recorded != nil && len(p.recorded.Redacted) > 0 { // which of it is sent, leaveOutRefused finds out

@@ -392,9 +392,9 @@ func (p *RehearsalPlan) newBuild() (rehearsal.Build, error) {
 	case w.URL != "":
 		return runningBuild{wire.Endpoint{URL: w.URL, CA: p.ca, ServerName: w.ServerName, ClientCertificate: p.client, HTTP2: w.HTTP2, Timeout: w.Timeout.Duration}}, nil
 	case w.FromCRD != nil:
-		return nil, p.want.At("webhook.fromCRD", "a rehearsal runs in a cluster of its own, from which services of yours cannot be reached; give the new program, or the URL of one that runs")
+		return nil, p.want.At("webhook.fromCRD", "a rehearsal runs in a cluster of its own, from which your services cannot be reached; give the new program, or the URL of a webhook that is already running")
 	case w.Reference != nil:
-		return nil, p.want.At("webhook.reference", "it is of no release; give the new program")
+		return nil, p.want.At("webhook.reference", "it belongs to no release; give the new program")
 	}
 	return nil, nil //nolint:nilnil // there is none
 }

@@ -123,7 +123,7 @@ func (p *RehearsalPlan) generate(oldest rehearsal.Release) error {
 		}
 	}
 	if made+stale == 0 {
-		return errors.Join(append(failed, errors.New("no objects were given, and the schemas of the old release allow none; give some of a cluster"))...)
+		return errors.Join(append(failed, errors.New("no objects were given, and none could be generated from the schemas of the old release; give some from a cluster"))...)
 	}
 	for _, err := range failed {
 		p.notes = append(p.notes, err.Error())
@@ -173,7 +173,7 @@ func (p *RehearsalPlan) stale(d *corpus.Definition, later []*corpus.Definition, 
 		missed += len(gaps)
 	}
 	if missed > 0 {
-		p.notes = append(p.notes, fmt.Sprintf("%s: for %d differences of the schemas of %s no object was found that shows them", d.Name(), missed, version))
+		p.notes = append(p.notes, fmt.Sprintf("%s: for %d differences between the schemas of %s, no object was found that shows them", d.Name(), missed, version))
 	}
 	return objects
 }

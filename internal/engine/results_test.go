@@ -87,7 +87,7 @@ func TestStageOfLostWorkers(t *testing.T) {
 		Workload: load.Workload{Phases: load.Constant(50, 2*time.Second)}, Requests: 100, Good: 100, Judged: 100, Response: h, Service: h, Lag: h, Partial: true, Workers: 2,
 		Lost: []load.Lost{{Part: load.Part{Index: 1, Of: 2}, Share: 0.5, Reason: "exit status 137"}},
 	}
-	lost := "50 % of the requests are in no figure: worker 2 of 2: exit status 137; find the cause, and run it again"
+	lost := "50 % of the requests are missing from all figures: worker 2 of 2: exit status 137; find the cause, and run it again"
 	for late, want := range map[uint64]string{0: "", 50: "the generator was too busy: 50 of 100 requests were sent late because "} {
 		s.Late = late
 		if l := s.Stage(); !strings.HasPrefix(l.VoidReason, want) || !strings.HasSuffix(l.VoidReason, lost) || (want == "") != (l.VoidReason == lost) || l.Workers != 2 {

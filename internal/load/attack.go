@@ -305,7 +305,7 @@ func (r *run) send(nth uint64, ready, due time.Time) time.Time {
 	switch lacking := shortage(response.Err); {
 	case lacking != "":
 		r.tally.unsent(lacking)
-		r.tellUnsent(n, due, done.Sub(due), "not sent, for want of something of the generator's: "+lacking)
+		r.tellUnsent(n, due, done.Sub(due), "not sent, because the generator reached a limit: "+lacking)
 	case response.Interrupted:
 		r.tally.unanswered(m)
 	case !r.judges(n, response):

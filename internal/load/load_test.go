@@ -227,7 +227,7 @@ func TestVoid(t *testing.T) {
 		if s.Void() != test.want || s.Late != test.late {
 			t.Errorf("%d late of %d: void %t, want %t", s.Late, test.requests, s.Void(), test.want)
 		}
-		reason := fmt.Sprintf("the generator was too busy: %d of %d requests were sent late because the machine had no time for it; send less, ", test.late, test.requests)
+		reason := fmt.Sprintf("the generator was too busy: %d of %d requests were sent late because the machine had too little processor time; send less, ", test.late, test.requests)
 		if test.want && !strings.HasPrefix(s.VoidReason(), reason) {
 			t.Errorf("got %q, want %q", s.VoidReason(), reason)
 		}

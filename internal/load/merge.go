@@ -86,9 +86,9 @@ func mergeable(workloads []Workload) error {
 		case part.Of < 1:
 			return errors.New("load: a run that was not shared cannot be merged with others")
 		case part.Of != first.Part.Of || !part.Start.Equal(first.Part.Start) || !reflect.DeepEqual(w, first):
-			return fmt.Errorf("load: what %s measured is not of the same workload as what %s did", part, first.Part)
+			return fmt.Errorf("load: what %s measured is not from the same workload as what %s measured", part, first.Part)
 		case seen[part.Index]:
-			return fmt.Errorf("load: what %s measured is there twice", part)
+			return fmt.Errorf("load: what %s measured is included twice", part)
 		}
 		seen[part.Index] = true
 	}

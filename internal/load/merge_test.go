@@ -163,10 +163,10 @@ func TestMergeFails(t *testing.T) {
 		want      string
 	}{
 		"not shared":          {[]Summary{part(0, nil), newTally().summary(workload(), time.Now(), false)}, "a run that was not shared"},
-		"twice":               {[]Summary{part(1, nil), part(1, nil)}, "what worker 2 of 2 measured is there twice"},
-		"another number":      {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Workload.Part.Of = 3 })}, "what worker 2 of 3 measured is not of the same workload as what worker 1 of 2 did"},
-		"another workload":    {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Workload.Phases = Constant(1, time.Second) })}, "not of the same workload"},
-		"another time":        {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Workload.Part.Start = time.Now() })}, "not of the same workload"},
+		"twice":               {[]Summary{part(1, nil), part(1, nil)}, "what worker 2 of 2 measured is included twice"},
+		"another number":      {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Workload.Part.Of = 3 })}, "what worker 2 of 3 measured is not from the same workload as what worker 1 of 2 measured"},
+		"another workload":    {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Workload.Phases = Constant(1, time.Second) })}, "not from the same workload"},
+		"another time":        {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Workload.Part.Start = time.Now() })}, "not from the same workload"},
 		"no histogram":        {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Lag = nil })}, "a histogram is missing"},
 		"a larger histogram":  {[]Summary{part(0, nil), part(1, func(s *Summary) { s.Service = beyond() })}, "a histogram has 1 times that are out of the range"},
 		"a second without":    {[]Summary{part(0, func(s *Summary) { s.Seconds = []Second{{Second: loadgen.Second{End: 1}}} })}, "the histogram of the second that ends after 1s: "},

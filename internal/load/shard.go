@@ -47,7 +47,7 @@ func (w Workload) shared() error {
 	case p.Of < 0 || p.Index < 0 || p.Index >= max(p.Of, 1):
 		return fmt.Errorf("load: part %d of %d: the index must be from 0 to one less than the number of parts", p.Index, p.Of)
 	case p.Of > w.Shares():
-		return fmt.Errorf("load: the workload cannot be shared by %d generators, %d is the most: each needs a request and a client or slot to send it by", p.Of, w.Shares())
+		return fmt.Errorf("load: the workload cannot be shared by %d generators, only by up to %d: each needs a request, and a client or slot to send it", p.Of, w.Shares())
 	}
 	return nil
 }
@@ -113,5 +113,5 @@ func (s Summary) PartialReason() string {
 	if s.Workload.Clients > 0 {
 		what = "clients"
 	}
-	return fmt.Sprintf("%.3g %% of the %s are in no figure: %s", 100*missing, what, strings.Join(reasons, "; "))
+	return fmt.Sprintf("%.3g %% of the %s are missing from all figures: %s", 100*missing, what, strings.Join(reasons, "; "))
 }

@@ -130,9 +130,9 @@ func TestPartsThatMakeNoSense(t *testing.T) {
 		"beyond":          {2, 2, "part 2 of 2"},
 		"of none":         {0, -1, "part 0 of -1"},
 		"second of none":  {1, 0, "part 1 of 0"},
-		"too many":        {0, 101, "cannot be shared by 101 generators, 100 is the most"},
+		"too many":        {0, 101, "cannot be shared by 101 generators, only by up to 100"},
 		"nothing for it":  {100, 101, "make no request at all"},
-		"too many, large": {0, 1 << 40, "100 is the most"},
+		"too many, large": {0, 1 << 40, "only by up to 100"},
 	} {
 		if err := Split(workload(), test.index, test.of).Validate(); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want something with %q", name, err, test.want)
@@ -237,11 +237,11 @@ func TestPartialReason(t *testing.T) {
 		t.Errorf("nothing is lost: %s", got)
 	}
 	s.Lost = []Lost{{Part{1, 4, time.Time{}}, 0.25, "exit status 137"}, {Part{3, 4, time.Time{}}, 0.25, ""}}
-	if got, want := s.PartialReason(), "50 % of the requests are in no figure: worker 2 of 4: exit status 137; worker 4 of 4"; got != want {
+	if got, want := s.PartialReason(), "50 % of the requests are missing from all figures: worker 2 of 4: exit status 137; worker 4 of 4"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	s.Workload.Clients, s.Lost = 3, []Lost{{Part{0, 2, time.Time{}}, 2. / 3, "killed"}}
-	if got, want := s.PartialReason(), "66.7 % of the clients are in no figure: worker 1 of 2: killed"; got != want {
+	if got, want := s.PartialReason(), "66.7 % of the clients are missing from all figures: worker 1 of 2: killed"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

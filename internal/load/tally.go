@@ -149,12 +149,12 @@ const saturated = 0.8
 func (s Summary) busy() string {
 	g := s.Generator
 	if g.ProcessorSeconds == 0 || s.Elapsed <= 0 {
-		return "the machine had no time for it; send less, or run it where there are cores to spare"
+		return "the machine had too little processor time; send less, or run it where there are cores to spare"
 	}
 	used := g.ProcessorSeconds / s.Elapsed.Seconds()
 	switch {
 	case s.Workers > 1: // they may share a machine, or have one each
-		return fmt.Sprintf("the machines had no time for it (the workers used %.2f cores altogether); send less, or run it where there are cores to spare", used)
+		return fmt.Sprintf("the machines had too little processor time (the workers used %.2f cores altogether); send less, or run it where there are cores to spare", used)
 	case used >= saturated*float64(g.Cores):
 		return fmt.Sprintf("it used %.2f of %d cores itself; send less, judge fewer of the responses, or give it more cores", used, g.Cores)
 	}

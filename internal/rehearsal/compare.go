@@ -34,7 +34,7 @@ func (l *leg) compare(k *kind, version string, object *unstructured.Unstructured
 		return true, err
 	}
 	if by := l.authors(object); len(by) > 0 {
-		l.note("objects were not compared that others wrote during the rehearsal (%s), such as %s", strings.Join(by, ", "), keyOf(object))
+		l.note("objects that others (%s) wrote during the rehearsal, such as %s, were not compared", strings.Join(by, ", "), keyOf(object))
 		return false, nil
 	}
 	for _, change := range changes(was, content(object.Object), k.old.schema(version), c.now.schema(version)) {

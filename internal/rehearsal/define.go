@@ -181,7 +181,7 @@ func (l *leg) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookCl
 	if !k.new.has(to) {
 		i := slices.IndexFunc(k.old.served(), k.new.has)
 		if i < 0 {
-			l.note("%s: the new definition has none of the versions that the old one serves, so its objects cannot be brought over; a release between that serves both is missing", k.name)
+			l.note("%s: the new definition has none of the versions that the old one serves, so its objects cannot be migrated; a release in between that serves versions of both is missing", k.name)
 			return false, nil
 		}
 		to = k.old.served()[i]
@@ -200,7 +200,7 @@ func (l *leg) mend(ctx context.Context, k *kind, with *apiextensionsv1.WebhookCl
 	}
 	result, err := migrate.Run(ctx, l.config, k.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.ManagedFields, migrate.StoredVersions}})
 	if incomplete := (*migrate.IncompleteError)(nil); errors.As(err, &incomplete) {
-		l.note("%s: the objects could not be migrated to %s under the old definition, to go on: %v%s", k.name, to, err, firstRefusal(result))
+		l.note("%s: to go on, its objects had to be migrated to %s under the old definition, but could not be: %v%s", k.name, to, err, firstRefusal(result))
 		return false, nil
 	}
 	if err != nil {
@@ -246,9 +246,9 @@ func (l *leg) newWebhookFirst(ctx context.Context) error {
 		case l.newHook.build == nil:
 			l.record.skip(id, k, true, "the new release has no webhook")
 		case !k.old.converts():
-			l.record.skip(id, k, true, "the old definition has nothing converted by a webhook")
+			l.record.skip(id, k, true, "no webhook converts objects of the old definition")
 		case !k.new.converts():
-			l.record.skip(id, k, true, "the new definition has nothing converted by a webhook")
+			l.record.skip(id, k, true, "no webhook converts objects of the new definition")
 		default:
 			return k.objects == 0
 		}

@@ -278,7 +278,7 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 			twin: definitions([]string{version("v1beta1", "served stored", beta)}, both()),
 		},
 		{
-			name: "a definition that no API server accepts", id: requirement.UpgradeDefinitionsAccepted, says: "whatever is there",
+			name: "a definition that no API server accepts", id: requirement.UpgradeDefinitionsAccepted, says: "even where no old one exists",
 			change: definitions([]string{version("v1beta1", "served stored", beta)}, []string{version("v1beta1", "served stored", beta), version("v1", "served stored", ga)}),
 			broken: failed(requirement.UpgradeDefinitionsAccepted), step: "ways",
 		},

@@ -90,10 +90,10 @@ func (o *Objects) Add(object dump.Object, edit func(*unstructured.Unstructured) 
 	}
 	d := o.definitions[schema.GroupKind{Group: object.Group, Kind: object.Kind}]
 	if d == nil {
-		return fmt.Errorf("%s: it is of no definition", object.From)
+		return fmt.Errorf("%s: no definition has its group and kind", object.From)
 	}
 	if !slices.ContainsFunc(d.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == object.Version }) {
-		return fmt.Errorf("%s: %s %s is at the version %s, which the old definition does not have (want %s); give the release that the objects are of as the old one",
+		return fmt.Errorf("%s: %s %s is at the version %s, which the old definition does not have (want %s); as the old release, give the one that the objects come from",
 			object.From, object.Kind, key(object.Namespace, object.Name), object.Version, strings.Join((&side{typed: d}).versions(), ", "))
 	}
 	u := &unstructured.Unstructured{}
@@ -105,7 +105,7 @@ func (o *Objects) Add(object dump.Object, edit func(*unstructured.Unstructured) 
 		return fmt.Errorf("%s: %s %s %w", object.From, object.Kind, object.Name, err)
 	}
 	if err := parseManagedFields(u); err != nil {
-		return fmt.Errorf("%s: %s %s: %w; remove the entry, or take the objects again", object.From, object.Kind, key(e.namespace, e.name), err)
+		return fmt.Errorf("%s: %s %s: %w; remove the entry, or export the objects again", object.From, object.Kind, key(e.namespace, e.name), err)
 	}
 	if edit != nil {
 		if err := edit(u); err != nil {
@@ -187,7 +187,7 @@ func (e *entry) placed(u *unstructured.Unstructured) error {
 	namespaced := e.definition.Spec.Scope == apiextensionsv1.NamespaceScoped
 	switch {
 	case !namespaced && e.namespace != "":
-		return fmt.Errorf("is in the namespace %s, but the scope of the old definition is Cluster; give the release that the objects are of as the old one", e.namespace)
+		return fmt.Errorf("is in the namespace %s, but the scope of the old definition is Cluster; as the old release, give the one that the objects come from", e.namespace)
 	case namespaced && e.namespace == "":
 		e.namespace = metav1.NamespaceDefault
 		u.SetNamespace(e.namespace)

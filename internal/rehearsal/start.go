@@ -27,10 +27,10 @@ func (l *leg) oldWebhookStill(ctx context.Context) error {
 		case k.objects == 0:
 			continue
 		case !k.old.converts():
-			l.record.skip(id, k, true, "the old definition has nothing converted by a webhook")
+			l.record.skip(id, k, true, "no webhook converts objects of the old definition")
 			continue
 		case !k.new.converts():
-			l.record.skip(id, k, true, "the new definition has nothing converted by a webhook")
+			l.record.skip(id, k, true, "no webhook converts objects of the new definition")
 			continue
 		case l.oldHook.running == nil:
 			l.record.skip(id, k, false, "the old webhook was not given")
@@ -85,7 +85,7 @@ func (l *leg) start(ctx context.Context) error {
 	kinds := slices.DeleteFunc(l.upgraded(), func(k *kind) bool { return !k.new.converts() || k.stopped != "" })
 	switch {
 	case len(kinds) == 0:
-		l.record.skip(id, nil, true, "no new definition that could be installed has anything converted by a webhook")
+		l.record.skip(id, nil, true, "no webhook converts objects of any new definition that could be installed")
 		return nil
 	case l.newHook.build == nil:
 		l.record.skip(id, nil, false, "the new webhook was not given")
@@ -115,7 +115,7 @@ func (l *leg) start(ctx context.Context) error {
 	case err != nil:
 		return l.tellWhy(ctx, kinds, err)
 	case !l.newHook.build.Starts():
-		l.record.skip(id, nil, true, "the new webhook runs already, so it was not started")
+		l.record.skip(id, nil, true, "the new webhook is already running, so it was not started")
 	default:
 		l.record.tried(id, nil, 1)
 	}
@@ -185,7 +185,7 @@ func (l *leg) serves(ctx context.Context, kinds []*kind) error {
 			return !isUnreached(last), nil
 		})
 		if err != nil && ctx.Err() == nil {
-			return errors.Join(fmt.Errorf("it runs, and API servers get no response of it: reading %s of %s at %s: %w", object, k.name, version, last), l.running())
+			return errors.Join(fmt.Errorf("it runs, but API servers get no response from it: reading %s of %s at %s: %w", object, k.name, version, last), l.running())
 		}
 		if err != nil {
 			return err

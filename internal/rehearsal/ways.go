@@ -31,7 +31,7 @@ func (l *leg) ways(ctx context.Context) error {
 		if refused != nil {
 			l.record.find(finding{
 				id: requirement.UpgradeDefinitionsAccepted, kind: k, version: k.new.storage(),
-				message:  "the API server refuses the new definition, whatever is there: " + said(refused),
+				message:  "the API server refuses the new definition, even where no old one exists: " + said(refused),
 				commands: []string{"kubectl create --dry-run=server " + l.to.Apply},
 			})
 			l.stop(k, requirement.UpgradeDefinitionsAccepted)
@@ -103,7 +103,7 @@ func (l *leg) tryWay(ctx context.Context, k *kind, way Way, fresh map[string]any
 		return nil
 	}
 	if planted && way == ServerSide {
-		l.record.skip(id, k, false, "the API server of today refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
+		l.record.skip(id, k, false, "today's API server refuses to create the old definition, so it is not known which of its fields were applied by server-side apply")
 		return l.install.remove(ctx, k.name)
 	}
 	refused := l.install.put(ctx, way, k.new.given)
@@ -142,7 +142,7 @@ func (l *leg) installOld(ctx context.Context, k *kind, way Way, manifest map[str
 	if err != nil {
 		return false, err
 	}
-	l.note("the API server of today refuses to create the old definition %s, so it was written to etcd, as it is in clusters that have had it for a long time: %s", k.name, said(refused))
+	l.note("today's API server refuses to create the old definition %s, so it was written to etcd, as it is in clusters that have had it for a long time: %s", k.name, said(refused))
 	if err := l.install.plant(ctx, manifest, k.index+1); err != nil {
 		return false, err
 	}

@@ -114,9 +114,9 @@ func courseOf(d reports.Disruption) string {
 	case len(d.Void) > 0:
 		b.WriteString("The figures mean nothing.")
 	case d.Recovery == nil:
-		b.WriteString("The level of before was not reached again.")
+		b.WriteString("The level from before the fault was not reached again.")
 	default:
-		fmt.Fprintf(&b, "All was as before %.2f s after its end", *d.Recovery)
+		fmt.Fprintf(&b, "Everything was as before %.2f s after its end", *d.Recovery)
 		if d.SinceReady != nil {
 			fmt.Fprintf(&b, ", %.2f s after the webhook was ready", *d.SinceReady)
 		}

@@ -59,8 +59,8 @@ func TestDisruptionForms(t *testing.T) {
 		`<td class="number">void</td>`, "and 2 more, all of them in report.json", "Objectives: failed=0.", "void: the machine was busy",
 		`aria-label="Course of the disruption: The fault lasted from 2.0 s to 4.0 s of 8.0 s. Before it, 500 operations a second succeeded, with a p99 of up to 8 ms. ` +
 			`Meanwhile, 200 operations a second succeeded and 300 failed, with a p99 of up to 120 ms.`,
-		"The first failure came 0.01 s after its beginning. All was as before 0.50 s after its end, 0.00 s after the webhook was ready.",
-		"Nothing failed. All was as before", "storage version",
+		"The first failure came 0.01 s after its beginning. Everything was as before 0.50 s after its end, 0.00 s after the webhook was ready.",
+		"Nothing failed. Everything was as before", "storage version",
 	} {
 		if !strings.Contains(section, want) {
 			t.Errorf("the page does not have %q", want)

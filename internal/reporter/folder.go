@@ -44,7 +44,7 @@ func Open(name string) (Folder, error) {
 	}
 	// A run that was killed while it wrote leaves a page of ours without the report.
 	if page, err := beginning(filepath.Join(name, pageFile)); err == nil && !bytes.Contains(page, []byte("<title>crdconform")) {
-		return "", fmt.Errorf("report folder %s: the %s in it is not of crdconform, and would be overwritten", name, pageFile)
+		return "", fmt.Errorf("report folder %s: the %s in it was not written by crdconform, and would be overwritten", name, pageFile)
 	}
 	return Folder(name), nil
 }

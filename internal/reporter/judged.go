@@ -43,7 +43,7 @@ func cutShort(l *loadgen.Load) string {
 		if !s.Partial || s.Behind == "" {
 			return ""
 		}
-		return s.Behind + "; ask for fewer, or give them longer"
+		return s.Behind + "; send fewer requests, or allow more time"
 	})
 }
 

@@ -129,7 +129,7 @@ func TestBehind(t *testing.T) {
 			func(*loadgen.Stage) {}, allowed(0.96), reports.Conformant,
 			"Conforms: 57300 of 60,000 responses under load failed, which the objectives allow, and every objective is met", "",
 		},
-		"clients without time": {relist, nil, reports.Unjudged, "Could not judge all of the load: 12000 of 20000 requests were sent in the 2m0s that they had; ask for fewer, or give them longer", "<error"},
+		"clients without time": {relist, nil, reports.Unjudged, "Could not judge all of the load: 12000 of 20000 requests were sent in the 2m0s that they had; send fewer requests, or allow more time", "<error"},
 	} {
 		r := outpaced(test.change)
 		r.Load.Stages[0].Response, r.Load.Stages[0].Service, r.Load.Stages[0].Lag = newTimes(t, sampleHistogram(100)), newTimes(t, sampleHistogram(100)), newTimes(t, sampleHistogram(1))

@@ -69,7 +69,7 @@ func (l Loss) entry(separator, reason string) string {
 // declares it by accident.
 func Lossy(r *reports.Report, w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("# Losses that crdconform found, for crdconform.yaml. Keep those that are meant, and say why in the reason.\n")
+	b.WriteString("# Losses that crdconform found, for crdconform.yaml. Keep those that are intended, and say why in the reason.\n")
 	b.WriteString("lossy:")
 	losses := Losses(r)
 	if len(losses) == 0 || !losses[0].Meant {

@@ -34,7 +34,7 @@ func MergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
 				continue
 			}
 			if what := OtherLoad(known, s); what != "" {
-				return nil, fmt.Errorf("both have a stage %q, but %s, %s in one and %s, %s in the other (%s); give them different names by load.stages",
+				return nil, fmt.Errorf("both have a stage %q, but %s, %s in one and %s, %s in the other (%s); give them different names in load.stages",
 					cmp.Or(s.Name, l.Profile), StageWhen(known), StageWhat(known), StageWhen(s), StageWhat(s), what)
 			}
 		}
@@ -77,7 +77,7 @@ func MergedLoad(l, other *loadgen.Load) (*loadgen.Load, error) {
 func mergeable(l, other *loadgen.Load) error {
 	switch {
 	case l.Comparison != nil || other.Comparison != nil:
-		return errors.New("one of them is compared with a baseline; merge load tests without one, and compare the merged report by \"crdconform compare\"")
+		return errors.New("one of them is compared with a baseline; merge load tests without one, and compare the merged report with \"crdconform compare\"")
 	case l.Search != nil && other.Search != nil:
 		return errors.New("both searched for a rate; leave one out")
 	case len(l.Control) > 0 && len(other.Control) > 0 && l.ControlWork != other.ControlWork:

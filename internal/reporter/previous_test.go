@@ -53,7 +53,7 @@ func TestPreviousReport(t *testing.T) {
 func TestForeignPage(t *testing.T) {
 	dir := t.TempDir()
 	fill(t, dir, map[string]string{"report.html": "<title>coverage</title>"})
-	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "the report.html in it is not of crdconform, and would be overwritten") {
+	if _, err := Open(dir); err == nil || !strings.Contains(err.Error(), "the report.html in it was not written by crdconform, and would be overwritten") {
 		t.Errorf("it says: %v", err)
 	}
 	if got := list(t, dir)["report.html"]; got != "<title>coverage</title>" {

@@ -27,7 +27,7 @@ func Prometheus(r *reports.Report, w io.Writer) error {
 	if r.Cluster != nil {
 		info = append(info, "cluster", r.Cluster.Name, "kubernetes", r.Cluster.Version)
 	}
-	f.add("crdconform_run_info", "What ran, and what on; always 1.", 1, info...)
+	f.add("crdconform_run_info", "What ran, and against what; always 1.", 1, info...)
 	for _, outcome := range []reports.Outcome{reports.Conformant, reports.Partial, reports.NonConformant, reports.Unjudged, reports.Interrupted} {
 		f.add("crdconform_run_outcome", "1 for the outcome of the run, 0 for the others.", truth(r.Outcome == outcome), "outcome", string(outcome))
 	}

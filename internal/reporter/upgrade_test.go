@@ -21,7 +21,7 @@ func upgrades() []reports.Leg {
 			{Definition: "gadgets.example.com", Kind: "Gad|get<b>", Storage: "v1"},
 		},
 		Steps: []reports.LegStep{
-			{Name: "drop", Title: "look whether versions that go are still needed", Seconds: 0.5, Cells: cells(
+			{Name: "drop", Title: "check whether removed versions are still needed", Seconds: 0.5, Cells: cells(
 				reports.LegCell{Verdict: requirement.Passed, Objects: 120}, reports.LegCell{Verdict: requirement.NotApplicable, Reason: "there are no objects of it " + hostile})},
 			{Name: "read", Title: "get, list and watch", Seconds: 2, Cells: cells(
 				reports.LegCell{Verdict: requirement.Failed, Objects: 120, Found: 3}, reports.LegCell{Verdict: requirement.NotApplicable})},

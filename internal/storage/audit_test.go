@@ -98,7 +98,7 @@ func TestBadAuditLogs(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"empty":     {"", "has no events"},
 		"text":      {"2026-01-01 AUDIT: id=1", `event 1 is not JSON as "--audit-log-format=json" of API servers has it`},
-		"other":     {"{}", "event 1 is no audit event: it has no auditID or no stage"},
+		"other":     {"{}", "event 1 is not an audit event: it has no auditID or no stage"},
 		"truncated": {whole + whole[:50], "it ends within event 2; it is truncated"},
 		"gzip":      {"\x1f\x8b\x08garbage", "it begins like gzip, but is not"},
 	} {

@@ -75,7 +75,7 @@ func (j judgement) objects() Finding {
 		f.Mend = j.migrate()
 	case d.Unknown > 0:
 		f.Answer = CannotTell
-		f.Text = fmt.Sprintf("Of %d of %s, it is not known at which version they are stored.", d.Unknown, Counted(d.Objects, "object", "objects"))
+		f.Text = fmt.Sprintf("For %d of %s, it is not known at which version they are stored.", d.Unknown, Counted(d.Objects, "object", "objects"))
 		f.Gaps = d.Gaps
 		if d.Bases[Etcd]+d.Bases[Snapshot] == 0 {
 			f.Gaps = append(slices.Clone(d.Gaps), Gap{

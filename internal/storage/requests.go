@@ -282,7 +282,7 @@ func (l *AuditLog) read(ctx context.Context, file io.Reader, definitions []strin
 			return fmt.Errorf("event %d is not JSON as \"--audit-log-format=json\" of API servers has it: %w", l.events+1, err)
 		}
 		if e.AuditID == "" || e.Stage == "" {
-			return fmt.Errorf("event %d is no audit event: it has no auditID or no stage", l.events+1)
+			return fmt.Errorf("event %d is not an audit event: it has no auditID or no stage", l.events+1)
 		}
 		l.events++
 		l.add(e, definitions)

@@ -117,7 +117,7 @@ func (i *inspector) open() error {
 	begun := &journal{question: asked, Began: time.Now().UTC().Truncate(time.Second)}
 	if i.options.Resume != "" && earlier == nil {
 		if _, missing := os.Lstat(blockersOf(i.options.Resume)); missing == nil {
-			return &ResumeError{i.options.Resume, "there is no such file, but there is " + blockersOf(i.options.Resume)}
+			return &ResumeError{i.options.Resume, "it does not exist, but its file of blockers does: " + blockersOf(i.options.Resume)}
 		}
 		if err = state.Save(i.options.Resume, begun); err != nil { // so that whose the file of blockers is can be told
 			return &ResumeError{i.options.Resume, "it cannot be written: " + cause(err).Error()}
@@ -146,7 +146,7 @@ func (i *inspector) resume(earlier *journal, asked question) error {
 		}
 	}
 	if time.Since(earlier.Began) > longest {
-		d.Notes = append(d.Notes, fmt.Sprintf("The look in %s began at %s, which is too long ago, so everything was read again.", i.options.Resume, earlier.Began.Format(time.RFC3339)))
+		d.Notes = append(d.Notes, fmt.Sprintf("The run recorded in %s began at %s, which is too long ago, so everything was read again.", i.options.Resume, earlier.Began.Format(time.RFC3339)))
 		_, err := i.book.spool.cut(0)
 		return err
 	}
@@ -188,7 +188,7 @@ func (i *inspector) earlier() (*journal, error) {
 	found, err := state.Load(i.options.Resume, &j)
 	switch {
 	case errors.Is(err, state.ErrOther), err == nil && found && j.Definition == "":
-		return nil, &ResumeError{i.options.Resume, "it is not the state of a look at stored objects"}
+		return nil, &ResumeError{i.options.Resume, "it does not hold the progress of a run that looked for stored objects"}
 	case err != nil:
 		return nil, err
 	case !found:

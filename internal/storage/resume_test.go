@@ -137,7 +137,7 @@ func resumes(t *testing.T, c *crontabs) {
 			t.Fatal(err)
 		}
 		_, _, err := Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
-		if _, is := errors.AsType[*ResumeError](err); !is || !strings.Contains(err.Error(), "but there is "+blockersOf(o.Resume)) {
+		if _, is := errors.AsType[*ResumeError](err); !is || !strings.Contains(err.Error(), "its file of blockers does: "+blockersOf(o.Resume)) {
 			t.Errorf("got %v", err)
 		}
 		if now, err := os.ReadFile(blockersOf(o.Resume)); err != nil || string(now) != "mine" {
@@ -182,8 +182,8 @@ func resumes(t *testing.T, c *crontabs) {
 	t.Run("not of this question", func(t *testing.T) {
 		for text, want := range map[string]string{
 			`{"definition":"foos.example.com","version":"v1"}`: ": it is about v1 of foos.example.com; name another file, or remove it",
-			"{}":   ": it is not the state of a look at stored objects; name another file, or remove it",
-			"none": ": it is not the state of a look at stored objects; name another file, or remove it",
+			"{}":   ": it does not hold the progress of a run that looked for stored objects; name another file, or remove it",
+			"none": ": it does not hold the progress of a run that looked for stored objects; name another file, or remove it",
 		} {
 			o := options(t)
 			if err := os.WriteFile(o.Resume, []byte(text), 0o600); err != nil {

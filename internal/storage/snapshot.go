@@ -43,7 +43,7 @@ func OpenSnapshot(ctx context.Context, file, prefix string) (Source, error) {
 	s := &snapshot{file: file, prefix: prefix, stretch: 64 << 20}
 	err := s.view(func(tx *bbolt.Tx) error {
 		if tx.Bucket([]byte(bucket)) == nil {
-			return fmt.Errorf("the snapshot %s is no database of etcd: it has no keys", file)
+			return fmt.Errorf("the snapshot %s is not an etcd database: it has no keys", file)
 		}
 		if saved := newer(tx); saved != "" {
 			return fmt.Errorf("the snapshot %s is from etcd %s, and crdconform can read those of etcd %s and earlier; update crdconform", file, saved, etcdversion.APIVersion)
@@ -60,7 +60,7 @@ func OpenSnapshot(ctx context.Context, file, prefix string) (Source, error) {
 func (s *snapshot) view(read func(*bbolt.Tx) error) error {
 	db, err := bbolt.Open(s.file, 0o400, &bbolt.Options{ReadOnly: true, Timeout: time.Second})
 	if err != nil {
-		return fmt.Errorf("the snapshot %s is no database of etcd: %w", s.file, err)
+		return fmt.Errorf("the snapshot %s is not an etcd database: %w", s.file, err)
 	}
 	return errors.Join(db.View(read), db.Close())
 }

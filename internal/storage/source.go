@@ -78,7 +78,7 @@ func (o EtcdOptions) Check() error {
 		scheme, rest, _ := strings.Cut(endpoint, "://")
 		_, err := url.Parse(endpoint)
 		if err != nil || rest == "" || !slices.Contains([]string{"https", "http", "unix"}, scheme) {
-			return fmt.Errorf("the endpoint of etcd %q is no URL such as https://127.0.0.1:2379", endpoint)
+			return fmt.Errorf("the etcd endpoint %q is not a URL such as https://127.0.0.1:2379", endpoint)
 		}
 	}
 	return nil

@@ -352,7 +352,7 @@ func (c *Cluster) Lasts() string {
 	if !c.options.Keep {
 		return ""
 	}
-	return fmt.Sprintf("The kind cluster %s stays: see kubectl --kubeconfig %s; crdconform cleanup --kind --run %s removes it",
+	return fmt.Sprintf("The kind cluster %s is kept: see kubectl --kubeconfig %s; crdconform cleanup --kind --run %s removes it",
 		c.ClusterName(), shell.Quote(c.Kubeconfig()), c.options.Run)
 }
 

@@ -94,7 +94,7 @@ func (s *span) wrong(h *record.History, f *Facts) []Finding {
 		}
 	}
 	f.Wrong = wrong.Count
-	wrong.Text = times(wrong.Count, "answer") + " differed from the one of the quiet webhook about the same object at the same version"
+	wrong.Text = times(wrong.Count, "answer") + " differed from that of the undisturbed webhook for the same object at the same version"
 	unstable.Text = times(unstable.Count, "object") + " differed already before the fault, so later answers can't be compared"
 	return found(wrong, unstable)
 }

@@ -97,7 +97,7 @@ func (s *span) failed(f Facts) []Finding {
 	add(Storage, " at the storage version failed, though none needs a conversion", atStorage)
 	if f.Recovery == nil {
 		findings = append(findings, Finding{
-			Kind: NotRecovered, Count: 1, Text: fmt.Sprintf("the level of before was not reached again within %s of the end of the fault", round(f.After)),
+			Kind: NotRecovered, Count: 1, Text: fmt.Sprintf("the level from before the fault was not reached again within %s of its end", round(f.After)),
 		})
 	}
 	return findings

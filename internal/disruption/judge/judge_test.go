@@ -538,7 +538,7 @@ func TestObjectives(t *testing.T) {
 	}
 	never := (&sim{answer: failing(0, time.Hour)}).history()
 	never.Header.Objective = objective.Limit{Recovery: new(time.Hour)}
-	if f, _ := judged(t, never).Found(OverRecovery); f.Text != "recovery took more than the 5s that were waited for, and the objective allows 1h0m0s" {
+	if f, _ := judged(t, never).Found(OverRecovery); f.Text != "recovery took longer than the 5s that the run waited, and the objective allows 1h0m0s" {
 		t.Errorf("got %q", f.Text)
 	}
 	never.Header.Limit = 0

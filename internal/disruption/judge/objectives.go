@@ -20,7 +20,7 @@ func exceeded(o objective.Limit, f Facts, limit time.Duration) []Finding {
 		}
 		switch {
 		case took == nil && limit > 0:
-			add(OverRecovery, 1, "recovery took more than the %s that were waited for, and the objective allows %s", round(limit), *o.Recovery)
+			add(OverRecovery, 1, "recovery took longer than the %s that the run waited, and the objective allows %s", round(limit), *o.Recovery)
 		case took == nil:
 			add(OverRecovery, 1, "there was no recovery, and the objective allows %s", *o.Recovery)
 		case *took > *o.Recovery:

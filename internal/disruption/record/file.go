@@ -110,7 +110,7 @@ func Decode(r io.Reader) (*History, error) {
 	return h, nil
 }
 
-var errCut = errors.New("the file is cut there: the run that wrote it was interrupted, or the file was not copied as a whole")
+var errCut = errors.New("the file is truncated there: the run that wrote it was interrupted, or the file was not copied completely")
 
 // lines reads a file line by line.
 type lines struct {

@@ -169,7 +169,7 @@ func (a *api) object(ctx context.Context, q ask) (*unstructured.Unstructured, er
 	}
 	object := &unstructured.Unstructured{}
 	if err := object.UnmarshalJSON(body); err != nil {
-		return nil, fmt.Errorf("%s %s: the response is no object: %w", cmp.Or(q.method, http.MethodGet), q.path, err)
+		return nil, fmt.Errorf("%s %s: the response is not an object: %w", cmp.Or(q.method, http.MethodGet), q.path, err)
 	}
 	return object, nil
 }
@@ -195,7 +195,7 @@ func (a *api) list(ctx context.Context, q ask) (listed, error) {
 func parseList(body []byte) (listed, error) {
 	var l listed
 	if err := json.Unmarshal(body, &l); err != nil {
-		return listed{}, fmt.Errorf("the response is no list: %w", err)
+		return listed{}, fmt.Errorf("the response is not a list: %w", err)
 	}
 	return l, nil
 }

@@ -70,7 +70,7 @@ func (r *run) coldList(ctx context.Context, loss Loss, still func(any)) (loadgen
 	if loss == AfterRestart {
 		cluster, can := r.Cluster.(restarter)
 		if !can {
-			c.Skipped = fmt.Sprintf("a cluster of the sort %s cannot be restarted from here", r.Cluster.Name())
+			c.Skipped = fmt.Sprintf("a cluster of the kind %s cannot be restarted from here", r.Cluster.Name())
 			return c, nil
 		}
 		// This cannot be interrupted: the API server would be gone.

@@ -241,12 +241,12 @@ func TestApart(t *testing.T) {
 		{1.1, 1, 10, 1000, "10 % more than measured"},
 		{0.02, 0.06, 1, 100, "67 % less than measured, which is within the 50 ms after which a refused client asks again"},
 		{1, 3, 30, 1000, "67 % less than measured: a call took 30 ms then, and 10 ms when the webhook was asked directly"},
-		{1, 3, 10, 1000, "67 % less than measured: 3.3 calls were under way on the average, and the prediction has 10"},
-		{1, 2, 20, 2000, "50 % less than measured: there were 2000 calls, and the prediction has 1000"},
-		{3, 1, 3, 300, "200 % more than measured: there were 300 calls, and the prediction has 1000"},
+		{1, 3, 10, 1000, "67 % less than measured: 3.3 calls were under way on average, but the prediction assumes 10"},
+		{1, 2, 20, 2000, "50 % less than measured: there were 2000 calls, but the prediction assumes 1000"},
+		{3, 1, 3, 300, "200 % more than measured: there were 300 calls, but the prediction assumes 1000"},
 		{3, 1, 3, 1000, "200 % more than measured: a call took 3 ms then, and 10 ms when the webhook was asked directly"},
-		{2, 1, 20, 1000, "100 % more than measured: 20 calls were under way on the average, and the prediction has 10"},
-		{2, 1, 10, 1000, "100 % more than measured: it is not the webhook but the API server, for which the prediction has 3 ms a call, as under load on this machine"},
+		{2, 1, 20, 1000, "100 % more than measured: 20 calls were under way on average, but the prediction assumes 10"},
+		{2, 1, 10, 1000, "100 % more than measured: the cause is not the webhook but the API server, for which the prediction assumes 3 ms a call, as under load on this machine"},
 	} {
 		if got := apart(l, 1000, c.predicted, &loadgen.ColdList{Seconds: c.measured, Webhook: loadgen.Calls{Calls: c.calls, Seconds: c.seconds}}); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)

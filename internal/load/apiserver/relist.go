@@ -155,12 +155,12 @@ func apart(l *loadgen.Relist, objects int, predicted float64, c *loadgen.ColdLis
 	call, was := between(l.Cost.Service.One, l.Cost.Service.Ten, l.InFlight), 1000*c.Webhook.Seconds/float64(max(c.Webhook.Calls, 1))
 	add(call, was, "a call took %.3g ms then, and %.3g ms when the webhook was asked directly", was, call)
 	busy := c.Webhook.Seconds / c.Seconds
-	add(1/float64(l.InFlight), 1/busy, "%.2g calls were under way on the average, and the prediction has %d", busy, l.InFlight)
+	add(1/float64(l.InFlight), 1/busy, "%.2g calls were under way on average, but the prediction assumes %d", busy, l.InFlight)
 	calls := objects * max(l.Cost.Caches, 1)
-	add(float64(calls), float64(c.Webhook.Calls), "there were %d calls, and the prediction has %d", c.Webhook.Calls, calls)
+	add(float64(calls), float64(c.Webhook.Calls), "there were %d calls, but the prediction assumes %d", c.Webhook.Calls, calls)
 	if len(why) == 0 {
 		added := between(l.Cost.AddedOne, l.Cost.AddedTen, l.InFlight)
-		why = append(why, fmt.Sprintf("it is not the webhook but the API server, for which the prediction has %.3g ms a call, as under load on this machine", max(added, 0)))
+		why = append(why, fmt.Sprintf("the cause is not the webhook but the API server, for which the prediction assumes %.3g ms a call, as under load on this machine", max(added, 0)))
 	}
 	return text + ": " + strings.Join(why, "; ")
 }
@@ -237,7 +237,7 @@ func (r *run) reviews(ctx context.Context) ([]contract.Request, [][]byte, error)
 		Items []json.RawMessage `json:"items"`
 	}
 	if err := json.Unmarshal(body, &list); err != nil {
-		return nil, nil, fmt.Errorf("listing the objects at %s: the response is no list: %w", r.storage, err)
+		return nil, nil, fmt.Errorf("listing the objects at %s: the response is not a list: %w", r.storage, err)
 	}
 	var requests []contract.Request
 	var bodies [][]byte

@@ -111,7 +111,7 @@ func (r *run) seed(ctx context.Context) error {
 			unconverted = err
 		}
 		if unconverted != nil && time.Since(began) > hopeless { // each might take as long as the API server waits for a webhook
-			r.note("the samples after it are not tried: it took %s until there", time.Since(began).Round(time.Second))
+			r.note("the remaining samples are not tried: those so far took %s", time.Since(began).Round(time.Second))
 			break
 		}
 	}

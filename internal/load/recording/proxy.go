@@ -74,7 +74,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if errors.Is(err, errTooLong) {
 			status = http.StatusRequestEntityTooLarge
 		}
-		http.Error(w, "crdconform record: the request cannot be passed on: "+err.Error(), status)
+		http.Error(w, "crdconform record: the request cannot be forwarded: "+err.Error(), status)
 		return
 	}
 	// Passing on may panic, which is how net/http ends the connection of a client that is gone.
@@ -116,7 +116,7 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request, x *Exchange) {
 			if r.Context().Err() != nil {
 				x.Response.TimedOut, x.Response.Err = true, fmt.Errorf("the caller gave up after %s", x.Service.Round(time.Millisecond))
 			}
-			http.Error(w, "crdconform record: the webhook did not answer as a whole: "+x.Response.Err.Error(), http.StatusBadGateway)
+			http.Error(w, "crdconform record: the webhook gave no complete response: "+x.Response.Err.Error(), http.StatusBadGateway)
 		},
 	}
 	proxy.ServeHTTP(w, r)

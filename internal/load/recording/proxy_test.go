@@ -295,7 +295,7 @@ func TestWebhooksThatDoNotAnswer(t *testing.T) {
 			t.Parallel()
 			b := proxied(t, test.handler, Options{})
 			status, text, err := send(t.Context(), t, b, review("1"))
-			if err != nil || status != http.StatusBadGateway || !strings.HasPrefix(text, "crdconform record: the webhook did not answer as a whole: ") || !strings.Contains(text, test.want) {
+			if err != nil || status != http.StatusBadGateway || !strings.HasPrefix(text, "crdconform record: the webhook gave no complete response: ") || !strings.Contains(text, test.want) {
 				t.Errorf("got %d: %s, %v", status, text, err)
 			}
 			file, summary := b.recorded(t)

@@ -52,7 +52,7 @@ func within(r io.Reader, most bounds) (*Recording, error) {
 			return nil, err
 		}
 		if reader.size > most.whole {
-			return nil, fmt.Errorf("recording: line %d: the recording is longer than %d MiB up to there, and is kept in memory; give its first line and a part of the others", x.Line, most.whole>>20)
+			return nil, fmt.Errorf("recording: line %d: the recording, which is kept in memory, exceeds %d MiB here; give its first line and only some of the others", x.Line, most.whole>>20)
 		}
 		whole.Exchanges = append(whole.Exchanges, x)
 	}

@@ -108,7 +108,7 @@ func encoded(value any) ([]byte, error) {
 func decode(raw []byte) (Exchange, error) {
 	var l line
 	if err := json.Unmarshal(raw, &l); err != nil {
-		return Exchange{}, fmt.Errorf("it is no exchange: %w", err)
+		return Exchange{}, fmt.Errorf("it is not an exchange: %w", err)
 	}
 	request, err := contract.ParseRequest(l.Request)
 	if err != nil {

@@ -178,7 +178,7 @@ func TestLengths(t *testing.T) {
 		"as long as may be":  {bytes.NewReader(file), fits, ""},
 		"compressed":         {bytes.NewReader(squeezed), fits, ""},
 		"a line too long":    {bytes.NewReader(file), bounds{longest - 1, len(file)}, ": it is longer than 0 MiB and than any exchange"},
-		"one byte too long":  {bytes.NewReader(file), bounds{fits.line, len(file) - 1}, ": the recording is longer than 0 MiB up to there"},
+		"one byte too long":  {bytes.NewReader(file), bounds{fits.line, len(file) - 1}, ": the recording, which is kept in memory, exceeds 0 MiB here"},
 		"a line without end": {endless{}, bounds{1 << 20, 1 << 30}, "recording: line 1: it is longer than 1 MiB"},
 	} {
 		read, err := within(test.from, test.most)
@@ -203,7 +203,7 @@ func TestNoRecording(t *testing.T) {
 		"not JSON":        {"some words\n", `recording: line 1: its kind must be Recording; "crdconform record" writes such files`},
 		"another kind":    {`{"apiVersion":"crdconform.dev/v1alpha1","kind":"Config"}`, "recording: line 1: its kind must be Recording"},
 		"another version": {strings.Replace(header, "v1alpha1", "v7", 1), `recording: line 1: its apiVersion is "crdconform.dev/v7", and this version of crdconform knows crdconform.dev/v1alpha1`},
-		"a bad line":      {string(file[:ends[2]]) + "nonsense\n" + string(file[ends[2]:]), "recording: line 4: it is no exchange: invalid character"},
+		"a bad line":      {string(file[:ends[2]]) + "nonsense\n" + string(file[ends[2]:]), "recording: line 4: it is not an exchange: invalid character"},
 		"no request":      {header + `{"offsetSeconds":1,"response":{}}` + "\n", "recording: line 2: conversion request: "},
 		"no conversion":   {header + `{"request":{"kind":"Pod","apiVersion":"v1"},"response":{}}` + "\n", "recording: line 2: conversion request: want a ConversionReview"},
 		"damaged":         {string(squeezed), "recording: line "},

@@ -49,7 +49,7 @@ func ParseRedaction(paths []string) (Redaction, error) {
 			return Redaction{}, err
 		}
 		if !redactable(fieldpath.Generalize(path)) {
-			return Redaction{}, fmt.Errorf("the path %q cannot be redacted: webhooks need apiVersion, kind and metadata; of that, only labels and annotations can be", path)
+			return Redaction{}, fmt.Errorf("the path %q cannot be redacted: webhooks need apiVersion, kind and metadata; of metadata, only labels and annotations can be redacted", path)
 		}
 		r.patterns = append(r.patterns, pattern)
 	}

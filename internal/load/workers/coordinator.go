@@ -158,7 +158,7 @@ func (c *coordinator) repeat(ctx context.Context) {
 	default:
 		for _, m := range c.members {
 			if m.ready && !m.acked {
-				m.giveUp(errors.New("it never said that it got the order to start"))
+				m.giveUp(errors.New("it never confirmed the order to start"))
 			}
 		}
 		if time.Since(c.renewed) >= renewing {
@@ -225,7 +225,7 @@ func (c *coordinator) hear(e event) {
 	case said.Hello != nil && said.Hello.Protocol != protocol:
 		m.giveUp(otherProtocol(said.Hello.Protocol))
 	case said.Hello != nil && said.Hello.Index != e.index:
-		m.giveUp(fmt.Errorf("it works as %d, and should as %d", said.Hello.Index, e.index))
+		m.giveUp(fmt.Errorf("it works as worker %d, but should be worker %d", said.Hello.Index, e.index))
 	case said.Hello != nil:
 		m.ready = true
 	case said.Ack != nil && !m.acked:
@@ -255,7 +255,7 @@ func (c *coordinator) hear(e event) {
 // the order was given and now.
 func (c *coordinator) punctual(a ack) error {
 	if a.Order < 1 || a.Order > len(c.orders) {
-		return fmt.Errorf("it got order %d, and %d were given", a.Order, len(c.orders))
+		return fmt.Errorf("it confirmed order %d, but the last one given was %d", a.Order, len(c.orders))
 	}
 	if ahead := time.Until(a.Clock); ahead > skew {
 		return fmt.Errorf("its clock is %s ahead of this machine's, at least; set it", ahead.Round(time.Millisecond))
@@ -280,12 +280,12 @@ func (m *member) overhear(line []byte) {
 func (m *member) second(s second) error {
 	switch {
 	case s.Number > len(m.seconds):
-		return fmt.Errorf("what it wrote of second %d is missing", len(m.seconds)+1)
+		return fmt.Errorf("its measurements of second %d are missing", len(m.seconds)+1)
 	case s.Number < len(m.seconds):
 		return nil
 	}
 	if _, _, err := load.MergeSecond(s.Second); err != nil {
-		return fmt.Errorf("what it wrote of second %d cannot be used: %w", s.Number+1, err)
+		return fmt.Errorf("its measurements of second %d cannot be used: %w", s.Number+1, err)
 	}
 	m.seconds = append(m.seconds, s.Second)
 	return nil

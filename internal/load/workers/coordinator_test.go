@@ -176,7 +176,7 @@ func TestProgress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Requests != 4 || s.PartialReason() != "50 % of the requests are in no figure: worker 2 of 2: exit status 137" || s.Response.Max() > 4100 {
+		if s.Requests != 4 || s.PartialReason() != "50 % of the requests are missing from all figures: worker 2 of 2: exit status 137" || s.Response.Max() > 4100 {
 			t.Errorf("got %+v", s)
 		}
 		want := []told{
@@ -227,7 +227,7 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 		"a clock that is ahead":  {clock(func(o order) ack { return ack{o.Number, time.Now().Add(1500 * time.Millisecond)} }), "its clock is 1.5s ahead of this machine's"},
 		"a clock that is behind": {clock(func(o order) ack { return ack{o.Number, time.Now().Add(-1500 * time.Millisecond)} }), "its clock is 1.5s behind this machine's"},
 		"a zero clock":           {clock(func(o order) ack { return ack{Order: o.Number} }), " behind this machine's"},
-		"no such order":          {clock(func(order) ack { return ack{2, time.Now()} }), "it got order 2, and 1 were given"},
+		"no such order":          {clock(func(order) ack { return ack{2, time.Now()} }), "it confirmed order 2, but the last one given was 1"},
 		"a second is missing": {ready(func(ctx context.Context, say func(message)) error {
 			all, r := of([]int64{1}, []int64{2})
 			say(message{Second: all[1]})
@@ -236,7 +236,7 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 			say(message{Second: all[1]})
 			say(message{Result: r})
 			return nil
-		}), "what it wrote of second 1 is missing"},
+		}), "its measurements of second 1 are missing"},
 		"the last second is missing": {ready(func(_ context.Context, say func(message)) error {
 			all, r := of([]int64{1}, []int64{2})
 			say(message{Second: all[0]})
@@ -262,7 +262,7 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 			say(message{Second: all[0]})
 			say(message{Result: r})
 			return nil
-		}), "what it wrote of second 1 cannot be used: "},
+		}), "its measurements of second 1 cannot be used: "},
 		"another sort of histogram": {ready(func(_ context.Context, say func(message)) error {
 			all, r := of([]int64{1})
 			r.Service = larger()
@@ -294,7 +294,7 @@ func TestWorkersThatMakeNoSense(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := "50 % of the requests are in no figure: worker 2 of 2: "
+				want := "50 % of the requests are missing from all figures: worker 2 of 2: "
 				if got := s.PartialReason(); !s.Partial || !strings.HasPrefix(got, want) || !strings.Contains(got, test.want) || s.Requests != 1 || s.Response.TotalCount() != 1 {
 					t.Errorf("got %d requests, %q, want something with %q", s.Requests, got, test.want)
 				}
@@ -370,7 +370,7 @@ func TestOrdersAreRepeated(t *testing.T) {
 		0:   "",
 		3:   "",
 		10:  "", // the worker takes it late
-		100: "50 % of the requests are in no figure: worker 2 of 2: it never said that it got the order to start",
+		100: "50 % of the requests are missing from all figures: worker 2 of 2: it never confirmed the order to start",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			given := 0

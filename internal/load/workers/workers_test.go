@@ -266,7 +266,7 @@ func TestLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "33.4 % of the requests are in no figure: worker 2 of 3: signal: killed"
+	want := "33.4 % of the requests are missing from all figures: worker 2 of 3: signal: killed"
 	if !summary.Partial || summary.PartialReason() != want || len(summary.Lost) != 1 {
 		t.Errorf("partial %t: got %q, want %q", summary.Partial, summary.PartialReason(), want)
 	}
@@ -286,7 +286,7 @@ func TestLostBefore(t *testing.T) {
 		"mute":       "worker 2 of 3: it was not ready within 6s: signal: killed",
 		"dies":       "worker 2 of 3: exit status 137: fatal error: out of memory",
 		"leaves":     "worker 2 of 3: it ended without a result",
-		"as another": "worker 2 of 3: it works as 0, and should as 1: signal: killed",
+		"as another": "worker 2 of 3: it works as worker 0, but should be worker 1: signal: killed",
 	} {
 		t.Run(otherwise, func(t *testing.T) {
 			t.Parallel()
@@ -300,7 +300,7 @@ func TestLostBefore(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.once(t, 20)
-			if want = "33.3 % of the requests are in no figure: " + want; !summary.Partial || summary.PartialReason() != want || summary.Requests != 20 {
+			if want = "33.3 % of the requests are missing from all figures: " + want; !summary.Partial || summary.PartialReason() != want || summary.Requests != 20 {
 				t.Errorf("got %d requests, %q, want %q", summary.Requests, summary.PartialReason(), want)
 			}
 		})

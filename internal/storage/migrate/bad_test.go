@@ -134,7 +134,7 @@ func TestUnreadable(t *testing.T) {
 	s.change(fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
 	s.converts(failing("crontab-0007"))
 	result, err := Run(t.Context(), s.config, s.name, Options{PageSize: 5, Steps: []Step{Objects, StoredVersions}})
-	wantIncomplete(t, err, "the object after default/crontab-0006 can't be read at any served version, so nothing behind it was looked at: ")
+	wantIncomplete(t, err, "the object after default/crontab-0006 can't be read at any served version, so nothing after it was read: ")
 	if result.Rewritten != 7 || result.Trimmed {
 		t.Errorf("%+v", result)
 	}
@@ -418,7 +418,7 @@ func TestThrottled(t *testing.T) {
 	if err != nil || result.Rewritten != 3 {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if diff := cmp.Diff([]string{"the API server has too much to do: waiting 1s"}, waits); diff != "" {
+	if diff := cmp.Diff([]string{"the API server is overloaded: waiting 1s"}, waits); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -445,7 +445,7 @@ func TestLatency(t *testing.T) {
 		t.Fatalf("it waited %d times, %v", waits, stopped)
 	}
 	slow(judged, 2*time.Second)
-	wantIncomplete(t, stopped, "the slowest hundredth of the last writes took 2s and more after 5 pauses, which is beyond the objective of 1s")
+	wantIncomplete(t, stopped, "the slowest 1 % of the latest writes took 2s or more even after 5 pauses, which exceeds the limit of 1s")
 }
 
 // TestResume interrupts a migration and completes it.
@@ -512,7 +512,7 @@ func TestRefused(t *testing.T) {
 		options    Options
 		want       string
 	}{
-		"no definition":   {"foos.example.com", Options{}, "there is no definition foos.example.com"},
+		"no definition":   {"foos.example.com", Options{}, "the cluster has no definition foos.example.com"},
 		"no such step":    {s.name, Options{Steps: []Step{"all"}}, `unknown step "all" (want dry-run, objects, managed-fields or stored-versions)`},
 		"no such version": {s.name, Options{Drop: "v2"}, "has no version v2 to drop (want one of v1beta1, v1)"},
 		"storage version": {s.name, Options{Drop: "v1beta1"}, "v1beta1 is the storage version of " + s.name + " and can't be dropped"},

@@ -36,7 +36,7 @@ func isEstablished(crd *apiextensionsv1.CustomResourceDefinition) bool {
 func (m *migration) read(ctx context.Context) (*apiextensionsv1.CustomResourceDefinition, error) {
 	crd, err := m.definitions.ApiextensionsV1().CustomResourceDefinitions().Get(ctx, m.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, misused("there is no definition %s; \"kubectl get crd\" lists them", m.name)
+		return nil, misused("the cluster has no definition %s; \"kubectl get crd\" lists those that it has", m.name)
 	}
 	return crd, err
 }

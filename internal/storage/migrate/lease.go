@@ -43,7 +43,7 @@ type lease struct {
 func (m *migration) lock(ctx context.Context) (context.Context, func(succeeded bool) error, error) {
 	_, err := m.everything.Discovery().ServerResourcesForGroupVersion(coordinationv1.SchemeGroupVersion.String())
 	if apierrors.IsNotFound(err) {
-		m.result.NoLock = "the API server has no leases, so nothing kept another migration away"
+		m.result.NoLock = "the API server has no leases, so nothing prevented another migration at the same time"
 		return ctx, func(succeeded bool) error { return m.forget(succeeded) }, nil
 	}
 	if err != nil {
@@ -82,7 +82,7 @@ func (m *migration) acquire(ctx context.Context) (*lease, error) {
 		case err == nil:
 			return l, nil
 		case apierrors.IsForbidden(err):
-			return nil, fmt.Errorf("the user may not get, create, update and delete leases of coordination.k8s.io in the namespace %s, which keep two migrations apart: %w", namespace, err)
+			return nil, fmt.Errorf("the user may not get, create, update and delete leases of coordination.k8s.io in the namespace %s, which prevent two migrations at the same time: %w", namespace, err)
 		case !apierrors.IsNotFound(err): // the namespace
 			return nil, err
 		}
@@ -228,7 +228,7 @@ func (l *lease) release(ctx context.Context, remove bool) error {
 		return nil // another one has it
 	}
 	if err != nil {
-		return fmt.Errorf("giving back the lease %s: %w", l.now.Name, err)
+		return fmt.Errorf("releasing the lease %s: %w", l.now.Name, err)
 	}
 	return nil
 }

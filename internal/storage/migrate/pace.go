@@ -118,7 +118,7 @@ func (p *pace) throttled(retryAfter string) {
 	first := p.hold(time.Duration(seconds) * time.Second)
 	p.mu.Unlock()
 	if first {
-		p.tell(fmt.Sprintf("the API server has too much to do: waiting %ds", seconds))
+		p.tell(fmt.Sprintf("the API server is overloaded: waiting %ds", seconds))
 	}
 }
 
@@ -142,11 +142,11 @@ func (p *pace) took(long time.Duration) {
 		return
 	}
 	if p.paused++; p.paused > pauses {
-		p.stop(incomplete("stopped: the slowest hundredth of the last writes took %s and more after %d pauses, which is beyond the objective of %s", worst.Round(time.Millisecond), pauses, p.objective))
+		p.stop(incomplete("stopped: the slowest 1 %% of the latest writes took %s or more even after %d pauses, which exceeds the limit of %s", worst.Round(time.Millisecond), pauses, p.objective))
 		return
 	}
 	p.recent = nil
 	long = p.pause << (p.paused - 1)
 	p.hold(long)
-	p.tell(fmt.Sprintf("the slowest hundredth of the last writes took %s and more, beyond the objective of %s: waiting %s", worst.Round(time.Millisecond), p.objective, long))
+	p.tell(fmt.Sprintf("the slowest 1 %% of the latest writes took %s or more, which exceeds the limit of %s: waiting %s", worst.Round(time.Millisecond), p.objective, long))
 }

@@ -91,7 +91,7 @@ func (p *pages) next(ctx context.Context) ([]metav1.PartialObjectMetadata, bool,
 		case isServerError(err) && p.limit > 1:
 			p.limit = max(1, p.limit/shrink)
 		case isServerError(err):
-			return nil, false, incomplete("the object after %s can't be read at any served version, so nothing behind it was looked at: %s", orStart(p.last), reason(err))
+			return nil, false, incomplete("the object after %s can't be read at any served version, so nothing after it was read: %s", orStart(p.last), reason(err))
 		default:
 			return nil, false, fmt.Errorf("listing %s: %w", p.resource, slow(err))
 		}

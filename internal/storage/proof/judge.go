@@ -143,7 +143,7 @@ func (e *evidence) content(version int, name string, s seen) {
 	if len(e.different) < maxExplained {
 		e.different = append(e.different, different{len(e.findings), name})
 	}
-	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content of before", name), other+by)
+	e.found(requirement.MigrationObjectsContent, s.key, fmt.Sprintf("at %s the content from before the migration", name), other+by)
 }
 
 // ownership judges who owns which fields of an object.
@@ -286,7 +286,7 @@ func (e *evidence) definition() {
 		e.weaker = append(e.weaker, fmt.Sprintf("the definition changed meanwhile (generation %d, now %d)", first.generation, e.crd.Generation))
 		return
 	}
-	e.found(requirement.MigrationDefinitionKept, "", fmt.Sprintf("the definition of before, generation %d", first.generation), fmt.Sprintf("generation %d", e.crd.Generation))
+	e.found(requirement.MigrationDefinitionKept, "", fmt.Sprintf("the definition from before the migration, generation %d", first.generation), fmt.Sprintf("generation %d", e.crd.Generation))
 }
 
 // clients judges what the writers were told.

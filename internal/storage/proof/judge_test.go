@@ -129,13 +129,13 @@ func TestJudge(t *testing.T) {
 		}, want: []string{"default/b: expected the UID"}},
 		"another content": {happens: func(e *evidence) {
 			e.reads(func(n int, s *seen) bool { s.content += uint64(n); return true })
-		}, want: []string{"default/b: expected at v1 the content of before, got other content (migration.objects.content)"}},
+		}, want: []string{"default/b: expected at v1 the content from before the migration, got other content (migration.objects.content)"}},
 		"another content of an object that nobody wrote": {happens: func(e *evidence) {
 			e.others = true
 			e.differ(2, by("controller", "2026-01-01T12:30:00Z"))
 		}, want: []string{
 			"default/b: expected the owners of fields that it had, got controller owns .status.ready, too",
-			"default/b: expected at v1 the content of before, got other content; controller wrote to it",
+			"default/b: expected at v1 the content from before the migration, got other content; controller wrote to it",
 		}},
 		"another content that others wrote, as the migrator shows": {happens: func(e *evidence) {
 			e.others, e.reported = true, true
@@ -144,7 +144,7 @@ func TestJudge(t *testing.T) {
 		"another content that the migrator wrote, as it shows": {happens: func(e *evidence) {
 			e.others, e.reported = true, true
 			e.differ(8, by("kubectl", "2026-01-01T12:30:00Z"))
-		}, want: []string{"default/b: expected the owners of fields that it had, got kubectl owns .status.ready, too (migration.managed-fields.kept)", "default/b: expected at v1 the content of before"}},
+		}, want: []string{"default/b: expected the owners of fields that it had, got kubectl owns .status.ready, too (migration.managed-fields.kept)", "default/b: expected at v1 the content from before the migration"}},
 		"another content that a known client wrote": {happens: func(e *evidence) {
 			e.others = true
 			e.differ(11, by("kubectl", "2026-01-01T12:30:00Z"))
@@ -156,13 +156,13 @@ func TestJudge(t *testing.T) {
 		"another content that a known client wrote before": {happens: func(e *evidence) {
 			e.others = true
 			e.differ(11, by("kubectl", "2026-01-01T12:00:00Z"))
-		}, want: []string{"default/b: expected the owners", "default/b: expected at v1 the content of before"}},
+		}, want: []string{"default/b: expected the owners", "default/b: expected at v1 the content from before the migration"}},
 		"another content that a stranger wrote": {happens: func(e *evidence) {
 			e.others = true
 			e.differ(11, by("migrator", "2026-01-01T12:30:00Z"))
 		}, want: []string{
 			"default/b: expected the owners of fields that it had, got migrator owns .status.ready, too",
-			"default/b: expected at v1 the content of before, got other content; nobody wrote to it meanwhile but migrator, who had written to no object before",
+			"default/b: expected at v1 the content from before the migration, got other content; nobody wrote to it meanwhile but migrator, who had written to no object before",
 		}},
 		"another content of an object that is being deleted": {happens: func(e *evidence) {
 			e.others = true
@@ -173,7 +173,7 @@ func TestJudge(t *testing.T) {
 			if s := (seen{key: "default/a", wrote: 7, content: 99, owned: kubectl()}); e.differs(1, s) {
 				e.content(1, "v1beta1", s)
 			}
-		}, want: []string{"default/a: expected at v1beta1 the content of before, got other content"}},
+		}, want: []string{"default/a: expected at v1beta1 the content from before the migration, got other content"}},
 		"another content of what changed while it was read before": {happens: func(e *evidence) {
 			e.before.contents[0][1] = 0
 			e.differ(8)
@@ -250,7 +250,7 @@ func TestJudge(t *testing.T) {
 			read(e)
 			e.definitions[1].storage = "v1beta1"
 		}, want: []string{"expected status.storedVersions left as it was, since the storage version changed meanwhile, got [v1], without v1beta1 (migration.definition.flipped)"}},
-		"the definition changed": {happens: func(e *evidence) { read(e); e.crd.Generation = 3 }, want: []string{"expected the definition of before, generation 0, got generation 3 (migration.definition.kept)"}},
+		"the definition changed": {happens: func(e *evidence) { read(e); e.crd.Generation = 3 }, want: []string{"expected the definition from before the migration, generation 0, got generation 3 (migration.definition.kept)"}},
 		"the definition changed where others write": {happens: func(e *evidence) {
 			read(e)
 			e.others, e.crd.Generation = true, 3

@@ -199,7 +199,7 @@ func Begin(ctx context.Context, config *rest.Config, definition string, options 
 	}
 	crd, err := p.definitions.Get(ctx, definition, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return nil, fmt.Errorf("there is no definition %s; \"kubectl get crd\" lists them", definition)
+		return nil, fmt.Errorf("the cluster has no definition %s; \"kubectl get crd\" lists those that it has", definition)
 	}
 	if err != nil {
 		return nil, err

@@ -172,13 +172,13 @@ func TestProgramsThatMakeNoImage(t *testing.T) {
 		want    string
 	}{
 		"dynamic": {dynamic.bytes(t), "it is dynamically linked and needs /lib64/ld-linux-x86-64.so.2, which an image of only the program lacks; build it with CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build, or give an image instead"},
-		"bsd":     {bsd.bytes(t), "it is a program for another system than Linux"},
+		"bsd":     {bsd.bytes(t), "it is a program for a system other than Linux"},
 		"object":  {object.bytes(t), "it is only a part of a program"},
 		"vax":     {odd.bytes(t), "it is for an architecture that Kubernetes has no name for"},
 		"macho":   {[]byte{0xcf, 0xfa, 0xed, 0xfe, 7, 0, 0, 1}, "it is a program for macOS, but nodes run Linux; build it with CGO_ENABLED=0 GOOS=linux go build"},
 		"windows": {[]byte("MZ\x90\x00"), "it is a program for Windows"},
 		"script":  {[]byte("#!/bin/sh\n"), "it is a script"},
-		"empty":   {nil, "it is too short for a program"},
+		"empty":   {nil, "it is too short to be a program"},
 		"text":    {[]byte("hello, world"), "not a program that Linux can run"},
 	} {
 		if a, err := Build(write(t, filepath.Join(dir, name), test.content)); err == nil || !strings.Contains(err.Error(), test.want) {

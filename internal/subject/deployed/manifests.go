@@ -213,13 +213,13 @@ func findService(m Manifests, documents []document, references []reference, name
 		return services[i], true
 	}
 	if len(services) == 0 {
-		return document{}, errors.New("there is no Service among them, through which API servers reach webhooks in the cluster")
+		return document{}, errors.New("the manifests contain no Service, through which API servers reach webhooks in the cluster")
 	}
 	if m.Service != "" {
 		if found, is := find(func(at, name string) bool { return m.Service == name || m.Service == at+"/"+name }); is {
 			return found, nil
 		}
-		return document{}, fmt.Errorf("there is no Service %s among them, only %s", m.Service, strings.Join(titles, ", "))
+		return document{}, fmt.Errorf("the manifests contain no Service %s, only %s", m.Service, strings.Join(titles, ", "))
 	}
 	for _, r := range references {
 		if found, is := find(func(at, name string) bool { return at == r.service.Namespace && name == r.service.Name }); is {
@@ -229,7 +229,7 @@ func findService(m Manifests, documents []document, references []reference, name
 	switch {
 	case len(references) > 0:
 		r := references[0]
-		return document{}, fmt.Errorf("%s uses the service %s/%s, which is not among them; there is %s",
+		return document{}, fmt.Errorf("%s uses the service %s/%s, which the manifests do not contain; they contain %s",
 			title(r.Unstructured), r.service.Namespace, r.service.Name, strings.Join(titles, ", "))
 	case len(services) > 1:
 		return document{}, fmt.Errorf("the service of the webhook is ambiguous: no definition among them names it, and there are %s; name it", strings.Join(titles, ", "))

@@ -137,10 +137,10 @@ func TestPlansThatMakeNoSense(t *testing.T) {
 		manifests  Manifests
 		text, want string
 	}{
-		"no service":        {Manifests{}, pods, "there is no Service among them"},
+		"no service":        {Manifests{}, pods, "the manifests contain no Service, through which"},
 		"two services":      {Manifests{}, pods + service + strings.ReplaceAll(service, "one", "two"), "there are crdconform-r1/one, crdconform-r1/two; name it"},
-		"another service":   {Manifests{Service: "three"}, pods + service, "there is no Service three among them, only crdconform-r1/one"},
-		"not among them":    {Manifests{}, strings.ReplaceAll(stack, "name: webhook-service, namespace: system", "name: other, namespace: system"), "CustomResourceDefinition widgets.example.com uses the service system/webhook-service, which is not among them"},
+		"another service":   {Manifests{Service: "three"}, pods + service, "the manifests contain no Service three, only crdconform-r1/one"},
+		"not among them":    {Manifests{}, strings.ReplaceAll(stack, "name: webhook-service, namespace: system", "name: other, namespace: system"), "CustomResourceDefinition widgets.example.com uses the service system/webhook-service, which the manifests do not contain; they contain "},
 		"no selector":       {Manifests{}, pods + strings.ReplaceAll(service, "{app: a}", "{}"), "has no selector"},
 		"nothing behind it": {Manifests{}, strings.ReplaceAll(pods, "app: a", "app: b") + service, "selects pods with app=a, and nothing among the manifests makes such pods"},
 		"another namespace": {Manifests{}, strings.ReplaceAll(pods, "{name: d}", "{name: d, namespace: far}") + service, "nothing among the manifests makes such pods"},
@@ -176,7 +176,7 @@ func TestOptionsThatMakeNoSense(t *testing.T) {
 	_, err := DeployImage(t.Context(), Workload{
 		Port: 70000, ServicePort: -1, Path: "convert", Name: "UPPER", Certs: "certs", Replicas: -1, Env: map[string]string{"A=B": "hidden"},
 	}, Options{Config: config, Run: "r1"})
-	for _, want := range []string{"there is no image", "70000 is not a port", "-1 is not a port", `"convert" does not begin with a slash`, `"UPPER" is not a valid service name`, "absolute path", "-1 is not possible", `"A=B" is not a valid variable name`} {
+	for _, want := range []string{"there is no image", "70000 is not a port", "-1 is not a port", `"convert" does not begin with a slash`, `"UPPER" is not a valid service name`, "absolute path", "-1: must be at least 0", `"A=B" is not a valid variable name`} {
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("got %v, want %q", err, want)
 		}

@@ -37,7 +37,7 @@ func inspect(program string) (string, error) {
 	architecture := architectureOf(image)
 	switch {
 	case image.OSABI != elf.ELFOSABI_NONE && image.OSABI != elf.ELFOSABI_LINUX:
-		return "", fmt.Errorf("it is a program for another system than Linux (%s); build it with %s", image.OSABI, buildCommand(""))
+		return "", fmt.Errorf("it is a program for a system other than Linux (%s); build it with %s", image.OSABI, buildCommand(""))
 	case image.Type != elf.ET_EXEC && image.Type != elf.ET_DYN:
 		return "", fmt.Errorf("it is only a part of a program (%s)", image.Type)
 	case architecture == "":
@@ -57,7 +57,7 @@ func inspect(program string) (string, error) {
 func foreign(file io.ReaderAt) error {
 	magic := make([]byte, 4)
 	if _, err := file.ReadAt(magic, 0); err != nil {
-		return errors.New("it is too short for a program")
+		return errors.New("it is too short to be a program")
 	}
 	system := ""
 	switch {

@@ -80,7 +80,7 @@ func (l Workload) check() error {
 		problems = append(problems, fmt.Errorf("certificates: %q is not an absolute path", l.Certs))
 	}
 	if l.Replicas < 0 {
-		problems = append(problems, fmt.Errorf("replicas: %d is not possible", l.Replicas))
+		problems = append(problems, fmt.Errorf("replicas: %d: must be at least 0", l.Replicas))
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Env)) {
 		if found := validation.IsEnvVarName(name); len(found) > 0 {
@@ -137,7 +137,7 @@ func (w *Webhook) sleeps(l Workload) bool {
 	}
 	minor, err := strconv.Atoi(strings.TrimRight(version.Minor, "+"))
 	if err == nil && minor < 30 {
-		w.options.note("Kubernetes %s cannot delay the end of the webhook by %s; it stops at once", version.GitVersion, l.Drain)
+		w.options.note("Kubernetes %s cannot delay stopping the webhook by %s; it stops at once", version.GitVersion, l.Drain)
 		return false
 	}
 	return true

@@ -183,7 +183,7 @@ func (f *Launcher) explain(what string, err error) error {
 	case apierrors.IsForbidden(err):
 		return fmt.Errorf("%s in namespace %s: %w; workers in a cluster need the verbs create, get and delete for jobs, create and delete for secrets, list, patch and delete for pods, and get for pods/log", what, f.namespace, err)
 	case apierrors.IsNotFound(err):
-		return fmt.Errorf("%s in namespace %s: %w; create the namespace first, if it is that", what, f.namespace, err)
+		return fmt.Errorf("%s in namespace %s: %w; if the namespace is what was not found, create it first", what, f.namespace, err)
 	}
 	return fmt.Errorf("%s in namespace %s: %w", what, f.namespace, err)
 }

@@ -158,7 +158,7 @@ func TestLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			reason := summary.PartialReason()
-			if !strings.HasPrefix(reason, "50 % of the requests are in no figure: worker 2 of 2: ") || !strings.Contains(reason, test.want) || summary.Requests != 100 {
+			if !strings.HasPrefix(reason, "50 % of the requests are missing from all figures: worker 2 of 2: ") || !strings.Contains(reason, test.want) || summary.Requests != 100 {
 				t.Errorf("got %d requests, %s, want something with %q", summary.Requests, reason, test.want)
 			}
 			c.empty(t)
@@ -415,7 +415,7 @@ func TestRefused(t *testing.T) {
 		left         bool // whether something cannot be deleted
 	}{
 		"jobs":        {"POST", "/jobs", forbidden, "create the Job in namespace load: ", false},
-		"namespace":   {"POST", "/jobs", missing, "create the namespace first", false},
+		"namespace":   {"POST", "/jobs", missing, "if the namespace is what was not found, create it first", false},
 		"secrets":     {"POST", "/secrets", forbidden, "create the Secret crdconform-load-", false},
 		"pods":        {"GET", "/pods", forbidden, "look for pods in namespace load: ", false},
 		"logs":        {"GET", "/log", forbidden, "read the log of the pod crdconform-load-", false},
