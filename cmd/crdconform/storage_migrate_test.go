@@ -227,7 +227,7 @@ func TestStorageMigrateLooksIntoEtcd(t *testing.T) {
 	m := newMigratable(t, 3)
 	other := newMigratable(t, 0)
 	wants(t, m.migrate("--etcd-endpoints", other.etcd), exitUnjudged, "it is of another cluster")
-	wants(t, m.migrate("--etcd-endpoints", "localhost:2379"), exitUsage, `"localhost:2379" is no URL such as https://127.0.0.1:2379`)
+	wants(t, m.migrate("--etcd-endpoints", "localhost:2379"), exitUsage, `"localhost:2379" is not a URL such as https://127.0.0.1:2379`)
 	wants(t, m.migrate("--etcd-cert", "a"), exitUsage, "need --etcd-endpoints")
 	wants(t, m.migrate("--etcd-endpoints", m.etcd, "--", "true"), exitViolates, "default/crontab-000: expected it at v1 in etcd, got v1beta1 (migration.objects.stored)")
 	wants(t, m.migrate("--etcd-endpoints", m.etcd), exitConforms, "proof            all 3 objects are there")
