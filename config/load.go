@@ -138,7 +138,7 @@ func (k *checker) stages(l Load) {
 func (k *checker) when(at string, s Stage) {
 	switch {
 	case len(s.Phases) > 0 && s.Clients != 0:
-		k.unless(false, at+".clients", "phases and clients exclude each other; remove one")
+		k.unless(false, at+".clients", "phases and clients cannot be combined; remove one")
 	case len(s.Phases) > 0:
 		k.unless(s.Duration.Duration == 0, at+".duration", "phases have their own durations; remove it")
 		k.unless(s.Requests == 0, at+".requests", "a number of requests is only for clients; remove it")

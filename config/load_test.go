@@ -185,7 +185,7 @@ func mistakesInLoads() map[string]mistake {
 		"stage with blank":       at("load: {stages: [{name: ' ', clients: 1, duration: 1s}]}", "load.stages[0]: it has no name"),
 		"stages of one name":     beyond("load: {stages: [{name: a, clients: 1, duration: 1s}, {name: a, clients: 2, duration: 1s}]}", `3:55: load.stages[1].name: two stages are named "a"`),
 		"stage of nothing":       beyond(stage("batch: 3"), "3:17: load.stages[0]: the stage is empty; write phases: [{rate: 100, duration: 30s}], or clients and duration"),
-		"stage of both":          beyond(stage("clients: 1, phases: [{rate: 1, duration: 1s}]"), "3:27: load.stages[0].clients: phases and clients exclude each other"),
+		"stage of both":          beyond(stage("clients: 1, phases: [{rate: 1, duration: 1s}]"), "3:27: load.stages[0].clients: phases and clients cannot be combined"),
 		"phases for a while":     beyond(stage("duration: 1s, phases: [{rate: 1, duration: 1s}]"), "load.stages[0].duration: phases have their own durations; remove it"),
 		"phases of requests":     beyond(stage("requests: 5, phases: [{rate: 1, duration: 1s}]"), "load.stages[0].requests: a number of requests is only for clients"),
 		"clients without end":    beyond(stage("clients: 1"), "load.stages[0].duration: 0s must be greater than 0; write how long the clients send, such as 30s"),

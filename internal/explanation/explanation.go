@@ -106,7 +106,7 @@ func Remedy(r requirement.Requirement) string {
 		}
 	}
 	if r.Binds == requirement.Server {
-		return "Nothing a webhook or a definition does can mend it: report it to whoever builds the API server, with the report folder."
+		return "No change to a webhook or a definition can fix it: report it to whoever builds the API server, with the report folder."
 	}
 	return ""
 }

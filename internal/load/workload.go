@@ -170,9 +170,9 @@ func (w Workload) Validate() error {
 func (w Workload) when() error {
 	switch {
 	case w.Clients > 0 && len(w.Phases)+len(w.Due) > 0:
-		return errors.New("load: clients and phases exclude each other: requests are due by the clock or when others are answered")
+		return errors.New("load: clients and phases cannot be combined: requests are due by the clock or when others are answered")
 	case len(w.Phases) > 0 && len(w.Due) > 0:
-		return errors.New("load: phases and times exclude each other: requests are due at a rate or one by one")
+		return errors.New("load: phases and times cannot be combined: requests are due at a rate or one by one")
 	case w.Clients < 0:
 		return fmt.Errorf("load: %d clients: it must be 1 or more", w.Clients)
 	case w.Clients > 0 && w.Duration <= 0:
