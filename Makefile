@@ -23,10 +23,10 @@ help: ## Show this list
 run: build ## Check the embedded API server and load the reference webhook; reports go to crdconform-report
 	$(BIN)/crdconform run $(ARGS)
 
-# The packages that take longest come first, and of the others those of suites/, or they would run alone in the end. The patient
-# ones have tables that wait for minutes and hardly compute. Most wait longer than they compute, so more run at once than there are cores: as many as fit into 8 GB.
-# Vetting is for make lint. Without what debuggers read, linking takes half as long, and much of the tests' time is linking. On slow machines
-# a package takes half an hour beside the others.
+# The packages that take longest come first, and of the others those of suites/, or they would run alone in the end. The patient ones have
+# tables that wait for minutes and hardly compute. Most wait longer than they compute, so more run at once than there are cores: as many as
+# fit into 8 GB. Vetting is for make lint. Without what debuggers read, linking takes half as long, and much of the tests' time is linking. On
+# slow machines a package takes half an hour beside the others.
 LINK     := -ldflags=-w
 TEST     := $(GO) test -vet=off $(LINK) -shuffle=on -timeout 60m
 SLOWEST  := ./internal/suites ./suites/webhook ./internal/engine ./internal/cluster/existing
