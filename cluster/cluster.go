@@ -42,7 +42,7 @@ type Services interface {
 
 // Storage is implemented by clusters that give access to the storage of their API server.
 type Storage interface {
-	// Stored returns the object stored under a key. The error is ErrNotStored if there is none.
+	// Stored returns the object stored under a key. The error wraps ErrNotStored if there is none.
 	Stored(ctx context.Context, key Key) (Stored, error)
 
 	// StoredAll returns all stored objects of a resource, sorted by namespace and name.

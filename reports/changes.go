@@ -14,8 +14,8 @@ type Changes struct {
 	Outcome      Outcome             `json:"outcome"`               // of the earlier run
 	Headline     string              `json:"headline"`              // of the earlier run
 	Notes        []string            `json:"notes,omitempty"`       // other differences between the runs, such as the version of Kubernetes
-	Requirements []Change            `json:"requirements"`          // requirements with a different verdict, worst first
-	Same         int                 `json:"same"`                  // number of requirements with the same verdict
+	Requirements []Change            `json:"requirements"`          // requirements with a different result, worst first
+	Same         int                 `json:"same"`                  // number of requirements with the same result
 	LoadChanges  []LoadChange        `json:"loadChanges,omitempty"` // parts of the load tests with a different result, worst first
 	Load         *loadgen.Comparison `json:"load,omitempty"`        // of the load tests; absent unless two were compared
 	LoadNote     string              `json:"loadNote,omitempty"`    // why load tests were not compared
@@ -34,14 +34,15 @@ const (
 	OtherChange    ChangeSort = "other"
 )
 
-// Change is a requirement whose verdict differs from that in an earlier run.
+// Change is a requirement whose result differs from that in an earlier run: its verdict, whether that verdict fails the run, or whether
+// there is a result at all.
 type Change struct {
 	ID      requirement.ID `json:"id"`
 	Subject string         `json:"subject,omitempty"` // see Result
 	Sort    ChangeSort     `json:"sort"`
 	Before  string         `json:"before,omitempty"` // earlier verdict; absent if the earlier run does not have the requirement
 	Now     string         `json:"now,omitempty"`    // verdict; absent if this run does not have the requirement
-	Reason  string         `json:"reason,omitempty"` // for the verdict Now or, if that is absent, for Before
+	Reason  string         `json:"reason,omitempty"` // for the verdict Now or, if that is absent, why it is absent
 }
 
 // LoadChange is a part of the load test whose result differs from that in an earlier run.

@@ -13,12 +13,13 @@ type Outcome string
 const (
 	// Conformant means that everything that was to be judged was judged, and conforms.
 	Conformant Outcome = "Conformant"
-	// Partial means that nothing failed, but something is open: a MUST could not be judged, the time budget ended, too few fields were
-	// exercised, or everything that was judged is known to fail.
+	// Partial means that nothing failed, but something is open: a MUST could not be judged, the time budget ended, less than 95% of
+	// the fields were exercised although no minimum was set, or everything that was judged is known to fail.
 	Partial Outcome = "Partial"
 	// NonConformant means that something failed.
 	NonConformant Outcome = "NonConformant"
-	// Unjudged means that crdconform could not judge, or that nothing that was to be judged is applicable.
+	// Unjudged means that crdconform could not judge, that nothing that was to be judged is applicable, or that fewer fields were
+	// exercised than the minimum that was set.
 	Unjudged Outcome = "Unjudged"
 	// Interrupted means that the run was stopped.
 	Interrupted Outcome = "Interrupted"

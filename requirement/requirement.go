@@ -79,7 +79,7 @@ type Requirement struct {
 	Until     Minor    `json:"until,omitzero"`     // last Kubernetes minor that it holds for, open when absent
 	Command   string   `json:"command,omitempty"`  // command that checks it, such as rehearse; empty for run, check and lint
 	Untested  string   `json:"untested,omitempty"` // why nothing checks it
-	Obsolete  bool     `json:"obsolete,omitempty"` // no longer documented; Untested says what holds today
+	Obsolete  bool     `json:"obsolete,omitempty"` // the documentation no longer applies; Untested says what holds today
 	Note      string   `json:"note,omitempty"`     // contradictions among documents, or between documents and servers
 }
 

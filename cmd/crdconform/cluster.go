@@ -87,7 +87,7 @@ func (f *clusterFlags) source() *source.Source {
 func (f *clusterFlags) validate() error {
 	kind, found := f.kind()
 	if len(f.kinds) > 0 && !slices.Contains(f.kinds, f.sort) {
-		return fmt.Errorf("--cluster %s: this command needs a cluster that is created for the run (want %s)", f.sort, strings.Join(f.kinds, ", "))
+		return fmt.Errorf("--cluster %s: this command cannot use such a cluster (want %s)", f.sort, strings.Join(f.kinds, ", "))
 	}
 	if !found && !f.none {
 		return fmt.Errorf("--cluster %s: an API server is required; only \"crdconform check\" can do without", f.sort)

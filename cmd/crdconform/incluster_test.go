@@ -59,7 +59,7 @@ func TestWebhookToDeploy(t *testing.T) {
 		"two hosts":          {[]string{"run", "--cluster=existing", "--context=a", "--webhook-host=10.0.0.1:99"}, "--webhook-host 10.0.0.1:99: give the address alone; webhook-listen is for the port"},
 		"no pods for it":     {[]string{"run", "--cluster=kind", "--webhook-manifests=" + service}, "and nothing among the manifests makes such pods"},
 		"CA":                 {[]string{"check", "--cluster=kind", "--webhook-image=a", "--ca-file=" + text}, "--ca-file: it is only valid with url and fromCRD"},
-		"file, no cluster":   {[]string{"check", "--config=" + deployment}, "webhook.inCluster: a cluster of the kind embedded has no pods; set cluster to kind or existing"},
+		"file, no cluster":   {[]string{"check", "--config=" + deployment}, "webhook.inCluster: no pods can run with cluster embedded; set cluster to kind or existing"},
 		"no context":         {[]string{"check", "--config=" + deployment, "--cluster=existing"}, "--cluster existing requires --context NAME"},
 		"flags of a kind":    {[]string{"check", "--config=" + deployment, "--cluster=none", "--kind-image=a"}, "--kind-image is only valid with --cluster kind, not none"},
 		"none for run":       {[]string{"run", "--cluster=none"}, "--cluster none: an API server is required"},

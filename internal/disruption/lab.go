@@ -230,7 +230,7 @@ func (l *lab) settled(ctx context.Context) error {
 		return time.Since(since) >= settleQuiet, nil
 	})
 	if err != nil && ctx.Err() == nil && last.error != "" {
-		return fmt.Errorf("the webhook fails conversions even before anything is disrupted: %s", last.text)
+		return fmt.Errorf("the objects cannot be read at every version while nothing is disrupted: %s", last.text)
 	}
 	return err
 }

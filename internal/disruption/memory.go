@@ -155,6 +155,8 @@ func (s *short) became(seen cgroup.Seen, ended error) string {
 		return text + first
 	case seen.Reached:
 		return text + "it kept running, but the kernel had to free memory for it"
+	case s.limit == 0:
+		return text + "it kept running"
 	default:
 		return text + "it kept running, and never used that much"
 	}

@@ -125,9 +125,9 @@ func TestBaselineThatDoesNotFit(t *testing.T) {
 		repeat int
 		limits []compare.Limit
 	}{
-		"":                         {[]load.Workload{w}, 5, limits},
-		"no limits":                {[]load.Workload{w}, 1, nil},
-		"not known yet":            {nil, 5, limits},
+		"":                           {[]load.Workload{w}, 5, limits},
+		"no limits":                  {[]load.Workload{w}, 1, nil},
+		"not known yet":              {nil, 5, limits},
 		"5 or more with load.repeat": {[]load.Workload{w}, 4, limits},
 		"rates: 100 requests a second for 1 s and 200 requests a second for 1 s": {[]load.Workload{other}, 5, limits},
 	} {

@@ -29,7 +29,7 @@ import (
 func Deployable(c config.Config, from *source.Source) error {
 	in := c.Webhook.InCluster
 	if from == nil || !from.Pods {
-		return c.At("webhook.inCluster", "a cluster of the kind %s has no pods; set %s to kind or existing", c.Cluster, options.Key("cluster"))
+		return c.At("webhook.inCluster", "no pods can run with cluster %s; set %s to kind or existing", c.Cluster, options.Key("cluster"))
 	}
 	if in.Archive != "" {
 		if !from.Images {
@@ -230,7 +230,7 @@ func (s *session) deployReference(ctx context.Context) func(context.Context) err
 		return func(context.Context) error { return nil }
 	}
 	if _, able := s.api.(cluster.Images); !able {
-		s.pods.Missing, s.pods.NoImages = fmt.Sprintf("images cannot be loaded from here into a cluster of the kind %s", s.api.Name()), true
+		s.pods.Missing, s.pods.NoImages = "images cannot be loaded from here into a cluster of the kind "+s.api.Name(), true
 		return func(context.Context) error { return nil }
 	}
 	s.pods.Failed = s.deploying(ctx, func(o deployed.Options) error { return s.reference(ctx, o) })

@@ -40,7 +40,7 @@ func TestDeployable(t *testing.T) {
 		given   config.InCluster
 		want    string
 	}{
-		"no pods":      {config.Embedded, process, config.InCluster{Image: "a"}, "webhook.inCluster: a cluster of the kind embedded has no pods"},
+		"no pods":      {config.Embedded, process, config.InCluster{Image: "a"}, "webhook.inCluster: no pods can run with cluster embedded"},
 		"an archive":   {"existing", existing, config.InCluster{Archive: text}, "webhook.inCluster.archive: images can be loaded into nodes of kind only"},
 		"text":         {"kind", kind, config.InCluster{Archive: text}, "webhook.inCluster.archive: image archive " + text + ": not an archive"},
 		"no manifests": {"kind", kind, config.InCluster{Manifests: []string{text}}, "webhook.inCluster.manifests: " + text + ", document 1: "},

@@ -101,7 +101,7 @@ func (s *session) noteStale(kind reports.Kind, objects int, missed []string) {
 	if kind.Definition == "" || objects+len(missed) == 0 {
 		return
 	}
-	note := fmt.Sprintf("%s: %d objects were tried that earlier definitions allow and the current one would refuse or change", kind.Definition, objects)
+	note := fmt.Sprintf("%s: %d objects were tried that earlier definitions allow and the current one would refuse, change or default differently", kind.Definition, objects)
 	if len(missed) > 0 {
 		note += fmt.Sprintf("; %d differences were not judged: %s", len(missed), strings.Join(missed[:min(len(missed), most)], "; "))
 		if more := len(missed) - most; more > 0 {

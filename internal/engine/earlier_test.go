@@ -37,7 +37,7 @@ func TestEarlierDefinitions(t *testing.T) {
 		note  string
 	}{
 		"none":            {"", []string{old}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed, kept: requirement.Passed}, "crontabs.example.com: "},
-		"not converted":   {"refuses-old-policy", []string{old}, map[requirement.ID]requirement.Verdict{failure: requirement.Failed, kept: requirement.Passed}, "objects were tried that earlier definitions allow and the current one would refuse or change"},
+		"not converted":   {"refuses-old-policy", []string{old}, map[requirement.ID]requirement.Verdict{failure: requirement.Failed, kept: requirement.Passed}, "objects were tried that earlier definitions allow and the current one would refuse, change or default differently"},
 		"otherwise":       {"default-for-old-policy", []string{crontabs, old}, map[requirement.ID]requirement.Verdict{failure: requirement.Passed, kept: requirement.Failed}, ""},
 		"no definition":   {"refuses-old-policy", nil, map[requirement.ID]requirement.Verdict{failure: requirement.NotApplicable, kept: requirement.NotApplicable}, ""},
 		"no difference":   {"refuses-old-policy", []string{crontabs}, map[requirement.ID]requirement.Verdict{failure: requirement.NotApplicable, kept: requirement.NotApplicable}, ""},

@@ -130,7 +130,7 @@ func (p *RehearsalPlan) generate(oldest rehearsal.Release) error {
 	}
 	text := fmt.Sprintf("no objects were given, so %d were generated from the schemas of %s", made, oldest.Name)
 	if stale > 0 {
-		text += fmt.Sprintf(", and %d that it allows and later schemas would refuse or change", stale)
+		text += fmt.Sprintf(", and %d that it allows and later schemas would refuse, change or default differently", stale)
 	}
 	p.notes = append(p.notes, text+"; those of a real cluster show more")
 	return nil

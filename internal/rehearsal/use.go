@@ -297,7 +297,7 @@ func (l *leg) garbage(ctx context.Context) error {
 		}
 		owners := slices.DeleteFunc(slices.Clone(k.made), func(m made) bool { return slices.Index(k.made, m)%2 == 0 })
 		if len(owners) == 0 || !k.scoped {
-			l.record.skip(id, k, false, "no object that could own another was created")
+			l.record.skip(id, k, false, "no namespaced object was left to own another")
 			continue
 		}
 		for _, version := range k.new.served() {

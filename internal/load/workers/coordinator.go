@@ -225,7 +225,7 @@ func (c *coordinator) hear(e event) {
 	case said.Hello != nil && said.Hello.Protocol != protocol:
 		m.giveUp(otherProtocol(said.Hello.Protocol))
 	case said.Hello != nil && said.Hello.Index != e.index:
-		m.giveUp(fmt.Errorf("it works as worker %d, but should be worker %d", said.Hello.Index, e.index))
+		m.giveUp(fmt.Errorf("it works as worker %d, but should be worker %d", said.Hello.Index+1, e.index+1))
 	case said.Hello != nil:
 		m.ready = true
 	case said.Ack != nil && !m.acked:

@@ -286,7 +286,7 @@ func TestLostBefore(t *testing.T) {
 		"mute":       "worker 2 of 3: it was not ready within 6s: signal: killed",
 		"dies":       "worker 2 of 3: exit status 137: fatal error: out of memory",
 		"leaves":     "worker 2 of 3: it ended without a result",
-		"as another": "worker 2 of 3: it works as worker 0, but should be worker 1: signal: killed",
+		"as another": "worker 2 of 3: it works as worker 1, but should be worker 2: signal: killed",
 	} {
 		t.Run(otherwise, func(t *testing.T) {
 			t.Parallel()
