@@ -24,9 +24,9 @@ run: build ## Check the embedded API server and load the reference webhook; repo
 	$(BIN)/crdconform run $(ARGS)
 
 # The packages that take longest come first, and of the others those of suites/, or they would run alone in the end. The patient ones have
-# tables that wait for minutes and hardly compute. Most wait longer than they compute, so more run at once than there are cores: as many as
-# fit into 8 GB. Vetting is for make lint. Without what debuggers read, linking takes half as long, and much of the tests' time is linking. On
-# slow machines a package takes half an hour beside the others.
+# tables that wait for minutes and hardly compute. Most wait longer than they compute, so more run at once than there are cores: with the
+# race detector as many as fit into 8 GB. Vetting is for make lint. Without what debuggers read, linking takes half as long, and much of the
+# tests' time is linking. On slow machines a package takes half an hour beside the others.
 LINK     := -ldflags=-w
 TEST     := $(GO) test -vet=off $(LINK) -shuffle=on -timeout 60m
 SLOWEST  := ./internal/suites ./suites/webhook ./internal/engine ./internal/cluster/existing
@@ -71,11 +71,10 @@ OTHERS    = $$(grep -rE '^func (Test|Fuzz|Example)' --include='*_test.go' . | gr
 .PHONY: test
 test: ## Run the project's own tests, with the race detector where there is a C compiler
 ifdef RACE
-	{ export CGO_ENABLED=0 $(LAVISH); status=0; \
-		$(TEST) $(COMMAND) || status=1; \
-		$(TEST) -p 4 -run '^Test($(TABLES))$$' $(PATIENT) $(SLOWEST) $(TABLED) || status=1; exit $$status; } & plain=$$!; status=0; \
+	CGO_ENABLED=0 $(LAVISH) $(TEST) $(COMMAND) & command=$$!; status=0; \
 	$(ROOMY) $(TEST) -p 3 $(RACE) -skip '^Test($(TABLES))$$' $(SLOWEST) $(OTHERS) || status=1; \
-	wait $$plain || status=1; exit $$status
+	CGO_ENABLED=0 $(LAVISH) $(TEST) -p 4 -run '^Test($(TABLES))$$' $(PATIENT) $(SLOWEST) $(TABLED) || status=1; \
+	wait $$command || status=1; exit $$status
 else
 	@echo "the tests run without the race detector (it wants a C compiler)"
 	$(LAVISH) $(TEST) -p 5 $(COMMAND) $(SLOWEST) ./...

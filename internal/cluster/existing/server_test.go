@@ -180,7 +180,7 @@ func (s server) allow(t *testing.T, user string, rights ...Right) {
 // eventually waits until something is as it should be, for which RBAC may take a moment after it was changed.
 func eventually(t *testing.T, what func() error) {
 	t.Helper()
-	end := time.Now().Add(20 * time.Second)
+	end := time.Now().Add(2 * time.Minute)
 	for {
 		err := what()
 		if err == nil {
