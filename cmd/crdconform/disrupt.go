@@ -182,7 +182,7 @@ type disruptions struct{ *progress }
 func (d *disruptions) Disrupted(result reports.Result, figures *reports.Disruption) {
 	d.wipe()
 	d.line(verdictColor(result.Verdict), fmt.Sprintf("%-13s", result.Verdict), fmt.Sprintf(" %s (%.1f s)", engine.DisruptionSummary(result, figures), result.Seconds))
-	if isProblem(result.Verdict, d.strict) {
+	if d.isProblem(result.Verdict) {
 		d.sequel(result.ID, result.Verdict, result.Rerun)
 	}
 }

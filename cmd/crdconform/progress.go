@@ -195,14 +195,14 @@ func (p *progress) SpecDone(r suites.Result) {
 	if !p.terminal && !p.several {
 		p.say("[%*d/%d] %-13s %s (%.3f s)", digits(p.total), p.done, p.total, r.Verdict, r.Requirement, r.Duration.Seconds())
 	}
-	if isProblem(r.Verdict, p.strict) {
+	if p.isProblem(r.Verdict) {
 		p.problem(r)
 	}
 }
 
 // isProblem reports whether a verdict counts against somebody, or against crdconform itself.
-func isProblem(v requirement.Verdict, strict bool) bool {
-	return v == requirement.Failed || v == requirement.Errored || strict && v == requirement.Tolerated
+func (p *progress) isProblem(v requirement.Verdict) bool {
+	return reporter.Problem(&reports.Report{Strict: p.strict}, reports.Result{Verdict: v})
 }
 
 // problem shows a result that counts against somebody, with what a reader needs to go on. Of several definitions there would be too
