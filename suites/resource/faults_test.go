@@ -324,26 +324,39 @@ func faults() map[string]fault {
 func keep(field string) func(o map[string]any) {
 	key := "example.com/" + field
 	return func(o map[string]any) {
-		meta := within(o, "metadata")
-		annotations := within(meta, "annotations")
-		switch kept, found := annotations[key].(string); {
+		switch before, found := annotated(o, key); {
 		case !found && version(o["apiVersion"]) == "v1" && o[field] != nil:
-			text, err := json.Marshal(o[field])
-			if err != nil {
-				panic(err)
-			}
-			annotations[key] = string(text)
-			meta["annotations"] = annotations
+			annotate(o, key, o[field])
 		case found && version(o["apiVersion"]) != "v1":
-			decoder := json.NewDecoder(strings.NewReader(kept))
-			decoder.UseNumber()
-			var before map[string]any
-			if err := decoder.Decode(&before); err != nil {
-				panic(err)
-			}
 			o[field] = before
 		}
 	}
+}
+
+// annotate puts a value into an annotation of an object, as JSON.
+func annotate(o map[string]any, key string, value any) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		panic(err)
+	}
+	meta := within(o, "metadata")
+	annotations := within(meta, "annotations")
+	annotations[key] = string(text)
+	meta["annotations"] = annotations
+}
+
+// annotated is the value in an annotation, if an object has it.
+func annotated(o map[string]any, key string) (value any, found bool) {
+	text, found := within(within(o, "metadata"), "annotations")[key].(string)
+	if !found {
+		return nil, false
+	}
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	if err := decoder.Decode(&value); err != nil {
+		panic(err)
+	}
+	return value, true
 }
 
 // named is a fault of the reference webhook.
@@ -360,28 +373,12 @@ func named(name string) webhook.Fault {
 func copying() http.Handler {
 	const key = "example.com/v1"
 	return between(func(o map[string]any) {
-		text, err := json.Marshal(o["spec"])
-		if err != nil {
-			panic(err)
-		}
-		meta := within(o, "metadata")
-		annotations := within(meta, "annotations")
-		annotations[key] = string(text)
-		meta["annotations"] = annotations
+		annotate(o, key, o["spec"])
 	}, func(o map[string]any) {
-		annotations := within(within(o, "metadata"), "annotations")
-		kept, found := annotations[key].(string)
-		if !found || version(o["apiVersion"]) != "v1" {
-			return
+		if spec, found := annotated(o, key); found {
+			delete(within(within(o, "metadata"), "annotations"), key)
+			o["spec"] = spec
 		}
-		delete(annotations, key)
-		decoder := json.NewDecoder(strings.NewReader(kept))
-		decoder.UseNumber()
-		var spec any
-		if err := decoder.Decode(&spec); err != nil {
-			panic(err)
-		}
-		o["spec"] = spec
 	})
 }
 
@@ -395,9 +392,6 @@ func forgetful() http.Handler {
 		annotations[noted] = fmt.Sprint(within(o, "spec")["image"], "/", within(o, "spec")["environment"])
 		meta["annotations"] = annotations
 	}, func(o map[string]any) {
-		if version(o["apiVersion"]) != "v1" {
-			return
-		}
 		annotations := within(within(o, "metadata"), "annotations")
 		before, found := annotations[noted].(string)
 		delete(annotations, noted)
@@ -408,9 +402,9 @@ func forgetful() http.Handler {
 	})
 }
 
-// between is a webhook that converts, and changes what it has converted from v1 and from other versions.
-func between(newest, others func(o map[string]any)) http.Handler {
-	from, fromOthers := changing("", newest), changing("", others)
+// between is a webhook that converts, and changes what it has converted from v1, and what it has converted to v1 from other versions.
+func between(from, to func(o map[string]any)) http.Handler {
+	fromNewest, toNewest := changing("", from), changing("v1", to)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		request, err2 := contract.ParseRequest(body)
@@ -423,9 +417,9 @@ func between(newest, others func(o map[string]any)) http.Handler {
 			APIVersion string `json:"apiVersion"`
 		}
 		if len(request.Objects) > 0 && json.Unmarshal(request.Objects[0], &object) == nil && version(object.APIVersion) == "v1" {
-			from.ServeHTTP(w, r)
+			fromNewest.ServeHTTP(w, r)
 			return
 		}
-		fromOthers.ServeHTTP(w, r)
+		toNewest.ServeHTTP(w, r)
 	})
 }
