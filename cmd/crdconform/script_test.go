@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+)
+
+var update = flag.Bool("update", false, "write what the commands of testdata/script print over what it is compared with")
+
+// TestScripts runs testdata/script: each file has command lines, what they print, and the files that they read. The commands of this
+// package are below; those of testscript itself are at https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript.
+func TestScripts(t *testing.T) {
+	testscript.RunT(sequential{t}, testscript.Params{
+		Dir:                 "testdata/script",
+		UpdateScripts:       *update,
+		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			temporary, err := os.MkdirTemp("", "c-") // sockets have short names
+			if err != nil {
+				return err
+			}
+			e.Defer(func() {
+				left, err := os.ReadDir(temporary)
+				if err = os.RemoveAll(temporary); err != nil || len(left) > 0 {
+					e.T().Fatal("left among temporary files: ", left, err)
+				}
+			})
+			e.Setenv("TMPDIR", temporary)
+			e.Setenv("HOME", e.WorkDir)
+			return nil
+		},
+		Condition: func(condition string) (bool, error) { return condition == "short" && testing.Short(), nil },
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"crdconform": func(ts *testscript.TestScript, neg bool, args []string) {
+				if neg {
+					ts.Fatalf("exits names the exit code of a command that fails")
+				}
+				scripted(ts, exitConforms, args)
+			},
+			"exits":   exits,
+			"webhook": reference,
+		},
+	})
+}
+
+// sequential keeps scripts from running beside each other: their commands share this process, its working directory and its environment.
+type sequential struct{ *testing.T }
+
+func (t sequential) Parallel() {}
+
+func (t sequential) Run(name string, script func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { script(sequential{t}) })
+}
+
+func (t sequential) Verbose() bool { return testing.Verbose() }
+
+// exits runs a command line that must end with an exit code: exits CODE crdconform [<FILE] ARGUMENT...
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || args[1] != "crdconform" {
+		ts.Fatalf("usage: exits CODE crdconform [<FILE] ARGUMENT...")
+	}
+	code, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	scripted(ts, code, args[2:])
+}
+
+// scripted runs a command line in this process, in the folder and with the environment of the script: [<FILE] ARGUMENT...
+func scripted(ts *testscript.TestScript, want int, args []string) {
+	here, err := os.Getwd()
+	ts.Check(err)
+	ts.Check(os.Chdir(ts.MkAbs(".")))
+	defer func() { ts.Check(os.Chdir(here)) }()
+	for _, name := range []string{"TMPDIR", "HOME", "KUBECONFIG", "PATH"} {
+		before, set := os.LookupEnv(name)
+		ts.Check(os.Setenv(name, ts.Getenv(name)))
+		defer func() {
+			if err := os.Setenv(name, before); err != nil || !set {
+				ts.Check(os.Unsetenv(name))
+			}
+		}()
+	}
+	if len(args) > 0 && strings.HasPrefix(args[0], "<") {
+		input, err := os.Open(args[0][1:])
+		ts.Check(err)
+		defer input.Close()
+		terminal := os.Stdin
+		os.Stdin = input
+		defer func() { os.Stdin = terminal }()
+		args = args[1:]
+	}
+	variable := func(name string) (string, bool) { value := ts.Getenv(name); return value, value != "" }
+	code := execute(context.Background(), args, streams{out: ts.Stdout(), err: ts.Stderr(), variable: variable})
+	if code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// reference serves the reference webhook until the script ends: webhook [FAULT...]. The variable URL is where, and ca.crt has the
+// certificate of its authority.
+func reference(ts *testscript.TestScript, neg bool, names []string) {
+	faults := slices.DeleteFunc(webhook.Faults(), func(f webhook.Fault) bool { return !slices.Contains(names, f.Name) })
+	if neg || len(faults) != len(names) {
+		ts.Fatalf("usage: webhook [FAULT...]; unknown faults among %q", names)
+	}
+	server, err := webhook.Start(context.Background(), "127.0.0.1:0", webhook.Handler(faults...))
+	ts.Check(err)
+	ts.Defer(func() { ts.Check(server.Close()) })
+	ts.Setenv("URL", server.URL)
+	ts.Check(os.WriteFile(ts.MkAbs("ca.crt"), server.CA, 0o600))
+}
