@@ -10,8 +10,6 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-//go:generate go run ./generate
-
 // FileName is the name of the file that is used when none is given.
 const FileName = "crdconform.yaml"
 

@@ -1,12 +1,7 @@
 package kindconfig
 
 import (
-	"flag"
-	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -15,8 +10,6 @@ import (
 
 	"github.com/crdconform/crdconform/requirement"
 )
-
-var update = flag.Bool("update", false, "write the table of docs/kind.md")
 
 func all(t *testing.T) []Config {
 	t.Helper()
@@ -125,40 +118,5 @@ func TestCallersOwnWhatTheyGet(t *testing.T) {
 	}
 	if second.Cluster.Nodes[0].Image == "changed" || second.Cluster.FeatureGates["Changed"] || second.YAML[0] == '!' {
 		t.Error("what one caller changed, another got")
-	}
-}
-
-// TestDocumentationListsTheImages holds the table of docs/kind.md to the files. With -update it writes the table.
-func TestDocumentationListsTheImages(t *testing.T) {
-	head := regexp.MustCompile(`^# Kubernetes (1\.\d+): (.+)\.\n# The image is that of the release notes of kind (v\d+\.\d+\.\d+)\.\n`)
-	var want strings.Builder
-	configs := all(t)
-	slices.Reverse(configs)
-	for _, config := range configs {
-		found := head.FindSubmatch(config.YAML)
-		if found == nil || string(found[1]) != config.Minor {
-			t.Fatalf("%s.yaml does not begin with what the minor is for and the release of kind, as the others do", config.Minor)
-		}
-		tag, _, _ := strings.Cut(config.Image, "@")
-		fmt.Fprintf(&want, "| %s | %s | %s | %s |\n", config.Minor, strings.TrimPrefix(tag, "kindest/node:"), found[3], found[2])
-	}
-	file := filepath.Join("..", "docs", "kind.md")
-	page, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(page), "| --- | --- | --- | --- |\n")
-	end := strings.Index(rest, "\n\n") + 1
-	if !found || end == 0 {
-		t.Fatal("docs/kind.md has no table of minors")
-	}
-	if rest[:end] == want.String() {
-		return
-	}
-	if !*update {
-		t.Fatal("the table of docs/kind.md is not what follows from the files; run make generate")
-	}
-	if err := os.WriteFile(file, []byte(before+"| --- | --- | --- | --- |\n"+want.String()+rest[end:]), 0o600); err != nil {
-		t.Fatal(err)
 	}
 }

@@ -1,8 +1,6 @@
 // Package reports defines the report of a run as data, and reads reports.
 package reports
 
-//go:generate go run ./generate
-
 import (
 	"fmt"
 	"time"

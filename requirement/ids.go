@@ -1,4 +1,4 @@
-// Code generated from catalogue.yaml by "go generate ./requirement". DO NOT EDIT.
+// Code generated from catalogue.yaml by "make generate". DO NOT EDIT.
 
 package requirement
 

@@ -15,8 +15,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-//go:generate go run ./generate
-
 //go:embed catalogue.yaml
 var catalogueYAML []byte
 

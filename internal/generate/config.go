@@ -1,11 +1,8 @@
-// Command generate writes schema.json of package config from the types of the configuration and what their comments say.
-// Run it by "go generate ./config".
 package main
 
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -17,21 +14,10 @@ import (
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-func main() {
-	schema, err := render()
-	if err == nil {
-		err = os.WriteFile("schema.json", schema, 0o644)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
-		os.Exit(1)
-	}
-}
-
-// render makes the schema. It reads the comments from the folder that it runs in, which has to be that of package config.
-func render() ([]byte, error) {
-	r := &jsonschema.Reflector{RequiredFromJSONSchemaTags: true, ExpandedStruct: true, Mapper: mapped}
-	if err := r.AddGoComments("github.com/crdconform/crdconform/config", ".", jsonschema.WithFullComment()); err != nil {
+// configSchema makes the schema of the configuration from its types and their comments.
+func configSchema() ([]byte, error) {
+	r := &jsonschema.Reflector{RequiredFromJSONSchemaTags: true, ExpandedStruct: true, Mapper: configText}
+	if err := r.AddGoComments(here, "../../config", jsonschema.WithFullComment()); err != nil {
 		return nil, err
 	}
 	for name, comment := range r.CommentMap {
@@ -96,8 +82,8 @@ func describe(schema *jsonschema.Schema, o options.Option) {
 	}
 }
 
-// mapped returns the schemas of types that are written as text.
-func mapped(t reflect.Type) *jsonschema.Schema {
+// configText returns the schemas of types that are written as text.
+func configText(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[config.Duration]():
 		return &jsonschema.Schema{

@@ -1,11 +1,7 @@
-// Command generate writes docs/report.schema.json from the types of package reports and what their comments say. Run it by
-// "go generate ./reports".
 package main
 
 import (
 	"encoding/json"
-	"fmt"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -16,23 +12,11 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func main() {
-	schema, err := render()
-	if err == nil {
-		err = os.WriteFile("../docs/report.schema.json", schema, 0o644)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
-		os.Exit(1)
-	}
-}
-
-// render makes the schema. It reads the comments from the folder that it runs in, which has to be that of package reports, and
-// from those beside it.
-func render() ([]byte, error) {
-	r := &jsonschema.Reflector{ExpandedStruct: true, AllowAdditionalProperties: true, Mapper: mapped}
-	for _, folder := range []string{".", "../requirement", "../loadgen"} {
-		if err := r.AddGoComments("github.com/crdconform/crdconform/reports", folder, jsonschema.WithFullComment()); err != nil {
+// reportSchema makes the schema of report.json from the types of the packages that have them and their comments.
+func reportSchema() ([]byte, error) {
+	r := &jsonschema.Reflector{ExpandedStruct: true, AllowAdditionalProperties: true, Mapper: reportText}
+	for _, folder := range []string{"../../reports", "../../requirement", "../../loadgen"} {
+		if err := r.AddGoComments(here, folder, jsonschema.WithFullComment()); err != nil {
 			return nil, err
 		}
 	}
@@ -52,8 +36,8 @@ func render() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// mapped returns the schemas of types that are written as text.
-func mapped(t reflect.Type) *jsonschema.Schema {
+// reportText returns the schemas of types that are written as text.
+func reportText(t reflect.Type) *jsonschema.Schema {
 	switch t {
 	case reflect.TypeFor[requirement.Verdict]():
 		s := &jsonschema.Schema{Type: "string"}
@@ -62,7 +46,7 @@ func mapped(t reflect.Type) *jsonschema.Schema {
 		}
 		return s
 	case reflect.TypeFor[map[requirement.Verdict]int]():
-		return &jsonschema.Schema{Type: "object", PropertyNames: mapped(reflect.TypeFor[requirement.Verdict]()), AdditionalProperties: &jsonschema.Schema{Type: "integer"}}
+		return &jsonschema.Schema{Type: "object", PropertyNames: reportText(reflect.TypeFor[requirement.Verdict]()), AdditionalProperties: &jsonschema.Schema{Type: "integer"}}
 	case reflect.TypeFor[reports.Outcome]():
 		return &jsonschema.Schema{Type: "string", Enum: []any{reports.Conformant, reports.Partial, reports.NonConformant, reports.Unjudged, reports.Interrupted}}
 	case reflect.TypeFor[requirement.Source](), reflect.TypeFor[requirement.Minor]():

@@ -18,7 +18,7 @@ import (
 // for users: their chapters stand there to be found, and only the engine runs them.
 func TestNamed(t *testing.T) {
 	t.Parallel()
-	names, err := exported("../../..")
+	names, err := exported(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestNamed(t *testing.T) {
 		folder, _, _ := strings.Cut(name, ":")
 		folders = append(folders, folder)
 	}
-	found, err := unnamed("../../..", slices.Compact(folders))
+	found, err := unnamed(root, slices.Compact(folders))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,3 @@
-// Command generate writes ids.go of package requirement: a constant for each ID of the catalogue, documented by its
-// statement, a constant for each name of a part, and the severities; and docs/sentences.md, the table of the sentences of the documents.
-// Run it by "go generate ./requirement".
 package main
 
 import (
@@ -8,30 +5,17 @@ import (
 	"cmp"
 	"fmt"
 	"go/format"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func main() {
-	source, err := format.Source(render(requirement.All()))
-	if err == nil {
-		err = os.WriteFile("ids.go", source, 0o644)
-	}
-	if err == nil {
-		err = os.WriteFile("../docs/sentences.md", renderSentences(requirement.Documents(), requirement.Sentences()), 0o644)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "generate:", err)
-		os.Exit(1)
-	}
-}
-
-func render(all []requirement.Requirement) []byte {
+// ids writes ids.go of package requirement: a constant for each ID of the catalogue, documented by its statement, a constant for each name
+// of a part, and the severities.
+func ids(all []requirement.Requirement) ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString("// Code generated from catalogue.yaml by \"go generate ./requirement\". DO NOT EDIT.\n\npackage requirement\n\n")
+	b.WriteString("// Code generated from catalogue.yaml by \"make generate\". DO NOT EDIT.\n\npackage requirement\n\n")
 	b.WriteString("// Every ID of the catalogue.\nconst (\n")
 	for _, r := range all {
 		fmt.Fprintf(&b, "\t%s ID = %q // %s\n", constant(r.ID), r.ID, r.Statement)
@@ -41,8 +25,8 @@ func render(all []requirement.Requirement) []byte {
 		fmt.Fprintf(&b, "\tPart%s PartName = %q\n", constant(name), name)
 	}
 	b.WriteString(")\n\n")
-	renderSeverities(&b, all)
-	return b.Bytes()
+	severities(&b, all)
+	return format.Source(b.Bytes())
 }
 
 // constant is the name of the Go constant for an ID or a part: conversion.response.uid has ConversionResponseUID.
@@ -71,8 +55,8 @@ func partNames(all []requirement.Requirement) []requirement.PartName {
 	return slices.Compact(names)
 }
 
-// renderSeverities writes a table, which the judge can ask without an allocation and without the catalogue.
-func renderSeverities(b *bytes.Buffer, all []requirement.Requirement) {
+// severities writes a table, which the judge can ask without an allocation and without the catalogue.
+func severities(b *bytes.Buffer, all []requirement.Requirement) {
 	b.WriteString("// severities are those that do not follow from the others: of requirements that are not Failed, and of parts.\n" +
 		"var severities = map[violation]Verdict{\n")
 	for _, r := range all {
@@ -92,16 +76,16 @@ type row struct {
 	requirement.Sentence
 }
 
-// renderSentences writes a table for each document.
-func renderSentences(documents []requirement.Document, sentences []requirement.Sentence) []byte {
+// sentences writes docs/sentences.md: a table for each document.
+func sentences(documents []requirement.Document, all []requirement.Sentence) []byte {
 	var b bytes.Buffer
 	b.WriteString("# Sentences of the documents\n\n" +
-		"Written by `go generate ./requirement` from requirement/sentences.yaml; a test keeps it up to date. Every sentence of the documents is here " +
+		"Written by `make generate` from requirement/sentences.yaml; a test keeps it up to date. Every sentence of the documents is here " +
 		"with its requirements, or with the reason why it has none. The documents themselves are not in the repository: a sentence is named by its " +
 		"lines and its first words.\n")
 	for _, document := range documents {
 		var rows []row
-		for _, s := range sentences {
+		for _, s := range all {
 			for _, place := range s.At {
 				if place.Document == document.ID {
 					rows = append(rows, row{place, s})

@@ -1,31 +1,14 @@
-// Command api writes api.txt: every name that the public packages export, so that a review sees a change to one. Run it by
-// "go generate ./internal/test/api".
 package main
 
 import (
-	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
-
-//go:generate go run .
-
-func main() {
-	names, err := exported("../../..")
-	if err == nil {
-		err = os.WriteFile("api.txt", []byte(strings.Join(names, "\n")+"\n"), 0o644)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "api:", err)
-		os.Exit(1)
-	}
-}
 
 // exported returns the exported names and methods of the public packages below a folder, one a line after its package. The IDs of
 // requirements are left out: requirement/ids.go is generated from the catalogue.
