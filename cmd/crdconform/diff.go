@@ -21,7 +21,6 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/kustomization"
 	"github.com/crdconform/crdconform/internal/load/recording"
-	"github.com/crdconform/crdconform/internal/load/recording/difference"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -40,7 +39,7 @@ type differ struct {
 	output        string
 
 	definitions []*corpus.Definition
-	questions   []difference.Question
+	questions   []recording.Question
 	redaction   recording.Redaction // of the recording
 }
 
@@ -125,11 +124,11 @@ func (d *differ) run(ctx context.Context) error {
 			return unjudged(err)
 		}
 	}
-	options := difference.Options{B: clients[len(clients)-1], Schema: d.schema, Redaction: d.redaction}
+	options := recording.Sides{B: clients[len(clients)-1], Schema: d.schema, Redaction: d.redaction}
 	if len(clients) == 2 {
 		options.A = clients[0]
 	}
-	result := difference.Compare(ctx, d.questions, options)
+	result := recording.Compare(ctx, d.questions, options)
 	if err := d.write(result); err != nil {
 		return err
 	}
@@ -214,7 +213,7 @@ func (d *differ) read(ctx context.Context) error {
 		return err
 	}
 	for _, kind := range kinds {
-		questions, err := difference.About(ctx, kind, d.given.Load.ReviewVersion, d.given.Generate.Objects, d.given.Generate.Seed)
+		questions, err := recording.About(ctx, kind, d.given.Load.ReviewVersion, d.given.Generate.Objects, d.given.Generate.Seed)
 		if ctx.Err() != nil {
 			return &exitError{code: exitInterrupted}
 		}
@@ -271,7 +270,7 @@ func (d *differ) readRecording() error {
 	if d.redaction, err = recording.ParseRedaction(read.Redacted); err != nil {
 		return fmt.Errorf("--recording %s: line 1: %w", d.recording, err)
 	}
-	d.questions = difference.Recorded(read)
+	d.questions = recording.Recorded(read)
 	return nil
 }
 
@@ -344,10 +343,10 @@ type differences struct {
 	B          string   `json:"b"`
 	Recording  string   `json:"recording,omitempty"`
 	Redacted   []string `json:"redacted,omitempty"` // in the recording: there values differ from those that were recorded
-	difference.Result
+	recording.Comparison
 }
 
-func (d *differ) write(r difference.Result) error {
+func (d *differ) write(r recording.Comparison) error {
 	var b strings.Builder
 	if d.output == "text" {
 		d.text(&b, r)
@@ -364,7 +363,7 @@ func (d *differ) write(r difference.Result) error {
 }
 
 // finish tells the outcome by the exit code.
-func (d *differ) finish(r difference.Result) error {
+func (d *differ) finish(r recording.Comparison) error {
 	switch {
 	case r.Interrupted:
 		return &exitError{code: exitInterrupted}

@@ -16,7 +16,7 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/load/recording/difference"
+	"github.com/crdconform/crdconform/internal/load/recording"
 )
 
 // definitionFile is the definition of what the reference webhook converts.
@@ -103,7 +103,7 @@ func TestDiff(t *testing.T) {
 			r := invoke(t, append(args, "--output", "json")...)
 			r.exits(t, test.code)
 			d := outcome(t, r)
-			short := func(all []difference.Difference) []string {
+			short := func(all []recording.Difference) []string {
 				var short []string
 				for _, one := range all {
 					short = append(short, fmt.Sprintf("%s %s", one.What, one.Path))
@@ -195,10 +195,10 @@ func TestDiffLeavesOut(t *testing.T) {
 // TestDiffSaysWhatItLeavesOut says of each list how many of it are not shown.
 func TestDiffSaysWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
-	some := func(n int) []difference.Difference {
-		return slices.Repeat([]difference.Difference{{What: difference.Field}}, shownMost+n)
+	some := func(n int) []recording.Difference {
+		return slices.Repeat([]recording.Difference{{What: recording.FieldDiffers}}, shownMost+n)
 	}
-	r := difference.Result{Differences: some(1), Chance: some(2), Redaction: some(3), Failures: slices.Repeat([]difference.Failure{{}}, shownMost+4)}
+	r := recording.Comparison{Differences: some(1), Chance: some(2), Redaction: some(3), Failures: slices.Repeat([]recording.Failure{{}}, shownMost+4)}
 	var b strings.Builder
 	(&differ{urls: []string{"A", "B"}}).text(&b, r)
 	for _, want := range []string{"\nand 1 more; ", "not counted: and 2 more; ", "not counted: and 3 more; ", "failed on both sides: and 4 more; "} {
@@ -207,7 +207,7 @@ func TestDiffSaysWhatItLeavesOut(t *testing.T) {
 		}
 	}
 	b.Reset()
-	(&differ{urls: []string{"A", "B"}}).text(&b, difference.Result{Differences: some(0), Chance: some(0), Redaction: some(0), Failures: r.Failures[:shownMost]})
+	(&differ{urls: []string{"A", "B"}}).text(&b, recording.Comparison{Differences: some(0), Chance: some(0), Redaction: some(0), Failures: r.Failures[:shownMost]})
 	if strings.Contains(b.String(), "more") {
 		t.Errorf("more than all: %s", b.String())
 	}
@@ -239,15 +239,15 @@ func TestDiffInterrupted(t *testing.T) {
 // TestDiffSaysWhatWasInterrupted says how many requests are left, and does not count them among those without an answer.
 func TestDiffSaysWhatWasInterrupted(t *testing.T) {
 	t.Parallel()
-	some := []difference.Difference{{What: difference.Field}}
+	some := []recording.Difference{{What: recording.FieldDiffers}}
 	for name, test := range map[string]struct {
-		result difference.Result
+		result recording.Comparison
 		want   string
 	}{
-		"requests are left":      {difference.Result{Requests: 20, Left: 13, Compared: 7, Interrupted: true}, "\nInterrupted with 13 of 20 requests left\n0 differences in 7 requests, "},
-		"some had no answer":     {difference.Result{Requests: 20, Left: 13, Compared: 5, Interrupted: true, Uncompared: "why"}, "\n2 requests not compared, the first one because: why\nInterrupted with 13 of 20 "},
-		"with differences":       {difference.Result{Requests: 1, Compared: 1, Interrupted: true, Differences: some}, "Interrupted with 0 of 1 request left; some differences may be by chance, because not all were asked about again\n1 difference in 1 request, "},
-		"it was not interrupted": {difference.Result{Requests: 20, Compared: 20}, "A: A\nB: B\n\n0 differences in 20 requests, "},
+		"requests are left":      {recording.Comparison{Requests: 20, Left: 13, Compared: 7, Interrupted: true}, "\nInterrupted with 13 of 20 requests left\n0 differences in 7 requests, "},
+		"some had no answer":     {recording.Comparison{Requests: 20, Left: 13, Compared: 5, Interrupted: true, Uncompared: "why"}, "\n2 requests not compared, the first one because: why\nInterrupted with 13 of 20 "},
+		"with differences":       {recording.Comparison{Requests: 1, Compared: 1, Interrupted: true, Differences: some}, "Interrupted with 0 of 1 request left; some differences may be by chance, because not all were asked about again\n1 difference in 1 request, "},
+		"it was not interrupted": {recording.Comparison{Requests: 20, Compared: 20}, "A: A\nB: B\n\n0 differences in 20 requests, "},
 	} {
 		var b strings.Builder
 		(&differ{urls: []string{"A", "B"}}).text(&b, test.result)

@@ -6,14 +6,14 @@ import (
 	"io"
 	"strings"
 
-	"github.com/crdconform/crdconform/internal/load/recording/difference"
+	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/visible"
 )
 
 // shownMost is how many differences of each list are shown as text.
 const shownMost = 30
 
-func (d *differ) text(w io.Writer, r difference.Result) {
+func (d *differ) text(w io.Writer, r recording.Comparison) {
 	a, b := d.sides()
 	fmt.Fprintf(w, "A: %s\nB: %s\n\n", a, b)
 	d.list(w, red, "", r.Differences)
@@ -50,7 +50,7 @@ func (d *differ) text(w io.Writer, r difference.Result) {
 }
 
 // interruption says what was not done because of an interruption.
-func interruption(r difference.Result) string {
+func interruption(r recording.Comparison) string {
 	text := fmt.Sprintf("Interrupted with %d of %s left", r.Left, count(r.Requests, "request"))
 	if len(r.Differences) > 0 {
 		text += "; some differences may be by chance, because not all were asked about again"
@@ -59,7 +59,7 @@ func interruption(r difference.Result) string {
 }
 
 // list shows the first differences of a list, and says how many more there are.
-func (d *differ) list(w io.Writer, colour, heading string, differences []difference.Difference) {
+func (d *differ) list(w io.Writer, colour, heading string, differences []recording.Difference) {
 	for _, one := range differences[:min(len(differences), shownMost)] {
 		fmt.Fprintln(w, d.paint(colour, heading+visible.Text(headline(one))))
 		d.example(w, one.First)
@@ -75,18 +75,18 @@ func (d *differ) rest(w io.Writer, colour, heading string, all int) {
 }
 
 // headline says what differs, and how often.
-func headline(one difference.Difference) string {
+func headline(one recording.Difference) string {
 	switch one.What {
-	case difference.Field:
+	case recording.FieldDiffers:
 		return fmt.Sprintf("%s %s differs in %s", one.Kind, one.Path, count(one.Count, "object"))
-	case difference.Verdict:
+	case recording.VerdictDiffers:
 		return "the verdict differs in " + count(one.Count, "request")
 	default:
 		return "the message of failed conversions differs in " + count(one.Count, "request")
 	}
 }
 
-func (d *differ) example(w io.Writer, e difference.Example) {
+func (d *differ) example(w io.Writer, e recording.Example) {
 	where := ""
 	if e.Line > 0 {
 		where = fmt.Sprintf(" (line %d)", e.Line)

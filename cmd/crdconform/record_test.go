@@ -35,7 +35,6 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load/recording"
-	"github.com/crdconform/crdconform/internal/load/recording/difference"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -104,9 +103,9 @@ func recorded(t *testing.T, path string) *recording.Recording {
 }
 
 // crontabs are questions about CronTabs.
-func crontabs(t *testing.T) []difference.Question {
+func crontabs(t *testing.T) []recording.Question {
 	t.Helper()
-	questions, err := difference.About(t.Context(), corpus.CronTabs("v1beta1", "v1"), "v1", 10, 1)
+	questions, err := recording.About(t.Context(), corpus.CronTabs("v1beta1", "v1"), "v1", 10, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

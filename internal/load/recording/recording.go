@@ -1,8 +1,13 @@
 // Package recording keeps what passes between API servers and a conversion webhook: a proxy that stands between them, the
-// file that it writes, and the reader of such files, for those who send the requests again or compare the answers.
+// file that it writes, and the reader of such files, for those who send the requests again. It also compares the answers of two
+// webhooks to the same requests, or those of one with a recording.
 //
 // A recording is JSON, one value a line, as a whole compressed by gzip or not. The first line is the header, each other one an
 // exchange. Of HTTP headers nothing but the content type is kept, so no credentials of the transport are in it.
+//
+// Converted objects are compared by what they mean, as package corpus does. What a webhook answers otherwise each time it is
+// asked differs by chance, and is told apart from the rest. So is what may come of asking with redacted values: a recording has
+// the answer to the request as it was.
 package recording
 
 import (

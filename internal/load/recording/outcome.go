@@ -1,4 +1,4 @@
-package difference
+package recording
 
 import (
 	"context"
@@ -13,7 +13,6 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -34,7 +33,7 @@ type outcome struct {
 const fine = "is fine"
 
 // answers returns what both sides answer. Of two webhooks A is asked first.
-func (c *comparison) answers(ctx context.Context, q *Question) (a, b outcome) {
+func (c *comparing) answers(ctx context.Context, q *Question) (a, b outcome) {
 	if c.A != nil {
 		a = c.ask(ctx, c.A, q)
 		return a, c.ask(ctx, c.B, q)
@@ -46,7 +45,7 @@ func (c *comparison) answers(ctx context.Context, q *Question) (a, b outcome) {
 }
 
 // live returns the outcome of the side that can be asked again, and is: A unless that is a recording.
-func (c *comparison) live(a, b outcome) outcome {
+func (c *comparing) live(a, b outcome) outcome {
 	if c.A == nil {
 		return b
 	}
@@ -54,14 +53,14 @@ func (c *comparison) live(a, b outcome) outcome {
 }
 
 // again asks that side.
-func (c *comparison) again(ctx context.Context, q *Question) outcome {
+func (c *comparing) again(ctx context.Context, q *Question) outcome {
 	if c.A == nil {
 		return c.ask(ctx, c.B, q)
 	}
 	return c.ask(ctx, c.A, q)
 }
 
-func (c *comparison) ask(ctx context.Context, client *wire.Client, q *Question) outcome {
+func (c *comparing) ask(ctx context.Context, client *wire.Client, q *Question) outcome {
 	response := client.Send(ctx, q.Body)
 	if response.Interrupted {
 		return outcome{interrupted: true}
@@ -84,7 +83,7 @@ func judged(q *Question, response contract.Response) outcome {
 	if len(judgement.Violations) > 0 {
 		o.detail = judgement.Violations[0].String()
 	}
-	o.refused = recording.Refusal(judgement) != ""
+	o.refused = Refusal(judgement) != ""
 	for _, raw := range judgement.Objects {
 		var object map[string]any
 		if err := kjson.UnmarshalCaseSensitivePreserveInts(raw, &object); err != nil {
@@ -148,33 +147,33 @@ type finding struct {
 // among reports whether others are about the same: the field, or whatever the verdicts and messages are.
 func (f finding) among(others []finding) bool {
 	return slices.ContainsFunc(others, func(o finding) bool {
-		if f.what == Field {
+		if f.what == FieldDiffers {
 			return o.key == f.key
 		}
-		return o.what != Field
+		return o.what != FieldDiffers
 	})
 }
 
 // explained reports whether redaction may be the reason of a difference from a recorded outcome.
-func (f finding) explained(r recording.Redaction, recorded, live outcome) bool {
+func (f finding) explained(r Redaction, recorded, live outcome) bool {
 	switch f.what {
-	case Field:
+	case FieldDiffers:
 		return r.Explains(f.a, f.b)
-	case Message:
-		return recording.AlikeInForm(recorded.message, live.message)
-	case Verdict: // see decided
+	case MessageDiffers:
+		return AlikeInForm(recorded.message, live.message)
+	case VerdictDiffers: // see decided
 	}
 	return false
 }
 
 // findings returns the differences between two outcomes.
-func (c *comparison) findings(q *Question, a, b outcome) []finding {
+func (c *comparing) findings(q *Question, a, b outcome) []finding {
 	if a.verdict != b.verdict {
-		k := key{what: Verdict, a: a.verdict, b: b.verdict}
+		k := key{what: VerdictDiffers, a: a.verdict, b: b.verdict}
 		return append(c.fields(q, a, b), finding{key: k, object: -1, a: a.words(), b: b.words()})
 	}
 	if a.message != b.message {
-		return append(c.fields(q, a, b), finding{key: key{what: Message}, object: -1, a: sentence(a.message), b: sentence(b.message)})
+		return append(c.fields(q, a, b), finding{key: key{what: MessageDiffers}, object: -1, a: sentence(a.message), b: sentence(b.message)})
 	}
 	return c.fields(q, a, b)
 }
@@ -182,7 +181,7 @@ func (c *comparison) findings(q *Question, a, b outcome) []finding {
 func sentence(text string) json.RawMessage { return value(text) }
 
 // fields returns the fields in which converted objects differ, where both sides have them.
-func (c *comparison) fields(q *Question, a, b outcome) []finding {
+func (c *comparing) fields(q *Question, a, b outcome) []finding {
 	var found []finding
 	for i := range min(len(a.objects), len(b.objects)) {
 		if a.objects[i] == nil || b.objects[i] == nil {
@@ -194,7 +193,7 @@ func (c *comparison) fields(q *Question, a, b outcome) []finding {
 			s = c.Schema(gvk.Group, gvk.Kind, gvk.Version)
 		}
 		for _, l := range s.Apart(a.objects[i], b.objects[i]) {
-			f := finding{key: key{what: Field, kind: gvk.Kind, path: s.Place(l.Path)}, object: i, at: l.Path}
+			f := finding{key: key{what: FieldDiffers, kind: gvk.Kind, path: s.Place(l.Path)}, object: i, at: l.Path}
 			if !l.Added {
 				f.a = value(l.Before)
 			}
@@ -217,7 +216,7 @@ func value(v any) json.RawMessage {
 }
 
 // example describes a finding to people.
-func (c *comparison) example(i int, f finding) Example {
+func (c *comparing) example(i int, f finding) Example {
 	q := c.questions[i]
 	e := Example{Line: q.Line, To: q.Request.DesiredAPIVersion, Path: f.at, A: f.a, B: f.b}
 	if at := max(f.object, 0); at < len(q.Request.Objects) {

@@ -1,10 +1,4 @@
-// Package difference tells where two webhooks answer the same requests differently, or one webhook differently from what a
-// recording has of it.
-//
-// Converted objects are compared by what they mean, as package corpus does. What a webhook answers otherwise each time it is
-// asked differs by chance, and is told apart from the rest. So is what may come of asking with redacted values: a recording has
-// the answer to the request as it was.
-package difference
+package recording
 
 import (
 	"cmp"
@@ -18,12 +12,11 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
-// Options says who is asked.
-type Options struct {
+// Sides says who is asked.
+type Sides struct {
 	A *wire.Client // nil for what was recorded
 	B *wire.Client
 
@@ -31,7 +24,7 @@ type Options struct {
 	Schema func(group, kind, version string) *corpus.Schema
 
 	// Redaction is that of the recording. It is done to the answers that are compared with recorded ones.
-	Redaction recording.Redaction
+	Redaction Redaction
 }
 
 // What says what differs.
@@ -40,9 +33,9 @@ type What string
 // What can differ: a field of converted objects, whether responses keep the contract, and what is said of a conversion that
 // failed.
 const (
-	Field   What = "field"
-	Verdict What = "verdict"
-	Message What = "message"
+	FieldDiffers   What = "field"
+	VerdictDiffers What = "verdict"
+	MessageDiffers What = "message"
 )
 
 // Difference is one way in which answers differ.
@@ -74,8 +67,8 @@ type Failure struct {
 	First    Example `json:"first"`    // what the sides say
 }
 
-// Result is what came of a comparison.
-type Result struct {
+// Comparison is what came of a comparison.
+type Comparison struct {
 	Requests  int `json:"requests"`  // that were to be compared
 	Compared  int `json:"compared"`  // those that at least one side answered
 	Converted int `json:"converted"` // those of them that both sides converted
@@ -101,13 +94,13 @@ const (
 	tick = 1100 * time.Millisecond
 )
 
-// comparison is the work on a result.
-type comparison struct {
-	Options
+// comparing is the work on a comparison.
+type comparing struct {
+	Sides
 	questions []Question
 
 	mu     sync.Mutex
-	result Result
+	result Comparison
 	apart  map[key]*difference
 	chance map[key]bool
 	unlike map[int][]key // by question
@@ -139,9 +132,9 @@ type difference struct {
 }
 
 // Compare asks both sides and compares what they answer. Where they differ, A is asked again, or B if A is a recording.
-func Compare(ctx context.Context, questions []Question, o Options) Result {
-	c := &comparison{
-		Options: o, questions: questions, result: Result{Requests: len(questions), Left: len(questions)},
+func Compare(ctx context.Context, questions []Question, o Sides) Comparison {
+	c := &comparing{
+		Sides: o, questions: questions, result: Comparison{Requests: len(questions), Left: len(questions)},
 		apart: map[key]*difference{}, chance: map[key]bool{}, unlike: map[int][]key{}, failed: map[string]*failure{}, broken: len(questions),
 	}
 	numbers := make(chan int)
@@ -166,7 +159,7 @@ func Compare(ctx context.Context, questions []Question, o Options) Result {
 }
 
 // compare compares the answers to one question.
-func (c *comparison) compare(ctx context.Context, i int) {
+func (c *comparing) compare(ctx context.Context, i int) {
 	q := &c.questions[i]
 	asked := time.Now()
 	a, b := c.answers(ctx, q)
@@ -231,7 +224,7 @@ func decided(redacted bool, q *Question, a, b outcome) string {
 }
 
 // fail counts a question that failed on both sides.
-func (c *comparison) fail(i int, a, b outcome) {
+func (c *comparing) fail(i int, a, b outcome) {
 	if a.verdict == fine || b.verdict == fine || a.objects != nil || b.objects != nil {
 		return
 	}
@@ -251,7 +244,7 @@ func (c *comparison) fail(i int, a, b outcome) {
 }
 
 // skip counts a question out.
-func (c *comparison) skip(i int, reason string) {
+func (c *comparing) skip(i int, reason string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.result.Left--
@@ -261,7 +254,7 @@ func (c *comparison) skip(i int, reason string) {
 }
 
 // add counts a finding. The example is the one of the first question, in whatever order they are answered.
-func (c *comparison) add(i int, f finding, asked time.Time, live outcome) {
+func (c *comparing) add(i int, f finding, asked time.Time, live outcome) {
 	if !slices.Contains(c.unlike[i], f.key) {
 		c.unlike[i] = append(c.unlike[i], f.key)
 	}
@@ -279,7 +272,7 @@ func (c *comparison) add(i int, f finding, asked time.Time, live outcome) {
 
 // confirm asks once more for the example of each difference that is left. A field that one side changes now and then only may
 // have been the same twice.
-func (c *comparison) confirm(ctx context.Context) {
+func (c *comparing) confirm(ctx context.Context) {
 	for k, d := range c.apart {
 		if c.chance[k] || k.redacted {
 			continue
@@ -309,7 +302,7 @@ func wait(ctx context.Context, d time.Duration) {
 }
 
 // conclude sorts what was found: what concerns most comes first.
-func (c *comparison) conclude() Result {
+func (c *comparing) conclude() Comparison {
 	r := c.result
 	r.Differences, r.Chance, r.Redaction, r.Failures = []Difference{}, []Difference{}, []Difference{}, []Failure{}
 	for k, d := range c.apart {

@@ -1,4 +1,4 @@
-package difference
+package recording
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/load/recording"
 )
 
 // Question is a request that both sides are asked.
@@ -23,7 +22,7 @@ type Question struct {
 }
 
 // Recorded returns the questions of a recording.
-func Recorded(r *recording.Recording) []Question {
+func Recorded(r *Recording) []Question {
 	questions := make([]Question, 0, len(r.Exchanges))
 	for _, x := range r.Exchanges {
 		questions = append(questions, Question{x.Line, x.Body, x.Request, x.Response, x.Withheld, x.Redacted})

@@ -1,4 +1,4 @@
-package difference_test
+package recording_test
 
 import (
 	"bytes"
@@ -10,13 +10,13 @@ import (
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/load/recording/difference"
+	"github.com/crdconform/crdconform/internal/load/recording"
 )
 
 func TestQuestions(t *testing.T) {
 	t.Parallel()
 	questions := about(t, 12)
-	if again := about(t, 12); len(again) != len(questions) || !slices.EqualFunc(again, questions, func(a, b difference.Question) bool { return bytes.Equal(a.Body, b.Body) }) {
+	if again := about(t, 12); len(again) != len(questions) || !slices.EqualFunc(again, questions, func(a, b recording.Question) bool { return bytes.Equal(a.Body, b.Body) }) {
 		t.Error("the same seed makes other questions")
 	}
 	singles := map[string]int{}
@@ -96,7 +96,7 @@ func TestQuestionsOfAllStyles(t *testing.T) {
 	c := corpusOf(t, jobs)
 	singles := len(c.Definition.Generator("v1", 1, nil).Singles())
 	for _, n := range []int{1, 4, 5, 7, 50} {
-		questions, err := difference.About(t.Context(), c, "v1", n, 1)
+		questions, err := recording.About(t.Context(), c, "v1", n, 1)
 		if got, want := len(questions), 2*(n+singles); err != nil || got != want {
 			t.Errorf("%d objects: %d questions, want %d for two versions with %d singles each; %v", n, got, want, singles, err)
 		}
@@ -107,7 +107,7 @@ func TestQuestionsOfAllStyles(t *testing.T) {
 func TestSingles(t *testing.T) {
 	t.Parallel()
 	c := corpusOf(t, jobs)
-	questions, err := difference.About(t.Context(), c, "v1", 5, 1)
+	questions, err := recording.About(t.Context(), c, "v1", 5, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestSingles(t *testing.T) {
 				test.change(spec)
 			}
 		}))
-		r := difference.Compare(t.Context(), questions, difference.Options{A: connect(t, webhook.Handler()), B: b, Schema: schemaOf(c)})
+		r := recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, webhook.Handler()), B: b, Schema: schemaOf(c)})
 		if len(r.Differences) != 1 || r.Differences[0].Path != test.want {
 			t.Errorf("%s: got %q, want %s; %+v", name, places(r.Differences), test.want, r.Failures)
 		}

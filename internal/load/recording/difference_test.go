@@ -1,4 +1,4 @@
-package difference_test
+package recording_test
 
 import (
 	"bytes"
@@ -18,7 +18,6 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load/recording"
-	"github.com/crdconform/crdconform/internal/load/recording/difference"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -78,9 +77,9 @@ func schemaOf(c corpus.Corpus) func(group, kind, version string) *corpus.Schema 
 	}
 }
 
-func about(t *testing.T, objects int) []difference.Question {
+func about(t *testing.T, objects int) []recording.Question {
 	t.Helper()
-	questions, err := difference.About(t.Context(), crontabs(), "v1", objects, 1)
+	questions, err := recording.About(t.Context(), crontabs(), "v1", objects, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +87,7 @@ func about(t *testing.T, objects int) []difference.Question {
 }
 
 // places are the differences in short, in their order.
-func places(all []difference.Difference) []string {
+func places(all []recording.Difference) []string {
 	short := []string{}
 	for _, d := range all {
 		short = append(short, strings.TrimSpace(fmt.Sprintf("%s %s %s %d", d.What, d.Kind, d.Path, d.Count)))
@@ -104,7 +103,7 @@ func TestAlike(t *testing.T) {
 		"the same build": webhook.Handler(),
 		"empty values":   changing(func(spec, _ map[string]any) { spec["labels"], spec["nothing"] = map[string]any{}, nil }),
 	} {
-		r := difference.Compare(t.Context(), questions, difference.Options{A: connect(t, webhook.Handler()), B: connect(t, other), Schema: schemaOf(crontabs())})
+		r := recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, webhook.Handler()), B: connect(t, other), Schema: schemaOf(crontabs())})
 		n := len(questions)
 		if len(r.Differences)+len(r.Chance) > 0 || r.Requests != n || r.Compared != n || r.Converted != n || r.Objects != n || r.Alike != n || r.Uncompared != "" || r.Interrupted {
 			t.Errorf("%s: got %+v", name, r)
@@ -125,7 +124,7 @@ func TestFields(t *testing.T) {
 		spec["list"] = []any{map[string]any{"x": "old"}, map[string]any{"x": "same"}}
 		spec["gone"] = map[string]any{"deep": true}
 	})
-	r := difference.Compare(t.Context(), questions, difference.Options{A: connect(t, a), B: connect(t, b)})
+	r := recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, a), B: connect(t, b)})
 	n := len(questions)
 	want := []string{}
 	for _, path := range []string{"metadata.annotations['example.com/owner']", "spec.added", "spec.gone.deep", "spec.list[*].x"} {
@@ -134,7 +133,7 @@ func TestFields(t *testing.T) {
 	if got := places(r.Differences); !slices.Equal(got, want) || len(r.Chance) > 0 || r.Alike != 0 || r.Objects != n {
 		t.Fatalf("got %q, %q, %+v", got, places(r.Chance), r)
 	}
-	for i, want := range []difference.Example{
+	for i, want := range []recording.Example{
 		{Path: "metadata.annotations['example.com/owner']", A: []byte(`"somebody"`), B: []byte(`"<nobody>"`)},
 		{Path: "spec.added", B: []byte("7")},
 		{Path: "spec.gone.deep", A: []byte("true")},
@@ -156,13 +155,13 @@ func TestSchemas(t *testing.T) {
 	questions := about(t, 0)
 	a := changing(func(spec, _ map[string]any) { spec["environment"] = map[string]any{"A": "1", "B": "1"} })
 	b := changing(func(spec, _ map[string]any) { spec["environment"] = map[string]any{"A": "2", "B": "2"} })
-	o := difference.Options{A: connect(t, a), B: connect(t, b)}
-	if got := places(difference.Compare(t.Context(), questions, o).Differences); len(got) != 2 {
+	o := recording.Sides{A: connect(t, a), B: connect(t, b)}
+	if got := places(recording.Compare(t.Context(), questions, o).Differences); len(got) != 2 {
 		t.Errorf("without a schema: %q", got)
 	}
 	o.Schema = schemaOf(crontabs())
 	want := []string{fmt.Sprintf("field CronTab spec.environment['*'] %d", 2*len(questions))}
-	if got := places(difference.Compare(t.Context(), questions, o).Differences); !slices.Equal(got, want) {
+	if got := places(recording.Compare(t.Context(), questions, o).Differences); !slices.Equal(got, want) {
 		t.Errorf("with a schema: %q, want %q", got, want)
 	}
 }
@@ -176,7 +175,7 @@ func TestListMaps(t *testing.T) {
 		return changing(func(spec, _ map[string]any) { spec["containers"] = items })
 	}
 	item := func(name, image string) any { return map[string]any{"name": name, "image": image} }
-	o := difference.Options{A: connect(t, containers(item("a", "1"), item("b", "1"))), Schema: schemaOf(crontabs())}
+	o := recording.Sides{A: connect(t, containers(item("a", "1"), item("b", "1"))), Schema: schemaOf(crontabs())}
 	for name, test := range map[string]struct {
 		b    http.Handler
 		want []string
@@ -187,7 +186,7 @@ func TestListMaps(t *testing.T) {
 		"one less":      {containers(item("b", "1")), []string{fmt.Sprintf("field CronTab spec.containers[*] %d", n)}},
 	} {
 		o.B = connect(t, test.b)
-		if got := places(difference.Compare(t.Context(), questions, o).Differences); !slices.Equal(got, test.want) {
+		if got := places(recording.Compare(t.Context(), questions, o).Differences); !slices.Equal(got, test.want) {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}
@@ -229,7 +228,7 @@ func TestVerdicts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := difference.Compare(t.Context(), questions, difference.Options{A: connect(t, test.a), B: connect(t, test.b)})
+			r := recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, test.a), B: connect(t, test.b)})
 			if len(r.Differences) != 1 || len(r.Chance) != 0 || r.Objects != test.objects || r.Converted != test.objects || r.Alike != 0 || r.Compared != n {
 				t.Fatalf("got %q, %+v", places(r.Differences), r)
 			}
@@ -255,22 +254,22 @@ func TestChance(t *testing.T) {
 		random(spec, annotations)
 		spec["changed"] = true
 	}
-	r := difference.Compare(t.Context(), questions, difference.Options{A: connect(t, changing(random)), B: connect(t, changing(both))})
+	r := recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, changing(random)), B: connect(t, changing(both))})
 	if got, chance := places(r.Differences), places(r.Chance); !slices.Equal(got, []string{fmt.Sprintf("field CronTab spec.changed %d", n)}) || !slices.Equal(chance, []string{fmt.Sprintf("field CronTab spec.random %d", n)}) || r.Alike != 0 {
 		t.Errorf("got %q, by chance %q, %+v", got, chance, r)
 	}
-	r = difference.Compare(t.Context(), questions, difference.Options{A: connect(t, changing(random)), B: connect(t, changing(random))})
+	r = recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, changing(random)), B: connect(t, changing(random))})
 	if len(r.Differences) > 0 || len(r.Chance) != 1 || r.Alike != n {
 		t.Errorf("the same build: %q, by chance %q, %d alike", places(r.Differences), places(r.Chance), r.Alike)
 	}
 	// What only the second one does by chance is a difference between them.
-	r = difference.Compare(t.Context(), questions, difference.Options{A: connect(t, webhook.Handler()), B: connect(t, changing(random))})
+	r = recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, webhook.Handler()), B: connect(t, changing(random))})
 	if len(r.Differences) != 1 || len(r.Chance) != 0 {
 		t.Errorf("only the second: %q, by chance %q", places(r.Differences), places(r.Chance))
 	}
 	// A time in seconds changes while all is asked.
 	timed := changing(func(spec, _ map[string]any) { spec["time"] = time.Now().Format(time.RFC3339) })
-	r = difference.Compare(t.Context(), slices.Repeat(questions, 100), difference.Options{A: connect(t, timed), B: connect(t, timed)})
+	r = recording.Compare(t.Context(), slices.Repeat(questions, 100), recording.Sides{A: connect(t, timed), B: connect(t, timed)})
 	if len(r.Differences) > 0 {
 		t.Errorf("the time: %q, by chance %q", places(r.Differences), places(r.Chance))
 	}
@@ -282,8 +281,8 @@ func TestChance(t *testing.T) {
 		}
 		webhook.Handler().ServeHTTP(w, r)
 	})
-	r = difference.Compare(t.Context(), questions[:1], difference.Options{A: connect(t, flaky), B: connect(t, faulty(t, "wrong-uid"))})
-	if len(r.Differences) > 0 || len(r.Chance) != 1 || r.Chance[0].What != difference.Verdict {
+	r = recording.Compare(t.Context(), questions[:1], recording.Sides{A: connect(t, flaky), B: connect(t, faulty(t, "wrong-uid"))})
+	if len(r.Differences) > 0 || len(r.Chance) != 1 || r.Chance[0].What != recording.VerdictDiffers {
 		t.Errorf("a verdict that changes: %q, by chance %q", places(r.Differences), places(r.Chance))
 	}
 }
@@ -314,9 +313,9 @@ func recorded(t *testing.T, handler http.Handler, redact ...string) *recording.R
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
 	old := recorded(t, changing(func(spec, _ map[string]any) { spec["build"], spec["time"] = "old", "2020-01-01T00:00:00Z" }))
-	questions := difference.Recorded(old)
+	questions := recording.Recorded(old)
 	n := len(questions)
-	r := difference.Compare(t.Context(), questions, difference.Options{B: connect(t, changing(func(spec, _ map[string]any) {
+	r := recording.Compare(t.Context(), questions, recording.Sides{B: connect(t, changing(func(spec, _ map[string]any) {
 		spec["build"], spec["time"] = "new", time.Now().Format(time.RFC3339)
 	}))})
 	if got, chance := places(r.Differences), places(r.Chance); !slices.Equal(got, []string{fmt.Sprintf("field CronTab spec.build %d", n)}) || !slices.Equal(chance, []string{fmt.Sprintf("field CronTab spec.time %d", n)}) {
@@ -325,7 +324,7 @@ func TestRecordedAnswers(t *testing.T) {
 	if first := r.Differences[0].First; first.Line != 2 || string(first.A) != `"old"` || string(first.B) != `"new"` {
 		t.Errorf("got %+v", first)
 	}
-	if r := difference.Compare(t.Context(), questions, difference.Options{B: connect(t, changing(func(spec, _ map[string]any) {
+	if r := recording.Compare(t.Context(), questions, recording.Sides{B: connect(t, changing(func(spec, _ map[string]any) {
 		spec["build"], spec["time"] = "old", "2020-01-01T01:00:00+01:00"
 	}))}); len(r.Differences)+len(r.Chance) > 0 || r.Alike != n {
 		t.Errorf("the same again: %q, %q", places(r.Differences), places(r.Chance))
@@ -341,13 +340,13 @@ func TestRedactedAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	questions := difference.Recorded(old)
-	o := difference.Options{B: connect(t, handler), Redaction: redaction}
-	if r := difference.Compare(t.Context(), questions, o); len(r.Differences)+len(r.Chance) > 0 || r.Objects != len(questions) {
+	questions := recording.Recorded(old)
+	o := recording.Sides{B: connect(t, handler), Redaction: redaction}
+	if r := recording.Compare(t.Context(), questions, o); len(r.Differences)+len(r.Chance) > 0 || r.Objects != len(questions) {
 		t.Errorf("got %q, %+v", places(r.Differences), r)
 	}
 	questions[3].Withheld, questions[5].Withheld = "because", "never"
-	r := difference.Compare(t.Context(), questions, o)
+	r := recording.Compare(t.Context(), questions, o)
 	if r.Compared != len(questions)-2 || r.Requests != len(questions) || r.Uncompared != "the recording does not have the response: because" || len(r.Differences) > 0 {
 		t.Errorf("got %+v", r)
 	}
@@ -362,8 +361,8 @@ func TestRedactedRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	questions := difference.Recorded(old)
-	r := difference.Compare(t.Context(), questions, difference.Options{B: connect(t, webhook.Handler()), Redaction: redaction})
+	questions := recording.Recorded(old)
+	r := recording.Compare(t.Context(), questions, recording.Sides{B: connect(t, webhook.Handler()), Redaction: redaction})
 	if len(r.Differences)+len(r.Chance)+len(r.Redaction)+r.Failed > 0 || r.Alike != len(questions) || r.Objects != len(questions) {
 		t.Errorf("got %q, for the redaction %q, %+v", places(r.Differences), places(r.Redaction), r)
 	}
@@ -396,27 +395,27 @@ func TestRedactionIsTheReason(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	questions := difference.Recorded(old)
+	questions := recording.Recorded(old)
 	n := 0
 	for _, q := range questions {
 		if len(q.Redacted) > 0 {
 			n++
 		}
 	}
-	r := difference.Compare(t.Context(), questions, difference.Options{B: connect(t, handler), Redaction: redaction})
+	r := recording.Compare(t.Context(), questions, recording.Sides{B: connect(t, handler), Redaction: redaction})
 	if n == 0 || len(r.Differences)+len(r.Chance) > 0 || r.Alike != len(questions) || !slices.Equal(places(r.Redaction), []string{fmt.Sprintf("field CronTab letters %d", n)}) {
 		t.Errorf("of %d redacted requests: %q, for the redaction %q, %+v", n, places(r.Differences), places(r.Redaction), r)
 	}
-	r = difference.Compare(t.Context(), questions, difference.Options{B: connect(t, picky), Redaction: redaction})
+	r = recording.Compare(t.Context(), questions, recording.Sides{B: connect(t, picky), Redaction: redaction})
 	if want := "its request was redacted at hostPort since A was asked, and only B refuses it: "; len(r.Differences) > 0 || r.Compared != r.Requests-n || !strings.HasPrefix(r.Uncompared, want) {
 		t.Errorf("of %d redacted requests: %q, %+v", n, places(r.Differences), r)
 	}
 	// Side by side, both are asked the same.
-	r = difference.Compare(t.Context(), questions, difference.Options{A: connect(t, handler), B: connect(t, picky), Redaction: redaction})
+	r = recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, handler), B: connect(t, picky), Redaction: redaction})
 	if got := places(r.Differences); !slices.Equal(got, []string{fmt.Sprintf("verdict   %d", n)}) {
 		t.Errorf("of %d redacted requests: %q", n, got)
 	}
-	r = difference.Compare(t.Context(), questions, difference.Options{A: connect(t, picky), B: connect(t, picky), Redaction: redaction})
+	r = recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, picky), B: connect(t, picky), Redaction: redaction})
 	if len(r.Differences) > 0 || r.Failed != n || len(r.Failures) != 1 || r.Failures[0].Count != n || r.Failures[0].Redacted != n {
 		t.Errorf("of %d redacted requests: %q, %+v", n, places(r.Differences), r.Failures)
 	}
@@ -444,7 +443,7 @@ func TestFailuresOfBoth(t *testing.T) {
 			n++
 		}
 	}
-	r := difference.Compare(t.Context(), questions, difference.Options{A: connect(t, failing), B: connect(t, failing)})
+	r := recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, failing), B: connect(t, failing)})
 	if n == 0 || n == len(questions) || len(r.Differences) > 0 || r.Alike != len(questions) || r.Converted != len(questions)-n || r.Failed != n || len(r.Failures) != 1 {
 		t.Fatalf("%d of %d fail: %+v", n, len(questions), r)
 	}
@@ -457,7 +456,7 @@ func TestFailuresOfBoth(t *testing.T) {
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	questions := about(t, 0)
-	r := difference.Compare(t.Context(), questions, difference.Options{A: connect(t, faulty(t, "drops-connection")), B: connect(t, faulty(t, "drops-connection"))})
+	r := recording.Compare(t.Context(), questions, recording.Sides{A: connect(t, faulty(t, "drops-connection")), B: connect(t, faulty(t, "drops-connection"))})
 	if len(r.Differences) > 0 || r.Compared != 0 || r.Alike != 0 || !strings.HasPrefix(r.Uncompared, "webhook https://") {
 		t.Errorf("got %+v", r)
 	}
@@ -474,7 +473,7 @@ func TestInterrupted(t *testing.T) {
 		webhook.Handler().ServeHTTP(w, r)
 	})
 	questions := slices.Repeat(about(t, 0), 10)
-	r := difference.Compare(ctx, questions, difference.Options{A: connect(t, webhook.Handler()), B: connect(t, stopping)})
+	r := recording.Compare(ctx, questions, recording.Sides{A: connect(t, webhook.Handler()), B: connect(t, stopping)})
 	if !r.Interrupted || r.Compared >= len(questions) || r.Left != len(questions)-r.Compared || len(r.Differences) > 0 || r.Uncompared != "" {
 		t.Errorf("got %+v", r)
 	}
@@ -501,7 +500,7 @@ func TestInterruptedLate(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			var compared atomic.Int64
-			r := difference.Compare(ctx, questions, difference.Options{
+			r := recording.Compare(ctx, questions, recording.Sides{
 				A: connect(t, webhook.Handler()), B: connect(t, test.b),
 				Schema: func(group, kind, version string) *corpus.Schema {
 					if compared.Add(1) == test.comparison {
