@@ -21,7 +21,6 @@ import (
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/load/profiles"
 	"github.com/crdconform/crdconform/internal/load/workers"
-	"github.com/crdconform/crdconform/internal/load/workers/job"
 	"github.com/crdconform/crdconform/internal/shell"
 )
 
@@ -253,7 +252,7 @@ func (l *loader) launcher(c config.Config) (workers.Launcher, error) {
 			return nil, fmt.Errorf("--kubeconfig: %w", err)
 		}
 	}
-	return job.New(cluster, job.Options{Namespace: namespace, Image: g.workerImage})
+	return workers.NewJob(cluster, workers.JobOptions{Namespace: namespace, Image: g.workerImage})
 }
 
 // observed has those watch that the flags name; a stage without a name is called as the profile. It returns what ends that, and

@@ -1,5 +1,5 @@
-// Package workers has several generators share one workload, as processes on this machine or wherever else a Launcher can
-// start them, and merges what they measured exactly.
+// Package workers has several generators share one workload, as processes on this machine, as pods of a Job, or wherever
+// else a Launcher can start them, and merges what they measured exactly.
 //
 // A coordinator, Run, gives each worker the same spec. A worker prepares itself and says hello. When all have, they are told
 // when to start, and the workload begins at that moment for all of them, so that their requests interleave as those of one

@@ -1,11 +1,4 @@
-// Package job runs the workers of a load test as pods of an Indexed Job in a Kubernetes cluster.
-//
-// The spec is in Secrets, compressed. Orders are an annotation of each pod, which the kubelet puts into a file in the pod, so
-// workers need no access to the API server, and no port is opened. What workers write is read from the logs of their pods.
-//
-// A Job whose coordinator was killed ends by itself: workers that hear nothing from it for a while stop, those that are not
-// told to start give up, and a Job has a deadline and is deleted some minutes after its end.
-package job
+package workers
 
 import (
 	"bytes"
@@ -28,8 +21,6 @@ import (
 	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
-
-	"github.com/crdconform/crdconform/internal/load/workers"
 )
 
 const (
@@ -38,8 +29,8 @@ const (
 	// not seen before there was another one; so there is time for an order to be given again.
 	lead = 5 * time.Second
 
-	// polling is how often the pods are looked at, all of them at once.
-	polling = time.Second
+	// looking is how often the pods are looked at, all of them at once.
+	looking = time.Second
 
 	// starting is how long it may take to create the Job and its Secrets, and ending to remove them when that went wrong.
 	starting = 30 * time.Second
@@ -60,14 +51,20 @@ const (
 //go:embed job.yaml
 var template []byte
 
-// Options say what Job to create.
-type Options struct {
+// JobOptions say what Job to create.
+type JobOptions struct {
 	Namespace string // has to be there
 	Image     string // whose entry point is crdconform, of the same release as this program
 }
 
-// Launcher has workers run as pods of a Job.
-type Launcher struct {
+// Job has workers run as pods of an Indexed Job in a Kubernetes cluster.
+//
+// The spec is in Secrets, compressed. Orders are an annotation of each pod, which the kubelet puts into a file in the pod, so
+// workers need no access to the API server, and no port is opened. What workers write is read from the logs of their pods.
+//
+// A Job whose coordinator was killed ends by itself: workers that hear nothing from it for a while stop, those that are not
+// told to start give up, and a Job has a deadline and is deleted some minutes after its end.
+type Job struct {
 	jobs      typedbatchv1.JobInterface
 	secrets   typedcorev1.SecretInterface
 	pods      typedcorev1.PodInterface
@@ -79,10 +76,10 @@ type Launcher struct {
 	pulling   time.Duration
 }
 
-var _ workers.Launcher = (*Launcher)(nil)
+var _ Launcher = (*Job)(nil)
 
-// New returns a launcher in a cluster. It fails for options that make no sense; nothing is asked of the cluster yet.
-func New(config *rest.Config, o Options) (*Launcher, error) {
+// NewJob returns a launcher in a cluster. It fails for options that make no sense; nothing is asked of the cluster yet.
+func NewJob(config *rest.Config, o JobOptions) (*Job, error) {
 	if o.Image == "" {
 		return nil, errors.New("workers in a cluster need an image with crdconform as its entry point")
 	}
@@ -102,27 +99,27 @@ func New(config *rest.Config, o Options) (*Launcher, error) {
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
-	return &Launcher{
+	return &Job{
 		jobs: batch.Jobs(o.Namespace), secrets: core.Secrets(o.Namespace), pods: core.Pods(o.Namespace),
 		namespace: o.Namespace, template: j, image: o.Image,
-		lead: lead, polling: polling, pulling: pulling,
+		lead: lead, polling: looking, pulling: pulling,
 	}, nil
 }
 
 // Lead is five seconds: the kubelets of all nodes have to hear of the order.
-func (f *Launcher) Lead() time.Duration { return f.lead }
+func (f *Job) Lead() time.Duration { return f.lead }
 
 // Remote is true.
-func (f *Launcher) Remote() bool { return true }
+func (f *Job) Remote() bool { return true }
 
 // Start creates the Job and the Secrets with the spec, which belong to it, so that they go when it goes. Its pods wait for them.
-func (f *Launcher) Start(ctx context.Context, task workers.Task) (workers.Workers, error) {
+func (f *Job) Start(ctx context.Context, task Task) (Workers, error) {
 	parts, err := parts(task.Spec)
 	if err != nil {
 		return nil, err
 	}
 	apart := context.WithoutCancel(ctx)
-	c := &workerPods{Launcher: f, name: "crdconform-load-" + uuid.NewString()[:8], names: make([]string, task.Workers)}
+	c := &workerPods{Job: f, name: "crdconform-load-" + uuid.NewString()[:8], names: make([]string, task.Workers)}
 	// This cannot be interrupted: it would be unknown what exists.
 	creating, cancel := context.WithTimeout(apart, starting)
 	defer cancel()
@@ -135,7 +132,7 @@ func (f *Launcher) Start(ctx context.Context, task workers.Task) (workers.Worker
 }
 
 // create creates the Job and the Secrets. It records what may exist afterwards, whatever the API server answered.
-func (c *workerPods) create(ctx context.Context, task workers.Task, parts [][]byte) error {
+func (c *workerPods) create(ctx context.Context, task Task, parts [][]byte) error {
 	j, err := c.jobs.Create(ctx, c.job(c.name, task, len(parts)), metav1.CreateOptions{})
 	c.created = !refused(err)
 	if err != nil {
@@ -150,7 +147,7 @@ func (c *workerPods) create(ctx context.Context, task workers.Task, parts [][]by
 			Immutable: new(true),
 			Data:      map[string][]byte{specFile(n): part},
 		}
-		_, err := c.Launcher.secrets.Create(ctx, secret, metav1.CreateOptions{})
+		_, err := c.Job.secrets.Create(ctx, secret, metav1.CreateOptions{})
 		if !refused(err) {
 			c.secrets = append(c.secrets, secret.Name)
 		}
@@ -176,7 +173,7 @@ func refused(err error) bool {
 }
 
 // explain says what could not be done, and what to do about it. It returns nil for nil.
-func (f *Launcher) explain(what string, err error) error {
+func (f *Job) explain(what string, err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -213,7 +210,7 @@ func secretName(job string, n int) string { return fmt.Sprintf("%s-%d", job, n) 
 func specFile(n int) string { return fmt.Sprintf("spec-%d", n) }
 
 // job is the Job to create, for a spec in so many parts.
-func (f *Launcher) job(name string, task workers.Task, parts int) *batchv1.Job {
+func (f *Job) job(name string, task Task, parts int) *batchv1.Job {
 	j := f.template.DeepCopy()
 	count := int32(min(task.Workers, 1<<20)) //nolint:gosec // it was just bounded
 	indexed := batchv1.IndexedCompletion
@@ -249,7 +246,7 @@ func (c *workerPods) End(ctx context.Context) error {
 	}
 	var errs []error
 	for _, name := range c.secrets {
-		errs = append(errs, gone(c.Launcher.secrets.Delete(ctx, name, metav1.DeleteOptions{})))
+		errs = append(errs, gone(c.Job.secrets.Delete(ctx, name, metav1.DeleteOptions{})))
 	}
 	errs = append(errs, gone(c.jobs.Delete(ctx, c.name, metav1.DeleteOptions{PropagationPolicy: new(metav1.DeletePropagationForeground)})))
 	for errors.Join(errs...) == nil {

@@ -1,4 +1,4 @@
-package job
+package workers
 
 import (
 	"context"
@@ -26,12 +26,11 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load"
-	"github.com/crdconform/crdconform/internal/load/workers"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
-// crontabLoad is one of 100 requests a second for so long, by two workers, on a webhook that serves until the test is over.
-func crontabLoad(t *testing.T, duration time.Duration) workers.Load {
+// jobLoad is one of 100 requests a second for so long, by two workers, on a webhook that serves until the test is over.
+func jobLoad(t *testing.T, duration time.Duration) Load {
 	t.Helper()
 	server, err := webhook.Start(t.Context(), "127.0.0.1:0", webhook.Handler())
 	if err != nil {
@@ -47,7 +46,7 @@ func crontabLoad(t *testing.T, duration time.Duration) workers.Load {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return workers.Load{Endpoint: wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: time.Minute}, Requests: requests, Workload: w, Workers: 2}
+	return Load{Endpoint: wire.Endpoint{URL: server.URL, CA: server.CA, Timeout: time.Minute}, Requests: requests, Workload: w, Workers: 2}
 }
 
 // empty fails when something is left in a cluster that the launcher made.
@@ -74,10 +73,10 @@ func TestJob(t *testing.T) {
 	// One pod's log breaks off twice, in the middle of a line.
 	c.container[1] = func(ctx context.Context, p *pod) int {
 		p.set(func() { p.broken = 2 })
-		return worker(ctx, p)
+		return podWorker(ctx, p)
 	}
 	var last load.Snapshot
-	summary, err := workers.Run(t.Context(), c.launcher(Options{}), crontabLoad(t, 1500*time.Millisecond), load.Watch{Second: func(s load.Snapshot) { last = s }})
+	summary, err := Run(t.Context(), c.launcher(JobOptions{}), jobLoad(t, 1500*time.Millisecond), load.Watch{Second: func(s load.Snapshot) { last = s }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,8 +86,8 @@ func TestJob(t *testing.T) {
 	c.empty(t)
 }
 
-// TestLost has the second of two pods be lost, in several ways.
-func TestLost(t *testing.T) {
+// TestLostPods has the second of two pods be lost, in several ways.
+func TestLostPods(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		container func(ctx context.Context, p *pod) int
@@ -106,7 +105,7 @@ func TestLost(t *testing.T) {
 				p.c.changed.Broadcast()
 				cancel()
 			}()
-			worker(ctx, p)
+			podWorker(ctx, p)
 			return 137
 		}, "-1-abcde: exit status 137, OOMKilled"},
 		"evicted": {func(_ context.Context, p *pod) int {
@@ -151,9 +150,9 @@ func TestLost(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
 			c.container[1] = test.container
-			l := crontabLoad(t, 2*time.Second)
+			l := jobLoad(t, 2*time.Second)
 			l.Patience = 4 * time.Second
-			summary, err := workers.Run(t.Context(), c.launcher(Options{}), l, load.Watch{})
+			summary, err := Run(t.Context(), c.launcher(JobOptions{}), l, load.Watch{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -187,24 +186,24 @@ func TestSlowPull(t *testing.T) {
 		})
 		return 1
 	}
-	f := c.launcher(Options{})
+	f := c.launcher(JobOptions{})
 	f.pulling = 4 * time.Second
-	summary, err := workers.Run(t.Context(), f, crontabLoad(t, time.Second), load.Watch{})
+	summary, err := Run(t.Context(), f, jobLoad(t, time.Second), load.Watch{})
 	if reason := summary.PartialReason(); err != nil || !strings.HasSuffix(reason, "-1-abcde: exit status 1: it was pulled") {
 		t.Errorf("got %s, %v", reason, err)
 	}
 	c.empty(t)
 }
 
-// TestInterrupted ends a run in the middle, and one whose pods do not come up.
-func TestInterrupted(t *testing.T) {
+// TestInterruptedJob ends a run in the middle, and one whose pods do not come up.
+func TestInterruptedJob(t *testing.T) {
 	t.Parallel()
 	t.Run("in the middle", func(t *testing.T) {
 		t.Parallel()
 		c := newCluster(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		summary, err := workers.Run(ctx, c.launcher(Options{}), crontabLoad(t, time.Hour), load.Watch{Second: func(load.Snapshot) { cancel() }})
+		summary, err := Run(ctx, c.launcher(JobOptions{}), jobLoad(t, time.Hour), load.Watch{Second: func(load.Snapshot) { cancel() }})
 		if err != nil || !summary.Partial || summary.PartialReason() != "" || summary.Requests == 0 || summary.Requests != summary.Good {
 			t.Errorf("got %+v, %v", summary, err)
 		}
@@ -221,7 +220,7 @@ func TestInterrupted(t *testing.T) {
 			<-ctx.Done()
 			return 0
 		}
-		summary, err := workers.Run(ctx, c.launcher(Options{}), crontabLoad(t, time.Hour), load.Watch{})
+		summary, err := Run(ctx, c.launcher(JobOptions{}), jobLoad(t, time.Hour), load.Watch{})
 		if err != nil || !summary.Partial || summary.Requests+summary.Unanswered != 0 {
 			t.Errorf("got %+v, %v", summary, err)
 		}
@@ -244,9 +243,9 @@ func TestManyWorkers(t *testing.T) {
 			return 0
 		}
 	}
-	f := c.launcher(Options{})
+	f := c.launcher(JobOptions{})
 	f.polling = 500 * time.Millisecond
-	started, err := f.Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: n, Limit: time.Minute})
+	started, err := f.Start(t.Context(), Task{Spec: []byte("{}"), Workers: n, Limit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +322,7 @@ func TestGivenUp(t *testing.T) {
 				}
 			}
 			over := false // by the end of the first second of the others
-			summary, err := workers.Run(t.Context(), c.launcher(Options{}), crontabLoad(t, 2*time.Second), load.Watch{Second: func(load.Snapshot) {
+			summary, err := Run(t.Context(), c.launcher(JobOptions{}), jobLoad(t, 2*time.Second), load.Watch{Second: func(load.Snapshot) {
 				select {
 				case <-ended:
 					over = true
@@ -354,7 +353,7 @@ func TestUncertain(t *testing.T) {
 			t.Parallel()
 			c := newCluster(t)
 			c.lose = of
-			if _, err := workers.Run(t.Context(), c.launcher(Options{}), crontabLoad(t, time.Second), load.Watch{}); err == nil || !strings.Contains(err.Error(), "EOF") {
+			if _, err := Run(t.Context(), c.launcher(JobOptions{}), jobLoad(t, time.Second), load.Watch{}); err == nil || !strings.Contains(err.Error(), "EOF") {
 				t.Errorf("got %v", err)
 			}
 			c.empty(t)
@@ -371,7 +370,7 @@ func TestUncertain(t *testing.T) {
 				}
 				return nil
 			}
-			summary, err := workers.Run(ctx, c.launcher(Options{}), crontabLoad(t, time.Hour), load.Watch{})
+			summary, err := Run(ctx, c.launcher(JobOptions{}), jobLoad(t, time.Hour), load.Watch{})
 			if err != nil || !summary.Partial || summary.Requests+summary.Unanswered != 0 {
 				t.Errorf("got %+v, %v", summary, err)
 			}
@@ -395,7 +394,7 @@ func TestUncertain(t *testing.T) {
 				}
 				return nil
 			}
-			summary, err := workers.Run(ctx, c.launcher(Options{}), crontabLoad(t, time.Hour), load.Watch{})
+			summary, err := Run(ctx, c.launcher(JobOptions{}), jobLoad(t, time.Hour), load.Watch{})
 			if err == nil || !strings.Contains(err.Error(), "run kubectl delete job,secret -n load ") || !summary.Partial {
 				t.Errorf("got %+v, %v", summary, err)
 			}
@@ -431,7 +430,7 @@ func TestRefused(t *testing.T) {
 				}
 				return nil
 			}
-			summary, err := workers.Run(t.Context(), c.launcher(Options{}), crontabLoad(t, 200*time.Millisecond), load.Watch{})
+			summary, err := Run(t.Context(), c.launcher(JobOptions{}), jobLoad(t, 200*time.Millisecond), load.Watch{})
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something with %q", err, test.want)
 			}
@@ -453,7 +452,7 @@ func TestRefused(t *testing.T) {
 func TestDeletedMeanwhile(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	started, err := c.launcher(Options{}).Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: 1, Limit: time.Minute})
+	started, err := c.launcher(JobOptions{}).Start(t.Context(), Task{Spec: []byte("{}"), Workers: 1, Limit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -469,7 +468,7 @@ func TestDeletedMeanwhile(t *testing.T) {
 func TestEndWaits(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	started, err := c.launcher(Options{}).Start(t.Context(), workers.Task{Spec: []byte("{}"), Workers: 1, Limit: time.Minute})
+	started, err := c.launcher(JobOptions{}).Start(t.Context(), Task{Spec: []byte("{}"), Workers: 1, Limit: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -499,7 +498,7 @@ func TestLargeSpecs(t *testing.T) {
 		t.Skip("left out by -short: the specs are of megabytes")
 	}
 	c := newCluster(t)
-	l := crontabLoad(t, 200*time.Millisecond)
+	l := jobLoad(t, 200*time.Millisecond)
 	noise := make([]byte, 2<<20)
 	rand.Read(noise)
 	for i := range l.Requests {
@@ -514,7 +513,7 @@ func TestLargeSpecs(t *testing.T) {
 		most.Store(max(most.Load(), int32(len(c.secrets))))
 		return nil
 	}
-	summary, err := workers.Run(t.Context(), c.launcher(Options{}), l, load.Watch{})
+	summary, err := Run(t.Context(), c.launcher(JobOptions{}), l, load.Watch{})
 	if err != nil || summary.Requests != 20 || summary.Good != 20 || summary.Partial {
 		t.Errorf("got %+v, %v", summary, err)
 	}
@@ -528,7 +527,7 @@ func TestLargeSpecs(t *testing.T) {
 func TestObject(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t)
-	j := c.launcher(Options{}).job("name", workers.Task{Workers: 7, Limit: 90 * time.Second}, 2)
+	j := c.launcher(JobOptions{}).job("name", Task{Workers: 7, Limit: 90 * time.Second}, 2)
 	encoded, err := yaml.Marshal(j)
 	if err != nil {
 		t.Fatal(err)
@@ -593,19 +592,19 @@ func TestObject(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		options Options
+		options JobOptions
 		config  rest.Config
 		want    string
 	}{
-		{Options{Image: "b"}, rest.Config{}, "need a namespace"},
-		{Options{Namespace: "a"}, rest.Config{}, "need an image"},
-		{Options{Namespace: "a", Image: "b"}, rest.Config{AuthProvider: &api.AuthProviderConfig{Name: "none"}}, "none"},
+		{JobOptions{Image: "b"}, rest.Config{}, "need a namespace"},
+		{JobOptions{Namespace: "a"}, rest.Config{}, "need an image"},
+		{JobOptions{Namespace: "a", Image: "b"}, rest.Config{AuthProvider: &api.AuthProviderConfig{Name: "none"}}, "none"},
 	} {
-		if _, err := New(&test.config, test.options); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := NewJob(&test.config, test.options); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: got %v, want something with %q", test.options, err, test.want)
 		}
 	}
-	if f, err := New(&rest.Config{}, Options{Namespace: "a", Image: "b"}); err != nil || f.Lead() != 5*time.Second {
+	if f, err := NewJob(&rest.Config{}, JobOptions{Namespace: "a", Image: "b"}); err != nil || f.Lead() != 5*time.Second {
 		t.Errorf("got %+v, %v", f, err)
 	}
 }

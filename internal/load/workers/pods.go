@@ -1,4 +1,4 @@
-package job
+package workers
 
 import (
 	"bufio"
@@ -33,7 +33,7 @@ const (
 
 // workerPods are the pods of one Job.
 type workerPods struct {
-	*Launcher
+	*Job
 
 	name    string   // of the Job
 	created bool     // whether the Job may be there
@@ -212,7 +212,7 @@ func (c *workerPods) read(ctx context.Context, pod string, line func([]byte)) er
 }
 
 // container is the name of the container of a worker.
-func (f *Launcher) container() string { return f.template.Spec.Template.Spec.Containers[0].Name }
+func (f *Job) container() string { return f.template.Spec.Template.Spec.Containers[0].Name }
 
 // status returns the status of the worker's container, or nil if it has none yet.
 func status(pod *corev1.Pod) *corev1.ContainerStatus {

@@ -1,4 +1,4 @@
-package job
+package workers
 
 import (
 	"bytes"
@@ -25,8 +25,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-
-	"github.com/crdconform/crdconform/internal/load/workers"
 )
 
 const (
@@ -112,10 +110,10 @@ func newCluster(t *testing.T) *cluster {
 }
 
 // launcher is one in the cluster, with less patience.
-func (c *cluster) launcher(o Options) *Launcher {
+func (c *cluster) launcher(o JobOptions) *Job {
 	c.t.Helper()
 	o.Namespace, o.Image = namespace, image
-	f, err := New(c.config, o)
+	f, err := NewJob(c.config, o)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -159,7 +157,7 @@ func patched[T any](t *testing.T, r *http.Request, original T) T {
 	if err := errors.Join(json.NewDecoder(r.Body).Decode(&patch), json.Unmarshal(encoded, &whole)); err != nil {
 		t.Error(err)
 	}
-	merge(whole, patch)
+	mergePatch(whole, patch)
 	if encoded, err = json.Marshal(whole); err != nil {
 		t.Error(err)
 	}
@@ -170,12 +168,12 @@ func patched[T any](t *testing.T, r *http.Request, original T) T {
 	return result
 }
 
-// merge applies a merge patch that removes nothing.
-func merge(to, patch map[string]any) {
+// mergePatch applies a merge patch that removes nothing.
+func mergePatch(to, patch map[string]any) {
 	for key, value := range patch {
 		inner, isMap := value.(map[string]any)
 		if into, has := to[key].(map[string]any); isMap && has {
-			merge(into, inner)
+			mergePatch(into, inner)
 		} else {
 			to[key] = value
 		}
@@ -345,7 +343,7 @@ func (c *cluster) create(index int) {
 	c.pods[p.Name] = p
 	run := c.container[index]
 	if run == nil {
-		run = worker
+		run = podWorker
 	}
 	c.running.Go(func() {
 		code := run(ctx, p)
@@ -440,8 +438,8 @@ func (p *pod) mounted(ctx context.Context) bool {
 	return false
 }
 
-// worker is what runs in a container: the command worker, as far as its arguments matter.
-func worker(ctx context.Context, p *pod) int {
+// podWorker is what runs in a container: the command worker, as far as its arguments matter.
+func podWorker(ctx context.Context, p *pod) int {
 	if !p.mounted(ctx) {
 		return 0 // it is never started
 	}
@@ -459,9 +457,9 @@ func worker(ctx context.Context, p *pod) int {
 	if container.Args[0] != "worker" || flags.Parse(arguments) != nil {
 		return 2
 	}
-	in, err := workers.FromFiles(ctx, specs, *orders)
+	in, err := FromFiles(ctx, specs, *orders)
 	if err == nil {
-		err = workers.Work(ctx, *index, in, p)
+		err = Work(ctx, *index, in, p)
 	}
 	if err != nil {
 		fmt.Fprintf(p, "crdconform: %v\n", err)
