@@ -23,7 +23,6 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
@@ -57,8 +56,8 @@ func serve(address, certs string) int {
 }
 
 // idle are bounds that any machine keeps, however busy it is: what was lost or is wrong holds there too.
-func idle() judge.Bounds {
-	b := judge.Usual()
+func idle() record.Bounds {
+	b := record.UsualBounds()
 	b.Share, b.Lag = 0, time.Hour
 	return b
 }
@@ -176,7 +175,7 @@ func TestReferenceDisrupted(t *testing.T) {
 		if id == requirement.DisruptionMemoryLimit && !limited {
 			t.Errorf("%s: no memory was limited: %+v", id, o.History.Marks)
 		}
-		report, err := judge.Within(o.History, idle())
+		report, err := record.JudgeWithin(o.History, idle())
 		if err != nil || len(report.Void) > 0 {
 			t.Errorf("%s: %v, void: %v", id, err, report.Void)
 			continue
@@ -190,7 +189,7 @@ func TestReferenceDisrupted(t *testing.T) {
 			}
 		}
 		for _, f := range report.Findings {
-			timed := slices.Contains([]judge.Kind{judge.NotRecovered, judge.WatchSilent, judge.WatchGone}, f.Kind)
+			timed := slices.Contains([]record.FindingKind{record.NotRecovered, record.WatchSilent, record.WatchGone}, f.Kind)
 			if !timed && o.Scenario.forbids(f.Kind) {
 				t.Errorf("%s: %s", id, text(f))
 			}
@@ -299,7 +298,7 @@ func TestFrailCaught(t *testing.T) {
 				t.Skip(o.Skipped)
 			}
 			reasons := violations(o.History)
-			report, err := judge.Within(o.History, idle())
+			report, err := record.JudgeWithin(o.History, idle())
 			if err != nil {
 				t.Error(err)
 			}

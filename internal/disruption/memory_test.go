@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cgroup"
-	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 )
 
@@ -38,8 +37,8 @@ func TestShortOfMemory(t *testing.T) {
 // TestAnswersWithTooLittleMemory excuses what is answered meanwhile, and nothing after that.
 func TestAnswersWithTooLittleMemory(t *testing.T) {
 	t.Parallel()
-	facts := func(during, after int) judge.Facts {
-		return judge.Facts{Failures: []judge.Failure{{Error: record.Answer, During: during, After: after}, {Error: record.Reset, During: 1, After: 1}}}
+	facts := func(during, after int) record.Facts {
+		return record.Facts{Failures: []record.Failure{{Error: record.Answer, During: during, After: after}, {Error: record.Reset, During: 1, After: 1}}}
 	}
 	for _, test := range []struct {
 		short         bool

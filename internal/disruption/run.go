@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/memory"
@@ -242,7 +241,7 @@ func (st *stage) recovered(ctx context.Context) (bool, error) {
 		at := st.record.Now() - recordedAfter
 		h := st.record.History()
 		h.Marks = append(h.Marks, record.Mark{Name: record.End, At: at})
-		recovered := judge.Recovered(h)
+		recovered := record.Recovered(h)
 		if recovered || time.Now().After(end) {
 			st.record.MarkAt(record.End, at, "")
 			return recovered, nil

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -14,7 +13,7 @@ import (
 type Verdict struct {
 	Verdict requirement.Verdict
 	Reason  string // why it is not Passed
-	judge.Report
+	record.Report
 }
 
 // Named returns the scenario of a requirement.
@@ -33,7 +32,7 @@ func Judge(h *record.History) (Verdict, error) {
 	if !known {
 		return Verdict{}, fmt.Errorf("unknown scenario %q; judge it with the version of crdconform that wrote it", h.Header.Scenario)
 	}
-	report, err := judge.Judge(h)
+	report, err := record.Judge(h)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -47,7 +46,7 @@ func Judge(h *record.History) (Verdict, error) {
 	var undecided []string
 	for _, f := range report.Findings {
 		switch {
-		case f.Kind == judge.Undecided:
+		case f.Kind == record.FoundUndecided:
 			undecided = append(undecided, text(f))
 		case s.forbids(f.Kind):
 			reasons = append(reasons, text(f))
@@ -67,7 +66,7 @@ func Judge(h *record.History) (Verdict, error) {
 
 // answered are requests that the webhook itself answered with a failure. A webhook that is away, or cannot be reached, answers nothing, so
 // nothing that is done to it excuses that, but too little memory.
-func (s Scenario) answered(f judge.Facts) []string {
+func (s Scenario) answered(f record.Facts) []string {
 	n, example := 0, ""
 	for _, failure := range f.Failures {
 		count := failure.Count()
@@ -97,11 +96,11 @@ func violations(h *record.History) []string {
 }
 
 // forbids reports whether a finding violates the requirement of the scenario. What fails while nobody can convert is reported only.
-func (s Scenario) forbids(k judge.Kind) bool {
+func (s Scenario) forbids(k record.FindingKind) bool {
 	switch k {
-	case judge.Failed:
+	case record.FoundFailed:
 		return s.harmless
-	case judge.Undecided, judge.Unstable:
+	case record.FoundUndecided, record.FoundUnstable:
 		return false
 	default:
 		return true
@@ -109,7 +108,7 @@ func (s Scenario) forbids(k judge.Kind) bool {
 }
 
 // text is a finding with what it is about.
-func text(f judge.Finding) string {
+func text(f record.Finding) string {
 	lines := []string{f.Text}
 	for _, e := range f.Examples {
 		lines = append(lines, "    "+e)

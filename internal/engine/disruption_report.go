@@ -3,7 +3,6 @@ package engine
 import (
 	"time"
 
-	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -13,7 +12,7 @@ import (
 const mostDisruptionPoints = 180
 
 // disruptionOf is a disruption as reports have it.
-func disruptionOf(h *record.History, judged judge.Report, subject string) reports.Disruption {
+func disruptionOf(h *record.History, judged record.Report, subject string) reports.Disruption {
 	f := judged.Facts
 	quiet, _ := h.Mark(record.Quiet)
 	since := func(at time.Duration) float64 { return (at - quiet).Seconds() }
@@ -46,7 +45,7 @@ func disruptionOf(h *record.History, judged judge.Report, subject string) report
 			d.Marks = append(d.Marks, reports.DisruptionMark{Name: m.Name, Seconds: since(m.At), Text: m.Text})
 		}
 	}
-	for _, p := range judge.Timeline(h, mostDisruptionPoints) {
+	for _, p := range record.Timeline(h, mostDisruptionPoints) {
 		d.Points = append(d.Points, reports.DisruptionPoint{
 			Seconds: p.End.Seconds(), Succeeded: p.Succeeded, Failed: p.Failed, Memory: float64(p.Resident),
 			P50: float64(p.P50) / float64(time.Millisecond), P99: float64(p.P99) / float64(time.Millisecond),

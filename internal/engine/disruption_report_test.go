@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/history"
@@ -27,11 +26,11 @@ func TestDisruptionOf(t *testing.T) {
 		Samples:    []memory.Sample{{At: 3 * time.Second, Resident: 7}, {At: 4 * time.Second, Resident: 5}},
 		Operations: []record.Operation{{Verb: record.List, Version: "v1", Call: 2 * time.Second, Return: 2*time.Second + 5*time.Millisecond, Outcome: history.Acknowledged}},
 	}
-	got := disruptionOf(h, judge.Report{Void: []string{"busy"}, Facts: judge.Facts{
+	got := disruptionOf(h, record.Report{Void: []string{"busy"}, Facts: record.Facts{
 		Operations: 9, Failed: 3, Lost: 2, Wrong: 1, Lag: time.Millisecond, FirstFailure: new(time.Second), Recovery: new(3 * time.Second),
-		Outages:  []judge.Outage{{Longest: time.Second}, {Longest: 2 * time.Second}},
-		Watches:  []judge.WatchFact{{Ended: 2, Gone: 1, Resumed: 3 * time.Second}, {Ended: 1, Resumed: time.Second}},
-		Failures: []judge.Failure{{Verb: record.Get, Version: "v1", Storage: true, Error: record.Timeout, During: 2, After: 1, Example: "timeout"}},
+		Outages:  []record.Outage{{Longest: time.Second}, {Longest: 2 * time.Second}},
+		Watches:  []record.WatchFact{{Ended: 2, Gone: 1, Resumed: 3 * time.Second}, {Ended: 1, Resumed: time.Second}},
+		Failures: []record.Failure{{Verb: record.Get, Version: "v1", Storage: true, Error: record.Timeout, During: 2, After: 1, Example: "timeout"}},
 	}}, "widgets")
 	points := got.Points
 	got.Points = nil

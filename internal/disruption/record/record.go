@@ -3,6 +3,9 @@
 //
 // A file is JSON, one value a line: the header, then marks, operations, watches, lags and samples in any order, then a line with their
 // number, so that a file that was cut is noticed.
+//
+// Judge finds out from a history what the disruption did to the clients: what was lost, what was wrong, what failed, and how long it
+// took until all was as before. It performs no I/O and knows no requirements: scenarios decide what its findings mean for them.
 package record
 
 import (

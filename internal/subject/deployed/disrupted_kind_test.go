@@ -21,7 +21,6 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/disruption"
-	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
@@ -248,13 +247,13 @@ func violated(t *testing.T, o disruption.Outcome, want string) {
 	if text := strings.Join(found, "\n"); (text == "") != (want == "") || !strings.Contains(text, want) {
 		t.Errorf("%s found %q, want %q", o.Scenario.ID, text, want)
 	}
-	bounds := judge.Usual()
+	bounds := record.UsualBounds()
 	bounds.Share, bounds.Lag = 0, time.Hour
-	report, err := judge.Within(o.History, bounds)
+	report, err := record.JudgeWithin(o.History, bounds)
 	if err != nil || len(report.Void) > 0 || report.Facts.Operations == 0 || report.Facts.Compared == 0 {
 		t.Errorf("%s: %v, void: %v, %d operations, %d compared", o.Scenario.ID, err, report.Void, report.Facts.Operations, report.Facts.Compared)
 	}
-	for _, kind := range []judge.Kind{judge.Lost, judge.Wrong} {
+	for _, kind := range []record.FindingKind{record.FoundLost, record.FoundWrong} {
 		if f, is := report.Found(kind); is {
 			t.Errorf("%s: %s", o.Scenario.ID, f.Text)
 		}

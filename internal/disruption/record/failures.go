@@ -1,20 +1,18 @@
-package judge
+package record
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/crdconform/crdconform/internal/disruption/record"
 )
 
 // Failure is what failed in the same way.
 type Failure struct {
-	Verb    record.Verb   `json:"verb"`
+	Verb    Verb          `json:"verb"`
 	Version string        `json:"version"`
 	Storage bool          `json:"storage,omitempty"`
-	Error   record.Error  `json:"error"`
+	Error   Error         `json:"error"`
 	During  int           `json:"during"` // were called before the end of the fault
 	After   int           `json:"after"`
 	First   time.Duration `json:"first"` // when the first was answered, from the beginning of the fault
@@ -79,7 +77,7 @@ func (f Failure) String() string {
 // failed are the findings about operations that failed, and about the time until none does.
 func (s *span) failed(f Facts) []Finding {
 	var findings []Finding
-	add := func(kind Kind, what string, of []Failure) {
+	add := func(kind FindingKind, what string, of []Failure) {
 		finding := Finding{Kind: kind}
 		for _, failure := range of {
 			finding.Count += failure.Count()
@@ -92,9 +90,9 @@ func (s *span) failed(f Facts) []Finding {
 			findings = append(findings, finding)
 		}
 	}
-	add(Failed, " failed", f.Failures)
+	add(FoundFailed, " failed", f.Failures)
 	atStorage := slices.DeleteFunc(slices.Clone(f.Failures), func(f Failure) bool { return !f.Storage })
-	add(Storage, " at the storage version failed, though none needs a conversion", atStorage)
+	add(FoundStorage, " at the storage version failed, though none needs a conversion", atStorage)
 	if f.Recovery == nil {
 		findings = append(findings, Finding{
 			Kind: NotRecovered, Count: 1, Text: fmt.Sprintf("the level from before the fault was not reached again within %s of its end", round(f.After)),

@@ -1,4 +1,4 @@
-package judge
+package record
 
 import (
 	"math"
@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/memory"
 )
 
 const mebibyte = 1 << 20
 
 // sampled adds ten samples a second of a process whose memory is that of a function, beside what comes and goes.
-func sampled(h *record.History, end time.Duration, bytes func(at time.Duration) float64) {
+func sampled(h *History, end time.Duration, bytes func(at time.Duration) float64) {
 	random := rand.New(rand.NewPCG(7, 7))
 	for at := time.Duration(0); at < end; at += 100 * millisecond {
 		garbage := random.Float64() * 12 * mebibyte
@@ -38,14 +37,14 @@ func TestMemory(t *testing.T) {
 		"much at first":  {func(at time.Duration) float64 { return mebibytes(1000 + 40*at.Seconds()) }, false, 2400},
 		"shrinks":        {func(at time.Duration) float64 { return mebibytes(900 - 20*at.Seconds()) }, false, -1200},
 	} {
-		s := sim{change: func(s *sim, h *record.History) { sampled(h, s.end, test.bytes) }}
+		s := sim{change: func(s *sim, h *History) { sampled(h, s.end, test.bytes) }}
 		r := judged(t, s.history())
 		m := r.Facts.Memory
 		if m == nil || m.Leaks != test.leaks {
 			t.Errorf("%s: got %+v", name, m)
 			continue
 		}
-		found, there := r.Found(Leak)
+		found, there := r.Found(FoundLeak)
 		if there != test.leaks || there && !strings.Contains(found.Text, "MiB a minute") {
 			t.Errorf("%s: found %+v", name, found)
 		}
@@ -60,7 +59,7 @@ func TestMemory(t *testing.T) {
 
 // TestMemoryPerOperation has a webhook that keeps a mebibyte of each operation.
 func TestMemoryPerOperation(t *testing.T) {
-	s := sim{change: func(s *sim, h *record.History) {
+	s := sim{change: func(s *sim, h *History) {
 		sampled(h, s.end, func(now time.Duration) float64 {
 			n := 0
 			for _, o := range h.Operations {
@@ -79,7 +78,7 @@ func TestMemoryPerOperation(t *testing.T) {
 
 // TestMemoryAfterRestart leaves out what another process used.
 func TestMemoryAfterRestart(t *testing.T) {
-	s := sim{change: func(s *sim, h *record.History) {
+	s := sim{change: func(s *sim, h *History) {
 		sampled(h, s.end, func(at time.Duration) float64 { return (30 + 400*min(at, s.ended).Seconds()) * mebibyte })
 		for i := range h.Samples {
 			if sample := &h.Samples[i]; sample.At >= s.ended {
@@ -90,7 +89,7 @@ func TestMemoryAfterRestart(t *testing.T) {
 	if m := judged(t, s.history()).Facts.Memory; m.Leaks || m.Over > 5*second {
 		t.Errorf("got %+v", m)
 	}
-	few := sim{change: func(_ *sim, h *record.History) { sampled(h, second, func(time.Duration) float64 { return 1 }) }}
+	few := sim{change: func(_ *sim, h *History) { sampled(h, second, func(time.Duration) float64 { return 1 }) }}
 	if m := judged(t, few.history()).Facts.Memory; m != nil {
 		t.Errorf("got %+v of ten samples", m)
 	}
@@ -99,10 +98,31 @@ func TestMemoryAfterRestart(t *testing.T) {
 // TestMemoryOverTime has a webhook that leaks a mebibyte a second: after a minute and a half it is proved.
 func TestMemoryOverTime(t *testing.T) {
 	for seconds, want := range map[int]bool{40: false, 59: false, 90: true} {
-		h := new(record.History)
+		h := new(History)
 		sampled(h, time.Duration(seconds)*second, func(at time.Duration) float64 { return (30 + at.Seconds()) * mebibyte })
 		if m := memoryOf(h); m == nil || m.Leaks != want {
 			t.Errorf("%d s: got %+v", seconds, m)
 		}
+	}
+}
+
+// TestSlope compares with an example whose figures are known: of points that are off a line by turns, as +1, -1, -1, +1, the slope is the
+// line's, and its standard error follows from their distances alone.
+func TestSlope(t *testing.T) {
+	const student, sumOfX, distance = 2.306, 82.5, 10 // of 8 degrees of freedom; the sum of squares of 1 to 10 about their mean
+	var samples []memory.Sample
+	for i := range 10 {
+		off := [10]int{distance, -distance, -distance, distance}[i]
+		for range 2 {
+			samples = append(samples, memory.Sample{At: time.Duration(i+1) * time.Minute, Resident: uint64(1000 + 100*i + off)})
+		}
+	}
+	m := memory.Of(samples, func(time.Duration) float64 { return 0 })
+	margin := student * math.Sqrt(4*distance*distance/8./sumOfX)
+	if s := m.PerMinute; math.Abs(s.Value-100) > 1e-9 || math.Abs(s.High-100-margin) > 1e-9 || math.Abs(s.Low-100+margin) > 1e-9 {
+		t.Errorf("got %+v, want 100 with a margin of %g", s, margin)
+	}
+	if m.PerConversion != (memory.Slope{}) {
+		t.Errorf("without conversions: got %+v", m.PerConversion)
 	}
 }

@@ -1,15 +1,14 @@
-package judge
+package record
 
 import (
 	"slices"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/memory"
 )
 
 // memoryOf returns how the webhook's memory went; nil if that was not measured for long enough.
-func memoryOf(h *record.History) *memory.Trend {
+func memoryOf(h *History) *memory.Trend {
 	var returns []time.Duration // of operations that need a conversion
 	for _, o := range h.Operations {
 		if !o.Storage {
@@ -28,5 +27,5 @@ func leaks(m *memory.Trend) []Finding {
 	if m == nil || !m.Leaks {
 		return nil
 	}
-	return []Finding{{Kind: Leak, Count: 1, Text: "the webhook's memory grew " + m.String()}}
+	return []Finding{{Kind: FoundLeak, Count: 1, Text: "the webhook's memory grew " + m.String()}}
 }

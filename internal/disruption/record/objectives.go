@@ -1,4 +1,4 @@
-package judge
+package record
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // exceeded compares the figures with what the objectives allow. The limit is how long recovery was waited for.
 func exceeded(o objective.Limit, f Facts, limit time.Duration) []Finding {
 	var findings []Finding
-	add := func(kind Kind, count int, format string, values ...any) {
+	add := func(kind FindingKind, count int, format string, values ...any) {
 		findings = append(findings, Finding{Kind: kind, Count: count, Text: fmt.Sprintf(format, values...)})
 	}
 	if o.Recovery != nil {
@@ -28,7 +28,7 @@ func exceeded(o objective.Limit, f Facts, limit time.Duration) []Finding {
 		}
 	}
 	for _, each := range []struct {
-		kind     Kind
+		kind     FindingKind
 		limit    *int
 		measured int
 		what     string

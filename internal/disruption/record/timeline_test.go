@@ -1,4 +1,4 @@
-package judge
+package record
 
 import (
 	"math"
@@ -6,17 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/memory"
 )
 
 func TestTimeline(t *testing.T) {
-	s := sim{answer: func(s *sim, o *record.Operation) {
+	s := sim{answer: func(s *sim, o *Operation) {
 		o.Return = o.Call + 4*millisecond
 		if s.during(o) {
-			fail(o, record.Refused, 2*millisecond)
+			fail(o, Refused, 2*millisecond)
 		}
-	}, change: func(s *sim, h *record.History) {
+	}, change: func(s *sim, h *History) {
 		h.Samples = []memory.Sample{{At: 0, Resident: 9}, {At: s.warm, Resident: 1}, {At: s.warm + 1, Resident: 3}, {At: s.end, Resident: 2}}
 	}}
 	h := s.history()
@@ -43,11 +42,11 @@ func TestTimeline(t *testing.T) {
 	if n := len(Timeline(h, 1000)); n != 90 { // a tenth of a second each
 		t.Errorf("got %d points", n)
 	}
-	h.Operations = slices.DeleteFunc(h.Operations, func(o record.Operation) bool { return o.Return > s.warm+second })
+	h.Operations = slices.DeleteFunc(h.Operations, func(o Operation) bool { return o.Return > s.warm+second })
 	if idle := Timeline(h, 9)[3]; idle != (Point{End: 4 * second}) {
 		t.Errorf("got %+v of no operation", idle)
 	}
-	if points := Timeline(&record.History{}, 10); points != nil {
+	if points := Timeline(&History{}, 10); points != nil {
 		t.Errorf("got %+v of nothing", points)
 	}
 }

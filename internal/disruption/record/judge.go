@@ -1,6 +1,4 @@
-// Package judge finds out from a record what a disruption did to the clients: what was lost, what was wrong, what failed, and how long it
-// took until all was as before. It performs no I/O and knows no requirements: scenarios decide what its findings mean for them.
-package judge
+package record
 
 import (
 	"fmt"
@@ -8,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/memory"
 )
 
@@ -22,41 +19,41 @@ type Bounds struct {
 	Grace  time.Duration // for a watch to come back before the end
 }
 
-// Usual returns the bounds that hold unless a test wants others.
-func Usual() Bounds {
+// UsualBounds returns the bounds that hold unless a test wants others.
+func UsualBounds() Bounds {
 	return Bounds{
 		Quiet: time.Second, Share: 0.8, Lag: 200 * time.Millisecond, Window: 500 * time.Millisecond, Hold: 3 * time.Second, Grace: time.Second,
 	}
 }
 
-// Kind is what a finding is about.
-type Kind string
+// FindingKind is what a finding is about.
+type FindingKind string
 
 // The kinds of findings.
 const (
-	Lost         Kind = "lost"          // what clients were answered can't be explained: an acknowledged write was lost, say
-	Undecided    Kind = "undecided"     // too many operations overlap to find out
-	Wrong        Kind = "wrong"         // a conversion differs from what the quiet webhook answered
-	Unstable     Kind = "unstable"      // the quiet webhook itself answered differently, so nothing can be compared with it
-	Failed       Kind = "failed"        // operations failed since the fault began
-	Storage      Kind = "storage"       // some of them need no conversion
-	NotRecovered Kind = "not recovered" // the level of before was not reached until the end
-	WatchGone    Kind = "watch gone"    // a watch ended and did not come back
-	WatchSilent  Kind = "watch silent"  // a watch is open and shows nothing any more
-	Leak         Kind = "leak"          // the memory of the webhook's process grows
+	FoundLost      FindingKind = "lost"          // what clients were answered can't be explained: an acknowledged write was lost, say
+	FoundUndecided FindingKind = "undecided"     // too many operations overlap to find out
+	FoundWrong     FindingKind = "wrong"         // a conversion differs from what the quiet webhook answered
+	FoundUnstable  FindingKind = "unstable"      // the quiet webhook itself answered differently, so nothing can be compared with it
+	FoundFailed    FindingKind = "failed"        // operations failed since the fault began
+	FoundStorage   FindingKind = "storage"       // some of them need no conversion
+	NotRecovered   FindingKind = "not recovered" // the level of before was not reached until the end
+	WatchGone      FindingKind = "watch gone"    // a watch ended and did not come back
+	WatchSilent    FindingKind = "watch silent"  // a watch is open and shows nothing any more
+	FoundLeak      FindingKind = "leak"          // the memory of the webhook's process grows
 
-	OverRecovery Kind = "objective recovery" // more than the objectives allow
-	OverFailed   Kind = "objective failed"
-	OverLost     Kind = "objective lost"
-	OverWrong    Kind = "objective wrong"
+	OverRecovery FindingKind = "objective recovery" // more than the objectives allow
+	OverFailed   FindingKind = "objective failed"
+	OverLost     FindingKind = "objective lost"
+	OverWrong    FindingKind = "objective wrong"
 )
 
 // Finding is something that a scenario may not allow.
 type Finding struct {
-	Kind     Kind     `json:"kind"`
-	Count    int      `json:"count"`
-	Text     string   `json:"text"`               // one sentence without its full stop
-	Examples []string `json:"examples,omitempty"` // at most maxExamples
+	Kind     FindingKind `json:"kind"`
+	Count    int         `json:"count"`
+	Text     string      `json:"text"`               // one sentence without its full stop
+	Examples []string    `json:"examples,omitempty"` // at most maxExamples
 }
 
 const maxExamples = 5
@@ -69,7 +66,7 @@ type Report struct {
 }
 
 // Found returns the finding of a kind, and whether there is one.
-func (r Report) Found(kind Kind) (Finding, bool) {
+func (r Report) Found(kind FindingKind) (Finding, bool) {
 	for _, f := range r.Findings {
 		if f.Kind == kind {
 			return f, true
@@ -113,10 +110,10 @@ func (f Facts) Outage() time.Duration {
 }
 
 // Judge judges a record by the usual bounds.
-func Judge(h *record.History) (Report, error) { return Within(h, Usual()) }
+func Judge(h *History) (Report, error) { return JudgeWithin(h, UsualBounds()) }
 
-// Within judges a record. The error names an operation that can't be judged.
-func Within(h *record.History, b Bounds) (Report, error) {
+// JudgeWithin judges a record. The error names an operation that can't be judged.
+func JudgeWithin(h *History, b Bounds) (Report, error) {
 	s, reasons := read(h, b)
 	if len(reasons) > 0 {
 		return Report{Void: reasons}, nil
@@ -141,8 +138,8 @@ func Within(h *record.History, b Bounds) (Report, error) {
 
 // Recovered reports whether all is as before the fault: the level of Facts.Recovery, and watches that show what is written. It looks at
 // nothing else, so it can be asked again and again while the record grows.
-func Recovered(h *record.History) bool {
-	s, reasons := read(h, Usual())
+func Recovered(h *History) bool {
+	s, reasons := read(h, UsualBounds())
 	if len(reasons) > 0 {
 		return false
 	}

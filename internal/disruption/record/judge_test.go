@@ -1,4 +1,4 @@
-package judge
+package record
 
 import (
 	"fmt"
@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/disruption/objective"
-	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/history"
 )
 
@@ -19,7 +18,7 @@ const (
 	millisecond = time.Millisecond
 )
 
-func judged(t *testing.T, h *record.History) Report {
+func judged(t *testing.T, h *History) Report {
 	t.Helper()
 	r, err := Judge(h)
 	if err != nil {
@@ -37,7 +36,7 @@ func about(got *time.Duration, want time.Duration) bool {
 func TestFindings(t *testing.T) {
 	for name, test := range map[string]struct {
 		sim  sim
-		want []Kind
+		want []FindingKind
 		hold func(f Facts) string // what is wrong with the facts; nothing is ""
 	}{
 		"nothing": {sim{}, nil, func(f Facts) string {
@@ -46,19 +45,19 @@ func TestFindings(t *testing.T) {
 			}
 			return ""
 		}},
-		"refused while it lasts": {sim{answer: failing(0, 2*second)}, []Kind{Failed}, func(f Facts) string {
+		"refused while it lasts": {sim{answer: failing(0, 2*second)}, []FindingKind{FoundFailed}, func(f Facts) string {
 			if f.Undisturbed || !about(f.FirstFailure, 0) || !about(f.FirstSuccess, 0) || !about(f.Recovery, 0) || !about(new(f.Outage()), 2*second) || len(f.Outages) != 2 {
 				return "times"
 			}
 			return ""
 		}},
-		"refused for longer": {sim{answer: failing(0, 4*second)}, []Kind{Failed}, func(f Facts) string {
+		"refused for longer": {sim{answer: failing(0, 4*second)}, []FindingKind{FoundFailed}, func(f Facts) string {
 			if !about(f.Recovery, 2*second) || !about(f.FirstSuccess, 2*second) || !about(new(f.Outage()), 4*second) {
 				return "times"
 			}
 			return ""
 		}},
-		"late": {sim{answer: failing(second, 2*second)}, []Kind{Failed}, func(f Facts) string {
+		"late": {sim{answer: failing(second, 2*second)}, []FindingKind{FoundFailed}, func(f Facts) string {
 			if !about(f.FirstFailure, second) || !about(new(f.Outage()), second) || !about(f.Recovery, 0) {
 				return "times"
 			}
@@ -70,23 +69,23 @@ func TestFindings(t *testing.T) {
 			}
 			return ""
 		}},
-		"held up, and given up": {sim{answer: func(s *sim, o *record.Operation) {
+		"held up, and given up": {sim{answer: func(s *sim, o *Operation) {
 			if s.during(o) && !o.Storage {
-				fail(o, record.Timeout, second)
+				fail(o, Timeout, second)
 			}
-		}}, []Kind{Failed}, func(f Facts) string {
-			if !about(f.FirstFailure, second) || !about(f.Recovery, 0) || f.Failures[0].Longest != second || f.Failures[0].Error != record.Timeout {
+		}}, []FindingKind{FoundFailed}, func(f Facts) string {
+			if !about(f.FirstFailure, second) || !about(f.Recovery, 0) || f.Failures[0].Longest != second || f.Failures[0].Error != Timeout {
 				return "times"
 			}
 			return ""
 		}},
-		"never again": {sim{answer: failing(0, time.Hour)}, []Kind{Failed, NotRecovered}, func(f Facts) string {
+		"never again": {sim{answer: failing(0, time.Hour)}, []FindingKind{FoundFailed, NotRecovered}, func(f Facts) string {
 			if f.Recovery != nil || f.FirstSuccess != nil || !about(new(f.Outage()), 7*second) {
 				return "times"
 			}
 			return ""
 		}},
-		"slow afterwards": {sim{answer: func(s *sim, o *record.Operation) {
+		"slow afterwards": {sim{answer: func(s *sim, o *Operation) {
 			if at := o.Call - s.ended; at >= 0 && at < 2*second && !o.Storage {
 				o.Return += 100 * millisecond
 			}
@@ -96,21 +95,21 @@ func TestFindings(t *testing.T) {
 			}
 			return ""
 		}},
-		"slow for good": {sim{answer: func(s *sim, o *record.Operation) {
+		"slow for good": {sim{answer: func(s *sim, o *Operation) {
 			if o.Call >= s.ended && !o.Storage {
 				o.Return += 100 * millisecond
 			}
-		}}, []Kind{NotRecovered}, nil},
-		"few are slow": {sim{answer: func(s *sim, o *record.Operation) {
+		}}, []FindingKind{NotRecovered}, nil},
+		"few are slow": {sim{answer: func(s *sim, o *Operation) {
 			if o.Call >= s.ended && int(o.Call/time.Microsecond)%2000 == 0 && !o.Storage {
 				o.Return += 3 * millisecond // less than counts
 			}
 		}}, nil, nil},
-		"fewer afterwards": {sim{change: func(s *sim, h *record.History) {
+		"fewer afterwards": {sim{change: func(s *sim, h *History) {
 			n := 0
-			h.Operations = slices.DeleteFunc(h.Operations, func(o record.Operation) bool {
+			h.Operations = slices.DeleteFunc(h.Operations, func(o Operation) bool {
 				n++
-				return o.Call >= s.ended && o.Call < s.ended+2*second && n%2 == 0 && o.Verb != record.Patch
+				return o.Call >= s.ended && o.Call < s.ended+2*second && n%2 == 0 && o.Verb != Patch
 			})
 		}}, nil, func(f Facts) string {
 			// The window of half a second has a few of the full rate at its end.
@@ -119,67 +118,67 @@ func TestFindings(t *testing.T) {
 			}
 			return ""
 		}},
-		"fails once more": {sim{answer: func(s *sim, o *record.Operation) {
+		"fails once more": {sim{answer: func(s *sim, o *Operation) {
 			if at := o.Call - s.ended; at >= 3*second && at < 3*second+20*millisecond {
-				fail(o, record.Internal, millisecond)
+				fail(o, Internal, millisecond)
 			}
-		}}, []Kind{Failed, Storage}, func(f Facts) string {
+		}}, []FindingKind{FoundFailed, FoundStorage}, func(f Facts) string {
 			if !about(f.Recovery, 3*second) || f.Failures[0].After == 0 || f.Failures[0].During != 0 {
 				return "recovery"
 			}
 			return ""
 		}},
-		"everything": {sim{answer: func(s *sim, o *record.Operation) {
+		"everything": {sim{answer: func(s *sim, o *Operation) {
 			if s.during(o) {
-				fail(o, record.Unavailable, millisecond)
+				fail(o, Unavailable, millisecond)
 			}
-		}}, []Kind{Failed, Storage}, func(f Facts) string {
+		}}, []FindingKind{FoundFailed, FoundStorage}, func(f Facts) string {
 			if len(f.Outages) != 3 {
 				return "outages"
 			}
 			return ""
 		}},
-		"one version": {sim{answer: func(s *sim, o *record.Operation) {
+		"one version": {sim{answer: func(s *sim, o *Operation) {
 			if s.during(o) && o.Version == "v1alpha1" {
-				fail(o, record.Answer, millisecond)
+				fail(o, Answer, millisecond)
 			}
-		}}, []Kind{Failed}, func(f Facts) string {
+		}}, []FindingKind{FoundFailed}, func(f Facts) string {
 			if len(f.Outages) != 1 || f.Outages[0].Version != "v1alpha1" || f.Outages[0].Count != 1 || !about(&f.Outages[0].Sum, 2*second) {
 				return "outages"
 			}
 			return ""
 		}},
-		"twice": {sim{answer: func(s *sim, o *record.Operation) {
+		"twice": {sim{answer: func(s *sim, o *Operation) {
 			failing(0, 500*millisecond)(s, o)
 			failing(second, 2*second)(s, o)
-		}}, []Kind{Failed}, func(f Facts) string {
+		}}, []FindingKind{FoundFailed}, func(f Facts) string {
 			if o := f.Outages[0]; o.Count != 2 || !about(&o.Longest, second) || !about(&o.Sum, 1500*millisecond) {
 				return "outages"
 			}
 			return ""
 		}},
-		"one of three replicas": {sim{answer: func(s *sim, o *record.Operation) {
+		"one of three replicas": {sim{answer: func(s *sim, o *Operation) {
 			if s.during(o) && !o.Storage && s.random.IntN(3) == 0 {
-				fail(o, record.Refused, millisecond)
+				fail(o, Refused, millisecond)
 			}
-		}}, []Kind{Failed}, func(f Facts) string {
+		}}, []FindingKind{FoundFailed}, func(f Facts) string {
 			if f.Outage() != 0 || f.Failed < 50 {
 				return "outage"
 			}
 			return ""
 		}},
-		"under way when it began": {sim{change: func(s *sim, h *record.History) {
-			fail(firstAfter(h, s.began-10*millisecond), record.Reset, 20*millisecond)
-		}}, []Kind{Failed}, func(f Facts) string {
+		"under way when it began": {sim{change: func(s *sim, h *History) {
+			fail(firstAfter(h, s.began-10*millisecond), Reset, 20*millisecond)
+		}}, []FindingKind{FoundFailed}, func(f Facts) string {
 			if f.Failed != 1 || f.Failures[0].During != 1 || !about(f.FirstFailure, 10*millisecond) {
 				return "failures"
 			}
 			return ""
 		}},
-		"before the clients counted": {sim{change: func(_ *sim, h *record.History) { fail(&h.Operations[0], record.Refused, 1) }}, nil, nil},
-		"regular errors": {sim{answer: func(s *sim, o *record.Operation) {
-			if s.during(o) && o.Verb == record.Patch {
-				fail(o, record.Conflict, millisecond)
+		"before the clients counted": {sim{change: func(_ *sim, h *History) { fail(&h.Operations[0], Refused, 1) }}, nil, nil},
+		"regular errors": {sim{answer: func(s *sim, o *Operation) {
+			if s.during(o) && o.Verb == Patch {
+				fail(o, Conflict, millisecond)
 			}
 		}}, nil, func(f Facts) string {
 			if len(f.Regular) != 3 || f.Failed != 0 || len(f.Failures) != 0 {
@@ -187,62 +186,62 @@ func TestFindings(t *testing.T) {
 			}
 			return ""
 		}},
-		"canceled at the end": {sim{answer: func(s *sim, o *record.Operation) {
+		"canceled at the end": {sim{answer: func(s *sim, o *Operation) {
 			if o.Call > s.end-100*millisecond {
-				fail(o, record.Canceled, millisecond)
+				fail(o, Canceled, millisecond)
 			}
 		}}, nil, nil},
-		"wrong while it lasts": {sim{answer: func(s *sim, o *record.Operation) {
-			if s.during(o) && o.Version == "v1beta1" && o.Verb == record.Get {
+		"wrong while it lasts": {sim{answer: func(s *sim, o *Operation) {
+			if s.during(o) && o.Version == "v1beta1" && o.Verb == Get {
 				o.Digest = "other"
 			}
-		}}, []Kind{Wrong}, nil},
-		"wrong afterwards": {sim{answer: func(s *sim, o *record.Operation) {
-			if o.Call > s.ended && o.Version == "v1beta1" && o.Verb == record.Patch {
+		}}, []FindingKind{FoundWrong}, nil},
+		"wrong afterwards": {sim{answer: func(s *sim, o *Operation) {
+			if o.Call > s.ended && o.Version == "v1beta1" && o.Verb == Patch {
 				o.Digest = "of v1"
 			}
-		}}, []Kind{Wrong}, nil},
-		"wrong in a list": {sim{change: func(s *sim, h *record.History) {
+		}}, []FindingKind{FoundWrong}, nil},
+		"wrong in a list": {sim{change: func(s *sim, h *History) {
 			for i := range h.Operations {
-				if o := &h.Operations[i]; s.during(o) && o.Verb == record.List {
+				if o := &h.Operations[i]; s.during(o) && o.Verb == List {
 					o.Listed[0].Digest = "other"
 					return
 				}
 			}
-		}}, []Kind{Wrong}, func(f Facts) string {
+		}}, []FindingKind{FoundWrong}, func(f Facts) string {
 			if f.Wrong != 1 {
 				return "wrong"
 			}
 			return ""
 		}},
-		"wrong in a watch": {sim{change: func(_ *sim, h *record.History) { h.Watches[len(h.Watches)-1].Sight.Digest = "other" }}, []Kind{Wrong}, nil},
-		"unstable before":  {sim{change: func(s *sim, h *record.History) { firstAfter(h, s.warm).Digest = "other" }}, []Kind{Unstable}, nil},
-		"never seen before": {sim{change: func(s *sim, h *record.History) { firstAfter(h, s.ended).Content = "new" }}, nil, func(f Facts) string {
+		"wrong in a watch": {sim{change: func(_ *sim, h *History) { h.Watches[len(h.Watches)-1].Sight.Digest = "other" }}, []FindingKind{FoundWrong}, nil},
+		"unstable before":  {sim{change: func(s *sim, h *History) { firstAfter(h, s.warm).Digest = "other" }}, []FindingKind{FoundUnstable}, nil},
+		"never seen before": {sim{change: func(s *sim, h *History) { firstAfter(h, s.ended).Content = "new" }}, nil, func(f Facts) string {
 			if f.Uncompared != 1 {
 				return "uncompared"
 			}
 			return ""
 		}},
-		"lost write": {sim{change: func(s *sim, h *record.History) {
+		"lost write": {sim{change: func(s *sim, h *History) {
 			first := firstAfter(h, s.ended)
 			first.Seen = &history.State{Exists: true, Content: "older"}
-		}}, []Kind{Lost}, func(f Facts) string {
+		}}, []FindingKind{FoundLost}, func(f Facts) string {
 			if f.Lost == 0 {
 				return "lost"
 			}
 			return ""
 		}},
-		"lost before the fault": {sim{change: func(_ *sim, h *record.History) {
+		"lost before the fault": {sim{change: func(_ *sim, h *History) {
 			firstAfter(h, 0).Seen = &history.State{Exists: true, Content: "older"}
-		}}, []Kind{Lost}, nil},
-		"timed out, may have happened": {sim{answer: func(s *sim, o *record.Operation) {
-			if s.during(o) && o.Verb == record.Patch {
+		}}, []FindingKind{FoundLost}, nil},
+		"timed out, may have happened": {sim{answer: func(s *sim, o *Operation) {
+			if s.during(o) && o.Verb == Patch {
 				written := o.Written
-				fail(o, record.Timeout, 50*millisecond)
+				fail(o, Timeout, 50*millisecond)
 				o.Outcome, o.Written = history.Unknown, written
 			}
-		}}, []Kind{Failed, Storage}, nil},
-		"watch back": {sim{change: func(s *sim, h *record.History) { interrupted(h, 1, s.began+second, s.ended) }}, nil, func(f Facts) string {
+		}}, []FindingKind{FoundFailed, FoundStorage}, nil},
+		"watch back": {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.began+second, s.ended) }}, nil, func(f Facts) string {
 			i := slices.IndexFunc(f.Watches, func(w WatchFact) bool { return w.Version == "v1beta1" })
 			w := f.Watches[i]
 			if w.Ended != 1 || w.Back != 1 || w.Longest != second || w.Gone != 0 || w.Clients != 1 || w.Errors["connection reset"] != 1 || len(f.Watches) != 3 {
@@ -250,19 +249,19 @@ func TestFindings(t *testing.T) {
 			}
 			return ""
 		}},
-		"watch gone":               {sim{change: func(s *sim, h *record.History) { interrupted(h, 1, s.began+second, time.Hour) }}, []Kind{WatchGone}, nil},
-		"watch ended at the end":   {sim{change: func(s *sim, h *record.History) { interrupted(h, 1, s.end-second/2, time.Hour) }}, nil, nil},
-		"watch ended by ourselves": {sim{change: func(s *sim, h *record.History) { interrupted(h, 1, s.ended, time.Hour); cancelLast(h) }}, []Kind{WatchSilent}, nil},
-		"watch silent": {sim{change: func(s *sim, h *record.History) {
-			h.Watches = slices.DeleteFunc(h.Watches, func(w record.WatchEvent) bool { return w.Client == 2 && w.At > s.began })
-		}}, []Kind{WatchSilent}, nil},
-		"nothing written to show": {sim{change: func(s *sim, h *record.History) {
-			h.Watches = slices.DeleteFunc(h.Watches, func(w record.WatchEvent) bool { return w.At > s.began })
+		"watch gone":               {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.began+second, time.Hour) }}, []FindingKind{WatchGone}, nil},
+		"watch ended at the end":   {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.end-second/2, time.Hour) }}, nil, nil},
+		"watch ended by ourselves": {sim{change: func(s *sim, h *History) { interrupted(h, 1, s.ended, time.Hour); cancelLast(h) }}, []FindingKind{WatchSilent}, nil},
+		"watch silent": {sim{change: func(s *sim, h *History) {
+			h.Watches = slices.DeleteFunc(h.Watches, func(w WatchEvent) bool { return w.Client == 2 && w.At > s.began })
+		}}, []FindingKind{WatchSilent}, nil},
+		"nothing written to show": {sim{change: func(s *sim, h *History) {
+			h.Watches = slices.DeleteFunc(h.Watches, func(w WatchEvent) bool { return w.At > s.began })
 			for i := range h.Operations {
-				if o := &h.Operations[i]; o.Verb == record.Patch && o.Call > s.began-millisecond*20 {
-					o.Verb, o.Written, o.Outcome, o.Seen = record.Get, "", history.Refused, nil
+				if o := &h.Operations[i]; o.Verb == Patch && o.Call > s.began-millisecond*20 {
+					o.Verb, o.Written, o.Outcome, o.Seen = Get, "", history.Refused, nil
 				}
-				if o := &h.Operations[i]; o.Verb == record.Get && o.Call > s.began-millisecond*20 {
+				if o := &h.Operations[i]; o.Verb == Get && o.Call > s.began-millisecond*20 {
 					o.Outcome, o.Seen = history.Refused, nil
 				}
 			}
@@ -274,7 +273,7 @@ func TestFindings(t *testing.T) {
 			if len(r.Void) > 0 {
 				t.Fatalf("it is void: %v", r.Void)
 			}
-			var got []Kind
+			var got []FindingKind
 			for _, f := range r.Findings {
 				got = append(got, f.Kind)
 				if f.Count == 0 || f.Text == "" || len(f.Examples) > maxExamples {
@@ -297,41 +296,41 @@ func TestFindings(t *testing.T) {
 }
 
 // firstAfter is the first get after a time that needs a conversion.
-func firstAfter(h *record.History, at time.Duration) *record.Operation {
-	i := slices.IndexFunc(h.Operations, func(o record.Operation) bool { return o.Call >= at && o.Verb == record.Get && !o.Storage })
+func firstAfter(h *History, at time.Duration) *Operation {
+	i := slices.IndexFunc(h.Operations, func(o Operation) bool { return o.Call >= at && o.Verb == Get && !o.Storage })
 	return &h.Operations[i]
 }
 
 // interrupted ends a client's watch at a time, until another one.
-func interrupted(h *record.History, client int, from, to time.Duration) {
-	h.Watches = slices.DeleteFunc(h.Watches, func(w record.WatchEvent) bool { return w.Client == client && w.At >= from && w.At < to })
+func interrupted(h *History, client int, from, to time.Duration) {
+	h.Watches = slices.DeleteFunc(h.Watches, func(w WatchEvent) bool { return w.Client == client && w.At >= from && w.At < to })
 	version := h.Header.Definition.Versions[client]
 	if to < time.Hour {
-		h.Watches = append(h.Watches, record.WatchEvent{Client: client, Version: version, At: to, State: record.Opened})
+		h.Watches = append(h.Watches, WatchEvent{Client: client, Version: version, At: to, State: Opened})
 	}
-	h.Watches = append(h.Watches, record.WatchEvent{Client: client, Version: version, At: from, State: record.Ended, Error: record.Reset})
+	h.Watches = append(h.Watches, WatchEvent{Client: client, Version: version, At: from, State: Ended, Error: Reset})
 }
 
-func cancelLast(h *record.History) { h.Watches[len(h.Watches)-1].Error = record.Canceled }
+func cancelLast(h *History) { h.Watches[len(h.Watches)-1].Error = Canceled }
 
 // TestWatches counts what became of watches whose events are known.
 func TestWatches(t *testing.T) {
-	at := func(s *sim, client int, version string, state record.WatchState, after time.Duration) record.WatchEvent {
-		return record.WatchEvent{Client: client, Version: version, At: s.began + after, State: state}
+	at := func(s *sim, client int, version string, state WatchState, after time.Duration) WatchEvent {
+		return WatchEvent{Client: client, Version: version, At: s.began + after, State: state}
 	}
-	s := sim{change: func(s *sim, h *record.History) {
+	s := sim{change: func(s *sim, h *History) {
 		h.Watches = nil
 		for client, version := range []string{"v1", "v1", "v1beta1", "v1beta1"} {
-			h.Watches = append(h.Watches, at(s, client, version, record.Opened, -second), at(s, client, version, record.Seen, -second+1))
+			h.Watches = append(h.Watches, at(s, client, version, Opened, -second), at(s, client, version, Seen, -second+1))
 		}
 		h.Watches = append(h.Watches,
 			// One ends before the fault, and is opened after it began.
-			at(s, 0, "v1", record.Ended, -1), at(s, 0, "v1", record.Opened, second), at(s, 0, "v1", record.Seen, 3*second),
+			at(s, 0, "v1", Ended, -1), at(s, 0, "v1", Opened, second), at(s, 0, "v1", Seen, 3*second),
 			// One ends twice, and comes back twice; that it is opened once more while it is open is nothing.
-			at(s, 1, "v1", record.Ended, 0), at(s, 1, "v1", record.Opened, 100*millisecond), at(s, 1, "v1", record.Opened, 200*millisecond),
-			at(s, 1, "v1", record.Ended, second), at(s, 1, "v1", record.Opened, 4*second), at(s, 1, "v1", record.Seen, 5*second),
+			at(s, 1, "v1", Ended, 0), at(s, 1, "v1", Opened, 100*millisecond), at(s, 1, "v1", Opened, 200*millisecond),
+			at(s, 1, "v1", Ended, second), at(s, 1, "v1", Opened, 4*second), at(s, 1, "v1", Seen, 5*second),
 			// One is silent from the beginning of the fault on, and one from its end.
-			at(s, 3, "v1beta1", record.Seen, s.fault),
+			at(s, 3, "v1beta1", Seen, s.fault),
 		)
 	}}
 	r := judged(t, s.history())
@@ -350,8 +349,8 @@ func TestWatches(t *testing.T) {
 // TestRecoveredWatches has one watch at a time that shows something again only some seconds after the fault.
 func TestRecoveredWatches(t *testing.T) {
 	for after, want := range map[time.Duration]bool{100 * millisecond: true, 3 * second: true, 20 * second: false} {
-		s := sim{change: func(s *sim, h *record.History) {
-			h.Watches = slices.DeleteFunc(h.Watches, func(e record.WatchEvent) bool {
+		s := sim{change: func(s *sim, h *History) {
+			h.Watches = slices.DeleteFunc(h.Watches, func(e WatchEvent) bool {
 				return e.Client == 1 && e.At > s.began && e.At < s.ended+after
 			})
 		}}
@@ -363,33 +362,33 @@ func TestRecoveredWatches(t *testing.T) {
 
 // TestVoid has records that can't be judged. None has a finding.
 func TestVoid(t *testing.T) {
-	remove := func(mark string) func(*sim, *record.History) {
-		return func(_ *sim, h *record.History) {
-			h.Marks = slices.DeleteFunc(h.Marks, func(m record.Mark) bool { return m.Name == mark })
+	remove := func(mark string) func(*sim, *History) {
+		return func(_ *sim, h *History) {
+			h.Marks = slices.DeleteFunc(h.Marks, func(m Mark) bool { return m.Name == mark })
 		}
 	}
 	for name, test := range map[string]struct {
-		change func(*sim, *record.History)
+		change func(*sim, *History)
 		want   string
 	}{
-		"idle": {func(_ *sim, h *record.History) { h.Header.Rate = 500 }, "the clients were idle before the fault: 300 operations a second, want at least 400 (80 % of 500)"},
+		"idle": {func(_ *sim, h *History) { h.Header.Rate = 500 }, "the clients were idle before the fault: 300 operations a second, want at least 400 (80 % of 500)"},
 		"failed before": {
-			func(s *sim, h *record.History) { fail(firstAfter(h, s.warm), record.Refused, 1) },
+			func(s *sim, h *History) { fail(firstAfter(h, s.warm), Refused, 1) },
 			"1 operation failed before the fault, the first a get at v1",
 		},
-		"busy": {func(s *sim, h *record.History) {
-			h.Lags = append(h.Lags, record.Lag{At: s.ended, Lag: 300 * millisecond})
+		"busy": {func(s *sim, h *History) {
+			h.Lags = append(h.Lags, Lag{At: s.ended, Lag: 300 * millisecond})
 		}, "up to 300ms late, want at most 200ms"},
-		"stopped":           {func(_ *sim, h *record.History) { h.Lags = append(h.Lags, record.Lag{At: 0, Lag: second}) }, "up to 1s late"},
-		"no lags":           {func(_ *sim, h *record.History) { h.Lags = nil }, "how late the harness's own timers were is not recorded"},
-		"too many":          {func(_ *sim, h *record.History) { h.Dropped = 2 }, "2 operations were too many to be kept"},
-		"not quiet":         {remove(record.Quiet), `the record has no mark "quiet"`},
-		"no fault":          {remove(record.FaultBegan), `the record has no mark "fault began"`},
-		"not taken back":    {remove(record.FaultEnded), `the record has no mark "fault ended"`},
-		"interrupted":       {remove(record.End), `the record has no mark "end"`},
-		"marks out of turn": {func(_ *sim, h *record.History) { h.Marks[1].At = 0 }, `the mark "fault began" is earlier than the one before it`},
-		"short":             {func(s *sim, h *record.History) { h.Marks[0].At = s.began - second/2 }, "the clients worked for 500ms before the fault"},
-		"nothing converted": {func(_ *sim, h *record.History) {
+		"stopped":           {func(_ *sim, h *History) { h.Lags = append(h.Lags, Lag{At: 0, Lag: second}) }, "up to 1s late"},
+		"no lags":           {func(_ *sim, h *History) { h.Lags = nil }, "how late the harness's own timers were is not recorded"},
+		"too many":          {func(_ *sim, h *History) { h.Dropped = 2 }, "2 operations were too many to be kept"},
+		"not quiet":         {remove(Quiet), `the record has no mark "quiet"`},
+		"no fault":          {remove(FaultBegan), `the record has no mark "fault began"`},
+		"not taken back":    {remove(FaultEnded), `the record has no mark "fault ended"`},
+		"interrupted":       {remove(End), `the record has no mark "end"`},
+		"marks out of turn": {func(_ *sim, h *History) { h.Marks[1].At = 0 }, `the mark "fault began" is earlier than the one before it`},
+		"short":             {func(s *sim, h *History) { h.Marks[0].At = s.began - second/2 }, "the clients worked for 500ms before the fault"},
+		"nothing converted": {func(_ *sim, h *History) {
 			for i := range h.Operations {
 				h.Operations[i].Storage = true
 			}
@@ -403,27 +402,27 @@ func TestVoid(t *testing.T) {
 			}
 		})
 	}
-	late := (&sim{change: func(s *sim, h *record.History) { h.Lags = append(h.Lags, record.Lag{At: s.end + 1, Lag: second}) }}).history()
+	late := (&sim{change: func(s *sim, h *History) { h.Lags = append(h.Lags, Lag{At: s.end + 1, Lag: second}) }}).history()
 	if r := judged(t, late); len(r.Void) > 0 {
 		t.Errorf("what happened after the end counts: %v", r.Void)
 	}
 	// A row of reasons is given as a whole.
-	if r := judged(t, &record.History{}); len(r.Void) != 4 {
+	if r := judged(t, &History{}); len(r.Void) != 4 {
 		t.Errorf("got %q", r.Void)
 	}
 }
 
 // TestCounts compares the table of failures with a count of what was simulated.
 func TestCounts(t *testing.T) {
-	s := sim{answer: func(s *sim, o *record.Operation) {
+	s := sim{answer: func(s *sim, o *Operation) {
 		switch at := o.Call - s.began; {
 		case at < 0 || at > 3*second:
 		case o.Version == "v1beta1":
-			fail(o, record.Refused, millisecond)
+			fail(o, Refused, millisecond)
 		case o.Version == "v1alpha1" && at > second:
-			fail(o, record.Answer, 2*millisecond)
-		case o.Storage && o.Verb == record.List:
-			fail(o, record.Unavailable, 3*millisecond)
+			fail(o, Answer, 2*millisecond)
+		case o.Storage && o.Verb == List:
+			fail(o, Unavailable, 3*millisecond)
 		}
 	}}
 	h := s.history()
@@ -457,23 +456,23 @@ func TestCounts(t *testing.T) {
 	if !slices.IsSortedFunc(r.Facts.Failures, order) {
 		t.Error("the failures have no order")
 	}
-	if f, _ := r.Found(Failed); f.Count != sum {
+	if f, _ := r.Found(FoundFailed); f.Count != sum {
 		t.Errorf("found %d, want %d", f.Count, sum)
 	}
-	if f, _ := r.Found(Storage); f.Count != want["listv1trueunavailableduring"]+want["listv1trueunavailableafter"] {
+	if f, _ := r.Found(FoundStorage); f.Count != want["listv1trueunavailableduring"]+want["listv1trueunavailableafter"] {
 		t.Errorf("found %+v at the storage version", f)
 	}
 }
 
 // TestLevels has rates and percentiles of a simulation whose figures are known.
 func TestLevels(t *testing.T) {
-	h := (&sim{answer: func(s *sim, o *record.Operation) {
+	h := (&sim{answer: func(s *sim, o *Operation) {
 		o.Return = o.Call + 4*millisecond
 		if s.during(o) {
 			o.Return = o.Call + 9*millisecond
 		}
 		if s.during(o) && !o.Storage {
-			fail(o, record.Refused, 7*millisecond)
+			fail(o, Refused, 7*millisecond)
 		}
 	}}).history()
 	r := judged(t, h)
@@ -493,8 +492,8 @@ func TestLevels(t *testing.T) {
 // TestReady has a webhook that said when it was ready.
 func TestReady(t *testing.T) {
 	for ready, want := range map[time.Duration]time.Duration{3 * second: second, 5 * second: 0, -second: 3 * second} {
-		s := sim{answer: failing(0, 4*second), change: func(s *sim, h *record.History) {
-			h.Marks = append(h.Marks, record.Mark{Name: record.Ready, At: s.began + ready})
+		s := sim{answer: failing(0, 4*second), change: func(s *sim, h *History) {
+			h.Marks = append(h.Marks, Mark{Name: Ready, At: s.began + ready})
 		}}
 		s.fault = 0
 		r := judged(t, s.history())
@@ -508,28 +507,28 @@ func TestReady(t *testing.T) {
 }
 
 func TestObjectives(t *testing.T) {
-	disturbed := sim{answer: func(s *sim, o *record.Operation) {
+	disturbed := sim{answer: func(s *sim, o *Operation) {
 		failing(0, 3*second)(s, o)
-		if o.Call > s.ended+2*second && o.Verb == record.Patch && o.Version == "v1beta1" {
+		if o.Call > s.ended+2*second && o.Verb == Patch && o.Version == "v1beta1" {
 			o.Digest = "other"
 		}
-	}, change: func(s *sim, h *record.History) { firstAfter(h, s.ended+2*second).Seen.Content = "older" }}
+	}, change: func(s *sim, h *History) { firstAfter(h, s.ended+2*second).Seen.Content = "older" }}
 	h := disturbed.history()
 	f := judged(t, h).Facts
 	for name, test := range map[string]struct {
 		limit objective.Limit
-		want  map[Kind]string
+		want  map[FindingKind]string
 	}{
 		"none":  {},
 		"loose": {limit: objective.Limit{Recovery: new(5 * second), Failed: new(f.Failed), Lost: new(f.Lost), Wrong: new(f.Wrong)}},
-		"tight": {objective.Limit{Recovery: new(second / 2), Failed: new(f.Failed - 1), Lost: new(0), Wrong: new(0)}, map[Kind]string{
+		"tight": {objective.Limit{Recovery: new(second / 2), Failed: new(f.Failed - 1), Lost: new(0), Wrong: new(0)}, map[FindingKind]string{
 			OverRecovery: "and the objective allows 500ms", OverFailed: fmt.Sprintf("%d operations failed, and the objective allows %d", f.Failed, f.Failed-1),
 			OverLost: "and the objective allows 0", OverWrong: fmt.Sprintf("%d answers wrong, and the objective allows 0", f.Wrong),
 		}},
 	} {
 		h.Header.Objective = test.limit
 		r := judged(t, h)
-		for _, kind := range []Kind{OverRecovery, OverFailed, OverLost, OverWrong} {
+		for _, kind := range []FindingKind{OverRecovery, OverFailed, OverLost, OverWrong} {
 			got, there := r.Found(kind)
 			if want, wanted := test.want[kind]; there != wanted || !strings.Contains(got.Text, want) {
 				t.Errorf("%s: %s: got %q, want %q", name, kind, got.Text, want)
@@ -548,11 +547,15 @@ func TestObjectives(t *testing.T) {
 }
 
 // TestTenSeconds injects outages of exactly ten seconds, of all kinds, and recoveries after a random time.
-func TestTenSeconds(t *testing.T) {
-	for seed := range uint64(20) {
+func TestTenSeconds(t *testing.T) { lastTenSeconds(t, 4) }
+
+// lastTenSeconds judges that many outages.
+func lastTenSeconds(t *testing.T, seeds uint64) {
+	t.Helper()
+	for seed := range seeds {
 		random := rand.New(rand.NewPCG(seed, 1))
 		late := time.Duration(random.IntN(3000)) * millisecond
-		outage := []func(from, to time.Duration) func(*sim, *record.Operation){failing, hanging, timingOut}[seed%3]
+		outage := []func(from, to time.Duration) func(*sim, *Operation){failing, hanging, timingOut}[seed%3]
 		s := sim{
 			seed: seed, rate: 500 + random.IntN(500), quiet: 2 * second, fault: 10*second - late, after: late + 4*second,
 			answer: outage(0, 10*second),
@@ -574,19 +577,22 @@ func TestTenSeconds(t *testing.T) {
 }
 
 // timingOut has conversions given up after a second.
-func timingOut(from, to time.Duration) func(*sim, *record.Operation) {
-	return func(s *sim, o *record.Operation) {
+func timingOut(from, to time.Duration) func(*sim, *Operation) {
+	return func(s *sim, o *Operation) {
 		if at := o.Call - s.began; !o.Storage && at >= from && at < to {
-			fail(o, record.Timeout, second)
+			fail(o, Timeout, second)
 		}
 	}
 }
 
 // TestMany logs how long 100,000 operations take, a fifth of them with an unknown outcome.
 func TestMany(t *testing.T) {
-	s := sim{rate: 1000, quiet: 40 * second, fault: 20 * second, after: 40 * second, answer: func(s *sim, o *record.Operation) {
+	if testing.Short() {
+		t.Skip("left out by -short: it judges 90,000 operations")
+	}
+	s := sim{rate: 1000, quiet: 40 * second, fault: 20 * second, after: 40 * second, answer: func(s *sim, o *Operation) {
 		if written := o.Written; s.during(o) {
-			fail(o, record.Timeout, 50*millisecond)
+			fail(o, Timeout, 50*millisecond)
 			o.Outcome, o.Written = history.Unknown, written
 		}
 	}}

@@ -1,4 +1,4 @@
-package judge
+package record
 
 import (
 	"math"
@@ -6,8 +6,6 @@ import (
 	"slices"
 	"testing"
 	"time"
-
-	"github.com/crdconform/crdconform/internal/disruption/record"
 )
 
 // naive takes the times by trying each call with nothing but loops, as their definitions say. It shares no code with the judge but the
@@ -15,7 +13,7 @@ import (
 type naive struct {
 	b                        Bounds
 	quiet, began, ended, end time.Duration
-	all                      []record.Operation
+	all                      []Operation
 }
 
 // percentile is the smallest time that 99 of 100 don't exceed.
@@ -36,7 +34,7 @@ func percentile(took []time.Duration) time.Duration {
 }
 
 // window returns the successes in a second and the percentile from a time on.
-func (n naive) window(class []record.Operation, from, length time.Duration) (float64, time.Duration) {
+func (n naive) window(class []Operation, from, length time.Duration) (float64, time.Duration) {
 	successes := 0
 	var took []time.Duration
 	for _, o := range class {
@@ -50,7 +48,7 @@ func (n naive) window(class []record.Operation, from, length time.Duration) (flo
 	return float64(successes) / length.Seconds(), percentile(took)
 }
 
-func (n naive) recovery(class []record.Operation) *time.Duration {
+func (n naive) recovery(class []Operation) *time.Duration {
 	least, slow := math.Inf(1), time.Duration(0)
 	for from := n.quiet; from+n.b.Window <= n.began; from += n.b.Window / 4 {
 		rate, p := n.window(class, from, n.b.Window)
@@ -82,7 +80,7 @@ func (n naive) recovery(class []record.Operation) *time.Duration {
 }
 
 // settled reports whether nothing fails that is called from a time on, and all windows are good that begin soon after.
-func (n naive) settled(class []record.Operation, at time.Duration, good func(time.Duration) bool) bool {
+func (n naive) settled(class []Operation, at time.Duration, good func(time.Duration) bool) bool {
 	if at+n.b.Window > n.end {
 		return false
 	}
@@ -100,7 +98,7 @@ func (n naive) settled(class []record.Operation, at time.Duration, good func(tim
 }
 
 // resumed is the first success after the end of the fault, if it is long after the last one before.
-func (n naive) resumed(class []record.Operation) time.Duration {
+func (n naive) resumed(class []Operation) time.Duration {
 	last, next, usual := time.Duration(-1), time.Duration(-1), time.Duration(0)
 	for _, o := range class {
 		if o.Failed() {
@@ -130,7 +128,7 @@ func (n naive) resumed(class []record.Operation) time.Duration {
 	return next
 }
 
-func (naive) held(class []record.Operation, at, slow time.Duration) time.Duration {
+func (naive) held(class []Operation, at, slow time.Duration) time.Duration {
 	until := at
 	for _, o := range class {
 		if took := o.Return - o.Call; o.Call <= at && took > slow && o.Return <= at+slow {
@@ -172,18 +170,18 @@ func (n naive) longest(version string) time.Duration {
 }
 
 // randomly makes a record of random faults.
-func randomly(seed uint64) *record.History {
+func randomly(seed uint64) *History {
 	random := rand.New(rand.NewPCG(seed, 3))
 	pick := func(most int) time.Duration { return time.Duration(random.IntN(most)) * millisecond }
-	kinds := []func(from, to time.Duration) func(*sim, *record.Operation){failing, hanging, timingOut, slowed, sometimes}
-	var faults []func(*sim, *record.Operation)
+	kinds := []func(from, to time.Duration) func(*sim, *Operation){failing, hanging, timingOut, slowed, sometimes}
+	var faults []func(*sim, *Operation)
 	for range 1 + random.IntN(3) {
 		from := pick(3000)
 		faults = append(faults, kinds[random.IntN(len(kinds))](from, from+pick(3000)))
 	}
 	s := sim{
 		seed: seed, rate: 60 + random.IntN(100), quiet: second + pick(1000), fault: pick(2000), after: second + pick(4000),
-		answer: func(s *sim, o *record.Operation) {
+		answer: func(s *sim, o *Operation) {
 			for _, f := range faults {
 				if o.Error == "" {
 					f(s, o)
@@ -195,18 +193,18 @@ func randomly(seed uint64) *record.History {
 }
 
 // slowed has everything take longer, and sometimes has some of it fail.
-func slowed(from, to time.Duration) func(*sim, *record.Operation) {
-	return func(s *sim, o *record.Operation) {
+func slowed(from, to time.Duration) func(*sim, *Operation) {
+	return func(s *sim, o *Operation) {
 		if at := o.Call - s.began; at >= from && at < to {
 			o.Return += time.Duration(s.random.IntN(80)) * millisecond
 		}
 	}
 }
 
-func sometimes(from, to time.Duration) func(*sim, *record.Operation) {
-	return func(s *sim, o *record.Operation) {
+func sometimes(from, to time.Duration) func(*sim, *Operation) {
+	return func(s *sim, o *Operation) {
 		if at := o.Call - s.began; at >= from && at < to && s.random.IntN(10) == 0 {
-			fail(o, record.Timeout, time.Duration(s.random.IntN(400))*millisecond)
+			fail(o, Timeout, time.Duration(s.random.IntN(400))*millisecond)
 		}
 	}
 }
@@ -215,15 +213,15 @@ func sometimes(from, to time.Duration) func(*sim, *record.Operation) {
 func agree(t *testing.T, seed uint64) {
 	t.Helper()
 	h := randomly(seed)
-	s, reasons := read(h, Usual())
+	s, reasons := read(h, UsualBounds())
 	if len(reasons) > 0 {
 		t.Fatal(reasons)
 	}
 	var f Facts
 	s.count(&f)
 	s.measure(&f)
-	n := naive{b: Usual(), quiet: s.quiet, began: s.began, ended: s.ended, end: s.end}
-	classes := map[bool][]record.Operation{}
+	n := naive{b: UsualBounds(), quiet: s.quiet, began: s.began, ended: s.ended, end: s.end}
+	classes := map[bool][]Operation{}
 	var failure, success *time.Duration
 	least := func(have *time.Duration, at time.Duration) *time.Duration {
 		if have == nil || at < *have {
@@ -232,7 +230,7 @@ func agree(t *testing.T, seed uint64) {
 		return have
 	}
 	for _, o := range h.Operations { // they were made in the order of their calls
-		if o.Call < n.quiet || o.Error == record.Canceled {
+		if o.Call < n.quiet || o.Error == Canceled {
 			continue
 		}
 		n.all = append(n.all, o)
@@ -297,7 +295,7 @@ func TestAgainstNaive(t *testing.T) {
 	}
 }
 
-// FuzzAgainstNaive looks for more: go test -fuzz FuzzAgainstNaive ./internal/disruption/judge.
+// FuzzAgainstNaive looks for more: go test -fuzz FuzzAgainstNaive ./internal/disruption/record.
 func FuzzAgainstNaive(f *testing.F) {
 	f.Add(uint64(1000))
 	f.Fuzz(agree)

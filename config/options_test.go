@@ -1,4 +1,4 @@
-package options_test
+package config_test
 
 import (
 	"os"
@@ -50,7 +50,7 @@ func TestOptions(t *testing.T) {
 // documented is a page of docs.
 func documented(t *testing.T, page string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
+	text, err := os.ReadFile(filepath.Join("..", "docs", page))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,10 @@
-package judge
+package record
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/crdconform/crdconform/internal/disruption/record"
 )
 
 // span is a record, cut at its marks.
@@ -14,19 +12,19 @@ type span struct {
 	bounds                   Bounds
 	quiet, began, ended, end time.Duration
 	ready                    *time.Duration
-	wanted                   float64            // operations a second
-	operations               []record.Operation // since quiet, in the order of their calls
+	wanted                   float64     // operations a second
+	operations               []Operation // since quiet, in the order of their calls
 }
 
 // read cuts a record, and says what it lacks to be judged at all.
-func read(h *record.History, b Bounds) (*span, []string) {
+func read(h *History, b Bounds) (*span, []string) {
 	s := &span{bounds: b, wanted: h.Header.Rate}
 	var reasons []string
 	last := time.Duration(0)
 	for _, mark := range []struct {
 		name string
 		at   *time.Duration
-	}{{record.Quiet, &s.quiet}, {record.FaultBegan, &s.began}, {record.FaultEnded, &s.ended}, {record.End, &s.end}} {
+	}{{Quiet, &s.quiet}, {FaultBegan, &s.began}, {FaultEnded, &s.ended}, {End, &s.end}} {
 		at, there := h.Mark(mark.name)
 		switch {
 		case !there:
@@ -37,28 +35,28 @@ func read(h *record.History, b Bounds) (*span, []string) {
 		}
 		*mark.at, last = at, at
 	}
-	if at, there := h.Mark(record.Ready); there {
+	if at, there := h.Mark(Ready); there {
 		s.ready = &at
 	}
 	for _, o := range h.Operations {
-		if o.Call >= s.quiet && o.Error != record.Canceled {
+		if o.Call >= s.quiet && o.Error != Canceled {
 			s.operations = append(s.operations, o)
 		}
 	}
-	slices.SortStableFunc(s.operations, func(a, b record.Operation) int { return cmp.Compare(a.Call, b.Call) })
+	slices.SortStableFunc(s.operations, func(a, b Operation) int { return cmp.Compare(a.Call, b.Call) })
 	return s, reasons
 }
 
 // disturbed says why figures would be wrong: clients were idle, something failed before the fault, or the machine was busy with other
 // things.
-func (s *span) disturbed(h *record.History, f Facts) []string {
+func (s *span) disturbed(h *History, f Facts) []string {
 	var reasons []string
 	add := func(format string, values ...any) { reasons = append(reasons, fmt.Sprintf(format, values...)) }
 	if f.Quiet < s.bounds.Quiet {
 		add("the clients worked for %s before the fault, which is too short to compare with: want %s", round(f.Quiet), s.bounds.Quiet)
 	}
 	done, failed, converted := 0, 0, 0
-	var first record.Operation
+	var first Operation
 	for _, o := range s.operations {
 		if o.Return >= s.began {
 			continue
@@ -97,7 +95,7 @@ func (s *span) disturbed(h *record.History, f Facts) []string {
 }
 
 // lag returns the most that a timer of the harness was late while the clients worked.
-func (s *span) lag(h *record.History) time.Duration {
+func (s *span) lag(h *History) time.Duration {
 	var most time.Duration
 	for _, l := range h.Lags {
 		if l.At+l.Lag >= s.quiet && l.At <= s.end {
@@ -115,7 +113,7 @@ func perSecond(n int, in time.Duration) float64 {
 }
 
 // reason says why an operation failed.
-func reason(o record.Operation) string {
+func reason(o Operation) string {
 	text := string(o.Error)
 	if o.Code != 0 {
 		text += fmt.Sprintf(" (HTTP %d)", o.Code)

@@ -1,10 +1,8 @@
-package judge
+package record
 
 import (
 	"slices"
 	"time"
-
-	"github.com/crdconform/crdconform/internal/disruption/record"
 )
 
 // Point is a part of the time that clients worked. All parts but those at a rounding are of the same length.
@@ -20,9 +18,9 @@ type Point struct {
 const shortestPoint = 100 * time.Millisecond
 
 // Timeline returns the time that clients worked in at most so many parts; none if the record has no such time.
-func Timeline(h *record.History, most int) []Point {
-	from, there := h.Mark(record.Quiet)
-	end, ended := h.Mark(record.End)
+func Timeline(h *History, most int) []Point {
+	from, there := h.Mark(Quiet)
+	end, ended := h.Mark(End)
 	if !there || !ended || end <= from || most < 1 {
 		return nil
 	}
@@ -33,7 +31,7 @@ func Timeline(h *record.History, most int) []Point {
 	points, took := make([]Point, n), make([][]time.Duration, n)
 	within := func(at time.Duration) bool { return at >= from && at <= end }
 	for _, o := range h.Operations {
-		if !within(o.Return) || o.Error == record.Canceled {
+		if !within(o.Return) || o.Error == Canceled {
 			continue
 		}
 		i := of(o.Return)

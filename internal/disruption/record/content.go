@@ -1,15 +1,14 @@
-package judge
+package record
 
 import (
 	"fmt"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/disruption/record"
 	"github.com/crdconform/crdconform/internal/history"
 )
 
 // compare finds what was lost, and what was converted differently.
-func (s *span) compare(h *record.History, f *Facts) ([]Finding, error) {
+func (s *span) compare(h *History, f *Facts) ([]Finding, error) {
 	lost, err := s.lost(h, f)
 	if err != nil {
 		return nil, err
@@ -18,7 +17,7 @@ func (s *span) compare(h *record.History, f *Facts) ([]Finding, error) {
 }
 
 // lost judges the registers. All operations count, those before quiet too.
-func (*span) lost(h *record.History, f *Facts) ([]Finding, error) {
+func (*span) lost(h *History, f *Facts) ([]Finding, error) {
 	var operations []history.Operation
 	for _, o := range h.Operations {
 		if single, is := o.History(); is {
@@ -29,7 +28,7 @@ func (*span) lost(h *record.History, f *Facts) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	lost, undecided := Finding{Kind: Lost}, Finding{Kind: Undecided}
+	lost, undecided := Finding{Kind: FoundLost}, Finding{Kind: FoundUndecided}
 	for _, v := range violations {
 		finding := &lost
 		if v.Undecided {
@@ -66,8 +65,8 @@ func found(all ...Finding) []Finding {
 type content struct{ object, version, content string }
 
 // wrong compares digests with those of before the fault.
-func (s *span) wrong(h *record.History, f *Facts) []Finding {
-	wrong, unstable := Finding{Kind: Wrong}, Finding{Kind: Unstable}
+func (s *span) wrong(h *History, f *Facts) []Finding {
+	wrong, unstable := Finding{Kind: FoundWrong}, Finding{Kind: FoundUnstable}
 	quiet, differs := map[content]string{}, map[content]bool{}
 	for seen := range sights(h) {
 		switch digest, known := quiet[seen.content]; {
@@ -105,11 +104,11 @@ type sight struct {
 
 	digest string
 	at     time.Duration
-	verb   record.Verb
+	verb   Verb
 }
 
 // sights yields what clients were shown: in answers and by watches.
-func sights(h *record.History) func(yield func(sight) bool) {
+func sights(h *History) func(yield func(sight) bool) {
 	return func(yield func(sight) bool) {
 		for _, o := range h.Operations {
 			for _, seen := range o.Sights() {
@@ -119,7 +118,7 @@ func sights(h *record.History) func(yield func(sight) bool) {
 			}
 		}
 		for _, w := range h.Watches {
-			if w.Sight != nil && !yield(sight{content{w.Sight.Object, w.Version, w.Sight.Content}, w.Sight.Digest, w.At, record.Watch}) {
+			if w.Sight != nil && !yield(sight{content{w.Sight.Object, w.Version, w.Sight.Content}, w.Sight.Digest, w.At, Watch}) {
 				return
 			}
 		}

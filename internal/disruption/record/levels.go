@@ -1,11 +1,9 @@
-package judge
+package record
 
 import (
 	"math"
 	"slices"
 	"time"
-
-	"github.com/crdconform/crdconform/internal/disruption/record"
 )
 
 // Level is how well some operations went before, during and after the fault.
@@ -26,7 +24,7 @@ type Speed struct {
 // measure measures the times, and the levels by which recovery is judged.
 func (s *span) measure(f *Facts) {
 	f.Outages = s.outages()
-	var converted, rest []record.Operation
+	var converted, rest []Operation
 	for _, o := range s.operations {
 		if o.Return > s.end { // was under way when recovery was judged
 			continue
@@ -40,7 +38,7 @@ func (s *span) measure(f *Facts) {
 	f.FirstSuccess = s.firstSuccess(converted)
 	zero := time.Duration(0)
 	f.Recovery = &zero
-	for _, class := range [][]record.Operation{converted, rest} {
+	for _, class := range [][]Operation{converted, rest} {
 		if len(class) == 0 {
 			continue
 		}
@@ -59,7 +57,7 @@ func (s *span) measure(f *Facts) {
 }
 
 // firstSuccess returns the time from the end of the fault until something succeeded.
-func (s *span) firstSuccess(class []record.Operation) *time.Duration {
+func (s *span) firstSuccess(class []Operation) *time.Duration {
 	var first *time.Duration
 	for _, o := range class {
 		if at := o.Return - s.ended; !o.Failed() && at >= 0 && (first == nil || at < *first) {
@@ -70,7 +68,7 @@ func (s *span) firstSuccess(class []record.Operation) *time.Duration {
 }
 
 // level measures some operations, in the order of their calls.
-func (s *span) level(class []record.Operation) Level {
+func (s *span) level(class []Operation) Level {
 	l := Level{Storage: class[0].Storage, Recovery: s.recovery(class)}
 	since := s.ended
 	if l.Recovery != nil {
@@ -81,7 +79,7 @@ func (s *span) level(class []record.Operation) Level {
 }
 
 // speed measures what was called in a time. Operations that failed took as long as the client waited.
-func speed(class []record.Operation, from, to time.Duration) Speed {
+func speed(class []Operation, from, to time.Duration) Speed {
 	var took []time.Duration
 	succeeded := 0
 	for _, o := range class {
@@ -115,8 +113,8 @@ type normal struct {
 
 // normal takes the worst window before the fault, and leaves room for what has no cause: of few operations, chance alone makes a window
 // have fewer.
-func (s *span) normal(class []record.Operation) normal {
-	before := slices.IndexFunc(class, func(o record.Operation) bool { return o.Call >= s.began })
+func (s *span) normal(class []Operation) normal {
+	before := slices.IndexFunc(class, func(o Operation) bool { return o.Call >= s.began })
 	if before >= 0 {
 		class = class[:before]
 	}
@@ -133,7 +131,7 @@ func (s *span) normal(class []record.Operation) normal {
 
 // recovery returns the time from the end of the fault to the first call from which on nothing fails, and from which on rate and 99th
 // percentile are those of before for a while; nil if there is none. It is not before something succeeds again.
-func (s *span) recovery(class []record.Operation) *time.Duration {
+func (s *span) recovery(class []Operation) *time.Duration {
 	n := s.normal(class)
 	good := s.goodWindows(class, n)
 	first := 0 // that may be the one
@@ -159,7 +157,7 @@ func (s *span) recovery(class []record.Operation) *time.Duration {
 
 // settles returns the first operation, not before the given one, from which on the windows are good for as long as they must be; -1 if
 // there is none.
-func (s *span) settles(class []record.Operation, good []bool, from int) int {
+func (s *span) settles(class []Operation, good []bool, from int) int {
 	for i := from; i < len(good); i++ {
 		bad := i
 		for bad < len(good) && good[bad] && class[bad].Call <= class[i].Call+s.bounds.Hold {
@@ -175,7 +173,7 @@ func (s *span) settles(class []record.Operation, good []bool, from int) int {
 
 // goodWindows returns for each operation that a whole window follows whether that window is as before: in rate, and in how long the
 // operations take.
-func (s *span) goodWindows(class []record.Operation, n normal) []bool {
+func (s *span) goodWindows(class []Operation, n normal) []bool {
 	var succeeded []time.Duration
 	for _, o := range class {
 		if !o.Failed() {
@@ -209,7 +207,7 @@ func (s *span) goodWindows(class []record.Operation, n normal) []bool {
 }
 
 // resumed returns when there was a success again if there was an outage at the end of the fault, and the end of the fault otherwise.
-func (s *span) resumed(class []record.Operation) time.Duration {
+func (s *span) resumed(class []Operation) time.Duration {
 	var at []time.Duration
 	for _, o := range class {
 		if !o.Failed() {
@@ -226,7 +224,7 @@ func (s *span) resumed(class []record.Operation) time.Duration {
 
 // released returns when operations were answered that were held up until about a time. They were called before it, and how long they
 // took only shows then.
-func (*span) released(class []record.Operation, about, slow time.Duration) time.Duration {
+func (*span) released(class []Operation, about, slow time.Duration) time.Duration {
 	last := about
 	for _, o := range class {
 		if o.Call <= about && o.Return > last && o.Return <= about+slow && o.Return-o.Call > slow {

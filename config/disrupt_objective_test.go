@@ -1,15 +1,17 @@
-package objective
+package config
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/disruption/objective"
 )
 
-func scenarios() []string {
+func someScenarios() []string {
 	return []string{"disruption.restart.graceful", "disruption.restart.killed", "disruption.replicas.rollout", "disruption.network.reset"}
 }
 
-func TestParse(t *testing.T) {
+func TestParsedObjectives(t *testing.T) {
 	for text, want := range map[string]map[string]string{
 		"":                          {},
 		"restart.graceful.failed=0": {"graceful": "failed=0"},
@@ -26,12 +28,12 @@ func TestParse(t *testing.T) {
 			"graceful": "recovery=10s, lost=0, wrong=0", "killed": "recovery=30s, lost=0, wrong=0", "rollout": "failed=0, lost=0, wrong=0",
 		},
 	} {
-		set, err := Parse(strings.Fields(text), scenarios())
+		set, err := objective.Parse(strings.Fields(text), someScenarios())
 		if err != nil {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		for _, scenario := range scenarios() {
+		for _, scenario := range someScenarios() {
 			short := scenario[strings.LastIndexByte(scenario, '.')+1:]
 			got := set.For(scenario)
 			if got.String() != want[short] || got.Empty() != (want[short] == "") {
@@ -64,7 +66,7 @@ func TestBadObjectives(t *testing.T) {
 		"failed=1%":                 `"1%" is not a number of 0 or more`,
 		"lost=99999999999999999999": `is not a number of 0 or more`,
 	} {
-		_, err := Parse([]string{"failed=0", text}, scenarios())
+		_, err := objective.Parse([]string{"failed=0", text}, someScenarios())
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: got %v, want %q", text, err, want)
 		}

@@ -1,12 +1,10 @@
-package judge
+package record
 
 import (
 	"cmp"
 	"fmt"
 	"slices"
 	"time"
-
-	"github.com/crdconform/crdconform/internal/disruption/record"
 )
 
 // WatchFact is what became of the watches at a version since the fault began.
@@ -35,12 +33,12 @@ type watcher struct {
 }
 
 // watches follows each watch.
-func (s *span) watches(h *record.History) ([]WatchFact, []Finding) {
+func (s *span) watches(h *History) ([]WatchFact, []Finding) {
 	events := slices.Clone(h.Watches)
-	slices.SortStableFunc(events, func(a, b record.WatchEvent) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(events, func(a, b WatchEvent) int { return cmp.Compare(a.At, b.At) })
 	facts, clients := map[string]*WatchFact{}, map[int]*watcher{}
 	for _, e := range events {
-		if e.Error == record.Canceled || e.At > s.end {
+		if e.Error == Canceled || e.At > s.end {
 			continue
 		}
 		if clients[e.Client] == nil {
@@ -61,23 +59,23 @@ func (s *span) watches(h *record.History) ([]WatchFact, []Finding) {
 }
 
 // follow notes an event.
-func (s *span) follow(e record.WatchEvent, w *watcher, fact *WatchFact) {
+func (s *span) follow(e WatchEvent, w *watcher, fact *WatchFact) {
 	w.version, w.storage = e.Version, e.Storage
 	since := e.At >= s.began
 	switch e.State {
-	case record.Opened:
+	case Opened:
 		if since && !w.open && w.changed >= s.began {
 			fact.Back++
 			fact.Longest = max(fact.Longest, e.At-w.changed)
 		}
 		w.open, w.changed = true, e.At
-	case record.Ended:
+	case Ended:
 		if since {
 			fact.Ended++
 			fact.Errors[cmp.Or(string(e.Error), "none")]++
 		}
 		w.open, w.changed, w.lastError = false, e.At, cmp.Or(e.Text, string(e.Error))
-	case record.Seen:
+	case Seen:
 		if w.before && e.At >= s.ended && w.last < s.ended {
 			fact.Resumed = max(fact.Resumed, e.At-s.ended)
 		}
@@ -90,7 +88,7 @@ func (s *span) follow(e record.WatchEvent, w *watcher, fact *WatchFact) {
 }
 
 // unfinished finds the watches that are not open at the end, and those that show nothing.
-func (s *span) unfinished(h *record.History, clients map[int]*watcher, facts map[string]*WatchFact) []Finding {
+func (s *span) unfinished(h *History, clients map[int]*watcher, facts map[string]*WatchFact) []Finding {
 	gone, silent := Finding{Kind: WatchGone}, Finding{Kind: WatchSilent}
 	written := s.lastWrite(h)
 	var numbers []int
@@ -115,10 +113,10 @@ func (s *span) unfinished(h *record.History, clients map[int]*watcher, facts map
 }
 
 // lastWrite returns when a write was acknowledged last that watches had time to show; 0 if none was.
-func (s *span) lastWrite(h *record.History) time.Duration {
+func (s *span) lastWrite(h *History) time.Duration {
 	var last time.Duration
 	for _, o := range h.Operations {
-		writes := !slices.Contains([]record.Verb{record.Get, record.List, record.Watch}, o.Verb)
+		writes := !slices.Contains([]Verb{Get, List, Watch}, o.Verb)
 		if writes && o.Error == "" && s.end-o.Return >= s.bounds.Grace {
 			last = max(last, o.Return)
 		}
