@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/cgroup"
 	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/pause"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -20,7 +20,7 @@ const shortFor = 3 * time.Second
 
 // short is a replica that has too little memory.
 type short struct {
-	group       *cgroup.Group
+	group       *process.Cgroup
 	recommended uint64   // limit, in bytes
 	limit       uint64   // that it has; 0 if it has none yet
 	replica     *replica // nil before it was started
@@ -43,8 +43,8 @@ func memoryScenarios() []Scenario {
 
 // limited says why no memory can be limited; "" if it can.
 func limited(ctx context.Context) (string, error) {
-	group, err := cgroup.New(ctx)
-	if missing := (cgroup.UnavailableError{}); errors.As(err, &missing) {
+	group, err := process.NewCgroup(ctx)
+	if missing := (process.NoCgroupError{}); errors.As(err, &missing) {
 		return "it needs a cgroup with a memory limit, which can't be made: " + missing.Reason, nil
 	}
 	if err != nil {
@@ -63,7 +63,7 @@ func (st *stage) runShort(ctx context.Context) error {
 	if most == 0 {
 		return errors.New("how much memory the webhook uses is not known")
 	}
-	group, err := cgroup.New(ctx)
+	group, err := process.NewCgroup(ctx)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (st *stage) endShort(ctx context.Context) error {
 	}
 	var err error
 	if s.replica != nil {
-		var seen cgroup.Seen
+		var seen process.CgroupSeen
 		if seen, err = s.group.Seen(); err == nil {
 			st.record.Mark(MemoryLimit, s.became(seen, s.replica.alive()))
 		}
@@ -135,7 +135,7 @@ func (st *stage) endShort(ctx context.Context) error {
 }
 
 // became says what became of the replica.
-func (s *short) became(seen cgroup.Seen, ended error) string {
+func (s *short) became(seen process.CgroupSeen, ended error) string {
 	text := "with " + mebibytes(s.limit) + ", "
 	switch {
 	case s.limit == 0:

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/crdconform/crdconform/internal/cgroup"
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/process"
 )
 
 // TestShortOfMemory says what became of a replica with too little memory.
@@ -14,18 +14,18 @@ func TestShortOfMemory(t *testing.T) {
 	killed := errors.New("webhook program: it exited: signal: killed; its last output:\n  a line")
 	for _, test := range []struct {
 		limit uint64
-		seen  cgroup.Seen
+		seen  process.CgroupSeen
 		ended error
 		want  string
 	}{
-		{24, cgroup.Seen{}, nil, "with 24 MiB, half of what is recommended, it kept running, and never used that much"},
-		{24, cgroup.Seen{Reached: true}, nil, "with 24 MiB, half of what is recommended, it kept running, but the kernel had to free memory for it"},
-		{24, cgroup.Seen{Reached: true, Killed: 1}, killed, "with 24 MiB, half of what is recommended, the kernel killed it"},
-		{24, cgroup.Seen{Reached: true, Killed: 1}, nil, "with 24 MiB, half of what is recommended, the kernel killed one of its processes, but it kept running"},
-		{24, cgroup.Seen{Reached: true}, errors.New("it exited: exit status 3; its last output:\n  out of memory"), "with 24 MiB, half of what is recommended, it exited: exit status 3; its last output:"},
-		{9, cgroup.Seen{Killed: 1}, killed, "half of the recommended 48 MiB was enough; with 9 MiB, the kernel killed it"},
-		{30, cgroup.Seen{Killed: 1}, killed, "with 30 MiB, the kernel killed it"},
-		{0, cgroup.Seen{}, nil, "without a limit, as it used more than half of the recommended 48 MiB at once, it kept running"},
+		{24, process.CgroupSeen{}, nil, "with 24 MiB, half of what is recommended, it kept running, and never used that much"},
+		{24, process.CgroupSeen{Reached: true}, nil, "with 24 MiB, half of what is recommended, it kept running, but the kernel had to free memory for it"},
+		{24, process.CgroupSeen{Reached: true, Killed: 1}, killed, "with 24 MiB, half of what is recommended, the kernel killed it"},
+		{24, process.CgroupSeen{Reached: true, Killed: 1}, nil, "with 24 MiB, half of what is recommended, the kernel killed one of its processes, but it kept running"},
+		{24, process.CgroupSeen{Reached: true}, errors.New("it exited: exit status 3; its last output:\n  out of memory"), "with 24 MiB, half of what is recommended, it exited: exit status 3; its last output:"},
+		{9, process.CgroupSeen{Killed: 1}, killed, "half of the recommended 48 MiB was enough; with 9 MiB, the kernel killed it"},
+		{30, process.CgroupSeen{Killed: 1}, killed, "with 30 MiB, the kernel killed it"},
+		{0, process.CgroupSeen{}, nil, "without a limit, as it used more than half of the recommended 48 MiB at once, it kept running"},
 	} {
 		s := &short{recommended: 48 << 20, limit: test.limit << 20}
 		if got := s.became(test.seen, test.ended); got != test.want {

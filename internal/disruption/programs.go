@@ -8,9 +8,9 @@ import (
 	"slices"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/cgroup"
 	"github.com/crdconform/crdconform/internal/memory"
 	"github.com/crdconform/crdconform/internal/pause"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/subject"
 )
 
@@ -52,7 +52,7 @@ func (p *programs) add(ctx context.Context, command subject.Command) (*replica, 
 }
 
 // addIn starts it in a cgroup; nil for none of its own.
-func (p *programs) addIn(ctx context.Context, command subject.Command, group *cgroup.Group) (*replica, error) {
+func (p *programs) addIn(ctx context.Context, command subject.Command, group *process.Cgroup) (*replica, error) {
 	kubeconfig, err := p.kubeconfig()
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Package process supervises child processes, each with all that it starts.
+// Package process supervises child processes, each with all that it starts, and limits their memory by cgroups where it may make one.
 package process
 
 import (

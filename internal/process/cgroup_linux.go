@@ -1,4 +1,4 @@
-package cgroup
+package process
 
 import (
 	"bufio"
@@ -17,8 +17,8 @@ import (
 	"github.com/crdconform/crdconform/internal/pause"
 )
 
-// mounted is where hierarchies of cgroups are, see cgroups(7).
-const mounted = "/sys/fs/cgroup"
+// cgroupsMounted is where hierarchies of cgroups are, see cgroups(7).
+const cgroupsMounted = "/sys/fs/cgroup"
 
 const (
 	// goneLimit is how long processes that were killed may stay in a group.
@@ -26,26 +26,26 @@ const (
 	goneEvery = 20 * time.Millisecond
 )
 
-// version says how the files of a group are called.
-type version struct {
+// cgroupVersion says how the files of a group are called.
+type cgroupVersion struct {
 	limit, swap, used, killed string
-	noSwap                    func(limit uint64) uint64    // what to write so that nothing is swapped
-	reached                   func(g *Group) (bool, error) // whether the limit was
+	noSwap                    func(limit uint64) uint64     // what to write so that nothing is swapped
+	reached                   func(g *Cgroup) (bool, error) // whether the limit was
 }
 
-func versions() (one, two version) {
-	one = version{
+func cgroupVersions() (one, two cgroupVersion) {
+	one = cgroupVersion{
 		limit: "memory.limit_in_bytes", swap: "memory.memsw.limit_in_bytes", used: "memory.usage_in_bytes", killed: "memory.oom_control",
 		noSwap: func(limit uint64) uint64 { return limit },
-		reached: func(g *Group) (bool, error) {
+		reached: func(g *Cgroup) (bool, error) {
 			times, err := g.read("memory.failcnt", "")
 			return times > 0, err
 		},
 	}
-	two = version{
+	two = cgroupVersion{
 		limit: "memory.max", swap: "memory.swap.max", used: "memory.current", killed: "memory.events",
 		noSwap: func(uint64) uint64 { return 0 },
-		reached: func(g *Group) (bool, error) {
+		reached: func(g *Cgroup) (bool, error) {
 			times, err := g.read("memory.events", "max")
 			return times > 0, err
 		},
@@ -53,22 +53,22 @@ func versions() (one, two version) {
 	return one, two
 }
 
-// Group is a cgroup whose programs share a memory limit.
-type Group struct {
+// Cgroup is a cgroup of version 1 or 2 whose programs share a memory limit.
+type Cgroup struct {
 	dir     string
-	version version
+	version cgroupVersion
 }
 
-// New makes a group as near to the one of this process as may be: in it, or in one that it is in. The error is an UnavailableError where
+// NewCgroup makes a group as near to the one of this process as may be: in it, or in one that it is in. The error is a NoCgroupError where
 // there is none that this process may use.
-func New(ctx context.Context) (*Group, error) {
-	root, own, naming, err := hierarchy()
+func NewCgroup(ctx context.Context) (*Cgroup, error) {
+	root, own, naming, err := cgroupHierarchy()
 	if err != nil {
 		return nil, err
 	}
 	var refused error
 	for path := own; ; path = filepath.Dir(path) {
-		g, err := in(ctx, filepath.Join(root, path), naming)
+		g, err := cgroupIn(ctx, filepath.Join(root, path), naming)
 		if err == nil {
 			return g, nil
 		}
@@ -84,36 +84,36 @@ func New(ctx context.Context) (*Group, error) {
 	}
 }
 
-// hierarchy finds the cgroup of this process that the memory is counted in.
-func hierarchy() (root, own string, v version, err error) {
+// cgroupHierarchy finds the cgroup of this process that the memory is counted in.
+func cgroupHierarchy() (root, own string, v cgroupVersion, err error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
-		return "", "", version{}, unavailable("%v", err)
+		return "", "", cgroupVersion{}, unavailable("%v", err)
 	}
-	one, two := versions()
+	one, two := cgroupVersions()
 	for line := range strings.Lines(string(text)) {
 		fields := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		switch {
 		case len(fields) < 3:
 		case slices.Contains(strings.Split(fields[1], ","), "memory"):
-			return filepath.Join(mounted, "memory"), fields[2], one, nil
+			return filepath.Join(cgroupsMounted, "memory"), fields[2], one, nil
 		case fields[1] == "":
-			root, own, v = mounted, fields[2], two
+			root, own, v = cgroupsMounted, fields[2], two
 		}
 	}
 	if root == "" {
-		return "", "", version{}, unavailable("this process is in none")
+		return "", "", cgroupVersion{}, unavailable("this process is in none")
 	}
 	return root, own, v, nil
 }
 
-// in makes a group in another one, if a process can be put there.
-func in(ctx context.Context, parent string, v version) (*Group, error) {
+// cgroupIn makes a group in another one, if a process can be put there.
+func cgroupIn(ctx context.Context, parent string, v cgroupVersion) (*Cgroup, error) {
 	dir, err := os.MkdirTemp(parent, "crdconform-")
 	if err != nil {
 		return nil, err
 	}
-	g := &Group{dir: dir, version: v}
+	g := &Cgroup{dir: dir, version: v}
 	if err = g.try(ctx); err != nil {
 		return nil, errors.Join(err, g.Remove(context.WithoutCancel(ctx)))
 	}
@@ -121,7 +121,7 @@ func in(ctx context.Context, parent string, v version) (*Group, error) {
 }
 
 // try says why the group is of no use.
-func (g *Group) try(ctx context.Context) error {
+func (g *Cgroup) try(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(g.dir, g.version.limit)); err != nil {
 		return err
 	}
@@ -136,12 +136,12 @@ func (g *Group) try(ctx context.Context) error {
 }
 
 // Enter is a command that puts itself into the group, and then becomes the program that is put behind it.
-func (g *Group) Enter() []string {
+func (g *Cgroup) Enter() []string {
 	return []string{"sh", "-c", `echo 0 > "$0" && exec "$@"`, filepath.Join(g.dir, "cgroup.procs")}
 }
 
 // Limit limits the memory of all programs in the group together, in bytes, with what is swapped where that is counted.
-func (g *Group) Limit(most uint64) error {
+func (g *Cgroup) Limit(most uint64) error {
 	if err := g.write(g.version.limit, most); err != nil {
 		return fmt.Errorf("limiting memory: %w", err)
 	}
@@ -156,7 +156,7 @@ func (g *Group) Limit(most uint64) error {
 	return nil
 }
 
-func (g *Group) write(name string, value uint64) error {
+func (g *Cgroup) write(name string, value uint64) error {
 	f, err := os.OpenFile(filepath.Join(g.dir, name), os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -166,23 +166,23 @@ func (g *Group) write(name string, value uint64) error {
 }
 
 // Used returns how much memory the programs use together, in bytes, with the files that they were the first to read.
-func (g *Group) Used() (uint64, error) {
+func (g *Cgroup) Used() (uint64, error) {
 	used, err := g.read(g.version.used, "")
 	return uint64(max(0, used)), err //nolint:gosec // it is not negative
 }
 
 // Seen returns what became of the programs so far.
-func (g *Group) Seen() (Seen, error) {
+func (g *Cgroup) Seen() (CgroupSeen, error) {
 	reached, err := g.version.reached(g)
 	if err != nil {
-		return Seen{}, err
+		return CgroupSeen{}, err
 	}
 	killed, err := g.read(g.version.killed, "oom_kill")
-	return Seen{Reached: reached, Killed: killed}, err
+	return CgroupSeen{Reached: reached, Killed: killed}, err
 }
 
 // read returns a number of a file that has it alone, or in a line with a name.
-func (g *Group) read(file, name string) (int, error) {
+func (g *Cgroup) read(file, name string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(g.dir, file))
 	if err != nil {
 		return 0, err
@@ -197,7 +197,7 @@ func (g *Group) read(file, name string) (int, error) {
 }
 
 // Remove removes the group once its programs have ended.
-func (g *Group) Remove(ctx context.Context) error {
+func (g *Cgroup) Remove(ctx context.Context) error {
 	for end := time.Now().Add(goneLimit); ; {
 		err := os.Remove(g.dir)
 		if err == nil || errors.Is(err, os.ErrNotExist) {

@@ -1,4 +1,4 @@
-package cgroup
+package process
 
 import (
 	"context"
@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// made makes a group, where that can be done.
-func made(t *testing.T) *Group {
+// newCgroup makes a group, where that can be done.
+func newCgroup(t *testing.T) *Cgroup {
 	t.Helper()
-	g, err := New(t.Context())
-	if missing := (UnavailableError{}); errors.As(err, &missing) {
+	g, err := NewCgroup(t.Context())
+	if missing := (NoCgroupError{}); errors.As(err, &missing) {
 		t.Skip("needs a cgroup that it may make: ", err)
 	}
 	if err != nil {
@@ -29,14 +29,14 @@ func made(t *testing.T) *Group {
 	return g
 }
 
-// TestLimit has a program that wants 64 MiB: with 16 MiB it is killed, and with 256 MiB it is not.
-func TestLimit(t *testing.T) {
+// TestCgroupLimit has a program that wants 64 MiB: with 16 MiB it is killed, and with 256 MiB it is not.
+func TestCgroupLimit(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		limit  uint64
 		killed bool
 	}{{16 << 20, true}, {256 << 20, false}} {
-		g := made(t)
+		g := newCgroup(t)
 		if err := g.Limit(test.limit); err != nil {
 			t.Fatal(err)
 		}
@@ -51,10 +51,10 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// TestRemove leaves nothing behind, and removes what is gone.
-func TestRemove(t *testing.T) {
+// TestCgroupRemove leaves nothing behind, and removes what is gone.
+func TestCgroupRemove(t *testing.T) {
 	t.Parallel()
-	g := made(t)
+	g := newCgroup(t)
 	for range 2 {
 		if err := g.Remove(t.Context()); err != nil {
 			t.Error(err)
@@ -65,24 +65,24 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// TestSeen reads the files of both versions.
-func TestSeen(t *testing.T) {
+// TestCgroupSeen reads the files of both versions.
+func TestCgroupSeen(t *testing.T) {
 	t.Parallel()
-	one, two := versions()
+	one, two := cgroupVersions()
 	for _, test := range []struct {
 		name    string
-		version version
+		version cgroupVersion
 		files   map[string]string
-		want    Seen
+		want    CgroupSeen
 		err     string
 	}{
-		{"version 1", one, map[string]string{"memory.failcnt": "12\n", "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"}, Seen{true, 3}, ""},
-		{"version 1, not reached", one, map[string]string{"memory.failcnt": "0\n", "memory.oom_control": "oom_kill 0\n"}, Seen{}, ""},
-		{"version 2", two, map[string]string{"memory.events": "low 7\nhigh 8\nmax 12\noom 4\noom_kill 3\noom_group_kill 0\n"}, Seen{true, 3}, ""},
-		{"version 2, not reached", two, map[string]string{"memory.events": "low 7\nhigh 8\nmax 0\noom 0\noom_kill 0\n"}, Seen{}, ""},
-		{"old kernel", one, map[string]string{"memory.failcnt": "0\n", "memory.oom_control": "oom_kill_disable 0\n"}, Seen{}, "says nothing of oom_kill"},
+		{"version 1", one, map[string]string{"memory.failcnt": "12\n", "memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n"}, CgroupSeen{true, 3}, ""},
+		{"version 1, not reached", one, map[string]string{"memory.failcnt": "0\n", "memory.oom_control": "oom_kill 0\n"}, CgroupSeen{}, ""},
+		{"version 2", two, map[string]string{"memory.events": "low 7\nhigh 8\nmax 12\noom 4\noom_kill 3\noom_group_kill 0\n"}, CgroupSeen{true, 3}, ""},
+		{"version 2, not reached", two, map[string]string{"memory.events": "low 7\nhigh 8\nmax 0\noom 0\noom_kill 0\n"}, CgroupSeen{}, ""},
+		{"old kernel", one, map[string]string{"memory.failcnt": "0\n", "memory.oom_control": "oom_kill_disable 0\n"}, CgroupSeen{}, "says nothing of oom_kill"},
 	} {
-		g := &Group{dir: t.TempDir(), version: test.version}
+		g := &Cgroup{dir: t.TempDir(), version: test.version}
 		for name, text := range test.files {
 			if err := os.WriteFile(filepath.Join(g.dir, name), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -95,10 +95,10 @@ func TestSeen(t *testing.T) {
 	}
 }
 
-// TestLowered lowers a limit to less than was used at most: it is reached when a program wants more than that, and not before.
-func TestLowered(t *testing.T) {
+// TestCgroupLowered lowers a limit to less than was used at most: it is reached when a program wants more than that, and not before.
+func TestCgroupLowered(t *testing.T) {
 	t.Parallel()
-	g := made(t)
+	g := newCgroup(t)
 	use := func(bytes int) {
 		args := append(g.Enter(), "sh", "-c", fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d > /dev/null", bytes))
 		_ = exec.CommandContext(t.Context(), args[0], args[1:]...).Run() // what became of it is seen
