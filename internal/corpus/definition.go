@@ -16,7 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
-	"github.com/crdconform/crdconform/internal/fieldtype"
+	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
 // Definition is a CustomResourceDefinition whose schemas are compiled as API servers compile them.
@@ -53,7 +53,7 @@ func readDefinition(object *unstructured.Unstructured) (*Definition, error) {
 		return nil, fmt.Errorf("definition %s is at %s, which API servers have not supported since 1.22; convert it to %s", object.GetName(), object.GetAPIVersion(), apiextensionsv1.SchemeGroupVersion)
 	}
 	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if wrong := fieldtype.Mismatches(object.Object, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()); len(wrong) > 0 {
+	if wrong := fieldpath.Mismatches(object.Object, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()); len(wrong) > 0 {
 		return nil, fmt.Errorf("definition%s: %s%s", withName(object), wrong[0], andMore(len(wrong)-1))
 	}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, crd); err != nil {

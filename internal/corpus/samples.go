@@ -16,7 +16,7 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/internal/fieldtype"
+	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
 // ReadSamples reads the objects of a stream of YAML or JSON documents; lists are opened. They may be of any kind: those who
@@ -124,7 +124,7 @@ func isObject(raw []byte) error {
 	if err := json.Unmarshal(raw, &document); err != nil {
 		return fmt.Errorf("not YAML: %w", err)
 	}
-	wrong := fieldtype.Mismatches(document, reflect.TypeFor[metav1.TypeMeta]())
+	wrong := fieldpath.Mismatches(document, reflect.TypeFor[metav1.TypeMeta]())
 	fields, _ := document.(map[string]any)
 	switch {
 	case len(wrong) > 0:

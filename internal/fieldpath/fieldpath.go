@@ -1,5 +1,7 @@
 // Package fieldpath has the paths of fields in objects: spec.list[3].name, with spec.map['example.com/a'] for keys that are
 // more than letters, digits, _, - and $. In the quotes, \' is a quote and \\ a backslash. [*] stands for any item of a list.
+//
+// Mismatches compares what was decoded from YAML or JSON with a type of Go, and says in the words of YAML which fields do not fit.
 package fieldpath
 
 import (

@@ -17,7 +17,7 @@ import (
 	kjson "sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/internal/fieldtype"
+	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
 // definition is a CustomResourceDefinition with where its fields are.
@@ -260,7 +260,7 @@ func decode(d *document) (*definition, error) {
 		crd: &apiextensionsv1.CustomResourceDefinition{}, places: d.places, prefix: d.prefix,
 		duplicate: d.duplicate, patched: map[string]*document{}, badBundle: takeBadBundle(d.value),
 	}
-	if wrong := fieldtype.Mismatches(d.value, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()); len(wrong) > 0 {
+	if wrong := fieldpath.Mismatches(d.value, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()); len(wrong) > 0 {
 		p := d.places.find(d.prefix, wrong[0].Path)
 		return nil, fmt.Errorf("%s:%d: this definition cannot be read: %s", p.file, p.line, wrong[0])
 	}

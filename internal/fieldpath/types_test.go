@@ -1,4 +1,4 @@
-package fieldtype_test
+package fieldpath_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/internal/fieldtype"
+	"github.com/crdconform/crdconform/internal/fieldpath"
 	"github.com/crdconform/crdconform/internal/fixtures"
 )
 
@@ -47,7 +47,7 @@ func TestMismatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		var lines []string
-		for _, m := range fieldtype.Mismatches(value, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()) {
+		for _, m := range fieldpath.Mismatches(value, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()) {
 			lines = append(lines, m.String())
 		}
 		if got := strings.Join(lines, "\n"); got != strings.ReplaceAll(strings.TrimSpace(want), "\n\t\t\t", "\n") {
@@ -68,7 +68,7 @@ func TestNoMismatch(t *testing.T) {
 		if err := json.Unmarshal(text, &value); err != nil {
 			t.Fatal(err)
 		}
-		if found := fieldtype.Mismatches(value, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()); len(found) > 0 {
+		if found := fieldpath.Mismatches(value, reflect.TypeFor[apiextensionsv1.CustomResourceDefinition]()); len(found) > 0 {
 			t.Errorf("%s: %v", crd.Name, found)
 		}
 	}

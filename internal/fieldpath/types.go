@@ -1,5 +1,4 @@
-// Package fieldtype compares what was decoded from YAML or JSON with a type of Go, and says in the words of YAML which fields do not fit.
-package fieldtype
+package fieldpath
 
 import (
 	"encoding/base64"
@@ -15,8 +14,6 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
 // Mismatch is a field with a value of another type than it has to have.
@@ -64,7 +61,7 @@ func (c *comparison) compare(path string, value any, into reflect.Type) {
 	case reflect.Map:
 		fields := c.mapping(path, value)
 		for _, key := range slices.Sorted(maps.Keys(fields)) {
-			c.compare(fieldpath.Child(path, key), fields[key], into.Elem())
+			c.compare(Child(path, key), fields[key], into.Elem())
 		}
 	case reflect.Slice:
 		c.list(path, value, into.Elem())
@@ -78,11 +75,11 @@ func (c *comparison) compare(path string, value any, into reflect.Type) {
 			c.wrong(path, "true or false", value)
 		}
 	case reflect.Float32, reflect.Float64:
-		if _, ok := number(value); !ok {
+		if _, ok := numberOf(value); !ok {
 			c.wrong(path, "a number", value)
 		}
 	case reflect.Int32, reflect.Int64:
-		if n, ok := number(value); !ok || n != math.Trunc(n) || into.Kind() == reflect.Int32 && math.Abs(n) > math.MaxInt32 {
+		if n, ok := numberOf(value); !ok || n != math.Trunc(n) || into.Kind() == reflect.Int32 && math.Abs(n) > math.MaxInt32 {
 			c.wrong(path, fmt.Sprintf("an integer of %d bits", into.Bits()), value)
 		}
 	default: // any other would be new in definitions, and is left to whoever decodes it
@@ -148,7 +145,7 @@ func (c *comparison) structure(path string, value any, into reflect.Type) {
 			continue
 		}
 		if inner, found := fields[key]; found {
-			c.compare(fieldpath.Child(path, key), inner, field.Type)
+			c.compare(Child(path, key), inner, field.Type)
 		}
 	}
 }
@@ -167,11 +164,11 @@ func (c *comparison) list(path string, value any, of reflect.Type) {
 		c.wrong(path, "a list", value)
 	}
 	for i, item := range items {
-		c.compare(fieldpath.Item(path, i), item, of)
+		c.compare(Item(path, i), item, of)
 	}
 }
 
-func number(value any) (float64, bool) {
+func numberOf(value any) (float64, bool) {
 	switch n := value.(type) {
 	case int64:
 		return float64(n), true
@@ -185,7 +182,7 @@ func number(value any) (float64, bool) {
 }
 
 func isScalar(value any) bool {
-	_, isNumber := number(value)
+	_, isNumber := numberOf(value)
 	_, isBool := value.(bool)
 	return isNumber || isBool
 }
@@ -206,6 +203,6 @@ func spoken(value any) string {
 	case bool:
 		return strconv.FormatBool(v)
 	}
-	n, _ := number(value)
+	n, _ := numberOf(value)
 	return "the number " + strconv.FormatFloat(n, 'f', -1, 64)
 }
