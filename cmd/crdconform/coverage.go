@@ -6,16 +6,16 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/crdconform/crdconform/internal/sentences"
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // coverageText prints the counts for every document and its headings, and the sentences without a requirement.
 func coverageText(wanted []requirement.Requirement) string {
 	var b strings.Builder
-	covered := sentences.Covered(wanted)
+	covered := explanation.Covered(wanted)
 	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	row := func(name string, c sentences.Coverage) {
+	row := func(name string, c explanation.Coverage) {
 		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\n", name, c.Sentences(), c.Checked, c.Unchecked, c.None)
 	}
 	fmt.Fprintln(table, "document, heading\tsentences\tchecked\tuntested or obsolete\tno requirement")
@@ -40,12 +40,12 @@ func coverageText(wanted []requirement.Requirement) string {
 }
 
 // section names a heading.
-func section(c sentences.Coverage) string { return cmp.Or(c.Section, "(before the first heading)") }
+func section(c explanation.Coverage) string { return cmp.Or(c.Section, "(before the first heading)") }
 
 // coverageMarkdown has the counts in tables: of documents, and of their headings.
 func coverageMarkdown(wanted []requirement.Requirement) string {
 	var b strings.Builder
-	covered := sentences.Covered(wanted)
+	covered := explanation.Covered(wanted)
 	b.WriteString("Which requirements each sentence of the documents has, or why it has none, is in [sentences.md](sentences.md). " +
 		"A sentence that comes several times counts each time.\n\n")
 	const columns = "sentences | checked | untested or obsolete | no requirement |\n"

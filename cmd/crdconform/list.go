@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/crdconform/crdconform/internal/sentences"
+	"github.com/crdconform/crdconform/internal/explanation"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -44,7 +44,7 @@ requirement that is checked, by requirements that are untested or obsolete, or b
 			case output == "json":
 				var text string
 				if showCoverage {
-					text, err = listJSON(sentences.Covered(all))
+					text, err = listJSON(explanation.Covered(all))
 				} else {
 					text, err = listJSON(all)
 				}

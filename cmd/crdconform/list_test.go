@@ -18,7 +18,6 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/rehearsal"
-	"github.com/crdconform/crdconform/internal/sentences"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/resource"
@@ -288,11 +287,11 @@ func TestVersion(t *testing.T) {
 // TestCoverage holds the three forms of the coverage to what the catalogue and the table of sentences say.
 func TestCoverage(t *testing.T) {
 	t.Parallel()
-	var got sentences.Table
+	var got explanation.Documents
 	if err := json.Unmarshal([]byte(inside(t, "list", "--coverage", "--output", "json")), &got); err != nil {
 		t.Fatal(err)
 	}
-	want := sentences.Covered(requirement.All()).Headings
+	want := explanation.Covered(requirement.All()).Headings
 	if !slices.Equal(got.Headings, want) {
 		t.Errorf("as JSON there are %d headings, want %d", len(got.Headings), len(want))
 	}

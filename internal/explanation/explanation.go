@@ -1,4 +1,5 @@
-// Package explanation says what there is to say about a requirement beside its entry in the catalogue.
+// Package explanation says what there is to say about a requirement beside its entry in the catalogue, and counts what became of the
+// sentences of the documents.
 package explanation
 
 import (

@@ -1,4 +1,4 @@
-package sentences
+package explanation
 
 import (
 	"slices"

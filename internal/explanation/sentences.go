@@ -1,5 +1,4 @@
-// Package sentences counts what became of the sentences of the documents.
-package sentences
+package explanation
 
 import (
 	"slices"
@@ -20,28 +19,28 @@ type Coverage struct {
 // Sentences is how many there are.
 func (c *Coverage) Sentences() int { return c.Checked + c.Unchecked + c.None }
 
-// Table is the coverage of the documents.
-type Table struct {
+// Documents is the coverage of the documents.
+type Documents struct {
 	Headings []Coverage             `json:"headings"`          // those with sentences, if only some requirements are wanted
 	Without  []requirement.Sentence `json:"without,omitempty"` // sentences without a requirement, with the reason; if all requirements are wanted
 }
 
 // Covered counts the sentences that name one of the requirements; all sentences, if all requirements are wanted.
-func Covered(wanted []requirement.Requirement) Table {
+func Covered(wanted []requirement.Requirement) Documents {
 	sentences := requirement.Sentences()
 	reasoned := func(s requirement.Sentence) bool { return s.None != "" }
 	if len(wanted) == len(requirement.All()) {
-		return Table{
+		return Documents{
 			Headings: cover(requirement.Documents(), sentences, wanted),
 			Without:  slices.DeleteFunc(slices.Clone(sentences), func(s requirement.Sentence) bool { return !reasoned(s) }),
 		}
 	}
 	headings := cover(requirement.Documents(), slices.DeleteFunc(sentences, reasoned), wanted)
-	return Table{Headings: slices.DeleteFunc(headings, func(c Coverage) bool { return c.Sentences() == 0 })}
+	return Documents{Headings: slices.DeleteFunc(headings, func(c Coverage) bool { return c.Sentences() == 0 })}
 }
 
 // Of adds up the sentences of a document.
-func (t Table) Of(document string) Coverage {
+func (t Documents) Of(document string) Coverage {
 	sum := Coverage{Document: document}
 	for _, heading := range t.Headings {
 		if heading.Document == document {
