@@ -12,11 +12,11 @@ import (
 	"path/filepath"
 )
 
-var _ = provide([]string{"/dev/shm", "/var/tmp", "/run"})
+var _ = Provide([]string{"/dev/shm", "/var/tmp", "/run"})
 
-// provide makes TMPDIR name the first of some folders in which envtest's can be made, where it can be made in none of those
+// Provide makes TMPDIR name the first of some folders in which envtest's can be made, where it can be made in none of those
 // that envtest tries. It changes nothing where all of them are read-only. The result is TMPDIR if it was changed.
-func provide(others []string) string {
+func Provide(others []string) string {
 	if caches, err := os.UserCacheDir(); err == nil && fits(caches) {
 		return ""
 	}

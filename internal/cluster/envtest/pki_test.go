@@ -1,4 +1,4 @@
-package pki
+package envtest_test
 
 import (
 	"crypto/x509"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/cluster/pki"
 )
 
 func parse(t *testing.T, data []byte) *x509.Certificate {
@@ -22,7 +24,7 @@ func parse(t *testing.T, data []byte) *x509.Certificate {
 }
 
 func TestCertificates(t *testing.T) {
-	authority, err := NewAuthority("test")
+	authority, err := pki.NewAuthority("test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,7 @@ func TestCertificates(t *testing.T) {
 	if _, err := server.Verify(x509.VerifyOptions{Roots: roots, DNSName: "other.namespace.svc"}); err == nil {
 		t.Error("the certificate is valid for any name")
 	}
-	if _, err := server.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(Lifetime + time.Minute)}); err == nil {
+	if _, err := server.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(pki.Lifetime + time.Minute)}); err == nil {
 		t.Error("the certificate outlives the run")
 	}
 
@@ -65,8 +67,8 @@ func TestCertificates(t *testing.T) {
 }
 
 func TestAuthoritiesDiffer(t *testing.T) {
-	first, err1 := NewAuthority("test")
-	second, err2 := NewAuthority("test")
+	first, err1 := pki.NewAuthority("test")
+	second, err2 := pki.NewAuthority("test")
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}
@@ -82,7 +84,7 @@ func TestAuthoritiesDiffer(t *testing.T) {
 }
 
 func TestLastingAuthority(t *testing.T) {
-	authority, err := NewLastingAuthority("test", 100*Lifetime)
+	authority, err := pki.NewLastingAuthority("test", 100*pki.Lifetime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,12 +95,12 @@ func TestLastingAuthority(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority.PEM())
 	server := parse(t, pair.Certificate)
-	for _, at := range []time.Duration{0, 99 * Lifetime} {
+	for _, at := range []time.Duration{0, 99 * pki.Lifetime} {
 		if _, err := server.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(at)}); err != nil {
 			t.Errorf("after %s: %v", at, err)
 		}
 	}
-	if _, err := server.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(101 * Lifetime)}); err == nil {
+	if _, err := server.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(101 * pki.Lifetime)}); err == nil {
 		t.Error("the certificate outlives its time")
 	}
 }

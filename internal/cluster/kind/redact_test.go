@@ -1,13 +1,14 @@
-package redact
+package kind_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/cluster/redact"
 )
 
-func TestText(t *testing.T) {
+func TestRedactedText(t *testing.T) {
 	t.Parallel()
 	authority, err := pki.NewAuthority("test")
 	if err != nil {
@@ -17,7 +18,7 @@ func TestText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r Redactor
+	var r redact.Redactor
 	r.Secret(map[string][]byte{"tls.key": pair.Key, "tls.crt": pair.Certificate, "pass": []byte("correct horse\n"), "short": []byte("no")})
 	r.Add("battery staple", "")
 	keyLine := strings.Split(string(pair.Key), "\n")[1]

@@ -1,4 +1,4 @@
-package services
+package kind_test
 
 import (
 	"context"
@@ -19,6 +19,7 @@ import (
 	clienttesting "k8s.io/client-go/testing"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/cluster/services"
 )
 
 // arrives is an Await that has nothing to wait for.
@@ -63,7 +64,7 @@ func expect(t *testing.T, client *fake.Clientset, want ...string) {
 func TestRouteAndBack(t *testing.T) {
 	client := fake.NewClientset()
 	var awaited []string
-	r := NewRouter(client, "one", func(_ context.Context, ip string, port int32) error {
+	r := services.NewRouter(client, "one", func(_ context.Context, ip string, port int32) error {
 		awaited = append(awaited, fmt.Sprintf("%q:%d", ip, port))
 		return nil
 	}, func(ctx context.Context, _ string, port int32) error {
@@ -127,7 +128,7 @@ func TestRouteAndBack(t *testing.T) {
 
 func TestCloseRemovesWhatIsLeft(t *testing.T) {
 	client := fake.NewClientset()
-	r := NewRouter(client, "one", arrives, nil)
+	r := services.NewRouter(client, "one", arrives, nil)
 	for _, name := range []string{"hook", "other"} {
 		if err := r.Route(t.Context(), "ns", name, 443, "192.0.2.7:1"); err != nil {
 			t.Fatal(err)
@@ -147,7 +148,7 @@ func TestWhatOthersMadeIsLeftAlone(t *testing.T) {
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns", Labels: theirs}},
 		&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "hook", Labels: theirs}},
 	)
-	r := NewRouter(client, "one", arrives, nil)
+	r := services.NewRouter(client, "one", arrives, nil)
 	err := r.Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1")
 	if err == nil || !strings.Contains(err.Error(), "service ns/hook: it exists and does not belong to this run") {
 		t.Errorf("got %v", err)
@@ -177,7 +178,7 @@ func TestWhatOthersMadeIsLeftAlone(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	client := fake.NewClientset()
-	r := NewRouter(client, "one", arrives, nil)
+	r := services.NewRouter(client, "one", arrives, nil)
 	for address, want := range map[string]string{
 		"192.0.2.7":           "missing port",
 		"example.com:443":     "services lead to IP addresses, and example.com is not one",
@@ -196,7 +197,7 @@ func TestAddresses(t *testing.T) {
 
 func TestCallsThatDoNotArrive(t *testing.T) {
 	client := fake.NewClientset()
-	r := NewRouter(client, "one", func(context.Context, string, int32) error { return errors.New("nothing came") }, nil)
+	r := services.NewRouter(client, "one", func(context.Context, string, int32) error { return errors.New("nothing came") }, nil)
 	err := r.Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1")
 	if err == nil || err.Error() != "service ns/hook, which leads to 192.0.2.7:1: nothing came" {
 		t.Errorf("got %v", err)
@@ -224,14 +225,14 @@ func TestNamespaceOfAnEarlierRun(t *testing.T) {
 		}
 		return true, nil, apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "ns")
 	})
-	if err := NewRouter(client, "one", arrives, nil).Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1"); err != nil {
+	if err := services.NewRouter(client, "one", arrives, nil).Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1"); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, client, "namespace /ns", "service ns/hook", "slice ns/hook")
 
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	err := NewRouter(fake.NewClientset(going()), "one", arrives, nil).Route(ctx, "ns", "hook", 443, "192.0.2.7:1")
+	err := services.NewRouter(fake.NewClientset(going()), "one", arrives, nil).Route(ctx, "ns", "hook", 443, "192.0.2.7:1")
 	if err == nil || !strings.Contains(err.Error(), "namespace ns: it is still being deleted") {
 		t.Errorf("got %v", err)
 	}
@@ -244,7 +245,7 @@ func TestRefusals(t *testing.T) {
 			client.PrependReactor("create", resource, func(clienttesting.Action) (bool, runtime.Object, error) {
 				return true, nil, apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "x", errors.New("no"))
 			})
-			r := NewRouter(client, "one", arrives, nil)
+			r := services.NewRouter(client, "one", arrives, nil)
 			if err := r.Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1"); !apierrors.IsForbidden(err) {
 				t.Errorf("got %v", err)
 			}
@@ -256,7 +257,7 @@ func TestRefusals(t *testing.T) {
 	}
 	t.Run("delete", func(t *testing.T) {
 		client := fake.NewClientset()
-		r := NewRouter(client, "one", arrives, nil)
+		r := services.NewRouter(client, "one", arrives, nil)
 		if err := r.Route(t.Context(), "ns", "hook", 443, "192.0.2.7:1"); err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package kindconfig
+package kind_test
 
 import (
 	"regexp"
@@ -8,12 +8,13 @@ import (
 	"sigs.k8s.io/kind/pkg/apis/config/defaults"
 	kindcluster "sigs.k8s.io/kind/pkg/cluster"
 
+	"github.com/crdconform/crdconform/kindconfig"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func all(t *testing.T) []Config {
+func all(t *testing.T) []kindconfig.Config {
 	t.Helper()
-	configs, err := All()
+	configs, err := kindconfig.All()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestEveryConfigurationIsOneOfKind(t *testing.T) {
 	for minor := range seen {
 		_, minor, _ = strings.Cut(minor, ":v")
 		minor = strings.Join(strings.Split(minor, ".")[:2], ".")
-		if config, err := For(minor); err != nil || config.Minor != minor {
+		if config, err := kindconfig.For(minor); err != nil || config.Minor != minor {
 			t.Errorf("%s: %v, %v", minor, config.Minor, err)
 		}
 	}
@@ -82,7 +83,7 @@ func TestMinorsOfRequirements(t *testing.T) {
 			if minor == (requirement.Minor{}) || minor.Less(oldest) {
 				continue
 			}
-			if _, err := For(minor.String()); err != nil {
+			if _, err := kindconfig.For(minor.String()); err != nil {
 				t.Errorf("%s: %v", r.ID, err)
 			}
 		}
@@ -97,7 +98,7 @@ func TestForUnknownMinors(t *testing.T) {
 		"1.36.4": "want, for example, 1.36",
 		"":       "want, for example, 1.36",
 	} {
-		if _, err := For(minor); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := kindconfig.For(minor); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", minor, err)
 		}
 	}
@@ -105,14 +106,14 @@ func TestForUnknownMinors(t *testing.T) {
 
 // TestCallersOwnWhatTheyGet proves that changing a configuration changes no other.
 func TestCallersOwnWhatTheyGet(t *testing.T) {
-	first, err := For("1.36")
+	first, err := kindconfig.For("1.36")
 	if err != nil {
 		t.Fatal(err)
 	}
 	first.Cluster.Nodes[0].Image = "changed"
 	first.Cluster.FeatureGates["Changed"] = true
 	first.YAML[0] = '!'
-	second, err := For("1.36")
+	second, err := kindconfig.For("1.36")
 	if err != nil {
 		t.Fatal(err)
 	}

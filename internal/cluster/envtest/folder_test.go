@@ -1,9 +1,11 @@
-package folder
+package envtest_test
 
 import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/cluster/envtest/folder"
 )
 
 func TestProvide(t *testing.T) {
@@ -38,7 +40,7 @@ func TestProvide(t *testing.T) {
 			if test.changed {
 				want, wantVariable = other, other
 			}
-			if got := provide(test.others); got != want {
+			if got := folder.Provide(test.others); got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 			if got := os.TempDir(); got != wantVariable {
