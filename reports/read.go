@@ -14,8 +14,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/histogram"
-	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/reporter/layout"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/loadgen"
@@ -209,7 +209,7 @@ func ReadFile(name string) (*Report, error) {
 	if info, err := os.Stat(name); err == nil && info.IsDir() {
 		name = filepath.Join(name, layout.Report)
 	}
-	data, err := input.File(name, input.Reports)
+	data, err := files.Read(name, files.Reports)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: no such file; give the folder of a run, or the report.json in it", name)
 	}

@@ -18,7 +18,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
-	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/visible"
 )
 
@@ -235,7 +235,7 @@ func (c *cleaner) cleanKind(ctx context.Context) error {
 
 // cleanTemporary removes folders for temporary files.
 func (c *cleaner) cleanTemporary() error {
-	var left []temporary.Leftover
+	var left []files.Leftover
 	var errs []error
 	var seen []string
 	for _, in := range c.temps {
@@ -243,14 +243,14 @@ func (c *cleaner) cleanTemporary() error {
 			continue
 		}
 		seen = append(seen, in)
-		more, err := temporary.Left(in)
+		more, err := files.Left(in)
 		left, errs = append(left, more...), append(errs, err)
 	}
 	if len(left) == 0 {
 		fmt.Fprintf(c.out, "There are no temporary files of runs that have ended.\n")
 	}
 	all := len(left)
-	left = slices.DeleteFunc(left, func(l temporary.Leftover) bool { return time.Since(l.Created) < c.olderThan })
+	left = slices.DeleteFunc(left, func(l files.Leftover) bool { return time.Since(l.Created) < c.olderThan })
 	c.spare(all - len(left))
 	for _, l := range left {
 		what := fmt.Sprintf("%s, %s old", visible.Graphic(l.Path), duration.HumanDuration(max(0, time.Since(l.Created))))

@@ -22,7 +22,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
-	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // cleaned runs the command with its flags, and returns its output, the error if there is one, and the exit code.
@@ -313,8 +313,8 @@ func TestAged(t *testing.T) {
 func TestCleanupOfTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
-	own, err1 := temporary.Dir(in, "")
-	left, err2 := temporary.Dir(in, "certs-")
+	own, err1 := files.TemporaryDir(in, "")
+	left, err2 := files.TemporaryDir(in, "certs-")
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
@@ -76,7 +76,7 @@ func (m *matrix) column(ctx context.Context, c column, l *columnProgress) (*repo
 	r := &reporting{dir: filepath.Join(m.dir, c.folder), began: time.Now(), command: append([]string{"run"}, c.flags...)}
 	r.folder = reporter.Folder(r.dir)
 	ended := m.process(ctx, c, l)
-	data, err := input.File(filepath.Join(r.dir, "report.json"), input.Reports)
+	data, err := files.Read(filepath.Join(r.dir, "report.json"), files.Reports)
 	var report *reports.Report
 	if err == nil {
 		report, err = reports.Read(data)

@@ -4,7 +4,7 @@ import (
 	"crypto/x509"
 	"fmt"
 
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // authority reads the certificates in the file that a flag names; none if it names no file.
@@ -12,7 +12,7 @@ func authority(flag, name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
 	}
-	ca, err := input.File(name, input.Certificates)
+	ca, err := files.Read(name, files.Certificates)
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/dump"
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/internal/visible"
 )
@@ -229,14 +229,14 @@ func (l *linting) listRules(s streams) error {
 
 // readFiles reads what the arguments name: files, patterns, directories and the standard input.
 func readFiles(args []string, in io.Reader) ([]lint.File, error) {
-	var files []lint.File
+	var all []lint.File
 	for _, arg := range args {
 		if arg == standardInput {
-			data, err := input.All(in, "standard input", input.Objects)
+			data, err := files.ReadAll(in, "standard input", files.Objects)
 			if err != nil {
 				return nil, err
 			}
-			files = append(files, lint.File{Name: "stdin", Data: data})
+			all = append(all, lint.File{Name: "stdin", Data: data})
 			continue
 		}
 		names, err := expandPattern(arg)
@@ -248,10 +248,10 @@ func readFiles(args []string, in io.Reader) ([]lint.File, error) {
 			if err != nil {
 				return nil, err
 			}
-			files = append(files, more...)
+			all = append(all, more...)
 		}
 	}
-	return unique(files), nil
+	return unique(all), nil
 }
 
 // unique leaves out files that were named twice.
@@ -288,10 +288,10 @@ func readPath(name string) ([]lint.File, error) {
 		return nil, err
 	}
 	if !info.IsDir() {
-		data, unread := input.File(name, input.Objects)
+		data, unread := files.Read(name, files.Objects)
 		return []lint.File{{Name: displayed(name), Data: data}}, unread
 	}
-	var files []lint.File
+	var all []lint.File
 	err = filepath.WalkDir(name, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -301,19 +301,19 @@ func readPath(name string) ([]lint.File, error) {
 		case entry.IsDir() || !slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(path)):
 			return nil
 		}
-		data, err := input.File(path, input.Objects)
+		data, err := files.Read(path, files.Objects)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil // a link that leads nowhere
 		}
 		if bytes.Contains(data, []byte("CustomResourceDefinition")) {
-			files = append(files, lint.File{Name: displayed(path), Data: data})
+			all = append(all, lint.File{Name: displayed(path), Data: data})
 		}
 		return err
 	})
-	if err == nil && len(files) == 0 {
+	if err == nil && len(all) == 0 {
 		return nil, fmt.Errorf("%s: no .yaml, .yml or .json file below it has a CustomResourceDefinition", name)
 	}
-	return files, err
+	return all, err
 }
 
 // displayed is the name of a file relative to the working directory, if it is below that.

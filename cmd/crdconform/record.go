@@ -20,8 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/wire"
 )
@@ -188,7 +188,7 @@ func (r *recorder) options() (recording.Options, error) {
 func (r *recorder) certify() error {
 	if r.certFile != "" {
 		var err error
-		if r.certificate, err = input.KeyPair(r.certFile, r.keyFile); err != nil {
+		if r.certificate, err = files.KeyPair(r.certFile, r.keyFile); err != nil {
 			return fmt.Errorf("--tls-cert: %w", err)
 		}
 		return nil

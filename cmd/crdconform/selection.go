@@ -12,7 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/explanation"
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -189,7 +189,7 @@ func (s *selection) readKnownFailing() (map[requirement.ID]string, error) {
 	if s.knownFailing == "" {
 		return nil, nil //nolint:nilnil // no file, no known failures
 	}
-	text, err := input.File(s.knownFailing, input.Lists)
+	text, err := files.Read(s.knownFailing, files.Lists)
 	if err != nil {
 		return nil, fmt.Errorf("--known-failing: %w", err)
 	}

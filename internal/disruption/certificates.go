@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/subject"
-	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 // dataLink is the link by which a kubelet replaces all files of a volume at once.
@@ -37,7 +37,7 @@ func issue(c subject.Command) (_ *certificates, err error) {
 	if s.authority, err = pki.NewAuthority("crdconform disruption"); err != nil {
 		return nil, err
 	}
-	if s.folder, err = temporary.Dir("", "certs-"); err != nil {
+	if s.folder, err = files.TemporaryDir("", "certs-"); err != nil {
 		return nil, err
 	}
 	if err = s.rotate(0); err != nil {

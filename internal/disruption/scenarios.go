@@ -93,7 +93,7 @@ const (
 	proxies      = "a network between API server and webhook that crdconform controls"
 	builds       = "programs of two builds"
 	memoryLimits = "a program whose memory crdconform can limit"
-	files        = "a certificate that changes at a given moment"
+	renewals     = "a certificate that changes at a given moment"
 	ownAPI       = "an API server of the run's own, with its etcd"
 )
 

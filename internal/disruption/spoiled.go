@@ -129,22 +129,22 @@ func certificateScenarios() []Scenario {
 			},
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityBefore, Title: "the definition trusts a new authority as well, and then the certificate is replaced", path: balanced, programs: files, affects: true, harmless: true,
+			ID: requirement.DisruptionCertificateAuthorityBefore, Title: "the definition trusts a new authority as well, and then the certificate is replaced", path: balanced, programs: renewals, affects: true, harmless: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, true, 0) },
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityAfter, Title: "the certificate is replaced by one of a new authority, and the definition trusts that as soon as it is served", path: balanced, programs: files, affects: true,
+			ID: requirement.DisruptionCertificateAuthorityAfter, Title: "the certificate is replaced by one of a new authority, and the definition trusts that as soon as it is served", path: balanced, programs: renewals, affects: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, false, 0) },
 		},
 		{
-			ID: requirement.DisruptionCertificateAuthorityLate, Title: "the certificate is replaced by one of a new authority, which the definition trusts 1.5 s later", path: balanced, programs: files, affects: true,
+			ID: requirement.DisruptionCertificateAuthorityLate, Title: "the certificate is replaced by one of a new authority, which the definition trusts 1.5 s later", path: balanced, programs: renewals, affects: true,
 			do: func(ctx context.Context, st *stage) error { return st.replaceAuthority(ctx, false, lateFor) },
 		},
 		{
-			ID: requirement.DisruptionCertificateExpired, Title: "the certificate expires, and is replaced 1 s later", path: balanced, programs: files, do: expire, undo: renew,
+			ID: requirement.DisruptionCertificateExpired, Title: "the certificate expires, and is replaced 1 s later", path: balanced, programs: renewals, do: expire, undo: renew,
 		},
 		{
-			ID: requirement.DisruptionCertificateRenewed, Title: "the certificate is replaced before it expires", path: balanced, programs: files, harmless: true,
+			ID: requirement.DisruptionCertificateRenewed, Title: "the certificate is replaced before it expires", path: balanced, programs: renewals, harmless: true,
 			do: func(ctx context.Context, st *stage) error {
 				st.begin("the certificate is replaced by one that is valid for %s", shortLived)
 				if err := st.certs().rotate(shortLived); err != nil {

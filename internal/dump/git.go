@@ -10,7 +10,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/kustomization"
 )
 
@@ -88,7 +88,7 @@ func git(ctx context.Context, arguments ...string) ([]byte, error) {
 	if err = command.Start(); err != nil {
 		return nil, err
 	}
-	data, err := input.All(out, "its output", input.Objects)
+	data, err := files.ReadAll(out, "its output", files.Objects)
 	if err != nil {
 		cancel()
 	}

@@ -13,11 +13,11 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
-	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -32,7 +32,7 @@ func (b programBuild) Acts() bool { return usesKubeconfig(b.command.Args, b.comm
 
 // Start starts the program. Definitions name it before it runs, so that it is there for those who ask as soon as it serves.
 func (b programBuild) Start(ctx context.Context, api cluster.Cluster, at func(apiextensionsv1.WebhookClientConfig) error) (_ *rehearsal.Webhook, err error) {
-	folder, err := temporary.Dir("", "kubeconfig-")
+	folder, err := files.TemporaryDir("", "kubeconfig-")
 	if err != nil {
 		return nil, err
 	}

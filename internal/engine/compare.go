@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/crdconform/crdconform/config"
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/compare"
 	"github.com/crdconform/crdconform/internal/options"
@@ -23,7 +23,7 @@ func ReadBaseline(file string) (*loadgen.Load, error) {
 	if info, err := os.Stat(file); err == nil && info.IsDir() {
 		file = filepath.Join(file, "report.json")
 	}
-	data, err := input.File(file, input.Reports)
+	data, err := files.Read(file, files.Reports)
 	if err != nil {
 		return nil, err
 	}

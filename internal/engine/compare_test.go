@@ -13,7 +13,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/compare"
 	"github.com/crdconform/crdconform/internal/load/profiles"
@@ -100,7 +100,7 @@ func TestHugeReports(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(file, input.Reports+1); err != nil {
+	if err := os.Truncate(file, files.Reports+1); err != nil {
 		t.Fatal(err)
 	}
 	_, err1 := ReadBaseline(file)

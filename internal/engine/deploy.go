@@ -16,11 +16,11 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/loopback"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
-	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -191,7 +191,7 @@ func (s *session) serveDeployed(ctx context.Context) (*served, error) {
 
 // deploying deploys a webhook. If it does not start, its output is kept.
 func (s *session) deploying(ctx context.Context, deploy func(deployed.Options) error) error {
-	folder, err := temporary.Dir("", "webhook-")
+	folder, err := files.TemporaryDir("", "webhook-")
 	if err != nil {
 		return err
 	}

@@ -20,13 +20,13 @@ import (
 	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -240,7 +240,7 @@ func (p *DisruptionPlan) Run(ctx context.Context, progress DisruptionProgress, a
 }
 
 func (p *DisruptionPlan) disrupt(ctx context.Context, s *session, each func(disruption.Outcome)) (err error) {
-	dir, err := temporary.Dir("", "disruption-")
+	dir, err := files.TemporaryDir("", "disruption-")
 	if err != nil {
 		return err
 	}

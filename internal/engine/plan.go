@@ -19,7 +19,7 @@ import (
 
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/corpus"
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/kustomization"
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/options"
@@ -388,15 +388,15 @@ func (p *Plan) readCertificates() error {
 	p.ca = p.want.CA
 	if len(p.ca) == 0 && w.CAFile != "" {
 		var err error
-		if p.ca, err = input.File(p.want.Path(w.CAFile), input.Certificates); err != nil {
+		if p.ca, err = files.Read(p.want.Path(w.CAFile), files.Certificates); err != nil {
 			return p.want.At("webhook.caFile", "%w", err)
 		}
 		if !x509.NewCertPool().AppendCertsFromPEM(p.ca) {
 			return p.want.At("webhook.caFile", "there is no certificate in %s; give PEM, beginning with -----BEGIN CERTIFICATE-----", w.CAFile)
 		}
 	}
-	if files := w.ClientCertificate; files.CertFile != "" {
-		pair, err := input.KeyPair(p.want.Path(files.CertFile), p.want.Path(files.KeyFile))
+	if chosen := w.ClientCertificate; chosen.CertFile != "" {
+		pair, err := files.KeyPair(p.want.Path(chosen.CertFile), p.want.Path(chosen.KeyFile))
 		if err != nil {
 			return p.want.At("webhook.clientCertificate.certFile", "%w", err)
 		}

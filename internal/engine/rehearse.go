@@ -19,12 +19,12 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/source"
 	"github.com/crdconform/crdconform/internal/dump"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/subject"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -105,7 +105,7 @@ func (r Rehearsal) Prepare(ctx context.Context) (_ *RehearsalPlan, err error) {
 	if err = p.selectSteps(); err != nil {
 		return nil, err
 	}
-	if p.dir, err = temporary.Dir("", "rehearsal-"); err != nil {
+	if p.dir, err = files.TemporaryDir("", "rehearsal-"); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -23,11 +23,11 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/options"
 	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/subject"
-	"github.com/crdconform/crdconform/internal/temporary"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -131,7 +131,7 @@ func usesKubeconfig(args []string, env map[string]string) bool {
 
 // serveCommand starts the user's program. If it talks to the API server, the definitions are installed there first.
 func (p *Plan) serveCommand(ctx context.Context, api cluster.Cluster) (_ *served, err error) {
-	folder, err := temporary.Dir("", "kubeconfig-")
+	folder, err := files.TemporaryDir("", "kubeconfig-")
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // Is reports whether a file is a kustomization, by its name.
@@ -39,7 +39,7 @@ func ReadFile(file string) ([]byte, error) {
 	if Is(file) {
 		return Build(filepath.Dir(file))
 	}
-	return input.File(file, input.Objects)
+	return files.Read(file, files.Objects)
 }
 
 // building is held while a kustomization is built: kustomize keeps schemas in variables of its own.
@@ -71,7 +71,7 @@ func checkLocal(folder string, seen map[string]bool) error {
 		return nil // kustomize itself says what is missing
 	}
 	seen[filepath.Clean(folder)] = true
-	data, err := input.File(file, input.Objects)
+	data, err := files.Read(file, files.Objects)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"github.com/crdconform/crdconform/internal/storage/state"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // longest is how old an interrupted look may be that is continued: what it saw may no longer be so.
@@ -119,7 +119,7 @@ func (i *inspector) open() error {
 		if _, missing := os.Lstat(blockersOf(i.options.Resume)); missing == nil {
 			return &ResumeError{i.options.Resume, "it does not exist, but its file of blockers does: " + blockersOf(i.options.Resume)}
 		}
-		if err = state.Save(i.options.Resume, begun); err != nil { // so that whose the file of blockers is can be told
+		if err = files.SaveState(i.options.Resume, begun); err != nil { // so that whose the file of blockers is can be told
 			return &ResumeError{i.options.Resume, "it cannot be written: " + cause(err).Error()}
 		}
 	}
@@ -141,7 +141,7 @@ func (i *inspector) open() error {
 func (i *inspector) resume(earlier *journal, asked question) error {
 	d := i.inventory.Definitions[0]
 	if earlier.KeepAll && !asked.KeepAll {
-		if err := state.Remove(blockersOf(i.options.Resume)); err != nil {
+		if err := files.RemoveState(blockersOf(i.options.Resume)); err != nil {
 			return err
 		}
 	}
@@ -185,9 +185,9 @@ func (i *inspector) earlier() (*journal, error) {
 		return nil, nil //nolint:nilnil // there is none
 	}
 	var j journal
-	found, err := state.Load(i.options.Resume, &j)
+	found, err := files.LoadState(i.options.Resume, &j)
 	switch {
-	case errors.Is(err, state.ErrOther), err == nil && found && j.Definition == "":
+	case errors.Is(err, files.ErrNoState), err == nil && found && j.Definition == "":
 		return nil, &ResumeError{i.options.Resume, "it does not hold the progress of a run that looked for stored objects"}
 	case err != nil:
 		return nil, err
@@ -243,7 +243,7 @@ func (i *inspector) note(list unfinished) error {
 	}
 	list.Counts = i.book.pending.saved(i.inventory.Definitions[0])
 	i.journal.List = &list
-	return state.Save(i.options.Resume, i.journal)
+	return files.SaveState(i.options.Resume, i.journal)
 }
 
 // noteDone notes that a list is over, and complete unless the resource is empty.
@@ -259,7 +259,7 @@ func (i *inspector) noteDone(resource string) error {
 		i.journal.Done = append(i.journal.Done, resource)
 	}
 	i.journal.Kept, i.journal.List = i.book.saved(i.inventory.Definitions[0]), nil
-	return state.Save(i.options.Resume, i.journal)
+	return files.SaveState(i.options.Resume, i.journal)
 }
 
 // forget removes the file at the end of a look, even if that has gaps: what blocks may be mended before the next. The file of blockers is
@@ -271,7 +271,7 @@ func (i *inspector) forget() error {
 	if i.book.spool != nil {
 		i.book.spool.stays = false
 	}
-	return state.Remove(i.options.Resume)
+	return files.RemoveState(i.options.Resume)
 }
 
 // blockersOf is the file of blockers beside that of a journal.

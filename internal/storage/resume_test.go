@@ -13,7 +13,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/internal/storage/state"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // resumes interrupts a look at three objects of a definition, two of which are on the first page, and goes on.
@@ -111,11 +111,11 @@ func resumes(t *testing.T, c *crontabs) {
 		o := options(t)
 		interrupted(t, o, nothing)
 		var j journal
-		if _, err := state.Load(o.Resume, &j); err != nil {
+		if _, err := files.LoadState(o.Resume, &j); err != nil {
 			t.Fatal(err)
 		}
 		j.Began = j.Began.Add(-longest - time.Minute)
-		if err := state.Save(o.Resume, j); err != nil {
+		if err := files.SaveState(o.Resume, j); err != nil {
 			t.Fatal(err)
 		}
 		complete(t, &recorder{}, o, ", which is too long ago, so everything was read again.")
@@ -162,11 +162,11 @@ func resumes(t *testing.T, c *crontabs) {
 		o := options(t)
 		interrupted(t, o, nothing)
 		var j journal
-		if _, err := state.Load(o.Resume, &j); err != nil {
+		if _, err := files.LoadState(o.Resume, &j); err != nil {
 			t.Fatal(err)
 		}
 		j.Generation--
-		if err := state.Save(o.Resume, j); err != nil {
+		if err := files.SaveState(o.Resume, j); err != nil {
 			t.Fatal(err)
 		}
 		complete(t, &recorder{}, o, " is from a different command, or its blockers are gone, so everything was read again.")

@@ -18,7 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	clusterstorage "github.com/crdconform/crdconform/internal/cluster/storage"
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // Source is where stored bytes can be read: etcd, or a snapshot of it.
@@ -113,7 +113,7 @@ func OpenEtcd(ctx context.Context, options EtcdOptions) (Source, error) {
 func (o EtcdOptions) tls() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.CAFile != "" {
-		pem, err := input.File(o.CAFile, input.Certificates)
+		pem, err := files.Read(o.CAFile, files.Certificates)
 		if err != nil {
 			return nil, fmt.Errorf("the certificate authority of etcd: %w", err)
 		}
@@ -123,7 +123,7 @@ func (o EtcdOptions) tls() (*tls.Config, error) {
 		}
 	}
 	if o.CertFile != "" || o.KeyFile != "" {
-		pair, err := input.KeyPair(o.CertFile, o.KeyFile)
+		pair, err := files.KeyPair(o.CertFile, o.KeyFile)
 		if err != nil {
 			return nil, fmt.Errorf("the client certificate for etcd: %w", err)
 		}

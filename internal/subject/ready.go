@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
-	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -42,7 +42,7 @@ func issue(c Command) (*Certificates, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := temporary.Dir("", "certs-")
+	folder, err := files.TemporaryDir("", "certs-")
 	if err != nil {
 		return nil, err
 	}

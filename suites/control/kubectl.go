@@ -18,8 +18,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 // kubectl is the program, with a configuration and a home directory of its own: nothing that a user has configured changes
@@ -40,7 +40,7 @@ func (c chapter) kubectl() kubectl {
 		}
 	}
 	c.env.Require(err, "looking for kubectl")
-	home, err := temporary.Dir("", "kubectl-")
+	home, err := files.TemporaryDir("", "kubectl-")
 	c.env.Require(err, "making a home directory for kubectl")
 	DeferCleanup(func() error { return os.RemoveAll(home) })
 	k := kubectl{program, home}

@@ -18,7 +18,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/internal/apiversion"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -177,7 +176,7 @@ func groups(ctx context.Context, env *suites.Env) []group {
 	}
 	var all []group
 	for _, name := range slices.Sorted(maps.Keys(served)) {
-		g := group{name: name, versions: apiversion.ByPriority(slices.Collect(maps.Keys(served[name])))}
+		g := group{name: name, versions: suites.ByPriority(slices.Collect(maps.Keys(served[name])))}
 		if len(g.versions) < 2 {
 			continue
 		}

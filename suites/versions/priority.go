@@ -10,7 +10,6 @@ import (
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/crdconform/crdconform/internal/apiversion"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
@@ -66,7 +65,7 @@ func priority(env *suites.Env) {
 				for n := range 8 {
 					versions := generate(random)
 					crd := env.Install(ctx, requirement.VersionsPriorityAnySet, n, fixtures.Priority, named(versions...))
-					Expect(discovered(ctx, env, crd)).To(Equal(apiversion.ByPriority(versions)), "the definition has them as %v", versions)
+					Expect(discovered(ctx, env, crd)).To(Equal(suites.ByPriority(versions)), "the definition has them as %v", versions)
 				}
 			})
 

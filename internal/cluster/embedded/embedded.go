@@ -23,7 +23,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
-	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 const (
@@ -85,7 +85,7 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 func (c *Cluster) prepare() error {
 	var err error
 	if c.dir == "" {
-		if c.dir, err = temporary.Dir("", ""); err != nil {
+		if c.dir, err = files.TemporaryDir("", ""); err != nil {
 			return err
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded/quiet"
-	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 type etcd struct {
@@ -43,7 +43,7 @@ func socketDir(dir, short string) (string, error) {
 	if len(filepath.Join(inside, clientSocket)) <= socketPath {
 		return inside, os.MkdirAll(inside, 0o700)
 	}
-	outside, err := temporary.Dir(short, "")
+	outside, err := files.TemporaryDir(short, "")
 	if err != nil {
 		return "", fmt.Errorf("the path %s is too long for sockets, and no shorter one is available: %w; set TMPDIR to a shorter path", dir, err)
 	}

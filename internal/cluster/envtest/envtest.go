@@ -21,7 +21,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	_ "github.com/crdconform/crdconform/internal/cluster/envtest/folder" // for its effect on envtest's own packages
 	"github.com/crdconform/crdconform/internal/cluster/storage"
-	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // Cluster is a running API server with its etcd.
@@ -94,7 +94,7 @@ const longestSocket = 103
 // shortDir makes a temporary directory whose path is short enough for the sockets that will be in it.
 func shortDir() (string, error) {
 	for _, in := range []string{"", "/tmp"} {
-		dir, err := temporary.Dir(in, "envtest-")
+		dir, err := files.TemporaryDir(in, "envtest-")
 		if err != nil {
 			return "", err
 		}

@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // load returns how to reach the cluster of a context, and the name of the context.
@@ -68,8 +68,8 @@ func read(list string) (*api.Config, *clientcmd.ClientConfigLoadingRules, error)
 			return nil, nil, misused("the kubeconfig cannot be read: %v", err)
 		case info.Mode()&os.ModeDevice != 0:
 			return nil, nil, misused("the kubeconfig %s is a device; give a file", path)
-		case info.Size() > input.Objects:
-			return nil, nil, misused("the kubeconfig %s is larger than %d MiB; give another one", path, input.Objects>>20)
+		case info.Size() > files.Objects:
+			return nil, nil, misused("the kubeconfig %s is larger than %d MiB; give another one", path, files.Objects>>20)
 		default:
 			there++
 		}
@@ -152,7 +152,7 @@ func unexpired(config *rest.Config) error {
 	data := config.CertData
 	if len(data) == 0 && config.CertFile != "" {
 		var err error
-		if data, err = input.File(config.CertFile, input.Certificates); err != nil {
+		if data, err = files.Read(config.CertFile, files.Certificates); err != nil {
 			return misused("client-certificate: %v", err)
 		}
 	}

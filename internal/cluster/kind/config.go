@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/cluster"
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/kindconfig"
 )
 
@@ -67,7 +67,7 @@ func readConfig(path string) (v1alpha4.Cluster, error) {
 	if path == "" {
 		return c, nil
 	}
-	raw, err := input.File(path, input.Objects)
+	raw, err := files.Read(path, files.Objects)
 	if errors.Is(err, fs.ErrNotExist) {
 		return c, fmt.Errorf("kind configuration %s does not exist", path)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-func all(t *testing.T) []kindconfig.Config {
+func allConfigurations(t *testing.T) []kindconfig.Config {
 	t.Helper()
 	configs, err := kindconfig.All()
 	if err != nil {
@@ -24,7 +24,7 @@ func all(t *testing.T) []kindconfig.Config {
 func TestEveryConfigurationIsOneOfKind(t *testing.T) {
 	digest := regexp.MustCompile(`^kindest/node:v(1\.\d+)\.\d+@sha256:[0-9a-f]{64}$`)
 	seen := map[string]bool{}
-	for _, config := range all(t) {
+	for _, config := range allConfigurations(t) {
 		found := digest.FindStringSubmatch(config.Image)
 		if found == nil || found[1] != config.Minor {
 			t.Errorf("%s: the image is %s", config.Minor, config.Image)
@@ -52,7 +52,7 @@ func TestEveryConfigurationIsOneOfKind(t *testing.T) {
 }
 
 func TestNewestIsTheDefaultOfKind(t *testing.T) {
-	configs := all(t)
+	configs := allConfigurations(t)
 	if newest := configs[len(configs)-1]; newest.Image != defaults.Image {
 		t.Errorf("the image for %s is %s, and kind's own is %s", newest.Minor, newest.Image, defaults.Image)
 	}
@@ -60,7 +60,7 @@ func TestNewestIsTheDefaultOfKind(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	var before requirement.Minor
-	for i, config := range all(t) {
+	for i, config := range allConfigurations(t) {
 		minor, err := requirement.ParseMinor(config.Minor)
 		if err != nil {
 			t.Fatal(err)

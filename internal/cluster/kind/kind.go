@@ -31,8 +31,8 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/services"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/shell"
-	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 // Prefix begins the name of every cluster that this package makes.
@@ -421,7 +421,7 @@ func (c *Cluster) loadImage(ctx context.Context, archive func() (io.Reader, erro
 
 // kept copies an archive to a temporary file, to be read for each node.
 func kept(archive io.Reader) (*os.File, func(), error) {
-	dir, err := temporary.Dir("", "image-")
+	dir, err := files.TemporaryDir("", "image-")
 	if err != nil {
 		return nil, nil, err
 	}

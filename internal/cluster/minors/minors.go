@@ -25,7 +25,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
-	"github.com/crdconform/crdconform/internal/temporary"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -141,7 +141,7 @@ func shortDir() (string, error) {
 	if len(os.TempDir()) > longestDir-len("/crdconform-0123456789") {
 		in = "/tmp"
 	}
-	return temporary.Dir(in, "")
+	return files.TemporaryDir(in, "")
 }
 
 // ready waits until the API server says that it is.

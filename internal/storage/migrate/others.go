@@ -22,9 +22,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/pause"
 	"github.com/crdconform/crdconform/internal/process"
-	"github.com/crdconform/crdconform/internal/temporary"
 )
 
 const (
@@ -163,7 +163,7 @@ func (c Command) Check() error {
 // Migrator runs the command. What it says is written to Out and Err.
 func (c Command) Migrator() Migrator {
 	return func(ctx context.Context, _ Target) (err error) {
-		folder, err := temporary.Dir("", "")
+		folder, err := files.TemporaryDir("", "")
 		if err != nil {
 			return err
 		}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	files "github.com/crdconform/crdconform/internal/storage/state"
+	files "github.com/crdconform/crdconform/internal/files"
 )
 
 // state is what another run needs to resume. It holds for a definition that has not changed since.
@@ -77,7 +77,7 @@ func (m *migration) save(ctx context.Context) error {
 	case !m.writes():
 		return nil
 	case m.options.State != "":
-		return files.Save(m.options.State, m.start)
+		return files.SaveState(m.options.State, m.start)
 	case m.lease == nil:
 		return nil
 	}
@@ -93,13 +93,13 @@ func (m *migration) forget(succeeded bool) error {
 	if m.options.State == "" || !succeeded || m.keepsState() {
 		return nil
 	}
-	return files.Remove(m.options.State)
+	return files.RemoveState(m.options.State)
 }
 
 func loadState(file string) (state, error) {
 	var s state
-	found, err := files.Load(file, &s)
-	if errors.Is(err, files.ErrOther) || err == nil && found && s.Definition == "" {
+	found, err := files.LoadState(file, &s)
+	if errors.Is(err, files.ErrNoState) || err == nil && found && s.Definition == "" {
 		return s, misused("%s is not the state of a migration; name another file, or remove it", file)
 	}
 	return s, err

@@ -16,7 +16,7 @@ import (
 	kubeyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/kustomization"
 )
 
@@ -102,7 +102,7 @@ func loadFolder(folder string) ([]document, error) {
 }
 
 func loadFile(file string) ([]document, error) {
-	data, err := input.File(file, input.Objects)
+	data, err := files.Read(file, files.Objects)
 	if err != nil {
 		return nil, err
 	}

@@ -1,5 +1,7 @@
-// Package input reads what users name: files of a size that can be worked with.
-package input
+// Package files reads what users name, files of a size that can be worked with; keeps in a file how far something is, so that another run
+// can go on; and makes folders for temporary files that can be told from those of other runs, and found when the process that made them was
+// killed.
+package files
 
 import (
 	"crypto/tls"
@@ -16,8 +18,8 @@ const (
 	Reports      = 256 << 20
 )
 
-// File reads a file of at most so many bytes.
-func File(name string, most int64) ([]byte, error) {
+// Read reads a file of at most so many bytes.
+func Read(name string, most int64) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -26,24 +28,24 @@ func File(name string, most int64) ([]byte, error) {
 	if info, err := file.Stat(); err == nil && info.Mode().IsRegular() && info.Size() > most {
 		return nil, tooLarge(name, most)
 	}
-	return All(file, name, most)
+	return ReadAll(file, name, most)
 }
 
 // KeyPair reads a certificate and its private key, in PEM.
 func KeyPair(certificate, key string) (tls.Certificate, error) {
-	chain, err := File(certificate, Certificates)
+	chain, err := Read(certificate, Certificates)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	private, err := File(key, Certificates)
+	private, err := Read(key, Certificates)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(chain, private)
 }
 
-// All reads at most so many bytes, of what errors call by the name.
-func All(r io.Reader, name string, most int64) ([]byte, error) {
+// ReadAll reads at most so many bytes, of what errors call by the name.
+func ReadAll(r io.Reader, name string, most int64) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, most+1))
 	if err == nil && int64(len(data)) > most {
 		return nil, tooLarge(name, most)

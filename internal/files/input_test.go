@@ -1,4 +1,4 @@
-package input_test
+package files_test
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/crdconform/crdconform/internal/input"
+	"github.com/crdconform/crdconform/internal/files"
 )
 
 // TestSizes reads what is as large as it may be, and nothing that is larger, even if it never ends.
@@ -17,15 +17,15 @@ func TestSizes(t *testing.T) {
 		if err := os.WriteFile(name, make([]byte, size), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		data, err := input.File(name, input.Certificates)
+		data, err := files.Read(name, files.Certificates)
 		if fits != (err == nil) || fits && len(data) != size {
 			t.Errorf("%d bytes: %v, and %d were read", size, err, len(data))
 		}
 	}
-	if _, err := input.All(endless{}, "stdin", input.Certificates); err == nil || !strings.Contains(err.Error(), "stdin: it is larger than 1 MiB; give less at a time") {
+	if _, err := files.ReadAll(endless{}, "stdin", files.Certificates); err == nil || !strings.Contains(err.Error(), "stdin: it is larger than 1 MiB; give less at a time") {
 		t.Errorf("of what never ends it says: %v", err)
 	}
-	if _, err := input.File(filepath.Join(t.TempDir(), "missing"), input.Objects); !os.IsNotExist(err) {
+	if _, err := files.Read(filepath.Join(t.TempDir(), "missing"), files.Objects); !os.IsNotExist(err) {
 		t.Errorf("of a file that is not there it says: %v", err)
 	}
 }
@@ -34,19 +34,19 @@ func TestSizes(t *testing.T) {
 func TestKeyPairs(t *testing.T) {
 	t.Parallel()
 	large := filepath.Join(t.TempDir(), "large")
-	if err := os.WriteFile(large, make([]byte, input.Certificates+1), 0o600); err != nil {
+	if err := os.WriteFile(large, make([]byte, files.Certificates+1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	small := filepath.Join(t.TempDir(), "small")
 	if err := os.WriteFile(small, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, files := range [][2]string{{large, small}, {small, large}} {
-		if _, err := input.KeyPair(files[0], files[1]); err == nil || !strings.HasPrefix(err.Error(), large+": it is larger than 1 MiB") {
-			t.Errorf("%v: got %v", files, err)
+	for _, pair := range [][2]string{{large, small}, {small, large}} {
+		if _, err := files.KeyPair(pair[0], pair[1]); err == nil || !strings.HasPrefix(err.Error(), large+": it is larger than 1 MiB") {
+			t.Errorf("%v: got %v", pair, err)
 		}
 	}
-	if _, err := input.KeyPair(small, small); err == nil || !strings.Contains(err.Error(), "failed to find any PEM data") {
+	if _, err := files.KeyPair(small, small); err == nil || !strings.Contains(err.Error(), "failed to find any PEM data") {
 		t.Errorf("of an empty file it says: %v", err)
 	}
 }

@@ -1,5 +1,4 @@
-// Package state keeps in a file how far something is, so that another run can go on.
-package state
+package files
 
 import (
 	"encoding/json"
@@ -8,16 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-
-	"github.com/crdconform/crdconform/internal/input"
 )
 
-// ErrOther is the error of Load for a file that Save did not write.
-var ErrOther = errors.New("it is no such file")
+// ErrNoState is the error of LoadState for a file that SaveState did not write.
+var ErrNoState = errors.New("it is no such file")
 
-// Load reads what Save wrote, and reports whether there is a file.
-func Load(file string, into any) (bool, error) {
-	raw, err := input.File(file, input.Objects)
+// LoadState reads what SaveState wrote, and reports whether there is a file.
+func LoadState(file string, into any) (bool, error) {
+	raw, err := Read(file, Objects)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -25,13 +22,13 @@ func Load(file string, into any) (bool, error) {
 		return false, err
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return true, errors.Join(ErrOther, err)
+		return true, errors.Join(ErrNoState, err)
 	}
 	return true, nil
 }
 
-// Save writes a file that is complete whenever the process is killed.
-func Save(file string, value any) error {
+// SaveState writes a file that is complete whenever the process is killed.
+func SaveState(file string, value any) error {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return err
@@ -48,8 +45,8 @@ func Save(file string, value any) error {
 	return os.Rename(temporary.Name(), file)
 }
 
-// Remove removes the file, if there is one.
-func Remove(file string) error {
+// RemoveState removes the file, if there is one.
+func RemoveState(file string) error {
 	if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -1,4 +1,4 @@
-package temporary
+package files
 
 import (
 	"encoding/json"
@@ -15,7 +15,7 @@ const helped = "CRDCONFORM_TEST_TEMPORARY"
 // TestMain makes a folder and waits to be killed, if the environment says where.
 func TestMain(m *testing.M) {
 	if in := os.Getenv(helped); in != "" { //nolint:forbidigo // it is for this test alone
-		if _, err := Dir(in, "killed-"); err != nil {
+		if _, err := TemporaryDir(in, "killed-"); err != nil {
 			panic(err)
 		}
 		_, _ = os.Stdout.WriteString("made\n")
@@ -44,7 +44,7 @@ func TestLeft(t *testing.T) {
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	own, err := Dir(in, "")
+	own, err := TemporaryDir(in, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestUnknown(t *testing.T) {
 func TestRemovedInPart(t *testing.T) {
 	t.Parallel()
 	in := t.TempDir()
-	dir, err := Dir(in, "")
+	dir, err := TemporaryDir(in, "")
 	if err != nil {
 		t.Fatal(err)
 	}

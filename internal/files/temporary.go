@@ -1,6 +1,4 @@
-// Package temporary makes folders for temporary files that can be told from those of other runs, and found when the process that made
-// them was killed.
-package temporary
+package files
 
 import (
 	"encoding/json"
@@ -13,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/input"
 	"github.com/crdconform/crdconform/internal/process"
 )
 
@@ -57,9 +54,9 @@ func (o owner) isGone() bool {
 	return !running || started != "" && started != o.Started
 }
 
-// Dir makes a folder for this process in another one, or in that of the system if it is empty. Its name is crdconform-, words, and a
+// TemporaryDir makes a folder for this process in another one, or in that of the system if it is empty. Its name is crdconform-, words, and a
 // number.
-func Dir(in, words string) (string, error) {
+func TemporaryDir(in, words string) (string, error) {
 	dir, err := os.MkdirTemp(in, prefix+words)
 	if err != nil {
 		return "", err
@@ -106,7 +103,7 @@ func isAbandoned(path string) bool {
 	if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
-	text, err := input.File(file, input.Lists)
+	text, err := Read(file, Lists)
 	var o owner
 	return err == nil && json.Unmarshal(text, &o) == nil && o.isGone()
 }

@@ -1,4 +1,4 @@
-package apiversion
+package suites
 
 import (
 	"math/rand/v2"
