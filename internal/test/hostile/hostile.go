@@ -46,6 +46,9 @@ type Server struct {
 // HTTP2 reports whether the server speaks HTTP/2 alone.
 func (s Server) HTTP2() bool { return s.frames != nil }
 
+// IsLate reports whether a client gives up on it, for it never answers completely.
+func (s Server) IsLate() bool { return s.Says == late }
+
 // Start serves it until the test is over, and returns its URL and the certificate of its authority, in PEM.
 func (s Server) Start(tb testing.TB) (url string, ca []byte) {
 	tb.Helper()

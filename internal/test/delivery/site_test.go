@@ -1,4 +1,4 @@
-package site
+package delivery
 
 import (
 	"maps"
@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 
 	"github.com/crdconform/crdconform/internal/explanation"
+	"github.com/crdconform/crdconform/internal/site"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -24,7 +25,7 @@ func explanations() []explanation.Explanation {
 // TestSite makes the site of the repository, in which every link leads somewhere.
 func TestSite(t *testing.T) {
 	t.Parallel()
-	files, err := Build(os.DirFS("../.."), explanations())
+	files, err := site.Build(os.DirFS("../../.."), explanations())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestDeadLinks(t *testing.T) {
 			documents[name] = &fstest.MapFile{Data: []byte("# " + name + "\n")}
 		}
 		documents["docs/a.md"] = &fstest.MapFile{Data: []byte("# A\n\n## First\n\n" + text + "\n\n`webhook.response.uid`\n")}
-		files, err := Build(documents, explanations())
+		files, err := site.Build(documents, explanations())
 		switch {
 		case want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)):
 			t.Errorf("%s: %v, want %q", text, err, want)

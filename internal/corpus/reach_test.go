@@ -1,5 +1,4 @@
-// Package reach measures which fields of definitions generated objects reach.
-package reach
+package corpus_test
 
 import (
 	"fmt"
@@ -26,29 +25,16 @@ type project struct {
 	took                      time.Duration
 }
 
-// TestSubjects holds that the fields of the definitions that come with the tests are exercised.
-func TestSubjects(t *testing.T) {
+// TestFieldsOfSubjects holds that the fields of the definitions that come with the tests are exercised.
+func TestFieldsOfSubjects(t *testing.T) {
 	t.Parallel()
-	for _, seed := range []int64{1, 7, 2026} {
-		for _, p := range measured(t, filepath.Join("..", "subjects"), seed) {
-			check(t, p, seed)
-		}
-	}
+	reachSubjects(t, 1)
 }
 
-// TestDefinitions measures the definitions in a folder, which has one folder for each project. The seeds may be given too.
-func TestDefinitions(t *testing.T) {
-	dir := os.Getenv("CRDCONFORM_TEST_DEFINITIONS") //nolint:forbidigo // no test has flags
-	if dir == "" {
-		t.Skip("CRDCONFORM_TEST_DEFINITIONS does not name a folder with definitions of other projects")
-	}
-	seed := int64(1)
-	if given := os.Getenv("CRDCONFORM_TEST_SEED"); given != "" { //nolint:forbidigo // no test has flags
-		if _, err := fmt.Sscan(given, &seed); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, p := range measured(t, dir, seed) {
+// reachSubjects checks the definitions that come with the tests.
+func reachSubjects(t *testing.T, seed int64) {
+	t.Helper()
+	for _, p := range measured(t, filepath.Join("..", "test", "subjects"), seed) {
 		check(t, p, seed)
 	}
 }
