@@ -1,7 +1,3 @@
-// Command selfcomparison shows how often a comparison of load tests is wrong. It compares real load tests of one build of a webhook with
-// each other, none of which may be called a regression, and with those of a build that does 30 % more, which must be:
-// "selfcomparison CRDCONFORM REPEAT SAME SLOWER", where CRDCONFORM is the program, REPEAT the repeats of each load test, and SAME and
-// SLOWER how many comparisons of each sort are made.
 package main
 
 import (
@@ -16,7 +12,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -35,16 +30,10 @@ const (
 	found   = 0.9                  // of the slower builds must be found
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Args[1:], os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintf(os.Stderr, "selfcomparison: %v\n", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
+// selfComparison shows how often a comparison of load tests is wrong. It compares real load tests of one build of a webhook with
+// each other, none of which may be called a regression, and with those of a build that does 30 % more, which must be. Its arguments are
+// the program crdconform, the repeats of each load test, and how many comparisons of each kind are made.
+func selfComparison(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	if len(args) == 2 && args[0] == serving {
 		rounds, err := strconv.Atoi(args[1])
 		if err != nil {
@@ -220,7 +209,7 @@ func (e experiment) load(ctx context.Context, dir string, rounds int, args ...st
 	if err != nil {
 		return nil, err
 	}
-	build := exec.CommandContext(ctx, program, serving, strconv.Itoa(rounds)) //nolint:gosec // it is this program
+	build := exec.CommandContext(ctx, program, "self-comparison", serving, strconv.Itoa(rounds)) //nolint:gosec // it is this program
 	build.Stderr = os.Stderr
 	input, err1 := build.StdinPipe()
 	output, err2 := build.StdoutPipe()

@@ -1,4 +1,3 @@
-// Command table prints what benchmarks measured as one table, and fails if a claim is missed.
 package main
 
 import (
@@ -10,13 +9,7 @@ import (
 	"github.com/crdconform/crdconform/internal/test/figures"
 )
 
-func main() {
-	if err := table(os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, "table:", err)
-		os.Exit(1) //nolint:forbidigo // this is main
-	}
-}
-
+// table prints what benchmarks measured as one table, and fails if a claim is missed.
 func table(args []string) error {
 	if len(args) != 1 {
 		return errors.New("want the file that benchmarks wrote")

@@ -62,7 +62,7 @@ func TestJudge(t *testing.T) {
 func TestServe(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	if err := run(t.Context(), []string{serving, "1"}, strings.NewReader(""), &out); err != nil {
+	if err := selfComparison(t.Context(), []string{serving, "1"}, strings.NewReader(""), &out); err != nil {
 		t.Fatal(err)
 	}
 	var s served
@@ -70,7 +70,7 @@ func TestServe(t *testing.T) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 	for _, args := range [][]string{nil, {"a", "5", "x", "1"}, {"a", "5", "1", "-1"}, {serving, "many"}} {
-		if err := run(t.Context(), args, nil, nil); err == nil {
+		if err := selfComparison(t.Context(), args, nil, nil); err == nil {
 			t.Errorf("%q are accepted", args)
 		}
 	}

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bytes"
@@ -36,7 +36,7 @@ func TestMissed(t *testing.T) {
 	}
 }
 
-func TestTable(t *testing.T) {
+func TestTableOfClaims(t *testing.T) {
 	t.Parallel()
 	all := []figures.Claim{
 		{What: "speed", Asked: 1, AtLeast: true, Measured: 1.234567, Unit: "x", How: "against another"},

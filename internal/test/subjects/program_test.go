@@ -1,4 +1,4 @@
-package program
+package subjects_test
 
 import (
 	"bytes"
@@ -10,12 +10,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/test/subjects/program"
 )
 
-func sample() Webhook {
-	return Webhook{
+func sample() program.Webhook {
+	return program.Webhook{
 		Name: "sample",
-		Bugs: []Bug{{"first", "does one thing wrong"}, {"second", "does another"}},
+		Bugs: []program.Bug{{"first", "does one thing wrong"}, {"second", "does another"}},
 		Handler: func(bug string) (http.Handler, error) {
 			if bug == "second" {
 				return nil, errors.New("second cannot be planted")
@@ -27,7 +29,7 @@ func sample() Webhook {
 
 func TestArgumentsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
-	listener, port, err := Listen(t.Context(), 0)
+	listener, port, err := program.Listen(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func TestArgumentsThatMakeNoSense(t *testing.T) {
 			t.Errorf("%s: it says that it listens", name)
 		}
 	}
-	if _, _, err := Listen(t.Context(), port); err == nil {
+	if _, _, err := program.Listen(t.Context(), port); err == nil {
 		t.Errorf("it listens on port %s, which somebody else does", strconv.Itoa(port))
 	}
 }
@@ -72,13 +74,13 @@ func TestLists(t *testing.T) {
 func post(t *testing.T, handler http.Handler, body string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, Path, strings.NewReader(body)))
+	handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, program.Path, strings.NewReader(body)))
 	return w
 }
 
 func TestHandler(t *testing.T) {
 	t.Parallel()
-	handler := Handler(func(request Review) ([]json.RawMessage, error) {
+	handler := program.Handler(func(request program.Review) ([]json.RawMessage, error) {
 		if request.Desired != "example.org/v1" {
 			return nil, errors.New(`no "version" like that`)
 		}
@@ -122,7 +124,7 @@ func TestStops(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	err := Plain(ctx, Settings{Handler: http.NotFoundHandler(), Certs: t.TempDir(), Ready: func(int) {}})
+	err := program.Plain(ctx, program.Settings{Handler: http.NotFoundHandler(), Certs: t.TempDir(), Ready: func(int) {}})
 	if err == nil || !strings.Contains(err.Error(), "tls.crt") {
 		t.Errorf("got %v", err)
 	}

@@ -1,5 +1,3 @@
-// Command scoreboard builds the conversions of public operators from their modules, checks them, and writes what holds for whom:
-// "scoreboard CRDCONFORM FOLDER", where CRDCONFORM is the program. Each report has the command that makes it again.
 package main
 
 import (
@@ -27,7 +25,7 @@ var (
 	subjects []byte
 
 	//go:embed webhook.go.tmpl
-	webhook string
+	operatorMain string
 )
 
 // subject is an operator.
@@ -40,18 +38,13 @@ type subject struct {
 	Packages []string `json:"packages"` // in the module, each with an AddToScheme
 }
 
-func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "scoreboard: it requires the program crdconform, and the folder to write to")
-		os.Exit(2)
+// scoreboard builds the conversions of public operators from their modules, checks them, and writes what holds for whom. Each report has the
+// command that makes it again.
+func scoreboard(ctx context.Context, args []string) error {
+	if len(args) != 2 {
+		return errors.New("it requires the program crdconform, and the folder to write to")
 	}
-	if err := run(context.Background(), os.Args[1], os.Args[2]); err != nil {
-		fmt.Fprintf(os.Stderr, "scoreboard: %v\n", err)
-		os.Exit(1)
-	}
-}
-
-func run(ctx context.Context, program, folder string) error {
+	program, folder := args[0], args[1]
 	all, err := read()
 	if err != nil {
 		return err
@@ -115,7 +108,7 @@ func (s subject) judged(ctx context.Context, program, folder string) (*reports.R
 
 // source is the webhook of a subject.
 func (s subject) source() ([]byte, error) {
-	t, err := template.New("webhook").Parse(webhook)
+	t, err := template.New("webhook").Parse(operatorMain)
 	if err != nil {
 		return nil, err
 	}
