@@ -3,6 +3,9 @@
 //	measure scoreboard CRDCONFORM FOLDER                     # what holds for public operators
 //	measure self-comparison CRDCONFORM REPEAT SAME SLOWER    # how often load --baseline is wrong
 //	measure table FILE                                       # the claims that benchmarks wrote
+//
+// The benchmarks beside it measure what the project claims about load. They want an idle machine with Linux and take many minutes: make
+// bench runs them.
 package main
 
 import (

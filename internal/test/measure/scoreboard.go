@@ -22,7 +22,7 @@ import (
 
 var (
 	//go:embed subjects.yaml
-	subjects []byte
+	operators []byte
 
 	//go:embed webhook.go.tmpl
 	operatorMain string
@@ -71,7 +71,7 @@ func scoreboard(ctx context.Context, args []string) error {
 
 func read() ([]subject, error) {
 	var all []subject
-	return all, yaml.UnmarshalStrict(subjects, &all)
+	return all, yaml.UnmarshalStrict(operators, &all)
 }
 
 // judged builds and checks a subject.

@@ -17,7 +17,7 @@ import (
 func sample() program.Webhook {
 	return program.Webhook{
 		Name: "sample",
-		Bugs: []program.Bug{{"first", "does one thing wrong"}, {"second", "does another"}},
+		Bugs: []program.Bug{{Name: "first", Summary: "does one thing wrong"}, {Name: "second", Summary: "does another"}},
 		Handler: func(bug string) (http.Handler, error) {
 			if bug == "second" {
 				return nil, errors.New("second cannot be planted")

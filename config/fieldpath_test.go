@@ -1,6 +1,10 @@
-package fieldpath
+package config_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/fieldpath"
+)
 
 func TestAround(t *testing.T) {
 	for _, test := range []struct {
@@ -13,7 +17,7 @@ func TestAround(t *testing.T) {
 		{[]string{"spec.specs", "spec.spec"}, "spec"},
 		{[]string{"spec.a", "status.a"}, ""},
 	} {
-		if got := Around(test.paths...); got != test.want {
+		if got := fieldpath.Around(test.paths...); got != test.want {
 			t.Errorf("around %v is %q, want %q", test.paths, got, test.want)
 		}
 	}
@@ -24,13 +28,13 @@ func TestGeneralize(t *testing.T) {
 	for path, general := range map[string]string{
 		"spec.list[3].name": "spec.list[*].name", "a[0][12]": "a[*][*]", "a['b[3]'].c": "a['b[3]'].c", "": "", "a[*].b": "a[*].b",
 	} {
-		if got := Generalize(path); got != general {
+		if got := fieldpath.Generalize(path); got != general {
 			t.Errorf("%s: got %s, want %s", path, got, general)
 		}
 	}
 	for _, broken := range []string{"a['b", "a[", "a[']", "]", "...", `a['b\`, "a[-1]"} {
-		Split(broken) // must come to an end
-		Generalize(broken)
+		fieldpath.Split(broken) // must come to an end
+		fieldpath.Generalize(broken)
 	}
 }
 
@@ -45,7 +49,7 @@ func TestWithin(t *testing.T) {
 		{"spec.lists", "spec.list", false},
 		{"spec", "spec.list", false},
 	} {
-		if got := Within(test.path, test.other); got != test.want {
+		if got := fieldpath.Within(test.path, test.other); got != test.want {
 			t.Errorf("%s within %s: got %t", test.path, test.other, got)
 		}
 	}

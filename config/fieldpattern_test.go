@@ -1,8 +1,10 @@
-package fieldpath
+package config_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/fieldpath"
 )
 
 func TestPattern(t *testing.T) {
@@ -32,7 +34,7 @@ func TestPattern(t *testing.T) {
 		"grün.größe":            {[]string{"grün.größe.x"}, []string{"grün.grosse"}},
 		"a-b.c_d.e$":            {[]string{"a-b.c_d.e$"}, []string{"a-b"}},
 	} {
-		p, err := ParsePattern(text)
+		p, err := fieldpath.ParsePattern(text)
 		if len(test.matches)+len(test.not) == 0 {
 			if err == nil {
 				t.Errorf("%s is taken", text)
@@ -53,7 +55,7 @@ func TestPattern(t *testing.T) {
 			}
 		}
 	}
-	if (Pattern{}).Matches("spec") {
+	if (fieldpath.Pattern{}).Matches("spec") {
 		t.Error("no pattern matches")
 	}
 }
@@ -86,7 +88,7 @@ func TestNoPattern(t *testing.T) {
 		"spec\n.a":     `has the unusual key "spec\n"`,
 		"spec[1].a[x]": "has [x]",
 	} {
-		_, err := ParsePattern(text)
+		_, err := fieldpath.ParsePattern(text)
 		switch {
 		case want == "" && err != nil:
 			t.Errorf("%q: %v", text, err)
@@ -102,7 +104,7 @@ func FuzzPattern(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		p, err := ParsePattern(text)
+		p, err := fieldpath.ParsePattern(text)
 		if err != nil {
 			if p.Matches(text) {
 				t.Errorf("%q is no pattern, and matches", text)

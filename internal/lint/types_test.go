@@ -1,4 +1,4 @@
-package fieldpath_test
+package lint_test
 
 import (
 	"encoding/json"
