@@ -14,9 +14,10 @@ import (
 
 // TestCertain has objects of random schemas spoiled at random: what is certainly valid must be so by upstream's validation.
 func TestCertain(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	tried, certain, plain, sure := 0, 0, 0, 0
-	for number := range uint64(80) {
+	for number := range uint64(80 / portion) {
 		s, g := randomDefinition(t, number).Schema("v1"), randomDefinition(t, number).Generator("v1", int64(number), nil)
 		rng := rand.New(rand.NewPCG(number, 1))
 		for _, style := range styles() {
@@ -105,6 +106,7 @@ func randomChoice(rng *rand.Rand, depth int) map[string]any {
 
 // TestCertainChoices wants the same problems as upstream finds, where choices are about which fields are there, with or without a rule.
 func TestCertainChoices(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	rng := rand.New(rand.NewPCG(1, 3))
 	sure, broken, ruled := 0, 0, 0
@@ -187,9 +189,10 @@ func TestCertainFreeLists(t *testing.T) {
 
 // TestMaySolve exchanges values of objects that are not valid: none becomes valid where that is said to be impossible.
 func TestMaySolve(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	tried, ruledOut, solved := 0, 0, 0
-	for number := range uint64(25) {
+	for number := range uint64(24 / portion) {
 		d := randomDefinition(t, number)
 		s := d.Schema("v1")
 		rng := rand.New(rand.NewPCG(number, 2))

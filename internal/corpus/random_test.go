@@ -148,10 +148,10 @@ func randomDefinition(tb testing.TB, number uint64) *Definition {
 // Thousands of objects of hundreds of schemas are all valid, and where there are fewer than asked for, Gaps says why.
 func TestWhatIsGeneratedIsValid(t *testing.T) {
 	t.Parallel()
-	total, asked, definitions := 0, 0, uint64(150)
-	if testing.Short() {
-		t.Log("only a tenth of the definitions: -short")
-		definitions /= 10
+	total, asked, definitions := 0, 0, uint64(150/portion)
+	if testing.Short() && portion > 1 {
+		t.Log("only a few of the definitions: -short")
+		definitions /= 3
 	}
 	for number := range definitions {
 		d := randomDefinition(t, number)

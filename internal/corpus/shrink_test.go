@@ -74,6 +74,7 @@ func withMeta(object *unstructured.Unstructured) *unstructured.Unstructured {
 }
 
 func TestShrinkEnds(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	d := services(t)
 	object := d.Generator("v1", 1, nil).Objects(Plain, 1)[0]

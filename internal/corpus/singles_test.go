@@ -215,6 +215,7 @@ func TestSinglesOfUntypedFields(t *testing.T) {
 }
 
 func TestSinglesThatCannotBe(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	never := defined(t, widget(spec("a: {type: integer, x-kubernetes-validations: [{rule: 'self == 7 && self == 8'}]}, b: {type: boolean}, c: {type: integer, minimum: 0, maximum: 0}")))
 	g := never.Generator("v1", 1, nil)
@@ -236,10 +237,10 @@ func TestSinglesThatCannotBe(t *testing.T) {
 // Every single of hundreds of random schemas is valid and has what it is about.
 func TestSinglesOfRandomSchemas(t *testing.T) {
 	t.Parallel()
-	definitions := uint64(60)
-	if testing.Short() {
-		t.Log("only a tenth of the definitions: -short")
-		definitions /= 10
+	definitions := uint64(60 / portion)
+	if testing.Short() && portion > 1 {
+		t.Log("only a few of the definitions: -short")
+		definitions /= 3
 	}
 	total, missing := 0, 0
 	for number := range definitions {

@@ -10,6 +10,7 @@ import (
 
 // Fields whose values a rule limits are in objects all the same, with any seed.
 func TestRulesAreSolved(t *testing.T) {
+	slow(t)
 	t.Parallel()
 	for name, test := range map[string]struct{ schema, path string }{
 		"duration":          {"a: {type: string, x-kubernetes-validations: [{rule: \"duration(self) >= duration('1ms')\"}]}", "spec.a"},

@@ -226,11 +226,12 @@ func simulated(operations, objects, clients int, lost float64) []Operation {
 }
 
 func TestSimulated(t *testing.T) {
+	slow(t)
 	for _, test := range []struct {
 		objects, clients int
 		lost             float64
 	}{{1, 1, 0}, {20, 8, 0}, {100, 8, 0}, {1000, 16, 0.01}, {100, 4, 0.05}, {5000, 64, 0}} {
-		history := simulated(100_000, test.objects, test.clients, test.lost)
+		history := simulated(100_000/portion, test.objects, test.clients, test.lost)
 		begin := time.Now()
 		violations, err := Judge(history, nil)
 		t.Logf("%d objects, %d clients, %.0f %% of the answers lost: %s", test.objects, test.clients, 100*test.lost, time.Since(begin))

@@ -81,8 +81,9 @@ func (w world) compare(t *testing.T, times int, slower float64, limits ...Limit)
 
 // TestSelfComparisons holds that noise is no regression: neither that of the repeats, nor that of the machine.
 func TestSelfComparisons(t *testing.T) {
+	slow(t)
 	t.Parallel()
-	const times = 2000
+	const times = 2000 / portion
 	for _, test := range []struct {
 		name      string
 		world     world

@@ -1,0 +1,9 @@
+//go:build nightly
+
+package history
+
+import "testing"
+
+const portion = 1
+
+func slow(*testing.T) {}
