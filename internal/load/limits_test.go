@@ -39,6 +39,9 @@ func (f *failing) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestLimitsOfTheGenerator has the system refuse what a connection needs. The webhook has nothing to do with that.
 func TestLimitsOfTheGenerator(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it sends load for seconds")
+	}
 	for _, test := range []struct {
 		op    string
 		errno syscall.Errno
@@ -313,6 +316,9 @@ func TestBehind(t *testing.T) {
 
 // TestClientsWithoutTime has clients that are to send all of their requests, and cannot. Others may end when their time is over.
 func TestClientsWithoutTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it sends load for seconds")
+	}
 	t.Parallel()
 	client := connect(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		<-time.After(20 * time.Millisecond)

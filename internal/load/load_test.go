@@ -97,6 +97,9 @@ func TestEveryResponseIsGood(t *testing.T) {
 }
 
 func TestFaultsAreCounted(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it sends load for seconds")
+	}
 	for name, want := range map[string]Kind{
 		"status-500":          HTTP,
 		"drops-connection":    Transport,

@@ -191,6 +191,9 @@ func TestBodies(t *testing.T) {
 
 // TestClients has clients ask in turn: each waits for its answer, and none is ever late. The first is answered when all have asked.
 func TestClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it sends load for seconds")
+	}
 	t.Parallel()
 	const clients, each = 3, 20 * time.Millisecond
 	var now, most atomic.Int64

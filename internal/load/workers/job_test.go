@@ -88,6 +88,9 @@ func TestJob(t *testing.T) {
 
 // TestLostPods has the second of two pods be lost, in several ways.
 func TestLostPods(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for pods")
+	}
 	t.Parallel()
 	for name, test := range map[string]struct {
 		container func(ctx context.Context, p *pod) int

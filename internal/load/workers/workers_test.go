@@ -250,6 +250,9 @@ func TestClients(t *testing.T) {
 
 // TestLost loses a worker in the middle. The figures are those of the others, and say whose are missing.
 func TestLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for workers to be given up")
+	}
 	t.Parallel()
 	// The second of three has more to send than this.
 	var asked atomic.Int32
@@ -447,6 +450,9 @@ func TestLoadsThatMakeNoSense(t *testing.T) {
 
 // TestOrphans has whoever started a worker die, which closes the worker's standard input.
 func TestOrphans(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for workers to be given up")
+	}
 	t.Parallel()
 	_, endpoint := serve(t, webhook.Handler())
 	encoded, err := newSpec(crontabLoad(t, endpoint, time.Hour)).encode()
