@@ -43,8 +43,10 @@ func TestSubjects(t *testing.T) {
 			for _, bug := range program.Bugs(t) {
 				selected := []string{string(canary)}
 				for _, found := range bugs[program.Name+"/"+bug] {
-					_, id, _ := strings.Cut(found, " ")
-					selected = append(selected, id)
+					// Objects too large to be stored are shrunk for seconds; that is left to the nightly test.
+					if _, id, _ := strings.Cut(found, " "); id != string(requirement.WebhookConversionHuge) {
+						selected = append(selected, id)
+					}
 				}
 				t.Run(bug, func(t *testing.T) { caught(t, program, bug, selected) })
 			}
@@ -85,7 +87,11 @@ func caught(t *testing.T, program *subjects.Program, bug string, selected []stri
 			}
 		}
 	}
-	if want := bugs[program.Name+"/"+bug]; !slices.Equal(ids, want) {
+	want := slices.DeleteFunc(slices.Clone(bugs[program.Name+"/"+bug]), func(found string) bool {
+		_, id, _ := strings.Cut(found, " ")
+		return selected != nil && !slices.Contains(selected, id)
+	})
+	if !slices.Equal(ids, want) {
 		t.Errorf("found by\n%s\nwant\n%s", strings.Join(ids, "\n"), strings.Join(want, "\n"))
 	}
 }
