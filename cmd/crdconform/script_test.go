@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
-var update = flag.Bool("update", false, "write what the commands of testdata/script print over what it is compared with")
+var update = flag.Bool("update", false, "write what the tests get over what they compare it with in testdata")
 
 // TestScripts runs testdata/script: each file has command lines, what they print, and the files that they read. The commands of this
 // package are below; those of testscript itself are at https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript.
@@ -36,7 +37,10 @@ func TestScripts(t *testing.T) {
 			})
 			e.Setenv("TMPDIR", temporary)
 			e.Setenv("HOME", e.WorkDir)
-			return nil
+			module, err := filepath.Abs("../..")
+			e.Setenv("MODULE", module)
+			e.Setenv("TESTDATA", filepath.Join(module, "cmd", "crdconform", "testdata"))
+			return err
 		},
 		Condition: func(condition string) (bool, error) { return condition == "short" && testing.Short(), nil },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
@@ -47,9 +51,26 @@ func TestScripts(t *testing.T) {
 				scripted(ts, exitConforms, args)
 			},
 			"exits":   exits,
+			"json":    isJSON,
+			"refuses": refuses,
+			"replace": replace,
+			"shows":   shows,
+			"stores":  stores,
 			"webhook": reference,
 		},
 	})
+}
+
+// golden compares a text with a file of testdata/golden, or writes it there if -update is given.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		put(t, path, got)
+	}
+	if want := string(read(t, path)); got != want {
+		t.Errorf("%s has\n%s\nand not\n%s", name, want, got)
+	}
 }
 
 // sequential keeps scripts from running beside each other: their commands share this process, its working directory and its environment.
@@ -73,7 +94,8 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	scripted(ts, code, args[2:])
 }
 
-// scripted runs a command line in this process, in the folder and with the environment of the script: [<FILE] ARGUMENT...
+// scripted runs a command line in this process, in the folder and with the environment of the script: [<FILE] ARGUMENT... A script that
+// sets COLOR gets colours as on a terminal, and one that sets PLUGIN runs the program as kubectl does.
 func scripted(ts *testscript.TestScript, want int, args []string) {
 	here, err := os.Getwd()
 	ts.Check(err)
@@ -98,7 +120,9 @@ func scripted(ts *testscript.TestScript, want int, args []string) {
 		args = args[1:]
 	}
 	variable := func(name string) (string, bool) { value := ts.Getenv(name); return value, value != "" }
-	code := execute(context.Background(), args, streams{out: ts.Stdout(), err: ts.Stderr(), variable: variable})
+	code := execute(context.Background(), args, streams{
+		out: ts.Stdout(), err: ts.Stderr(), variable: variable, color: ts.Getenv("COLOR") != "", plugin: ts.Getenv("PLUGIN") != "",
+	})
 	if code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
