@@ -113,10 +113,7 @@ func notRun() map[string]string {
 // project: definitions in a repository of git, a program that converts their objects, and reports.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
-	program, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
+	program := program(t)
 	url, ca := serve(t, webhook.Handler(), nil)
 	project := exampleProject(t, ca)
 	here := strings.NewReplacer("https://localhost:9443/convert", url, "bin/crdconform", "crdconform", "/var/lib/node_exporter/", "")
