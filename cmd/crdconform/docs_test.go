@@ -206,6 +206,6 @@ func shellIn(t *testing.T, dir, programs, script string) ([]byte, error) {
 	t.Helper()
 	sh := exec.CommandContext(t.Context(), "sh", "-c", "set -e\n"+script)
 	sh.Dir = dir
-	sh.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir} //nolint:forbidigo // for git
+	sh.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, asProgram + "=yes"} //nolint:forbidigo // for git
 	return sh.CombinedOutput()
 }

@@ -152,11 +152,24 @@ func (l *lab) stored(key, apiVersion string) int {
 	check(l, err)
 	n := 0
 	for _, kv := range all.Kvs {
-		if strings.Contains(string(kv.Value), fmt.Sprintf("%q:%q", "apiVersion", apiVersion)) {
+		if strings.HasPrefix(string(kv.Value), fmt.Sprintf("{%q:%q", "apiVersion", apiVersion)) { // managed fields have one too
 			n++
 		}
 	}
 	return n
+}
+
+// revisions are those of the definitions and of their objects, by their keys in etcd. Of the rest, an API server writes much by itself.
+func (l *lab) revisions() map[string]int64 {
+	response, err := l.etcd.Get(context.Background(), "/registry/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+	check(l, err)
+	all := map[string]int64{}
+	for _, kv := range response.Kvs {
+		if key := string(kv.Key); strings.Contains(key, "/customresourcedefinitions/") || strings.Contains(key, "/crontabs/") {
+			all[key] = kv.ModRevision
+		}
+	}
+	return all
 }
 
 // compact has etcd forget what was before.

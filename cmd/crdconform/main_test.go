@@ -12,10 +12,12 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -40,6 +42,9 @@ func TestMain(m *testing.M) {
 	default:
 		if err := os.Setenv(asProgram, "yes"); err != nil {
 			panic(err)
+		}
+		if signal.Ignored(syscall.SIGHUP) { // which processes would inherit where nohup runs the tests
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 		}
 		m.Run()
 	}

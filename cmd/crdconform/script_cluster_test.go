@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -43,6 +44,7 @@ func clusterCommands() map[string]func(*testscript.TestScript, bool, []string) {
 //   - delete NAME: an object
 //   - meanwhile FILE NAME: deletes an object once there is a file, and the file then
 //   - compact: etcd
+//   - unchanged: neither a definition nor an object was written since the last time
 func withLab(ts *testscript.TestScript, _ bool, _ []string) {
 	l := newLab(ts, ts.Defer)
 	ts.Setenv("KUBECONFIG", l.kubeconfig)
@@ -113,6 +115,14 @@ func withLab(ts *testscript.TestScript, _ bool, _ []string) {
 				ts.Logf("%v", err)
 			}
 		}()
+	})
+	var before map[string]int64
+	command("unchanged", func([]string) {
+		now := l.revisions()
+		if before != nil && !maps.Equal(before, now) {
+			ts.Fatalf("stored are %v, and were %v", now, before)
+		}
+		before = now
 	})
 	command("compact", func([]string) { l.compact() })
 }

@@ -41,7 +41,7 @@ func TestStorageMigrateKilled(t *testing.T) {
 	}
 	r := halfway(20, os.Interrupt)
 	r.exits(t, exitInterrupted)
-	if !strings.Contains(r.err, ": interrupted\n") || !strings.Contains(r.out+r.err, "interrupted; run it again to complete the migration") {
+	if !strings.Contains(r.out+r.err, ": interrupted\n") || !strings.Contains(r.out+r.err, "interrupted; run it again to complete the migration") {
 		t.Errorf("it says:\n%s%s", r.out, r.err)
 	}
 	if n := done(); n < 20 || n == 60 || !slices.Equal(l.listed(), []string{"v1beta1", "v1"}) {
