@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +56,7 @@ func TestDocumentedCommands(t *testing.T) {
 					continue
 				}
 				n++
-				if program := indexOf(words, "--"); program > 0 {
+				if program := slices.Index(words, "--"); program > 0 {
 					words = words[:program]
 				}
 				usable(t, words[1:])
@@ -72,15 +74,6 @@ func TestDocumentedCommands(t *testing.T) {
 func known(command string) bool {
 	cmd, _, err := newRoot(streams{}).Find([]string{command})
 	return err == nil && cmd.HasParent()
-}
-
-func indexOf(words []string, word string) int {
-	for i, w := range words {
-		if w == word {
-			return i
-		}
-	}
-	return -1
 }
 
 // notRun are the beginnings of those examples that TestExamplesWork does not run, with the reason.
@@ -162,20 +155,18 @@ func exampleProject(t *testing.T, ca string) string {
 		"crdconform.yaml": configHead + "cluster: none\nfilter: [webhook.response]\ngenerate: {objects: 2}\n",
 		"ca.crt":          string(read(t, ca)),
 	})
-	for _, name := range []string{"config/crd/bases", "config/samples", "bin"} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(t, filepath.Join(dir, "config", "crd", "bases", "crd.yaml"), gadgets)
-	put(t, filepath.Join(dir, "config", "samples", "gadgets.yaml"), gadgetSamples)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager := "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--webhook-port=}" "${2#--webhook-cert-path=}"` + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "bin", "manager"), []byte(manager), 0o700); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		"config/crd/bases/crd.yaml": gadgets, "config/samples/gadgets.yaml": gadgetSamples,
+		"bin/manager": "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--webhook-port=}" "${2#--webhook-cert-path=}"` + "\n",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	tested, err := reports.ReadFile(measured(t, 100, 5, 6, 5, 6, 5, 6, 5, 6, 5, 6))
 	if err != nil {

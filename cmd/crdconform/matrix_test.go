@@ -50,4 +50,3 @@ func TestMatrixKnowsFailures(t *testing.T) {
 		}
 	}
 }
-

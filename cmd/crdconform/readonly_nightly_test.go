@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,24 +29,30 @@ type audited struct {
 
 	environment *envtest.Environment
 	log         string
+	stop        func() // after which all of the log is written
 }
 
 func newAudited(t *testing.T) *audited {
 	t.Helper()
 	dir := t.TempDir()
-	policy := filepath.Join(dir, "policy.yaml")
-	put(t, policy, `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}`)
+	put(t, filepath.Join(dir, "policy.yaml"), `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}`)
 	a := &audited{
 		environment: &envtest.Environment{ControlPlaneStartTimeout: 3 * time.Minute, ControlPlaneStopTimeout: time.Minute},
 		log:         filepath.Join(dir, "audit.log"),
 	}
-	a.environment.ControlPlane.GetAPIServer().Configure().Set("audit-policy-file", policy).Set("audit-log-path", a.log)
+	a.environment.ControlPlane.GetAPIServer().Configure().Set("audit-policy-file", filepath.Join(dir, "policy.yaml")).Set("audit-log-path", a.log)
+	a.stop = sync.OnceFunc(func() {
+		if err := a.environment.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(a.stop)
 	config, err := a.environment.Start()
-	t.Cleanup(func() { a.stop(t) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.lab = labOf(t, config, dir, a.environment.ControlPlane.Etcd.URL.String())
+	t.Cleanup(func() { a.etcd.Close() })
 	url, ca := serve(t, webhook.Handler(), nil)
 	converted := fixtures.WebhookURL.New(fixtures.InGroup("converted.example.com"))
 	converted.Spec.Conversion.Webhook.ClientConfig.URL, converted.Spec.Conversion.Webhook.ClientConfig.CABundle = &url, read(t, ca)
@@ -57,21 +64,6 @@ func newAudited(t *testing.T) *audited {
 	return a
 }
 
-// stop ends the API server, which has written all of its log then. Further calls do nothing.
-func (a *audited) stop(t *testing.T) {
-	t.Helper()
-	if a.environment == nil {
-		return
-	}
-	if a.lab != nil {
-		a.etcd.Close()
-	}
-	if err := a.environment.Stop(); err != nil {
-		t.Error(err)
-	}
-	a.environment = nil
-}
-
 // as runs a command as a user who may do everything.
 func (a *audited) as(t *testing.T, user string, command ...string) (out string, code int) {
 	t.Helper()
@@ -79,9 +71,8 @@ func (a *audited) as(t *testing.T, user string, command ...string) (out string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var o, e strings.Builder
-	code = execute(t.Context(), append(command, "--context", "lab", "--kubeconfig", kubeconfigOf(t, added.Config(), t.TempDir())), streams{out: &o, err: &e})
-	return o.String() + e.String(), code
+	code, out, said := executed(t, append(command, "--context", "lab", "--kubeconfig", kubeconfigOf(t, added.Config(), t.TempDir()))...)
+	return out + said, code
 }
 
 // asked returns the verbs that each user sent, each as often as it was sent.
@@ -139,7 +130,7 @@ func TestLooksAreReadOnly(t *testing.T) {
 	if after := a.revisions(); maps.Equal(after, before) {
 		t.Error("a migration has changed nothing")
 	}
-	a.stop(t)
+	a.stop()
 	asked := a.asked(t)
 	writes := func(verb string) bool { return !slices.Contains([]string{"get", "list", "watch"}, verb) }
 	for user, look := range looks {

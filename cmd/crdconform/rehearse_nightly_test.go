@@ -113,6 +113,7 @@ func TestRehearseOperator(t *testing.T) {
 		t.Errorf("docs/upgrades.md shows another output:\n%s\nwant\n%s", got, want)
 	}
 }
+
 // TestRehearseEnvtest rehearses an upgrade on a whole API server whose etcd is a process of its own, from a kubeconfig on.
 func TestRehearseEnvtest(t *testing.T) {
 	if testing.Short() {
