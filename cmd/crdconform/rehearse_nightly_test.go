@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,7 +22,17 @@ import (
 // TestRehearseSnapshot rehearses with a snapshot of etcd, whole, damaged, and with an object that is encrypted.
 func TestRehearseSnapshot(t *testing.T) {
 	t.Parallel()
-	u := newUpgrade(t)
+	dir := t.TempDir()
+	program := newUpgrade(t, dir)
+	rehearse := func(snapshot, text string, flags ...string) (int, string) {
+		t.Helper()
+		put(t, filepath.Join(dir, snapshot), text)
+		code, out, said := executed(t, slices.Concat([]string{
+			"rehearse", "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--old", filepath.Join(dir, "old.yaml"), "--new", filepath.Join(dir, "new.yaml"),
+			"--objects", filepath.Join(dir, snapshot), "--old-program", strings.Join(program.Serve(), " "),
+		}, flags, []string{"--"}, program.Serve())...)
+		return code, out + said
+	}
 	l := newLab(t, t.Cleanup)
 	store := func(name, value string) {
 		t.Helper()
@@ -54,16 +65,18 @@ func TestRehearseSnapshot(t *testing.T) {
 		"cut.db":       {whole[:len(whole)/2], "does not end with a SHA-256"},
 		"encrypted.db": {encrypted, "the API server stores it encrypted (k8s:enc:aescbc:v1)"},
 	} {
-		put(t, u.in(name), test.snapshot)
-		if code, _, said := u.rehearse(u.in(name), nil); code != exitUsage || !strings.Contains(said, test.want) {
+		if code, said := rehearse(name, test.snapshot); code != exitUsage || !strings.Contains(said, test.want) {
 			t.Errorf("%s: exit code %d, said %q, want %q", name, code, said, test.want)
 		}
 	}
-	put(t, u.in("whole.db"), whole)
-	if code, out, said := u.rehearse(u.in("whole.db"), []string{"--filter", "upgrade.read"}); code != exitConforms {
-		t.Fatalf("exit code %d, said %q, wrote\n%s", code, said, out)
+	if code, said := rehearse("whole.db", whole, "--filter", "upgrade.read"); code != exitConforms {
+		t.Fatalf("exit code %d\n%s", code, said)
 	}
-	if stored := u.report().Upgrade[0].Kinds[0].Stored; stored["v1"] != 1 || stored["v1beta1"] != 1 {
+	report, err := reports.ReadFile(filepath.Join(dir, "report"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored := report.Upgrade[0].Kinds[0].Stored; stored["v1"] != 1 || stored["v1beta1"] != 1 {
 		t.Errorf("the objects were stored at %v, want one at v1 and one at v1beta1, as in the snapshot", stored)
 	}
 }

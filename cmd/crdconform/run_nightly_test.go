@@ -44,10 +44,12 @@ func TestReaderThatGoesWhileRunning(t *testing.T) {
 func TestInterruptedRunByAll(t *testing.T) {
 	t.Parallel()
 	for _, part := range interruptible() {
-		for _, part.signal = range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
-			t.Run(part.name+"/"+part.signal.String(), func(t *testing.T) {
+		for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+			stop := part
+			stop.signal = signal
+			t.Run(stop.name+"/"+signal.String(), func(t *testing.T) {
 				t.Parallel()
-				part.interrupt(t)
+				stop.interrupt(t)
 			})
 		}
 	}

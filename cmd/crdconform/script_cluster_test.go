@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,11 +31,15 @@ func clusterCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"cluster":    withLab,
 		"forms":      allForms,
 		"interrupts": interrupts,
-		"json":       isJSON,
 		"onpath":     onPath,
-		"refuses":    refuses,
+		"rejects":    rejects,
+		"upgrade":    upgrade,
+		"valid":      validJSON,
 	}
 }
+
+// testOf is the test that runs the script.
+func testOf(ts *testscript.TestScript) *testing.T { return ts.Value("t").(sequential).T } //nolint:forcetypeassert // see runScripts
 
 // withLab starts an API server with what a script may do to it: cluster. The variables KUBECONFIG and ETCD lead to it; its context is lab.
 //   - install FIXTURE [stored=VERSION] [unserved=VERSION] [without=VERSION]: a definition of internal/fixtures, converted by the webhook
@@ -52,26 +57,7 @@ func withLab(ts *testscript.TestScript, _ bool, _ []string) {
 	command := func(name string, run func(args []string)) {
 		ts.SetCmd(name, func(_ *testscript.TestScript, _ bool, args []string) { run(args) })
 	}
-	command("install", func(args []string) {
-		crd := fixtures.Definition(args[0]).New()
-		for _, arg := range args[1:] {
-			how, version, _ := strings.Cut(arg, "=")
-			switch how {
-			case "stored":
-				fixtures.StoredAt(version)(crd)
-			case "unserved":
-				fixtures.Served(version, false)(crd)
-			case "without":
-				crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
-			default:
-				ts.Fatalf("unknown change %q", arg)
-			}
-		}
-		if url := ts.Getenv("URL"); crd.Spec.Conversion.Webhook != nil {
-			crd.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{URL: &url, CABundle: []byte(ts.ReadFile("ca.crt"))}
-		}
-		l.install(crd)
-	})
+	command("install", func(args []string) { l.install(changed(ts, args[0], args[1:])) })
 	command("store", func(args []string) {
 		for _, name := range args[2:] {
 			if n, err := strconv.Atoi(name); err == nil {
@@ -127,10 +113,32 @@ func withLab(ts *testscript.TestScript, _ bool, _ []string) {
 	command("compact", func([]string) { l.compact() })
 }
 
-// refuses runs a command line that is refused as wrong usage, by what contains a text, and begins nothing: refuses TEXT ARGUMENT...
-func refuses(ts *testscript.TestScript, neg bool, args []string) {
+// changed is a definition with changes, as install takes them.
+func changed(ts *testscript.TestScript, fixture string, changes []string) *apiextensionsv1.CustomResourceDefinition {
+	crd := fixtures.Definition(fixture).New()
+	for _, change := range changes {
+		how, version, _ := strings.Cut(change, "=")
+		switch how {
+		case "stored":
+			fixtures.StoredAt(version)(crd)
+		case "unserved":
+			fixtures.Served(version, false)(crd)
+		case "without":
+			crd.Spec.Versions = slices.DeleteFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Name == version })
+		default:
+			ts.Fatalf("unknown change %q", change)
+		}
+	}
+	if url := ts.Getenv("URL"); crd.Spec.Conversion.Webhook != nil {
+		crd.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{URL: &url, CABundle: []byte(ts.ReadFile("ca.crt"))}
+	}
+	return crd
+}
+
+// rejects runs a command line that is rejected as wrong usage, by what contains a text, and begins nothing: rejects TEXT ARGUMENT...
+func rejects(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
-		ts.Fatalf("usage: refuses TEXT ARGUMENT...")
+		ts.Fatalf("usage: rejects TEXT ARGUMENT...")
 	}
 	before, err := os.ReadDir(ts.MkAbs("."))
 	ts.Check(err)
@@ -139,8 +147,10 @@ func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	if code != exitUsage || out.Len() > 0 || !strings.Contains(said.String(), args[0]) {
 		ts.Fatalf("exit code %d, it writes %q, and says %q", code, out.String(), said.String())
 	}
-	if after, err := os.ReadDir(ts.MkAbs(".")); err != nil || len(after) != len(before) {
-		ts.Fatalf("it began a report, by which an earlier one would be gone: %v", err)
+	after, err := os.ReadDir(ts.MkAbs("."))
+	ts.Check(err)
+	if len(after) != len(before) {
+		ts.Fatalf("it began a report, by which an earlier one would be gone")
 	}
 }
 
@@ -200,8 +210,8 @@ func onPath(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv(asProgram, "yes")
 }
 
-// isJSON fails unless a file is JSON, and nothing else: json FILE
-func isJSON(ts *testscript.TestScript, neg bool, args []string) {
+// validJSON fails unless a file is JSON: valid FILE
+func validJSON(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || !json.Valid([]byte(ts.ReadFile(args[0]))) {
 		ts.Fatalf("it is no JSON")
 	}

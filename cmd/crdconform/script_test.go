@@ -45,6 +45,7 @@ func runScripts(t *testing.T, dir string) {
 					e.T().Fatal("left running: ", left)
 				}
 			})
+			e.Values["t"] = e.T()
 			e.Setenv("TMPDIR", temporary)
 			e.Setenv("HOME", e.WorkDir)
 			module, err := filepath.Abs("../..")
