@@ -106,6 +106,9 @@ func notRun() map[string]string {
 // project: definitions in a repository of git, a program that converts their objects, and reports.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: some thirty command lines, each a process")
+	}
 	program := program(t)
 	url, ca := serve(t, webhook.Handler(), nil)
 	project := exampleProject(t, ca)

@@ -91,7 +91,7 @@ func TestRehearseOperator(t *testing.T) {
 	rehearse := func(more string) (int, string, *reports.Report) {
 		t.Helper()
 		put(t, config, "apiVersion: crdconform.dev/v1alpha1\nkind: Config\nold: ["+u.Old+"]\ncrds: ["+u.New+"]\nrehearse: {objects: ["+u.Objects+"], programs: [\""+u.Program+
-			" --port={port} --certs={certs}\"]}\nwebhook: {command: {args: ["+u.Program+", '--port={port}', '--certs={certs}', '--kubeconfig={kubeconfig}'"+more+"], readyTimeout: 8s}}\n")
+			" --port={port} --certs={certs}\"]}\nwebhook: {command: {args: ["+u.Program+", '--port={port}', '--certs={certs}', '--kubeconfig={kubeconfig}'"+more+"], readyTimeout: 20s}}\n")
 		code, out, _ := executed(t, "rehearse", "--config", config, "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--filter", "upgrade.webhook,upgrade.read")
 		report, err := reports.ReadFile(filepath.Join(dir, "report"))
 		if err != nil {

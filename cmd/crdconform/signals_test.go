@@ -102,7 +102,7 @@ func TestInterruptedTwice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: a run of a chapter")
 	}
-	p := start(t, "run", "--filter", "storage")
+	p := start(t, "run", "--filter", "storage", "--load-duration", "10m")
 	p.await(t, "[ 1/")
 	insist(p, os.Interrupt)
 	r := p.end()
