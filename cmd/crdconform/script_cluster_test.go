@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
@@ -32,9 +31,7 @@ func clusterCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"forms":      allForms,
 		"interrupts": interrupts,
 		"onpath":     onPath,
-		"rejects":    rejects,
 		"upgrade":    upgrade,
-		"valid":      validJSON,
 	}
 }
 
@@ -135,25 +132,6 @@ func changed(ts *testscript.TestScript, fixture string, changes []string) *apiex
 	return crd
 }
 
-// rejects runs a command line that is rejected as wrong usage, by what contains a text, and begins nothing: rejects TEXT ARGUMENT...
-func rejects(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) < 2 {
-		ts.Fatalf("usage: rejects TEXT ARGUMENT...")
-	}
-	before, err := os.ReadDir(ts.MkAbs("."))
-	ts.Check(err)
-	var out, said strings.Builder
-	code := ran(context.Background(), ts, &out, &said, args[1:])
-	if code != exitUsage || out.Len() > 0 || !strings.Contains(said.String(), args[0]) {
-		ts.Fatalf("exit code %d, it writes %q, and says %q", code, out.String(), said.String())
-	}
-	after, err := os.ReadDir(ts.MkAbs("."))
-	ts.Check(err)
-	if len(after) != len(before) {
-		ts.Fatalf("it began a report, by which an earlier one would be gone")
-	}
-}
-
 // interrupts interrupts a command line once its output matches: interrupts PATTERN ARGUMENT...
 func interrupts(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
@@ -208,13 +186,6 @@ func onPath(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(os.Symlink(self, ts.MkAbs("bin/crdconform")))
 	ts.Setenv("PATH", ts.MkAbs("bin")+string(filepath.ListSeparator)+ts.Getenv("PATH"))
 	ts.Setenv(asProgram, "yes")
-}
-
-// validJSON fails unless a file is JSON: valid FILE
-func validJSON(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || !json.Valid([]byte(ts.ReadFile(args[0]))) {
-		ts.Fatalf("it is no JSON")
-	}
 }
 
 // leftRunning returns the processes that run in a folder or below it.

@@ -51,7 +51,7 @@ func runScripts(t *testing.T, dir string) {
 			module, err := filepath.Abs("../..")
 			for name, value := range map[string]string{
 				"MODULE": module, "TESTDATA": filepath.Join(module, "cmd", "crdconform", "testdata"),
-				"SUBJECTS": filepath.Join(module, "internal", "test", "subjects"), "NEWEST": newest, "MINORS": knownMinors(),
+				"NEWEST": newest, "MINORS": knownMinors(),
 			} {
 				e.Setenv(name, value)
 			}
