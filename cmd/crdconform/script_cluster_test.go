@@ -147,7 +147,7 @@ func interrupts(ts *testscript.TestScript, neg bool, args []string) {
 			cancel()
 		}
 	}}
-	if code := ran(ctx, ts, out, ts.Stderr(), args[1:]); code != exitInterrupted {
+	if code := commandLine(ctx, ts, out, ts.Stderr(), args[1:]); code != exitInterrupted {
 		ts.Fatalf("exit code %d, want %d", code, exitInterrupted)
 	}
 }

@@ -49,13 +49,11 @@ func runScripts(t *testing.T, dir string) {
 			e.Setenv("TMPDIR", temporary)
 			e.Setenv("HOME", e.WorkDir)
 			module, err := filepath.Abs("../..")
-			for name, value := range map[string]string{
-				"MODULE": module, "TESTDATA": filepath.Join(module, "cmd", "crdconform", "testdata"),
-				"NEWEST": newest, "MINORS": knownMinors(),
-			} {
-				e.Setenv(name, value)
+			if err != nil {
+				return err
 			}
-			return err
+			e.Setenv("MODULE", module)
+			return scriptVariables(e, module)
 		},
 		Condition: func(condition string) (bool, error) { return condition == "short" && testing.Short(), nil },
 		Cmds: merged(map[string]func(*testscript.TestScript, bool, []string){
@@ -66,13 +64,12 @@ func runScripts(t *testing.T, dir string) {
 				scripted(ts, exitConforms, args)
 			},
 			"exits":   exits,
-			"json":    isJSON,
 			"refuses": refuses,
 			"replace": replace,
 			"shows":   shows,
 			"stores":  stores,
 			"webhook": reference,
-		}, clusterCommands()),
+		}, webhookCommands(), clusterCommands()),
 	})
 }
 
@@ -120,14 +117,14 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // scripted runs a command line that ends with an exit code.
 func scripted(ts *testscript.TestScript, want int, args []string) {
-	if code := ran(context.Background(), ts, ts.Stdout(), ts.Stderr(), args); code != want {
+	if code := commandLine(context.Background(), ts, ts.Stdout(), ts.Stderr(), args); code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
 }
 
-// ran runs a command line in this process, in the folder and with the environment of the script, and returns its exit code:
+// commandLine runs a command line in this process, in the folder and with the environment of the script, and returns its exit code:
 // [<FILE] ARGUMENT... A script that sets COLOR gets colours as on a terminal, and one that sets PLUGIN runs the program as kubectl does.
-func ran(ctx context.Context, ts *testscript.TestScript, out, errs io.Writer, args []string) int {
+func commandLine(ctx context.Context, ts *testscript.TestScript, out, errs io.Writer, args []string) int {
 	here, err := os.Getwd()
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
@@ -174,5 +171,6 @@ func reference(ts *testscript.TestScript, neg bool, names []string) {
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(server.Close()) })
 	ts.Setenv("URL", server.URL)
+	ts.Setenv("ADDRESS", strings.TrimSuffix(strings.TrimPrefix(server.URL, "https://"), webhook.Path))
 	ts.Check(os.WriteFile(ts.MkAbs("ca.crt"), server.CA, 0o600))
 }
