@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -161,14 +162,14 @@ func unreached(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// edit writes files one after the other to a new one, with a text in the place of another, which must be there; \n stands for the end of a line:
+// edit writes files one after the other to a new one, with a text in the place of another, which must be there; \n and \r stand for ends of lines:
 // edit NEW-FILE TEXT BY FILE...
 func edit(ts *testscript.TestScript, _ bool, args []string) {
 	var all strings.Builder
 	for _, name := range args[3:] {
 		all.WriteString(ts.ReadFile(name))
 	}
-	lines := func(text string) string { return strings.ReplaceAll(text, `\n`, "\n") }
+	lines := strings.NewReplacer(`\n`, "\n", `\r`, "\r").Replace
 	text, old := all.String(), lines(args[1])
 	if !strings.Contains(text, old) {
 		ts.Fatalf("there is no %q", old)
@@ -219,7 +220,7 @@ func wantReport(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("it does not say %s, or where the report is", headline)
 	}
 	alone := report.Webhook == nil || len(report.Webhook.Kinds) < 2
-	if lines := len(regexp.MustCompile(`(?m)^\[ *\d+/\d+\] `).FindAllString(r.out, -1)); alone && lines != len(report.Results) || strings.ContainsAny(r.out, "\x1b\r\x00") {
+	if lines := len(regexp.MustCompile(`(?m)^\[ *\d+/\d+\] `).FindAllString(r.out, -1)); alone && lines != len(report.Results) || strings.ContainsAny(r.out, "\x1b\r\x00") || !utf8.ValidString(r.out) {
 		ts.Fatalf("there are %d lines of progress for %d results, or what is for a terminal", lines, len(report.Results))
 	}
 	for _, result := range report.Results {
@@ -229,8 +230,9 @@ func wantReport(ts *testscript.TestScript, _ bool, args []string) {
 		if result.Verdict != requirement.Failed {
 			continue
 		}
-		if !strings.Contains(r.out, "\nFAILED "+string(result.ID)+": ") || !strings.HasPrefix(result.Location, "suites/") {
-			ts.Fatalf("%s at %s is not shown as failed", result.ID, result.Location)
+		again := report.Counts[requirement.Failed] > 1 || result.Rerun == "" || strings.Contains(r.out, "again: "+result.Rerun)
+		if !again || !strings.Contains(r.out, "\nFAILED "+string(result.ID)+": ") || !strings.HasPrefix(result.Location, "suites/") {
+			ts.Fatalf("%s at %s is not shown as failed, with %q", result.ID, result.Location, result.Rerun)
 		}
 	}
 	wantJSON(ts, false, append([]string{"crdconform-report/report.json"}, args...))
