@@ -1,4 +1,4 @@
-package migrate
+package server_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,12 +26,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/pause"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
 )
-
-var shared suitetest.Shared
-
-func TestMain(m *testing.M) { shared.Main(m) }
 
 // scene is a definition with objects that are stored at v1beta1, while v1 is the storage version.
 type scene struct {
@@ -63,7 +59,7 @@ func sceneOn(t *testing.T, config *rest.Config, storage cluster.Storage, definit
 	t.Cleanup(s.remove)
 	s.eventually("the definition is established", func(ctx context.Context) bool {
 		crd, err := s.crds().Get(ctx, s.name, metav1.GetOptions{})
-		return err == nil && isEstablished(crd)
+		return err == nil && apihelpers.IsCRDConditionTrue(crd, apiextensionsv1.Established)
 	})
 	return s
 }

@@ -1,4 +1,4 @@
-package migrate
+package server_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/storage/migrate"
 )
 
 // apply applies an object as a manager, without force.
@@ -36,7 +37,11 @@ func (s *scene) owned() []string {
 	var all []string
 	for _, entry := range object.GetManagedFields() {
 		line := entry.Manager + " " + string(entry.Operation) + " " + strings.TrimPrefix(entry.APIVersion, s.group+"/") + ":"
-		fieldsOf(entry).Leaves().Iterate(func(path fieldpath.Path) { line += " " + path.String() })
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+			s.Fatal(err)
+		}
+		set.Leaves().Iterate(func(path fieldpath.Path) { line += " " + path.String() })
 		all = append(all, line)
 	}
 	slices.Sort(all)
@@ -63,8 +68,8 @@ func labelled(keys ...string) func(*unstructured.Unstructured) {
 	}
 }
 
-// TestManagedFields drops a version that managed fields name. Without a migration of these, nobody can apply any more.
-func TestManagedFields(t *testing.T) {
+// TestMigrateManagedFields drops a version that managed fields name. Without a migration of these, nobody can apply any more.
+func TestMigrateManagedFields(t *testing.T) {
 	for name, test := range map[string]struct {
 		definition fixtures.Definition
 		fields     map[string]any // that alice applies at v1beta1, the documents' only field there
@@ -104,7 +109,7 @@ func TestManagedFields(t *testing.T) {
 			}
 			s.change(fixtures.StoredAt("v1"))
 			before := s.contents("v1")
-			result, err := Run(t.Context(), s.config, s.name, Options{Drop: "v1beta1"})
+			result, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{Drop: "v1beta1"})
 			if err != nil || result.Mended != 1 {
 				t.Fatalf("%+v, %v", result, err)
 			}
@@ -136,15 +141,15 @@ func TestManagedFields(t *testing.T) {
 	}
 }
 
-// TestUnmendedManagedFields shows what TestManagedFields is about: without the step, apply fails for ever.
-func TestUnmendedManagedFields(t *testing.T) {
+// TestMigrateUnmendedManagedFields shows what TestMigrateManagedFields is about: without the step, apply fails for ever.
+func TestMigrateUnmendedManagedFields(t *testing.T) {
 	s := newScene(t, fixtures.Webhook)
 	if _, err := s.apply("v1beta1", "alice", func(o *unstructured.Unstructured) { o.Object["hostPort"] = "localhost:1234" }); err != nil {
 		t.Fatal(err)
 	}
 	s.change(fixtures.StoredAt("v1"))
 	before := s.owned()
-	if _, err := Run(t.Context(), s.config, s.name, Options{Steps: []Step{Objects, StoredVersions}}); err != nil {
+	if _, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{Steps: []migrate.Step{migrate.Objects, migrate.StoredVersions}}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, s.owned()); diff != "" {
@@ -161,13 +166,13 @@ func TestUnmendedManagedFields(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	// They stay even when the API server can't convert them any more.
-	if _, err := Run(t.Context(), s.config, s.name, Options{Steps: []Step{Objects}}); err != nil {
+	if _, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{Steps: []migrate.Step{migrate.Objects}}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, s.owned()); diff != "" {
 		t.Errorf("a write that changes nothing changed who owns what: %s", diff)
 	}
-	result, err := Run(t.Context(), s.config, s.name, Options{})
+	result, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{})
 	if err != nil || result.Mended != 1 || result.Orphaned != 1 {
 		t.Fatalf("%+v, %v", result, err)
 	}

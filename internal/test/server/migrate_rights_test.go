@@ -1,4 +1,4 @@
-package migrate
+package server_test
 
 import (
 	"net/http"
@@ -11,6 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/test/manifest"
 )
 
@@ -56,8 +57,8 @@ func right(r *http.Request, group string) string {
 	return verb + " " + parts[0] + "." + at
 }
 
-// TestRole wants the role for migrations to allow what one asks for, and no more. The lease and the proof are not compared.
-func TestRole(t *testing.T) {
+// TestMigrateRole wants the role for migrations to allow what one asks for, and no more. The lease and the proof are not compared.
+func TestMigrateRole(t *testing.T) {
 	s := newScene(t, fixtures.Webhook)
 	s.populate(2)
 	s.change(fixtures.StoredAt("v1"))
@@ -72,7 +73,7 @@ func TestRole(t *testing.T) {
 			return next.RoundTrip(r)
 		})
 	})
-	if _, err := Run(t.Context(), config, s.name, Options{Drop: "v1beta1"}); err != nil {
+	if _, err := migrate.Run(t.Context(), config, s.name, migrate.Options{Drop: "v1beta1"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, granted := range grants(t, "crdconform-storage-migrate") {

@@ -1,4 +1,4 @@
-package storage
+package server_test
 
 import (
 	"os"
@@ -12,12 +12,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"github.com/crdconform/crdconform/internal/cluster/envtest"
+	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/internal/test/needs"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestWholeAPIServer finds the owner reference of a built-in resource, on an API server with everything else.
-func TestWholeAPIServer(t *testing.T) {
+// TestStorageWholeAPIServer finds the owner reference of a built-in resource, on an API server with everything else.
+func TestStorageWholeAPIServer(t *testing.T) {
 	needs.APIServer(t)
 	whole, err := envtest.Start(t.Context(), envtest.Options{Variable: os.LookupEnv, WatchCache: true}) //nolint:forbidigo // envtest goes by it too
 	if err != nil {
@@ -56,12 +57,12 @@ func TestWholeAPIServer(t *testing.T) {
 	if _, err := client.CoreV1().Secrets("default").Create(t.Context(), dependent, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	v := c.judge(Options{})
-	blocked(t, v, NotSafe, requirement.StorageDropManagedFields, requirement.StorageDropOwnerReferences)
+	v := c.judge(storage.Options{})
+	blocked(t, v, storage.NotSafe, requirement.StorageDropManagedFields, requirement.StorageDropOwnerReferences)
 	if f := finding(t, v, requirement.StorageDropOwnerReferences); f.Count != 1 || f.First[0].String() != "secrets default/dependent" {
 		t.Errorf("got %+v", f)
 	}
-	if f := finding(t, v, requirement.StorageDropObjects); !strings.Contains(f.Text, History.words()) {
+	if f := finding(t, v, requirement.StorageDropObjects); !strings.Contains(f.Text, storage.History.Words()) {
 		t.Errorf("got %+v", f)
 	}
 }

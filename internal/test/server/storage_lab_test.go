@@ -1,6 +1,7 @@
-package storage
+package server_test
 
 import (
+	"encoding/json"
 	"io"
 	"net/http"
 	"os"
@@ -27,6 +28,7 @@ import (
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 )
 
@@ -147,8 +149,8 @@ func (c *crontabs) store(version string) {
 		c.create(version, "probe")
 		all, err := c.stored.StoredAll(c.t.Context(), c.group, "crontabs")
 		is := err == nil && slices.ContainsFunc(all, func(s cluster.Stored) bool {
-			v, err := parse(s.Data)
-			return err == nil && v.Metadata.Name == "probe" && v.version() == version
+			var object metav1.PartialObjectMetadata
+			return json.Unmarshal(s.Data, &object) == nil && object.Name == "probe" && object.APIVersion == c.group+"/"+version
 		})
 		c.delete("probe", version)
 		return is
@@ -212,9 +214,9 @@ func (l *lab) etcd(t *testing.T) *clientv3.Client {
 }
 
 // source opens etcd.
-func (l *lab) source(t *testing.T) Source {
+func (l *lab) source(t *testing.T) storage.Source {
 	t.Helper()
-	s, err := OpenEtcd(t.Context(), EtcdOptions{Endpoints: []string{l.endpoint}})
+	s, err := storage.OpenEtcd(t.Context(), storage.EtcdOptions{Endpoints: []string{l.endpoint}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,9 +246,9 @@ func (l *lab) snapshot(t *testing.T) string {
 	return name
 }
 
-func openSnapshot(t *testing.T, name string) Source {
+func openSnapshot(t *testing.T, name string) storage.Source {
 	t.Helper()
-	s, err := OpenSnapshot(t.Context(), name, "")
+	s, err := storage.OpenSnapshot(t.Context(), name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,10 +257,10 @@ func openSnapshot(t *testing.T, name string) Source {
 }
 
 // inspect looks at the definition, and returns what was found.
-func (c *crontabs) inspect(options Options) (*Inventory, *Definition) {
+func (c *crontabs) inspect(options storage.Options) (*storage.Inventory, *storage.Definition) {
 	c.t.Helper()
 	options.Drop = "v1beta1"
-	inventory, _, err := Inspect(c.t.Context(), c.config(), []string{c.name}, options)
+	inventory, _, err := storage.Inspect(c.t.Context(), c.config(), []string{c.name}, options)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -266,10 +268,10 @@ func (c *crontabs) inspect(options Options) (*Inventory, *Definition) {
 }
 
 // judge judges v1beta1.
-func (c *crontabs) judge(options Options) Verdict {
+func (c *crontabs) judge(options storage.Options) storage.Verdict {
 	c.t.Helper()
 	inventory, d := c.inspect(options)
-	return Judge(inventory, d, d.Version("v1beta1"), false)
+	return storage.Judge(inventory, d, d.Version("v1beta1"), false)
 }
 
 // recorder notes the requests that go through it, and may answer them itself.
@@ -295,7 +297,3 @@ func (r *recorder) wrap(config *rest.Config) *rest.Config {
 	})
 	return config
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,4 +1,4 @@
-package storage
+package server_test
 
 import (
 	"net/http"
@@ -8,11 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // finding returns what became of a requirement.
-func finding(t *testing.T, v Verdict, id requirement.ID) Finding {
+func finding(t *testing.T, v storage.Verdict, id requirement.ID) storage.Finding {
 	t.Helper()
 	for _, f := range v.Findings {
 		if f.Requirement == id {
@@ -20,11 +21,11 @@ func finding(t *testing.T, v Verdict, id requirement.ID) Finding {
 		}
 	}
 	t.Fatalf("the verdict has no %s", id)
-	return Finding{}
+	return storage.Finding{}
 }
 
 // blocked wants a verdict to have the answer, and exactly these requirements not to be met.
-func blocked(t *testing.T, v Verdict, answer Answer, want ...requirement.ID) {
+func blocked(t *testing.T, v storage.Verdict, answer storage.Answer, want ...requirement.ID) {
 	t.Helper()
 	if v.Answer != answer {
 		t.Errorf("the answer is %q, want %q", v.Answer, answer)
@@ -34,14 +35,14 @@ func blocked(t *testing.T, v Verdict, answer Answer, want ...requirement.ID) {
 		wanted[id] = true
 	}
 	for _, f := range v.Findings {
-		if (f.Answer != Safe) != wanted[f.Requirement] {
+		if (f.Answer != storage.Safe) != wanted[f.Requirement] {
 			t.Errorf("%s: %s: %s %+v", f.Requirement, f.Answer, f.Text, f.Gaps)
 		}
 	}
 }
 
-// TestStoredVersions tells the stored versions in every way, and finds the object that was left.
-func TestStoredVersions(t *testing.T) {
+// TestStorageStoredVersions tells the stored versions in every way, and finds the object that was left.
+func TestStorageStoredVersions(t *testing.T) {
 	l := newLab(t)
 	c := l.define(t, "ways.example.com")
 	c.create("v1beta1", "old", "older")
@@ -49,10 +50,10 @@ func TestStoredVersions(t *testing.T) {
 	c.create("v1", "new")
 	c.migrate("older")
 
-	for basis, options := range map[Basis]Options{
-		History:  {},
-		Etcd:     {Source: l.source(t)},
-		Snapshot: {Source: openSnapshot(t, l.snapshot(t))},
+	for basis, options := range map[storage.Basis]storage.Options{
+		storage.History:  {},
+		storage.Etcd:     {Source: l.source(t)},
+		storage.Snapshot: {Source: openSnapshot(t, l.snapshot(t))},
 	} {
 		t.Run(string(basis), func(t *testing.T) {
 			_, d := c.inspect(options)
@@ -60,7 +61,7 @@ func TestStoredVersions(t *testing.T) {
 			if v1.Stored != 2 || old.Stored != 1 || d.Objects != 3 || d.Unknown != 0 || d.Bases[basis] != 3 {
 				t.Errorf("stored: %d at v1, %d at v1beta1, %d unknown of %d, by %v", v1.Stored, old.Stored, d.Unknown, d.Objects, d.Bases)
 			}
-			if first := old.First[StoredObject]; len(first) != 1 || first[0].String() != "crontabs.ways.example.com default/old" {
+			if first := old.First[storage.StoredObject]; len(first) != 1 || first[0].String() != "crontabs.ways.example.com default/old" {
 				t.Errorf("it found %v", first)
 			}
 		})
@@ -68,48 +69,48 @@ func TestStoredVersions(t *testing.T) {
 
 	// Somebody says that all is done, and it is not.
 	c.trim("v1")
-	for _, options := range []Options{{}, {Source: l.source(t)}, {Source: openSnapshot(t, l.snapshot(t))}} {
+	for _, options := range []storage.Options{{}, {Source: l.source(t)}, {Source: openSnapshot(t, l.snapshot(t))}} {
 		v := c.judge(options)
-		blocked(t, v, NotSafe, requirement.StorageDropObjects, requirement.StorageDropManagedFields)
+		blocked(t, v, storage.NotSafe, requirement.StorageDropObjects, requirement.StorageDropManagedFields)
 	}
 	// The managed fields still name v1beta1, as those who created at it left them.
-	v := c.judge(Options{})
+	v := c.judge(storage.Options{})
 	fields := finding(t, v, requirement.StorageDropManagedFields)
 	if fields.Count != 2 || fields.First[0].Name != "old" || fields.First[0].By != "lab" {
 		t.Errorf("managed fields: %+v", fields)
 	}
 	t.Run("forgotten", func(t *testing.T) {
 		l.forget(t)
-		v := c.judge(Options{})
-		blocked(t, v, NotSafe, requirement.StorageDropObjects, requirement.StorageDropManagedFields)
+		v := c.judge(storage.Options{})
+		blocked(t, v, storage.NotSafe, requirement.StorageDropObjects, requirement.StorageDropManagedFields)
 		f := finding(t, v, requirement.StorageDropObjects)
-		if f.Answer != CannotTell || len(f.Gaps) != 1 || !strings.Contains(f.Gaps[0].Why, "give access to etcd, or a snapshot of it") {
+		if f.Answer != storage.CannotTell || len(f.Gaps) != 1 || !strings.Contains(f.Gaps[0].Why, "give access to etcd, or a snapshot of it") {
 			t.Errorf("the objects: %+v", f)
 		}
 	})
 }
 
-// TestClean drops a version after it was said to be safe, and all goes on.
-func TestClean(t *testing.T) {
+// TestStorageClean drops a version after it was said to be safe, and all goes on.
+func TestStorageClean(t *testing.T) {
 	l := newLab(t)
 	c := l.define(t, "clean.example.com")
 	c.create("v1beta1", "one", "two")
 	c.store("v1")
 	c.create("v1", "three")
-	blocked(t, c.judge(Options{}), NotSafe, requirement.StorageDropObjects, requirement.StorageDropStoredVersions, requirement.StorageDropManagedFields)
+	blocked(t, c.judge(storage.Options{}), storage.NotSafe, requirement.StorageDropObjects, requirement.StorageDropStoredVersions, requirement.StorageDropManagedFields)
 	// The commands that it gives mend it.
-	_, d := c.inspect(Options{})
-	for _, b := range d.Version("v1beta1").First[ManagedFields] {
+	_, d := c.inspect(storage.Options{})
+	for _, b := range d.Version("v1beta1").First[storage.ManagedFields] {
 		_, patch, _ := strings.Cut(b.Mend, "--type=json -p ")
 		if _, err := c.at("v1").Patch(t.Context(), b.Name, types.JSONPatchType, []byte(strings.Trim(patch, "'")), metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	c.migrate("one", "two")
-	blocked(t, c.judge(Options{}), NotSafe, requirement.StorageDropStoredVersions)
+	blocked(t, c.judge(storage.Options{}), storage.NotSafe, requirement.StorageDropStoredVersions)
 	c.trim("v1")
-	for _, options := range []Options{{}, {Source: l.source(t)}, {Source: openSnapshot(t, l.snapshot(t))}} {
-		blocked(t, c.judge(options), Safe)
+	for _, options := range []storage.Options{{}, {Source: l.source(t)}, {Source: openSnapshot(t, l.snapshot(t))}} {
+		blocked(t, c.judge(options), storage.Safe)
 	}
 	if err := c.drop("v1beta1"); err != nil {
 		t.Fatal(err)
@@ -130,14 +131,14 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestReadsOnly looks at what is sent.
-func TestReadsOnly(t *testing.T) {
+// TestStorageReadsOnly looks at what is sent.
+func TestStorageReadsOnly(t *testing.T) {
 	l := newLab(t)
 	c := l.define(t, "reads.example.com")
 	c.create("v1beta1", "one")
 	c.store("v1")
 	var r recorder
-	if _, _, err := Inspect(t.Context(), r.wrap(l.cluster.Config()), []string{c.name}, Options{}); err != nil {
+	if _, _, err := storage.Inspect(t.Context(), r.wrap(l.cluster.Config()), []string{c.name}, storage.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, request := range r.seen {

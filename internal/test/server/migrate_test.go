@@ -1,4 +1,4 @@
-package migrate
+package server_test
 
 import (
 	"maps"
@@ -8,15 +8,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/storage/migrate"
 )
 
-// TestRun migrates objects page by page, and a second time.
-func TestRun(t *testing.T) {
+// TestMigrate migrates objects page by page, and a second time.
+func TestMigrate(t *testing.T) {
 	s := newScene(t, fixtures.Webhook)
 	s.populate(25)
 	before := s.contents("v1beta1")
 	s.change(fixtures.StoredAt("v1"))
-	result, err := Run(t.Context(), s.config, s.name, Options{PageSize: 10})
+	result, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{PageSize: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,7 @@ func TestRun(t *testing.T) {
 	if result.Objects != 25 || result.Rewritten != 25 || !result.Trimmed || result.NoLock == "" {
 		t.Errorf("the result is %+v", result)
 	}
-	again, err := Run(t.Context(), s.config, s.name, Options{PageSize: 10})
+	again, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{PageSize: 10})
 	if err != nil || again.Trimmed {
 		t.Errorf("the second time: %+v, %v", again, err)
 	}

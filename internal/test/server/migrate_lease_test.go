@@ -1,13 +1,21 @@
-package migrate
+package server_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
 
 	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -21,6 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/test/needs"
 )
 
@@ -44,8 +53,8 @@ func controlPlane(t *testing.T) *rest.Config {
 	return config
 }
 
-// TestControlPlane migrates where there are leases, rights and admission.
-func TestControlPlane(t *testing.T) {
+// TestMigrateControlPlane migrates where there are leases, rights and admission.
+func TestMigrateControlPlane(t *testing.T) {
 	config := controlPlane(t)
 	client := kubernetes.NewForConfigOrDie(config)
 	t.Run("held", func(t *testing.T) { held(t, sceneOn(t, config, nil, fixtures.None), client) })
@@ -56,7 +65,14 @@ func TestControlPlane(t *testing.T) {
 }
 
 func (s *scene) lease(client kubernetes.Interface) (*coordinationv1.Lease, error) {
-	return client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(s.Context(), leasePrefix+s.name, metav1.GetOptions{})
+	return client.CoordinationV1().Leases(metav1.NamespaceSystem).Get(s.Context(), migrate.LeaseName(s.name), metav1.GetOptions{})
+}
+
+func holderOf(lease *coordinationv1.Lease) string {
+	if lease.Spec.HolderIdentity == nil {
+		return ""
+	}
+	return *lease.Spec.HolderIdentity
 }
 
 // held has two migrations at once: the second one refuses, and the first one goes on.
@@ -64,13 +80,13 @@ func held(t *testing.T, s *scene, client kubernetes.Interface) {
 	t.Helper()
 	s.populate(4)
 	s.change(fixtures.StoredAt("v1"))
-	options := Options{PageSize: 2, Concurrency: 1, LeaseDuration: 3 * time.Second}
+	options := migrate.Options{PageSize: 2, Concurrency: 1, LeaseDuration: 3 * time.Second}
 	var second error
 	config := hooked(s.config, writes, 2, func(_ *http.Request) *http.Response {
-		_, second = Run(t.Context(), s.config, s.name, options)
+		_, second = migrate.Run(t.Context(), s.config, s.name, options)
 		return nil
 	})
-	first, err := Run(t.Context(), config, s.name, options)
+	first, err := migrate.Run(t.Context(), config, s.name, options)
 	if err != nil || first.Rewritten != 4 || !first.Trimmed || first.NoLock != "" {
 		t.Errorf("the first: %+v, %v", first, err)
 	}
@@ -87,32 +103,31 @@ func killed(t *testing.T, s *scene, client kubernetes.Interface) {
 	t.Helper()
 	s.populate(6)
 	s.change(fixtures.StoredAt("v1"))
-	m, err := connect(s.config, s.name, Options{PageSize: 2, LeaseDuration: 2 * time.Second})
-	if err != nil {
-		t.Fatal(err)
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	var dead atomic.Bool
+	config := rest.CopyConfig(s.config)
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(r *http.Request) (*http.Response, error) {
+			if r.Method == http.MethodGet && r.URL.Query().Has("continue") { // the first page is written
+				dead.Store(true)
+				kill()
+			}
+			if dead.Load() {
+				return nil, errors.New("the process was killed")
+			}
+			return next.RoundTrip(r)
+		})
+	})
+	options := migrate.Options{PageSize: 2, Concurrency: 1, LeaseDuration: 2 * time.Second, Steps: []migrate.Step{migrate.Objects, migrate.ManagedFields, migrate.StoredVersions}}
+	if first, err := migrate.Run(ctx, config, s.name, options); err == nil || first.Rewritten != 2 {
+		t.Fatalf("the first: %+v, %v", first, err)
 	}
-	if err := m.inspect(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if m.lease, err = m.acquire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.resume(); err != nil {
-		t.Fatal(err)
-	}
-	pages := m.pages(Objects)
-	page, _, err := pages.next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := m.began(t.Context(), pages.revision); err != nil {
-		t.Fatal(err)
-	}
-	if err := m.each(t.Context(), Objects, page); err != nil {
-		t.Fatal(err)
+	if lease, err := s.lease(client); err != nil || holderOf(lease) == "" {
+		t.Fatalf("the lease is %v, %v", lease, err)
 	}
 	var waits []string
-	result, err := Run(t.Context(), s.config, s.name, Options{LeaseDuration: 2 * time.Second, Progress: func(p Progress) {
+	result, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{LeaseDuration: 2 * time.Second, Progress: func(p migrate.Progress) {
 		if p.Waiting != "" {
 			waits = append(waits, p.Waiting)
 		}
@@ -146,8 +161,8 @@ func lost(t *testing.T, s *scene, client kubernetes.Interface) {
 		<-r.Context().Done()
 		return nil
 	})
-	result, err := Run(t.Context(), config, s.name, Options{PageSize: 2, Concurrency: 1, LeaseDuration: time.Second})
-	if !errors.Is(err, errLost) || !strings.Contains(err.Error(), "stopped, because the lease could not be renewed; run it again") || result.Trimmed {
+	result, err := migrate.Run(t.Context(), config, s.name, migrate.Options{PageSize: 2, Concurrency: 1, LeaseDuration: time.Second})
+	if err == nil || !strings.Contains(err.Error(), "stopped, because the lease could not be renewed; run it again: another migration took the lease") || result.Trimmed {
 		t.Errorf("%+v, %v", result, err)
 	}
 	if lease, err := s.lease(client); err != nil || holderOf(lease) != "another" {
@@ -192,7 +207,7 @@ func rights(t *testing.T, s *scene, client kubernetes.Interface) {
 		config := user(name, test.rules...)
 		var err error
 		s.eventually("the rights of "+name, func(ctx context.Context) bool { // the API server sees roles a moment later
-			_, err = Run(ctx, config, s.name, Options{})
+			_, err = migrate.Run(ctx, config, s.name, migrate.Options{})
 			return (err == nil) == (test.want == "") && (err == nil || strings.Contains(err.Error(), test.want))
 		})
 	}
@@ -227,10 +242,10 @@ func admission(t *testing.T, s *scene, client kubernetes.Interface) {
 	if _, err := client.AdmissionregistrationV1().ValidatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	var result Result
+	var result migrate.Result
 	var err error
 	s.eventually("the policy is enforced", func(ctx context.Context) bool {
-		result, err = Run(ctx, s.config, s.name, Options{Steps: []Step{DryRun}})
+		result, err = migrate.Run(ctx, s.config, s.name, migrate.Options{Steps: []migrate.Step{migrate.DryRun}})
 		return len(result.Refused) > 0
 	})
 	wantIncomplete(t, err, "1 object was refused by the dry run; nothing was written")
@@ -243,4 +258,67 @@ func admission(t *testing.T, s *scene, client kubernetes.Interface) {
 	if got := s.storedVersions(); !slices.Equal(got, []string{"v1beta1", "v1"}) {
 		t.Errorf("the status lists %v", got)
 	}
+}
+
+// leases is a transport that has leases, as the embedded API server has none.
+type leases struct {
+	next http.RoundTripper
+	*book
+}
+
+type book struct {
+	mu       sync.Mutex
+	revision int
+	all      map[string]*coordinationv1.Lease
+}
+
+func (l leases) RoundTrip(r *http.Request) (*http.Response, error) {
+	path, is := strings.CutPrefix(r.URL.Path, "/apis/coordination.k8s.io/v1")
+	if !is {
+		return l.next.RoundTrip(r)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	refuse := func(code int, reason metav1.StatusReason) (*http.Response, error) {
+		return suitetest.Answer(r, code, metav1.Status{TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason}), nil
+	}
+	if path == "" {
+		return suitetest.Answer(r, http.StatusOK, metav1.APIResourceList{GroupVersion: "coordination.k8s.io/v1"}), nil
+	}
+	sent := &coordinationv1.Lease{}
+	if r.Method == http.MethodPost || r.Method == http.MethodPut {
+		if _, _, err := scheme.Codecs.UniversalDeserializer().Decode(suitetest.Body(r), nil, sent); err != nil {
+			return nil, err
+		}
+	}
+	name := cmp.Or(sent.Name, r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:])
+	there := l.all[name]
+	switch {
+	case r.Method == http.MethodPost && there != nil:
+		return refuse(http.StatusConflict, metav1.StatusReasonAlreadyExists)
+	case r.Method != http.MethodPost && there == nil:
+		return refuse(http.StatusNotFound, metav1.StatusReasonNotFound)
+	case r.Method == http.MethodPut && sent.ResourceVersion != there.ResourceVersion:
+		return refuse(http.StatusConflict, metav1.StatusReasonConflict)
+	case r.Method == http.MethodDelete:
+		delete(l.all, name)
+	case r.Method != http.MethodGet:
+		l.revision++
+		sent.ResourceVersion, sent.Namespace = strconv.Itoa(l.revision), metav1.NamespaceSystem
+		l.all[name], there = sent, sent
+	}
+	there.APIVersion, there.Kind = "coordination.k8s.io/v1", "Lease"
+	return suitetest.Answer(r, http.StatusOK, there), nil
+}
+
+// TestMigrateLease migrates on an API server that has leases.
+func TestMigrateLease(t *testing.T) {
+	c := shared.Cluster(t)
+	config := c.Config()
+	kept := &book{all: map[string]*coordinationv1.Lease{}}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return leases{next, kept} })
+	client := kubernetes.NewForConfigOrDie(config)
+	t.Run("held", func(t *testing.T) { held(t, sceneOn(t, config, c, fixtures.None), client) })
+	t.Run("killed", func(t *testing.T) { killed(t, sceneOn(t, config, c, fixtures.None), client) })
+	t.Run("lost", func(t *testing.T) { lost(t, sceneOn(t, config, c, fixtures.None), client) })
 }

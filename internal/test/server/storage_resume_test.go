@@ -1,4 +1,4 @@
-package storage
+package server_test
 
 import (
 	"context"
@@ -13,22 +13,23 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/crdconform/crdconform/internal/storage"
 	"github.com/crdconform/crdconform/internal/storage/state"
 )
 
 // resumes interrupts a look at three objects of a definition, two of which are on the first page, and goes on.
 func resumes(t *testing.T, c *crontabs) {
 	t.Helper()
-	options := func(t *testing.T) Options {
+	options := func(t *testing.T) storage.Options {
 		t.Helper()
-		return Options{Drop: "v1beta1", KeepAll: true, PageSize: 2, Resume: filepath.Join(t.TempDir(), "look.json")}
+		return storage.Options{Drop: "v1beta1", KeepAll: true, PageSize: 2, Resume: filepath.Join(t.TempDir(), "look.json")}
 	}
 	rest := func(r *http.Request) bool {
 		return strings.Contains(r.URL.Path, "/"+c.group+"/") && r.URL.Query().Has("continue")
 	}
 	gap := answering("/apis/other.example.com/v1/crontabs", false, metav1.Status{Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden}) //nolint:bodyclose // client-go closes it
 	nothing := func(*http.Request, http.RoundTripper) *http.Response { return nil }
-	interrupted := func(t *testing.T, o Options, answer func(*http.Request, http.RoundTripper) *http.Response) {
+	interrupted := func(t *testing.T, o storage.Options, answer func(*http.Request, http.RoundTripper) *http.Response) {
 		t.Helper()
 		ctx, interrupt := context.WithCancel(t.Context())
 		r := &recorder{answer: func(r *http.Request, next http.RoundTripper) *http.Response {
@@ -37,19 +38,19 @@ func resumes(t *testing.T, c *crontabs) {
 			}
 			return answer(r, next)
 		}}
-		if _, _, err := Inspect(ctx, r.wrap(c.cluster.Config()), []string{c.name}, o); !errors.Is(err, context.Canceled) {
+		if _, _, err := storage.Inspect(ctx, r.wrap(c.cluster.Config()), []string{c.name}, o); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}
 	}
 	// Complete wants all three objects to be seen once, and nothing to be left.
-	complete := func(t *testing.T, r *recorder, o Options, note string) {
+	complete := func(t *testing.T, r *recorder, o storage.Options, note string) {
 		t.Helper()
-		inventory, spool, err := Inspect(t.Context(), r.wrap(c.cluster.Config()), []string{c.name}, o)
+		inventory, spool, err := storage.Inspect(t.Context(), r.wrap(c.cluster.Config()), []string{c.name}, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		d := inventory.Definitions[0]
-		if d.Objects != 3 || d.Version("v1beta1").Stored != 3 || len(d.Version("v1beta1").First[ManagedFields]) != 3 || d.Bases[History] != 3 {
+		if d.Objects != 3 || d.Version("v1beta1").Stored != 3 || len(d.Version("v1beta1").First[storage.ManagedFields]) != 3 || d.Bases[storage.History] != 3 {
 			t.Errorf("got %+v, %+v", d, d.Version("v1beta1"))
 		}
 		names := map[string]int{}
@@ -102,7 +103,7 @@ func resumes(t *testing.T, c *crontabs) {
 	t.Run("after a page that failed", func(t *testing.T) {
 		o := options(t)
 		r := &recorder{answer: answering("continue=", false, metav1.Status{Code: http.StatusServiceUnavailable, Reason: metav1.StatusReasonServiceUnavailable})} //nolint:bodyclose // client-go closes it
-		if _, _, err := Inspect(t.Context(), r.wrap(c.cluster.Config()), []string{c.name}, o); err == nil || !strings.Contains(err.Error(), "the same command continues there") {
+		if _, _, err := storage.Inspect(t.Context(), r.wrap(c.cluster.Config()), []string{c.name}, o); err == nil || !strings.Contains(err.Error(), "the same command continues there") {
 			t.Fatalf("got %v", err)
 		}
 		complete(t, &recorder{}, o, "What an earlier run saw, which began at ")
@@ -110,21 +111,20 @@ func resumes(t *testing.T, c *crontabs) {
 	t.Run("too long ago", func(t *testing.T) {
 		o := options(t)
 		interrupted(t, o, nothing)
-		var j journal
-		if _, err := state.Load(o.Resume, &j); err != nil {
-			t.Fatal(err)
-		}
-		j.Began = j.Began.Add(-longest - time.Minute)
-		if err := state.Save(o.Resume, j); err != nil {
-			t.Fatal(err)
-		}
+		edited(t, o.Resume, func(journal map[string]any) {
+			began, err := time.Parse(time.RFC3339Nano, journal["began"].(string))
+			if err != nil {
+				t.Fatal(err)
+			}
+			journal["began"] = began.Add(-storage.Longest - time.Minute)
+		})
 		complete(t, &recorder{}, o, ", which is too long ago, so everything was read again.")
 	})
 	t.Run("as text after JSON", func(t *testing.T) {
 		o := options(t)
 		interrupted(t, o, nothing)
 		o.KeepAll = false
-		if _, _, err := Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o); err != nil {
+		if _, _, err := storage.Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := os.ReadDir(filepath.Dir(o.Resume)); err != nil || len(left) > 0 {
@@ -133,22 +133,22 @@ func resumes(t *testing.T, c *crontabs) {
 	})
 	t.Run("a file of others", func(t *testing.T) {
 		o := options(t)
-		if err := os.WriteFile(blockersOf(o.Resume), []byte("mine"), 0o600); err != nil {
+		if err := os.WriteFile(storage.BlockersFile(o.Resume), []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
-		if _, is := errors.AsType[*ResumeError](err); !is || !strings.Contains(err.Error(), "its file of blockers does: "+blockersOf(o.Resume)) {
+		_, _, err := storage.Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
+		if _, is := errors.AsType[*storage.ResumeError](err); !is || !strings.Contains(err.Error(), "its file of blockers does: "+storage.BlockersFile(o.Resume)) {
 			t.Errorf("got %v", err)
 		}
-		if now, err := os.ReadFile(blockersOf(o.Resume)); err != nil || string(now) != "mine" {
+		if now, err := os.ReadFile(storage.BlockersFile(o.Resume)); err != nil || string(now) != "mine" {
 			t.Errorf("it became %s, %v", now, err)
 		}
 	})
 	t.Run("a file that cannot be written", func(t *testing.T) {
 		o := options(t)
 		o.Resume = filepath.Join(o.Resume, "none", "resume")
-		_, _, err := Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
-		if _, is := errors.AsType[*ResumeError](err); !is || err.Error() != o.Resume+": it cannot be written: no such file or directory; name another file, or remove it" {
+		_, _, err := storage.Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
+		if _, is := errors.AsType[*storage.ResumeError](err); !is || err.Error() != o.Resume+": it cannot be written: no such file or directory; name another file, or remove it" {
 			t.Errorf("got %v", err)
 		}
 	})
@@ -161,20 +161,13 @@ func resumes(t *testing.T, c *crontabs) {
 	t.Run("another definition since", func(t *testing.T) {
 		o := options(t)
 		interrupted(t, o, nothing)
-		var j journal
-		if _, err := state.Load(o.Resume, &j); err != nil {
-			t.Fatal(err)
-		}
-		j.Generation--
-		if err := state.Save(o.Resume, j); err != nil {
-			t.Fatal(err)
-		}
+		edited(t, o.Resume, func(journal map[string]any) { journal["generation"] = journal["generation"].(float64) - 1 })
 		complete(t, &recorder{}, o, " is from a different command, or its blockers are gone, so everything was read again.")
 	})
 	t.Run("blockers are lost", func(t *testing.T) {
 		o := options(t)
 		interrupted(t, o, nothing)
-		if err := os.Truncate(blockersOf(o.Resume), 10); err != nil {
+		if err := os.Truncate(storage.BlockersFile(o.Resume), 10); err != nil {
 			t.Fatal(err)
 		}
 		complete(t, &recorder{}, o, " is from a different command, or its blockers are gone, so everything was read again.")
@@ -189,16 +182,29 @@ func resumes(t *testing.T, c *crontabs) {
 			if err := os.WriteFile(o.Resume, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, _, err := Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
-			if _, is := errors.AsType[*ResumeError](err); !is || !strings.HasSuffix(err.Error(), want) {
+			_, _, err := storage.Inspect(t.Context(), c.cluster.Config(), []string{c.name}, o)
+			if _, is := errors.AsType[*storage.ResumeError](err); !is || !strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%s: got %v", text, err)
 			}
 			if now, err := os.ReadFile(o.Resume); err != nil || string(now) != text {
 				t.Errorf("%s became %s, %v", text, now, err)
 			}
-			if _, err := os.Stat(blockersOf(o.Resume)); !os.IsNotExist(err) {
+			if _, err := os.Stat(storage.BlockersFile(o.Resume)); !os.IsNotExist(err) {
 				t.Errorf("%s: there is a file of blockers", text)
 			}
 		}
 	})
+}
+
+// edited changes the file of a look that was interrupted.
+func edited(t *testing.T, file string, change func(journal map[string]any)) {
+	t.Helper()
+	var journal map[string]any
+	if found, err := state.Load(file, &journal); err != nil || !found {
+		t.Fatal(found, err)
+	}
+	change(journal)
+	if err := state.Save(file, journal); err != nil {
+		t.Fatal(err)
+	}
 }
