@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
@@ -11,7 +12,12 @@ import (
 // shared is the API server of the tests that leave nothing in one.
 var shared suitetest.Shared
 
-func TestMain(m *testing.M) { shared.Main(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) == 4 && os.Args[1] == "serve" { // it is the program that a test disrupts
+		os.Exit(serveReference(os.Args[2], os.Args[3])) //nolint:forbidigo // it is main
+	}
+	shared.Main(m)
+}
 
 // eventually waits until a condition holds, and fails the test with its error if it does not within minutes.
 func eventually(t *testing.T, condition func() error) {

@@ -1,4 +1,4 @@
-package rehearsal_test
+package server_test
 
 import (
 	"context"
@@ -15,15 +15,15 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestPathOfReleases rehearses the upgrades from the first of three releases to the second, to the third with what came of it, and from
+// TestRehearsalPathOfReleases rehearses the upgrades from the first of three releases to the second, to the third with what came of it, and from
 // the first to the third.
-func TestPathOfReleases(t *testing.T) {
+func TestRehearsalPathOfReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses three upgrades")
 	}
-	u := good(3)
+	u := goodUpgrade(3)
 	// The second release stores at v1, and the third does not have v1beta1 any more.
-	u.Releases = append(u.Releases, release(crd(hook, version("v1", "served stored", ga)), widgets))
+	u.Releases = append(u.Releases, widgetRelease(widgetCRD(byWebhook, widgetVersion("v1", "served stored", gaFields)), widgets))
 	outcome := u.Rehearse(t, shared.Cluster(t))
 	var legs []string
 	for _, leg := range outcome.Legs {
@@ -50,16 +50,16 @@ func TestPathOfReleases(t *testing.T) {
 	}
 }
 
-// TestFull rehearses on a cluster whose etcd is full when the objects are migrated: that is no failure of the upgrade.
-func TestFull(t *testing.T) {
+// TestRehearsalFull rehearses on a cluster whose etcd is full when the objects are migrated: that is no failure of the upgrade.
+func TestRehearsalFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses an upgrade")
 	}
 	api := shared.Cluster(t)
-	plan := good(2).Plan(t)
+	plan := goodUpgrade(2).Plan(t)
 	plan.Cluster = func(context.Context) (cluster.Cluster, func(context.Context) error, error) {
 		full := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if r.Method != http.MethodPatch || !of(r) || tried(r) {
+			if r.Method != http.MethodPatch || !ofWidgets(r) || tried(r) {
 				return next.RoundTrip(r)
 			}
 			return suitetest.Answer(r, http.StatusInternalServerError, metav1.Status{
@@ -79,14 +79,14 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestPathThatEnds rehearses a path whose first upgrade does not get so far that there is a second.
-func TestPathThatEnds(t *testing.T) {
+// TestRehearsalPathThatEnds rehearses a path whose first upgrade does not get so far that there is a second.
+func TestRehearsalPathThatEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses three upgrades")
 	}
-	u := good(2)
+	u := goodUpgrade(2)
 	u.Releases = append(u.Releases, u.Releases[1])
-	u.Releases[1] = release(crd(hook, version("v2", "served stored", ga)), widgets)
+	u.Releases[1] = widgetRelease(widgetCRD(byWebhook, widgetVersion("v2", "served stored", gaFields)), widgets)
 	outcome := u.Rehearse(t, shared.Cluster(t))
 	if len(outcome.Legs) != 3 {
 		t.Fatalf("got %+v", outcome.Legs)

@@ -1,31 +1,27 @@
-package doctor
+package doctortest
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"maps"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apihelpers"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
-	"github.com/crdconform/crdconform/internal/cluster/envtest"
-	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/doctor"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -33,7 +29,7 @@ import (
 // planted is a definition with something wrong.
 type planted struct {
 	change func(crd *apiextensionsv1.CustomResourceDefinition, client *apiextensionsv1.WebhookClientConfig) // client is nil without a webhook
-	after  func(t *testing.T, w *ward, crd *apiextensionsv1.CustomResourceDefinition)                       // it was created
+	after  func(t *testing.T, w *Ward, crd *apiextensionsv1.CustomResourceDefinition)                       // it was created
 	none   bool                                                                                             // without a webhook
 	finds  requirement.ID
 	says   string
@@ -74,10 +70,10 @@ func versions(change func(v *apiextensionsv1.CustomResourceDefinitionVersion)) f
 }
 
 // changed updates a definition.
-func (w *ward) changed(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, change func(*apiextensionsv1.CustomResourceDefinition)) {
+func (w *Ward) changed(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, change func(*apiextensionsv1.CustomResourceDefinition)) {
 	t.Helper()
-	api := w.crds.ApiextensionsV1().CustomResourceDefinitions()
-	w.wait(t, func() error {
+	api := w.CRDs.ApiextensionsV1().CustomResourceDefinitions()
+	w.Wait(t, func() error {
 		now, err := api.Get(t.Context(), crd.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -89,13 +85,13 @@ func (w *ward) changed(t *testing.T, crd *apiextensionsv1.CustomResourceDefiniti
 }
 
 // stored creates an object of a definition.
-func (w *ward) stored(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, version string, finalizers ...string) {
+func (w *Ward) stored(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition, version string, finalizers ...string) {
 	t.Helper()
 	o := fixtures.CronTab("one", "hostPort: a:1")
 	o.SetAPIVersion(crd.Spec.Group + "/" + version)
 	o.SetFinalizers(finalizers)
-	api := w.objects.Resource((&Definition{CustomResourceDefinition: crd}).resource(version)).Namespace("default")
-	w.wait(t, func() error { _, err := api.Create(t.Context(), o, metav1.CreateOptions{}); return err })
+	api := w.Objects.Resource(Resource(crd, version)).Namespace("default")
+	w.Wait(t, func() error { _, err := api.Create(t.Context(), o, metav1.CreateOptions{}); return err })
 }
 
 // gardens are what is planted. What the tables of judged states have beside them needs minutes, or what API servers refuse.
@@ -119,8 +115,8 @@ func gardens() map[string]planted {
 	deprecated := func(name string) func(*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.WebhookClientConfig) {
 		return versions(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.Deprecated = v.Name == name })
 	}
-	migrating := func(objects int) func(*testing.T, *ward, *apiextensionsv1.CustomResourceDefinition) {
-		return func(t *testing.T, w *ward, crd *apiextensionsv1.CustomResourceDefinition) {
+	migrating := func(objects int) func(*testing.T, *Ward, *apiextensionsv1.CustomResourceDefinition) {
+		return func(t *testing.T, w *Ward, crd *apiextensionsv1.CustomResourceDefinition) {
 			t.Helper()
 			if objects > 0 {
 				w.stored(t, crd, "v1beta1")
@@ -161,7 +157,7 @@ func gardens() map[string]planted {
 		"storage-deprecated":   {change: deprecated("v1beta1"), finds: requirement.DoctorDefinitionSchema, says: "deprecated"},
 		"not-served":           {change: versions(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.Served = false }), finds: requirement.DoctorDefinitionSchema, says: "no version is served"},
 		"storage-not-served":   {change: versions(func(v *apiextensionsv1.CustomResourceDefinitionVersion) { v.Served = !v.Storage }), finds: requirement.DoctorDefinitionSchema, says: "storage version"},
-		"webhook-down": {change: url("https://127.0.0.1:1/convert"), after: func(t *testing.T, w *ward, crd *apiextensionsv1.CustomResourceDefinition) {
+		"webhook-down": {change: url("https://127.0.0.1:1/convert"), after: func(t *testing.T, w *Ward, crd *apiextensionsv1.CustomResourceDefinition) {
 			t.Helper()
 			w.stored(t, crd, "v1beta1")
 		}, finds: requirement.DoctorWebhookConverts, says: "default/one at v1"},
@@ -177,10 +173,10 @@ func gardens() map[string]planted {
 		}, requirement.DoctorDefinitionSchema, "extra"),
 		"migrated":  {none: true, after: migrating(0), finds: requirement.DoctorStorageStoredVersions, says: "nothing is stored at v1beta1 any more"},
 		"migrating": {none: true, after: migrating(1), finds: requirement.DoctorStorageStoredVersions, says: "1 object is stored at v1beta1"},
-		"deletion-hangs": {none: true, after: func(t *testing.T, w *ward, crd *apiextensionsv1.CustomResourceDefinition) {
+		"deletion-hangs": {none: true, after: func(t *testing.T, w *Ward, crd *apiextensionsv1.CustomResourceDefinition) {
 			t.Helper()
 			w.stored(t, crd, "v1beta1", "example.com/planted")
-			if err := w.crds.ApiextensionsV1().CustomResourceDefinitions().Delete(t.Context(), crd.Name, metav1.DeleteOptions{}); err != nil {
+			if err := w.CRDs.ApiextensionsV1().CustomResourceDefinitions().Delete(t.Context(), crd.Name, metav1.DeleteOptions{}); err != nil {
 				t.Fatal(err)
 			}
 		}, finds: requirement.DoctorDefinitionDeletion, says: "customresourcecleanup"},
@@ -188,7 +184,7 @@ func gardens() map[string]planted {
 }
 
 // furnish makes the services that are there: with real ones where there are such things.
-func (w *ward) furnish(t *testing.T) {
+func (w *Ward) furnish(t *testing.T) {
 	t.Helper()
 	port := func(protocol corev1.Protocol) []corev1.ServicePort {
 		return []corev1.ServicePort{{Name: "webhook", Port: 443, Protocol: protocol}}
@@ -220,14 +216,14 @@ func (w *ward) furnish(t *testing.T) {
 }
 
 // place puts a service with its endpoints where Look finds it.
-func (w *ward) place(t *testing.T, service *corev1.Service, slice *discoveryv1.EndpointSlice) {
+func (w *Ward) place(t *testing.T, service *corev1.Service, slice *discoveryv1.EndpointSlice) {
 	t.Helper()
 	if w.client == nil {
 		base := "/api/v1/namespaces/"
-		w.core[base+"here"] = corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
-		w.core[base+"going"] = corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}}}
-		w.core[base+"here/services/"+service.Name] = service
-		w.core["/apis/discovery.k8s.io/v1/namespaces/here/endpointslices?"+service.Name] = discoveryv1.EndpointSliceList{
+		w.Core[base+"here"] = corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}}
+		w.Core[base+"going"] = corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{DeletionTimestamp: &metav1.Time{Time: time.Now()}}}
+		w.Core[base+"here/services/"+service.Name] = service
+		w.Core["/apis/discovery.k8s.io/v1/namespaces/here/endpointslices?"+service.Name] = discoveryv1.EndpointSliceList{
 			TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"}, Items: []discoveryv1.EndpointSlice{*slice},
 		}
 		return
@@ -254,14 +250,14 @@ func (w *ward) place(t *testing.T, service *corev1.Service, slice *discoveryv1.E
 }
 
 // seeds plants everything, and returns the names of the definitions.
-func (w *ward) seeds(t *testing.T, all map[string]planted) map[string]*apiextensionsv1.CustomResourceDefinition {
+func (w *Ward) seeds(t *testing.T, all map[string]planted) map[string]*apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	authority, err := pki.NewLastingAuthority("an authority", 365*24*time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
 	crds := map[string]*apiextensionsv1.CustomResourceDefinition{}
-	api := w.crds.ApiextensionsV1().CustomResourceDefinitions()
+	api := w.CRDs.ApiextensionsV1().CustomResourceDefinitions()
 	names := slices.Sorted(maps.Keys(all))
 	for _, last := range []bool{false, true} { // the one whose names are taken
 		for _, name := range names {
@@ -289,7 +285,7 @@ func (w *ward) seeds(t *testing.T, all map[string]planted) map[string]*apiextens
 			crds[name] = crd
 		}
 		if !last {
-			w.wait(t, func() error { return w.established(t, crds["one-version"].Name) })
+			w.Wait(t, func() error { return w.established(t, crds["one-version"].Name) })
 		}
 	}
 	for _, name := range names {
@@ -301,30 +297,29 @@ func (w *ward) seeds(t *testing.T, all map[string]planted) map[string]*apiextens
 }
 
 // established fails while a definition is not.
-func (w *ward) established(t *testing.T, name string) error {
+func (w *Ward) established(t *testing.T, name string) error {
 	t.Helper()
-	crd, err := w.crds.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), name, metav1.GetOptions{})
+	crd, err := w.CRDs.ApiextensionsV1().CustomResourceDefinitions().Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	j := &judge{Definition: &Definition{CustomResourceDefinition: crd}}
-	if c := j.condition(apiextensionsv1.Established); c.Status != apiextensionsv1.ConditionTrue {
-		return errors.New(c.Message)
+	if c := apihelpers.FindCRDCondition(crd, apiextensionsv1.Established); c == nil || c.Status != apiextensionsv1.ConditionTrue {
+		return fmt.Errorf("the condition Established of %s is %v", name, c)
 	}
 	return nil
 }
 
 // remove removes a definition with its objects, whatever holds them.
-func (w *ward) remove(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
+func (w *Ward) remove(t *testing.T, crd *apiextensionsv1.CustomResourceDefinition) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	object := w.objects.Resource((&Definition{CustomResourceDefinition: crd}).resource("v1beta1")).Namespace("default")
+	object := w.Objects.Resource(Resource(crd, "v1beta1")).Namespace("default")
 	object.Patch(ctx, "one", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}) // most have none
-	w.crds.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, metav1.DeleteOptions{})                // one is deleted
+	w.CRDs.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, metav1.DeleteOptions{})                // one is deleted
 }
 
-// found wants everything that is planted to be found, and nothing in what is healthy.
-func (w *ward) found(t *testing.T) {
+// Found wants everything that is planted to be found, and nothing in what is healthy.
+func (w *Ward) Found(t *testing.T) {
 	t.Helper()
 	w.furnish(t)
 	all := gardens()
@@ -334,7 +329,7 @@ func (w *ward) found(t *testing.T) {
 	healthy := map[string]planted{"healthy-webhook": {}, "healthy-none": {none: true}}
 	maps.Copy(all, healthy)
 	crds := w.seeds(t, all)
-	w.wait(t, func() error { // API servers write conditions a little later
+	w.Wait(t, func() error { // API servers write conditions a little later
 		for name, crd := range crds {
 			if err := w.established(t, crd.Name); err != nil && name != "names-taken" && name != "deletion-hangs" {
 				return err
@@ -342,77 +337,26 @@ func (w *ward) found(t *testing.T) {
 		}
 		return nil
 	})
-	c, err := Look(t.Context(), w.seen(), Options{})
+	c, err := doctor.Look(t.Context(), w.Seen(), doctor.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	byName := map[string][]Finding{}
-	for _, f := range Judge(c, time.Now().Add(10*time.Minute), "") {
+	byName := map[string][]doctor.Finding{}
+	for _, f := range doctor.Judge(c, time.Now().Add(10*time.Minute), "") {
 		if f.Verdict == requirement.Failed || f.Verdict == requirement.Tolerated || f.Verdict == requirement.Errored {
 			byName[f.Definition] = append(byName[f.Definition], f)
 		}
 	}
 	for name, p := range all {
 		got := byName[crds[name].Name]
-		is := func(f Finding) bool { return f.Requirement == p.finds && strings.Contains(f.Reason, p.says) }
+		is := func(f doctor.Finding) bool { return f.Requirement == p.finds && strings.Contains(f.Reason, p.says) }
 		if p.finds == "" && len(got) > 0 || p.finds != "" && !slices.ContainsFunc(got, is) {
 			t.Errorf("%s: want %s with %q, got %+v", name, p.finds, p.says, got)
 		}
 	}
-	for _, request := range w.sent {
+	for _, request := range w.Sent {
 		if !strings.HasPrefix(request, http.MethodGet+" ") {
 			t.Errorf("it sent %s", request)
 		}
 	}
-}
-
-// TestPlantedAreCaught plants defects in an embedded API server.
-func TestPlantedAreCaught(t *testing.T) {
-	if testing.Short() {
-		t.Skip("dozens of definitions take seconds")
-	}
-	newWard(t).found(t)
-}
-
-// TestPlantedInAWholeCluster plants them in a whole one: on kind if there is an image, or else with envtest.
-func TestPlantedInAWholeCluster(t *testing.T) {
-	config := whole(t)
-	w := &ward{config: config, core: map[string]any{}, fail: map[string]int{}, client: kubernetes.NewForConfigOrDie(config), crds: clientset.NewForConfigOrDie(config), objects: dynamic.NewForConfigOrDie(config)}
-	w.found(t)
-}
-
-// whole starts a whole cluster, or skips the test.
-func whole(t *testing.T) *rest.Config {
-	t.Helper()
-	image, kindConfig := os.Getenv("CRDCONFORM_TEST_KIND_IMAGE"), os.Getenv("CRDCONFORM_TEST_KIND_CONFIG") //nolint:forbidigo // tests are told by it what there is
-	switch {
-	case image != "":
-		c, err := kind.Start(t.Context(), kind.Options{Name: "crdconform-doctor-" + strings.ToLower(rand.Text()[:6]), Image: image, ConfigFile: kindConfig, WatchCache: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Stop(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
-		})
-		return c.Config()
-	case os.Getenv("KUBEBUILDER_ASSETS") != "": //nolint:forbidigo // envtest goes by it too
-		c, err := envtest.Start(t.Context(), envtest.Options{Variable: os.LookupEnv, WatchCache: true}) //nolint:forbidigo // envtest goes by it too
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := c.Stop(context.WithoutCancel(t.Context())); err != nil {
-				t.Error(err)
-			}
-		})
-		return c.Config()
-	}
-	const missing = "neither CRDCONFORM_TEST_KIND_IMAGE nor KUBEBUILDER_ASSETS says where a whole cluster comes from"
-	if os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" || os.Getenv("CRDCONFORM_REQUIRE_KIND") != "" { //nolint:forbidigo // CI sets them for the tests of all packages
-		t.Fatal(missing)
-	}
-	t.Skip(missing)
-	return nil
 }

@@ -1,4 +1,4 @@
-package rehearsal_test
+package server_test
 
 import (
 	"fmt"
@@ -7,16 +7,11 @@ import (
 
 	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/rehearsal/rehearsaltest"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-var shared suitetest.Shared
-
-func TestMain(m *testing.M) { shared.Main(m) }
-
-// crd is a definition of widgets with some versions, as YAML.
-func crd(conversion string, versions ...string) string {
+// widgetCRD is a definition of widgets with some versions, as YAML.
+func widgetCRD(conversion string, versions ...string) string {
 	return fmt.Sprintf(`
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -31,12 +26,12 @@ spec:
 }
 
 const (
-	hook = `{strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {namespace: system, name: webhook}}}}`
-	none = `{strategy: None}`
+	byWebhook    = `{strategy: Webhook, webhook: {conversionReviewVersions: [v1], clientConfig: {service: {namespace: system, name: webhook}}}}`
+	noConversion = `{strategy: None}`
 )
 
-// version is a version of widgets, with flags such as "served stored" and properties of spec.
-func version(name, flags, properties string) string {
+// widgetVersion is a version of widgets, with flags such as "served stored" and properties of spec.
+func widgetVersion(name, flags, properties string) string {
 	return fmt.Sprintf(`
   - name: %s
     served: %t
@@ -53,8 +48,8 @@ func version(name, flags, properties string) string {
 
 // The fields of widgets: size at v1beta1 is what width and height are at v1.
 const (
-	beta = `size: {type: string}, color: {type: string, default: grey}`
-	ga   = `width: {type: string}, height: {type: string}, color: {type: string, default: grey}`
+	betaFields = `size: {type: string}, color: {type: string, default: grey}`
+	gaFields   = `width: {type: string}, height: {type: string}, color: {type: string, default: grey}`
 )
 
 // widgets converts between size and width and height.
@@ -78,8 +73,8 @@ func widgets(object map[string]any, _, to string) error {
 	return nil
 }
 
-// objects are n widgets at v1beta1, one of which has been applied by server-side apply.
-func objects(n int) string {
+// widgetObjects are n widgets at v1beta1, one of which has been applied by server-side apply.
+func widgetObjects(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, `
@@ -98,24 +93,24 @@ status: {phase: Ready}
 	return b.String()
 }
 
-// release is a release of widgets.
-func release(definitions string, converts rehearsaltest.Converter) rehearsaltest.Release {
+// widgetRelease is a release of widgets.
+func widgetRelease(definitions string, converts rehearsaltest.Converter) rehearsaltest.Release {
 	return rehearsaltest.Release{Definitions: definitions, Converts: converts}
 }
 
-// good is an upgrade that is as it should be: the new release stores at a version that the old one knows.
-func good(n int) rehearsaltest.Upgrade {
+// goodUpgrade is an upgrade that is as it should be: the new release stores at a version that the old one knows.
+func goodUpgrade(n int) rehearsaltest.Upgrade {
 	return rehearsaltest.Upgrade{
 		Releases: []rehearsaltest.Release{
-			release(crd(hook, version("v1beta1", "served stored", beta), version("v1", "served", ga)), widgets),
-			release(crd(hook, version("v1beta1", "served", beta), version("v1", "served stored", ga)), widgets),
+			widgetRelease(widgetCRD(byWebhook, widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)), widgets),
+			widgetRelease(widgetCRD(byWebhook, widgetVersion("v1beta1", "served", betaFields), widgetVersion("v1", "served stored", gaFields)), widgets),
 		},
-		Objects: objects(n),
+		Objects: widgetObjects(n),
 	}
 }
 
-func TestGoodUpgradePasses(t *testing.T) {
-	outcome := good(5).Rehearse(t, shared.Cluster(t))
+func TestRehearsalGoodUpgradePasses(t *testing.T) {
+	outcome := goodUpgrade(5).Rehearse(t, shared.Cluster(t))
 	for _, r := range outcome.Results {
 		t.Logf("%-14s %s %s", r.Verdict, r.ID, r.Reason)
 	}

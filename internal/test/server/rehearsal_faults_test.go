@@ -1,4 +1,4 @@
-package rehearsal_test
+package server_test
 
 import (
 	"context"
@@ -28,8 +28,8 @@ import (
 // exchange answers requests to the API server, or passes them on.
 type exchange func(r *http.Request, next http.RoundTripper) (*http.Response, error)
 
-// fault is an upgrade with something wrong.
-type fault struct {
+// upgradeFault is an upgrade with something wrong.
+type upgradeFault struct {
 	name    string
 	change  func(u *rehearsaltest.Upgrade)
 	tamper  exchange
@@ -45,8 +45,8 @@ type fault struct {
 	twin func(u *rehearsaltest.Upgrade)
 }
 
-// failed are requirements that fail.
-func failed(ids ...requirement.ID) map[requirement.ID]requirement.Verdict {
+// failedAll are requirements that fail.
+func failedAll(ids ...requirement.ID) map[requirement.ID]requirement.Verdict {
 	all := map[requirement.ID]requirement.Verdict{}
 	for _, id := range ids {
 		all[id] = requirement.Failed
@@ -54,8 +54,8 @@ func failed(ids ...requirement.ID) map[requirement.ID]requirement.Verdict {
 	return all
 }
 
-// and adds requirements whose violation is tolerated.
-func and(all map[requirement.ID]requirement.Verdict, ids ...requirement.ID) map[requirement.ID]requirement.Verdict {
+// tolerated adds requirements whose violation is tolerated.
+func tolerated(all map[requirement.ID]requirement.Verdict, ids ...requirement.ID) map[requirement.ID]requirement.Verdict {
 	for _, id := range ids {
 		all[id] = requirement.Tolerated
 	}
@@ -74,27 +74,27 @@ func refusing(which func(r *http.Request, body string) bool) exchange {
 	}
 }
 
-// of reports whether a request is about widgets at v1.
-func of(r *http.Request) bool {
+// ofWidgets reports whether a request is about widgets at v1.
+func ofWidgets(r *http.Request) bool {
 	return strings.HasPrefix(r.URL.Path, "/apis/example.com/v1/") && strings.Contains(r.URL.Path, "/widgets")
 }
 
-func one(r *http.Request, name string) bool { return strings.HasSuffix(r.URL.Path, "/widgets/"+name) }
+func named(r *http.Request, name string) bool { return strings.HasSuffix(r.URL.Path, "/widgets/"+name) }
 
 func tried(r *http.Request) bool { return r.URL.Query().Get("dryRun") != "" }
 
-// migrated notes that objects were migrated.
-func migrated(seen *atomic.Bool) exchange {
+// notingMigration notes that objects were migrated.
+func notingMigration(seen *atomic.Bool) exchange {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-		if r.Method == http.MethodPatch && of(r) && !tried(r) && strings.Contains(r.Header.Get("Content-Type"), "merge-patch") {
+		if r.Method == http.MethodPatch && ofWidgets(r) && !tried(r) && strings.Contains(r.Header.Get("Content-Type"), "merge-patch") {
 			seen.Store(true)
 		}
 		return next.RoundTrip(r)
 	}
 }
 
-// only fails conversions to a version for one object.
-func only(name, to, message string) rehearsaltest.Converter {
+// failingFor fails conversions to a version for one object.
+func failingFor(name, to, message string) rehearsaltest.Converter {
 	return func(object map[string]any, from, target string) error {
 		meta, _ := object["metadata"].(map[string]any)
 		if target == to && meta["name"] == name {
@@ -116,14 +116,14 @@ func losing(to string, while func() bool) rehearsaltest.Converter {
 
 func always() bool { return true }
 
-// failing is a build that does not start unless something holds.
-type failing struct {
+// startsOnlyIf is a build that does not start unless something holds.
+type startsOnlyIf struct {
 	rehearsal.Build
 	starts func(ctx context.Context, api cluster.Cluster) error
 }
 
 // Start starts it, if it starts. Definitions name it before.
-func (f failing) Start(ctx context.Context, api cluster.Cluster, at func(apiextensionsv1.WebhookClientConfig) error) (*rehearsal.Webhook, error) {
+func (f startsOnlyIf) Start(ctx context.Context, api cluster.Cluster, at func(apiextensionsv1.WebhookClientConfig) error) (*rehearsal.Webhook, error) {
 	server, err := webhook.StartAt(ctx, "127.0.0.1:0", "/nobody", http.NotFoundHandler())
 	if err != nil {
 		return nil, err
@@ -140,8 +140,8 @@ func (f failing) Start(ctx context.Context, api cluster.Cluster, at func(apiexte
 	return f.Build.Start(ctx, api, at)
 }
 
-// lists fails unless the widgets can be listed at a version.
-func lists(version string) func(ctx context.Context, api cluster.Cluster) error {
+// listsWidgets fails unless the widgets can be listed at a version.
+func listsWidgets(version string) func(ctx context.Context, api cluster.Cluster) error {
 	return func(ctx context.Context, api cluster.Cluster) error {
 		client, err := dynamic.NewForConfig(api.Config())
 		if err != nil {
@@ -152,14 +152,14 @@ func lists(version string) func(ctx context.Context, api cluster.Cluster) error 
 	}
 }
 
-func definitions(oldVersions, newVersions []string) func(*rehearsaltest.Upgrade) {
+func redefined(oldVersions, newVersions []string) func(*rehearsaltest.Upgrade) {
 	return func(u *rehearsaltest.Upgrade) {
-		u.Releases[0].Definitions, u.Releases[1].Definitions = crd(hook, oldVersions...), crd(hook, newVersions...)
+		u.Releases[0].Definitions, u.Releases[1].Definitions = widgetCRD(byWebhook, oldVersions...), widgetCRD(byWebhook, newVersions...)
 	}
 }
 
-// applied is a managed field of a manager that has applied a label, at a version.
-func applied(version string) string {
+// appliedWidget is a managed field of a manager that has applied a label, at a version.
+func appliedWidget(version string) string {
 	return fmt.Sprintf(`
 ---
 apiVersion: example.com/v1beta1
@@ -174,16 +174,16 @@ spec: {size: 1x1}
 `, version)
 }
 
-// inCluster is a definition in a cluster, with its status.
-func inCluster(stored string) string {
-	return "\n---" + crd(hook, version("v1beta1", "served stored", beta)) + "\nstatus: {storedVersions: [" + stored + "]}\n"
+// widgetsInCluster is a definition in a cluster, with its status.
+func widgetsInCluster(stored string) string {
+	return "\n---" + widgetCRD(byWebhook, widgetVersion("v1beta1", "served stored", betaFields)) + "\nstatus: {storedVersions: [" + stored + "]}\n"
 }
 
-func faults() []fault {
+func upgradeFaults() []upgradeFault {
 	both := func() []string {
-		return []string{version("v1beta1", "served", beta), version("v1", "served stored", ga)}
+		return []string{widgetVersion("v1beta1", "served", betaFields), widgetVersion("v1", "served stored", gaFields)}
 	}
-	return []fault{
+	return []upgradeFault{
 		{
 			name: "an annotation of kubectl apply that knows nothing of the conversion", id: requirement.UpgradeDefinitionsApply, says: "spec.conversion.strategy: expected \"None\", got \"Webhook\"",
 			change: func(u *rehearsaltest.Upgrade) {
@@ -192,26 +192,26 @@ func faults() []fault {
   annotations:
     kubectl.kubernetes.io/last-applied-configuration: '{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"widgets.example.com"},"spec":{"group":"example.com"}}'`, 1)
 				u.Releases[0].Definitions = crdWith(u.Releases[0].Definitions)
-				u.Releases[1].Definitions = strings.Replace(crd(none, version("v1beta1", "served stored", beta)), "  conversion: "+none+"\n", "", 1)
+				u.Releases[1].Definitions = strings.Replace(widgetCRD(noConversion, widgetVersion("v1beta1", "served stored", betaFields)), "  conversion: "+noConversion+"\n", "", 1)
 				u.Releases[1].Converts = nil
 			},
-			broken: failed(requirement.UpgradeDefinitionsApply), step: "ways",
+			broken: failedAll(requirement.UpgradeDefinitionsApply), step: "ways",
 			twin: func(u *rehearsaltest.Upgrade) { // it was applied with its conversion
-				u.Releases[1] = release(strings.Replace(crd(none, version("v1beta1", "served stored", beta)), "  conversion: "+none+"\n", "", 1), nil)
+				u.Releases[1] = widgetRelease(strings.Replace(widgetCRD(noConversion, widgetVersion("v1beta1", "served stored", betaFields)), "  conversion: "+noConversion+"\n", "", 1), nil)
 			},
 		},
 		{
 			// v1beta1 sets preserveUnknownFields to true where nothing was said, and what was not applied no apply removes.
 			name: "an old definition at v1beta1 that keeps unknown fields", id: requirement.UpgradeDefinitionsApply, says: "must be None if spec.preserveUnknownFields is true",
 			change: func(u *rehearsaltest.Upgrade) {
-				u.Releases[0] = release(`
+				u.Releases[0] = widgetRelease(`
 apiVersion: apiextensions.k8s.io/v1beta1
 kind: CustomResourceDefinition
 metadata: {name: widgets.example.com}
 spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}, version: v1beta1}
 `, nil)
 			},
-			broken: and(failed(requirement.UpgradeDefinitionsApply), requirement.UpgradeBackDefinitions), step: "ways",
+			broken: tolerated(failedAll(requirement.UpgradeDefinitionsApply), requirement.UpgradeBackDefinitions), step: "ways",
 			checks: func(t *testing.T, o rehearsal.Outcome) {
 				t.Helper()
 				if back := strings.Join(o.Legs[0].Return, "\n"); !strings.Contains(back, "cannot be put back any more: CustomResourceDefinition") {
@@ -225,7 +225,7 @@ kind: CustomResourceDefinition
 metadata: {name: widgets.example.com}
 spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}, version: v1beta1}
 `
-				u.Releases[0] = release(old, nil)
+				u.Releases[0] = widgetRelease(old, nil)
 				u.Releases[1].Definitions = strings.Replace(u.Releases[1].Definitions, "  scope: Namespaced", "  scope: Namespaced\n  preserveUnknownFields: false", 1)
 			},
 		},
@@ -234,19 +234,19 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 			change: func(u *rehearsaltest.Upgrade) {
 				u.Releases[1].Definitions = strings.Replace(u.Releases[1].Definitions, "  scope: Namespaced", "  scope: Namespaced\n  validation: {}", 1)
 			},
-			broken: failed(requirement.UpgradeDefinitionsServerSideApply), step: "ways",
+			broken: failedAll(requirement.UpgradeDefinitionsServerSideApply), step: "ways",
 		},
 		{
 			name: "replacing is refused", id: requirement.UpgradeDefinitionsReplace, says: "made up",
 			tamper: refusing(func(r *http.Request, _ string) bool {
 				return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "customresourcedefinitions")
 			}),
-			broken: failed(requirement.UpgradeDefinitionsReplace), step: "ways",
+			broken: failedAll(requirement.UpgradeDefinitionsReplace), step: "ways",
 		},
 		{
 			name: "the storage version is dropped", id: requirement.UpgradeDefinitionsAccepted, says: "status.storedVersions[0]: Invalid value: \"v1beta1\": missing from spec.versions",
-			change: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, []string{version("v1", "served stored", ga)}),
-			broken: failed(requirement.UpgradeDefinitionsAccepted, requirement.UpgradeDropSafe), step: "definitions",
+			change: redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, []string{widgetVersion("v1", "served stored", gaFields)}),
+			broken: failedAll(requirement.UpgradeDefinitionsAccepted, requirement.UpgradeDropSafe), step: "definitions",
 			checks: func(t *testing.T, o rehearsal.Outcome) {
 				t.Helper()
 				if f := rehearsaltest.Found(o, requirement.UpgradeDropSafe); len(f) != 1 || f[0].Count != 5 || !strings.Contains(f[0].Message, "stored at v1beta1") {
@@ -256,53 +256,53 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 					t.Errorf("notes %q", o.Notes)
 				}
 			},
-			twin: definitions([]string{version("v1beta1", "served", beta), version("v1", "served stored", ga)}, []string{version("v1", "served stored", ga)}),
+			twin: redefined([]string{widgetVersion("v1beta1", "served", betaFields), widgetVersion("v1", "served stored", gaFields)}, []string{widgetVersion("v1", "served stored", gaFields)}),
 		},
 		{
 			name: "storedVersions has a version without objects", id: requirement.UpgradeDefinitionsAccepted, says: "\"v1alpha1\": missing from spec.versions",
 			change: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta)}, both())(u)
-				u.Objects += inCluster("v1alpha1, v1beta1")
+				redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields)}, both())(u)
+				u.Objects += widgetsInCluster("v1alpha1, v1beta1")
 				u.Releases[0].Converts = widgets
 			},
-			broken: and(failed(requirement.UpgradeDefinitionsAccepted), requirement.UpgradeBackDefinitions), step: "definitions",
+			broken: tolerated(failedAll(requirement.UpgradeDefinitionsAccepted), requirement.UpgradeBackDefinitions), step: "definitions",
 			twin: func(u *rehearsaltest.Upgrade) { // it was trimmed
-				definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta)}, both())(u)
-				u.Objects += inCluster("v1beta1")
+				redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields)}, both())(u)
+				u.Objects += widgetsInCluster("v1beta1")
 			},
 		},
 		{
 			name: "no version in common", id: requirement.UpgradeDefinitionsAccepted, says: "missing from spec.versions",
-			change: definitions([]string{version("v1beta1", "served stored", beta)}, []string{version("v1", "served stored", ga)}),
-			broken: failed(requirement.UpgradeDefinitionsAccepted, requirement.UpgradeDropSafe), step: "definitions",
-			twin: definitions([]string{version("v1beta1", "served stored", beta)}, both()),
+			change: redefined([]string{widgetVersion("v1beta1", "served stored", betaFields)}, []string{widgetVersion("v1", "served stored", gaFields)}),
+			broken: failedAll(requirement.UpgradeDefinitionsAccepted, requirement.UpgradeDropSafe), step: "definitions",
+			twin: redefined([]string{widgetVersion("v1beta1", "served stored", betaFields)}, both()),
 		},
 		{
 			name: "a definition that no API server accepts", id: requirement.UpgradeDefinitionsAccepted, says: "even where no old one exists",
-			change: definitions([]string{version("v1beta1", "served stored", beta)}, []string{version("v1beta1", "served stored", beta), version("v1", "served stored", ga)}),
-			broken: failed(requirement.UpgradeDefinitionsAccepted), step: "ways",
+			change: redefined([]string{widgetVersion("v1beta1", "served stored", betaFields)}, []string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served stored", gaFields)}),
+			broken: failedAll(requirement.UpgradeDefinitionsAccepted), step: "ways",
 		},
 		{
 			name: "an object that was broken before", id: requirement.UpgradeObjectsReadable, object: "widget-3", says: "even before the upgrade: conversion webhook for example.com/v1beta1, Kind=Widget failed: no size",
-			change: func(u *rehearsaltest.Upgrade) { u.Releases[0].Converts = only("widget-3", "v1", "no size") },
-			broken: and(failed(), requirement.UpgradeObjectsReadable), step: "objects",
+			change: func(u *rehearsaltest.Upgrade) { u.Releases[0].Converts = failingFor("widget-3", "v1", "no size") },
+			broken: tolerated(failedAll(), requirement.UpgradeObjectsReadable), step: "objects",
 		},
 		{
 			name: "managed fields at a version that goes", id: requirement.UpgradeDropSafe, object: "applied", says: "v1alpha1 is removed, and managed fields of argocd name it",
 			change: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta), version("v1", "served", ga)}, both())(u)
-				u.Objects += applied("v1alpha1")
+				redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, both())(u)
+				u.Objects += appliedWidget("v1alpha1")
 			},
-			broken: failed(requirement.UpgradeDropSafe), step: "drop",
+			broken: failedAll(requirement.UpgradeDropSafe), step: "drop",
 			twin: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta), version("v1", "served", ga)}, both())(u)
-				u.Objects += applied("v1beta1")
+				redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, both())(u)
+				u.Objects += appliedWidget("v1beta1")
 			},
 		},
 		{
 			name: "a new webhook that has forgotten the old version", id: requirement.UpgradeWebhookOldDefinitions, says: "unknown version v1alpha1",
 			change: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta), version("v1", "served", ga)}, both())(u)
+				redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, both())(u)
 				u.Releases[1].Converts = func(object map[string]any, from, to string) error {
 					if to == "v1alpha1" {
 						return errors.New("unknown version v1alpha1")
@@ -310,30 +310,30 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 					return widgets(object, from, to)
 				}
 			},
-			broken: failed(requirement.UpgradeWebhookOldDefinitions), step: "new webhook",
-			twin: definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta), version("v1", "served", ga)}, both()),
+			broken: failedAll(requirement.UpgradeWebhookOldDefinitions), step: "new webhook",
+			twin: redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, both()),
 		},
 		{
 			name: "a new program that wants its new definitions", id: requirement.UpgradeWebhookOldDefinitions, says: "does not start while the old definitions are there",
 			change: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, append(both(), version("v2", "served", ga)))(u)
-				u.Releases[1].Build = failing{rehearsaltest.Handled(rehearsaltest.Serve(widgets2)), func(ctx context.Context, api cluster.Cluster) error {
-					if err := lists("v2")(ctx, api); err != nil && strings.Contains(err.Error(), "could not find") {
+				redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, append(both(), widgetVersion("v2", "served", gaFields)))(u)
+				u.Releases[1].Build = startsOnlyIf{rehearsaltest.Handled(rehearsaltest.Serve(widgets2)), func(ctx context.Context, api cluster.Cluster) error {
+					if err := listsWidgets("v2")(ctx, api); err != nil && strings.Contains(err.Error(), "could not find") {
 						return err
 					}
 					return nil
 				}}
 			},
-			broken: and(failed(), requirement.UpgradeWebhookOldDefinitions), step: "new webhook",
+			broken: tolerated(failedAll(), requirement.UpgradeWebhookOldDefinitions), step: "new webhook",
 			twin: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, append(both(), version("v2", "served", ga)))(u)
+				redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, append(both(), widgetVersion("v2", "served", gaFields)))(u)
 				u.Releases[1].Converts = widgets2
 			},
 		},
 		{
 			name: "a storage version that the old webhook does not know", id: requirement.UpgradeWebhookOldBuild, says: "until all pods are of the new release, every write fails",
 			change: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta)}, append(both(), version("v1alpha1", "served", beta)))(u)
+				redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields)}, append(both(), widgetVersion("v1alpha1", "served", betaFields)))(u)
 				u.Releases[0].Converts = func(object map[string]any, from, to string) error {
 					if to == "v1" {
 						return errors.New("unknown version v1")
@@ -341,92 +341,92 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 					return widgets(object, from, to)
 				}
 			},
-			broken: and(failed(requirement.UpgradeWebhookOldBuild), requirement.UpgradeBackDefinitions), step: "old webhook",
+			broken: tolerated(failedAll(requirement.UpgradeWebhookOldBuild), requirement.UpgradeBackDefinitions), step: "old webhook",
 			checks: func(t *testing.T, o rehearsal.Outcome) {
 				t.Helper()
 				if back := strings.Join(o.Legs[0].Return, "\n"); !strings.Contains(back, "before anything is written, the old definition can be put back only after the new one was changed to store at v1beta1") {
 					t.Errorf("the way back: %s", back)
 				}
 			},
-			twin: definitions([]string{version("v1alpha1", "served", beta), version("v1beta1", "served stored", beta)}, append(both(), version("v1alpha1", "served", beta))),
+			twin: redefined([]string{widgetVersion("v1alpha1", "served", betaFields), widgetVersion("v1beta1", "served stored", betaFields)}, append(both(), widgetVersion("v1alpha1", "served", betaFields))),
 		},
 		{
 			name: "a version that the old release does not have", id: requirement.UpgradeBackDefinitions, says: "the API server refuses the old definition over the new one, before anything is written: CustomResourceDefinition",
 			change: func(u *rehearsaltest.Upgrade) {
-				u.Releases[0] = release(crd(none, version("v1beta1", "served stored", beta)), nil)
-				u.Releases[1] = release(crd(none, version("v1beta1", "served", beta), version("v1", "served stored", beta)), nil)
+				u.Releases[0] = widgetRelease(widgetCRD(noConversion, widgetVersion("v1beta1", "served stored", betaFields)), nil)
+				u.Releases[1] = widgetRelease(widgetCRD(noConversion, widgetVersion("v1beta1", "served", betaFields), widgetVersion("v1", "served stored", betaFields)), nil)
 			},
-			broken: and(failed(), requirement.UpgradeBackDefinitions), step: "back",
+			broken: tolerated(failedAll(), requirement.UpgradeBackDefinitions), step: "back",
 			twin: func(u *rehearsaltest.Upgrade) {
-				u.Releases[0] = release(crd(none, version("v1beta1", "served stored", beta), version("v1", "served", beta)), nil)
-				u.Releases[1] = release(crd(none, version("v1beta1", "served", beta), version("v1", "served stored", beta)), nil)
+				u.Releases[0] = widgetRelease(widgetCRD(noConversion, widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", betaFields)), nil)
+				u.Releases[1] = widgetRelease(widgetCRD(noConversion, widgetVersion("v1beta1", "served", betaFields), widgetVersion("v1", "served stored", betaFields)), nil)
 			},
 		},
 		{
 			name: "a program that waits for itself", id: requirement.UpgradeWebhookStarts, says: "waits for itself",
 			change: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1beta1", "served stored", beta)}, both())(u)
-				u.Releases[0].Definitions, u.Releases[0].Converts = crd(none, version("v1beta1", "served stored", beta)), nil
-				u.Releases[1].Build = failing{rehearsaltest.Handled(rehearsaltest.Serve(widgets)), lists("v1")}
+				redefined([]string{widgetVersion("v1beta1", "served stored", betaFields)}, both())(u)
+				u.Releases[0].Definitions, u.Releases[0].Converts = widgetCRD(noConversion, widgetVersion("v1beta1", "served stored", betaFields)), nil
+				u.Releases[1].Build = startsOnlyIf{rehearsaltest.Handled(rehearsaltest.Serve(widgets)), listsWidgets("v1")}
 			},
-			broken: and(failed(requirement.UpgradeWebhookStarts), requirement.UpgradeBackDefinitions), step: "start",
+			broken: tolerated(failedAll(requirement.UpgradeWebhookStarts), requirement.UpgradeBackDefinitions), step: "start",
 			twin: func(u *rehearsaltest.Upgrade) {
-				definitions(nil, both())(u)
-				u.Releases[0] = release(crd(none, version("v1beta1", "served stored", beta)), nil)
+				redefined(nil, both())(u)
+				u.Releases[0] = widgetRelease(widgetCRD(noConversion, widgetVersion("v1beta1", "served stored", betaFields)), nil)
 			},
 		},
 		{
 			name: "a program that does not start", id: requirement.UpgradeWebhookStarts, says: "does not start: no such flag",
 			change: func(u *rehearsaltest.Upgrade) {
-				u.Releases[1].Build = failing{rehearsaltest.Handled(rehearsaltest.Serve(widgets)), func(context.Context, cluster.Cluster) error { return errors.New("no such flag") }}
+				u.Releases[1].Build = startsOnlyIf{rehearsaltest.Handled(rehearsaltest.Serve(widgets)), func(context.Context, cluster.Cluster) error { return errors.New("no such flag") }}
 			},
-			broken: failed(requirement.UpgradeWebhookStarts), step: "start",
+			broken: failedAll(requirement.UpgradeWebhookStarts), step: "start",
 		},
 		{
 			name: "an object that the new webhook cannot convert", id: requirement.UpgradeReadGet, object: "widget-3", says: "it cannot be read at v1 after the upgrade: conversion webhook for example.com/v1beta1, Kind=Widget failed: nil pointer",
-			change: func(u *rehearsaltest.Upgrade) { u.Releases[1].Converts = only("widget-3", "v1", "nil pointer") },
-			broken: failed(requirement.UpgradeReadGet), step: "read",
+			change: func(u *rehearsaltest.Upgrade) { u.Releases[1].Converts = failingFor("widget-3", "v1", "nil pointer") },
+			broken: failedAll(requirement.UpgradeReadGet), step: "read",
 		},
 		{
 			name: "lists fail", id: requirement.UpgradeReadList, says: "the objects cannot be listed at v1 after the upgrade: made up",
 			tamper: refusing(func(r *http.Request, _ string) bool {
-				return of(r) && r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/widgets") && !strings.Contains(r.Header.Get("Accept"), "Table") && r.URL.Query().Get("watch") == "" && r.URL.Query().Get("limit") == "500"
+				return ofWidgets(r) && r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/widgets") && !strings.Contains(r.Header.Get("Accept"), "Table") && r.URL.Query().Get("watch") == "" && r.URL.Query().Get("limit") == "500"
 			}),
 			change: func(u *rehearsaltest.Upgrade) {
 				u.Selects = func(id requirement.ID) bool { return strings.HasPrefix(string(id), "upgrade.read.") }
 			},
-			broken: failed(requirement.UpgradeReadList), step: "read",
+			broken: failedAll(requirement.UpgradeReadList), step: "read",
 		},
 		{
 			name: "watches show nothing", id: requirement.UpgradeReadWatch, object: "widget-0", says: "made up",
-			tamper: refusing(func(r *http.Request, _ string) bool { return of(r) && r.URL.Query().Get("watch") != "" }),
-			broken: failed(requirement.UpgradeReadWatch), step: "read",
+			tamper: refusing(func(r *http.Request, _ string) bool { return ofWidgets(r) && r.URL.Query().Get("watch") != "" }),
+			broken: failedAll(requirement.UpgradeReadWatch), step: "read",
 		},
 		{
 			name: "a default that changes", id: requirement.UpgradeReadContent, object: "plain", says: "read at v1beta1 after the upgrade: spec.color: expected \"grey\", got \"blue\"",
 			change: func(u *rehearsaltest.Upgrade) {
 				blue := func(properties string) string { return strings.Replace(properties, "grey", "blue", 1) }
-				definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, []string{version("v1beta1", "served stored", blue(beta)), version("v1", "served", blue(ga))})(u)
+				redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, []string{widgetVersion("v1beta1", "served stored", blue(betaFields)), widgetVersion("v1", "served", blue(gaFields))})(u)
 				u.Objects += "\n---\napiVersion: example.com/v1beta1\nkind: Widget\nmetadata: {name: plain}\nspec: {size: 1x1}\n"
 			},
-			broken: failed(requirement.UpgradeReadContent), step: "read",
+			broken: failedAll(requirement.UpgradeReadContent), step: "read",
 			twin: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, []string{version("v1beta1", "served stored", beta), version("v1", "served", ga)})(u)
+				redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, []string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)})(u)
 				u.Objects += "\n---\napiVersion: example.com/v1beta1\nkind: Widget\nmetadata: {name: plain}\nspec: {size: 1x1}\n"
 			},
 		},
 		{
 			name: "a field that goes", id: requirement.UpgradeReadPruned, object: "widget-0", says: "spec.color is gone, since the new schema of v1beta1 does not have the field; it was \"red\"",
-			change: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)},
-				[]string{version("v1beta1", "served stored", "size: {type: string}"), version("v1", "served", strings.ReplaceAll(ga, ", default: grey", ""))}),
-			broken: failed(requirement.UpgradeReadPruned), step: "read",
-			twin: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)},
-				[]string{version("v1beta1", "served stored", beta+", weight: {type: string}"), version("v1", "served", ga+", weight: {type: string}")}),
+			change: redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)},
+				[]string{widgetVersion("v1beta1", "served stored", "size: {type: string}"), widgetVersion("v1", "served", strings.ReplaceAll(gaFields, ", default: grey", ""))}),
+			broken: failedAll(requirement.UpgradeReadPruned), step: "read",
+			twin: redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)},
+				[]string{widgetVersion("v1beta1", "served stored", betaFields+", weight: {type: string}"), widgetVersion("v1", "served", gaFields+", weight: {type: string}")}),
 		},
 		{
 			name: "a webhook that cannot convert back", id: requirement.UpgradeWriteNoOp, object: "widget-0", says: "the API server refuses to write it at v1 as it is read there",
 			change: func(u *rehearsaltest.Upgrade) {
-				definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, []string{version("v1beta1", "served stored", beta), version("v1", "served", ga)})(u)
+				redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, []string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)})(u)
 				u.Releases[1].Converts = func(object map[string]any, from, to string) error {
 					if to == "v1beta1" {
 						return errors.New("not implemented")
@@ -434,32 +434,32 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 					return widgets(object, from, to)
 				}
 			},
-			broken: failed(requirement.UpgradeWriteNoOp), step: "write",
-			twin: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, []string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}),
+			broken: failedAll(requirement.UpgradeWriteNoOp), step: "write",
+			twin: redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, []string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}),
 		},
 		{
 			name: "a webhook that loses a field on the way back", id: requirement.UpgradeWriteNoOp, object: "widget-0", says: "written at v1beta1 as it was read there, it changes: spec.color: expected \"red\"",
 			change: func(u *rehearsaltest.Upgrade) { u.Releases[1].Converts = losing("v1beta1", always) },
-			broken: failed(requirement.UpgradeWriteNoOp), step: "write",
+			broken: failedAll(requirement.UpgradeWriteNoOp), step: "write",
 		},
 		{
 			name: "a status that cannot be written", id: requirement.UpgradeWriteStatus, object: "widget-0", says: "made up",
 			tamper: refusing(func(r *http.Request, _ string) bool {
-				return of(r) && strings.HasSuffix(r.URL.Path, "/status") && r.Method == http.MethodPut
+				return ofWidgets(r) && strings.HasSuffix(r.URL.Path, "/status") && r.Method == http.MethodPut
 			}),
-			broken: failed(requirement.UpgradeWriteStatus), step: "write",
+			broken: failedAll(requirement.UpgradeWriteStatus), step: "write",
 		},
 		{
 			name: "a manager that cannot apply again", id: requirement.UpgradeWriteApply, object: "applied", says: "the manager argocd cannot apply what it has applied (at v1beta1) at v1 after the upgrade: made up",
-			change: func(u *rehearsaltest.Upgrade) { u.Objects += applied("v1beta1") },
+			change: func(u *rehearsaltest.Upgrade) { u.Objects += appliedWidget("v1beta1") },
 			tamper: refusing(func(r *http.Request, _ string) bool {
-				return of(r) && one(r, "applied") && strings.Contains(r.Header.Get("Content-Type"), "apply-patch")
+				return ofWidgets(r) && named(r, "applied") && strings.Contains(r.Header.Get("Content-Type"), "apply-patch")
 			}),
-			broken: failed(requirement.UpgradeWriteApply), step: "write",
+			broken: failedAll(requirement.UpgradeWriteApply), step: "write",
 		},
 		{
-			name: "managed fields at a version that went before", id: "", change: func(u *rehearsaltest.Upgrade) { u.Objects += applied("v1alpha9") },
-			broken: failed(),
+			name: "managed fields at a version that went before", id: "", change: func(u *rehearsaltest.Upgrade) { u.Objects += appliedWidget("v1alpha9") },
+			broken: failedAll(),
 			checks: func(t *testing.T, o rehearsal.Outcome) {
 				t.Helper()
 				if !strings.Contains(strings.Join(o.Notes, "\n"), "could not be applied before the upgrade either") {
@@ -469,34 +469,34 @@ spec: {group: example.com, scope: Namespaced, names: {plural: widgets, singular:
 		},
 		{
 			name: "a pattern that objects do not match", id: requirement.UpgradeWriteCreate, object: "widget-0", says: "it could not be created again at v1beta1 as it is: spec.size",
-			change: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)},
-				[]string{version("v1beta1", "served stored", strings.Replace(beta, "size: {type: string}", "size: {type: string, pattern: '^[0-9]+ x [0-9]+$'}", 1)), version("v1", "served", ga)}),
-			broken: and(failed(), requirement.UpgradeWriteCreate), step: "read",
-			twin: definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)},
-				[]string{version("v1beta1", "served stored", strings.Replace(beta, "size: {type: string}", "size: {type: string, pattern: '^[0-9]+x[0-9]+$'}", 1)), version("v1", "served", ga)}),
+			change: redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)},
+				[]string{widgetVersion("v1beta1", "served stored", strings.Replace(betaFields, "size: {type: string}", "size: {type: string, pattern: '^[0-9]+ x [0-9]+$'}", 1)), widgetVersion("v1", "served", gaFields)}),
+			broken: tolerated(failedAll(), requirement.UpgradeWriteCreate), step: "read",
+			twin: redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)},
+				[]string{widgetVersion("v1beta1", "served stored", strings.Replace(betaFields, "size: {type: string}", "size: {type: string, pattern: '^[0-9]+x[0-9]+$'}", 1)), widgetVersion("v1", "served", gaFields)}),
 		},
 		{
 			name: "an object that cannot be migrated", id: requirement.UpgradeMigrationProved, object: "widget-2", says: "it cannot be migrated to v1: made up",
 			tamper: refusing(func(r *http.Request, _ string) bool {
-				return of(r) && r.Method == http.MethodPatch && one(r, "widget-2") && !tried(r)
+				return ofWidgets(r) && r.Method == http.MethodPatch && named(r, "widget-2") && !tried(r)
 			}),
-			broken: failed(requirement.UpgradeMigrationProved), step: "migrate",
+			broken: failedAll(requirement.UpgradeMigrationProved), step: "migrate",
 		},
 		{
 			name: "objects cannot be created", id: requirement.UpgradeUseCreate, object: "crdconform-new-v1-0", says: "made up",
-			tamper: refusing(func(r *http.Request, _ string) bool { return of(r) && r.Method == http.MethodPost }),
-			broken: failed(requirement.UpgradeUseCreate), step: "create",
+			tamper: refusing(func(r *http.Request, _ string) bool { return ofWidgets(r) && r.Method == http.MethodPost }),
+			broken: failedAll(requirement.UpgradeUseCreate), step: "create",
 		},
 		{
 			name: "objects cannot be deleted", id: requirement.UpgradeUseDelete, object: "widget-1", says: "made up",
 			tamper: refusing(func(r *http.Request, _ string) bool {
-				return of(r) && r.Method == http.MethodDelete && one(r, "widget-1")
+				return ofWidgets(r) && r.Method == http.MethodDelete && named(r, "widget-1")
 			}),
-			broken: failed(requirement.UpgradeUseDelete), step: "use",
+			broken: failedAll(requirement.UpgradeUseDelete), step: "use",
 		},
 		{
 			name: "what is owned is not collected", id: requirement.UpgradeUseCollected, object: "crdconform-new-v1beta1-1", says: "is still there", collect: true,
-			broken: failed(requirement.UpgradeUseCollected), step: "use",
+			broken: failedAll(requirement.UpgradeUseCollected), step: "use",
 		},
 	}
 }
@@ -513,20 +513,20 @@ func widgets2(object map[string]any, from, to string) error {
 	return widgets(object, like(from), like(to))
 }
 
-// lateFaults depend on whether the objects were migrated.
-func lateFaults() []fault {
-	late := func(f func(u *rehearsaltest.Upgrade, seen *atomic.Bool), tamper func(seen *atomic.Bool) exchange, rest fault) fault {
+// lateUpgradeFaults depend on whether the objects were migrated.
+func lateUpgradeFaults() []upgradeFault {
+	late := func(f func(u *rehearsaltest.Upgrade, seen *atomic.Bool), tamper func(seen *atomic.Bool) exchange, rest upgradeFault) upgradeFault {
 		seen := &atomic.Bool{}
 		rest.change = func(u *rehearsaltest.Upgrade) { f(u, seen) }
 		rest.tamper = tamper(seen)
 		return rest
 	}
-	return []fault{
+	return []upgradeFault{
 		late(func(u *rehearsaltest.Upgrade, seen *atomic.Bool) {
 			u.Releases[1].Converts = losing("v1beta1", seen.Load)
-		}, migrated, fault{
+		}, notingMigration, upgradeFault{
 			name: "a field that is lost once the objects are migrated", id: requirement.UpgradeUseRead, object: "widget-0", says: "read at v1beta1 after the objects were written and migrated: spec.color",
-			broken: failed(requirement.UpgradeUseRead), step: "use",
+			broken: failedAll(requirement.UpgradeUseRead), step: "use",
 		}),
 		late(func(u *rehearsaltest.Upgrade, seen *atomic.Bool) {
 			u.Releases[0].Converts = func(object map[string]any, from, to string) error {
@@ -535,43 +535,43 @@ func lateFaults() []fault {
 				}
 				return widgets(object, from, to)
 			}
-		}, migrated, fault{
+		}, notingMigration, upgradeFault{
 			name: "an old webhook that cannot read what the new one wrote", id: requirement.UpgradeBackRead, object: "widget-0", says: "once the old release was back (after objects were written): conversion webhook",
-			broken: and(failed(), requirement.UpgradeBackRead), step: "back again",
+			broken: tolerated(failedAll(), requirement.UpgradeBackRead), step: "back again",
 		}),
 		late(func(u *rehearsaltest.Upgrade, seen *atomic.Bool) {
 			u.Releases[0].Converts = losing("v1beta1", seen.Load)
-		}, migrated, fault{
+		}, notingMigration, upgradeFault{
 			name: "an old webhook that loses what the new one wrote", id: requirement.UpgradeBackContent, object: "widget-0", says: "spec.color",
-			broken: and(failed(), requirement.UpgradeBackContent), step: "back again",
+			broken: tolerated(failedAll(), requirement.UpgradeBackContent), step: "back again",
 		}),
 		late(func(*rehearsaltest.Upgrade, *atomic.Bool) {}, func(seen *atomic.Bool) exchange {
 			refuse := refusing(func(r *http.Request, _ string) bool {
-				return seen.Load() && of(r) && strings.Contains(r.Header.Get("Content-Type"), "apply-patch")
+				return seen.Load() && ofWidgets(r) && strings.Contains(r.Header.Get("Content-Type"), "apply-patch")
 			})
-			note := migrated(seen)
+			note := notingMigration(seen)
 			return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 				if seen.Load() {
 					return refuse(r, next)
 				}
 				return note(r, next)
 			}
-		}, fault{
+		}, upgradeFault{
 			name: "applies that fail once the objects are migrated", id: requirement.UpgradeUseApply, object: "widget-0", says: "cannot apply an annotation at v1 once the objects are migrated: made up",
-			broken: failed(requirement.UpgradeUseApply), step: "use",
+			broken: failedAll(requirement.UpgradeUseApply), step: "use",
 		}),
 	}
 }
 
-// TestUpgradesAreCaught shows of each requirement that it can fail, and that nothing else fails with it that has another cause.
-func TestUpgradesAreCaught(t *testing.T) {
+// TestRehearsalFaultsAreCaught shows of each requirement that it can fail, and that nothing else fails with it that has another cause.
+func TestRehearsalFaultsAreCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: an upgrade takes seconds, and there are dozens")
 	}
 	caught := map[requirement.ID]bool{}
-	for _, f := range append(faults(), lateFaults()...) {
+	for _, f := range append(upgradeFaults(), lateUpgradeFaults()...) {
 		t.Run(f.name, func(t *testing.T) {
-			u := good(5)
+			u := goodUpgrade(5)
 			if f.change != nil {
 				f.change(&u)
 			}
@@ -580,7 +580,7 @@ func TestUpgradesAreCaught(t *testing.T) {
 				api = rehearsaltest.Tampered{API: api, Exchange: f.tamper}
 			}
 			if f.collect {
-				api = rehearsaltest.Tampered{API: api, Exchange: collector()}
+				api = rehearsaltest.Tampered{API: api, Exchange: idleCollector()}
 			}
 			outcome := u.Rehearse(t, api)
 			broken := rehearsaltest.Broken(outcome)
@@ -606,7 +606,7 @@ func TestUpgradesAreCaught(t *testing.T) {
 			}
 		})
 	}
-	corrected(t, faults())
+	correctedUpgrades(t, upgradeFaults())
 	for _, id := range rehearsal.IDs() {
 		if !caught[id] {
 			t.Errorf("no fault shows that %s can fail", id)
@@ -614,8 +614,8 @@ func TestUpgradesAreCaught(t *testing.T) {
 	}
 }
 
-// corrected shows that upgrades pass once what was wrong is put right. The good one is rehearsed by TestGoodUpgradePasses.
-func corrected(t *testing.T, all []fault) {
+// correctedUpgrades shows that upgrades pass once what was wrong is put right. The good one is rehearsed by TestRehearsalGoodUpgradePasses.
+func correctedUpgrades(t *testing.T, all []upgradeFault) {
 	t.Helper()
 	for _, f := range all {
 		twin := f.twin
@@ -626,7 +626,7 @@ func corrected(t *testing.T, all []fault) {
 			twin = f.change
 		}
 		t.Run("corrected: "+f.name, func(t *testing.T) {
-			u := good(5)
+			u := goodUpgrade(5)
 			twin(&u)
 			for id, verdict := range rehearsaltest.Broken(u.Rehearse(t, shared.Cluster(t))) {
 				if verdict != requirement.Tolerated || id == f.id {
@@ -637,8 +637,8 @@ func corrected(t *testing.T, all []fault) {
 	}
 }
 
-// collector pretends that there is a garbage collector, which collects nothing.
-func collector() exchange {
+// idleCollector pretends that there is a garbage collector, which collects nothing.
+func idleCollector() exchange {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		switch {
 		case strings.Contains(r.URL.Path, "/leases/kube-controller-manager"):

@@ -1,113 +1,50 @@
-package doctor
+package server_test
 
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/client-go/dynamic"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/rest"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/pki"
+	"github.com/crdconform/crdconform/internal/doctor"
+	"github.com/crdconform/crdconform/internal/doctor/doctortest"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-var shared suitetest.Shared //nolint:gochecknoglobals // an API server for all tests
-
-func TestMain(m *testing.M) { shared.Main(m) }
-
-// ward is an API server with definitions, of which the part that embedded ones lack is made up: namespaces, services and endpoints.
-type ward struct {
-	config  *rest.Config
-	crds    clientset.Interface
-	objects dynamic.Interface
-	client  kubernetes.Interface // of what is made up otherwise; nil on embedded API servers
-
-	mu   sync.Mutex
-	sent []string
-	core map[string]any // by path
-	fail map[string]int // status by path
-}
+// ward is an API server for what package doctor looks at.
+type ward struct{ *doctortest.Ward }
 
 func newWard(t *testing.T) *ward {
 	t.Helper()
-	w := &ward{config: shared.Cluster(t).Config(), core: map[string]any{}, fail: map[string]int{}}
-	var err error
-	if w.crds, err = clientset.NewForConfig(w.config); err != nil {
-		t.Fatal(err)
-	}
-	if w.objects, err = dynamic.NewForConfig(w.config); err != nil {
-		t.Fatal(err)
-	}
-	return w
-}
-
-// seen is how to reach the API server so that what is sent is noted.
-func (w *ward) seen() *rest.Config {
-	config := rest.CopyConfig(w.config)
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
-		return tripper(func(r *http.Request) (*http.Response, error) {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			w.sent = append(w.sent, r.Method+" "+r.URL.Path)
-			if status := w.fail[r.URL.Path]; status != 0 {
-				return answer(r, status, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: "Failure", Reason: metav1.StatusReasonForbidden, Code: int32(status)}), nil //nolint:gosec // a status
-			}
-			path := r.URL.Path
-			if _, name, of := strings.Cut(r.URL.Query().Get("labelSelector"), discoveryv1.LabelServiceName+"="); of && w.core[path+"?"+name] != nil {
-				path += "?" + name
-			}
-			if body, found := w.core[path]; found {
-				return answer(r, http.StatusOK, body), nil
-			}
-			w.mu.Unlock()
-			defer w.mu.Lock()
-			return next.RoundTrip(r)
-		})
-	})
-	return config
-}
-
-type tripper func(*http.Request) (*http.Response, error)
-
-func (f tripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
-
-func answer(r *http.Request, status int, body any) *http.Response {
-	data, err := json.Marshal(body)
+	w, err := doctortest.New(shared.Cluster(t).Config())
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	return &http.Response{
-		StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(string(data))), ContentLength: int64(len(data)),
-	}
+	return &ward{w}
 }
 
 // service makes a service up, with so many endpoints that are ready and that are not.
 func (w *ward) service(namespace, name string, port int32, ready, others int) {
 	base := "/api/v1/namespaces/" + namespace
-	w.core[base] = corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-	w.core[base+"/services/"+name] = corev1.Service{
+	w.Core[base] = corev1.Namespace{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Namespace"}, ObjectMeta: metav1.ObjectMeta{Name: namespace}}
+	w.Core[base+"/services/"+name] = corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace},
 		Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "webhook", Port: port, Protocol: corev1.ProtocolTCP}}},
 	}
@@ -115,7 +52,7 @@ func (w *ward) service(namespace, name string, port int32, ready, others int) {
 	for i := range ready + others {
 		slice.Endpoints = append(slice.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"}, Conditions: discoveryv1.EndpointConditions{Ready: new(i < ready)}})
 	}
-	w.core["/apis/discovery.k8s.io/v1/namespaces/"+namespace+"/endpointslices"] = discoveryv1.EndpointSliceList{
+	w.Core["/apis/discovery.k8s.io/v1/namespaces/"+namespace+"/endpointslices"] = discoveryv1.EndpointSliceList{
 		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSliceList"}, Items: []discoveryv1.EndpointSlice{slice},
 	}
 }
@@ -123,7 +60,7 @@ func (w *ward) service(namespace, name string, port int32, ready, others int) {
 // create creates definitions, and waits until they are served. They are removed in the end.
 func (w *ward) create(tb testing.TB, crds ...*apiextensionsv1.CustomResourceDefinition) {
 	tb.Helper()
-	api := w.crds.ApiextensionsV1().CustomResourceDefinitions()
+	api := w.CRDs.ApiextensionsV1().CustomResourceDefinitions()
 	for _, crd := range crds {
 		if _, err := api.Create(tb.Context(), crd, metav1.CreateOptions{}); err != nil {
 			tb.Fatal(err)
@@ -135,22 +72,8 @@ func (w *ward) create(tb testing.TB, crds ...*apiextensionsv1.CustomResourceDefi
 		})
 	}
 	for _, crd := range crds {
-		at := w.objects.Resource((&Definition{CustomResourceDefinition: crd}).resource("v1beta1"))
-		w.wait(tb, func() error { _, err := at.List(tb.Context(), metav1.ListOptions{}); return err })
-	}
-}
-
-// wait waits until something succeeds.
-func (w *ward) wait(tb testing.TB, do func() error) {
-	tb.Helper()
-	for end := time.Now().Add(30 * time.Second); ; <-time.After(50 * time.Millisecond) {
-		err := do()
-		if err == nil {
-			return
-		}
-		if time.Now().After(end) {
-			tb.Fatal(err)
-		}
+		at := w.Objects.Resource(doctortest.Resource(crd, "v1beta1"))
+		w.Wait(tb, func() error { _, err := at.List(tb.Context(), metav1.ListOptions{}); return err })
 	}
 }
 
@@ -160,8 +83,8 @@ func (w *ward) define(tb testing.TB, crds ...*apiextensionsv1.CustomResourceDefi
 	w.create(tb, crds...)
 	for _, crd := range crds {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": crd.Spec.Group + "/v1beta1", "kind": "CronTab", "metadata": map[string]any{"name": "one"}, "hostPort": "a:1"}}
-		at := w.objects.Resource((&Definition{CustomResourceDefinition: crd}).resource("v1beta1")).Namespace("default")
-		w.wait(tb, func() error { _, err := at.Create(tb.Context(), o, metav1.CreateOptions{}); return err })
+		at := w.Objects.Resource(doctortest.Resource(crd, "v1beta1")).Namespace("default")
+		w.Wait(tb, func() error { _, err := at.Create(tb.Context(), o, metav1.CreateOptions{}); return err })
 		tb.Cleanup(func() {
 			if err := at.Delete(context.WithoutCancel(tb.Context()), "one", metav1.DeleteOptions{}); err != nil {
 				tb.Error(err)
@@ -170,22 +93,43 @@ func (w *ward) define(tb testing.TB, crds ...*apiextensionsv1.CustomResourceDefi
 	}
 }
 
-// by is a definition whose webhook has a URL.
-func by(group, url string, ca []byte) *apiextensionsv1.CustomResourceDefinition {
+// issue returns the certificates of a server with these names, and of its authority.
+func issue(t *testing.T, names ...string) (chain []*x509.Certificate, ca []byte) {
+	t.Helper()
+	authority, err := pki.NewLastingAuthority("an authority", 365*24*time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := authority.Server(names...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for block, rest := pem.Decode(pair.Certificate); block != nil; block, rest = pem.Decode(rest) {
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chain = append(chain, certificate)
+	}
+	return chain, authority.PEM()
+}
+
+// definedBy is a definition whose webhook has a URL.
+func definedBy(group, url string, ca []byte) *apiextensionsv1.CustomResourceDefinition {
 	crd := fixtures.WebhookURL.New(fixtures.InGroup(group))
 	crd.Spec.Conversion.Webhook.ClientConfig.URL, crd.Spec.Conversion.Webhook.ClientConfig.CABundle = &url, ca
 	return crd
 }
 
 // look looks at the ward, and returns the findings that are neither Passed nor NotApplicable, by definition and requirement.
-func (w *ward) look(t *testing.T, options Options) (*Cluster, map[string]Finding) {
+func (w *ward) look(t *testing.T, options doctor.Options) (*doctor.Cluster, map[string]doctor.Finding) {
 	t.Helper()
-	c, err := Look(t.Context(), w.seen(), options)
+	c, err := doctor.Look(t.Context(), w.Seen(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]Finding{}
-	for _, f := range Judge(c, time.Now(), "--context here") {
+	found := map[string]doctor.Finding{}
+	for _, f := range doctor.Judge(c, time.Now(), "--context here") {
 		if f.Verdict != requirement.Passed && f.Verdict != requirement.NotApplicable {
 			found[f.Definition+" "+string(f.Requirement)] = f
 		}
@@ -193,8 +137,8 @@ func (w *ward) look(t *testing.T, options Options) (*Cluster, map[string]Finding
 	return c, found
 }
 
-// TestLook looks at webhooks that work and that do not, and sends nothing but GET requests.
-func TestLook(t *testing.T) {
+// TestDoctorLook looks at webhooks that work and that do not, and sends nothing but GET requests.
+func TestDoctorLook(t *testing.T) {
 	w := newWard(t)
 	good, err := webhook.Start(t.Context(), "127.0.0.1:0", webhook.Handler())
 	if err != nil {
@@ -220,9 +164,9 @@ func TestLook(t *testing.T) {
 		crd.Spec.Conversion.Webhook.ClientConfig.CABundle = good.CA
 	}
 	w.service("my-service-namespace", "my-service-name", 1234, 0, 2)
-	w.define(t, by("good.example.com", good.URL, good.CA), by("other.example.com", good.URL, bad.CA), by("bad.example.com", bad.URL, bad.CA),
-		by("plain.example.com", "https://"+plain.Addr().String()+"/", good.CA), served, gone)
-	c, found := w.look(t, Options{})
+	w.define(t, definedBy("good.example.com", good.URL, good.CA), definedBy("other.example.com", good.URL, bad.CA), definedBy("bad.example.com", bad.URL, bad.CA),
+		definedBy("plain.example.com", "https://"+plain.Addr().String()+"/", good.CA), served, gone)
+	c, found := w.look(t, doctor.Options{})
 	want := map[string]string{
 		"crontabs.other.example.com doctor.certificate.served":  "unknown authority",
 		"crontabs.other.example.com doctor.webhook.converts":    "default/one at v1",
@@ -247,18 +191,18 @@ func TestLook(t *testing.T) {
 	if first := c.Webhooks[0]; first.Name != good.URL || len(first.Definitions) != 2 {
 		t.Errorf("the webhook of most definitions is %s, of %d", first.Name, len(first.Definitions))
 	}
-	for _, request := range w.sent {
+	for _, request := range w.Sent {
 		if !strings.HasPrefix(request, "GET ") {
 			t.Errorf("it sent %s", request)
 		}
 	}
-	if text := Text(c, Judge(c, time.Now(), "")); !strings.Contains(text, good.URL) || strings.Count(text, "\n") > 60 {
+	if text := doctor.Text(c, doctor.Judge(c, time.Now(), "")); !strings.Contains(text, good.URL) || strings.Count(text, "\n") > 60 {
 		t.Errorf("the text is\n%s", text)
 	}
 }
 
-// TestCertificatesOfServices looks at what services serve, through a connection that somebody else opens.
-func TestCertificatesOfServices(t *testing.T) {
+// TestDoctorCertificatesOfServices looks at what services serve, through a connection that somebody else opens.
+func TestDoctorCertificatesOfServices(t *testing.T) {
 	w := newWard(t)
 	authority, err := pki.NewLastingAuthority("an authority", 365*24*time.Hour)
 	if err != nil {
@@ -292,7 +236,7 @@ func TestCertificatesOfServices(t *testing.T) {
 		}()
 		return here, nil
 	}
-	_, found := w.look(t, Options{Dial: dial})
+	_, found := w.look(t, doctor.Options{Dial: dial})
 	f := found["crontabs.wrong.example.com doctor.certificate.served"]
 	if f.Verdict != requirement.Failed || dialled != 1 {
 		t.Errorf("found %v, dialled %d times", found, dialled)
@@ -303,29 +247,28 @@ func TestCertificatesOfServices(t *testing.T) {
 	}
 }
 
-// TestFewRights shows what can be shown.
-func TestFewRights(t *testing.T) {
+// TestDoctorFewRights shows what can be shown.
+func TestDoctorFewRights(t *testing.T) {
 	w := newWard(t)
 	served := fixtures.WebhookService.New(fixtures.InGroup("few.example.com"))
 	w.define(t, served)
-	w.fail["/api/v1/namespaces/my-service-namespace"] = http.StatusForbidden
-	w.fail["/apis/few.example.com/v1beta1/crontabs"] = http.StatusForbidden
-	_, found := w.look(t, Options{})
+	w.Fail["/api/v1/namespaces/my-service-namespace"] = http.StatusForbidden
+	w.Fail["/apis/few.example.com/v1beta1/crontabs"] = http.StatusForbidden
+	_, found := w.look(t, doctor.Options{})
 	for _, id := range []requirement.ID{requirement.DoctorWebhookNamespace, requirement.DoctorWebhookConverts} {
 		f := found["crontabs.few.example.com "+string(id)]
 		if f.Verdict != requirement.Errored || !strings.Contains(f.Reason, "the user may not") || strings.Contains(f.Reason, "\n") {
 			t.Errorf("%s: %+v", id, f)
 		}
 	}
-	w.fail["/apis/apiextensions.k8s.io/v1/customresourcedefinitions"] = http.StatusForbidden
-	if _, err := Look(t.Context(), w.seen(), Options{}); err == nil || !strings.Contains(err.Error(), "may not list customresourcedefinitions") {
+	w.Fail["/apis/apiextensions.k8s.io/v1/customresourcedefinitions"] = http.StatusForbidden
+	if _, err := doctor.Look(t.Context(), w.Seen(), doctor.Options{}); err == nil || !strings.Contains(err.Error(), "may not list customresourcedefinitions") {
 		t.Errorf("without the right to see definitions: %v", err)
 	}
 }
 
-// BenchmarkDefinitions looks at a cluster with 500 definitions, each with a webhook, three versions of a schema and an object.
-func BenchmarkDefinitions(b *testing.B) {
-	w := &ward{core: map[string]any{}, fail: map[string]int{}}
+// BenchmarkDoctorDefinitions looks at a cluster with 500 definitions, each with a webhook, three versions of a schema and an object.
+func BenchmarkDoctorDefinitions(b *testing.B) {
 	cluster, err := embedded.Start(b.Context(), embedded.Options{})
 	if err != nil {
 		b.Fatal(err)
@@ -335,38 +278,41 @@ func BenchmarkDefinitions(b *testing.B) {
 			b.Error(err)
 		}
 	})
-	w.config = cluster.Config()
-	w.crds, w.objects = clientset.NewForConfigOrDie(w.config), dynamic.NewForConfigOrDie(w.config)
+	made, err := doctortest.New(cluster.Config())
+	if err != nil {
+		b.Fatal(err)
+	}
+	w := &ward{made}
 	good, err := webhook.Start(b.Context(), "127.0.0.1:0", webhook.Handler())
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { good.Close() })
-	crd := by("many.example.com", good.URL, good.CA)
+	crd := definedBy("many.example.com", good.URL, good.CA)
 	w.define(b, crd)
 	all := apiextensionsv1.CustomResourceDefinitionList{TypeMeta: metav1.TypeMeta{APIVersion: "apiextensions.k8s.io/v1", Kind: "CustomResourceDefinitionList"}}
-	stored, err := w.crds.ApiextensionsV1().CustomResourceDefinitions().Get(b.Context(), crd.Name, metav1.GetOptions{})
+	stored, err := w.CRDs.ApiextensionsV1().CustomResourceDefinitions().Get(b.Context(), crd.Name, metav1.GetOptions{})
 	if err != nil {
 		b.Fatal(err)
 	}
 	for range 500 {
 		all.Items = append(all.Items, *stored)
 	}
-	w.core["/apis/apiextensions.k8s.io/v1/customresourcedefinitions"] = all
+	w.Core["/apis/apiextensions.k8s.io/v1/customresourcedefinitions"] = all
 	for b.Loop() {
-		if c, err := Look(b.Context(), w.seen(), Options{}); err != nil || len(Judge(c, time.Now(), "")) != 500*15 {
+		if c, err := doctor.Look(b.Context(), w.Seen(), doctor.Options{}); err != nil || len(doctor.Judge(c, time.Now(), "")) != 500*15 {
 			b.Fatal(err)
 		}
 	}
 }
 
-// TestNamed looks at some definitions only.
-func TestNamed(t *testing.T) {
+// TestDoctorNamed looks at some definitions only.
+func TestDoctorNamed(t *testing.T) {
 	w := newWard(t)
 	w.service("my-service-namespace", "my-service-name", 1234, 1, 0)
 	one, two := fixtures.WebhookService.New(fixtures.InGroup("one.example.com")), fixtures.None.New(fixtures.InGroup("two.example.com"))
 	w.create(t, one, two)
-	for _, options := range []Options{{Names: []string{one.Name}}, {Namespace: "my-service-namespace"}} {
+	for _, options := range []doctor.Options{{Names: []string{one.Name}}, {Namespace: "my-service-namespace"}} {
 		c, _ := w.look(t, options)
 		if names := slices.Collect(func(yield func(string) bool) {
 			for _, d := range c.Definitions {
@@ -376,8 +322,8 @@ func TestNamed(t *testing.T) {
 			t.Errorf("%+v: %v", options, names)
 		}
 	}
-	for _, options := range []Options{{Names: []string{"no.example.com"}}, {Namespace: "nowhere"}} {
-		if _, err := Look(t.Context(), w.seen(), options); err == nil {
+	for _, options := range []doctor.Options{{Names: []string{"no.example.com"}}, {Namespace: "nowhere"}} {
+		if _, err := doctor.Look(t.Context(), w.Seen(), options); err == nil {
 			t.Errorf("%+v: no error", options)
 		}
 	}

@@ -1,4 +1,4 @@
-package rehearsal
+package server_test
 
 import (
 	"bufio"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/dump"
+	"github.com/crdconform/crdconform/internal/rehearsal"
 )
 
 const gadgets = `
@@ -97,8 +98,8 @@ func bigSnapshot(b *testing.B, objects, size int) string {
 	return file
 }
 
-// used is the processor time of this process, and the most memory that it had.
-func used(b *testing.B) (seconds, mib float64) {
+// usedSoFar is the processor time of this process, and the most memory that it had.
+func usedSoFar(b *testing.B) (seconds, mib float64) {
 	b.Helper()
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
@@ -107,10 +108,10 @@ func used(b *testing.B) (seconds, mib float64) {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano()).Seconds(), float64(usage.Maxrss) / (1 << 10)
 }
 
-// BenchmarkSnapshot opens a snapshot of 1 GiB with 100,000 objects and restores them into a cluster whose etcd is in this process. It is
+// BenchmarkRehearsalSnapshot opens a snapshot of 1 GiB with 100,000 objects and restores them into a cluster whose etcd is in this process. It is
 // meant for -benchtime 1x: the most memory is that since the process began. What is above an idle run is what is above an API server and
 // an etcd that have nothing to do.
-func BenchmarkSnapshot(b *testing.B) {
+func BenchmarkRehearsalSnapshot(b *testing.B) {
 	const objects, size = 100_000, 1 << 30
 	file := bigSnapshot(b, objects, size)
 	definitions, err := dump.Definitions(b.Context(), "-", strings.NewReader(gadgets))
@@ -125,10 +126,10 @@ func BenchmarkSnapshot(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		release := Release{Name: "1.0", Definitions: definitions}
-		idleSeconds, idle := used(b)
+		release := rehearsal.Release{Name: "1.0", Definitions: definitions}
+		idleSeconds, idle := usedSoFar(b)
 		began := time.Now()
-		read, err := NewObjects(b.TempDir(), definitions)
+		read, err := rehearsal.NewObjects(b.TempDir(), definitions)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -139,25 +140,16 @@ func BenchmarkSnapshot(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.ReportMetric(time.Since(began).Seconds(), "s-opened")
-		openedSeconds, opened := used(b)
-		l, err := newLeg(&Plan{Way: Apply, Dir: b.TempDir()}, release, release, read, "", false)
+		openedSeconds, opened := usedSoFar(b)
+		brought, err := rehearsal.Bring(b.Context(), &rehearsal.Plan{Way: rehearsal.Apply, Dir: b.TempDir()}, api, release, read)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := l.connect(api); err != nil {
-			b.Fatal(err)
-		}
-		if err := l.bringDefinition(b.Context(), l.kinds[0]); err != nil {
-			b.Fatal(err)
-		}
-		if err := l.bringObjects(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-		if l.kinds[0].objects != objects {
-			b.Fatalf("%d objects", l.kinds[0].objects)
+		if brought != objects {
+			b.Fatalf("%d objects", brought)
 		}
 		b.ReportMetric(time.Since(began).Seconds(), "s-restored")
-		restoredSeconds, restored := used(b)
+		restoredSeconds, restored := usedSoFar(b)
 		b.ReportMetric(openedSeconds-idleSeconds, "cpu-s-opened")
 		b.ReportMetric(restoredSeconds-idleSeconds, "cpu-s-restored")
 		b.ReportMetric(idle, "MiB-idle")

@@ -1,4 +1,4 @@
-package rehearsal_test
+package server_test
 
 import (
 	"sync/atomic"
@@ -11,9 +11,9 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestFindingsThatOthersTell rehearses upgrades of which something is found of several requirements, and told of one. The others do not
+// TestRehearsalFindingsThatOthersTell rehearses upgrades of which something is found of several requirements, and told of one. The others do not
 // pass, nor do their steps.
-func TestFindingsThatOthersTell(t *testing.T) {
+func TestRehearsalFindingsThatOthersTell(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses upgrades")
 	}
@@ -29,7 +29,7 @@ func TestFindingsThatOthersTell(t *testing.T) {
 		{
 			name:   "every write loses a field",
 			change: func(u *rehearsaltest.Upgrade, _ *atomic.Bool) { u.Releases[1].Converts = losing("v1beta1", always) },
-			broken: failed(requirement.UpgradeWriteNoOp),
+			broken: failedAll(requirement.UpgradeWriteNoOp),
 			told: map[requirement.ID]string{
 				proved: "the same change is already reported for writes that change nothing: see upgrade.write.no-op",
 				read:   "the same change is already reported for writes that change nothing: see upgrade.write.no-op",
@@ -42,14 +42,14 @@ func TestFindingsThatOthersTell(t *testing.T) {
 				u.Releases[1].Converts = losing("v1beta1", always)
 				u.Selects = func(id requirement.ID) bool { return id == proved }
 			},
-			broken: failed(proved),
+			broken: failedAll(proved),
 		},
 		{
 			name: "a field is lost once the objects are migrated",
 			change: func(u *rehearsaltest.Upgrade, migrated *atomic.Bool) {
 				u.Releases[1].Converts = losing("v1beta1", migrated.Load)
 			},
-			broken: failed(read),
+			broken: failedAll(read),
 			told:   map[requirement.ID]string{proved: "objects are read differently afterwards: see upgrade.use.read"},
 			steps:  map[string]string{"migrate": elsewhere + "upgrade.use.read"},
 		},
@@ -67,23 +67,23 @@ func TestFindingsThatOthersTell(t *testing.T) {
 		{
 			name:   "the new webhook loses a field wherever it runs",
 			change: func(u *rehearsaltest.Upgrade, _ *atomic.Bool) { u.Releases[1].Converts = losing("v1", always) },
-			broken: and(failed(requirement.UpgradeReadContent, requirement.UpgradeWriteNoOp), requirement.UpgradeBackContent),
+			broken: tolerated(failedAll(requirement.UpgradeReadContent, requirement.UpgradeWriteNoOp), requirement.UpgradeBackContent),
 			told:   map[requirement.ID]string{requirement.UpgradeWebhookOldDefinitions: "the same is already reported for the new release alone: see upgrade.read.content"},
 			steps:  map[string]string{"new webhook": elsewhere + "upgrade.read.content"},
 		},
 		{
 			name: "a field that is dropped where objects are stored is not there at another version either",
 			change: func(u *rehearsaltest.Upgrade, _ *atomic.Bool) {
-				definitions([]string{version("v1beta1", "served stored", beta), version("v1", "served", ga)}, []string{version("v1beta1", "served stored", "size: {type: string}"), version("v1", "served", ga)})(u)
+				redefined([]string{widgetVersion("v1beta1", "served stored", betaFields), widgetVersion("v1", "served", gaFields)}, []string{widgetVersion("v1beta1", "served stored", "size: {type: string}"), widgetVersion("v1", "served", gaFields)})(u)
 			},
-			broken: failed(requirement.UpgradeReadPruned),
+			broken: failedAll(requirement.UpgradeReadPruned),
 			told:   map[requirement.ID]string{requirement.UpgradeReadContent: "what differs was dropped at the version at which it is stored: see upgrade.read.pruned"},
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			u, seen := good(2), &atomic.Bool{}
+			u, seen := goodUpgrade(2), &atomic.Bool{}
 			test.change(&u, seen)
-			outcome := u.Rehearse(t, rehearsaltest.Tampered{API: shared.Cluster(t), Exchange: migrated(seen)})
+			outcome := u.Rehearse(t, rehearsaltest.Tampered{API: shared.Cluster(t), Exchange: notingMigration(seen)})
 			broken := rehearsaltest.Broken(outcome)
 			for _, r := range outcome.Results {
 				if broken[r.ID] != test.broken[r.ID] {

@@ -1,4 +1,4 @@
-package disruption
+package server_test
 
 import (
 	"context"
@@ -23,6 +23,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/cluster/kubeconfig"
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/disruption"
 	"github.com/crdconform/crdconform/internal/disruption/judge"
 	"github.com/crdconform/crdconform/internal/disruption/objective"
 	"github.com/crdconform/crdconform/internal/disruption/record"
@@ -31,15 +32,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestMain serves the reference webhook if it is started as the program to disrupt.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == "serve" {
-		os.Exit(serve(os.Args[2], os.Args[3])) //nolint:forbidigo // it is main
-	}
-	os.Exit(m.Run()) //nolint:forbidigo // it is main
-}
-
-func serve(address, certs string) int {
+// serveReference serves the reference webhook until SIGTERM, as the program to disrupt.
+func serveReference(address, certs string) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	s, err := webhook.StartWith(ctx, address, certs, webhook.Handler())
@@ -64,7 +58,7 @@ func idle() judge.Bounds {
 }
 
 // trial starts an API server and returns a plan to disrupt a program there, with few and slow clients.
-func trial(t *testing.T, command subject.Command, kind corpus.Corpus, ids ...requirement.ID) (*Plan, Server) {
+func trial(t *testing.T, command subject.Command, kind corpus.Corpus, ids ...requirement.ID) (*disruption.Plan, disruption.Server) {
 	t.Helper()
 	restore, err := embedded.CaptureLog(io.Discard)
 	if err != nil {
@@ -80,14 +74,14 @@ func trial(t *testing.T, command subject.Command, kind corpus.Corpus, ids ...req
 			t.Error(err)
 		}
 	})
-	command.ServerName = ServerName
-	p := &Plan{Definition: kind.Definition.CRD, Samples: map[string][]*unstructured.Unstructured{}, Program: command, Path: command.Path, Settings: Defaults()}
+	command.ServerName = disruption.ServerName
+	p := &disruption.Plan{Definition: kind.Definition.CRD, Samples: map[string][]*unstructured.Unstructured{}, Program: command, Path: command.Path, Settings: disruption.Defaults()}
 	p.Rate, p.Reached, p.Objects, p.Quiet, p.Limit, p.PickUp = 25, 0, 12, time.Second, 0, 20*time.Second
 	for _, version := range kind.Definition.Versions() {
 		p.Samples[version] = kind.Objects(version)
 	}
 	for _, id := range ids {
-		s, known := Named(id)
+		s, known := disruption.Named(id)
 		if !known {
 			t.Fatalf("there is no scenario %s", id)
 		}
@@ -97,11 +91,11 @@ func trial(t *testing.T, command subject.Command, kind corpus.Corpus, ids ...req
 }
 
 // outcomes disrupts, and leaves nothing behind.
-func outcomes(t *testing.T, p *Plan, server Server) map[requirement.ID]Outcome {
+func outcomes(t *testing.T, p *disruption.Plan, server disruption.Server) map[requirement.ID]disruption.Outcome {
 	t.Helper()
-	all := map[requirement.ID]Outcome{}
-	defer remove(t, p, server)
-	if err := Run(t.Context(), p, server, t.TempDir(), record.Header{}, objective.Set{}.For, func(o Outcome) { all[o.Scenario.ID] = o }); err != nil {
+	all := map[requirement.ID]disruption.Outcome{}
+	defer removeDefinition(t, p, server)
+	if err := disruption.Run(t.Context(), p, server, t.TempDir(), record.Header{}, objective.Set{}.For, func(o disruption.Outcome) { all[o.Scenario.ID] = o }); err != nil {
 		t.Fatal(err)
 	}
 	if len(all) != len(p.Scenarios) {
@@ -110,8 +104,8 @@ func outcomes(t *testing.T, p *Plan, server Server) map[requirement.ID]Outcome {
 	return all
 }
 
-// remove deletes the definition with its objects.
-func remove(t *testing.T, p *Plan, server Server) {
+// removeDefinition deletes the definition with its objects.
+func removeDefinition(t *testing.T, p *disruption.Plan, server disruption.Server) {
 	t.Helper()
 	client, err := clientset.NewForConfig(server.Config())
 	if err != nil {
@@ -121,7 +115,7 @@ func remove(t *testing.T, p *Plan, server Server) {
 	if err = crds.Delete(t.Context(), p.Definition.Name, metav1.DeleteOptions{}); err != nil {
 		t.Error(err)
 	}
-	err = wait.PollUntilContextTimeout(t.Context(), effectPoll, time.Minute, true, func(ctx context.Context) (bool, error) {
+	err = wait.PollUntilContextTimeout(t.Context(), 20*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
 		_, err := crds.Get(ctx, p.Definition.Name, metav1.GetOptions{})
 		return apierrors.IsNotFound(err), nil
 	})
@@ -142,8 +136,8 @@ func reference(t *testing.T) subject.Command {
 // noCgroup is why memory can't be limited where the tests run.
 const noCgroup = "it needs a cgroup with a memory limit"
 
-// TestReferenceDisrupted disrupts the reference webhook, which does nothing wrong. How long things take is for a quiet machine.
-func TestReferenceDisrupted(t *testing.T) {
+// TestDisruptionReference disrupts the reference webhook, which does nothing wrong. How long things take is for a quiet machine.
+func TestDisruptionReference(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it takes a minute, most of it waiting")
 	}
@@ -167,11 +161,11 @@ func TestReferenceDisrupted(t *testing.T) {
 			t.Errorf("%s: %v", id, o.Err)
 			continue
 		}
-		for _, text := range violations(o.History) {
+		for _, text := range disruption.Violations(o.History) {
 			t.Errorf("%s: %s", id, text)
 		}
 		limited := slices.ContainsFunc(o.History.Marks, func(m record.Mark) bool {
-			return m.Name == MemoryLimit && strings.Contains(m.Text, "with ") && !strings.Contains(m.Text, "without")
+			return m.Name == disruption.MemoryLimit && strings.Contains(m.Text, "with ") && !strings.Contains(m.Text, "without")
 		})
 		if id == requirement.DisruptionMemoryLimit && !limited {
 			t.Errorf("%s: no memory was limited: %+v", id, o.History.Marks)
@@ -191,8 +185,8 @@ func TestReferenceDisrupted(t *testing.T) {
 		}
 		for _, f := range report.Findings {
 			timed := slices.Contains([]judge.Kind{judge.NotRecovered, judge.WatchSilent, judge.WatchGone}, f.Kind)
-			if !timed && o.Scenario.forbids(f.Kind) {
-				t.Errorf("%s: %s", id, text(f))
+			if !timed && o.Scenario.Forbids(f.Kind) {
+				t.Errorf("%s: %s", id, strings.Join(append([]string{f.Text}, f.Examples...), "\n"))
 			}
 		}
 		harmed := id == requirement.DisruptionCertificateExpired || id == requirement.DisruptionRestartKilled || id == requirement.DisruptionNetworkReset
@@ -205,17 +199,9 @@ func TestReferenceDisrupted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 { // with nothing written in between
-		if err := compactOnce(t.Context(), etcd); err != nil {
+		if err := disruption.CompactOnce(t.Context(), etcd); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// TestNoSamples has no object that could be created.
-func TestNoSamples(t *testing.T) {
-	l := &lab{Plan: &Plan{}, name: "crontabs.example.com", versions: []string{"v1beta1", "v1"}}
-	if err := l.seed(t.Context()); err == nil || !strings.Contains(err.Error(), "crontabs.example.com has no sample at any version that is served (v1beta1, v1)") {
-		t.Errorf("got %v", err)
 	}
 }
 
@@ -227,7 +213,7 @@ func frail(t *testing.T) (string, corpus.Corpus) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./"+dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	definitions, samples := opened(t, filepath.Join(dir, "crd.yaml")), opened(t, filepath.Join(dir, "samples.yaml"))
+	definitions, samples := openedFile(t, filepath.Join(dir, "crd.yaml")), openedFile(t, filepath.Join(dir, "samples.yaml"))
 	read, _, err := corpus.ReadDefinitions(definitions)
 	if err != nil {
 		t.Fatal(err)
@@ -243,7 +229,7 @@ func frail(t *testing.T) (string, corpus.Corpus) {
 	return program, kind
 }
 
-func opened(t *testing.T, name string) *os.File {
+func openedFile(t *testing.T, name string) *os.File {
 	t.Helper()
 	f, err := os.Open(name)
 	if err != nil {
@@ -253,8 +239,8 @@ func opened(t *testing.T, name string) *os.File {
 	return f
 }
 
-// TestFrailCaught has each bug found by its scenario, whatever else the machine does.
-func TestFrailCaught(t *testing.T) {
+// TestDisruptionFrailCaught has each bug found by its scenario, whatever else the machine does.
+func TestDisruptionFrailCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it takes a minute, most of it waiting")
 	}
@@ -289,8 +275,8 @@ func TestFrailCaught(t *testing.T) {
 		t.Run(test.bug, func(t *testing.T) {
 			p.Program.Args = []string{program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}", "--bug=" + test.bug}
 			p.OldProgram = &subject.Command{Args: slices.Concat([]string{old}, p.Program.Args[1:]), Path: p.Program.Path}
-			s, _ := Named(test.id)
-			p.Scenarios = []Scenario{s}
+			s, _ := disruption.Named(test.id)
+			p.Scenarios = []disruption.Scenario{s}
 			o := outcomes(t, p, server)[test.id]
 			if o.Err != nil {
 				t.Fatal(o.Err)
@@ -298,7 +284,7 @@ func TestFrailCaught(t *testing.T) {
 			if strings.Contains(o.Skipped, noCgroup) {
 				t.Skip(o.Skipped)
 			}
-			reasons := violations(o.History)
+			reasons := disruption.Violations(o.History)
 			report, err := judge.Within(o.History, idle())
 			if err != nil {
 				t.Error(err)
@@ -306,7 +292,7 @@ func TestFrailCaught(t *testing.T) {
 			for _, f := range report.Findings {
 				reasons = append(reasons, f.Text)
 			}
-			reasons = append(reasons, s.answered(report.Facts)...)
+			reasons = append(reasons, s.Answered(report.Facts)...)
 			if !slices.ContainsFunc(reasons, func(text string) bool { return strings.Contains(text, test.want) }) {
 				t.Errorf("not found by %s: %q", test.id, reasons)
 			}
