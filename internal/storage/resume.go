@@ -13,8 +13,8 @@ import (
 	"github.com/crdconform/crdconform/internal/storage/state"
 )
 
-// Longest is how old an interrupted look may be that is continued: what it saw may no longer be so.
-const Longest = time.Hour
+// MaxResumeAge is how old an interrupted look may be that is continued: what it saw may no longer be so.
+const MaxResumeAge = time.Hour
 
 // ResumeError says that a file is not about what is asked, or cannot be written.
 type ResumeError struct{ File, Why string }
@@ -145,7 +145,7 @@ func (i *inspector) resume(earlier *journal, asked question) error {
 			return err
 		}
 	}
-	if time.Since(earlier.Began) > Longest {
+	if time.Since(earlier.Began) > MaxResumeAge {
 		d.Notes = append(d.Notes, fmt.Sprintf("The run recorded in %s began at %s, which is too long ago, so everything was read again.", i.options.Resume, earlier.Began.Format(time.RFC3339)))
 		_, err := i.book.spool.cut(0)
 		return err

@@ -98,7 +98,7 @@ func answerWith(r *http.Request, status int, body any) *http.Response {
 // Wait waits until something succeeds.
 func (w *Ward) Wait(tb testing.TB, do func() error) {
 	tb.Helper()
-	for end := time.Now().Add(30 * time.Second); ; <-time.After(50 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; <-time.After(50 * time.Millisecond) {
 		err := do()
 		if err == nil {
 			return

@@ -33,7 +33,7 @@ type ward struct{ *doctortest.Ward }
 
 func newWard(t *testing.T) *ward {
 	t.Helper()
-	w, err := doctortest.New(shared.Cluster(t).Config())
+	w, err := doctortest.New(start(t).Config())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +139,10 @@ func (w *ward) look(t *testing.T, options doctor.Options) (*doctor.Cluster, map[
 
 // TestDoctorLook looks at webhooks that work and that do not, and sends nothing but GET requests.
 func TestDoctorLook(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	w := newWard(t)
 	good, err := webhook.Start(t.Context(), "127.0.0.1:0", webhook.Handler())
 	if err != nil {
@@ -203,6 +207,10 @@ func TestDoctorLook(t *testing.T) {
 
 // TestDoctorCertificatesOfServices looks at what services serve, through a connection that somebody else opens.
 func TestDoctorCertificatesOfServices(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	w := newWard(t)
 	authority, err := pki.NewLastingAuthority("an authority", 365*24*time.Hour)
 	if err != nil {
@@ -249,6 +257,10 @@ func TestDoctorCertificatesOfServices(t *testing.T) {
 
 // TestDoctorFewRights shows what can be shown.
 func TestDoctorFewRights(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	w := newWard(t)
 	served := fixtures.WebhookService.New(fixtures.InGroup("few.example.com"))
 	w.define(t, served)
@@ -308,6 +320,7 @@ func BenchmarkDoctorDefinitions(b *testing.B) {
 
 // TestDoctorNamed looks at some definitions only.
 func TestDoctorNamed(t *testing.T) {
+	t.Parallel()
 	w := newWard(t)
 	w.service("my-service-namespace", "my-service-name", 1234, 1, 0)
 	one, two := fixtures.WebhookService.New(fixtures.InGroup("one.example.com")), fixtures.None.New(fixtures.InGroup("two.example.com"))

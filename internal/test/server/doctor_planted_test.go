@@ -12,6 +12,7 @@ import (
 
 // TestDoctorPlantedAreCaught plants defects in an embedded API server.
 func TestDoctorPlantedAreCaught(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("dozens of definitions take seconds")
 	}
@@ -20,6 +21,9 @@ func TestDoctorPlantedAreCaught(t *testing.T) {
 
 // TestDoctorPlantedInAWholeCluster plants them in a whole API server.
 func TestDoctorPlantedInAWholeCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	needs.APIServer(t)
 	c, err := envtest.Start(t.Context(), envtest.Options{Variable: os.LookupEnv, WatchCache: true}) //nolint:forbidigo // envtest goes by it too
 	if err != nil {

@@ -46,20 +46,6 @@ func serve(t *testing.T, handler http.Handler) wire.Endpoint {
 	return wire.Endpoint{URL: server.URL, CA: server.CA}
 }
 
-// slow converts as the reference webhook does, after a delay.
-func slow(delay time.Duration) http.Handler {
-	handler := webhook.Handler()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		timer := time.NewTimer(delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-r.Context().Done():
-		}
-		handler.ServeHTTP(w, r)
-	})
-}
-
 // loadOptions are for a short run with the documents' CronTabs, of which the first version is stored. The group is the test's own,
 // since the metrics of all API servers in a process are the same ones.
 func loadOptions(t *testing.T, c cluster.Cluster, hook wire.Endpoint, versions ...string) *apiserver.Options {
@@ -77,7 +63,7 @@ func loadOptions(t *testing.T, c cluster.Cluster, hook wire.Endpoint, versions .
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings.Repeat, settings.RequestTimeout, settings.ListPatience = 2, 20*time.Second, 20*time.Second
+	settings.Repeat, settings.RequestTimeout, settings.ListPatience = 2, patience, patience
 	return &apiserver.Options{Cluster: c, Definition: definition, Webhook: hook, Objects: samples, Seeded: 30, Duration: 200 * time.Millisecond, Settings: settings}
 }
 
@@ -130,7 +116,7 @@ func TestLoad(t *testing.T) {
 		t.Skip("left out by -short: it loads an API server")
 	}
 	o := loadOptions(t, suitetest.Cluster(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1")
-	o.Settings.Grace = 20 * time.Second // on a busy machine
+	o.Settings.Grace = time.Minute // on a busy machine
 	for _, sample := range o.Objects {
 		sample.Object["status"] = map[string]any{"replicas": int64(3)}
 	}
@@ -204,18 +190,6 @@ func keepsBounds(t *testing.T, result loadgen.Server, o *apiserver.Options) {
 	}
 }
 
-// callsOf are the calls of a verb.
-func callsOf(t *testing.T, result loadgen.Server, verb apiserver.Verb, version string) float64 {
-	t.Helper()
-	for _, c := range result.Budget {
-		if c.Verb == verb && c.Version == version {
-			return c.Calls
-		}
-	}
-	t.Fatalf("%s at %s was not measured", verb, version)
-	return 0
-}
-
 func loads(t *testing.T, result loadgen.Server, o *apiserver.Options) {
 	t.Helper()
 	if len(result.Load) != 12 {
@@ -287,78 +261,12 @@ func colds(t *testing.T, result loadgen.Server, o *apiserver.Options) {
 	}
 }
 
-func TestLoadThreeVersions(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("left out by -short: it measures a whole API server")
-	}
-	o := loadOptions(t, suitetest.Cluster(t, embedded.Options{WatchCache: true}), serve(t, webhook.Handler()), "v1beta1", "v1", "v1alpha1")
-	o.Settings.Parts = []apiserver.Part{apiserver.PartBudget}
-	result := loadMeasured(t, o)
-	keepsBounds(t, result, o)
-	if got := callsOf(t, result, apiserver.Create, "v1beta1"); got != 2 {
-		t.Errorf("creating costs %v calls, want one for each version that is not stored", got)
-	}
-	if got := callsOf(t, result, apiserver.Update, "v1"); got != 8 {
-		t.Errorf("an update at v1 costs %v calls", got)
-	}
-}
-
-func TestLoadWithoutWatchCache(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("left out by -short: it measures a whole API server")
-	}
-	o := loadOptions(t, suitetest.Cluster(t, embedded.Options{}), serve(t, webhook.Handler()), "v1beta1", "v1")
-	o.Settings.Parts, o.Settings.Concurrency = []apiserver.Part{apiserver.PartBudget, apiserver.PartRelist, apiserver.PartCold}, []int{1}
-	result := loadMeasured(t, o)
-	keepsBounds(t, result, o)
-	if got := callsOf(t, result, apiserver.List, "v1"); got != 1 {
-		t.Errorf("a LIST costs %v calls for each object", got)
-	}
-	for _, c := range result.Cold {
-		if c.Webhook.Calls != uint64(o.Seeded) || c.WarmCalls != uint64(o.Seeded) || c.Webhook.MostInFlight != 1 || c.Refused > 0 || !c.Complete {
-			t.Errorf("got %+v", c)
-		}
-	}
-	if r := result.Relist; r == nil || r.InFlight != 1 || r.Cost.Pause != 0 || r.Cost.Caches != 1 || r.Confirmation == nil {
-		t.Errorf("got %+v", r)
-	}
-}
-
-func TestLoadSlowWebhook(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("left out by -short: it measures a whole API server")
-	}
-	const delay = 5 * time.Millisecond
-	o := loadOptions(t, suitetest.Cluster(t, embedded.Options{WatchCache: true}), serve(t, slow(delay)), "v1beta1", "v1")
-	o.Settings.Parts, o.Seeded = []apiserver.Part{apiserver.PartRelist, apiserver.PartCold}, 100
-	result := loadMeasured(t, o)
-	for _, c := range result.Cold {
-		if !c.Rebuilt {
-			continue
-		}
-		// Ten at a time, since nothing is faster than the webhook.
-		if floor := float64(o.Seeded) / apiserver.InFlight * delay.Seconds(); c.Seconds < floor || c.Webhook.Seconds < float64(o.Seeded)*delay.Seconds() {
-			t.Errorf("got %+v, which cannot take less than %v s", c, floor)
-		}
-		if c.Refused == 0 || len(c.Failures) != 1 || c.Failures[0].Status != http.StatusTooManyRequests || c.Failures[0].Count != c.Refused {
-			t.Errorf("got %+v", c)
-		}
-	}
-	r := result.Relist
-	if r == nil || r.Cost.Service.One < 5 || r.Cost.Service.Ten < 5 {
-		t.Fatalf("got %+v", r)
-	}
-	if r.Confirmation == nil || r.Confirmation.Predicted < 0.05 {
-		t.Errorf("got %+v", r.Confirmation)
-	}
-}
-
 // TestLoadWebhookThatConvertsNothing has a run end after the first sample.
 func TestLoadWebhookThatConvertsNothing(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	broken := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "out of order", http.StatusInternalServerError)
 	})
@@ -375,7 +283,11 @@ func TestLoadWebhookThatConvertsNothing(t *testing.T) {
 		o := loadOptions(t, c, serve(t, handler), "v1beta1", "v1")
 		o.Settings.RequestTimeout = time.Second
 		var steps []string
-		result, err := apiserver.Run(t.Context(), *o, func(text string) { steps = append(steps, text) })
+		result, err := apiserver.Run(t.Context(), *o, func(text string) {
+			if !saidAgain(text) {
+				steps = append(steps, text)
+			}
+		})
 		if !errors.Is(err, apiserver.ErrConvertsNothing) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "none can be read at v1") {
 			t.Errorf("%s: got %v", want, err)
 		}
@@ -388,6 +300,9 @@ func TestLoadWebhookThatConvertsNothing(t *testing.T) {
 		definitionGone(t, o)
 	}
 }
+
+// saidAgain reports whether a step is said once more, as it lasts.
+func saidAgain(text string) bool { return strings.Contains(text, " so far") }
 
 // TestLoadWebhookThatBreaks has a webhook fail from some step on. What was measured until then is told, and nothing after it is tried.
 func TestLoadWebhookThatBreaks(t *testing.T) {
@@ -414,7 +329,7 @@ func TestLoadWebhookThatBreaks(t *testing.T) {
 		o.Settings.Concurrency, o.Settings.ListPatience, o.Settings.Parts = []int{1}, 5*time.Second, []apiserver.Part{apiserver.PartLoad, apiserver.PartCold}
 		after := 0
 		result, err := apiserver.Run(t.Context(), *o, func(text string) {
-			if broken.Load() && !strings.HasPrefix(text, "removing") {
+			if broken.Load() && !strings.HasPrefix(text, "removing") && !saidAgain(text) {
 				after++
 			}
 			if text == test.from {

@@ -80,6 +80,10 @@ func wantIncomplete(t *testing.T, err error, why string) {
 
 // TestMigrateConversionFails has objects whose conversion fails, which no list at the storage version would get past.
 func TestMigrateConversionFails(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(12)
 	s.change(fixtures.StoredAt("v1"))
@@ -126,6 +130,10 @@ func TestMigrateConversionFails(t *testing.T) {
 
 // TestMigrateUnreadable has an object that is stored at a version which is not served, and cannot be converted.
 func TestMigrateUnreadable(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(12)
 	s.change(fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
@@ -142,6 +150,10 @@ func TestMigrateUnreadable(t *testing.T) {
 
 // TestMigrateWebhookDown stops before thousands of objects were tried in vain.
 func TestMigrateWebhookDown(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(migrate.MaxInARow + 30)
 	s.change(fixtures.StoredAt("v1"))
@@ -158,6 +170,10 @@ func TestMigrateWebhookDown(t *testing.T) {
 
 // TestMigrateWebhookSlow says what may be why a request is not answered in time: one that writes, and one that lists.
 func TestMigrateWebhookSlow(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	for name, test := range map[string]struct {
 		served bool
 		want   string
@@ -166,6 +182,7 @@ func TestMigrateWebhookSlow(t *testing.T) {
 		"listing": {false, "listing crontabs."},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, fixtures.Webhook)
 			s.populate(3)
 			s.change(fixtures.StoredAt("v1"), fixtures.Served("v1beta1", test.served))
@@ -182,6 +199,10 @@ func TestMigrateWebhookSlow(t *testing.T) {
 
 // TestMigrateTooLarge refuses what etcd would refuse in the middle.
 func TestMigrateTooLarge(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(3)
 	s.change(fixtures.StoredAt("v1"))
@@ -194,6 +215,10 @@ func TestMigrateTooLarge(t *testing.T) {
 
 // TestMigrateOthersWrite has other clients write, delete and create again what was listed already.
 func TestMigrateOthersWrite(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(20)
 	s.change(fixtures.StoredAt("v1"))
@@ -228,6 +253,10 @@ func TestMigrateOthersWrite(t *testing.T) {
 // TestMigrateLate has other clients create and write objects after the list: an API server that had not seen the storage version change would
 // have stored them at the former one, so each is written once more.
 func TestMigrateLate(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(4)
 	s.change(fixtures.StoredAt("v1"))
@@ -268,6 +297,10 @@ func TestMigrateLate(t *testing.T) {
 
 // TestMigrateBehind has an object that another API server stored at the former version after the list, as the answer to the write shows.
 func TestMigrateBehind(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(2)
 	s.change(fixtures.StoredAt("v1"))
@@ -289,6 +322,10 @@ func TestMigrateBehind(t *testing.T) {
 
 // TestMigrateNeverIdle has an object that others created after the list, and write whenever it is patched: it costs the migration nothing.
 func TestMigrateNeverIdle(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(2)
 	s.change(fixtures.StoredAt("v1"))
@@ -318,6 +355,10 @@ func TestMigrateNeverIdle(t *testing.T) {
 
 // TestMigrateDefinitionChanges changes the definition in the middle of a migration.
 func TestMigrateDefinitionChanges(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	column := func(crd *apiextensionsv1.CustomResourceDefinition) {
 		crd.Spec.Versions[0].AdditionalPrinterColumns = []apiextensionsv1.CustomResourceColumnDefinition{{Name: "Host", Type: "string", JSONPath: ".host"}}
 	}
@@ -331,6 +372,7 @@ func TestMigrateDefinitionChanges(t *testing.T) {
 		"deleted": {func(s *scene) error { s.remove(); return nil }, "crontabs.%s was deleted during the migration", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, fixtures.Webhook)
 			s.populate(6)
 			s.change(fixtures.StoredAt("v1"))
@@ -354,9 +396,14 @@ func TestMigrateDefinitionChanges(t *testing.T) {
 
 // TestMigrateExpired has a continue token expire, with and without another one to go on with.
 func TestMigrateExpired(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	pages := func(r *http.Request) bool { return r.Method == http.MethodGet && r.URL.Query().Has("continue") }
 	for name, offered := range map[string]bool{"offered": true, "anew": false} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, fixtures.Webhook)
 			s.populate(9)
 			s.change(fixtures.StoredAt("v1"))
@@ -383,6 +430,10 @@ func TestMigrateExpired(t *testing.T) {
 
 // TestMigrateThrottled has the API server ask for some time.
 func TestMigrateThrottled(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(3)
 	s.change(fixtures.StoredAt("v1"))
@@ -407,6 +458,10 @@ func TestMigrateThrottled(t *testing.T) {
 
 // TestMigrateResume interrupts a migration and completes it.
 func TestMigrateResume(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(10)
 	s.change(fixtures.StoredAt("v1"))
@@ -432,6 +487,10 @@ func TestMigrateResume(t *testing.T) {
 
 // TestMigrateStepsApart takes the steps in runs of their own.
 func TestMigrateStepsApart(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(3)
 	s.change(fixtures.StoredAt("v1"))
@@ -455,6 +514,7 @@ func TestMigrateStepsApart(t *testing.T) {
 
 // TestMigrateRefused refuses what cannot be migrated, and says why.
 func TestMigrateRefused(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, fixtures.Webhook)
 	spoiled := filepath.Join(t.TempDir(), "spoiled.json")
 	if err := os.WriteFile(spoiled, []byte("{}"), 0o600); err != nil {

@@ -70,6 +70,10 @@ func labelled(keys ...string) func(*unstructured.Unstructured) {
 
 // TestMigrateManagedFields drops a version that managed fields name. Without a migration of these, nobody can apply any more.
 func TestMigrateManagedFields(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	for name, test := range map[string]struct {
 		definition fixtures.Definition
 		fields     map[string]any // that alice applies at v1beta1, the documents' only field there
@@ -93,6 +97,7 @@ func TestMigrateManagedFields(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t, test.definition)
 			with := func(fields map[string]any, labels ...string) func(*unstructured.Unstructured) {
 				return func(object *unstructured.Unstructured) {
@@ -143,6 +148,10 @@ func TestMigrateManagedFields(t *testing.T) {
 
 // TestMigrateUnmendedManagedFields shows what TestMigrateManagedFields is about: without the step, apply fails for ever.
 func TestMigrateUnmendedManagedFields(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	if _, err := s.apply("v1beta1", "alice", func(o *unstructured.Unstructured) { o.Object["hostPort"] = "localhost:1234" }); err != nil {
 		t.Fatal(err)

@@ -55,6 +55,9 @@ func controlPlane(t *testing.T) *rest.Config {
 
 // TestMigrateControlPlane migrates where there are leases, rights and admission.
 func TestMigrateControlPlane(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	config := controlPlane(t)
 	client := kubernetes.NewForConfigOrDie(config)
 	t.Run("held", func(t *testing.T) { held(t, sceneOn(t, config, nil, fixtures.None), client) })
@@ -263,10 +266,10 @@ func admission(t *testing.T, s *scene, client kubernetes.Interface) {
 // leases is a transport that has leases, as the embedded API server has none.
 type leases struct {
 	next http.RoundTripper
-	*book
+	*leaseBook
 }
 
-type book struct {
+type leaseBook struct {
 	mu       sync.Mutex
 	revision int
 	all      map[string]*coordinationv1.Lease
@@ -313,12 +316,25 @@ func (l leases) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // TestMigrateLease migrates on an API server that has leases.
 func TestMigrateLease(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	c := shared.Cluster(t)
 	config := c.Config()
-	kept := &book{all: map[string]*coordinationv1.Lease{}}
+	kept := &leaseBook{all: map[string]*coordinationv1.Lease{}}
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return leases{next, kept} })
 	client := kubernetes.NewForConfigOrDie(config)
-	t.Run("held", func(t *testing.T) { held(t, sceneOn(t, config, c, fixtures.None), client) })
-	t.Run("killed", func(t *testing.T) { killed(t, sceneOn(t, config, c, fixtures.None), client) })
-	t.Run("lost", func(t *testing.T) { lost(t, sceneOn(t, config, c, fixtures.None), client) })
+	t.Run("held", func(t *testing.T) {
+		t.Parallel()
+		held(t, sceneOn(t, config, c, fixtures.None), client)
+	})
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		killed(t, sceneOn(t, config, c, fixtures.None), client)
+	})
+	t.Run("lost", func(t *testing.T) {
+		t.Parallel()
+		lost(t, sceneOn(t, config, c, fixtures.None), client)
+	})
 }

@@ -59,6 +59,10 @@ func right(r *http.Request, group string) string {
 
 // TestMigrateRole wants the role for migrations to allow what one asks for, and no more. The lease and the proof are not compared.
 func TestMigrateRole(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(2)
 	s.change(fixtures.StoredAt("v1"))

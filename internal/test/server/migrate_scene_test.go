@@ -102,11 +102,11 @@ func (s *scene) remove() {
 
 func (s *scene) eventually(what string, is func(context.Context) bool) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.Context()), patience)
 	defer cancel()
 	for !is(ctx) {
 		if pause.For(ctx, 10*time.Millisecond) != nil {
-			s.Fatalf("it did not come true within a minute: %s", what)
+			s.Fatalf("it did not come true: %s", what)
 		}
 	}
 }
@@ -189,8 +189,8 @@ func (s *scene) inForce(version string) {
 	s.Helper()
 	began := time.Now()
 	for is := false; !is; {
-		if time.Since(began) > time.Minute {
-			s.Fatalf("no object is stored at %s within a minute", version)
+		if time.Since(began) > patience {
+			s.Fatalf("no object is stored at %s", version)
 		}
 		before := s.stored()[version]
 		if _, err := s.at("v1beta1").Create(s.Context(), s.crontab("probe"), metav1.CreateOptions{}); err != nil {

@@ -13,6 +13,7 @@ import (
 
 // TestMigrate migrates objects page by page, and a second time.
 func TestMigrate(t *testing.T) {
+	t.Parallel()
 	s := newScene(t, fixtures.Webhook)
 	s.populate(25)
 	before := s.contents("v1beta1")

@@ -105,7 +105,7 @@ func proofCreate(t *testing.T, config *rest.Config, group string, n int) {
 
 func proofEventually(ctx context.Context, t *testing.T, is func(context.Context) bool) {
 	t.Helper()
-	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
+	err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, patience, true, func(ctx context.Context) (bool, error) { return is(ctx), nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,6 +114,10 @@ func proofEventually(ctx context.Context, t *testing.T, is func(context.Context)
 // TestProofWritersDuringAMigration has clients write on and on while objects are migrated: nothing may be lost, and nobody blamed.
 // CRDCONFORM_TEST_OBJECTS is how many objects there are.
 func TestProofWritersDuringAMigration(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	n := 200
 	if text := os.Getenv("CRDCONFORM_TEST_OBJECTS"); text != "" { //nolint:forbidigo // a larger one is asked for by the environment
 		var err error

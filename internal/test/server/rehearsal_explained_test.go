@@ -14,11 +14,13 @@ import (
 // TestRehearsalFindingsThatOthersTell rehearses upgrades of which something is found of several requirements, and told of one. The others do not
 // pass, nor do their steps.
 func TestRehearsalFindingsThatOthersTell(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses upgrades")
 	}
 	const elsewhere = "what was found is explained by "
 	proved, read := requirement.UpgradeMigrationProved, requirement.UpgradeUseRead
+	api := start(t)
 	for _, test := range []struct {
 		name   string
 		change func(u *rehearsaltest.Upgrade, migrated *atomic.Bool)
@@ -81,9 +83,10 @@ func TestRehearsalFindingsThatOthersTell(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			wantEmpty(t, api)
 			u, seen := goodUpgrade(2), &atomic.Bool{}
 			test.change(&u, seen)
-			outcome := u.Rehearse(t, rehearsaltest.Tampered{API: shared.Cluster(t), Exchange: notingMigration(seen)})
+			outcome := u.Rehearse(t, rehearsaltest.Tampered{API: api, Exchange: notingMigration(seen)})
 			broken := rehearsaltest.Broken(outcome)
 			for _, r := range outcome.Results {
 				if broken[r.ID] != test.broken[r.ID] {

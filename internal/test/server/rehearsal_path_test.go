@@ -18,13 +18,14 @@ import (
 // TestRehearsalPathOfReleases rehearses the upgrades from the first of three releases to the second, to the third with what came of it, and from
 // the first to the third.
 func TestRehearsalPathOfReleases(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses three upgrades")
 	}
 	u := goodUpgrade(3)
 	// The second release stores at v1, and the third does not have v1beta1 any more.
 	u.Releases = append(u.Releases, widgetRelease(widgetCRD(byWebhook, widgetVersion("v1", "served stored", gaFields)), widgets))
-	outcome := u.Rehearse(t, shared.Cluster(t))
+	outcome := u.Rehearse(t, start(t))
 	var legs []string
 	for _, leg := range outcome.Legs {
 		legs = append(legs, leg.From+" to "+leg.To)
@@ -52,10 +53,11 @@ func TestRehearsalPathOfReleases(t *testing.T) {
 
 // TestRehearsalFull rehearses on a cluster whose etcd is full when the objects are migrated: that is no failure of the upgrade.
 func TestRehearsalFull(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses an upgrade")
 	}
-	api := shared.Cluster(t)
+	api := start(t)
 	plan := goodUpgrade(2).Plan(t)
 	plan.Cluster = func(context.Context) (cluster.Cluster, func(context.Context) error, error) {
 		full := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -81,13 +83,14 @@ func TestRehearsalFull(t *testing.T) {
 
 // TestRehearsalPathThatEnds rehearses a path whose first upgrade does not get so far that there is a second.
 func TestRehearsalPathThatEnds(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out by -short: it rehearses three upgrades")
 	}
 	u := goodUpgrade(2)
 	u.Releases = append(u.Releases, u.Releases[1])
 	u.Releases[1] = widgetRelease(widgetCRD(byWebhook, widgetVersion("v2", "served stored", gaFields)), widgets)
-	outcome := u.Rehearse(t, shared.Cluster(t))
+	outcome := u.Rehearse(t, start(t))
 	if len(outcome.Legs) != 3 {
 		t.Fatalf("got %+v", outcome.Legs)
 	}

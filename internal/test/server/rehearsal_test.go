@@ -110,7 +110,8 @@ func goodUpgrade(n int) rehearsaltest.Upgrade {
 }
 
 func TestRehearsalGoodUpgradePasses(t *testing.T) {
-	outcome := goodUpgrade(5).Rehearse(t, shared.Cluster(t))
+	t.Parallel()
+	outcome := goodUpgrade(5).Rehearse(t, start(t))
 	for _, r := range outcome.Results {
 		t.Logf("%-14s %s %s", r.Verdict, r.ID, r.Reason)
 	}

@@ -46,6 +46,10 @@ func answering(part string, once bool, status metav1.Status) func(*http.Request,
 
 // TestStorageBadClusters looks at a cluster that does not show everything, or changes meanwhile.
 func TestStorageBadClusters(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	l := newLab(t)
 	c := l.define(t, "bad.example.com")
 	other := l.define(t, "other.example.com")
@@ -66,8 +70,8 @@ func TestStorageBadClusters(t *testing.T) {
 		d := inventory.Definitions[0]
 		f := finding(t, storage.Judge(inventory, d, d.Version("v1beta1"), true), requirement.StorageDropOwnerReferences)
 		want := storage.Gap{
-			"crontabs.other.example.com", "the user may not list it in all namespaces",
-			"kubectl create clusterrole crdconform-list-crontabs-other-example-com --verb=list --resource=crontabs.other.example.com && " +
+			What: "crontabs.other.example.com", Why: "the user may not list it in all namespaces",
+			Mend: "kubectl create clusterrole crdconform-list-crontabs-other-example-com --verb=list --resource=crontabs.other.example.com && " +
 				"kubectl create clusterrolebinding crdconform-list-crontabs-other-example-com --clusterrole=crdconform-list-crontabs-other-example-com --user=jane",
 		}
 		if f.Answer != storage.CannotTell || len(f.Gaps) != 1 || f.Gaps[0] != want {
@@ -219,6 +223,10 @@ func TestStorageBadClusters(t *testing.T) {
 
 // TestStorageBadBytes reads stored objects that are encrypted, CBOR or neither.
 func TestStorageBadBytes(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	l := newLab(t)
 	overwrite := func(t *testing.T, c *crontabs, name string, data []byte) {
 		t.Helper()
@@ -293,6 +301,10 @@ func of(t *testing.T, snapshot []byte, version string) []byte {
 
 // TestStorageBadSnapshots gives files that are no snapshot, or that of another cluster or time.
 func TestStorageBadSnapshots(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	l := newLab(t)
 	c := l.define(t, "snapshots.example.com")
 	c.create("v1beta1", "one")
@@ -352,6 +364,10 @@ func TestStorageBadSnapshots(t *testing.T) {
 
 // TestStoragePromise relies on status.storedVersions only where nobody wrote it.
 func TestStoragePromise(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	l := newLab(t)
 	c := l.define(t, "promise.example.com", fixtures.StoredAt("v1"))
 	c.create("v1", "one")
@@ -373,6 +389,10 @@ func TestStoragePromise(t *testing.T) {
 
 // TestStorageLeftBehind has an object that is older than its definition, which says nothing of it then.
 func TestStorageLeftBehind(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	l := newLab(t)
 	c := l.define(t, "behind.example.com", fixtures.StoredAt("v1"))
 	c.create("v1", "one")

@@ -20,6 +20,7 @@ func deprecate(version string) fixtures.Option {
 
 // TestStorageBlockers plants each blocker alone, has it found, and drops the version all the same: something breaks.
 func TestStorageBlockers(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out by -short: it plants each blocker on an API server")
 	}
@@ -94,6 +95,7 @@ func TestStorageBlockers(t *testing.T) {
 		},
 	} {
 		t.Run(string(id), func(t *testing.T) {
+			t.Parallel()
 			l := newLab(t)
 			c := l.define(t, strings.ReplaceAll(string(id), ".", "-")+".example.com")
 			c.store("v1")
@@ -140,6 +142,10 @@ func TestStorageBlockers(t *testing.T) {
 
 // TestStorageRemovedBefore looks at a definition that lost a version too early.
 func TestStorageRemovedBefore(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	l := newLab(t)
 	c := l.define(t, "removed.example.com")
 	c.create("v1beta1", "one")
@@ -158,6 +164,9 @@ func TestStorageRemovedBefore(t *testing.T) {
 
 // TestStorageMetrics finds somebody who asks for a deprecated version in the metrics.
 func TestStorageMetrics(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	l := newLab(t)
 	c := l.define(t, "metrics.example.com", fixtures.StoredAt("v1"))
 	if err := c.change(deprecate("v1beta1")); err != nil {

@@ -19,6 +19,9 @@ import (
 
 // TestStorageWholeAPIServer finds the owner reference of a built-in resource, on an API server with everything else.
 func TestStorageWholeAPIServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	needs.APIServer(t)
 	whole, err := envtest.Start(t.Context(), envtest.Options{Variable: os.LookupEnv, WatchCache: true}) //nolint:forbidigo // envtest goes by it too
 	if err != nil {

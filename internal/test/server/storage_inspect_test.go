@@ -43,6 +43,7 @@ func blocked(t *testing.T, v storage.Verdict, answer storage.Answer, want ...req
 
 // TestStorageStoredVersions tells the stored versions in every way, and finds the object that was left.
 func TestStorageStoredVersions(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	c := l.define(t, "ways.example.com")
 	c.create("v1beta1", "old", "older")
@@ -92,6 +93,10 @@ func TestStorageStoredVersions(t *testing.T) {
 
 // TestStorageClean drops a version after it was said to be safe, and all goes on.
 func TestStorageClean(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	l := newLab(t)
 	c := l.define(t, "clean.example.com")
 	c.create("v1beta1", "one", "two")
@@ -133,6 +138,7 @@ func TestStorageClean(t *testing.T) {
 
 // TestStorageReadsOnly looks at what is sent.
 func TestStorageReadsOnly(t *testing.T) {
+	t.Parallel()
 	l := newLab(t)
 	c := l.define(t, "reads.example.com")
 	c.create("v1beta1", "one")

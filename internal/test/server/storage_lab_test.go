@@ -86,9 +86,9 @@ func (l *lab) define(t *testing.T, group string, options ...fixtures.Option) *cr
 // wait waits until something is so.
 func (c *crontabs) wait(so func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(30 * time.Second); !so(); {
+	for end := time.Now().Add(patience); !so(); {
 		if time.Now().After(end) {
-			c.t.Fatal("it did not happen within 30 s")
+			c.t.Fatal("it did not happen")
 		}
 		<-time.After(20 * time.Millisecond)
 	}

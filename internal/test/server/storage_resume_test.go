@@ -116,7 +116,7 @@ func resumes(t *testing.T, c *crontabs) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			journal["began"] = began.Add(-storage.Longest - time.Minute)
+			journal["began"] = began.Add(-storage.MaxResumeAge - time.Minute)
 		})
 		complete(t, &recorder{}, o, ", which is too long ago, so everything was read again.")
 	})

@@ -1,10 +1,22 @@
-package agreement
+package server_test
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/suites/conversion"
+	"github.com/crdconform/crdconform/suites/defaulting"
+	"github.com/crdconform/crdconform/suites/lifecycle"
+	"github.com/crdconform/crdconform/suites/migration"
+	"github.com/crdconform/crdconform/suites/objects"
+	"github.com/crdconform/crdconform/suites/publishing"
+	"github.com/crdconform/crdconform/suites/schema"
+	"github.com/crdconform/crdconform/suites/storage"
+	"github.com/crdconform/crdconform/suites/subresources"
+	"github.com/crdconform/crdconform/suites/validation"
+	"github.com/crdconform/crdconform/suites/versions"
 
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
@@ -39,9 +51,9 @@ func (d difference) explains(a, b judged, id requirement.ID, x, y requirement.Ve
 	return d.requirement == id && knowsA && knowsB && onA == x && onB == y
 }
 
-// compare returns in what two clusters do not agree: verdicts of requirements that hold for the minors of both. Differences
+// disagreements returns in what two clusters do not agree: verdicts of requirements that hold for the minors of both. Differences
 // that are explained do not count, and an explanation of none that there is counts as one.
-func compare(a, b judged, explained []difference) []string {
+func disagreements(a, b judged, explained []difference) []string {
 	var problems []string
 	used := make([]bool, len(explained))
 	for _, r := range requirement.All() {
@@ -61,7 +73,7 @@ func compare(a, b judged, explained []difference) []string {
 			used[i] = true
 			continue
 		}
-		problems = append(problems, fmt.Sprintf("%s: %s on %s%s, %s on %s%s", r.ID, x.Verdict, a.cluster, why(x), y.Verdict, b.cluster, why(y)))
+		problems = append(problems, fmt.Sprintf("%s: %s on %s%s, %s on %s%s", r.ID, x.Verdict, a.cluster, reasonOf(x), y.Verdict, b.cluster, reasonOf(y)))
 	}
 	for i, d := range explained {
 		_, knowsA := d.verdicts[a.cluster]
@@ -73,14 +85,15 @@ func compare(a, b judged, explained []difference) []string {
 	return problems
 }
 
-func why(r suites.Result) string {
+func reasonOf(r suites.Result) string {
 	if r.Reason == "" {
 		return ""
 	}
 	return " (" + r.Reason + ")"
 }
 
-func TestClustersAreCompared(t *testing.T) {
+func TestAgreementIsCompared(t *testing.T) {
+	t.Parallel()
 	const (
 		anywhere = requirement.VersionsServingDiscovery
 		another  = requirement.VersionsServingKind
@@ -134,7 +147,7 @@ func TestClustersAreCompared(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := compare(on("one", 36, test.one), on("other", 37, test.other), test.explained)
+			got := disagreements(on("one", 36, test.one), on("other", 37, test.other), test.explained)
 			if len(got) != len(test.want) {
 				t.Fatalf("got %q, want %q", got, test.want)
 			}
@@ -144,5 +157,25 @@ func TestClustersAreCompared(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// explained are the differences between clusters that have a reason.
+var explained []difference
+
+// serverChapters are the chapters that bind API servers.
+func serverChapters() []suites.Area {
+	return []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.Area, publishing.Area, subresources.Area, objects.Area}
+}
+
+// wantAgreement fails the test for each difference between clusters that is not explained.
+func wantAgreement(t *testing.T, all []judged) {
+	t.Helper()
+	for i, a := range all {
+		for _, b := range all[i+1:] {
+			for _, problem := range disagreements(a, b, explained) {
+				t.Error(problem)
+			}
+		}
 	}
 }

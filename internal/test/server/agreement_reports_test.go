@@ -1,4 +1,4 @@
-package agreement
+package server_test
 
 import (
 	"encoding/json"
@@ -11,9 +11,10 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestReportsAgree compares what whole runs came to on different clusters. A kind cluster takes minutes, and whoever has run
+// TestAgreementReportsAgree compares what whole runs came to on different clusters. A kind cluster takes minutes, and whoever has run
 // everything on one has a report.
-func TestReportsAgree(t *testing.T) {
+func TestAgreementReportsAgree(t *testing.T) {
+	t.Parallel()
 	const variable = "CRDCONFORM_TEST_REPORTS"
 	folders := filepath.SplitList(os.Getenv(variable)) //nolint:forbidigo // tests get what they compare from the environment
 	if len(folders) == 0 {
@@ -26,7 +27,7 @@ func TestReportsAgree(t *testing.T) {
 	for _, folder := range folders {
 		all = append(all, reported(t, folder))
 	}
-	agree(t, all)
+	wantAgreement(t, all)
 }
 
 // reported reads what the specs of the compared chapters came to, which are those of every run. Each of them must have a result.
@@ -48,7 +49,7 @@ func reported(t *testing.T, folder string) judged {
 		t.Fatal(err)
 	}
 	j := judged{cluster: report.Cluster.Name, minor: minor}
-	for _, spec := range suites.Preview(servers()) {
+	for _, spec := range suites.Preview(serverChapters()) {
 		found := false
 		for _, r := range report.Results {
 			if r.ID == spec.Requirement {

@@ -1,11 +1,10 @@
-package embedded
+package server_test
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -13,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"go.etcd.io/etcd/client/pkg/v3/logutil"
 	"go.uber.org/goleak"
@@ -28,19 +26,13 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/crdconform/crdconform/cluster"
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 )
 
-func TestMain(m *testing.M) {
-	if err := LogTo(io.Discard); err != nil {
-		panic(err)
-	}
-	m.Run()
-}
-
-func start(t *testing.T, options Options) *Cluster {
+func startEmbedded(t *testing.T, options embedded.Options) *embedded.Cluster {
 	t.Helper()
-	c, err := Start(t.Context(), options)
+	c, err := embedded.Start(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +44,8 @@ func start(t *testing.T, options Options) *Cluster {
 	return c
 }
 
-// install installs the documents' definition with two versions and returns a client for its objects at v1.
-func install(t *testing.T, c *Cluster) dynamic.ResourceInterface {
+// installCronTabs installs the documents' definition with two versions and returns a client for its objects at v1.
+func installCronTabs(t *testing.T, c *embedded.Cluster) dynamic.ResourceInterface {
 	t.Helper()
 	crds, err := clientset.NewForConfig(c.Config())
 	if err != nil {
@@ -71,10 +63,10 @@ func install(t *testing.T, c *Cluster) dynamic.ResourceInterface {
 		}
 		return err
 	})
-	return objects(t, c)
+	return cronTabs(t, c)
 }
 
-func objects(t *testing.T, c *Cluster) dynamic.ResourceInterface {
+func cronTabs(t *testing.T, c *embedded.Cluster) dynamic.ResourceInterface {
 	t.Helper()
 	client, err := dynamic.NewForConfig(c.Config())
 	if err != nil {
@@ -83,39 +75,28 @@ func objects(t *testing.T, c *Cluster) dynamic.ResourceInterface {
 	return client.Resource(schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "crontabs"}).Namespace("default")
 }
 
-func eventually(t *testing.T, condition func() error) {
-	t.Helper()
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	deadline := time.After(30 * time.Second)
-	for {
-		err := condition()
-		if err == nil {
-			return
-		}
-		select {
-		case <-poll.C:
-		case <-deadline:
-			t.Fatal(err)
-		}
+var cronTabKey = cluster.Key{Group: "example.com", Resource: "crontabs", Namespace: "default", Name: "local-crontab"}
+
+func TestEmbeddedNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
 	}
-}
-
-var key = cluster.Key{Group: "example.com", Resource: "crontabs", Namespace: "default", Name: "local-crontab"}
-
-func TestNothingIsLeftBehind(t *testing.T) {
+	if !alone(t) {
+		return
+	}
 	// What the first server leaves, such as caches of packages, a second one must not add to.
 	once := func() (dir, address string) {
-		c, err := Start(t.Context(), Options{})
+		c, err := embedded.Start(t.Context(), embedded.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		install(t, c)
+		installCronTabs(t, c)
 		u, err := url.Parse(c.Config().Host)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := os.Stat(c.dir); err != nil {
+		if _, err := os.Stat(c.Dir()); err != nil {
 			t.Error(err)
 		}
 		if err := c.Stop(t.Context()); err != nil {
@@ -124,7 +105,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		if err := c.Stop(t.Context()); err != nil {
 			t.Errorf("stopping it twice: %v", err)
 		}
-		return c.dir, u.Host
+		return c.Dir(), u.Host
 	}
 	once()
 	before := goleak.IgnoreCurrent()
@@ -139,8 +120,9 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-func TestVersion(t *testing.T) {
-	c := start(t, Options{})
+func TestEmbeddedVersion(t *testing.T) {
+	t.Parallel()
+	c := startEmbedded(t, embedded.Options{})
 	client, err := discovery.NewDiscoveryClientForConfig(c.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -152,14 +134,15 @@ func TestVersion(t *testing.T) {
 	if version.Major != "1" || version.Minor == "" || !strings.HasPrefix(version.GitVersion, "v1."+version.Minor+".") {
 		t.Errorf("got %+v", version)
 	}
-	if version.GitVersion != Release() {
-		t.Errorf("/version says %s, Release %s", version.GitVersion, Release())
+	if version.GitVersion != embedded.Release() {
+		t.Errorf("/version says %s, Release %s", version.GitVersion, embedded.Release())
 	}
 }
 
-func TestGroupList(t *testing.T) {
-	c := start(t, Options{})
-	install(t, c)
+func TestEmbeddedGroupList(t *testing.T) {
+	t.Parallel()
+	c := startEmbedded(t, embedded.Options{})
+	installCronTabs(t, c)
 	client, err := discovery.NewDiscoveryClientForConfig(c.Config())
 	if err != nil {
 		t.Fatal(err)
@@ -197,8 +180,9 @@ func TestGroupList(t *testing.T) {
 	})
 }
 
-func TestOnlyTheRunGetsIn(t *testing.T) {
-	c := start(t, Options{})
+func TestEmbeddedOnlyTheRunGetsIn(t *testing.T) {
+	t.Parallel()
+	c := startEmbedded(t, embedded.Options{})
 	stranger := c.Config()
 	stranger.CertData, stranger.KeyData = nil, nil
 	crds, err := clientset.NewForConfig(stranger)
@@ -208,26 +192,27 @@ func TestOnlyTheRunGetsIn(t *testing.T) {
 	if _, err := crds.ApiextensionsV1().CustomResourceDefinitions().List(t.Context(), metav1.ListOptions{}); !apierrors.IsUnauthorized(err) {
 		t.Errorf("a client without a certificate got %v", err)
 	}
-	info, err := os.Stat(filepath.Join(c.dir, "tls.key"))
+	info, err := os.Stat(filepath.Join(c.Dir(), "tls.key"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if info.Mode().Perm() != 0o600 {
 		t.Errorf("the key has the mode %s", info.Mode())
 	}
-	if info, err = os.Stat(c.dir); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err = os.Stat(c.Dir()); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory has the mode %s, %v", info.Mode(), err)
 	}
 }
 
-func TestStorage(t *testing.T) {
-	c := start(t, Options{})
-	crontabs := install(t, c)
-	if _, err := c.Stored(t.Context(), key); !errors.Is(err, cluster.ErrNotStored) {
+func TestEmbeddedStorage(t *testing.T) {
+	t.Parallel()
+	c := startEmbedded(t, embedded.Options{})
+	crontabs := installCronTabs(t, c)
+	if _, err := c.Stored(t.Context(), cronTabKey); !errors.Is(err, cluster.ErrNotStored) {
 		t.Errorf("before it was created: %v", err)
 	}
-	created := create(t, crontabs)
-	stored, err := c.Stored(t.Context(), key)
+	created := createCronTab(t, crontabs)
+	stored, err := c.Stored(t.Context(), cronTabKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -243,21 +228,21 @@ func TestStorage(t *testing.T) {
 		t.Errorf("all that is stored: %v, %v", all, err)
 	}
 	changed := strings.Replace(string(stored.Data), `"localhost"`, `"elsewhere"`, 1)
-	if err := c.Overwrite(t.Context(), key, []byte(changed)); err != nil {
+	if err := c.Overwrite(t.Context(), cronTabKey, []byte(changed)); err != nil {
 		t.Fatal(err)
 	}
 	read, err := crontabs.Get(t.Context(), "local-crontab", metav1.GetOptions{})
 	if err != nil || read.Object["host"] != "elsewhere" {
 		t.Errorf("after it was overwritten: %v, %v", read, err)
 	}
-	other := key
+	other := cronTabKey
 	other.Name = "no-such-crontab"
 	if err := c.Overwrite(t.Context(), other, nil); !errors.Is(err, cluster.ErrNotStored) {
 		t.Errorf("overwriting what is not there: %v", err)
 	}
 }
 
-func create(t *testing.T, crontabs dynamic.ResourceInterface) *unstructured.Unstructured {
+func createCronTab(t *testing.T, crontabs dynamic.ResourceInterface) *unstructured.Unstructured {
 	t.Helper()
 	created, err := crontabs.Create(t.Context(), fixtures.LocalCronTab.At("v1"), metav1.CreateOptions{})
 	if err != nil {
@@ -266,10 +251,11 @@ func create(t *testing.T, crontabs dynamic.ResourceInterface) *unstructured.Unst
 	return created
 }
 
-func TestRestartKeepsTheData(t *testing.T) {
-	c := start(t, Options{})
-	crontabs := install(t, c)
-	created := create(t, crontabs)
+func TestEmbeddedRestartKeepsTheData(t *testing.T) {
+	t.Parallel()
+	c := startEmbedded(t, embedded.Options{})
+	crontabs := installCronTabs(t, c)
+	created := createCronTab(t, crontabs)
 	before := c.Config().Host
 
 	if err := c.Restart(t.Context()); err != nil {
@@ -278,7 +264,7 @@ func TestRestartKeepsTheData(t *testing.T) {
 	if after := c.Config().Host; after != before {
 		t.Errorf("it moved from %s to %s", before, after)
 	}
-	same(t, crontabs, created)
+	sameCronTab(t, crontabs, created)
 
 	if err := c.Kill(); err != nil {
 		t.Fatal(err)
@@ -286,19 +272,19 @@ func TestRestartKeepsTheData(t *testing.T) {
 	if _, err := crontabs.Get(t.Context(), "local-crontab", metav1.GetOptions{}); err == nil {
 		t.Error("a killed server answered")
 	}
-	if _, err := c.Stored(t.Context(), key); err == nil {
+	if _, err := c.Stored(t.Context(), cronTabKey); err == nil {
 		t.Error("a killed server's storage answered")
 	}
 	if err := c.Resume(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	same(t, crontabs, created)
+	sameCronTab(t, crontabs, created)
 	if err := c.Resume(t.Context()); err == nil {
 		t.Error("it was brought back although it was there")
 	}
 }
 
-func same(t *testing.T, crontabs dynamic.ResourceInterface, created *unstructured.Unstructured) {
+func sameCronTab(t *testing.T, crontabs dynamic.ResourceInterface, created *unstructured.Unstructured) {
 	t.Helper()
 	eventually(t, func() error {
 		read, err := crontabs.Get(t.Context(), "local-crontab", metav1.GetOptions{})
@@ -309,17 +295,25 @@ func same(t *testing.T, crontabs dynamic.ResourceInterface, created *unstructure
 	})
 }
 
-func TestSeveralAtOnce(t *testing.T) {
-	first, second := start(t, Options{}), start(t, Options{WatchCache: true})
-	create(t, install(t, first))
-	install(t, second)
-	if _, err := second.Stored(t.Context(), key); !errors.Is(err, cluster.ErrNotStored) {
+func TestEmbeddedSeveralAtOnce(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
+	first, second := startEmbedded(t, embedded.Options{}), startEmbedded(t, embedded.Options{WatchCache: true})
+	createCronTab(t, installCronTabs(t, first))
+	installCronTabs(t, second)
+	if _, err := second.Stored(t.Context(), cronTabKey); !errors.Is(err, cluster.ErrNotStored) {
 		t.Errorf("what one stores is in the other: %v", err)
 	}
 }
 
-func TestStopGivesUp(t *testing.T) {
-	c := start(t, Options{})
+func TestEmbeddedStopGivesUp(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
+	c := startEmbedded(t, embedded.Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.Stop(ctx); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "still running: the API server") {
@@ -329,15 +323,18 @@ func TestStopGivesUp(t *testing.T) {
 	if err := c.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is still there: %v", c.dir, err)
+	if _, err := os.Stat(c.Dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", c.Dir(), err)
 	}
 }
 
-// TestEtcdClientIsQuiet looks whether package quiet is initialised before the API server makes its etcd client's logger, as Go traces it.
+// TestEmbeddedEtcdClientIsQuiet looks whether package quiet is initialised before the API server makes its etcd client's logger, as Go traces it.
 // Loggers that are made later write as ever.
-func TestEtcdClientIsQuiet(t *testing.T) {
+func TestEmbeddedEtcdClientIsQuiet(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	if paths := logutil.DefaultZapLoggerConfig.OutputPaths; len(paths) != 1 || paths[0] != "stderr" {
 		t.Errorf("other etcd clients log to %v", paths)
 	}
@@ -355,9 +352,9 @@ func TestEtcdClientIsQuiet(t *testing.T) {
 	}
 }
 
-func BenchmarkStart(b *testing.B) {
+func BenchmarkEmbeddedStart(b *testing.B) {
 	for b.Loop() {
-		c, err := Start(b.Context(), Options{})
+		c, err := embedded.Start(b.Context(), embedded.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -369,10 +366,10 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-func BenchmarkStop(b *testing.B) {
+func BenchmarkEmbeddedStop(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
-		c, err := Start(b.Context(), Options{})
+		c, err := embedded.Start(b.Context(), embedded.Options{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -1,18 +1,19 @@
-package kinds
+package server_test
 
 import (
 	"slices"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/options"
 )
 
-// TestNames compares the kinds with the names that crdconform.yaml and --cluster know.
-func TestNames(t *testing.T) {
+// TestKindsNames compares the kinds with the names that crdconform.yaml and --cluster know.
+func TestKindsNames(t *testing.T) {
 	t.Parallel()
 	cluster, _ := options.Of("cluster")
 	var names []string
-	for _, k := range All() {
+	for _, k := range kinds.All() {
 		names = append(names, k.Name)
 	}
 	if want := append(names, "none"); !slices.Equal(cluster.Values, want) || cluster.Default != names[0] {
@@ -20,14 +21,14 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestOptions wants what the kinds say of their options to be about options that there are.
-func TestOptions(t *testing.T) {
+// TestKindsOptions wants what the kinds say of their options to be about options that there are.
+func TestKindsOptions(t *testing.T) {
 	t.Parallel()
 	var names []string
-	for _, o := range new(Options).Table() {
+	for _, o := range new(kinds.Options).Table() {
 		names = append(names, o.Name)
 	}
-	for _, k := range All() {
+	for _, k := range kinds.All() {
 		used := slices.Clone(k.Options)
 		for option := range k.Needs {
 			used = append(used, option)

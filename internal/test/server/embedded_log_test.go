@@ -1,34 +1,35 @@
-package embedded
+package server_test
 
 import (
-	"io"
+	"flag"
 	"strings"
 	"testing"
 
 	"k8s.io/klog/v2"
+
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 )
 
-// TestCaptureLogBesideLogging has something log while the log is captured and given back, as goroutines do that outlive their API
+// TestEmbeddedCaptureLogBesideLogging has something log while the log is captured and given back, as goroutines do that outlive their API
 // server. The race detector reports a setting that is written without its lock.
-func TestCaptureLogBesideLogging(t *testing.T) {
-	before := captured.usual
-	defer func() {
-		if before == nil {
-			before = io.Discard
-		}
-		if err := LogTo(before); err != nil {
-			t.Error(err)
-		}
-	}()
-	captured.usual = nil
+func TestEmbeddedCaptureLogBesideLogging(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
+	if !alone(t) { // nobody has called LogTo there
+		return
+	}
 	klog.LogToStderr(true)
+	flags := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(flags)
 	text := captureBesideLogging(t)
-	if to := klogFlags().Lookup("logtostderr").Value.String(); to != "true" || !strings.Contains(text, "captured") {
+	if to := flags.Lookup("logtostderr").Value.String(); to != "true" || !strings.Contains(text, "captured") {
 		t.Errorf("logtostderr is %s afterwards, the log is %q", to, text)
 	}
 
 	var usual strings.Builder
-	if err := LogTo(&usual); err != nil {
+	if err := embedded.LogTo(&usual); err != nil {
 		t.Fatal(err)
 	}
 	text = captureBesideLogging(t)
@@ -41,7 +42,7 @@ func TestCaptureLogBesideLogging(t *testing.T) {
 func captureBesideLogging(t *testing.T) string {
 	t.Helper()
 	var log strings.Builder
-	restore, err := CaptureLog(&log)
+	restore, err := embedded.CaptureLog(&log)
 	if err != nil {
 		t.Fatal(err)
 	}

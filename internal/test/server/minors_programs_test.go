@@ -1,4 +1,4 @@
-package minors
+package server_test
 
 import (
 	"bytes"
@@ -10,29 +10,30 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 func minor(n int) requirement.Minor { return requirement.Minor{Major: 1, Minor: n} }
 
-func TestAll(t *testing.T) {
+func TestMinorsAll(t *testing.T) {
 	t.Parallel()
-	all := All()
+	all := minors.All()
 	if len(all) < 5 || !slices.IsSortedFunc(all, func(a, b requirement.Minor) int { return a.Minor - b.Minor }) {
 		t.Errorf("the minors are %v", all)
 	}
 	for _, m := range all {
-		release, known := Release(m)
+		release, known := minors.Release(m)
 		if !known || !strings.HasPrefix(release, "v"+m.String()+".") {
 			t.Errorf("%s is %s", m, release)
 		}
-		files, err := module(m)
+		files, err := minors.Module(m)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var names []string
 		for _, f := range files {
-			names = append(names, f.name)
+			names = append(names, f.Name)
 		}
 		for _, want := range []string{"go.mod", "go.sum", "main.go", "server.go"} {
 			if !slices.Contains(names, want) {
@@ -40,33 +41,33 @@ func TestAll(t *testing.T) {
 			}
 		}
 	}
-	if release, known := Release(minor(5)); known {
+	if release, known := minors.Release(minor(5)); known {
 		t.Error(release)
 	}
 }
 
-func TestFind(t *testing.T) {
+func TestMinorsFind(t *testing.T) {
 	t.Parallel()
-	p := Programs{t.TempDir()}
+	p := minors.Programs{Dir: t.TempDir()}
 	_, err := p.Find(minor(31))
-	if !errors.Is(err, ErrNotBuilt) || !strings.Contains(err.Error(), `"crdconform minors build 1.31"`) || !strings.Contains(err.Error(), p.Dir) {
+	if !errors.Is(err, minors.ErrNotBuilt) || !strings.Contains(err.Error(), `"crdconform minors build 1.31"`) || !strings.Contains(err.Error(), p.Dir) {
 		t.Error(err)
 	}
-	path, err := p.path(minor(31))
+	path, err := p.Path(minor(31))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Mkdir(path, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Find(minor(31)); err == nil || errors.Is(err, ErrNotBuilt) || !strings.Contains(err.Error(), "remove it") {
+	if _, err := p.Find(minor(31)); err == nil || errors.Is(err, minors.ErrNotBuilt) || !strings.Contains(err.Error(), "remove it") {
 		t.Error(err)
 	}
 }
 
-// TestBuild has a script in place of Go.
-func TestBuild(t *testing.T) {
-	bin, p := t.TempDir(), Programs{filepath.Join(t.TempDir(), "new")}
+// TestMinorsBuild has a script in place of Go.
+func TestMinorsBuild(t *testing.T) {
+	bin, p := t.TempDir(), minors.Programs{Dir: filepath.Join(t.TempDir(), "new")}
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH")) //nolint:forbidigo // the script needs a shell
 	tool := func(text string) {
 		t.Helper()
@@ -85,7 +86,7 @@ func TestBuild(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "Kubernetes 1.31: go build: exit status 1\nno such module") || !strings.Contains(said, "no such module") {
 		t.Errorf("%v, %s", err, said)
 	}
-	empty(t, p.Dir)
+	emptyFolder(t, p.Dir)
 
 	const success = `echo "GOWORK=$GOWORK $*"
 [ -f go.mod ] && [ -f go.sum ] && [ -f main.go ] || exit 1
@@ -133,13 +134,5 @@ echo program > "$2"
 	t.Setenv("PATH", t.TempDir())
 	if _, err := build(minor(28)); err == nil || !strings.Contains(err.Error(), "the go command is required") {
 		t.Error(err)
-	}
-}
-
-func empty(t *testing.T, dir string) {
-	t.Helper()
-	left, err := os.ReadDir(dir)
-	if err != nil || len(left) > 0 {
-		t.Errorf("left in %s: %v, %v", dir, left, err)
 	}
 }

@@ -1,4 +1,4 @@
-package minors
+package server_test
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +24,7 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/requirement"
@@ -36,24 +36,8 @@ const parentOf = "CRDCONFORM_TEST_PARENT_OF"
 // built is where the program is put that the tests run.
 var built string
 
-func TestMain(m *testing.M) {
-	if err := embedded.LogTo(io.Discard); err != nil {
-		panic(err)
-	}
-	if path := os.Getenv(parentOf); path != "" { //nolint:forbidigo // it is a process that a test starts
-		parent(path)
-		return
-	}
-	var err error
-	if built, err = os.MkdirTemp("", "crdconform-test-"); err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(built)
-	m.Run()
-}
-
-// current builds the program with crdconform's own modules, which are there already, for the first test that runs it.
-var current = sync.OnceValues(func() (string, error) {
+// builtCurrent builds the program with crdconform's own modules, which are there already, for the first test that runs it.
+var builtCurrent = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(built, "apiserver")
 	const in = " -X k8s.io/component-base/version."
 	release := embedded.Release()
@@ -62,7 +46,7 @@ var current = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	flags := fmt.Sprintf("-s -w%sgitVersion=%s%sgitMajor=%d%sgitMinor=%d", in, release, in, minor.Major, in, minor.Minor)
-	build := exec.CommandContext(context.Background(), "go", "build", "-ldflags="+flags, "-o", path, "./apiserver")
+	build := exec.CommandContext(context.Background(), "go", "build", "-ldflags="+flags, "-o", path, "../../cluster/minors/apiserver")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // make build has compiled most of it like this
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
@@ -72,27 +56,17 @@ var current = sync.OnceValues(func() (string, error) {
 
 func currentProgram(t *testing.T) string {
 	t.Helper()
-	path, err := current()
+	path, err := builtCurrent()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-// programs returns the folder of CRDCONFORM_TEST_MINORS, or skips the test.
-func programs(t *testing.T) Programs {
+// runMinor starts a program that stops with the test.
+func runMinor(t *testing.T, path string, options minors.Options) *minors.Cluster {
 	t.Helper()
-	dir := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
-	if dir == "" {
-		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
-	}
-	return Programs{dir}
-}
-
-// run starts a program that stops with the test.
-func run(t *testing.T, path string, options Options) *Cluster {
-	t.Helper()
-	c, err := start(t.Context(), path, options)
+	c, err := minors.StartAt(t.Context(), path, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,50 +78,17 @@ func run(t *testing.T, path string, options Options) *Cluster {
 	return c
 }
 
-func eventually(t *testing.T, condition func() error) {
-	t.Helper()
-	poll := time.NewTicker(10 * time.Millisecond)
-	defer poll.Stop()
-	deadline := time.After(time.Minute)
-	for {
-		err := condition()
-		if err == nil {
-			return
-		}
-		select {
-		case <-poll.C:
-		case <-deadline:
-			t.Fatal(err)
-		}
-	}
-}
-
-func TestCurrent(t *testing.T) {
+func TestMinorsCurrent(t *testing.T) {
 	t.Parallel()
-	works(t, run(t, currentProgram(t), Options{}), embedded.Release())
-}
-
-func TestOlder(t *testing.T) {
-	t.Parallel()
-	from := programs(t)
-	for _, minor := range All() {
-		t.Run(minor.String(), func(t *testing.T) {
-			c, err := Start(t.Context(), Options{Minor: minor, Programs: from, WatchCache: minor.Minor%2 == 0})
-			if err != nil {
-				t.Fatal(err)
-			}
-			release, _ := Release(minor)
-			works(t, c, release)
-			if err := c.Stop(t.Context()); err != nil {
-				t.Error(err)
-			}
-		})
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
 	}
+	worksAsCluster(t, runMinor(t, currentProgram(t), minors.Options{}), embedded.Release())
 }
 
-// works checks what the suites need of an API server: objects at both versions by a webhook that is reached as a service, storage,
+// worksAsCluster checks what the suites need of an API server: objects at both versions by a webhook that is reached as a service, storage,
 // and the list of groups.
-func works(t *testing.T, c *Cluster, release string) {
+func worksAsCluster(t *testing.T, c *minors.Cluster, release string) {
 	t.Helper()
 	client, err := discovery.NewDiscoveryClientForConfig(c.Config())
 	if err != nil {
@@ -167,7 +108,7 @@ func works(t *testing.T, c *Cluster, release string) {
 		t.Fatal(err)
 	}
 	defer server.Close()
-	crontabs := install(t, c, server)
+	crontabs := installRouted(t, c, server)
 	if _, err := crontabs("v1").Get(t.Context(), "none", metav1.GetOptions{}); err == nil {
 		t.Error("it has an object that nobody created")
 	}
@@ -209,8 +150,8 @@ func works(t *testing.T, c *Cluster, release string) {
 
 const webhookPath = "/crdconvert"
 
-// install installs the documents' definition, with a service for its webhook, and returns clients for the objects.
-func install(t *testing.T, c *Cluster, server *webhook.Server) func(version string) dynamic.ResourceInterface {
+// installRouted installs the documents' definition, with a service for its webhook, and returns clients for the objects.
+func installRouted(t *testing.T, c *minors.Cluster, server *webhook.Server) func(version string) dynamic.ResourceInterface {
 	t.Helper()
 	all, err := clientset.NewForConfig(c.Config())
 	if err != nil {
@@ -243,16 +184,19 @@ func install(t *testing.T, c *Cluster, server *webhook.Server) func(version stri
 	}
 }
 
-func TestNothingIsLeftBehind(t *testing.T) {
+func TestMinorsNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	c, err := start(t.Context(), currentProgram(t), Options{WatchCache: true})
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
+	c, err := minors.StartAt(t.Context(), currentProgram(t), minors.Options{WatchCache: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if c.Name() != "embedded" || !c.WatchCache() {
 		t.Errorf("it is %s, with a watch cache: %t", c.Name(), c.WatchCache())
 	}
-	if _, err := os.Stat(c.dir); err != nil {
+	if _, err := os.Stat(c.Dir()); err != nil {
 		t.Error(err)
 	}
 	for range 2 {
@@ -260,11 +204,11 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if c.program.failed() == nil {
+	if !c.Process().Ended() {
 		t.Error("its process is still there")
 	}
-	if _, err := os.Stat(c.dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is still there: %v", c.dir, err)
+	if _, err := os.Stat(c.Dir()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%s is still there: %v", c.Dir(), err)
 	}
 	if _, err := c.Stored(t.Context(), cluster.Key{}); err == nil {
 		t.Error("its storage answers")
@@ -274,14 +218,17 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	}
 }
 
-// TestDies kills the API server behind the back of everybody.
-func TestDies(t *testing.T) {
+// TestMinorsDies kills the API server behind the back of everybody.
+func TestMinorsDies(t *testing.T) {
 	t.Parallel()
-	c, err := start(t.Context(), currentProgram(t), Options{})
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
+	c, err := minors.StartAt(t.Context(), currentProgram(t), minors.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.program.child.Kill(); err != nil {
+	if err := c.Process().Kill(); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Route(t.Context(), "default", "one", 443, "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "its process ended") {
@@ -292,8 +239,11 @@ func TestDies(t *testing.T) {
 	}
 }
 
-// TestStartThatFails starts what is no API server, or is told to stop.
-func TestStartThatFails(t *testing.T) {
+// TestMinorsStartThatFails starts what is no API server, or is told to stop.
+func TestMinorsStartThatFails(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
 	script := func(text string) string {
@@ -311,14 +261,14 @@ func TestStartThatFails(t *testing.T) {
 		"another protocol":    {script(`echo '{"protocol":99,"url":"x"}'; exec cat > /dev/null`), "uses another protocol"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := start(t.Context(), test.path, Options{}); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := minors.StartAt(t.Context(), test.path, minors.Options{}); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want something with %q", err, test.want)
 			}
 		})
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := start(ctx, script("exec cat > /dev/null"), Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := minors.StartAt(ctx, script("exec cat > /dev/null"), minors.Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it was told to stop while the program said nothing: %v", err)
 	}
 	left, err := os.ReadDir(temporary)
@@ -327,8 +277,8 @@ func TestStartThatFails(t *testing.T) {
 	}
 }
 
-// TestLongPath has temporary files where no socket can be.
-func TestLongPath(t *testing.T) {
+// TestMinorsLongPath has temporary files where no socket can be.
+func TestMinorsLongPath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: an API server for one path")
 	}
@@ -337,14 +287,17 @@ func TestLongPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("TMPDIR", long)
-	if c := run(t, currentProgram(t), Options{}); strings.HasPrefix(c.dir, long) {
-		t.Error(c.dir)
+	if c := runMinor(t, currentProgram(t), minors.Options{}); strings.HasPrefix(c.Dir(), long) {
+		t.Error(c.Dir())
 	}
 }
 
-// TestProtocol talks to the program itself.
-func TestProtocol(t *testing.T) {
+// TestMinorsProtocol talks to the program itself.
+func TestMinorsProtocol(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	for in, want := range map[string]string{
 		"":                  "the first line must say how to run",
 		"hello":             "the first line must say how to run",
@@ -363,19 +316,22 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// parent starts the program, says where its process and its files are, and waits to be killed.
-func parent(path string) {
-	c, err := start(context.Background(), path, Options{})
+// parentOfMinor starts the program, says where its process and its files are, and waits to be killed.
+func parentOfMinor(path string) {
+	c, err := minors.StartAt(context.Background(), path, minors.Options{})
 	if err != nil {
 		panic(err)
 	}
-	fmt.Fprintf(os.Stdout, "%d %s\n", c.program.child.ID(), c.dir)
+	fmt.Fprintf(os.Stdout, "%d %s\n", c.Process().ID(), c.Dir())
 	<-time.After(time.Hour)
 }
 
-// TestParentIsKilled kills the process that started the API server, which can clean up nothing then.
-func TestParentIsKilled(t *testing.T) {
+// TestMinorsParentIsKilled kills the process that started the API server, which can clean up nothing then.
+func TestMinorsParentIsKilled(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("left out by -short: it waits for an API server")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -394,7 +350,7 @@ func TestParentIsKilled(t *testing.T) {
 	if _, err := fmt.Fscan(out, &pid, &dir); err != nil {
 		t.Fatal(err)
 	}
-	if !runs(pid) {
+	if !processRuns(pid) {
 		t.Error("the process is not there")
 	}
 	if err := cmd.Process.Kill(); err != nil {
@@ -402,7 +358,7 @@ func TestParentIsKilled(t *testing.T) {
 	}
 	cmd.Wait()
 	eventually(t, func() error {
-		if runs(pid) {
+		if processRuns(pid) {
 			return fmt.Errorf("process %d still runs", pid)
 		}
 		if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
@@ -412,9 +368,9 @@ func TestParentIsKilled(t *testing.T) {
 	})
 }
 
-func TestUnknownMinor(t *testing.T) {
+func TestMinorsUnknownMinor(t *testing.T) {
 	t.Parallel()
-	if _, err := Start(t.Context(), Options{Minor: requirement.Minor{Major: 1, Minor: 5}}); err == nil || !strings.Contains(err.Error(), "no embedded API server of Kubernetes 1.5 (want 1.21, 1.28, ") {
+	if _, err := minors.Start(t.Context(), minors.Options{Minor: requirement.Minor{Major: 1, Minor: 5}}); err == nil || !strings.Contains(err.Error(), "no embedded API server of Kubernetes 1.5 (want 1.21, 1.28, ") {
 		t.Error(err)
 	}
 }

@@ -1,4 +1,6 @@
-package agreement
+//go:build nightly
+
+package server_test
 
 import (
 	"context"
@@ -15,39 +17,20 @@ import (
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites/conversion"
-	"github.com/crdconform/crdconform/suites/defaulting"
-	"github.com/crdconform/crdconform/suites/lifecycle"
-	"github.com/crdconform/crdconform/suites/migration"
-	"github.com/crdconform/crdconform/suites/objects"
-	"github.com/crdconform/crdconform/suites/publishing"
 	"github.com/crdconform/crdconform/suites/resource"
-	"github.com/crdconform/crdconform/suites/schema"
-	"github.com/crdconform/crdconform/suites/storage"
-	"github.com/crdconform/crdconform/suites/subresources"
-	"github.com/crdconform/crdconform/suites/validation"
-	"github.com/crdconform/crdconform/suites/versions"
 )
 
-// explained are the differences between clusters that have a reason.
-var explained []difference
-
-// servers are the chapters that bind API servers.
-func servers() []suites.Area {
-	return []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.Area, publishing.Area, subresources.Area, objects.Area}
-}
-
-// areas are the chapters that need a cluster and can be judged on each. The one about the webhook's own definition takes
+// serverAreas are the chapters that need a cluster and can be judged on each. The one about the webhook's own definition takes
 // longer than all others together, and is left out with a watch cache.
-func areas(watchCache bool) []suites.Area {
+func serverAreas(watchCache bool) []suites.Area {
 	if watchCache {
-		return servers()
+		return serverChapters()
 	}
-	return append(servers(), resource.Area)
+	return append(serverChapters(), resource.Area)
 }
 
-// sort is a kind of cluster.
-type sort struct {
+// serverKind is a kind of cluster.
+type serverKind struct {
 	name  string
 	start func(ctx context.Context, watchCache bool) (cluster.Cluster, error)
 
@@ -55,8 +38,8 @@ type sort struct {
 	required string // variable that makes it an error when that is not set
 }
 
-func sorts() []sort {
-	return []sort{
+func serverKinds() []serverKind {
+	return []serverKind{
 		{name: "embedded", start: func(ctx context.Context, watchCache bool) (cluster.Cluster, error) {
 			return embedded.Start(ctx, embedded.Options{WatchCache: watchCache})
 		}},
@@ -66,11 +49,11 @@ func sorts() []sort {
 	}
 }
 
-// available returns the kinds of clusters for which there is what they need. It fails the test where all must be there.
-func available(t *testing.T) []sort {
+// availableKinds returns the kinds of clusters for which there is what they need. It fails the test where all must be there.
+func availableKinds(t *testing.T) []serverKind {
 	t.Helper()
-	var all []sort
-	for _, s := range sorts() {
+	var all []serverKind
+	for _, s := range serverKinds() {
 		switch {
 		case s.variable == "" || os.Getenv(s.variable) != "": //nolint:forbidigo // tests get what they run on from the environment
 			all = append(all, s)
@@ -83,8 +66,8 @@ func available(t *testing.T) []sort {
 	return all
 }
 
-func TestClustersAgree(t *testing.T) {
-	there := available(t)
+func TestAgreementOfClusters(t *testing.T) {
+	there := availableKinds(t)
 	if len(there) < 2 {
 		t.Skip("nothing to compare the embedded API server with: set KUBEBUILDER_ASSETS")
 	}
@@ -97,27 +80,15 @@ func TestClustersAgree(t *testing.T) {
 			}
 			var all []judged
 			for _, s := range there {
-				t.Run(s.name, func(t *testing.T) { all = append(all, judge(t, s, watchCache, seed)) })
+				t.Run(s.name, func(t *testing.T) { all = append(all, judgeOn(t, s, watchCache, seed)) })
 			}
-			agree(t, all)
+			wantAgreement(t, all)
 		})
 	}
 }
 
-// agree fails the test for each difference between clusters that is not explained.
-func agree(t *testing.T, all []judged) {
-	t.Helper()
-	for i, a := range all {
-		for _, b := range all[i+1:] {
-			for _, problem := range compare(a, b, explained) {
-				t.Error(problem)
-			}
-		}
-	}
-}
-
-// judge runs the specs on a cluster. None may fail: the clusters are upstream's.
-func judge(t *testing.T, s sort, watchCache bool, seed int64) judged {
+// judgeOn runs the specs on a cluster. None may fail: the clusters are upstream's.
+func judgeOn(t *testing.T, s serverKind, watchCache bool, seed int64) judged {
 	t.Helper()
 	if err := embedded.LogTo(io.Discard); err != nil {
 		t.Fatal(err)
@@ -139,8 +110,8 @@ func judge(t *testing.T, s sort, watchCache bool, seed int64) judged {
 	ready := time.Since(began)
 	all := judged{cluster: c.Name()}
 	// The race detector makes hundreds of definitions at once more than an API server can publish in time.
-	for _, area := range areas(watchCache) {
-		all.minor = judgeArea(t, options, area, &all.results)
+	for _, area := range serverAreas(watchCache) {
+		all.minor = judgeAreaOn(t, options, area, &all.results)
 	}
 	counts := map[requirement.Verdict]int{}
 	for _, r := range all.results {
@@ -158,8 +129,8 @@ func judge(t *testing.T, s sort, watchCache bool, seed int64) judged {
 	return all
 }
 
-// judgeArea runs the specs of one area, adds what came of them, and returns the Kubernetes minor.
-func judgeArea(t *testing.T, options suites.Options, area suites.Area, results *[]suites.Result) requirement.Minor {
+// judgeAreaOn runs the specs of one area, adds what came of them, and returns the Kubernetes minor.
+func judgeAreaOn(t *testing.T, options suites.Options, area suites.Area, results *[]suites.Result) requirement.Minor {
 	t.Helper()
 	env, err := suites.NewEnv(t.Context(), options)
 	if err != nil {
