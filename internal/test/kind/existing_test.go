@@ -5,7 +5,6 @@ package kind_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -51,7 +50,7 @@ func TestExisting(t *testing.T) {
 			return
 		}
 		if time.Since(began) > 2*time.Minute {
-			t.Fatal(fmt.Errorf("left are %v, not seen %v, %w", found, unlisted, err))
+			t.Fatalf("left are %v, not seen %v, %v", found, unlisted, err)
 		}
 	}
 }
