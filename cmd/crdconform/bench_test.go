@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
@@ -19,7 +18,6 @@ import (
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/test/figures"
 	"github.com/crdconform/crdconform/internal/test/subjects"
-	"github.com/crdconform/crdconform/reports"
 )
 
 // BenchmarkClaims measures what the project promises of whole commands. make bench runs it, and prints one table of all claims.
@@ -207,19 +205,6 @@ func compiled(b *testing.B) string {
 		b.Fatalf("%v\n%s", err, out)
 	}
 	return program
-}
-
-func reportIn(b *testing.B, dir string) *reports.Report {
-	b.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, "report.json"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	var report reports.Report
-	if err := json.Unmarshal(data, &report); err != nil {
-		b.Fatal(err)
-	}
-	return &report
 }
 
 func median(values []float64) float64 {

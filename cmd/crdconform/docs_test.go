@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -54,7 +56,7 @@ func TestDocumentedCommands(t *testing.T) {
 					continue
 				}
 				n++
-				if program := indexOf(words, "--"); program > 0 {
+				if program := slices.Index(words, "--"); program > 0 {
 					words = words[:program]
 				}
 				usable(t, words[1:])
@@ -72,15 +74,6 @@ func TestDocumentedCommands(t *testing.T) {
 func known(command string) bool {
 	cmd, _, err := newRoot(streams{}).Find([]string{command})
 	return err == nil && cmd.HasParent()
-}
-
-func indexOf(words []string, word string) int {
-	for i, w := range words {
-		if w == word {
-			return i
-		}
-	}
-	return -1
 }
 
 // notRun are the beginnings of those examples that TestExamplesWork does not run, with the reason.
@@ -113,10 +106,10 @@ func notRun() map[string]string {
 // project: definitions in a repository of git, a program that converts their objects, and reports.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
-	program, err := program()
-	if err != nil {
-		t.Fatal(err)
+	if testing.Short() {
+		t.Skip("left out by -short: some thirty command lines, each a process")
 	}
+	program := program(t)
 	url, ca := serve(t, webhook.Handler(), nil)
 	project := exampleProject(t, ca)
 	here := strings.NewReplacer("https://localhost:9443/convert", url, "bin/crdconform", "crdconform", "/var/lib/node_exporter/", "")
@@ -165,20 +158,18 @@ func exampleProject(t *testing.T, ca string) string {
 		"crdconform.yaml": configHead + "cluster: none\nfilter: [webhook.response]\ngenerate: {objects: 2}\n",
 		"ca.crt":          string(read(t, ca)),
 	})
-	for _, name := range []string{"config/crd/bases", "config/samples", "bin"} {
-		if err := os.MkdirAll(filepath.Join(dir, filepath.FromSlash(name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	put(t, filepath.Join(dir, "config", "crd", "bases", "crd.yaml"), gadgets)
-	put(t, filepath.Join(dir, "config", "samples", "gadgets.yaml"), gadgetSamples)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	manager := "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--webhook-port=}" "${2#--webhook-cert-path=}"` + "\n"
-	if err := os.WriteFile(filepath.Join(dir, "bin", "manager"), []byte(manager), 0o700); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{
+		"config/crd/bases/crd.yaml": gadgets, "config/samples/gadgets.yaml": gadgetSamples,
+		"bin/manager": "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--webhook-port=}" "${2#--webhook-cert-path=}"` + "\n",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o700)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	tested, err := reports.ReadFile(measured(t, 100, 5, 6, 5, 6, 5, 6, 5, 6, 5, 6))
 	if err != nil {
@@ -209,6 +200,6 @@ func shellIn(t *testing.T, dir, programs, script string) ([]byte, error) {
 	t.Helper()
 	sh := exec.CommandContext(t.Context(), "sh", "-c", "set -e\n"+script)
 	sh.Dir = dir
-	sh.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir} //nolint:forbidigo // for git
+	sh.Env = []string{"PATH=" + programs + ":" + os.Getenv("PATH"), "HOME=" + dir, "TMPDIR=" + dir, asProgram + "=yes"} //nolint:forbidigo // for git
 	return sh.CombinedOutput()
 }

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,12 +30,8 @@ func TestHelp(t *testing.T) {
 	for _, cmd := range commands() {
 		name := cmd.CommandPath()
 		text := inside(t, append(strings.Fields(name)[1:], "--help")...)
-		for _, want := range []string{cmd.Long, "\nExamples:\n" + cmd.Example + "\n", "\nUsage:\n  " + name} {
-			if strings.TrimSpace(want) == "" || !strings.Contains(text, want) {
-				t.Errorf("%s --help lacks %q", name, want)
-			}
-		}
-		if cmd.Short == "" || cmd.Example == "" || strings.HasSuffix(cmd.Short, ".") {
+		has(t, text, cmd.Long, "\nExamples:\n"+cmd.Example+"\n", "\nUsage:\n  "+name)
+		if cmd.Short == "" || cmd.Long == "" || cmd.Example == "" || strings.HasSuffix(cmd.Short, ".") {
 			t.Errorf("%s is summed up as %q, with the example %q", name, cmd.Short, cmd.Example)
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
@@ -48,42 +44,35 @@ func TestHelp(t *testing.T) {
 				t.Errorf("%s --help has a long line: %s", name, line)
 			}
 		}
+		for line := range strings.Lines(cmd.Example) {
+			exemplary(t, strings.TrimSpace(line))
+		}
 	}
 }
 
-// TestExamples reads the examples as the program would: their flags have to exist, and so does what they select.
-func TestExamples(t *testing.T) {
-	t.Parallel()
-	for _, cmd := range commands() {
-		for line := range strings.Lines(cmd.Example) {
-			words := strings.Fields(line)
-			if len(words) == 0 || words[0] != "crdconform" {
-				continue
-			}
-			named, rest, err := newRoot(streams{}).Find(words[1:])
-			if err != nil || !named.HasParent() {
+// exemplary reads an example as the program would: its flags have to exist, and so does what they select.
+func exemplary(t *testing.T, line string) {
+	t.Helper()
+	words := strings.Fields(line)
+	if len(words) == 0 || words[0] != "crdconform" {
+		return
+	}
+	named, rest, err := newRoot(streams{}).Find(words[1:])
+	if err != nil || !named.HasParent() {
+		t.Errorf("%s: %v", line, err)
+		return
+	}
+	if program := slices.Index(rest, "--"); program >= 0 {
+		rest = rest[:program]
+	}
+	for i, word := range rest {
+		flag, isFlag := strings.CutPrefix(word, "--")
+		if flag, _, _ = strings.Cut(flag, "="); isFlag && named.Flags().Lookup(flag) == nil {
+			t.Errorf("%s: %s has no flag --%s", line, named.Name(), flag)
+		}
+		if isFlag && flag == "filter" {
+			if _, err := selected(strings.Split(rest[i+1], ","), nil); err != nil {
 				t.Errorf("%s: %v", line, err)
-				continue
-			}
-			if program := slices.Index(rest, "--"); program >= 0 {
-				rest = rest[:program]
-			}
-			for i, word := range rest {
-				flag, isFlag := strings.CutPrefix(word, "--")
-				if !isFlag {
-					continue
-				}
-				flag, _, _ = strings.Cut(flag, "=")
-				if named.Flags().Lookup(flag) == nil {
-					t.Errorf("%s: %s has no flag --%s", line, named.Name(), flag)
-				}
-				if flag == "filter" {
-					for pattern := range strings.SplitSeq(rest[i+1], ",") {
-						if _, err := selected([]string{pattern}, nil); err != nil {
-							t.Errorf("%s: %v", line, err)
-						}
-					}
-				}
 			}
 		}
 	}
@@ -91,52 +80,37 @@ func TestExamples(t *testing.T) {
 
 func TestFaultsAreListed(t *testing.T) {
 	t.Parallel()
-	text := inside(t, "serve", "--help")
+	help, completed := inside(t, "serve", "--help"), ""
 	for _, fault := range webhook.Faults() {
-		if !strings.Contains(text, "\n  "+fault.Name+" ") || !strings.Contains(text, " "+fault.Summary+"\n") {
-			t.Errorf("serve --help lacks %s", fault.Name)
-		}
+		completed += fault.Name + "\n"
+		has(t, help, "\n  "+fault.Name+" ", " "+fault.Summary+"\n")
+	}
+	var out, errs strings.Builder
+	execute(t.Context(), []string{"__completeNoDesc", "serve", "--fault", ""}, streams{out: &out, err: &errs})
+	if got, found := strings.CutPrefix(out.String(), completed); !found || !strings.HasPrefix(got, ":") {
+		t.Errorf("faults are completed by %s, want %s", out.String(), completed)
 	}
 }
 
-func TestRootAlone(t *testing.T) {
-	t.Parallel()
-	if got := inside(t); got != inside(t, "--help") || !strings.Contains(got, exitCodes) {
-		t.Errorf("without arguments it says:\n%s", got)
-	}
-}
-
-func TestCompletion(t *testing.T) {
-	t.Parallel()
-	if script := inside(t, "completion", "bash"); !strings.Contains(script, "__start_crdconform") {
-		t.Errorf("the script for bash is %.80q", script)
-	}
-	for args, want := range map[string][]string{
-		"explain webhook.response.u":        {"webhook.response.uid"},
-		"check --filter webhook.response.u": {"webhook.response.uid"},
-		"run --skip webhook.response.u":     {"webhook.response.uid"},
-		"list --filter webhook.response.u":  {"webhook.response.uid"},
-		"explain no-such-thing":             nil,
-		"serve --fault ":                    faultNames(),
+func TestIsPlugin(t *testing.T) {
+	for program, want := range map[string]bool{
+		"/home/me/.krew/bin/kubectl-crdconform": true, "kubectl-crdconform.exe": true,
+		"crdconform": false, "/opt/kubectl-crdconform/crdconform": false,
 	} {
-		var out strings.Builder
-		execute(t.Context(), append([]string{"__completeNoDesc"}, strings.Split(args, " ")...), streams{out: &out, err: io.Discard})
-		var got []string
-		for line := range strings.Lines(out.String()) {
-			if line = strings.TrimSpace(line); !strings.HasPrefix(line, ":") && line != "" {
-				got = append(got, line)
-			}
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s is completed by %v, want %v", args, got, want)
+		if isPlugin(program) != want {
+			t.Errorf("%s is taken for a plugin: %v", program, !want)
 		}
 	}
 }
 
-func faultNames() []string {
-	var names []string
-	for _, fault := range webhook.Faults() {
-		names = append(names, fault.Name)
+// TestManualPages wants a page for every command, with the date that was asked for.
+func TestManualPages(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("SOURCE_DATE_EPOCH", "1000000000")
+	inside(t, "man", dir)
+	for _, cmd := range commands() {
+		if !cmd.Hidden {
+			has(t, string(read(t, filepath.Join(dir, strings.ReplaceAll(cmd.CommandPath(), " ", "-")+".1"))), `"Sep 2001"`, "\n.SH NAME\n")
+		}
 	}
-	return names
 }

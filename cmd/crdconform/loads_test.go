@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
@@ -34,8 +34,7 @@ func measured(t *testing.T, rate float64, milliseconds ...int64) string {
 				t.Fatal(err)
 			}
 		}
-		of := histogram.Times(h)
-		return of
+		return histogram.Times(h)
 	}
 	l := &loadgen.Load{Profile: "constant", ControlWork: engine.ControlRounds}
 	for i, ms := range milliseconds {
@@ -96,38 +95,13 @@ func TestCompare(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := invoke(t, append([]string{"compare", base, test.now}, test.args...)...)
+			r := ran(t, append([]string{"compare", base, test.now}, test.args...)...)
 			r.exits(t, test.code)
 			if !strings.Contains(r.out+r.err, test.want) {
 				t.Errorf("it says\n%s%s, want %q", r.out, r.err, test.want)
 			}
 		})
 	}
-}
-
-// TestBaseline measures a control beside each repeat, and compares with an earlier run.
-func TestBaseline(t *testing.T) {
-	t.Parallel()
-	url, ca := serve(t, webhook.Handler(), nil)
-	r := loaded(t, func() []string {
-		return []string{url, "--ca-file", ca, "--duration", "100ms", "--rate", "20", "--repeat", "5", "--baseline", lasting(t, url, ca), "--max-regress", "p50=99%"}
-	})
-	l := r.report(t).Load
-	if l.Comparison == nil || len(l.Control) != 5 || len(l.Stages) != 5 || !strings.Contains(r.out, "compared") {
-		t.Fatalf("the comparison is %+v, with %d controls; it says\n%s", l.Comparison, len(l.Control), r.out)
-	}
-	if r.code == exitUsage || r.code == exitViolates {
-		t.Errorf("exit code %d:\n%s", r.code, r.out)
-	}
-}
-
-// lasting is the report of a run with five repeats.
-func lasting(t *testing.T, url, ca string) string {
-	t.Helper()
-	r := loaded(t, func() []string {
-		return []string{url, "--ca-file", ca, "--duration", "100ms", "--rate", "20", "--repeat", "5"}
-	})
-	return filepath.Join(r.dir, "crdconform-report", "report.json")
 }
 
 // TestReplay sends what was recorded.
@@ -138,18 +112,12 @@ func TestReplay(t *testing.T) {
 	}
 	url, ca := serve(t, webhook.Handler(), nil)
 	path := filepath.Join(t.TempDir(), "recording.jsonl")
-	out, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	recorder, err := recording.NewRecorder(out, recording.Options{Started: time.Now(), MaxBytes: recording.DefaultMaxBytes})
-	if err != nil {
-		t.Fatal(err)
-	}
-	requests, err := load.Bodies(corpus.CronTabs("v1beta1", "v1"), load.Workload{
+	out, err1 := os.Create(path)
+	recorder, err2 := recording.NewRecorder(out, recording.Options{Started: time.Now(), MaxBytes: recording.DefaultMaxBytes})
+	requests, err3 := load.Bodies(corpus.CronTabs("v1beta1", "v1"), load.Workload{
 		Phases: load.Constant(20, time.Second), Batch: 4, ReviewVersion: "v1", Pairs: []corpus.Pair{{From: "v1", To: "v1beta1"}},
 	})
-	if err != nil {
+	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	for i, request := range requests {
@@ -159,11 +127,8 @@ func TestReplay(t *testing.T) {
 		}
 		recorder.Record(recording.Exchange{Offset: time.Duration(i) * 50 * time.Millisecond, Body: body, Response: contract.Response{Status: 200, ContentType: "application/json", Body: []byte("{}")}})
 	}
-	if summary := recorder.Close(); summary.Err != nil || summary.Exchanges != 20 {
+	if summary := recorder.Close(); errors.Join(summary.Err, out.Close()) != nil || summary.Exchanges != 20 {
 		t.Fatalf("%+v", summary)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
 	}
 	r := loaded(t, func() []string { return []string{url, "--ca-file", ca, "--recording", path} })
 	r.exits(t, exitConforms)
@@ -175,62 +140,21 @@ func TestReplay(t *testing.T) {
 	if s := r.report(t).Load.Stages[0]; s.Requests != 20 || s.Recorded || s.Rate < 69.9 || s.Rate > 70.1 {
 		t.Errorf("at another rate: %+v", s)
 	}
-	for name, text := range map[string]string{"empty": "", "no recording": "{}\n"} {
-		r := invoke(t, "load", url, "--ca-file", ca, "--recording", file(t, "r.jsonl", text))
-		r.exits(t, exitUsage)
-		if !strings.Contains(r.err, "--recording: ") {
-			t.Errorf("%s: it says %s", name, r.err)
-		}
-	}
 }
 
-// TestLoadByWorkers has two processes share a load.
+// TestLoadByWorkers has two processes of the program share a load.
 func TestLoadByWorkers(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("left out by -short: loads by several processes")
 	}
 	url, ca := serve(t, webhook.Handler(), nil)
-	r := loaded(t, func() []string {
+	r := loadedBy(t, invoke, func() []string {
 		return []string{url, "--ca-file", ca, "--duration", "1s", "--rate", "50", "--workers", "2", "--judge-content"}
 	})
 	r.exits(t, exitConforms)
 	if s := r.report(t).Load.Stages[0]; !s.JudgeContent || s.Requests != 50 || s.Objects != 500 || s.Failed != 0 || s.Partial {
 		t.Errorf("got %+v", s)
-	}
-	for args, want := range map[string]string{
-		"--workers -1":                       "--workers -1: must be at least 1",
-		"--worker-image a":                   "give the number of workers with --workers",
-		"--workers 2 --vegeta-results a.gob": "leave --workers out",
-		"--workers 2 --worker-image a --kubeconfig no/such/file": "--kubeconfig: ",
-		"--workers 2 --kubeconfig a":                             "--kubeconfig: only valid with --worker-image",
-		"--namespace a":                                          "--namespace: only valid with --worker-image",
-		"--workers 2 --client-cert a --client-key b":             "--workers: workers never receive a private key",
-	} {
-		r := invoke(t, append([]string{"load", url, "--ca-file", ca}, strings.Fields(args)...)...)
-		r.exits(t, exitUsage)
-		if !strings.Contains(r.err, want) {
-			t.Errorf("%s: it says %s, want %q", args, r.err, want)
-		}
-	}
-}
-
-// TestNamespaceOfWorkers is that of the kubeconfig's context, unless there is a flag.
-func TestNamespaceOfWorkers(t *testing.T) {
-	t.Parallel()
-	url, ca := serve(t, webhook.Handler(), nil)
-	kubeconfig := file(t, "kubeconfig", `apiVersion: v1
-kind: Config
-clusters: [{name: nowhere, cluster: {server: "https://127.0.0.1:1"}}]
-contexts: [{name: it, context: {cluster: nowhere, namespace: of-the-context}}]
-current-context: it
-`)
-	for want, args := range map[string][]string{"of-the-context": nil, "of-the-flag": {"--namespace", "of-the-flag"}} {
-		r := invoke(t, append([]string{"load", url, "--ca-file", ca, "--workers", "1", "--worker-image", "a", "--kubeconfig", kubeconfig}, args...)...)
-		r.exits(t, exitUnjudged)
-		if !strings.Contains(r.out, "create the Job in namespace "+want+": ") || strings.Contains(r.out, "kubectl delete") {
-			t.Errorf("it says\n%s%swant the namespace %s", r.out, r.err, want)
-		}
 	}
 }
 
@@ -240,10 +164,9 @@ func TestLoadThroughAPIServer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it measures a whole API server")
 	}
-	dir := folder(t, map[string]string{"crd.yaml": gadgets, "samples.yaml": gadgetSamples})
-	r := startIn(t, dir, append([]string{
-		"load", "--crd", "crd.yaml", "--samples", "samples.yaml", "--duration", "200ms", "--through-api-server", "--relist-objects", "30",
-	}, webhookProgram(t, "serve")...)...).end()
+	r := ran(t, append([]string{
+		"load", "--crd", "testdata/gadgets.yaml", "--samples", "testdata/gadget-samples.yaml", "--duration", "200ms", "--through-api-server", "--relist-objects", "30",
+	}, webhookProgram(t, "serve")...)...)
 	report := r.report(t)
 	if report.Load == nil || report.Load.Server == nil || report.Error != "" {
 		t.Fatalf("got %+v; it says\n%s%s", report.Load, r.out, r.err)
@@ -257,38 +180,5 @@ func TestLoadThroughAPIServer(t *testing.T) {
 	}
 	if s.Objects != 30 || calls[apiserver.Get] != 1 || calls[apiserver.Create] < 1 || len(s.Load) == 0 || len(s.Cold) == 0 || s.Relist == nil || report.Cluster == nil {
 		t.Errorf("got %+v, with the calls %v", s, calls)
-	}
-	without := invoke(t, "load", "https://127.0.0.1:1/", "--samples", file(t, "s.yaml", gadgetSamples), "--through-api-server")
-	without.exits(t, exitUsage)
-	if !strings.Contains(without.err, "--through-api-server: it needs a definition") {
-		t.Errorf("without a definition it says %s", without.err)
-	}
-}
-
-// TestLoadThroughOlderAPIServers holds API servers of older minors to the calls that were measured for them.
-func TestLoadThroughOlderAPIServers(t *testing.T) {
-	programs := olderServers(t)
-	dir := folder(t, map[string]string{"crd.yaml": gadgets, "samples.yaml": gadgetSamples})
-	for _, minor := range minors.All() {
-		if minor.String() == "1.21" {
-			continue // its calls were not measured
-		}
-		p := prepare(t, dir, append([]string{
-			"load", "--crd", "crd.yaml", "--samples", "samples.yaml", "--duration", "200ms", "--through-api-server", "--kubernetes", minor.String(), "--relist-objects", "30",
-		}, webhookProgram(t, "serve")...)...)
-		p.cmd.Env = append(p.cmd.Env, "CRDCONFORM_MINORS="+programs)
-		if err := p.cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		r := p.end()
-		report := r.report(t)
-		if report.Load == nil || report.Load.Server == nil || !strings.HasPrefix(report.Load.Server.Version, "v"+minor.String()+".") {
-			t.Fatalf("%s: got %+v; it says\n%s", minor, report.Load, r.err)
-		}
-		for _, call := range report.Load.Server.Budget {
-			if bound := call.Bound; bound != nil && !call.Met || bound == nil && (minor.String() != "1.28" || call.Verb != apiserver.DeleteCollection) {
-				t.Errorf("%s: %+v", minor, call)
-			}
-		}
 	}
 }

@@ -7,16 +7,18 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
-	"fmt"
 	"html"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -26,36 +28,39 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// built is where the program is put that the tests run.
-var built string
+// asProgram is the variable of the environment by which this executable is crdconform, rather than its tests. Processes that crdconform
+// starts of itself inherit it.
+const asProgram = "CRDCONFORM_TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if isWebhook(os.Args) {
+	switch {
+	case isWebhook(os.Args):
 		runWebhook(os.Args[2], os.Args[3], os.Args[4])
-		return
-	}
-	if isColumn(os.Args) {
+	case isColumn(os.Args):
 		runColumn()
-		return
+	case os.Getenv(asProgram) != "": //nolint:forbidigo // it is for processes of the tests alone
+		main()
+	default:
+		if err := os.Setenv(asProgram, "yes"); err != nil {
+			panic(err)
+		}
+		if signal.Ignored(syscall.SIGHUP) { // which processes would inherit where nohup runs the tests
+			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		}
+		m.Run()
 	}
-	var err error
-	if built, err = os.MkdirTemp("", "crdconform-test-"); err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(built)
-	m.Run()
 }
 
-// program builds crdconform for the first test that runs it, and returns its path.
-var program = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(built, "crdconform")
-	build := exec.CommandContext(context.Background(), "go", "build", "-ldflags=-s -w", "-o", path, ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as make build does
-	if out, err := build.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build: %w\n%s", err, out)
+// program returns the path of crdconform, in a folder of its own.
+func program(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "crdconform")
+	self, err := os.Executable()
+	if err = errors.Join(err, os.Symlink(self, path)); err != nil {
+		t.Fatal(err)
 	}
-	return path, nil
-})
+	return path
+}
 
 // running is crdconform while it runs.
 type running struct {
@@ -104,10 +109,6 @@ func (p *running) begin(t *testing.T) {
 // prepare prepares a process, for others to start.
 func prepare(t *testing.T, dir string, args ...string) *running {
 	t.Helper()
-	path, err := program()
-	if err != nil {
-		t.Fatal(err)
-	}
 	temporary := emptied(t)
 	// What hangs is to fail its test, not all of them. Some serve until the last of many tests is over, which a busy machine takes long
 	// for. Processes outlive the context of the test, so that it can end them in the way that users do.
@@ -117,7 +118,7 @@ func prepare(t *testing.T, dir string, args ...string) *running {
 		limit -= min(time.Minute, limit/10)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
-	p := &running{dir: dir, temporary: temporary, cmd: exec.CommandContext(ctx, path, args...)}
+	p := &running{dir: dir, temporary: temporary, cmd: exec.CommandContext(ctx, program(t), args...)}
 	p.cmd.Dir, p.cmd.Stderr = dir, &p.err
 	collects := func(variable string) bool { return strings.HasPrefix(variable, "GOGC=") } // which make test sets, and users do not
 	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), collects), "TMPDIR="+temporary)
@@ -143,7 +144,7 @@ func prepare(t *testing.T, dir string, args ...string) *running {
 	return p
 }
 
-// emptied returns a directory that has to be empty when the test is over.
+// emptied returns a directory that has to be empty when the test is over, unless the test has removed it.
 func emptied(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "c-") //nolint:usetesting // sockets have short names, so the directory of the test would not do
@@ -151,8 +152,7 @@ func emptied(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		left, err := os.ReadDir(dir)
-		if err != nil || len(left) > 0 {
+		if left, err := os.ReadDir(dir); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("left in the directory for temporary files: %v, %v", left, err)
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -214,34 +214,40 @@ func (r result) exits(t *testing.T, code int) {
 	}
 }
 
-// report reads the report in the default folder, and looks whether the other forms are there and agree with it.
+// report reads the report in the default folder.
 func (r result) report(t *testing.T) *reports.Report {
 	t.Helper()
-	dir := filepath.Join(r.dir, "crdconform-report")
-	var report reports.Report
-	decoder := json.NewDecoder(bytes.NewReader(read(t, filepath.Join(dir, "report.json"))))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&report); err != nil {
-		t.Fatalf("report.json: %v", err)
+	return reportIn(t, filepath.Join(r.dir, "crdconform-report"))
+}
+
+// reportIn reads the report in a folder, and looks whether the other forms are there and agree with it.
+func reportIn(t failer, dir string) *reports.Report {
+	form := func(name string) []byte {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		check(t, err)
+		return data
 	}
+	var report reports.Report
+	decoder := json.NewDecoder(bytes.NewReader(form("report.json")))
+	decoder.DisallowUnknownFields()
+	check(t, decoder.Decode(&report))
 	var junit struct {
 		Cases []struct {
 			Name string `xml:"name,attr"`
 		} `xml:"testsuite>testcase"`
 	}
-	if err := xml.Unmarshal(read(t, filepath.Join(dir, "junit.xml")), &junit); err != nil {
-		t.Fatalf("junit.xml: %v", err)
-	}
+	check(t, xml.Unmarshal(form("junit.xml"), &junit))
 	for i, result := range report.Results {
 		if i >= len(junit.Cases) || junit.Cases[i].Name != string(result.ID) {
 			t.Fatalf("junit.xml: %v, want %s as number %d", junit.Cases, result.ID, i)
 		}
 	}
-	if page := string(read(t, filepath.Join(dir, "report.html"))); !strings.Contains(page, html.EscapeString(reporter.Headline(&report))) || !strings.Contains(page, "</html>") {
-		t.Errorf("report.html does not say %q, or has no end", reporter.Headline(&report))
+	headline := reporter.Headline(&report)
+	if page := string(form("report.html")); !strings.Contains(page, html.EscapeString(headline)) || !strings.Contains(page, "</html>") {
+		t.Fatalf("report.html does not say %q, or has no end", headline)
 	}
-	if summary := string(read(t, filepath.Join(dir, "summary.md"))); !strings.HasPrefix(summary, "# crdconform: ") {
-		t.Errorf("summary.md begins with %.50q", summary)
+	if summary := string(form("summary.md")); !strings.HasPrefix(summary, "# crdconform: ") {
+		t.Fatalf("summary.md begins with %.50q", summary)
 	}
 	return &report
 }

@@ -1,87 +1,18 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestRunOfOneRequirement checks a single requirement, and then once more by the commands that the report has for that.
-func TestRunOfOneRequirement(t *testing.T) {
-	t.Parallel()
-	r := invoke(t, "run", "--filter", "storage.update.rewrites", "--load-duration", "0", "--seed", "42")
-	r.exits(t, exitConforms)
-	report := r.report(t)
-	if report.Outcome != reports.Conformant || report.Seed != 42 || report.Load != nil || report.Webhook != nil {
-		t.Errorf("got %+v", report)
-	}
-	if report.Cluster == nil || report.Cluster.Version != embedded.Release() || report.Cluster.WatchCache {
-		t.Errorf("the cluster was %+v", report.Cluster)
-	}
-	if len(report.Results) != 1 || report.Results[0].ID != "storage.update.rewrites" || report.Results[0].Verdict != requirement.Passed {
-		t.Fatalf("got %v", report.Results)
-	}
-	result := report.Results[0]
-	if file, _, _ := strings.Cut(result.Location, ":"); !strings.HasPrefix(file, "suites/storage/") {
-		t.Errorf("the spec is at %s", result.Location)
-	}
-	for _, want := range []string{
-		": Kubernetes " + embedded.Release() + " (embedded), seed 42\n[1/1] Passed        storage.update.rewrites (",
-		"\n\nstorage        1 Passed\nConforms: 1 requirement passed, in ",
-		" s\nReport: crdconform-report/report.html\n",
-	} {
-		if !strings.Contains(r.out, want) {
-			t.Errorf("it says:\n%swant something with %q", r.out, want)
-		}
-	}
-	if log := string(read(t, filepath.Join(r.dir, "crdconform-report", "apiserver.log"))); !strings.Contains(log, "Serving securely on 127.0.0.1:") || r.err != "" {
-		t.Errorf("the API server logs %q, and %q to the screen", log, r.err)
-	}
-	for _, command := range []string{result.Rerun, report.Command} {
-		again := invoke(t, strings.Fields(command)[1:]...)
-		again.exits(t, exitConforms)
-		if repeated := again.report(t); repeated.Seed != 42 || len(repeated.Results) != 1 || repeated.Results[0].Verdict != requirement.Passed {
-			t.Errorf("%q came to %v", command, repeated.Results)
-		}
-	}
-}
-
-// TestRunWithLoadProfiles sends two profiles, whose stages stand side by side in the report.
-func TestRunWithLoadProfiles(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("left out by -short: a run with two loads")
-	}
-	r := invoke(t, "run", "--load-profile", "apiserver,ramp", "--load-duration", "500ms", "--filter", "versions.scope.cluster")
-	l := r.report(t).Load
-	if l == nil {
-		t.Fatalf("no load was sent:\n%s", r.err)
-	}
-	var names []string
-	for _, s := range l.Stages {
-		names = append(names, s.Name)
-		if s.Requests == 0 || s.Failed > 0 || s.Repeat != 1 {
-			t.Errorf("%s: %d requests, %d failed, repeat %d", s.Name, s.Requests, s.Failed, s.Repeat)
-		}
-	}
-	if want := []string{"clients 1", "clients 10", "ramp"}; !slices.Equal(names, want) || l.Profile != "apiserver + ramp" {
-		t.Errorf("the profile %q has the stages %q, want %q", l.Profile, names, want)
-	}
-	if reporter.Void(l) == "" { // the machine was not busy
-		r.exits(t, exitConforms)
-	}
-}
-
+// TestRunWithLoad sends a load after the specs of several patterns.
 func TestRunWithLoad(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -116,52 +47,24 @@ func TestRunWithLoad(t *testing.T) {
 	}
 }
 
-// TestUnwritableForm has one form of the report be impossible to write.
-func TestUnwritableForm(t *testing.T) {
-	t.Parallel()
-	url, ca := serving(t)
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "crdconform-report", "junit.xml", "occupied"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	r := startIn(t, dir, "check", url, "--ca-file", ca, "--filter", "webhook.response").end()
-	r.exits(t, exitUnjudged)
-	if !strings.HasPrefix(r.err, "crdconform: report folder crdconform-report: ") || !strings.Contains(r.err, "junit.xml") || strings.Count(r.err, "\n") != 1 {
-		t.Errorf("it says %q", r.err)
-	}
-	if !strings.Contains(r.out, "\nConforms: ") {
-		t.Errorf("the verdict is lost:\n%s", r.out)
-	}
-	for _, name := range []string{"report.json", "report.html", "summary.md"} {
-		if info, err := os.Stat(filepath.Join(dir, "crdconform-report", name)); err != nil || info.Size() == 0 {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // TestReaderThatGoes has nobody read the output to its end, as with a pipe to head.
 func TestReaderThatGoes(t *testing.T) {
 	t.Parallel()
+	unread(t, "list").exits(t, exitConforms)
 	url, ca := serving(t, "wrong-uid")
-	for name, test := range map[string]struct {
-		args []string
-		code int
-	}{
-		"check": {[]string{"check", url, "--ca-file", ca, "--filter", "webhook.response"}, exitViolates},
-		"run":   {[]string{"run", "--filter", "versions.scope.cluster"}, exitConforms},
-		"list":  {[]string{"list"}, exitConforms},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			r := unread(t, test.args...)
-			r.exits(t, test.code)
-			if r.err != "" {
-				t.Errorf("it complains: %s", r.err)
-			}
-			if name != "list" && len(r.report(t).Results) == 0 {
-				t.Error("the report has no results")
-			}
-		})
+	readerGoes(t, exitViolates, "check", url, "--ca-file", ca, "--filter", "webhook.response")
+}
+
+// readerGoes runs a command line with nobody to read what it says, which is no problem of the report's.
+func readerGoes(t *testing.T, code int, args ...string) {
+	t.Helper()
+	r := unread(t, args...)
+	r.exits(t, code)
+	if r.err != "" {
+		t.Errorf("it complains: %s", r.err)
+	}
+	if len(r.report(t).Results) == 0 {
+		t.Error("the report has no results")
 	}
 }
 

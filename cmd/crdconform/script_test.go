@@ -3,7 +3,11 @@ package main
 import (
 	"context"
 	"flag"
+	"io"
+	"maps"
+	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,13 +18,17 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
-var update = flag.Bool("update", false, "write what the commands of testdata/script print over what it is compared with")
+var update = flag.Bool("update", false, "write what the tests get over what they compare it with in testdata")
 
-// TestScripts runs testdata/script: each file has command lines, what they print, and the files that they read. The commands of this
+// TestScripts runs testdata/script.
+func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+
+// runScripts runs the scripts of a folder: each file has command lines, what they print, and the files that they read. The commands of this
 // package are below; those of testscript itself are at https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript.
-func TestScripts(t *testing.T) {
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
 	testscript.RunT(sequential{t}, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 dir,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
@@ -33,13 +41,22 @@ func TestScripts(t *testing.T) {
 				if err = os.RemoveAll(temporary); err != nil || len(left) > 0 {
 					e.T().Fatal("left among temporary files: ", left, err)
 				}
+				if left := leftRunning(e.WorkDir); len(left) > 0 {
+					e.T().Fatal("left running: ", left)
+				}
 			})
+			e.Values["t"] = e.T()
 			e.Setenv("TMPDIR", temporary)
 			e.Setenv("HOME", e.WorkDir)
-			return nil
+			module, err := filepath.Abs("../..")
+			if err != nil {
+				return err
+			}
+			e.Setenv("MODULE", module)
+			return scriptVariables(e, module)
 		},
 		Condition: func(condition string) (bool, error) { return condition == "short" && testing.Short(), nil },
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+		Cmds: merged(map[string]func(*testscript.TestScript, bool, []string){
 			"crdconform": func(ts *testscript.TestScript, neg bool, args []string) {
 				if neg {
 					ts.Fatalf("exits names the exit code of a command that fails")
@@ -47,9 +64,34 @@ func TestScripts(t *testing.T) {
 				scripted(ts, exitConforms, args)
 			},
 			"exits":   exits,
+			"refuses": refuses,
+			"replace": replace,
+			"shows":   shows,
+			"stores":  stores,
 			"webhook": reference,
-		},
+		}, webhookCommands(), clusterCommands()),
 	})
+}
+
+// golden compares a text with a file of testdata/golden, or writes it there if -update is given.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", name)
+	if *update {
+		put(t, path, got)
+	}
+	if want := string(read(t, path)); got != want {
+		t.Errorf("%s has\n%s\nand not\n%s", name, want, got)
+	}
+}
+
+// merged are the commands of several maps.
+func merged(all ...map[string]func(*testscript.TestScript, bool, []string)) map[string]func(*testscript.TestScript, bool, []string) {
+	commands := map[string]func(*testscript.TestScript, bool, []string){}
+	for _, more := range all {
+		maps.Copy(commands, more)
+	}
+	return commands
 }
 
 // sequential keeps scripts from running beside each other: their commands share this process, its working directory and its environment.
@@ -73,8 +115,16 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	scripted(ts, code, args[2:])
 }
 
-// scripted runs a command line in this process, in the folder and with the environment of the script: [<FILE] ARGUMENT...
+// scripted runs a command line that ends with an exit code.
 func scripted(ts *testscript.TestScript, want int, args []string) {
+	if code := commandLine(context.Background(), ts, ts.Stdout(), ts.Stderr(), args); code != want {
+		ts.Fatalf("exit code %d, want %d", code, want)
+	}
+}
+
+// commandLine runs a command line in this process, in the folder and with the environment of the script, and returns its exit code:
+// [<FILE] ARGUMENT... A script that sets COLOR gets colours as on a terminal, and one that sets PLUGIN runs the program as kubectl does.
+func commandLine(ctx context.Context, ts *testscript.TestScript, out, errs io.Writer, args []string) int {
 	here, err := os.Getwd()
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
@@ -98,22 +148,29 @@ func scripted(ts *testscript.TestScript, want int, args []string) {
 		args = args[1:]
 	}
 	variable := func(name string) (string, bool) { value := ts.Getenv(name); return value, value != "" }
-	code := execute(context.Background(), args, streams{out: ts.Stdout(), err: ts.Stderr(), variable: variable})
-	if code != want {
-		ts.Fatalf("exit code %d, want %d", code, want)
-	}
+	return execute(ctx, args, streams{
+		out: out, err: errs, variable: variable, color: ts.Getenv("COLOR") != "", plugin: ts.Getenv("PLUGIN") != "",
+	})
 }
 
 // reference serves the reference webhook until the script ends: webhook [FAULT...]. The variable URL is where, and ca.crt has the
-// certificate of its authority.
+// certificate of its authority. While there is a file down, it answers nothing but 503.
 func reference(ts *testscript.TestScript, neg bool, names []string) {
 	faults := slices.DeleteFunc(webhook.Faults(), func(f webhook.Fault) bool { return !slices.Contains(names, f.Name) })
 	if neg || len(faults) != len(names) {
 		ts.Fatalf("usage: webhook [FAULT...]; unknown faults among %q", names)
 	}
-	server, err := webhook.Start(context.Background(), "127.0.0.1:0", webhook.Handler(faults...))
+	convert, down := webhook.Handler(faults...), ts.MkAbs("down")
+	server, err := webhook.Start(context.Background(), "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := os.Stat(down); err == nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		convert.ServeHTTP(w, r)
+	}))
 	ts.Check(err)
 	ts.Defer(func() { ts.Check(server.Close()) })
 	ts.Setenv("URL", server.URL)
+	ts.Setenv("ADDRESS", strings.TrimSuffix(strings.TrimPrefix(server.URL, "https://"), webhook.Path))
 	ts.Check(os.WriteFile(ts.MkAbs("ca.crt"), server.CA, 0o600))
 }

@@ -2,27 +2,16 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"net"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/test/figures"
@@ -31,94 +20,39 @@ import (
 // many is an API server with many objects of 1 kB, all of which are stored at v1beta1 and named by managed fields, while the storage
 // version is v1 and a webhook converts.
 type many struct {
-	kubeconfig, endpoint string
-	etcd                 *clientv3.Client
-	stored               int
+	*lab
+	count int
 }
 
 func hasMany(b *testing.B) *many {
 	b.Helper()
-	if err := embedded.LogTo(&strings.Builder{}); err != nil {
-		b.Fatal(err)
-	}
-	dir, err := os.MkdirTemp("/tmp", "many") //nolint:usetesting // short enough for sockets
+	hook, err := webhook.Start(b.Context(), "127.0.0.1:0", webhook.Handler())
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Cleanup(func() { os.RemoveAll(dir) })
-	cluster, err := embedded.Start(b.Context(), embedded.Options{Dir: dir})
-	if err != nil {
-		b.Fatal(err)
-	}
-	hook, err := webhook.Start(b.Context(), net.JoinHostPort("127.0.0.1", "0"), webhook.Handler())
-	if err != nil {
-		b.Fatal(err)
-	}
-	m := &many{kubeconfig: filepath.Join(dir, "kubeconfig"), endpoint: "unix://" + filepath.Join(dir, "etcd", "sockets", "client.sock")}
-	if m.etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{m.endpoint}, Logger: zap.NewNop()}); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() {
-		m.etcd.Close()
-		hook.Close()
-		if err := cluster.Stop(b.Context()); err != nil && b.Context().Err() == nil {
-			b.Error(err)
-		}
-	})
-	config := cluster.Config()
-	file := api.NewConfig()
-	file.Clusters["many"] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	file.AuthInfos["many"] = &api.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
-	file.Contexts["many"] = &api.Context{Cluster: "many", AuthInfo: "many"}
-	if err := clientcmd.WriteToFile(*file, m.kubeconfig); err != nil {
-		b.Fatal(err)
-	}
-	crds, err := clientset.NewForConfig(config)
-	if err != nil {
-		b.Fatal(err)
-	}
+	b.Cleanup(func() { hook.Close() })
+	m := &many{lab: newLab(b, b.Cleanup)}
 	crd := fixtures.Webhook.New(fixtures.StoredAt("v1beta1"))
 	crd.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{URL: &hook.URL, CABundle: hook.CA}
-	if crd, err = crds.ApiextensionsV1().CustomResourceDefinitions().Create(b.Context(), crd, metav1.CreateOptions{}); err != nil {
-		b.Fatal(err)
-	}
+	m.install(crd)
 	m.fill(b, 10000)
-	for changed := false; !changed; { // its conditions change at the same time
-		if crd, err = crds.ApiextensionsV1().CustomResourceDefinitions().Get(b.Context(), crd.Name, metav1.GetOptions{}); err == nil {
-			fixtures.StoredAt("v1")(crd)
-			_, err = crds.ApiextensionsV1().CustomResourceDefinitions().Update(b.Context(), crd, metav1.UpdateOptions{})
-		}
-		if err != nil && !apierrors.IsConflict(err) {
-			b.Fatal(err)
-		}
-		changed = err == nil
-	}
+	fixtures.StoredAt("v1")(crd)
+	m.install(crd)
 	return m
 }
 
 // fill writes objects behind the API server's back until there are so many.
 func (m *many) fill(b *testing.B, to int) {
 	b.Helper()
-	for m.stored < to {
+	object := fmt.Sprintf(`{"apiVersion":"example.com/v1beta1","kind":"CronTab","hostPort":"localhost:1234","metadata":{"name":"object-%%07d","namespace":"default",`+
+		`"uid":"00000000-0000-4000-8000-%%012d","generation":1,"creationTimestamp":"2026-01-01T00:00:00Z","annotations":{"fill":"%s"},"managedFields":[`+
+		`{"apiVersion":"example.com/v1beta1","fieldsType":"FieldsV1","fieldsV1":{"f:hostPort":{}},"manager":"kubectl","operation":"Apply","time":"2026-01-01T00:00:00Z"}]}}`,
+		strings.Repeat("x", 500))
+	for m.count < to {
 		var puts []clientv3.Op
 		for range 100 {
-			name := fmt.Sprintf("object-%07d", m.stored)
-			m.stored++
-			object := map[string]any{
-				"apiVersion": "example.com/v1beta1", "kind": "CronTab", "hostPort": "localhost:1234", "metadata": map[string]any{
-					"name": name, "namespace": "default", "uid": fmt.Sprintf("00000000-0000-4000-8000-%012d", m.stored), "generation": 1, "creationTimestamp": "2026-01-01T00:00:00Z",
-					"annotations": map[string]any{"fill": strings.Repeat("x", 500)},
-					"managedFields": []any{map[string]any{
-						"apiVersion": "example.com/v1beta1", "fieldsType": "FieldsV1", "fieldsV1": map[string]any{"f:hostPort": map[string]any{}},
-						"manager": "kubectl", "operation": "Apply", "time": "2026-01-01T00:00:00Z",
-					}},
-				},
-			}
-			data, err := json.Marshal(object)
-			if err != nil {
-				b.Fatal(err)
-			}
-			puts = append(puts, clientv3.OpPut("/registry/example.com/crontabs/default/"+name, string(data)))
+			puts = append(puts, clientv3.OpPut(fmt.Sprintf("/registry/example.com/crontabs/default/object-%07d", m.count), fmt.Sprintf(object, m.count, m.count+1)))
+			m.count++
 		}
 		if _, err := m.etcd.Txn(b.Context()).Then(puts...).Commit(); err != nil {
 			b.Fatal(err)
@@ -129,7 +63,7 @@ func (m *many) fill(b *testing.B, to int) {
 // run runs a command of storage, and returns how long it took, in seconds, and how much memory it had, in MiB.
 func (m *many) run(b *testing.B, program string, want int, args ...string) (seconds, memory float64) {
 	b.Helper()
-	return watched(b, program, want, append(args, "--kubeconfig", m.kubeconfig, "--context", "many")...)
+	return watched(b, program, want, append(args, "--kubeconfig", m.kubeconfig, "--context", "lab")...)
 }
 
 // watched runs a command, and returns how long it took, in seconds, and how much memory it had, in MiB.
@@ -204,7 +138,7 @@ func measureMigration(b *testing.B) []figures.Claim {
 	pace := paced(b, func() {
 		seconds, _ = m.run(b, program, 0, "storage", "migrate", "crontabs.example.com")
 	})
-	rate := float64(m.stored) / seconds
+	rate := float64(m.count) / seconds
 	return []figures.Claim{{
 		What: "storage migrate, with dry run and proof, 10,000 objects", Asked: 500, AtLeast: true, Measured: rate * pace.Wall, Unit: "objects a second quiet", Goal: true,
 		How: fmt.Sprintf("once, %.4g here, the API server and the webhook on the same processors; %s", rate, pace),

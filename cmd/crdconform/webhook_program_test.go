@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	_ "embed"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -16,6 +19,62 @@ import (
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
+
+// definitionFile is the definition of what the reference webhook converts.
+const definitionFile = "../../fixtures/definitions/reference.yaml"
+
+// few objects show what tests that are not about generated ones look for.
+const few = "4"
+
+// gadgets is a definition that the reference webhook can convert: it takes host and port apart at v1 for any kind.
+//
+//go:embed testdata/gadgets.yaml
+var gadgets string
+
+//go:embed testdata/gadget-samples.yaml
+var gadgetSamples string
+
+// there returns the whole name of a file, for processes that run elsewhere.
+func there(t *testing.T, name string) string {
+	t.Helper()
+	whole, err := filepath.Abs(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole
+}
+
+// folder returns a directory with files.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		put(t, filepath.Join(dir, name), text)
+	}
+	return dir
+}
+
+// ran runs a command line in this process, which writes its report to a folder of its own.
+func ran(t *testing.T, args ...string) result {
+	t.Helper()
+	dir := t.TempDir()
+	if command := args[0]; command == "check" || command == "load" {
+		args = slices.Insert(slices.Clone(args), 1, "--report-dir", filepath.Join(dir, "crdconform-report"))
+	}
+	var out, errs strings.Builder
+	code := execute(t.Context(), args, streams{out: &out, err: &errs})
+	return result{dir, code, out.String(), errs.String()}
+}
+
+// faulty returns the reference webhook with a fault.
+func faulty(t *testing.T, name string) http.Handler {
+	t.Helper()
+	fault, found := webhook.FaultNamed(name)
+	if !found {
+		t.Fatalf("there is no fault %s", name)
+	}
+	return webhook.Handler(fault)
+}
 
 // isWebhook reports whether this executable is to be a webhook program: "webhook MODE PORT CERTS".
 func isWebhook(args []string) bool { return len(args) == 5 && args[1] == "webhook" }
@@ -41,10 +100,9 @@ func runWebhook(mode, port, certs string) {
 			fmt.Fprintln(os.Stderr, "out of cheese")
 			os.Exit(7) //nolint:forbidigo // it is a program of its own
 		})
-	case "leaks":
-		handler = leaking(handler)
-	case "slow":
-		handler = delayed(300 * time.Millisecond)
+	case "leaks": // 64 KiB for each request
+		kept := make(chan []byte, 1<<20)
+		handler = after(0, handler, func() { kept <- bytes.Repeat([]byte("x"), 64<<10) })
 	case "impure":
 		handler = webhook.Changing(func(object map[string]any) {
 			meta, _ := object["metadata"].(map[string]any)
@@ -59,26 +117,13 @@ func runWebhook(mode, port, certs string) {
 	fmt.Fprintln(os.Stderr, http.ListenAndServeTLS("127.0.0.1:"+port, filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key"), handler))
 }
 
-// after does something in the place of an answer, once a number of requests were answered.
+// after does something before each answer, once a number of requests were answered.
 func after(good int64, handler http.Handler, do func()) http.Handler {
 	var seen atomic.Int64
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if seen.Add(1) > good {
 			do()
 		}
-		handler.ServeHTTP(w, r)
-	})
-}
-
-// leaking keeps 64 KiB for each request for good.
-func leaking(handler http.Handler) http.Handler {
-	kept := make(chan []byte, 1<<20)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		more := make([]byte, 64<<10)
-		for i := range more {
-			more[i] = byte(i)
-		}
-		kept <- more
 		handler.ServeHTTP(w, r)
 	})
 }
@@ -127,4 +172,18 @@ func ofTemporary(t *testing.T, temporary string) []string {
 		}
 	}
 	return all
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, so func() bool) {
+	t.Helper()
+	poll := time.NewTicker(5 * time.Millisecond)
+	defer poll.Stop()
+	for deadline := time.After(5 * time.Minute); !so(); {
+		select {
+		case <-poll.C:
+		case <-deadline:
+			t.Fatal("it did not come about")
+		}
+	}
 }

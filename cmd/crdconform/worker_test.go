@@ -3,12 +3,12 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,31 +16,15 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
-// workerSpec is what workers are given, as the protocol's version 2 has it. One of two sends half of 100 requests a second.
-func workerSpec(t *testing.T, url, ca, duration string) string {
+// workerSpec is what workers are given. One of two sends half of 100 requests a second.
+func workerSpec(t *testing.T, duration time.Duration) string {
 	t.Helper()
-	length, err := time.ParseDuration(duration)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spec, err := json.Marshal(map[string]any{
-		"protocol": 5, "of": 2, "patienceNanoseconds": time.Minute,
-		"endpoint": map[string]any{"url": url, "ca": read(t, ca)},
-		"workload": map[string]any{
-			"phases": []any{map[string]any{"seconds": length.Seconds(), "rate": 100, "to": 100}}, "batch": 1, "reviewVersion": "v1",
-		},
-		"requests": []any{map[string]any{
-			"reviewVersion": "v1", "desiredAPIVersion": "example.com/v1",
-			"objects": []any{map[string]any{
-				"apiVersion": "example.com/v1beta1", "kind": "CronTab", "hostPort": "localhost:80",
-				"metadata": map[string]any{"name": "one", "uid": "9415a0ae-0b6f-4a1c-9f7e-6d2d6ba0b9a1"},
-			}},
-		}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(spec)
+	url, ca := serve(t, webhook.Handler(), nil)
+	const spec = `{"protocol":5,"of":2,"patienceNanoseconds":60000000000,"endpoint":{"url":%q,"ca":%q},
+		"workload":{"phases":[{"seconds":%g,"rate":100,"to":100}],"batch":1,"reviewVersion":"v1"},
+		"requests":[{"reviewVersion":"v1","desiredAPIVersion":"example.com/v1","objects":[{"apiVersion":"example.com/v1beta1","kind":"CronTab",
+			"hostPort":"localhost:80","metadata":{"name":"one","uid":"9415a0ae-0b6f-4a1c-9f7e-6d2d6ba0b9a1"}}]}]}`
+	return fmt.Sprintf(spec, url, base64.StdEncoding.EncodeToString(read(t, ca)), duration.Seconds())
 }
 
 // worker runs the command with an input and returns its error and what it wrote.
@@ -72,8 +56,7 @@ func lastLine(t *testing.T, out string) (partial bool, requests, good int) {
 
 func TestWorkerFromFiles(t *testing.T) {
 	t.Parallel()
-	url, ca := serve(t, webhook.Handler(), nil)
-	spec := workerSpec(t, url, ca, "300ms")
+	spec := workerSpec(t, 300*time.Millisecond)
 	start := fmt.Sprintf(`{"number": 1, "start": %q, "leadNanoseconds": 1000000000}`, time.Now().Add(time.Second).Format(time.RFC3339Nano))
 	out, err := worker(t.Context(), nil, "--spec", file(t, "a", spec[:50]), "--spec", file(t, "b", spec[50:]), "--orders", file(t, "orders", start), "--index", "1")
 	if err != nil {
@@ -87,14 +70,13 @@ func TestWorkerFromFiles(t *testing.T) {
 	}
 }
 
-// TestWorkerWithOrders is told to start and then to stop by a file.
+// TestWorkerWithOrders starts and stops by what a file says.
 func TestWorkerWithOrders(t *testing.T) {
 	t.Parallel()
-	url, ca := serve(t, webhook.Handler(), nil)
 	orders := file(t, "orders", "")
 	reader, writer := io.Pipe()
 	cmd := newWorker(streams{out: writer}, nil)
-	cmd.SetArgs([]string{"--spec", file(t, "spec", workerSpec(t, url, ca, "1h")), "--orders", orders, "--index", "0"})
+	cmd.SetArgs([]string{"--spec", file(t, "spec", workerSpec(t, time.Hour)), "--orders", orders, "--index", "0"})
 	ended := make(chan error, 1)
 	go func() {
 		ended <- cmd.ExecuteContext(t.Context())
@@ -128,8 +110,7 @@ func TestWorkerWithOrders(t *testing.T) {
 // TestWorkerFromInput is stopped by the end of its input, and by a signal.
 func TestWorkerFromInput(t *testing.T) {
 	t.Parallel()
-	url, ca := serve(t, webhook.Handler(), nil)
-	spec := workerSpec(t, url, ca, "1h")
+	spec := workerSpec(t, time.Hour)
 	start := fmt.Sprintf(`{"start":%q,"leadNanoseconds":3600000000000}`, time.Now().Add(time.Hour).Format(time.RFC3339Nano))
 	code := func(err error) int {
 		var exit *exitError
@@ -151,41 +132,5 @@ func TestWorkerFromInput(t *testing.T) {
 	go io.WriteString(writer, spec+start)
 	if out, err := worker(ctx, reader, "--spec", "-", "--index", "0"); code(err) != exitInterrupted {
 		t.Errorf("by a signal: %v, %s", err, out)
-	}
-}
-
-func TestWorkerThatMakesNoSense(t *testing.T) {
-	t.Parallel()
-	url, ca := serve(t, webhook.Handler(), nil)
-	spec := workerSpec(t, url, ca, "1s")
-	good := file(t, "good", spec)
-	missing := filepath.Join(t.TempDir(), "missing")
-	away := file(t, "away", workerSpec(t, "https://127.0.0.1:1/", ca, "1s"))
-	for name, test := range map[string]struct {
-		args string
-		code int // 0 for usage, which execute turns into its code
-		want string
-	}{
-		"nothing":           {"", 0, `required flag(s) "index", "spec" not set`},
-		"no index":          {"--spec " + good, 0, `required flag(s) "index" not set`},
-		"an argument":       {"--spec " + good + " --index 0 more", 0, "worker takes no arguments"},
-		"no file":           {"--spec " + missing + " --orders " + good + " --index 0", 0, missing},
-		"no file of orders": {"--spec " + good + " --orders " + missing + " --index 0", 0, missing},
-		"no orders":         {"--spec " + good + " --index 0", 0, "--orders: without orders it never starts"},
-		"input and a file":  {"--spec - --spec " + good + " --index 0", 0, "give no other file"},
-		"input and orders":  {"--spec - --orders " + good + " --index 0", 0, "give no other file"},
-		"another release":   {"--index 0 --orders " + good + " --spec " + file(t, "new", strings.Replace(spec, `"protocol":5`, `"protocol":7`, 1)), 0, "speaks version 7"},
-		"no such worker":    {"--spec " + good + " --orders " + good + " --index 2", exitUnjudged, "part 2 of 2"},
-		"no webhook":        {"--spec " + away + " --orders " + good + " --index 1", exitUnjudged, "connection refused"},
-	} {
-		out, err := worker(t.Context(), strings.NewReader(spec), strings.Fields(test.args)...)
-		if err == nil || !strings.Contains(err.Error(), test.want) || out != "" {
-			t.Errorf("%s: got %v, want something with %q; it wrote %s", name, err, test.want, out)
-			continue
-		}
-		var exit *exitError
-		if errors.As(err, &exit); exit != nil && exit.code != test.code || exit == nil && test.code != 0 {
-			t.Errorf("%s: got %+v, want the code %d", name, exit, test.code)
-		}
 	}
 }

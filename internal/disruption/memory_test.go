@@ -45,7 +45,7 @@ func TestAnswersWithTooLittleMemory(t *testing.T) {
 		during, after int
 		found         bool
 	}{{true, 3, 0, false}, {true, 0, 1, true}, {false, 3, 0, true}, {false, 0, 0, false}} {
-		if got := (Scenario{short: test.short}).answered(facts(test.during, test.after)); (len(got) > 0) != test.found {
+		if got := (Scenario{short: test.short}).Answered(facts(test.during, test.after)); (len(got) > 0) != test.found {
 			t.Errorf("%+v: %q", test, got)
 		}
 	}

@@ -171,7 +171,7 @@ func TestPodsBlamed(t *testing.T) {
 			t.Parallel()
 			st := &stage{record: record.New(record.Header{}), hook: &pods{Pods: &fakePods{settle: test.err}}}
 			err := st.started(t.Context())
-			found := violations(st.record.History())
+			found := Violations(st.record.History())
 			if test.want == "" {
 				if !errors.Is(err, test.err) || len(found) > 0 {
 					t.Errorf("got %v, found %q", err, found)

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -50,8 +51,16 @@ func TestLookAtAll(t *testing.T) {
 		}
 		a.close()
 		server.Close()
-		if found := violations(st.record.History()); asked.Load() != test.asked || len(found) != test.violate {
+		if found := Violations(st.record.History()); asked.Load() != test.asked || len(found) != test.violate {
 			t.Errorf("%s: asked %d times, want %d; %q", test.name, asked.Load(), test.asked, found)
 		}
+	}
+}
+
+// TestNoSamples has no object that could be created.
+func TestNoSamples(t *testing.T) {
+	l := &lab{Plan: &Plan{}, name: "crontabs.example.com", versions: []string{"v1beta1", "v1"}}
+	if err := l.seed(t.Context()); err == nil || !strings.Contains(err.Error(), "crontabs.example.com has no sample at any version that is served (v1beta1, v1)") {
+		t.Errorf("got %v", err)
 	}
 }

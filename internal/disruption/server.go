@@ -128,7 +128,7 @@ func compact(ctx context.Context, st *stage) error {
 	}
 	st.begin("etcd is compacted every %s", compactEvery)
 	for end := time.Now().Add(shortFault); time.Now().Before(end); {
-		if err := compactOnce(ctx, client); err != nil {
+		if err := CompactOnce(ctx, client); err != nil {
 			return err
 		}
 		if err := pause.For(ctx, compactEvery); err != nil {
@@ -138,7 +138,8 @@ func compact(ctx context.Context, st *stage) error {
 	return nil
 }
 
-func compactOnce(ctx context.Context, client *clientv3.Client) error {
+// CompactOnce has etcd forget what was before now.
+func CompactOnce(ctx context.Context, client *clientv3.Client) error {
 	now, err := client.Get(ctx, "/", clientv3.WithCountOnly())
 	if err != nil {
 		return fmt.Errorf("compacting etcd: %w", err)

@@ -38,7 +38,7 @@ func Judge(h *record.History) (Verdict, error) {
 	}
 	v := Verdict{Verdict: requirement.Passed, Report: report}
 	// What was seen beside the operations holds on any machine.
-	reasons := violations(h)
+	reasons := Violations(h)
 	if len(reasons) == 0 && len(report.Void) > 0 {
 		v.Verdict, v.Reason = requirement.Errored, "void: "+strings.Join(report.Void, "; ")
 		return v, nil
@@ -48,12 +48,12 @@ func Judge(h *record.History) (Verdict, error) {
 		switch {
 		case f.Kind == record.FoundUndecided:
 			undecided = append(undecided, text(f))
-		case s.forbids(f.Kind):
+		case s.Forbids(f.Kind):
 			reasons = append(reasons, text(f))
 		}
 	}
 	if len(report.Void) == 0 {
-		reasons = append(reasons, s.answered(report.Facts)...)
+		reasons = append(reasons, s.Answered(report.Facts)...)
 	}
 	switch {
 	case len(reasons) > 0:
@@ -64,9 +64,9 @@ func Judge(h *record.History) (Verdict, error) {
 	return v, nil
 }
 
-// answered are requests that the webhook itself answered with a failure. A webhook that is away, or cannot be reached, answers nothing, so
+// Answered are requests that the webhook itself answered with a failure. A webhook that is away, or cannot be reached, answers nothing, so
 // nothing that is done to it excuses that, but too little memory.
-func (s Scenario) answered(f record.Facts) []string {
+func (s Scenario) Answered(f record.Facts) []string {
 	n, example := 0, ""
 	for _, failure := range f.Failures {
 		count := failure.Count()
@@ -84,8 +84,8 @@ func (s Scenario) answered(f record.Facts) []string {
 	return []string{fmt.Sprintf("the webhook answered %d requests with a failure\n    %s", n, example)}
 }
 
-// violations are what was noted while the scenario was run.
-func violations(h *record.History) []string {
+// Violations are what was noted while the scenario was run.
+func Violations(h *record.History) []string {
 	var all []string
 	for _, m := range h.Marks {
 		if strings.HasPrefix(m.Name, violation) {
@@ -95,8 +95,8 @@ func violations(h *record.History) []string {
 	return all
 }
 
-// forbids reports whether a finding violates the requirement of the scenario. What fails while nobody can convert is reported only.
-func (s Scenario) forbids(k record.FindingKind) bool {
+// Forbids reports whether a finding violates the requirement of the scenario. What fails while nobody can convert is reported only.
+func (s Scenario) Forbids(k record.FindingKind) bool {
 	switch k {
 	case record.FoundFailed:
 		return s.harmless

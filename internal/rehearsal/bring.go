@@ -124,6 +124,31 @@ func (l *leg) point(ctx context.Context, kinds []*kind, isNew bool, client *apie
 	return nil
 }
 
+// Bring brings the definitions of a release and objects into a cluster, as a rehearsal does in the beginning. It returns how many objects
+// there are then.
+func Bring(ctx context.Context, p *Plan, api cluster.Cluster, release Release, objects *Objects) (int, error) {
+	l, err := newLeg(p, release, release, objects, "", false)
+	if err != nil {
+		return 0, err
+	}
+	if err := l.connect(api); err != nil {
+		return 0, err
+	}
+	for _, k := range l.kinds {
+		if err := l.bringDefinition(ctx, k); err != nil {
+			return 0, err
+		}
+	}
+	if err := l.bringObjects(ctx); err != nil {
+		return 0, err
+	}
+	n := 0
+	for _, k := range l.kinds {
+		n += k.objects
+	}
+	return n, nil
+}
+
 // bringObjects writes the objects to etcd, in the order in which they were written before.
 func (l *leg) bringObjects(ctx context.Context) error {
 	kinds := map[string]*kind{}

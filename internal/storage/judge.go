@@ -122,14 +122,14 @@ func (d *Definition) Told() string {
 	var ways []string
 	for _, basis := range []Basis{Etcd, Snapshot, NeverChanged, History, Times, Promise} {
 		if d.Bases[basis] > 0 {
-			ways = append(ways, basis.words())
+			ways = append(ways, basis.Words())
 		}
 	}
 	return strings.Join(ways, "; ")
 }
 
-// words says what a basis is.
-func (b Basis) words() string {
+// Words says what a basis is.
+func (b Basis) Words() string {
 	switch b {
 	case Etcd:
 		return "read from etcd"

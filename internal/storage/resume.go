@@ -13,8 +13,8 @@ import (
 	"github.com/crdconform/crdconform/internal/files"
 )
 
-// longest is how old an interrupted look may be that is continued: what it saw may no longer be so.
-const longest = time.Hour
+// MaxResumeAge is how old an interrupted look may be that is continued: what it saw may no longer be so.
+const MaxResumeAge = time.Hour
 
 // ResumeError says that a file is not about what is asked, or cannot be written.
 type ResumeError struct{ File, Why string }
@@ -116,8 +116,8 @@ func (i *inspector) open() error {
 	asked := question{d.Name, i.options.Drop, d.UID, d.Generation, d.StoredVersions, i.options.Skip, i.options.KeepAll}
 	begun := &journal{question: asked, Began: time.Now().UTC().Truncate(time.Second)}
 	if i.options.Resume != "" && earlier == nil {
-		if _, missing := os.Lstat(blockersOf(i.options.Resume)); missing == nil {
-			return &ResumeError{i.options.Resume, "it does not exist, but its file of blockers does: " + blockersOf(i.options.Resume)}
+		if _, missing := os.Lstat(BlockersFile(i.options.Resume)); missing == nil {
+			return &ResumeError{i.options.Resume, "it does not exist, but its file of blockers does: " + BlockersFile(i.options.Resume)}
 		}
 		if err = files.SaveState(i.options.Resume, begun); err != nil { // so that whose the file of blockers is can be told
 			return &ResumeError{i.options.Resume, "it cannot be written: " + cause(err).Error()}
@@ -141,11 +141,11 @@ func (i *inspector) open() error {
 func (i *inspector) resume(earlier *journal, asked question) error {
 	d := i.inventory.Definitions[0]
 	if earlier.KeepAll && !asked.KeepAll {
-		if err := files.RemoveState(blockersOf(i.options.Resume)); err != nil {
+		if err := files.RemoveState(BlockersFile(i.options.Resume)); err != nil {
 			return err
 		}
 	}
-	if time.Since(earlier.Began) > longest {
+	if time.Since(earlier.Began) > MaxResumeAge {
 		d.Notes = append(d.Notes, fmt.Sprintf("The run recorded in %s began at %s, which is too long ago, so everything was read again.", i.options.Resume, earlier.Began.Format(time.RFC3339)))
 		_, err := i.book.spool.cut(0)
 		return err
@@ -274,15 +274,15 @@ func (i *inspector) forget() error {
 	return files.RemoveState(i.options.Resume)
 }
 
-// blockersOf is the file of blockers beside that of a journal.
-func blockersOf(file string) string { return file + ".blockers" }
+// BlockersFile is the file of blockers beside that of a journal.
+func BlockersFile(file string) string { return file + ".blockers" }
 
 // openSpool opens the file of blockers beside that of a journal. It stays when the spool is closed, unless the look was completed.
 func openSpool(at place, file string) (*Spool, error) {
 	if file == "" {
 		return newSpool(at)
 	}
-	blockers, err := os.OpenFile(blockersOf(file), os.O_RDWR|os.O_CREATE, 0o600)
+	blockers, err := os.OpenFile(BlockersFile(file), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("a file for the blockers: %w", err)
 	}

@@ -92,7 +92,7 @@ func (c *Cluster) prepare() error {
 	if err = checkLimits(c.dir); err != nil {
 		return err
 	}
-	if c.sockets, err = socketDir(filepath.Join(c.dir, "etcd"), "/tmp"); err != nil {
+	if c.sockets, err = SocketDir(filepath.Join(c.dir, "etcd"), "/tmp"); err != nil {
 		return err
 	}
 	if c.authority, err = pki.NewAuthority("crdconform"); err != nil {
@@ -247,6 +247,12 @@ func (c *Cluster) removeDirs() error {
 
 // Name is "embedded".
 func (c *Cluster) Name() string { return "embedded" }
+
+// Dir is the folder of the data and the keys.
+func (c *Cluster) Dir() string { return c.dir }
+
+// Sockets is the folder of etcd's sockets.
+func (c *Cluster) Sockets() string { return c.sockets }
 
 // WatchCache reports whether the API server was started with one.
 func (c *Cluster) WatchCache() bool { return c.options.WatchCache }

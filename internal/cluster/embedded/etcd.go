@@ -37,8 +37,8 @@ const (
 	socketPath = 103
 )
 
-// socketDir makes a private directory for sockets: in dir or, if their paths would be too long there, in short.
-func socketDir(dir, short string) (string, error) {
+// SocketDir makes a private directory for sockets: in dir or, if their paths would be too long there, in short.
+func SocketDir(dir, short string) (string, error) {
 	inside := filepath.Join(dir, "sockets")
 	if len(filepath.Join(inside, clientSocket)) <= socketPath {
 		return inside, os.MkdirAll(inside, 0o700)

@@ -24,7 +24,7 @@ type Etcd struct {
 // for sockets that is an error.
 func StartEtcd(ctx context.Context, dir string) (*Etcd, error) {
 	dir = filepath.Join(dir, "etcd")
-	sockets, err := socketDir(dir, filepath.Join(dir, "short"))
+	sockets, err := SocketDir(dir, filepath.Join(dir, "short"))
 	if err != nil {
 		return nil, err
 	}

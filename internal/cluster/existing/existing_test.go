@@ -18,6 +18,9 @@ import (
 
 // TestListen has the API server call a listener, which works for others afterwards.
 func TestListen(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it starts a kube-apiserver")
+	}
 	s := apiServer(t)
 	c := connected(t, Options{Kubeconfig: s.kubeconfig(t, s.admin()), Run: "listen", WebhookHost: "127.0.0.1", WebhookListen: "127.0.0.1:0"})
 	if c.Name() != "existing" || c.Context() != "test" || !c.WatchCache() || c.Domain() != "run-listen.example.com" {
@@ -66,6 +69,9 @@ func serves(t *testing.T, listener net.Listener) {
 
 // TestListenInVain tells what nobody said from what was said wrongly: the former is no reason to stop.
 func TestListenInVain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it starts a kube-apiserver")
+	}
 	s := apiServer(t)
 	path := s.kubeconfig(t, s.admin())
 	for name, test := range map[string]struct {
@@ -104,6 +110,9 @@ func TestListenInVain(t *testing.T) {
 
 // TestRoute leads a service to a webhook of this machine, and gives up where nothing listens.
 func TestRoute(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it starts a kube-apiserver")
+	}
 	s := apiServer(t)
 	s.finalize(t)
 	host := ip(t)

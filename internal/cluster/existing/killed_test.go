@@ -12,7 +12,6 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/lifecycle"
 	"github.com/crdconform/crdconform/suites/storage"
@@ -35,7 +34,7 @@ func runUntilKilled(kubeconfig string) error {
 			return err
 		}
 		areas := []suites.Area{versions.Area, conversion.Area, storage.Area, lifecycle.Area}
-		if _, err := suites.Run(ctx, env, areas, suitetest.Quiet{}); err != nil {
+		if _, err := suites.Run(ctx, env, areas, quiet{}); err != nil {
 			return err
 		}
 		if err := env.Close(ctx); err != nil {
@@ -46,6 +45,9 @@ func runUntilKilled(kubeconfig string) error {
 
 // TestKilledRun kills a run while it is at work, and has what it left removed.
 func TestKilledRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it starts a kube-apiserver")
+	}
 	s := apiServer(t)
 	program, err := os.Executable()
 	if err != nil {

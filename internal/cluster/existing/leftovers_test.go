@@ -287,6 +287,9 @@ func (s server) cleaner(t *testing.T, path string) *Cleaner {
 
 // TestRemainsOfAKilledRun removes what a run left in each of the states that specs bring definitions to, and nothing else.
 func TestRemainsOfAKilledRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it starts a kube-apiserver")
+	}
 	s := apiServer(t)
 	s.finalize(t)
 	theirs, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}, metav1.CreateOptions{})
@@ -363,6 +366,9 @@ func TestRemainsOfAKilledRun(t *testing.T) {
 
 // TestCleaningWithTheRightsOfTheManifest has no more rights than deploy/rbac.yaml gives, and no fewer than it takes.
 func TestCleaningWithTheRightsOfTheManifest(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it starts a kube-apiserver")
+	}
 	s := apiServer(t)
 	s.finalize(t)
 	theirs, err := s.client.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "theirs-too"}}, metav1.CreateOptions{})
@@ -418,6 +424,9 @@ func TestCleaningWithTheRightsOfTheManifest(t *testing.T) {
 
 // TestOthersAreLeftAlone removes nothing that is another thing by now, or that lost its label.
 func TestOthersAreLeftAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it starts a kube-apiserver")
+	}
 	s := apiServer(t)
 	cleaner := s.cleaner(t, s.kubeconfig(t, s.admin()))
 	crd := s.install(t, fixtures.None.New(fixtures.InGroup("x.run-again.example.com"), of("again")))
@@ -449,6 +458,9 @@ func TestOthersAreLeftAlone(t *testing.T) {
 
 // TestFinalizersOfOthersStay takes the finalizer of a run off what is still the run's, and no other.
 func TestFinalizersOfOthersStay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: it starts a kube-apiserver")
+	}
 	s := apiServer(t)
 	cleaner := s.cleaner(t, s.kubeconfig(t, s.admin()))
 	configMaps := s.client.CoreV1().ConfigMaps("default")

@@ -1,3 +1,5 @@
+//go:build kind
+
 package kind
 
 import (
@@ -34,18 +36,12 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 )
 
-// settings returns the options for tests on real nodes, which are skipped where there is no image of one.
+// settings returns the options for tests on real nodes, which fail where there is no image of one.
 func settings(t *testing.T) Options {
 	t.Helper()
 	image, config := os.Getenv("CRDCONFORM_TEST_KIND_IMAGE"), os.Getenv("CRDCONFORM_TEST_KIND_CONFIG") //nolint:forbidigo // CI sets them
-	if image == "" && os.Getenv("CRDCONFORM_REQUIRE_KIND") != "" {                                     //nolint:forbidigo // CI sets it for the tests of all packages
-		t.Fatal("CRDCONFORM_TEST_KIND_IMAGE names no node image, and CRDCONFORM_REQUIRE_KIND is set")
-	}
 	if image == "" {
-		t.Skip("CRDCONFORM_TEST_KIND_IMAGE names no node image to make a cluster of")
-	}
-	if testing.Short() {
-		t.Skip("making a cluster takes long")
+		t.Fatal("CRDCONFORM_TEST_KIND_IMAGE names no node image to make a cluster of")
 	}
 	return Options{Image: image, ConfigFile: config, Run: "test"}
 }
@@ -370,45 +366,6 @@ func TestStorage(t *testing.T) {
 	read, err := crontabs.Get(t.Context(), "local-crontab", metav1.GetOptions{})
 	if err != nil || read.Object["host"] != "elsewhere" {
 		t.Errorf("after it was overwritten: %v, %v", read, err)
-	}
-}
-
-// TestForwardingIsSetUpAgain ends a forwarding from the other side, twice.
-func TestForwardingIsSetUpAgain(t *testing.T) {
-	f := &forward{stop: make(chan struct{}), done: make(chan struct{})}
-	again := make(chan chan struct{})
-	failed := false
-	first := make(chan struct{})
-	go f.keep(first, func() (<-chan struct{}, error) {
-		if !failed {
-			failed = true
-			return nil, errors.New("the API server is away")
-		}
-		ended := make(chan struct{})
-		again <- ended
-		return ended, nil
-	})
-	next := func() chan struct{} {
-		select {
-		case ended := <-again:
-			return ended
-		case <-time.After(10 * time.Second):
-			t.Fatal("it was not set up again")
-			return nil
-		}
-	}
-	close(first)
-	second := next()
-	close(second)
-	third := next()
-	closed := make(chan struct{})
-	go func() { f.close(); close(closed) }()
-	<-f.stop
-	close(third)
-	select {
-	case <-closed:
-	case <-time.After(10 * time.Second):
-		t.Error("it is not closed")
 	}
 }
 

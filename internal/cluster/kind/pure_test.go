@@ -154,3 +154,42 @@ func TestReady(t *testing.T) {
 		t.Errorf("broken off: %v", err)
 	}
 }
+
+// TestForwardingIsSetUpAgain ends a forwarding from the other side, twice.
+func TestForwardingIsSetUpAgain(t *testing.T) {
+	f := &forward{stop: make(chan struct{}), done: make(chan struct{})}
+	again := make(chan chan struct{})
+	failed := false
+	first := make(chan struct{})
+	go f.keep(first, func() (<-chan struct{}, error) {
+		if !failed {
+			failed = true
+			return nil, errors.New("the API server is away")
+		}
+		ended := make(chan struct{})
+		again <- ended
+		return ended, nil
+	})
+	next := func() chan struct{} {
+		select {
+		case ended := <-again:
+			return ended
+		case <-time.After(10 * time.Second):
+			t.Fatal("it was not set up again")
+			return nil
+		}
+	}
+	close(first)
+	second := next()
+	close(second)
+	third := next()
+	closed := make(chan struct{})
+	go func() { f.close(); close(closed) }()
+	<-f.stop
+	close(third)
+	select {
+	case <-closed:
+	case <-time.After(10 * time.Second):
+		t.Error("it is not closed")
+	}
+}

@@ -26,6 +26,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/cluster/storage"
 	"github.com/crdconform/crdconform/internal/files"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -72,11 +73,11 @@ func Start(ctx context.Context, options Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return start(ctx, path, options)
+	return StartAt(ctx, path, options)
 }
 
-// start runs the program at a path.
-func start(ctx context.Context, path string, options Options) (*Cluster, error) {
+// StartAt runs the program at a path.
+func StartAt(ctx context.Context, path string, options Options) (*Cluster, error) {
 	if options.Log == nil {
 		options.Log = io.Discard
 	}
@@ -193,6 +194,12 @@ func (c *Cluster) down() error {
 
 // Name is "embedded".
 func (c *Cluster) Name() string { return "embedded" }
+
+// Dir is the folder with everything that is the run's.
+func (c *Cluster) Dir() string { return c.dir }
+
+// Process is the process of the API server.
+func (c *Cluster) Process() *process.Process { return c.program.child }
 
 // WatchCache reports whether the API server was started with one.
 func (c *Cluster) WatchCache() bool { return c.watchCache }

@@ -84,9 +84,9 @@ func (p Programs) dir() (string, error) {
 	return filepath.Join(caches, "crdconform", "minors"), nil
 }
 
-// path returns where the program of a minor is, if it was built. The name has a digest of whatever it is built from, so that a
+// Path returns where the program of a minor is, if it was built. The name has a digest of whatever it is built from, so that a
 // program is never taken for that of another version of crdconform.
-func (p Programs) path(minor requirement.Minor) (string, error) {
+func (p Programs) Path(minor requirement.Minor) (string, error) {
 	release, known := Release(minor)
 	if !known {
 		return "", unknown(minor)
@@ -95,13 +95,13 @@ func (p Programs) path(minor requirement.Minor) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	files, err := module(minor)
+	files, err := Module(minor)
 	if err != nil {
 		return "", err
 	}
 	digest := sha256.New()
 	for _, f := range files {
-		fmt.Fprintf(digest, "%s %d\n%s", f.name, len(f.text), f.text)
+		fmt.Fprintf(digest, "%s %d\n%s", f.Name, len(f.Text), f.Text)
 	}
 	name := fmt.Sprintf("apiserver-%s-%x", release, digest.Sum(nil)[:6])
 	if runtime.GOOS == "windows" {
@@ -123,7 +123,7 @@ var ErrNotBuilt = errors.New("not built yet")
 
 // Find returns the path of the program of a minor. When it is not there, the error is an ErrNotBuilt.
 func (p Programs) Find(minor requirement.Minor) (string, error) {
-	path, err := p.path(minor)
+	path, err := p.Path(minor)
 	if err != nil {
 		return "", err
 	}
@@ -138,19 +138,19 @@ func (p Programs) Find(minor requirement.Minor) (string, error) {
 	return path, nil
 }
 
-// file is a file of the program's module.
-type file struct {
-	name string
-	text []byte
+// File is a file of the program's module.
+type File struct {
+	Name string
+	Text []byte
 }
 
-// module returns the module of a minor, in the order of the names of its files in the repository.
-func module(minor requirement.Minor) ([]file, error) {
+// Module returns the module of a minor, in the order of the names of its files in the repository.
+func Module(minor requirement.Minor) ([]File, error) {
 	entries, err := sources.ReadDir("apiserver")
 	if err != nil {
 		return nil, err
 	}
-	var files []file
+	var files []File
 	for _, entry := range entries {
 		name := entry.Name()
 		text, err := sources.ReadFile("apiserver/" + name)
@@ -159,9 +159,9 @@ func module(minor requirement.Minor) ([]file, error) {
 		}
 		switch {
 		case name == minor.String()+".mod", name == minor.String()+".sum":
-			files = append(files, file{"go" + filepath.Ext(name), text})
+			files = append(files, File{"go" + filepath.Ext(name), text})
 		case strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
-			files = append(files, file{strings.TrimPrefix(name, "_"), text})
+			files = append(files, File{strings.TrimPrefix(name, "_"), text})
 		}
 	}
 	return files, nil
@@ -177,7 +177,7 @@ func (p Programs) Build(ctx context.Context, minor requirement.Minor, log io.Wri
 	if err == nil || !errors.Is(err, ErrNotBuilt) {
 		return path, err
 	}
-	if path, err = p.path(minor); err != nil {
+	if path, err = p.Path(minor); err != nil {
 		return "", err
 	}
 	if err := p.build(ctx, minor, path, log); err != nil {
@@ -199,12 +199,12 @@ func (Programs) build(ctx context.Context, minor requirement.Minor, path string,
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	files, err := module(minor)
+	files, err := Module(minor)
 	if err != nil {
 		return err
 	}
 	for _, f := range files {
-		if err = os.WriteFile(filepath.Join(dir, f.name), f.text, 0o600); err != nil {
+		if err = os.WriteFile(filepath.Join(dir, f.Name), f.Text, 0o600); err != nil {
 			return err
 		}
 	}

@@ -547,12 +547,12 @@ func TestObjectives(t *testing.T) {
 }
 
 // TestTenSeconds injects outages of exactly ten seconds, of all kinds, and recoveries after a random time.
-func TestTenSeconds(t *testing.T) { lastTenSeconds(t, 4) }
+func TestTenSeconds(t *testing.T) { lastTenSeconds(t, 3) }
 
 // lastTenSeconds judges that many outages.
 func lastTenSeconds(t *testing.T, seeds uint64) {
 	t.Helper()
-	for seed := range seeds {
+	for seed := range seeds { // of which three in a row are one of each kind
 		random := rand.New(rand.NewPCG(seed, 1))
 		late := time.Duration(random.IntN(3000)) * millisecond
 		outage := []func(from, to time.Duration) func(*sim, *Operation){failing, hanging, timingOut}[seed%3]
@@ -582,26 +582,6 @@ func timingOut(from, to time.Duration) func(*sim, *Operation) {
 		if at := o.Call - s.began; !o.Storage && at >= from && at < to {
 			fail(o, Timeout, second)
 		}
-	}
-}
-
-// TestMany logs how long 100,000 operations take, a fifth of them with an unknown outcome.
-func TestMany(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out by -short: it judges 90,000 operations")
-	}
-	s := sim{rate: 1000, quiet: 40 * second, fault: 20 * second, after: 40 * second, answer: func(s *sim, o *Operation) {
-		if written := o.Written; s.during(o) {
-			fail(o, Timeout, 50*millisecond)
-			o.Outcome, o.Written = history.Unknown, written
-		}
-	}}
-	h := s.history()
-	began := time.Now()
-	r := judged(t, h)
-	t.Logf("%d operations in %s", len(h.Operations), time.Since(began))
-	if len(r.Void) > 0 || r.Facts.Lost > 0 || !about(r.Facts.Recovery, 0) || len(h.Operations) < 90_000 {
-		t.Errorf("got %+v", r)
 	}
 }
 

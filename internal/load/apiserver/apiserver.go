@@ -48,6 +48,9 @@ type Options struct {
 
 	// Duration is how long each load lasts: 5 s if 0. There are about 15 of them.
 	Duration time.Duration
+
+	// Settings are DefaultSettings if nil.
+	Settings *Settings
 }
 
 func (o Options) validate() error {
@@ -64,26 +67,35 @@ func (o Options) validate() error {
 	return nil
 }
 
-// part is something that a run measures.
-type part string
+// Part is something that a run measures.
+type Part string
 
 // The parts, in the order in which they are measured.
 const (
-	partBudget part = "calls for each verb"
-	partLoad   part = "requests and watches, as many as clients can make"
-	partRelist part = "prediction of the first LIST"
-	partCold   part = "first LIST"
+	PartBudget Part = "calls for each verb"
+	PartLoad   Part = "requests and watches, as many as clients can make"
+	PartRelist Part = "prediction of the first LIST"
+	PartCold   Part = "first LIST"
 )
 
-// settings are what tests make smaller.
-type settings struct {
-	parts          []part
-	concurrency    []int         // of clients that make requests, one load after the other
-	repeat         int           // how often the calls of a verb are counted, of which the most is told
-	requestTimeout time.Duration // how long a client waits for a response, as long as API servers take for a request
-	grace          time.Duration // how long requests may go on after the end of a load, at least
-	listPatience   time.Duration // how long a client goes on asking for a LIST that the API server does not give
-	bounds         []Bounds      // on webhook calls
+// Settings are what tests make smaller.
+type Settings struct {
+	Parts          []Part
+	Concurrency    []int         // of clients that make requests, one load after the other
+	Repeat         int           // how often the calls of a verb are counted, of which the most is told
+	RequestTimeout time.Duration // how long a client waits for a response, as long as API servers take for a request
+	Grace          time.Duration // how long requests may go on after the end of a load, at least
+	ListPatience   time.Duration // how long a client goes on asking for a LIST that the API server does not give
+	Bounds         []Bounds      // on webhook calls
+}
+
+// DefaultSettings are those of Options without any.
+func DefaultSettings() (*Settings, error) {
+	bounds, err := DefaultBounds()
+	return &Settings{
+		Parts: []Part{PartBudget, PartLoad, PartRelist, PartCold}, Concurrency: []int{1, 10}, Repeat: 5,
+		RequestTimeout: time.Minute, Grace: time.Second, ListPatience: 2 * time.Minute, Bounds: bounds,
+	}, err
 }
 
 const (
@@ -119,7 +131,6 @@ func (o Options) versions() (storage, other string, err error) {
 // run is a run under way.
 type run struct {
 	Options
-	settings
 
 	progress   func(string)
 	storage    string   // version
@@ -143,14 +154,15 @@ func newRun(o Options) (*run, error) {
 	}
 	o.Seeded = cmp.Or(o.Seeded, defaultSeeded)
 	o.Duration = cmp.Or(o.Duration, defaultDuration)
-	bounds, err := DefaultBounds()
-	if err != nil {
-		return nil, err
+	if o.Settings == nil {
+		defaults, err := DefaultSettings()
+		if err != nil {
+			return nil, err
+		}
+		o.Settings = defaults
 	}
-	r := &run{Options: o, settings: settings{
-		parts: []part{partBudget, partLoad, partRelist, partCold}, concurrency: []int{1, 10}, repeat: 5,
-		requestTimeout: time.Minute, grace: time.Second, listPatience: 2 * time.Minute, bounds: bounds,
-	}}
+	r := &run{Options: o}
+	var err error
 	r.storage, r.other, err = o.versions()
 	return r, err
 }
@@ -207,20 +219,20 @@ func (r *run) measure(ctx context.Context) error {
 		return err
 	}
 	for _, one := range []struct {
-		part
+		Part
 
 		measure func(context.Context) error
 	}{
-		{partBudget, r.budget},
-		{partLoad, r.load},
-		{partRelist, r.relist},
-		{partCold, r.cold},
+		{PartBudget, r.budget},
+		{PartLoad, r.load},
+		{PartRelist, r.relist},
+		{PartCold, r.cold},
 	} {
-		if !slices.Contains(r.parts, one.part) {
+		if !slices.Contains(r.Settings.Parts, one.Part) {
 			continue
 		}
 		if err := one.measure(ctx); err != nil {
-			return fmt.Errorf("%s: %w", one.part, err)
+			return fmt.Errorf("%s: %w", one.Part, err)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -238,7 +250,7 @@ func (r *run) connect(ctx context.Context) error {
 		}
 	}
 	var err error
-	if r.api, err = newAPI(r.Cluster.Config(), r.Definition.CRD, namespace, r.requestTimeout); err != nil {
+	if r.api, err = newAPI(r.Cluster.Config(), r.Definition.CRD, namespace, r.Settings.RequestTimeout); err != nil {
 		return err
 	}
 	version, err := r.api.documents.ServerVersion()

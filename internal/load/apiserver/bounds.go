@@ -41,8 +41,8 @@ const (
 	Apply Verb = "apply"
 )
 
-// verbs are those that have a budget, in the order in which they are measured.
-func verbs() []Verb {
+// Verbs are those that have a budget, in the order in which they are measured.
+func Verbs() []Verb {
 	return []Verb{
 		Get, GetCached, GetMetadata, List, ListPaged, ListMetadata, ListExact, WatchEvent, Create, CreateDryRun, Update, Patch, PatchMixed,
 		UpdateStatus, PatchStatus, ApplyNew, ApplyNoOp, ApplyRemoving, ApplySecond, ApplyMoved, Delete, DeleteCollection,

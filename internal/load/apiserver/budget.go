@@ -51,7 +51,7 @@ func (r *run) budget(ctx context.Context) error {
 	for _, version := range []string{r.storage, r.other} {
 		still := r.step("counting webhook calls for each verb at " + version)
 		b := &budgeted{run: r, version: version}
-		for _, verb := range verbs() {
+		for _, verb := range Verbs() {
 			still(verb)
 			c := b.measured(ctx, verb)
 			if ctx.Err() != nil {
@@ -67,7 +67,7 @@ func (r *run) budget(ctx context.Context) error {
 
 // warm makes the API server fill its caches. It fails when it does not.
 func (r *run) warm(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, r.listPatience)
+	ctx, cancel := context.WithTimeout(ctx, r.Settings.ListPatience)
 	defer cancel()
 	still := r.step("waiting until the API server has filled its cache")
 	for _, version := range r.served {
@@ -125,7 +125,7 @@ func nothing(r *run, version string) ask {
 
 // bounded compares a number of calls with the bound.
 func (r *run) bounded(c loadgen.VerbCalls) loadgen.VerbCalls {
-	bounds := boundsOf(r.bounds, r.minor, r.Cluster.WatchCache())
+	bounds := boundsOf(r.Settings.Bounds, r.minor, r.Cluster.WatchCache())
 	if bounds == nil {
 		return c
 	}
@@ -159,7 +159,7 @@ func (b *budgeted) measured(ctx context.Context, verb Verb) *loadgen.VerbCalls {
 		return nil
 	}
 	c := &loadgen.VerbCalls{Verb: verb, Version: b.version, Converted: b.version != b.storage, Per: t.per}
-	for range b.repeat {
+	for range b.Settings.Repeat {
 		seen, n, err := b.once(ctx, t)
 		if err != nil {
 			c.Error = err.Error()

@@ -171,7 +171,7 @@ func (r *run) first(ctx context.Context, c *loadgen.ColdList, counted func() loa
 		if statusOf(err) == http.StatusTooManyRequests {
 			c.Refused++
 		}
-		if time.Since(began) > r.listPatience || !pause(ctx, again) {
+		if time.Since(began) > r.Settings.ListPatience || !pause(ctx, again) {
 			return
 		}
 	}

@@ -47,7 +47,7 @@ func (r *run) watchLoad(ctx context.Context) error {
 }
 
 // patience is how long to wait for what requests cause: for the next event of a watch, and for calls of the webhook to be over.
-func (r *run) patience() time.Duration { return max(r.Duration, r.grace) }
+func (r *run) patience() time.Duration { return max(r.Duration, r.Settings.Grace) }
 
 // written are writes.
 type written struct {

@@ -26,7 +26,7 @@ func (r *run) load(ctx context.Context) error {
 			continue
 		}
 		for _, version := range []string{r.storage, r.other} {
-			for _, concurrency := range r.concurrency {
+			for _, concurrency := range r.Settings.Concurrency {
 				if ctx.Err() != nil {
 					return context.Cause(ctx)
 				}
@@ -78,7 +78,7 @@ func exhausted(l loadgen.ServerLoad) error {
 	case l.Failed > 0:
 		return fmt.Errorf("the measurement ends here: all of %d requests of %s at %s failed: %s", l.Requests, l.Verb, l.Version, l.Failures[0].First)
 	case l.Webhook.Calls > 0 && l.Webhook.Unanswered == l.Webhook.Calls:
-		return fmt.Errorf("%w: none of its %d calls for requests of %s at %s was answered", errConvertsNothing, l.Webhook.Calls, l.Verb, l.Version)
+		return fmt.Errorf("%w: none of its %d calls for requests of %s at %s was answered", ErrConvertsNothing, l.Webhook.Calls, l.Verb, l.Version)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r *run) loop(ctx context.Context, concurrency int, one func(ctx context.Co
 	var mu sync.Mutex // of l, times and waits
 	var all sync.WaitGroup
 	began := time.Now()
-	stop := time.AfterFunc(r.Duration+max(r.Duration, r.grace), func() { cancel(errGivenUp) })
+	stop := time.AfterFunc(r.Duration+max(r.Duration, r.Settings.Grace), func() { cancel(errGivenUp) })
 	defer stop.Stop()
 	for client := range concurrency {
 		all.Go(func() {

@@ -31,7 +31,7 @@ func TestDefaultBounds(t *testing.T) {
 	}
 	for _, b := range all {
 		for i, table := range []map[Verb]Bound{b.Storage, b.Other} {
-			want := verbs()
+			want := Verbs()
 			if !b.WatchCache || b.Minor == "1.28" && i == 1 { // as many as there are objects
 				want = slices.DeleteFunc(want, func(v Verb) bool { return v == DeleteCollection })
 			}
@@ -304,7 +304,7 @@ func TestOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Seeded != 1000 || r.Duration != 5*time.Second || !slices.Equal(r.concurrency, []int{1, 10}) || len(r.bounds) == 0 || len(r.parts) != 4 {
+	if r.Seeded != 1000 || r.Duration != 5*time.Second || !slices.Equal(r.Settings.Concurrency, []int{1, 10}) || len(r.Settings.Bounds) == 0 || len(r.Settings.Parts) != 4 {
 		t.Errorf("got %+v", r)
 	}
 	if r.storage != "v1beta1" || r.other != "v1" {
@@ -346,7 +346,7 @@ func against(t *testing.T, handler http.HandlerFunc) *run {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	return &run{
-		Options: Options{Seeded: 2}, settings: settings{listPatience: time.Minute}, progress: func(string) {}, storage: "v1", other: "v2",
+		Options: Options{Seeded: 2, Settings: &Settings{ListPatience: time.Minute}}, progress: func(string) {}, storage: "v1", other: "v2",
 		api: &api{http: server.Client(), host: server.URL, group: "example.com", plural: "things", timeout: time.Minute},
 	}
 }

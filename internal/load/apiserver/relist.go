@@ -21,9 +21,9 @@ const (
 	// requestLimit is how long API servers take for a request before they give it up, by default.
 	requestLimit = 60 * time.Second
 
-	// inFlight is how many objects an API server has converted at a time for one cache, as seen with Kubernetes 1.37. Without
+	// InFlight is how many objects an API server has converted at a time for one cache, as seen with Kubernetes 1.37. Without
 	// a cache it is one.
-	inFlight = 10
+	InFlight = 10
 )
 
 // firstList predicts how long the first LIST takes that finds no cache, given how many conversions are made at a time:
@@ -67,7 +67,7 @@ func (r *run) relist(ctx context.Context) error {
 	}
 	r.result.Relist = &loadgen.Relist{Cost: cost, InFlight: 1}
 	if r.Cluster.WatchCache() {
-		r.result.Relist.InFlight = inFlight * cost.Caches
+		r.result.Relist.InFlight = InFlight * cost.Caches
 	}
 	r.predict()
 	return nil

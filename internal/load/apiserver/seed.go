@@ -119,13 +119,13 @@ func (r *run) seed(ctx context.Context) error {
 	case len(r.templates) > 0:
 		return r.create(ctx)
 	case unconverted != nil:
-		return fmt.Errorf("%w: of the %d samples none can be read at %s; %w", errConvertsNothing, len(r.Objects), r.other, unconverted)
+		return fmt.Errorf("%w: of the %d samples none can be read at %s; %w", ErrConvertsNothing, len(r.Objects), r.other, unconverted)
 	}
 	return fmt.Errorf("the API server accepts none of the %d samples; the last is refused with: %w", len(r.Objects), refused)
 }
 
-// errConvertsNothing ends a run, since all that comes would fail too.
-var errConvertsNothing = errors.New("the webhook converts nothing, so the measurement ends here")
+// ErrConvertsNothing ends a run, since all that comes would fail too.
+var ErrConvertsNothing = errors.New("the webhook converts nothing, so the measurement ends here")
 
 // unconvertedError is why an object cannot be read at the other version.
 type unconvertedError struct {

@@ -86,7 +86,7 @@ func (b *budgeted) watched() trial {
 		},
 		ask: func(ctx context.Context) (int, error) {
 			defer closeAll(open)
-			ctx, cancel := context.WithTimeout(ctx, b.requestTimeout)
+			ctx, cancel := context.WithTimeout(ctx, b.Settings.RequestTimeout)
 			defer cancel()
 			last := ""
 			for i := range events {

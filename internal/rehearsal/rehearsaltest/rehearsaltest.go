@@ -127,7 +127,7 @@ func Remove(ctx context.Context, api API, releases []rehearsal.Release) error {
 			if err := crds.Delete(ctx, d.Name, metav1.DeleteOptions{}); err != nil && !apierrors.IsNotFound(err) {
 				return err
 			}
-			if err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 30*time.Second, true, func(ctx context.Context) (bool, error) {
+			if err := wait.PollUntilContextTimeout(ctx, 10*time.Millisecond, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
 				_, err := crds.Get(ctx, d.Name, metav1.GetOptions{})
 				return apierrors.IsNotFound(err), nil
 			}); err != nil {

@@ -19,8 +19,6 @@ import (
 )
 
 const (
-	leasePrefix = "crdconform-migrate-"
-
 	// stateAnnotation is where the lease keeps the state.
 	stateAnnotation = "crdconform.dev/migration"
 
@@ -65,9 +63,15 @@ func (m *migration) lock(ctx context.Context) (context.Context, func(succeeded b
 	}, nil
 }
 
+// LeaseName is the name of the lease of a migration of a definition.
+func LeaseName(definition string) string {
+	name := "crdconform-migrate-" + definition
+	return strings.TrimRight(name[:min(len(name), validation.DNS1123SubdomainMaxLength)], ".-")
+}
+
 // acquire takes the lease in the namespace of the options.
 func (m *migration) acquire(ctx context.Context) (*lease, error) {
-	name := strings.TrimRight((leasePrefix + m.name)[:min(len(leasePrefix+m.name), validation.DNS1123SubdomainMaxLength)], ".-")
+	name := LeaseName(m.name)
 	namespaces := []string{m.options.LeaseNamespace}
 	if m.options.LeaseNamespace == "" {
 		namespaces = []string{metav1.NamespaceSystem, metav1.NamespaceDefault}

@@ -35,10 +35,10 @@ const (
 
 	// quick is how long a write may have taken to be tried again when it fails: what times out would do so again.
 	quick = 5 * time.Second
-
-	// inARow is how many objects may fail one after the other because the API server or a webhook fails.
-	inARow = 100
 )
+
+// MaxInARow is how many objects may fail one after the other because the API server or a webhook fails.
+const MaxInARow = 100
 
 // late is the pass over what others wrote since the start. It belongs to the step Objects.
 const late Step = "late objects"
@@ -151,8 +151,8 @@ func (m *migration) one(ctx context.Context, step Step, object *metav1.PartialOb
 	if did == refused {
 		m.result.Refused = append(m.result.Refused, Refusal{step.shown(), object.Namespace, object.Name, reason(err)})
 	}
-	if m.tally.inARow >= inARow {
-		return incomplete("%d objects in a row failed, so the rest was not tried; the last one: %s", inARow, m.result.Refused[len(m.result.Refused)-1])
+	if m.tally.inARow >= MaxInARow {
+		return incomplete("%d objects in a row failed, so the rest was not tried; the last one: %s", MaxInARow, m.result.Refused[len(m.result.Refused)-1])
 	}
 	switch step {
 	case DryRun:

@@ -1,3 +1,5 @@
+//go:build kind
+
 package deployed_test
 
 import (

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"sigs.k8s.io/yaml"
+
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/reports"
+)
+
+// refuses runs a command line that is mistaken: refuses 'MESSAGE' ARGUMENT... It must say so on one line that begins with the message,
+// lead to the help of its command, print nothing else, and end before it leaves a file.
+func refuses(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: refuses 'MESSAGE' ARGUMENT...")
+	}
+	before, err := os.ReadDir(ts.MkAbs("."))
+	ts.Check(err)
+	scripted(ts, exitUsage, args[1:])
+	message, help, _ := strings.Cut(fmt.Sprint(ts.Stderr()), "\n")
+	if at := like("crdconform: " + args[0]).FindStringIndex(message); at == nil || at[0] > 0 {
+		ts.Fatalf("it does not say %q", args[0])
+	}
+	root := newRoot(streams{})
+	root.InitDefaultHelpCmd()
+	named, _, _ := root.Find(args[1:])
+	if want := fmt.Sprintf("crdconform: see \"%s --help\"\n", named.CommandPath()); help != want || fmt.Sprint(ts.Stdout()) != "" {
+		ts.Fatalf("after that it does not say only %q", want)
+	}
+	if after, err := os.ReadDir(ts.MkAbs(".")); err != nil || len(after) != len(before) {
+		ts.Fatalf("it began: %v, %v", after, err)
+	}
+}
+
+// shows runs a command line that says something: shows [CODE] 'TEXT' ARGUMENT... The text may begin on the standard output, and must go on
+// or begin on the standard error if anything is there.
+func shows(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: shows [CODE] 'TEXT' ARGUMENT...")
+	}
+	code, err := strconv.Atoi(args[0])
+	if err == nil {
+		args = args[1:]
+	}
+	scripted(ts, code, args[1:])
+	out, errs := fmt.Sprint(ts.Stdout()), fmt.Sprint(ts.Stderr())
+	if text := like(args[0]); !text.MatchString(out+errs) || errs != "" && (code == exitConforms || text.MatchString(out)) {
+		ts.Fatalf("it does not say only %q", args[0])
+	}
+}
+
+// like matches what has a text, in which … stands for anything and \n for the end of a line.
+func like(text string) *regexp.Regexp {
+	return regexp.MustCompile("(?s)" + strings.NewReplacer("…", ".*", `\\n`, `\n`).Replace(regexp.QuoteMeta(text)))
+}
+
+// replace writes a file with another text in place of one that it has: replace OLD NEW FROM TO
+func replace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 4 {
+		ts.Fatalf("usage: replace OLD NEW FROM TO")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(replaced(ts, ts.ReadFile(args[2]), args[:2])), 0o600))
+}
+
+// replaced replaces the first of each old text by a new one.
+func replaced(ts *testscript.TestScript, text string, pairs []string) string {
+	for ; len(pairs) > 1; pairs = pairs[2:] {
+		if !strings.Contains(text, pairs[0]) {
+			ts.Fatalf("there is no %q to replace", pairs[0])
+		}
+		text = strings.Replace(text, pairs[0], pairs[1], 1)
+	}
+	return text
+}
+
+// stores writes a report as a run does, after texts in it are replaced: stores FROM.yaml FOLDER [OLD NEW]...
+func stores(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 || len(args)%2 != 0 {
+		ts.Fatalf("usage: stores FROM.yaml FOLDER [OLD NEW]...")
+	}
+	var report reports.Report
+	ts.Check(yaml.UnmarshalStrict([]byte(replaced(ts, ts.ReadFile(args[0]), args[2:])), &report))
+	reporter.Conclude(&report)
+	folder, err := reporter.Open(ts.MkAbs(args[1]))
+	ts.Check(err)
+	ts.Check(folder.Write(&report))
+}
+
+// isJSON fails unless a file is JSON: json FILE
+func isJSON(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: json FILE")
+	}
+	if !json.Valid([]byte(ts.ReadFile(args[0]))) {
+		ts.Fatalf("%s is not JSON", args[0])
+	}
+}

@@ -1,0 +1,366 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/reports"
+	"github.com/crdconform/crdconform/requirement"
+	chapter "github.com/crdconform/crdconform/suites/webhook"
+)
+
+// scriptVariables sets what scripts know: TESTDATA and DEFINITIONS are folders of files that several read, WEBHOOK is a program that serves a
+// webhook (see isWebhook), SPECS is how many requirements check judges, and MINORS are those of embedded API servers, of which NEWEST is one.
+func scriptVariables(e *testscript.Env, module string) error {
+	e.Values["proxy"] = new(recordingProxy)
+	e.Setenv("SPECS", strconv.Itoa(len(suites.Preview([]suites.Area{chapter.Area}))))
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	e.Setenv("WEBHOOK", self)
+	for name, value := range map[string]string{
+		"TESTDATA": filepath.Join(module, "cmd", "crdconform", "testdata"), "DEFINITIONS": filepath.Join(module, "fixtures", "definitions"),
+		"NEWEST": newest, "MINORS": knownMinors(),
+	} {
+		e.Setenv(name, value)
+	}
+	return nil
+}
+
+// webhookCommands are the commands of scripts for webhooks and for what is found out about them.
+func webhookCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	return map[string]func(*testscript.TestScript, bool, []string){
+		"behaving": behaving, "load": loadUnlessVoid, "fails": fails, "unreached": unreached, "report": wantReport, "verdicts": wantVerdicts, "json": wantJSON, "again": again, "edit": edit, "record": beginRecord, "send": send, "interrupt": interruptRecord, "truncate": truncate,
+		"gone": func(ts *testscript.TestScript, _ bool, _ []string) { gone(testOf(ts), ts.Getenv("TMPDIR")) },
+	}
+}
+
+// behaving serves a webhook in the way of the command webhook, but one that behaves in a way of its own: behaving NAME [ARGUMENT...]
+func behaving(ts *testscript.TestScript, _ bool, args []string) {
+	t := testOf(ts)
+	var handler http.Handler
+	switch name := args[0]; name {
+	case "adding": // FIELD VALUE: to the spec; random is another value each time
+		var value any = args[2]
+		if number, err := strconv.ParseInt(args[2], 10, 64); err == nil {
+			value = number
+		}
+		handler = altering(args[1], func() any {
+			if value == "random" {
+				return strconv.FormatInt(rand.Int64(), 10)
+			}
+			return value
+		})
+	case "delayed": // DURATION
+		pause, err := time.ParseDuration(args[1])
+		ts.Check(err)
+		handler = delayed(pause)
+	case "forgetful": // drops what v1beta1 of testdata/forgotten.yaml has no field for
+		handler = webhook.Changing(func(object map[string]any) {
+			if spec, is := object["spec"].(map[string]any); is && object["apiVersion"] == "example.com/v1beta1" {
+				delete(spec, "legacy")
+			}
+		})
+	case "garbage":
+		handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			io.WriteString(w, "\x1b[2J\xff\x00garbage\r\n")
+		})
+	case "impure": // after 320 answers: it loses a field now and then, and one differs each time
+		handler = impure()
+	case "not-found":
+		handler = http.NotFoundHandler()
+	case "plain": // without TLS
+		server := httptest.NewServer(webhook.Handler())
+		t.Cleanup(server.Close)
+		ts.Setenv("URL", "https"+strings.TrimPrefix(server.URL, "http"))
+		return
+	case "silent":
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		ts.Check(err)
+		t.Cleanup(func() { listener.Close() })
+		ts.Setenv("URL", "https://"+listener.Addr().String())
+		ts.Setenv("ADDRESS", listener.Addr().String())
+		return
+	default:
+		ts.Fatalf("there is no behavior %s", name)
+	}
+	url, ca := serve(t, handler, nil)
+	ts.Setenv("URL", url)
+	ts.Check(os.WriteFile(ts.MkAbs("ca.crt"), read(t, ca), 0o600))
+}
+
+// altering is the reference webhook with a field of the spec of its own.
+func altering(field string, value func() any) http.Handler {
+	return webhook.Changing(func(object map[string]any) {
+		spec, _ := object["spec"].(map[string]any)
+		if spec == nil {
+			spec = map[string]any{}
+			object["spec"] = spec
+		}
+		spec[field] = value()
+	})
+}
+
+// impure is the reference webhook with an annotation that differs each time. Once it was asked 320 times, it loses each tenth port: a load
+// test asks 256 times before the load, and 64 times for the way back.
+func impure() http.Handler {
+	var answers atomic.Int64
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		recorder := httptest.NewRecorder()
+		webhook.Handler().ServeHTTP(recorder, r)
+		n := answers.Add(1)
+		answer := strings.ReplaceAll(recorder.Body.String(), `"example.com/owner":"somebody"`, fmt.Sprintf(`"example.com/owner":"%d"`, n))
+		if n > 320 && n%10 == 0 {
+			answer = strings.ReplaceAll(answer, `"port":`, `"lost":`)
+		}
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, answer)
+	})
+}
+
+// unreached has check and load find no webhook to judge at $URL, and say why in one line that has a text: unreached TEXT [FLAG...]
+func unreached(ts *testscript.TestScript, _ bool, args []string) {
+	url := ts.Getenv("URL")
+	for _, command := range []string{"check", "load"} {
+		if command == "check" && slices.Contains(args, "--server-name") {
+			continue // a verdict
+		}
+		var out, errs strings.Builder
+		code := commandLine(context.Background(), ts, &out, &errs, append([]string{command, url}, args[1:]...))
+		report := result{dir: ts.MkAbs(".")}.report(testOf(ts))
+		if code != exitUnjudged || report.Outcome != reports.Unjudged || len(report.Results) > 0 || report.Load != nil {
+			ts.Fatalf("%s: exit code %d, and the report is %s with %v", command, code, report.Outcome, report.Results)
+		}
+		if wrong := report.Error; !strings.HasPrefix(wrong, "webhook "+url+": ") || !strings.Contains(wrong, args[0]) || strings.Contains(wrong, "\n") {
+			ts.Fatalf("%s: the error is %q", command, wrong)
+		}
+		if !strings.Contains(out.String(), "\nCould not judge: "+report.Error+"\n") || errs.String() != "" {
+			ts.Fatalf("%s says:\n%s%s", command, out.String(), errs.String())
+		}
+	}
+}
+
+// edit writes files one after the other to a new one, with a text in the place of another, which must be there; \n and \r stand for ends of lines:
+// edit NEW-FILE TEXT BY FILE...
+func edit(ts *testscript.TestScript, _ bool, args []string) {
+	var all strings.Builder
+	for _, name := range args[3:] {
+		all.WriteString(ts.ReadFile(name))
+	}
+	lines := strings.NewReplacer(`\n`, "\n", `\r`, "\r").Replace
+	text, old := all.String(), lines(args[1])
+	if !strings.Contains(text, old) {
+		ts.Fatalf("there is no %q", old)
+	}
+	if old != "" {
+		text = strings.ReplaceAll(text, old, lines(args[2]))
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
+}
+
+// fails runs a command line that must end with an exit code, an error with a text but no password, and no output:
+// fails CODE TEXT crdconform ARGUMENT...
+func fails(ts *testscript.TestScript, _ bool, args []string) {
+	code, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	var out, errs strings.Builder
+	if got := commandLine(context.Background(), ts, &out, &errs, args[3:]); got != code || out.String() != "" || !strings.HasPrefix(errs.String(), "crdconform: ") || !strings.Contains(errs.String(), args[1]) || strings.Contains(errs.String(), "secret") {
+		ts.Fatalf("exit code %d, and it says %q and %q", got, out.String(), errs.String())
+	}
+}
+
+// loadUnlessVoid runs crdconform load, which must end with an exit code, again when this machine was too busy for the run to count. What is
+// wrong is wrong however busy the machine is: load CODE|... ARGUMENT...
+func loadUnlessVoid(ts *testscript.TestScript, _ bool, args []string) {
+	for range 50 {
+		var out, errs strings.Builder
+		code := commandLine(context.Background(), ts, &out, &errs, append([]string{"load"}, args[1:]...))
+		if void(result{code: code, out: out.String()}) {
+			continue
+		}
+		io.WriteString(ts.Stdout(), out.String())
+		io.WriteString(ts.Stderr(), errs.String())
+		if !regexp.MustCompile("^(" + args[0] + ")$").MatchString(strconv.Itoa(code)) {
+			ts.Fatalf("exit code %d, want %s", code, args[0])
+		}
+		return
+	}
+	ts.Fatalf("this machine is too busy to load a webhook")
+}
+
+// wantReport holds the report to the forms that it has and to what was printed before, and looks for values in it: report [PATH VALUE]...
+func wantReport(ts *testscript.TestScript, _ bool, args []string) {
+	t := testOf(ts)
+	r := result{dir: ts.MkAbs("."), out: ts.ReadFile("stdout")}
+	report := r.report(t)
+	headline, _, _ := strings.Cut(reporter.Headline(report), "\n")
+	if !strings.Contains(r.out, "\n"+headline) || !regexp.MustCompile(`(?m)^Report: \S*crdconform-report/report\.html$`).MatchString(r.out) {
+		ts.Fatalf("it does not say %s, or where the report is", headline)
+	}
+	alone := report.Webhook == nil || len(report.Webhook.Kinds) < 2
+	if lines := len(regexp.MustCompile(`(?m)^\[ *\d+/\d+\] `).FindAllString(r.out, -1)); alone && lines != len(report.Results) || strings.ContainsAny(r.out, "\x1b\r\x00") || !utf8.ValidString(r.out) {
+		ts.Fatalf("there are %d lines of progress for %d results, or what is for a terminal", lines, len(report.Results))
+	}
+	for _, result := range report.Results {
+		for _, file := range result.Files {
+			read(t, filepath.Join(r.dir, "crdconform-report", filepath.FromSlash(file.Path)))
+		}
+		if result.Verdict != requirement.Failed {
+			continue
+		}
+		again := report.Counts[requirement.Failed] > 1 || result.Rerun == "" || strings.Contains(r.out, "again: "+result.Rerun)
+		if !again || !strings.Contains(r.out, "\nFAILED "+string(result.ID)+": ") || !strings.HasPrefix(result.Location, "suites/") {
+			ts.Fatalf("%s at %s is not shown as failed, with %q", result.ID, result.Location, result.Rerun)
+		}
+	}
+	wantJSON(ts, false, append([]string{"crdconform-report/report.json"}, args...))
+}
+
+// wantVerdicts wants these requirements alone have one of the verdicts: verdicts VERDICT,... [ID]...
+func wantVerdicts(ts *testscript.TestScript, _ bool, args []string) {
+	report, err := reports.ReadFile(ts.MkAbs("crdconform-report/report.json"))
+	ts.Check(err)
+	var got []string
+	for _, result := range report.Results {
+		if slices.Contains(strings.Split(args[0], ","), result.Verdict.String()) {
+			got = append(got, string(result.ID))
+		}
+	}
+	if want := slices.Sorted(slices.Values(args[1:])); !slices.Equal(slices.Sorted(slices.Values(got)), want) {
+		ts.Fatalf("%s: %v, want %v", args[0], got, want)
+	}
+}
+
+// wantJSON compares values in a file with regular expressions that have to match the whole of them: json FILE [PATH REGEXP]... The parts of a
+// path are keys, indices, len for how many there are, and * for all of them, which are joined with spaces. What is absent is empty. In place of a
+// regular expression, FILE.json:PATH is the value in another file.
+func wantJSON(ts *testscript.TestScript, _ bool, args []string) {
+	decoded := func(file string) (value any) {
+		decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
+		decoder.UseNumber()
+		ts.Check(decoder.Decode(&value))
+		return value
+	}
+	value := decoded(args[0])
+	if len(args)%2 == 0 {
+		ts.Fatalf("usage: json FILE [PATH REGEXP]...")
+	}
+	for pair := range slices.Chunk(args[1:], 2) {
+		got, want := valueAt(value, pair[0]), pair[1]
+		if file, path, found := strings.Cut(want, ".json:"); found {
+			want = regexp.QuoteMeta(valueAt(decoded(file+".json"), path))
+		}
+		if !regexp.MustCompile(`^(?s:` + want + `)$`).MatchString(got) {
+			ts.Fatalf("%s is %q, want %q", pair[0], got, want)
+		}
+	}
+}
+
+func valueAt(value any, path string) string {
+	if path == "" {
+		switch v := value.(type) {
+		case nil:
+			return ""
+		case map[string]any, []any:
+			text, _ := json.Marshal(v) //nolint:errchkjson // it was read as JSON
+			return string(text)
+		}
+		return fmt.Sprint(value)
+	}
+	part, rest, _ := strings.Cut(path, ".")
+	switch of := value.(type) {
+	case map[string]any:
+		return valueAt(of[strings.ReplaceAll(part, "/", ".")], rest) // a key with dots has slashes here
+	case []any:
+		switch i, err := strconv.Atoi(part); {
+		case part == "len":
+			return strconv.Itoa(len(of))
+		case part == "*":
+			var all []string
+			for _, one := range of {
+				all = append(all, valueAt(one, rest))
+			}
+			return strings.Join(all, " ")
+		case err == nil && i < len(of):
+			return valueAt(of[i], rest)
+		}
+	}
+	if part == "len" {
+		return "0"
+	}
+	return ""
+}
+
+// again runs the command line at a path in a file, which must end with an exit code: again CODE FILE PATH
+func again(ts *testscript.TestScript, _ bool, args []string) {
+	var value any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &value))
+	exits(ts, false, append([]string{args[0]}, strings.Fields(valueAt(value, args[2]))...))
+}
+
+// beginRecord runs crdconform record in front of the webhook at $URL until the command interrupt, in the folder of this package:
+// record FILE [FLAG...]
+func beginRecord(ts *testscript.TestScript, _ bool, args []string) {
+	p := record(testOf(ts), ts.Getenv("URL"), ts.MkAbs("ca.crt"), ts.MkAbs(args[0]), args[1:]...)
+	ts.Check(os.WriteFile(ts.MkAbs("proxy.crt"), p.caBundle, 0o600))
+	*proxyOf(ts) = *p
+}
+
+func proxyOf(ts *testscript.TestScript) *recordingProxy { return ts.Value("proxy").(*recordingProxy) } //nolint:forcetypeassert // see scriptVariables
+
+// send passes a number of requests to the proxy, or the one in a file, whose answer it prints, or questions about CronTabs, after which it prints
+// and sets in $WHOLE how many they are, less one: send N|FILE|crontabs
+func send(ts *testscript.TestScript, _ bool, args []string) {
+	t, p := testOf(ts), proxyOf(ts)
+	if n, err := strconv.Atoi(args[0]); err == nil {
+		p.asks(t, n)
+		return
+	}
+	if args[0] == "crontabs" {
+		n := p.pass(t)
+		ts.Setenv("WHOLE", strconv.Itoa(n-1))
+		fmt.Fprintf(ts.Stdout(), `{"sent": %d}`, n)
+		return
+	}
+	fmt.Fprintf(ts.Stdout(), "%s", p.client(t, nil).Send(t.Context(), []byte(ts.ReadFile(args[0]))).Body)
+}
+
+// truncate cuts bytes off the end of a file: truncate FILE BYTES
+func truncate(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	text := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text[:len(text)-n]), 0o600))
+}
+
+// interruptRecord ends the proxy, which must end with an exit code: interrupt CODE
+func interruptRecord(ts *testscript.TestScript, _ bool, args []string) {
+	r := proxyOf(ts).stop()
+	io.WriteString(ts.Stdout(), r.out)
+	io.WriteString(ts.Stderr(), r.err)
+	if strconv.Itoa(r.code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", r.code, args[0])
+	}
+}
