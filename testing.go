@@ -15,6 +15,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -135,7 +136,8 @@ var foreign = sync.OnceValue(func() (found bool) {
 		}
 	}()
 	return slices.ContainsFunc(ginkgo.PreviewSpecs("crdconform").SpecReports, func(r types.SpecReport) bool {
-		return r.LeafNodeType.Is(types.NodeTypeIt) && !slices.ContainsFunc(r.Labels(), func(label string) bool { return strings.HasPrefix(label, "req:") })
+		_, ours := suites.LabelledBy(r.Labels())
+		return r.LeafNodeType.Is(types.NodeTypeIt) && !ours
 	})
 })
 

@@ -12,23 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/crdconform/crdconform/internal/chapters"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/suites/control"
-	"github.com/crdconform/crdconform/suites/conversion"
-	"github.com/crdconform/crdconform/suites/defaulting"
-	"github.com/crdconform/crdconform/suites/lifecycle"
-	"github.com/crdconform/crdconform/suites/migration"
-	"github.com/crdconform/crdconform/suites/objects"
-	"github.com/crdconform/crdconform/suites/publishing"
-	"github.com/crdconform/crdconform/suites/resource"
-	"github.com/crdconform/crdconform/suites/schema"
-	"github.com/crdconform/crdconform/suites/storage"
-	"github.com/crdconform/crdconform/suites/subresources"
-	"github.com/crdconform/crdconform/suites/validation"
-	"github.com/crdconform/crdconform/suites/versions"
-	"github.com/crdconform/crdconform/suites/webhook"
 )
 
 // The exit codes. They are documented in the help and in the README.
@@ -49,12 +36,10 @@ const exitCodes = `Exit codes:
   130  interrupted; a partial report is still written`
 
 // areas returns the chapters that run checks.
-func areas() []suites.Area {
-	return []suites.Area{versions.Area, conversion.Area, webhook.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.Area, publishing.Area, subresources.Area, objects.Area, control.Area}
-}
+func areas() []suites.Area { return chapters.Run() }
 
 // checked returns the chapters that check may need.
-func checked() []suites.Area { return []suites.Area{webhook.Area, resource.Area} }
+func checked() []suites.Area { return chapters.Check() }
 
 // streams is where a command writes.
 type streams struct {

@@ -85,10 +85,15 @@ func newInstaller(e *Env) *installer {
 	return i
 }
 
+// wants reports whether the spec of a requirement is to run, as far as that is known.
+func (i *installer) wants(id requirement.ID) bool {
+	return i.env.selects(id) && (i.order == nil || slices.Contains(i.order, id))
+}
+
 // announce says that a spec will need a set-up. Specs that are not selected need none.
 func (i *installer) announce(s Setup, id requirement.ID) *pending {
 	p := &pending{installer: i, setup: s, group: i.env.groupOf(id), done: make(chan struct{})}
-	if !i.env.selects(id) || i.env.readings != nil {
+	if !i.wants(id) || i.env.readings != nil {
 		return p
 	}
 	if s.shared != nil && s.shared.pending != nil {

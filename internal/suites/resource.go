@@ -2,6 +2,8 @@ package suites
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +21,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/apiserver/pkg/endpoints/discovery"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/util/retry"
 
@@ -184,7 +185,7 @@ func (r *Resource) served(ctx context.Context, crd *apiextensionsv1.CustomResour
 	for _, v := range crd.Spec.Versions {
 		// Discovery has no hash for a storage version that is not served.
 		if v.Storage && v.Served {
-			storageHash = discovery.StorageVersionHash(r.group, v.Name, r.kind)
+			storageHash = storageVersionHash(r.group, v.Name, r.kind)
 		}
 	}
 	err := r.env.eventually(ctx, func(ctx context.Context) (bool, error) {
@@ -203,6 +204,13 @@ func (r *Resource) served(ctx context.Context, crd *apiextensionsv1.CustomResour
 		return fmt.Errorf("discovery does not show %s as it is: %w", r.Name(), err)
 	}
 	return nil
+}
+
+// storageVersionHash is what discovery shows for the version at which objects are stored. It is as in k8s.io/apiserver/pkg/endpoints/discovery,
+// which is not worth a whole API server in each program that runs specs.
+func storageVersionHash(group, version, kind string) string {
+	sum := sha256.Sum256([]byte(group + "/" + version + "/" + kind))
+	return base64.StdEncoding.EncodeToString(sum[:8])
 }
 
 // filled waits until the served versions answer with a list: while the API server fills a watch cache they do not.

@@ -59,13 +59,7 @@ func Run(ctx context.Context, env *Env, areas []Area, progress Progress) (Outcom
 	plant(env, areas)
 	defer globals.Reset()
 	config := suiteConfig(env.seed)
-	env.installer.order = nil
-	for _, r := range ginkgo.PreviewSpecs("crdconform", config).SpecReports {
-		if id, ok := requirementOf(r); ok {
-			env.installer.order = append(env.installer.order, id)
-		}
-	}
-	env.installer.forget() // the specs are declared once more
+	env.look(config)
 	ginkgo.BeforeEach(func() {
 		if ctx.Err() != nil {
 			ginkgo.AbortSuite("interrupted")
@@ -99,6 +93,18 @@ func plant(env *Env, areas []Area) {
 		ginkgo.Describe(area.Name, func() { area.Register(env) })
 	}
 	ginkgo.BeforeSuite(env.installer.start)
+}
+
+// look finds out which specs will run, in which order, so that their definitions can be installed ahead of them. The specs are declared
+// once more then.
+func (e *Env) look(config types.SuiteConfig) {
+	e.installer.order = nil
+	for _, r := range ginkgo.PreviewSpecs("crdconform", config).SpecReports {
+		if id, ok := requirementOf(r); ok && !r.State.Is(types.SpecStateSkipped) {
+			e.installer.order = append(e.installer.order, id)
+		}
+	}
+	e.installer.forget()
 }
 
 func suiteConfig(seed int64) types.SuiteConfig {
@@ -190,27 +196,37 @@ type Spec struct {
 	Location    string // file:line, below the root of the module
 }
 
-// Preview returns the specs of the areas in the order of their declaration, without running any.
-func Preview(areas []Area) []Spec {
+// Preview returns the specs of the areas in the order of their declaration, without running any. With a configuration of Ginkgo, those are
+// left out that it does not select.
+func Preview(areas []Area, config ...types.SuiteConfig) []Spec {
 	one.Lock()
 	defer one.Unlock()
 	plant(newEnv(Options{}), areas)
+	defer globals.Reset()
+	var arguments []any
+	for _, c := range config {
+		arguments = append(arguments, c)
+	}
 	var specs []Spec
-	for _, r := range ginkgo.PreviewSpecs("crdconform").SpecReports {
-		if id, ok := requirementOf(r); ok {
+	for _, r := range ginkgo.PreviewSpecs("crdconform", arguments...).SpecReports {
+		if id, ok := requirementOf(r); ok && (len(config) == 0 || !r.State.Is(types.SpecStateSkipped)) {
 			specs = append(specs, Spec{id, r.LeafNodeText, where(r.LeafNodeLocation)})
 		}
 	}
 	return specs
 }
 
-// RunTest runs the specs of an area as a test of the go command, so that its flags and those of the ginkgo command work.
-func RunTest(t ginkgo.GinkgoTestingT, env *Env, area Area, suite types.SuiteConfig, reporter types.ReporterConfig) {
+// RunSpecs runs the specs of areas as an ordinary Ginkgo suite of the go command, so that the flags of Ginkgo work, and the ginkgo command
+// does. The order of the specs is random. It is an error when none is selected.
+func RunSpecs(t ginkgo.GinkgoTestingT, env *Env, areas []Area, suite types.SuiteConfig, reporter types.ReporterConfig) bool {
 	one.Lock()
 	defer one.Unlock()
 	defer readable()()
 	defer ownGomega(env.effect)()
-	plant(env, []Area{area})
-	suite.RandomizeAllSpecs, suite.FailOnEmpty = true, true
-	ginkgo.RunSpecs(t, area.Name, suite, reporter)
+	plant(env, areas)
+	defer globals.Reset()
+	suite.RandomizeAllSpecs, suite.FailOnEmpty = true, !suite.DryRun
+	env.look(suite)
+	defer env.installer.settle()
+	return ginkgo.RunSpecs(t, "crdconform", suite, reporter)
 }

@@ -39,7 +39,7 @@ func (e *Env) Own() Own { return Own{e} }
 // no such definition or an API server could not be made to call the webhook, and Errored when the definition could not be
 // installed. See Env.It.
 func (o Own) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource)) {
-	if o.env.selects(id) && o.env.readings == nil {
+	if o.env.installer.wants(id) && o.env.readings == nil {
 		o.env.installer.wantsOwn = true
 	}
 	o.env.declare(id, text, func(ctx ginkgo.SpecContext) {

@@ -25,8 +25,14 @@ type Area struct {
 // one for each request: a webhook may take long for each of many.
 const specTimeout = 3 * time.Minute
 
-// label is the label by which a spec is known to Ginkgo.
-func label(id requirement.ID) string { return "req:" + string(id) }
+// labels are the labels by which people select a spec with Ginkgo's label filter: the ID first, then the chapter, the level and whom the
+// requirement binds.
+func labels(r requirement.Requirement) ginkgo.Labels {
+	return ginkgo.Label(string(r.ID), r.ID.Area(), string(r.Level), "binds-"+string(r.Binds))
+}
+
+// Slow is the label of specs that wait for seconds.
+const Slow = "slow"
 
 // It declares the spec that checks one requirement. The text says what the spec does, as opposed to what the requirement
 // asks. Assertions in the body make it Failed; problems with what it needs make it Errored.
@@ -45,7 +51,7 @@ func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecC
 	if e.readings != nil && r.Binds == requirement.Server {
 		text, body = e.reading(id, text)
 	}
-	decorators := []any{ginkgo.Offset(2), ginkgo.Label(label(id)), ginkgo.AroundNode(e.untilStopped)}
+	decorators := []any{ginkgo.Offset(2), labels(r), ginkgo.AroundNode(e.untilStopped)}
 	if r.Binds == requirement.Server {
 		decorators = append(decorators, ginkgo.SpecTimeout(specTimeout))
 	}

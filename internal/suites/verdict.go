@@ -32,9 +32,14 @@ func requirementOf(r types.SpecReport) (requirement.ID, bool) {
 	if r.LeafNodeType != types.NodeTypeIt {
 		return "", false
 	}
-	for _, l := range r.LeafNodeLabels {
-		if id, found := strings.CutPrefix(l, "req:"); found {
-			return requirement.ID(id), true
+	return LabelledBy(r.LeafNodeLabels)
+}
+
+// LabelledBy returns the requirement that is among the labels of a spec, if there is one.
+func LabelledBy(labels []string) (requirement.ID, bool) {
+	for _, label := range labels {
+		if r, found := requirement.Lookup(requirement.ID(label)); found {
+			return r.ID, true
 		}
 	}
 	return "", false

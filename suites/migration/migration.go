@@ -25,7 +25,7 @@ import (
 )
 
 // Area is the chapter on migrations of stored objects.
-var Area = area(ours)
+var Area = New(ours)
 
 // older is the storage version at first, and newer the one to which objects are migrated.
 const (
@@ -36,25 +36,25 @@ const (
 // pageSize is how many objects a migrator lists at a time.
 const pageSize = 4
 
-// job is what a migrator is to do.
-type job struct {
-	config     *rest.Config
-	definition string
-	drop       string // version that managed fields must not name afterwards, beside those that are not served; may be empty
+// Job is what a migrator is to do.
+type Job struct {
+	Config     *rest.Config
+	Definition string
+	Drop       string // version that managed fields must not name afterwards, beside those that are not served; may be empty
 }
 
-// migrator migrates the objects of a definition to its storage version. The error says why the migration is not complete, with the
+// Migrator migrates the objects of a definition to its storage version. The error says why the migration is not complete, with the
 // objects that were refused.
-type migrator func(ctx context.Context, j job) error
+type Migrator func(ctx context.Context, j Job) error
 
 // chapter declares the specs with a migrator.
 type chapter struct {
 	env     *suites.Env
-	migrate migrator
+	migrate Migrator
 }
 
-// area is the chapter with a migrator: that of crdconform, or one that must be found out.
-func area(m migrator) suites.Area {
+// New returns the chapter with a migrator.
+func New(m Migrator) suites.Area {
 	return suites.Area{Name: "migration", Register: func(env *suites.Env) {
 		c := chapter{env, m}
 		c.objects()
@@ -65,10 +65,10 @@ func area(m migrator) suites.Area {
 }
 
 // ours is the migrator of crdconform.
-func ours(ctx context.Context, j job) error {
-	config := rest.CopyConfig(j.config)
+func ours(ctx context.Context, j Job) error {
+	config := rest.CopyConfig(j.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return withoutLeases{next} })
-	result, err := migrate.Run(ctx, config, j.definition, migrate.Options{PageSize: pageSize, Drop: j.drop})
+	result, err := migrate.Run(ctx, config, j.Definition, migrate.Options{PageSize: pageSize, Drop: j.Drop})
 	for _, refusal := range result.Refused {
 		err = errors.Join(err, errors.New(refusal.String()))
 	}
@@ -94,18 +94,18 @@ func (t withoutLeases) RoundTrip(r *http.Request) (*http.Response, error) {
 type between func(p *proof.Proof, r request) *http.Response
 
 // prove has the objects of a definition migrated, and judges it. The error is the migrator's.
-func (c chapter) prove(ctx SpecContext, crd *suites.Resource, options proof.Options, j job, meanwhile between) (proof.Verdict, error) {
+func (c chapter) prove(ctx SpecContext, crd *suites.Resource, options proof.Options, j Job, meanwhile between) (proof.Verdict, error) {
 	GinkgoHelper()
 	if storage, ok := c.env.Cluster.(cluster.Storage); ok {
 		options.Storage = storage
 	}
 	var history bytes.Buffer
 	options.History = &history
-	j.config, j.definition = c.env.Cluster.Config(), crd.Name()
-	p, err := proof.Begin(ctx, j.config, j.definition, options)
+	j.Config, j.Definition = c.env.Cluster.Config(), crd.Name()
+	p, err := proof.Begin(ctx, j.Config, j.Definition, options)
 	c.env.Require(err, "looking at the objects before the migration")
 	if meanwhile != nil {
-		j.config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		j.Config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 			return &middleman{next: next, meanwhile: func(r request) *http.Response { return meanwhile(p, r) }, group: crd.Group()}
 		})
 	}

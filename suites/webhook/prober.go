@@ -174,7 +174,7 @@ func (p *prober) reach(ctx context.Context, x *exchange, send func(context.Conte
 	}
 	if x.response.Err != nil && !x.response.TimedOut {
 		if err := p.end(ctx); err != nil {
-			running := strings.TrimPrefix(CurrentSpecReport().LeafNodeLabels[0], "req:")
+			running, _ := suites.LabelledBy(CurrentSpecReport().LeafNodeLabels)
 			p.ended = fmt.Errorf("%s fails: %w", running, err)
 			p.attach(*x)
 			over := ""

@@ -1,4 +1,4 @@
-package migration
+package suites_test
 
 import (
 	"context"
@@ -27,6 +27,7 @@ import (
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/migration"
 )
 
 // simple is a migrator as people write them: it lists all objects, writes each, and changes status.storedVersions. Without any of its
@@ -63,25 +64,25 @@ type writing func(ctx context.Context, at dynamic.ResourceInterface, read *unstr
 const fieldManager = "migrator"
 
 // migrate does it.
-func (s simple) migrate(ctx context.Context, j job) error {
-	definitions, err := clientset.NewForConfig(j.config)
+func (s simple) migrate(ctx context.Context, j migration.Job) error {
+	definitions, err := clientset.NewForConfig(j.Config)
 	if err != nil {
 		return err
 	}
-	objects, err := dynamic.NewForConfig(j.config)
+	objects, err := dynamic.NewForConfig(j.Config)
 	if err != nil {
 		return err
 	}
 	crds := definitions.ApiextensionsV1().CustomResourceDefinitions()
-	crd, err := crds.Get(ctx, j.definition, metav1.GetOptions{})
+	crd, err := crds.Get(ctx, j.Definition, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
 	unchanged := func() (*apiextensionsv1.CustomResourceDefinition, error) {
-		now, err := crds.Get(ctx, j.definition, metav1.GetOptions{})
+		now, err := crds.Get(ctx, j.Definition, metav1.GetOptions{})
 		changed := err == nil && now.Generation != crd.Generation
 		if s.looksAtStorage {
-			changed = err == nil && storage(now) != storage(crd)
+			changed = err == nil && migrationStorage(now) != migrationStorage(crd)
 		}
 		if changed && !s.goesOnAfterChange {
 			err = errors.New("the definition changed meanwhile")
@@ -99,7 +100,7 @@ func (s simple) migrate(ctx context.Context, j job) error {
 			if err != nil {
 				return err
 			}
-			now.Status.StoredVersions = []string{storage(now)}
+			now.Status.StoredVersions = []string{migrationStorage(now)}
 			_, err = crds.UpdateStatus(ctx, now, metav1.UpdateOptions{})
 			return err
 		})
@@ -113,7 +114,7 @@ func (s simple) migrate(ctx context.Context, j job) error {
 	if s.trimsAfterOne {
 		meanwhile = trim
 	}
-	if err := s.objects(ctx, crd, objects, j.drop, meanwhile); err != nil {
+	if err := s.objects(ctx, crd, objects, j.Drop, meanwhile); err != nil {
 		return err
 	}
 	if s.neverTrims {
@@ -123,7 +124,7 @@ func (s simple) migrate(ctx context.Context, j job) error {
 	return trim()
 }
 
-func storage(crd *apiextensionsv1.CustomResourceDefinition) string {
+func migrationStorage(crd *apiextensionsv1.CustomResourceDefinition) string {
 	i := slices.IndexFunc(crd.Spec.Versions, func(v apiextensionsv1.CustomResourceDefinitionVersion) bool { return v.Storage })
 	return crd.Spec.Versions[i].Name
 }
@@ -151,9 +152,9 @@ func deprecate(ctx context.Context, crds apiextensionsclient.CustomResourceDefin
 
 // objects writes all objects. Meanwhile is called after the first.
 func (s simple) objects(ctx context.Context, crd *apiextensionsv1.CustomResourceDefinition, client dynamic.Interface, drop string, meanwhile func() error) error {
-	version := storage(crd)
-	if s.former && fixtures.Version(crd, older).Served {
-		version = older
+	version := migrationStorage(crd)
+	if s.former && fixtures.Version(crd, "v1beta1").Served {
+		version = "v1beta1"
 	}
 	all := client.Resource(schema.GroupVersionResource{Group: crd.Spec.Group, Version: version, Resource: crd.Spec.Names.Plural})
 	namespaced := crd.Spec.Scope == apiextensionsv1.NamespaceScoped
@@ -232,7 +233,7 @@ func (s simple) list(ctx context.Context, at dynamic.ResourceInterface) ([]unstr
 		return lagging(ctx, at)
 	}
 	var all []unstructured.Unstructured
-	options := metav1.ListOptions{Limit: pageSize, LabelSelector: s.selects}
+	options := metav1.ListOptions{Limit: 4, LabelSelector: s.selects}
 	for n := 1; ; n++ {
 		page, err := at.List(ctx, options)
 		if apierrors.IsResourceExpired(err) && options.Continue != "" {
@@ -285,7 +286,7 @@ func cleaned(crd *apiextensionsv1.CustomResourceDefinition, fields []metav1.Mana
 		return nil
 	case len(kept) == 0:
 		return []metav1.ManagedFieldsEntry{{
-			Manager: fieldManager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: crd.Spec.Group + "/" + storage(crd), FieldsType: "FieldsV1",
+			Manager: fieldManager, Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: crd.Spec.Group + "/" + migrationStorage(crd), FieldsType: "FieldsV1",
 			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:name":{}}}`),
 		}}
 	}
@@ -386,8 +387,8 @@ func withStatus(ctx context.Context, at dynamic.ResourceInterface, read *unstruc
 	})
 }
 
-// without puts an object of a type that lacks a field of metadata.
-func without(field string) writing {
+// migrationWithout puts an object of a type that lacks a field of metadata.
+func migrationWithout(field string) writing {
 	return func(ctx context.Context, at dynamic.ResourceInterface, read *unstructured.Unstructured, fields []metav1.ManagedFieldsEntry) error {
 		unstructured.RemoveNestedField(read.Object, "metadata", field)
 		return put(ctx, at, read, fields)
@@ -470,8 +471,8 @@ func recreate(ctx context.Context, at dynamic.ResourceInterface, read *unstructu
 	return err
 }
 
-// fault is a faulty migrator with the requirements that it breaks.
-type fault struct {
+// migrationFault is a faulty migrator with the requirements that it breaks.
+type migrationFault struct {
 	migrator simple
 	breaks   []requirement.ID
 }
@@ -485,8 +486,8 @@ func left() []requirement.ID {
 }
 
 // faulty are the migrators that run the whole chapter.
-func faulty() map[string]fault {
-	return map[string]fault{
+func faulty() map[string]migrationFault {
+	return map[string]migrationFault{
 		"skips a page":                      {simple{write: put, skipsSecondPage: true}, []requirement.ID{requirement.MigrationObjectsStored, requirement.MigrationStoredVersionsLast}},
 		"stops when a list expires":         {simple{write: put, losesExpired: true}, []requirement.ID{requirement.MigrationObjectsExpired}},
 		"puts a stale copy":                 {simple{write: stale}, []requirement.ID{requirement.MigrationClientsWrites}},
@@ -508,8 +509,8 @@ func faulty() map[string]fault {
 }
 
 // careless are migrators of which each breaks something that another one breaks as well, in another way.
-func careless() map[string]fault {
-	return map[string]fault{
+func careless() map[string]migrationFault {
+	return map[string]migrationFault{
 		"selects by labels":                    {simple{write: put, selects: "written=always"}, left()},
 		"leaves recent objects for later":      {simple{write: put, skipsRecent: true}, left()},
 		"lists one page":                       {simple{write: put, firstPageOnly: true}, []requirement.ID{requirement.MigrationObjectsStored, requirement.MigrationObjectsExpired, requirement.MigrationStoredVersionsLast}},
@@ -522,10 +523,10 @@ func careless() map[string]fault {
 		"misses a flip forth and back":         {simple{write: put, looksAtStorage: true}, []requirement.ID{requirement.MigrationDefinitionFlipped}},
 		"merges a stale copy":                  {simple{write: merge}, []requirement.ID{requirement.MigrationClientsWrites}},
 		"puts a stale status":                  {simple{write: withStatus}, []requirement.ID{requirement.MigrationClientsWrites}},
-		"drops finalizers":                     {simple{write: without("finalizers")}, []requirement.ID{requirement.MigrationObjectsContent}},
-		"drops owner references":               {simple{write: without("ownerReferences")}, []requirement.ID{requirement.MigrationObjectsContent}},
-		"drops labels":                         {simple{write: without("labels")}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
-		"drops annotations":                    {simple{write: without("annotations")}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"drops finalizers":                     {simple{write: migrationWithout("finalizers")}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"drops owner references":               {simple{write: migrationWithout("ownerReferences")}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"drops labels":                         {simple{write: migrationWithout("labels")}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
+		"drops annotations":                    {simple{write: migrationWithout("annotations")}, []requirement.ID{requirement.MigrationObjectsContent}},
 		"leaves a mark":                        {simple{write: mark}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
 		"changes something forth and back":     {simple{write: touch}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
 		"removes managed fields":               {simple{write: wipe}, []requirement.ID{requirement.MigrationManagedFieldsKept}},
@@ -537,11 +538,11 @@ func TestFaultyMigratorsAreCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: each faulty migrator runs the whole chapter")
 	}
-	ran, caught := catch(t, faulty(), func(fault) []requirement.ID { return nil })
+	ran, caught := catch(t, faulty(), func(migrationFault) []requirement.ID { return nil })
 	if ran < len(faulty()) {
 		return // others are left out by -run
 	}
-	for _, spec := range suites.Preview([]suites.Area{Area}) {
+	for _, spec := range suites.Preview([]suites.Area{migration.Area}) {
 		if !caught[spec.Requirement] {
 			t.Errorf("no migrator failed %s, so it is not shown to be able to fail", spec.Requirement)
 		}
@@ -553,14 +554,14 @@ func TestCarelessMigratorsAreCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: there are many")
 	}
-	catch(t, careless(), func(f fault) []requirement.ID {
+	catch(t, careless(), func(f migrationFault) []requirement.ID {
 		return append(f.breaks, requirement.MigrationObjectsContent, requirement.MigrationObjectsStored, requirement.MigrationManagedFieldsKept)
 	})
 }
 
 // catch runs the chapter with each migrator, or the specs of some requirements, and wants the specs to fail of those that it breaks. It
 // returns how many migrators there were, and what failed.
-func catch(t *testing.T, faults map[string]fault, selected func(fault) []requirement.ID) (ran int, caught map[requirement.ID]bool) {
+func catch(t *testing.T, faults map[string]migrationFault, selected func(migrationFault) []requirement.ID) (ran int, caught map[requirement.ID]bool) {
 	t.Helper()
 	c := suitetest.Cluster(t, embedded.Options{})
 	caught = map[requirement.ID]bool{}
@@ -568,7 +569,7 @@ func catch(t *testing.T, faults map[string]fault, selected func(fault) []require
 		t.Run(name, func(t *testing.T) {
 			ran++
 			want := slices.Sorted(slices.Values(faults[name].breaks))
-			got := failed(t, c, area(faults[name].migrator.migrate), fmt.Sprintf("faulty%d", n), selected(faults[name])...)
+			got := failed(t, c, migration.New(faults[name].migrator.migrate), fmt.Sprintf("faulty%d", n), selected(faults[name])...)
 			if !slices.Equal(got, want) {
 				t.Errorf("failed: %v\nwant: %v", got, want)
 			}
@@ -588,15 +589,14 @@ func TestCorrectMigratorsPass(t *testing.T) {
 	c := suitetest.Cluster(t, embedded.Options{})
 	for n, test := range []struct {
 		name     string
-		migrator migrator
+		migrator migration.Migrator
 	}{
-		{"ours", ours},
 		{"empty apply", simple{write: apply}.migrate},
 		{"put with the resource version", simple{write: put}.migrate},
 		{"empty merge patch", simple{write: patch}.migrate},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := failed(t, c, area(test.migrator), fmt.Sprintf("correct%d", n)); len(got) > 0 {
+			if got := failed(t, c, migration.New(test.migrator), fmt.Sprintf("correct%d", n)); len(got) > 0 {
 				t.Errorf("failed: %v", got)
 			}
 		})

@@ -1,4 +1,4 @@
-package objects_test
+package suites_test
 
 import (
 	"bufio"
@@ -13,10 +13,12 @@ import (
 	"github.com/crdconform/crdconform/suites/objects"
 )
 
-func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, objects.Area, faults()) }
+func TestObjectsFaultsAreCaught(t *testing.T) {
+	suitetest.CatchFaults(t, objects.Area, objectsFaults())
+}
 
-// TestIgnoranceIsCaught proves that what is about something refused does not pass where everything is refused.
-func TestIgnoranceIsCaught(t *testing.T) {
+// TestObjectsIgnoranceIsCaught proves that what is about something refused does not pass where everything is refused.
+func TestObjectsIgnoranceIsCaught(t *testing.T) {
 	genuine := suitetest.Genuine(t)
 	posts := func(status int) suitetest.Fault {
 		return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
@@ -60,17 +62,17 @@ func TestIgnoranceIsCaught(t *testing.T) {
 	})
 }
 
-// faults returns for each requirement what an API server does that violates it, and no other. Most are about the object of one
+// objectsFaults returns for each requirement what an API server does that violates it, and no other. Most are about the object of one
 // name, which only the spec of the requirement has.
-func faults() map[requirement.ID]suitetest.Fault {
+func objectsFaults() map[requirement.ID]suitetest.Fault {
 	return map[requirement.ID]suitetest.Fault{
 		requirement.ObjectsWriteMalformed:  suitetest.Accepting(`Object 'Kind' is missing`),
 		requirement.ObjectsWriteAPIVersion: suitetest.Accepting(`does not match the expected API version`),
-		requirement.ObjectsWriteNamespace: answered(func(r suitetest.Request) bool {
+		requirement.ObjectsWriteNamespace: objectsAnswered(func(r suitetest.Request) bool {
 			return r.Method == http.MethodPost && !strings.Contains(r.URL.Path, "/namespaces/")
 		}, http.StatusNotFound, http.StatusMethodNotAllowed),
-		requirement.ObjectsWriteIntegers: suitetest.Showing("largest", setting(9223372036854775000.0, "spec", "replicas")),
-		requirement.ObjectsWriteSize:     answered(func(suitetest.Request) bool { return true }, http.StatusRequestEntityTooLarge),
+		requirement.ObjectsWriteIntegers: suitetest.Showing("largest", objectsSetting(9223372036854775000.0, "spec", "replicas")),
+		requirement.ObjectsWriteSize:     objectsAnswered(func(suitetest.Request) bool { return true }, http.StatusRequestEntityTooLarge),
 		requirement.ObjectsWriteNull:     suitetest.Accepting(`"full" is invalid`),
 		requirement.ObjectsWriteYaml: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Name == "yaml" && r.Method == http.MethodGet {
@@ -78,19 +80,19 @@ func faults() map[requirement.ID]suitetest.Fault {
 			}
 			return next.RoundTrip(r.Request)
 		},
-		requirement.ObjectsWriteNoOp: suitetest.Showing("no-op", setting("1", "metadata", "resourceVersion")),
+		requirement.ObjectsWriteNoOp: suitetest.Showing("no-op", objectsSetting("1", "metadata", "resourceVersion")),
 		requirement.ObjectsWriteStrategic: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Name == "strategic" && r.Sub == "scale" {
 				r.Header.Set("Content-Type", "application/merge-patch+json")
 			}
 			return next.RoundTrip(r.Request)
 		},
-		requirement.ObjectsWriteConflict: answered(named("conflict"), http.StatusConflict),
-		requirement.ObjectsWriteOwners:   answered(named("owners"), http.StatusConflict),
+		requirement.ObjectsWriteConflict: objectsAnswered(objectsNamed("conflict"), http.StatusConflict),
+		requirement.ObjectsWriteOwners:   objectsAnswered(objectsNamed("owners"), http.StatusConflict),
 
 		requirement.ObjectsMetadataRefused: suitetest.Accepting(`field ObjectMeta\.finalizers of type string`),
-		requirement.ObjectsMetadataUnknown: suitetest.Showing("metadata-unknown", setting(42, "metadata", "unknown")),
-		requirement.ObjectsMetadataStored:  edited(named("metadata-stored"), setting("number", "metadata", "labels", "wrong")),
+		requirement.ObjectsMetadataUnknown: suitetest.Showing("metadata-unknown", objectsSetting(42, "metadata", "unknown")),
+		requirement.ObjectsMetadataStored:  objectsEdited(objectsNamed("metadata-stored"), objectsSetting("number", "metadata", "labels", "wrong")),
 
 		requirement.ObjectsReadNamespaces: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Watch() && r.URL.Query().Get("fieldSelector") == "metadata.name=everywhere" {
@@ -98,28 +100,28 @@ func faults() map[requirement.ID]suitetest.Fault {
 			}
 			return next.RoundTrip(r.Request)
 		},
-		requirement.ObjectsReadInitialEvents: watches("metadata.name=initial", "k8s.io/initial-events-end", "made.up/annotation"),
+		requirement.ObjectsReadInitialEvents: objectsWatches("metadata.name=initial", "k8s.io/initial-events-end", "made.up/annotation"),
 		requirement.ObjectsReadMetadata: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.URL.Query().Get("fieldSelector") == "metadata.name=metadata-alone" {
 				r.Header.Set("Accept", "application/json")
 			}
 			return next.RoundTrip(r.Request)
 		},
-		requirement.ObjectsReadWatch: watches("metadata.name=watched", `"type":"MODIFIED"`, `"type":"ADDED"`),
+		requirement.ObjectsReadWatch: objectsWatches("metadata.name=watched", `"type":"MODIFIED"`, `"type":"ADDED"`),
 
 		requirement.ObjectsSelectorsList:  emptied("spec.image=listed,spec.replicas=2"),
-		requirement.ObjectsSelectorsWatch: watches("spec.image=watched", `"type":"DELETED"`, `"type":"MODIFIED"`),
+		requirement.ObjectsSelectorsWatch: objectsWatches("spec.image=watched", `"type":"DELETED"`, `"type":"MODIFIED"`),
 		requirement.ObjectsSelectorsDelete: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Method == http.MethodDelete && r.URL.Query().Get("fieldSelector") == "spec.image=deleted" {
 				return suitetest.Answer(r.Request, http.StatusOK, map[string]any{"apiVersion": "v1", "kind": "Status", "status": "Success"}), nil
 			}
 			return next.RoundTrip(r.Request)
 		},
-		requirement.ObjectsSelectorsUnknown: answered(func(r suitetest.Request) bool {
+		requirement.ObjectsSelectorsUnknown: objectsAnswered(func(r suitetest.Request) bool {
 			return r.URL.Query().Get("fieldSelector") == "spec.cronSpec=never"
 		}, http.StatusBadRequest),
 		requirement.ObjectsSelectorsVersions: emptied("host=localhost"),
-		requirement.ObjectsSelectorsPublished: edited(func(r suitetest.Request) bool { return strings.HasPrefix(r.URL.Path, "/openapi/v3/") }, func(document map[string]any) {
+		requirement.ObjectsSelectorsPublished: objectsEdited(func(r suitetest.Request) bool { return strings.HasPrefix(r.URL.Path, "/openapi/v3/") }, func(document map[string]any) {
 			components, _ := document["components"].(map[string]any)
 			schemas, _ := components["schemas"].(map[string]any)
 			for _, model := range schemas {
@@ -145,10 +147,10 @@ func faults() map[requirement.ID]suitetest.Fault {
 			}
 			return next.RoundTrip(r.Request)
 		},
-		requirement.ObjectsDefinitionsStatus: edited(func(r suitetest.Request) bool {
+		requirement.ObjectsDefinitionsStatus: objectsEdited(func(r suitetest.Request) bool {
 			return r.Definition && r.Sub == "status" && r.Method == http.MethodGet
 		}, func(body map[string]any) { delete(body, "status") }),
-		requirement.ObjectsDefinitionsObservedGeneration: edited(func(r suitetest.Request) bool { return r.Definition }, func(body map[string]any) {
+		requirement.ObjectsDefinitionsObservedGeneration: objectsEdited(func(r suitetest.Request) bool { return r.Definition }, func(body map[string]any) {
 			status, _ := body["status"].(map[string]any)
 			conditions, _ := status["conditions"].([]any)
 			for _, item := range conditions {
@@ -163,22 +165,22 @@ func faults() map[requirement.ID]suitetest.Fault {
 			}
 			return next.RoundTrip(r.Request)
 		},
-		requirement.ObjectsDefinitionsTerminating: answered(func(r suitetest.Request) bool {
+		requirement.ObjectsDefinitionsTerminating: objectsAnswered(func(r suitetest.Request) bool {
 			return strings.Contains(r.URL.Path, "objects-definitions-terminating.") && r.Method == http.MethodPost
 		}, http.StatusMethodNotAllowed, http.StatusForbidden),
-		requirement.ObjectsDefinitionsTerminatingApplied: answered(func(r suitetest.Request) bool {
+		requirement.ObjectsDefinitionsTerminatingApplied: objectsAnswered(func(r suitetest.Request) bool {
 			return strings.HasPrefix(r.Name, "terminating-") && r.Method == http.MethodPatch
 		}, http.StatusMethodNotAllowed, http.StatusForbidden),
 	}
 }
 
-// named reports whether a request is for the object of a name.
-func named(name string) func(suitetest.Request) bool {
+// objectsNamed reports whether a request is for the object of a name.
+func objectsNamed(name string) func(suitetest.Request) bool {
 	return func(r suitetest.Request) bool { return r.Objects && r.Name == name }
 }
 
-// answered answers some requests as if they succeeded where they get one of the statuses.
-func answered(which func(suitetest.Request) bool, statuses ...int) suitetest.Fault {
+// objectsAnswered answers some requests as if they succeeded where they get one of the statuses.
+func objectsAnswered(which func(suitetest.Request) bool, statuses ...int) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)
 		if err != nil || !r.Objects || !which(r) || !slices.Contains(statuses, response.StatusCode) {
@@ -191,8 +193,8 @@ func answered(which func(suitetest.Request) bool, statuses ...int) suitetest.Fau
 	}
 }
 
-// edited changes what some requests are answered when they succeed.
-func edited(which func(suitetest.Request) bool, change func(map[string]any)) suitetest.Fault {
+// objectsEdited changes what some requests are answered when they succeed.
+func objectsEdited(which func(suitetest.Request) bool, change func(map[string]any)) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)
 		if err != nil || r.Watch() || !which(r) || response.StatusCode >= 300 {
@@ -204,13 +206,13 @@ func edited(which func(suitetest.Request) bool, change func(map[string]any)) sui
 
 // emptied answers lists by a selector with nothing.
 func emptied(selector string) suitetest.Fault {
-	return edited(func(r suitetest.Request) bool {
+	return objectsEdited(func(r suitetest.Request) bool {
 		return r.Method == http.MethodGet && r.URL.Query().Get("fieldSelector") == selector
 	}, func(list map[string]any) { list["items"] = []any{} })
 }
 
-// watches changes text in what watches by a selector tell.
-func watches(selector, old, replacement string) suitetest.Fault {
+// objectsWatches changes text in what watches by a selector tell.
+func objectsWatches(selector, old, replacement string) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)
 		if err != nil || !r.Watch() || r.URL.Query().Get("fieldSelector") != selector {
@@ -238,7 +240,7 @@ func watches(selector, old, replacement string) suitetest.Fault {
 
 // accepted leaves open whether the names of a definition are accepted.
 func accepted(name string) suitetest.Fault {
-	return edited(func(r suitetest.Request) bool { return r.Definition && strings.HasPrefix(r.Name, name) }, func(body map[string]any) {
+	return objectsEdited(func(r suitetest.Request) bool { return r.Definition && strings.HasPrefix(r.Name, name) }, func(body map[string]any) {
 		status, _ := body["status"].(map[string]any)
 		conditions, _ := status["conditions"].([]any)
 		for _, item := range conditions {
@@ -249,8 +251,8 @@ func accepted(name string) suitetest.Fault {
 	})
 }
 
-// setting sets a field of an object.
-func setting(value any, path ...string) func(map[string]any) {
+// objectsSetting sets a field of an object.
+func objectsSetting(value any, path ...string) func(map[string]any) {
 	return func(object map[string]any) {
 		for _, name := range path[:len(path)-1] {
 			inner, ok := object[name].(map[string]any)

@@ -1,4 +1,4 @@
-package resource
+package suites_test
 
 import (
 	"context"
@@ -29,6 +29,7 @@ import (
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/resource"
 )
 
 // TestSetUps has what stands in the way of the specs named: it is never blamed on the webhook.
@@ -140,7 +141,7 @@ func TestListsOfOldObjects(t *testing.T) {
 
 // TestSilentWebhook asks a webhook no more that let the API server wait.
 func TestSilentWebhook(t *testing.T) {
-	handler := saying("context deadline exceeded", func(string, string, map[string]any) bool { return true })
+	handler := resourceSaying("context deadline exceeded", func(string, string, map[string]any) bool { return true })
 	failed := 0
 	for _, result := range judge(t, apiServer.Cluster(t), subject(t, handler, sampled(t))) {
 		switch {
@@ -377,7 +378,7 @@ func TestFarAPIServer(t *testing.T) {
 // for that, and one that finds something else does.
 func TestToldOnce(t *testing.T) {
 	without := func(o map[string]any) bool { return o["spec"] == nil }
-	refuses := refusing(func(_, _ string, o map[string]any) bool { return without(o) })
+	refuses := resourceRefusing(func(_, _ string, o map[string]any) bool { return without(o) })
 	elsewhere := suites.Area{Name: "elsewhere", Register: func(env *suites.Env) {
 		for _, id := range []requirement.ID{requirement.WebhookFailureAvoided, requirement.WebhookRequestPartialObjects} {
 			env.It(id, "is of another chapter", func(SpecContext) {})
@@ -392,7 +393,7 @@ func TestToldOnce(t *testing.T) {
 	}{
 		"by a refusal": {refuses, reference(t), requirement.WebhookRequestPartialObjects, nil},
 		"by words of a crash": {
-			saying("runtime error: invalid memory address", func(_, _ string, o map[string]any) bool { return without(o) }), reference(t),
+			resourceSaying("runtime error: invalid memory address", func(_, _ string, o map[string]any) bool { return without(o) }), reference(t),
 			requirement.WebhookFailureAvoided, nil,
 		},
 		"over a sample": {refuses, sampled(t), requirement.WebhookRequestPartialObjects, nil},
@@ -410,7 +411,7 @@ func TestToldOnce(t *testing.T) {
 			env := suitetest.Env(t, suites.Options{Cluster: apiServer.Cluster(t), Subject: subject(t, test.handler, test.objects), Seed: 1, Select: func(id requirement.ID) bool {
 				return slices.Contains(both, id) || id == requirement.ResourceCreateEveryVersion || strings.HasPrefix(string(id), "webhook.")
 			}})
-			outcome, err := suites.Run(t.Context(), env, []suites.Area{Area, elsewhere}, suitetest.Quiet{})
+			outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area, elsewhere}, suitetest.Quiet{})
 			if err != nil {
 				t.Fatal(err)
 			}

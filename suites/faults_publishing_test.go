@@ -1,4 +1,4 @@
-package publishing
+package suites_test
 
 import (
 	"encoding/json"
@@ -12,12 +12,15 @@ import (
 
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/publishing"
 )
 
-func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
+func TestPublishingFaultsAreCaught(t *testing.T) {
+	suitetest.CatchFaults(t, publishing.Area, publishingFaults())
+}
 
-// faults returns for each requirement what an API server does that violates it, and no other.
-func faults() map[requirement.ID]suitetest.Fault {
+// publishingFaults returns for each requirement what an API server does that violates it, and no other.
+func publishingFaults() map[requirement.ID]suitetest.Fault {
 	return map[requirement.ID]suitetest.Fault{
 		requirement.PublishingOpenapiSchema: inV2("", func(model map[string]any) { delete(field(model, "spec"), "description") }),
 		requirement.PublishingOpenapiPaths: inDocument("/openapi/v2", func(document map[string]any) {
@@ -33,19 +36,19 @@ func faults() map[requirement.ID]suitetest.Fault {
 				delete(tags, "nullable")
 			}
 		}),
-		requirement.PublishingOpenapiChanged:   inV2("", without("spec", "suspended")),
-		requirement.PublishingOpenapiKinds:     inV2("publishing-openapi-kinds.", without("", "other")),
-		requirement.PublishingOpenapiKindsV3:   inModels("/openapi/v3/", "publishing-openapi-kinds-v3.", without("", "other")),
-		requirement.PublishingOpenapiGroups:    inV2("n0-publishing-openapi-groups.", without("", "other")),
+		requirement.PublishingOpenapiChanged:   inV2("", publishingWithout("spec", "suspended")),
+		requirement.PublishingOpenapiKinds:     inV2("publishing-openapi-kinds.", publishingWithout("", "other")),
+		requirement.PublishingOpenapiKindsV3:   inModels("/openapi/v3/", "publishing-openapi-kinds-v3.", publishingWithout("", "other")),
+		requirement.PublishingOpenapiGroups:    inV2("n0-publishing-openapi-groups.", publishingWithout("", "other")),
 		requirement.PublishingOpenapiWithdrawn: remembering("publishing-openapi-withdrawn."),
 
-		requirement.PublishingColumnsTable: inTables(func(t *tampered) { t.set("Replicas", nil) }),
-		requirement.PublishingColumnsDefault: inTables(func(t *tampered) {
+		requirement.PublishingColumnsTable: inTables(func(t *publishingTampered) { t.set("Replicas", nil) }),
+		requirement.PublishingColumnsDefault: inTables(func(t *publishingTampered) {
 			if len(t.Columns) == 2 {
 				t.set("Age", nil)
 			}
 		}),
-		requirement.PublishingColumnsDescription:  inTables(func(t *tampered) { t.column("Spec")["description"] = "made up" }),
+		requirement.PublishingColumnsDescription:  inTables(func(t *publishingTampered) { t.column("Spec")["description"] = "made up" }),
 		requirement.PublishingColumnsNameRequired: suitetest.Accepting(`additionalPrinterColumns\[0\]\.name: Required`),
 		requirement.PublishingColumnsPathRequired: suitetest.Accepting(`additionalPrinterColumns\[0\]\.JSONPath: Required`),
 		requirement.PublishingColumnsPathForm:     suitetest.Accepting(`additionalPrinterColumns\[0\]\.JSONPath: Invalid`),
@@ -53,13 +56,13 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.PublishingColumnsTypeUnknown:  suitetest.Accepting(`additionalPrinterColumns\[0\]\.type: Invalid`),
 		requirement.PublishingColumnsFormatUnknown: suitetest.Accepting(
 			`additionalPrinterColumns\[0\]\.format: Invalid`),
-		requirement.PublishingColumnsChanged:  inTables(func(t *tampered) { t.column("Image")["name"] = "Picture" }),
-		requirement.PublishingColumnsPriority: inTables(func(t *tampered) { t.column("Age")["priority"] = 0 }),
-		requirement.PublishingColumnsInteger:  inTables(showing("integer", json.Number("7"), json.Number("8"))),
-		requirement.PublishingColumnsNumber:   inTables(showing("number", json.Number("2.5"), json.Number("2"))),
-		requirement.PublishingColumnsString:   inTables(showing("string", "* * * * */5", nil)),
-		requirement.PublishingColumnsBoolean:  inTables(showing("boolean", false, nil)),
-		requirement.PublishingColumnsDate: inTables(func(t *tampered) {
+		requirement.PublishingColumnsChanged:  inTables(func(t *publishingTampered) { t.column("Image")["name"] = "Picture" }),
+		requirement.PublishingColumnsPriority: inTables(func(t *publishingTampered) { t.column("Age")["priority"] = 0 }),
+		requirement.PublishingColumnsInteger:  inTables(publishingShowing("integer", json.Number("7"), json.Number("8"))),
+		requirement.PublishingColumnsNumber:   inTables(publishingShowing("number", json.Number("2.5"), json.Number("2"))),
+		requirement.PublishingColumnsString:   inTables(publishingShowing("string", "* * * * */5", nil)),
+		requirement.PublishingColumnsBoolean:  inTables(publishingShowing("boolean", false, nil)),
+		requirement.PublishingColumnsDate: inTables(func(t *publishingTampered) {
 			t.edit("date", func(cell any) any {
 				if text, ok := cell.(string); ok && strings.Contains(text, "y") {
 					return "2000-01-01T00:00:00Z"
@@ -67,13 +70,13 @@ func faults() map[requirement.ID]suitetest.Fault {
 				return cell
 			})
 		}),
-		requirement.PublishingColumnsMismatch: inTables(func(t *tampered) {
+		requirement.PublishingColumnsMismatch: inTables(func(t *publishingTampered) {
 			if slices.Equal(t.get("string"), []any{"true"}) && slices.Equal(t.get("boolean"), []any{nil}) {
 				t.set("boolean", true)
 			}
 		}),
-		requirement.PublishingColumnsMissing: inTables(showing("string", nil, "<none>")),
-		requirement.PublishingColumnsStructured: inTables(func(t *tampered) {
+		requirement.PublishingColumnsMissing: inTables(publishingShowing("string", nil, "<none>")),
+		requirement.PublishingColumnsStructured: inTables(func(t *publishingTampered) {
 			t.edit("string", func(cell any) any {
 				if text, ok := cell.(string); ok && strings.HasPrefix(text, "{") {
 					return "map[a:b]"
@@ -81,7 +84,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 				return cell
 			})
 		}),
-		requirement.PublishingColumnsFormats: inTables(func(t *tampered) { delete(t.column("byte"), "format") }),
+		requirement.PublishingColumnsFormats: inTables(func(t *publishingTampered) { delete(t.column("byte"), "format") }),
 
 		requirement.PublishingCategoriesDiscovery: func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r.Request)
@@ -97,27 +100,27 @@ func faults() map[requirement.ID]suitetest.Fault {
 		},
 		requirement.PublishingCategoriesForm: suitetest.Accepting(`names\.categories\[1\]: Invalid`),
 
-		requirement.PublishingVersionsSchemas:   inV2("publishing-versions-schemas.", without("", "hostPort")),
-		requirement.PublishingVersionsSchemasV3: inModels("/openapi/v3/", "publishing-versions-schemas.", without("", "hostPort")),
+		requirement.PublishingVersionsSchemas:   inV2("publishing-versions-schemas.", publishingWithout("", "hostPort")),
+		requirement.PublishingVersionsSchemasV3: inModels("/openapi/v3/", "publishing-versions-schemas.", publishingWithout("", "hostPort")),
 		requirement.PublishingVersionsRenamed: inDocument("/openapi/v2", func(document map[string]any) {
 			schemas(document, "publishing-versions-renamed.", func(model map[string]any) {
-				if of(model)["version"] == "v2" {
-					without("", "port")(model)
+				if publishingOf(model)["version"] == "v2" {
+					publishingWithout("", "port")(model)
 				}
 			})
 		}),
 		requirement.PublishingVersionsUnserved: rememberingPaths("publishing-versions-unserved."),
-		requirement.PublishingVersionsColumns: inTables(func(t *tampered) {
+		requirement.PublishingVersionsColumns: inTables(func(t *publishingTampered) {
 			if len(t.Rows) == 1 && t.list {
 				t.edit("Port", func(any) any { return "1" })
 			}
 		}),
-		requirement.PublishingVersionsColumnsNone: inTables(func(t *tampered) {
+		requirement.PublishingVersionsColumnsNone: inTables(func(t *publishingTampered) {
 			if len(t.Columns) == 2 {
 				t.set("Host", nil)
 			}
 		}),
-		requirement.PublishingVersionsMixedStorage: inTables(func(t *tampered) {
+		requirement.PublishingVersionsMixedStorage: inTables(func(t *publishingTampered) {
 			if len(t.Rows) == 2 {
 				t.edit("Host:Port", func(any) any { return nil })
 			}
@@ -161,15 +164,15 @@ func schemas(document map[string]any, group string, visit func(model map[string]
 	}
 	for _, item := range all {
 		if model, ok := item.(map[string]any); ok {
-			if name, _ := of(model)["group"].(string); strings.HasSuffix(name, ".example.com") && strings.Contains(name, group) {
+			if name, _ := publishingOf(model)["group"].(string); strings.HasSuffix(name, ".example.com") && strings.Contains(name, group) {
 				visit(model)
 			}
 		}
 	}
 }
 
-// of returns the group, the version and the kind of a schema.
-func of(model map[string]any) map[string]any {
+// publishingOf returns the group, the version and the kind of a schema.
+func publishingOf(model map[string]any) map[string]any {
 	kinds, _ := model["x-kubernetes-group-version-kind"].([]any)
 	if len(kinds) == 0 {
 		return nil
@@ -187,8 +190,8 @@ func with(path, key string, value any) func(model map[string]any) {
 	}
 }
 
-// without takes a field out of the schema of another one, or out of the root.
-func without(path, name string) func(model map[string]any) {
+// publishingWithout takes a field out of the schema of another one, or out of the root.
+func publishingWithout(path, name string) func(model map[string]any) {
 	return func(model map[string]any) {
 		if path != "" {
 			model = field(model, path)
@@ -215,7 +218,7 @@ func remembering(group string) suitetest.Fault {
 		definitions, _ := document["definitions"].(map[string]any)
 		for name, item := range definitions {
 			if model, ok := item.(map[string]any); ok {
-				if in, _ := of(model)["group"].(string); strings.Contains(in, group) {
+				if in, _ := publishingOf(model)["group"].(string); strings.Contains(in, group) {
 					once[name] = model
 				}
 			}
@@ -241,15 +244,15 @@ func rememberingPaths(group string) suitetest.Fault {
 	})
 }
 
-// tampered is a table to change.
-type tampered struct {
+// publishingTampered is a table to change.
+type publishingTampered struct {
 	list    bool
 	Columns []map[string]any `json:"columnDefinitions"`
 	Rows    []map[string]any `json:"rows"`
 }
 
 // inTables changes tables.
-func inTables(change func(*tampered)) suitetest.Fault {
+func inTables(change func(*publishingTampered)) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)
 		if err != nil || !r.Table() || response.StatusCode != http.StatusOK {
@@ -260,7 +263,7 @@ func inTables(change func(*tampered)) suitetest.Fault {
 			return nil, err
 		}
 		response.Body.Close()
-		t := &tampered{list: r.Name == ""}
+		t := &publishingTampered{list: r.Name == ""}
 		decoder := json.NewDecoder(strings.NewReader(string(raw)))
 		decoder.UseNumber()
 		if err := decoder.Decode(t); err != nil {
@@ -274,7 +277,7 @@ func inTables(change func(*tampered)) suitetest.Fault {
 }
 
 // column returns a column, one that nobody sees where there is none of the name.
-func (t *tampered) column(name string) map[string]any {
+func (t *publishingTampered) column(name string) map[string]any {
 	i := t.index(name)
 	if i < 0 {
 		return map[string]any{}
@@ -282,12 +285,12 @@ func (t *tampered) column(name string) map[string]any {
 	return t.Columns[i]
 }
 
-func (t *tampered) index(name string) int {
+func (t *publishingTampered) index(name string) int {
 	return slices.IndexFunc(t.Columns, func(c map[string]any) bool { return c["name"] == name })
 }
 
 // edit changes the cells of a column.
-func (t *tampered) edit(name string, change func(cell any) any) {
+func (t *publishingTampered) edit(name string, change func(cell any) any) {
 	i := t.index(name)
 	if i < 0 {
 		return
@@ -299,10 +302,12 @@ func (t *tampered) edit(name string, change func(cell any) any) {
 	}
 }
 
-func (t *tampered) set(name string, value any) { t.edit(name, func(any) any { return value }) }
+func (t *publishingTampered) set(name string, value any) {
+	t.edit(name, func(any) any { return value })
+}
 
 // get returns the cells of a column.
-func (t *tampered) get(name string) []any {
+func (t *publishingTampered) get(name string) []any {
 	var all []any
 	t.edit(name, func(cell any) any {
 		all = append(all, cell)
@@ -311,9 +316,9 @@ func (t *tampered) get(name string) []any {
 	return all
 }
 
-// showing shows one value in place of another.
-func showing(name string, from, to any) func(*tampered) {
-	return func(t *tampered) {
+// publishingShowing shows one value in place of another.
+func publishingShowing(name string, from, to any) func(*publishingTampered) {
+	return func(t *publishingTampered) {
 		t.edit(name, func(cell any) any {
 			if cell == from {
 				return to
@@ -321,4 +326,13 @@ func showing(name string, from, to any) func(*tampered) {
 			return cell
 		})
 	}
+}
+
+// field returns the schema of a field, nil where there is none. Names are parted by dots.
+func field(model map[string]any, path string) map[string]any {
+	for name := range strings.SplitSeq(path, ".") {
+		properties, _ := model["properties"].(map[string]any)
+		model, _ = properties[name].(map[string]any)
+	}
+	return model
 }

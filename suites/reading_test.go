@@ -1,4 +1,4 @@
-package reading_test
+package suites_test
 
 import (
 	"context"
@@ -108,8 +108,8 @@ func TestChecks(t *testing.T) {
 	}
 }
 
-// edited changes responses to GET requests for a path.
-func edited(c *suitetest.Tampered, path string, change func(body map[string]any)) {
+// readingEdited changes responses to GET requests for a path.
+func readingEdited(c *suitetest.Tampered, path string, change func(body map[string]any)) {
 	c.Exchange = func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
 		if err != nil || r.URL.Path != path {
@@ -119,8 +119,8 @@ func edited(c *suitetest.Tampered, path string, change func(body map[string]any)
 	}
 }
 
-// answered answers requests for a path with another status.
-func answered(c *suitetest.Tampered, path string, status int) {
+// readingAnswered answers requests for a path with another status.
+func readingAnswered(c *suitetest.Tampered, path string, status int) {
 	c.Exchange = func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.URL.Path == path {
 			return suitetest.Answer(r, status, map[string]any{}), nil
@@ -134,8 +134,8 @@ func resourceOf(body map[string]any) map[string]any {
 	return body["resources"].([]any)[0].(map[string]any)
 }
 
-// TestFaultsAreCaught shows that each check can fail.
-func TestFaultsAreCaught(t *testing.T) {
+// TestReadingFaultsAreCaught shows that each check can fail.
+func TestReadingFaultsAreCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: all checks run again for each fault")
 	}
@@ -147,36 +147,36 @@ func TestFaultsAreCaught(t *testing.T) {
 		tamper func(*suitetest.Tampered)
 	}{
 		"an old version": {[]requirement.ID{requirement.VersionsServingMinimumVersion}, func(c *suitetest.Tampered) {
-			edited(c, "/version", func(body map[string]any) { body["major"], body["minor"] = "1", "9" })
+			readingEdited(c, "/version", func(body map[string]any) { body["major"], body["minor"] = "1", "9" })
 		}},
 		"the old endpoint": {[]requirement.ID{requirement.LifecycleLegacyV1beta1Endpoint}, func(c *suitetest.Tampered) {
-			answered(c, "/apis/apiextensions.k8s.io/v1beta1", http.StatusOK)
+			readingAnswered(c, "/apis/apiextensions.k8s.io/v1beta1", http.StatusOK)
 		}},
 		"a version that is not shown": {[]requirement.ID{requirement.VersionsServingDiscovery}, func(c *suitetest.Tampered) {
-			answered(c, "/apis/none.example.org/v1", http.StatusNotFound)
+			readingAnswered(c, "/apis/none.example.org/v1", http.StatusNotFound)
 		}},
 		"another kind": {[]requirement.ID{requirement.VersionsServingDiscovery}, func(c *suitetest.Tampered) {
-			edited(c, "/apis/stable.example.org/v1", func(body map[string]any) { resourceOf(body)["kind"] = "CronJob" })
+			readingEdited(c, "/apis/stable.example.org/v1", func(body map[string]any) { resourceOf(body)["kind"] = "CronJob" })
 		}},
 		"another scope": {[]requirement.ID{requirement.VersionsServingDiscovery}, func(c *suitetest.Tampered) {
-			edited(c, "/apis/stable.example.org/v1", func(body map[string]any) { resourceOf(body)["namespaced"] = false })
+			readingEdited(c, "/apis/stable.example.org/v1", func(body map[string]any) { resourceOf(body)["namespaced"] = false })
 		}},
 		"no short names": {[]requirement.ID{requirement.VersionsNamesPublished}, func(c *suitetest.Tampered) {
-			edited(c, "/apis/stable.example.org/v1", func(body map[string]any) { delete(resourceOf(body), "shortNames") })
+			readingEdited(c, "/apis/stable.example.org/v1", func(body map[string]any) { delete(resourceOf(body), "shortNames") })
 		}},
 		"another singular": {[]requirement.ID{requirement.VersionsNamesPublished}, func(c *suitetest.Tampered) {
-			edited(c, "/apis/stable.example.org/v1", func(body map[string]any) { resourceOf(body)["singularName"] = "tab" })
+			readingEdited(c, "/apis/stable.example.org/v1", func(body map[string]any) { resourceOf(body)["singularName"] = "tab" })
 		}},
 		"another order": {[]requirement.ID{requirement.VersionsPriorityAnySet, requirement.VersionsPrioritySameEverywhere}, func(c *suitetest.Tampered) {
-			edited(c, "/apis/priority.example.org", func(body map[string]any) { slices.Reverse(body["versions"].([]any)) })
+			readingEdited(c, "/apis/priority.example.org", func(body map[string]any) { slices.Reverse(body["versions"].([]any)) })
 		}},
 		"another preference": {[]requirement.ID{requirement.VersionsPriorityPreferredVersion}, func(c *suitetest.Tampered) {
-			edited(c, "/apis/none.example.org", func(body map[string]any) {
+			readingEdited(c, "/apis/none.example.org", func(body map[string]any) {
 				body["preferredVersion"] = map[string]any{"groupVersion": "none.example.org/v1beta1", "version": "v1beta1"}
 			})
 		}},
 		"no aggregated discovery": {[]requirement.ID{requirement.VersionsPrioritySameEverywhere}, func(c *suitetest.Tampered) {
-			edited(c, "/apis", func(body map[string]any) { delete(body, "items") })
+			readingEdited(c, "/apis", func(body map[string]any) { delete(body, "items") })
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

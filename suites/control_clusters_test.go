@@ -1,4 +1,4 @@
-package control_test
+package suites_test
 
 import (
 	"context"
@@ -97,8 +97,8 @@ func deploy(t *testing.T, c cluster.Cluster) *deployed.Webhook {
 	return w
 }
 
-// apiServer starts a kube-apiserver without controllers that stops with the test.
-func apiServer(t *testing.T) cluster.Cluster {
+// kubeAPIServer starts a kube-apiserver without controllers that stops with the test.
+func kubeAPIServer(t *testing.T) cluster.Cluster {
 	t.Helper()
 	assets := os.Getenv("KUBEBUILDER_ASSETS") //nolint:forbidigo // what the machine has for tests
 	if assets == "" {
@@ -116,8 +116,8 @@ func apiServer(t *testing.T) cluster.Cluster {
 	return c
 }
 
-// run runs specs of the chapter and returns what they came to.
-func run(t *testing.T, area suites.Area, options suites.Options, progress suites.Progress) []suites.Result {
+// controlRun runs specs of the chapter and returns what they came to.
+func controlRun(t *testing.T, area suites.Area, options suites.Options, progress suites.Progress) []suites.Result {
 	t.Helper()
 	options.Seed = 1
 	env, err := suites.NewEnv(t.Context(), options)
@@ -151,26 +151,26 @@ func declared() []requirement.ID {
 	return ids
 }
 
-// exchange takes the place of the exchange of a request with an API server, which next performs.
-type exchange func(r *http.Request, next http.RoundTripper) (*http.Response, error)
+// proxied takes the place of the exchange of a request with an API server, which next performs.
+type proxied func(r *http.Request, next http.RoundTripper) (*http.Response, error)
 
-// tampered is a cluster that seems to behave differently from what it does, to the suites and to kubectl alike: between them
+// controlTampered is a cluster that seems to behave differently from what it does, to the suites and to kubectl alike: between them
 // and the API server is a proxy that changes what goes in and out.
-type tampered struct {
+type controlTampered struct {
 	cluster.Cluster
 
 	proxy *httptest.Server
 }
 
 // Config returns how to reach the proxy.
-func (c tampered) Config() *rest.Config {
+func (c controlTampered) Config() *rest.Config {
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.proxy.Certificate().Raw})
 	// The token is for kubectl, which asks for a name and a password without any.
 	return &rest.Config{Host: c.proxy.URL, QPS: -1, BearerToken: "none", TLSClientConfig: rest.TLSClientConfig{CAData: certificate}}
 }
 
 // tamper puts a proxy before a cluster.
-func tamper(t *testing.T, genuine cluster.Cluster, change exchange) cluster.Cluster {
+func tamper(t *testing.T, genuine cluster.Cluster, change proxied) cluster.Cluster {
 	t.Helper()
 	config := genuine.Config()
 	transport, err := rest.TransportFor(config)
@@ -191,7 +191,7 @@ func tamper(t *testing.T, genuine cluster.Cluster, change exchange) cluster.Clus
 		FlushInterval: -1,
 		ErrorLog:      log.New(io.Discard, "", 0), // of clients that went away
 	}
-	c := tampered{genuine, httptest.NewTLSServer(proxy)}
+	c := controlTampered{genuine, httptest.NewTLSServer(proxy)}
 	t.Cleanup(c.proxy.Close)
 	return c
 }

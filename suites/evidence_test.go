@@ -29,7 +29,7 @@ func TestWhatFailedIsKept(t *testing.T) {
 			crd.Create(ctx, "v1", object)
 		}
 	}
-	outcome := run(t, suites.Options{Cluster: apiServer.Cluster(t)}, func(env *suites.Env) {
+	outcome := runSpecs(t, suites.Options{Cluster: apiServer.Cluster(t)}, func(env *suites.Env) {
 		env.With(fixtures.None).It(many, "fails with many objects", func(ctx SpecContext, crd *suites.Resource) {
 			fill(ctx, crd, 21)
 			Fail("so")

@@ -1,4 +1,4 @@
-package conversion
+package suites_test
 
 import (
 	"encoding/json"
@@ -49,13 +49,13 @@ const (
 		inner: {type: object, x-kubernetes-preserve-unknown-fields: true, x-kubernetes-embedded-resource: true}, whole: {type: object, properties: {data: {type: string}}}`
 )
 
-// asked is a webhook that changes the apiVersion, and remembers the spec of each object by its name.
-type asked struct {
+// conversionAsked is a webhook that changes the apiVersion, and remembers the spec of each object by its name.
+type conversionAsked struct {
 	mu    sync.Mutex
 	specs map[string]any
 }
 
-func (a *asked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *conversionAsked) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return
@@ -89,7 +89,7 @@ func TestStaleObjectsAgreeWithAPIServer(t *testing.T) {
 	if len(gaps) > 0 || effects[corpus.Refused] < 8 || effects[corpus.Dropped] < 4 || effects[corpus.Kept] == 0 {
 		t.Fatalf("there are %v, and the gaps %v", effects, gaps)
 	}
-	hook := &asked{specs: map[string]any{}}
+	hook := &conversionAsked{specs: map[string]any{}}
 	c := suitetest.Cluster(t, embedded.Options{})
 	gadgets := installed(t, c, now.CRD, hook)
 	for i, s := range stale {

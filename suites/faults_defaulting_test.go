@@ -1,4 +1,4 @@
-package defaulting
+package suites_test
 
 import (
 	"net/http"
@@ -9,16 +9,19 @@ import (
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/defaulting"
 )
 
-func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
+func TestDefaultingFaultsAreCaught(t *testing.T) {
+	suitetest.CatchFaults(t, defaulting.Area, defaultingFaults())
+}
 
-// TestIgnoranceIsCaught proves that nothing here passes because an API server does not know defaults, nor what is about conversion
+// TestDefaultingIgnoranceIsCaught proves that nothing here passes because an API server does not know defaults, nor what is about conversion
 // because it does not convert.
-func TestIgnoranceIsCaught(t *testing.T) {
+func TestDefaultingIgnoranceIsCaught(t *testing.T) {
 	genuine := suitetest.Genuine(t)
 	var aboutDefaults, aboutWebhooks []requirement.ID
-	for _, spec := range suites.Preview([]suites.Area{Area}) {
+	for _, spec := range suites.Preview([]suites.Area{defaulting.Area}) {
 		// This one is about nulls where there is no default.
 		if spec.Requirement != requirement.DefaultingNullableRemoved {
 			aboutDefaults = append(aboutDefaults, spec.Requirement)
@@ -28,15 +31,15 @@ func TestIgnoranceIsCaught(t *testing.T) {
 		}
 	}
 	t.Run("of defaults", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("default"), aboutDefaults...)
+		suitetest.CatchAll(t, genuine, defaulting.Area, suitetest.Ignoring("default"), aboutDefaults...)
 	})
 	t.Run("of conversion", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("conversion"), aboutWebhooks...)
+		suitetest.CatchAll(t, genuine, defaulting.Area, suitetest.Ignoring("conversion"), aboutWebhooks...)
 	})
 }
 
-// showing sets a field of the object of a name, in YAML.
-func showing(name, field, value string) suitetest.Fault {
+// defaultingShowing sets a field of the object of a name, in YAML.
+func defaultingShowing(name, field, value string) suitetest.Fault {
 	return suitetest.Showing(name, func(object map[string]any) { object[field] = fixtures.Value(value) })
 }
 
@@ -59,13 +62,13 @@ func listing(name, field, value string) suitetest.Fault {
 	}
 }
 
-// hiding hides a field of the object of a name.
-func hiding(name, field string) suitetest.Fault {
+// defaultingHiding hides a field of the object of a name.
+func defaultingHiding(name, field string) suitetest.Fault {
 	return suitetest.Showing(name, func(object map[string]any) { delete(object, field) })
 }
 
-// of is a fault that objects of the requirement's own definition have alone.
-func of(id requirement.ID, fault suitetest.Fault) suitetest.Fault {
+// defaultingOf is a fault that objects of the requirement's own definition have alone.
+func defaultingOf(id requirement.ID, fault suitetest.Fault) suitetest.Fault {
 	group := "/" + strings.ReplaceAll(string(id), ".", "-") + "."
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if !strings.Contains(r.URL.Path, group) {
@@ -85,8 +88,8 @@ func under(strategy string, fault suitetest.Fault) suitetest.Fault {
 	}
 }
 
-// patched is a fault that JSON patches meet alone.
-func patched(fault suitetest.Fault) suitetest.Fault {
+// defaultingPatched is a fault that JSON patches meet alone.
+func defaultingPatched(fault suitetest.Fault) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Header.Get("Content-Type") != "application/json-patch+json" {
 			return next.RoundTrip(r.Request)
@@ -111,44 +114,44 @@ func unlisted(field string) suitetest.Fault {
 	}
 }
 
-// faults returns for each requirement what an API server does that violates it.
-func faults() map[requirement.ID]suitetest.Fault {
+// defaultingFaults returns for each requirement what an API server does that violates it.
+func defaultingFaults() map[requirement.ID]suitetest.Fault {
 	const foo = `properties\[foo\]\.default`
 	all := map[requirement.ID]suitetest.Fault{
-		requirement.DefaultingRequestDocumented:       showing("my-new-cron-object", "spec", `{image: my-awesome-cron-image, replicas: 1}`),
-		requirement.DefaultingRequestWrites:           patched(showing("written", "spec", `{image: my-awesome-cron-image}`)),
-		requirement.DefaultingRequestNotChanged:       showing("before", "spec", `{cronSpec: "5 0 * * *", replicas: 7}`),
-		requirement.DefaultingRequestKept:             showing("kept", "boolean", `true`),
-		requirement.DefaultingRequestParents:          showing("without", "parent", `{name: inner}`),
-		requirement.DefaultingRequestItems:            showing("items", "values", `{a: {}, b: {name: given}}`),
+		requirement.DefaultingRequestDocumented:       defaultingShowing("my-new-cron-object", "spec", `{image: my-awesome-cron-image, replicas: 1}`),
+		requirement.DefaultingRequestWrites:           defaultingPatched(defaultingShowing("written", "spec", `{image: my-awesome-cron-image}`)),
+		requirement.DefaultingRequestNotChanged:       defaultingShowing("before", "spec", `{cronSpec: "5 0 * * *", replicas: 7}`),
+		requirement.DefaultingRequestKept:             defaultingShowing("kept", "boolean", `true`),
+		requirement.DefaultingRequestParents:          defaultingShowing("without", "parent", `{name: inner}`),
+		requirement.DefaultingRequestItems:            defaultingShowing("items", "values", `{a: {}, b: {name: given}}`),
 		requirement.DefaultingRequestBeforeValidation: suitetest.Refusing(`"required":{}`),
 
 		requirement.DefaultingReadFilledIn:   unlisted("late"),
-		requirement.DefaultingReadNotWritten: showing("before", "late", `default`),
-		requirement.DefaultingReadPersisted:  hiding("before", "late"),
+		requirement.DefaultingReadNotWritten: defaultingShowing("before", "late", `default`),
+		requirement.DefaultingReadPersisted:  defaultingHiding("before", "late"),
 
 		requirement.DefaultingValuesPruned:   suitetest.Accepting(foo + `: Invalid value: .*must not have unknown fields`),
 		requirement.DefaultingValuesValid:    suitetest.Accepting(`defaulting-values-valid.*` + foo),
 		requirement.DefaultingValuesRules:    suitetest.Accepting(foo + `.*self > 0`),
-		requirement.DefaultingValuesMetadata: showing("embedded", "foo", `{apiVersion: v1, kind: Pod, metadata: {name: my-pod, unknown: x}}`),
+		requirement.DefaultingValuesMetadata: defaultingShowing("embedded", "foo", `{apiVersion: v1, kind: Pod, metadata: {name: my-pod, unknown: x}}`),
 
-		requirement.DefaultingNullableDocumented: showing("documented", "spec", `{foo: default, bar: null, baz: null}`),
-		requirement.DefaultingNullableDefaulted:  patched(showing("defaulted", "spec", `{}`)),
-		requirement.DefaultingNullableRemoved:    showing("removed", "spec", `{foo: given, baz: null}`),
-		requirement.DefaultingNullableKept:       showing("null", "foo", `default`),
+		requirement.DefaultingNullableDocumented: defaultingShowing("documented", "spec", `{foo: default, bar: null, baz: null}`),
+		requirement.DefaultingNullableDefaulted:  defaultingPatched(defaultingShowing("defaulted", "spec", `{}`)),
+		requirement.DefaultingNullableRemoved:    defaultingShowing("removed", "spec", `{foo: given, baz: null}`),
+		requirement.DefaultingNullableKept:       defaultingShowing("null", "foo", `default`),
 
-		requirement.DefaultingNoneRequestVersion:       under("none", showing("written-v1", "by", `by-v1beta1`)),
-		requirement.DefaultingNoneUnknownToStorage:     showing("unknown", "onlyV1", `by-v1`),
+		requirement.DefaultingNoneRequestVersion:       under("none", defaultingShowing("written-v1", "by", `by-v1beta1`)),
+		requirement.DefaultingNoneUnknownToStorage:     defaultingShowing("unknown", "onlyV1", `by-v1`),
 		requirement.DefaultingNoneStorageVersionOnRead: listing("before", "late", `by-v1`),
-		requirement.DefaultingNoneOtherVersionsOnRead:  showing("before", "late", `by-v1`),
-		requirement.DefaultingNoneStoredBefore:         showing("before", "late", `by-v1`),
-		requirement.DefaultingNoneUpdateOtherVersion:   hiding("before", "other"),
+		requirement.DefaultingNoneOtherVersionsOnRead:  defaultingShowing("before", "late", `by-v1`),
+		requirement.DefaultingNoneStoredBefore:         defaultingShowing("before", "late", `by-v1`),
+		requirement.DefaultingNoneUpdateOtherVersion:   defaultingHiding("before", "other"),
 
-		requirement.DefaultingWebhookBeforeConversion:     showing("before-conversion", "hostPort", `"localhost:"`),
-		requirement.DefaultingWebhookRequestVersion:       under("webhook", showing("written-v1", "by", `by-v1beta1`)),
-		requirement.DefaultingWebhookStorageVersionOnRead: showing("before", "late", `by-v1`),
-		requirement.DefaultingWebhookResult:               showing("before", "late", `by-v1`),
-		requirement.DefaultingWebhookNull:                 showing("null", "nullable", `default`),
+		requirement.DefaultingWebhookBeforeConversion:     defaultingShowing("before-conversion", "hostPort", `"localhost:"`),
+		requirement.DefaultingWebhookRequestVersion:       under("webhook", defaultingShowing("written-v1", "by", `by-v1beta1`)),
+		requirement.DefaultingWebhookStorageVersionOnRead: defaultingShowing("before", "late", `by-v1`),
+		requirement.DefaultingWebhookResult:               defaultingShowing("before", "late", `by-v1`),
+		requirement.DefaultingWebhookNull:                 defaultingShowing("null", "nullable", `default`),
 	}
 	// These have definitions of their own, and an object of the same name.
 	for _, id := range []requirement.ID{
@@ -157,7 +160,7 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.DefaultingNoneUpdateOtherVersion, requirement.DefaultingWebhookStorageVersionOnRead, requirement.DefaultingWebhookResult,
 		requirement.DefaultingNullableKept,
 	} {
-		all[id] = of(id, all[id])
+		all[id] = defaultingOf(id, all[id])
 	}
 	return all
 }

@@ -1,17 +1,15 @@
-package schema
+package suites_test
 
 import (
 	"bytes"
 	"net/http"
-	"net/http/httptest"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
-	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/schema"
 )
 
 // sending is a fault that requests with a text meet alone.
@@ -24,22 +22,22 @@ func sending(text string, fault suitetest.Fault) suitetest.Fault {
 	}
 }
 
-func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
+func TestSchemaFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, schema.Area, schemaFaults()) }
 
-// TestIgnoranceIsCaught proves that what is about something accepted does not pass because an API server knows nothing to refuse,
+// TestSchemaIgnoranceIsCaught proves that what is about something accepted does not pass because an API server knows nothing to refuse,
 // and what is about conversion not because it does not convert.
-func TestIgnoranceIsCaught(t *testing.T) {
+func TestSchemaIgnoranceIsCaught(t *testing.T) {
 	genuine := suitetest.Genuine(t)
 	t.Run("of what to refuse", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, suitetest.Accepting(``),
+		suitetest.CatchAll(t, genuine, schema.Area, suitetest.Accepting(``),
 			requirement.SchemaStructuralExampleCounterpart, requirement.SchemaStructuralTypeExceptions, requirement.SchemaIntOrStringPatterns, requirement.SchemaRootUnknownFormat,
 			requirement.SchemaPruningIgnore)
 	})
 	t.Run("of formats", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("format"), requirement.SchemaRootUnknownFormat)
+		suitetest.CatchAll(t, genuine, schema.Area, suitetest.Ignoring("format"), requirement.SchemaRootUnknownFormat)
 	})
 	t.Run("of fieldValidation", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		suitetest.CatchAll(t, genuine, schema.Area, func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Objects {
 				query := r.URL.Query()
 				query.Set("fieldValidation", "Ignore")
@@ -50,44 +48,28 @@ func TestIgnoranceIsCaught(t *testing.T) {
 			requirement.SchemaPruningIgnore, requirement.SchemaWebhookStrict)
 	})
 	t.Run("of x-kubernetes-preserve-unknown-fields", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("x-kubernetes-preserve-unknown-fields"),
+		suitetest.CatchAll(t, genuine, schema.Area, suitetest.Ignoring("x-kubernetes-preserve-unknown-fields"),
 			requirement.SchemaPruningOptedOutObjects, requirement.SchemaPruningSpecifiedProperties, requirement.SchemaPruningSpecifiedAdditionalProperties)
 	})
 	t.Run("of conversion", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("conversion"),
+		suitetest.CatchAll(t, genuine, schema.Area, suitetest.Ignoring("conversion"),
 			requirement.SchemaWebhookPrunedBeforeConversion, requirement.SchemaWebhookResultPruned, requirement.SchemaWebhookResultPrunedForStorage,
 			requirement.SchemaWebhookPreserved, requirement.SchemaWebhookIntOrString, requirement.SchemaWebhookEmbedded, requirement.SchemaWebhookStrict)
 	})
 }
 
-// TestLeavingIsCaught proves that what a webhook left in an answer is told from what it did not leave.
-func TestLeavingIsCaught(t *testing.T) {
-	for _, one := range []struct {
-		webhook *leaving
-		want    []string
-	}{
-		{leavesHostPort(), []string{"localhost:1234", "example.com:2345"}},
-		{&leaving{faulty: webhook.Handler()}, nil},
-	} {
-		one.webhook.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(fixtures.ReviewRequest("v1"))))
-		if got := one.webhook.left(); !slices.Equal(got, one.want) {
-			t.Errorf("left %q, want %q", got, one.want)
-		}
-	}
-}
-
-// showing sets a field of the object of a name, in YAML.
-func showing(name, field, value string) suitetest.Fault {
+// schemaShowing sets a field of the object of a name, in YAML.
+func schemaShowing(name, field, value string) suitetest.Fault {
 	return suitetest.Showing(name, func(object map[string]any) { object[field] = fixtures.Value(value) })
 }
 
-// hiding hides a field of the object of a name.
-func hiding(name, field string) suitetest.Fault {
+// schemaHiding hides a field of the object of a name.
+func schemaHiding(name, field string) suitetest.Fault {
 	return suitetest.Showing(name, func(object map[string]any) { delete(object, field) })
 }
 
-// faults returns for each requirement what an API server does that violates it.
-func faults() map[requirement.ID]suitetest.Fault {
+// schemaFaults returns for each requirement what an API server does that violates it.
+func schemaFaults() map[requirement.ID]suitetest.Fault {
 	const root = `invalid: spec\.validation\.openAPIV3Schema`
 	return map[requirement.ID]suitetest.Fault{
 		requirement.SchemaStructuralMandatory:          suitetest.Accepting(`\[untyped\]\.type`),
@@ -111,26 +93,26 @@ func faults() map[requirement.ID]suitetest.Fault {
 		requirement.SchemaRootUnknownFormat:        suitetest.Refusing(`"name":"unknown-format"`),
 		requirement.SchemaRootUnknownFormatWarned:  silent(func(r suitetest.Request) bool { return r.Definition && r.Method == http.MethodPut }),
 
-		requirement.SchemaPruningDocumented:                    showing("my-new-cron-object", "spec", `{cronSpec: "* * * * */5", image: my-awesome-cron-image, someRandomField: 42}`),
-		requirement.SchemaPruningPersisted:                     showing("before", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
-		requirement.SchemaPruningWrites:                        patched("written", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
+		requirement.SchemaPruningDocumented:                    schemaShowing("my-new-cron-object", "spec", `{cronSpec: "* * * * */5", image: my-awesome-cron-image, someRandomField: 42}`),
+		requirement.SchemaPruningPersisted:                     schemaShowing("before", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
+		requirement.SchemaPruningWrites:                        schemaPatched("written", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
 		requirement.SchemaPruningApplied:                       suitetest.Accepting(`\.metadata\.unknown: field not declared`),
-		requirement.SchemaPruningStatus:                        showing("status", "status", `{replicas: 1, someRandomField: 42}`),
+		requirement.SchemaPruningStatus:                        schemaShowing("status", "status", `{replicas: 1, someRandomField: 42}`),
 		requirement.SchemaPruningRead:                          listed("forgotten", "spec", `{cronSpec: "* * * * */5", someRandomField: random}`),
 		requirement.SchemaPruningReadKeepsStorage:              forgetting(),
 		requirement.SchemaPruningFlagRejected:                  suitetest.Accepting(`preserveUnknownFields`),
-		requirement.SchemaPruningOptedOut:                      showing("any-null", "json", `{list: [null]}`),
-		requirement.SchemaPruningOptedOutSiblings:              showing("sibling", "other", `{a: 1}`),
+		requirement.SchemaPruningOptedOut:                      schemaShowing("any-null", "json", `{list: [null]}`),
+		requirement.SchemaPruningOptedOutSiblings:              schemaShowing("sibling", "other", `{a: 1}`),
 		requirement.SchemaPruningOptedOutObjects:               suitetest.Accepting(`"typed-other" is invalid`),
-		requirement.SchemaPruningSpecifiedProperties:           showing("specified", "json", `{spec: {foo: abc, bar: def, something: x}, status: {something: x}}`),
-		requirement.SchemaPruningSpecifiedAdditionalProperties: showing("additional", "additional", `{spec: {foo: abc, bar: def, something: x}, status: {}}`),
+		requirement.SchemaPruningSpecifiedProperties:           schemaShowing("specified", "json", `{spec: {foo: abc, bar: def, something: x}, status: {something: x}}`),
+		requirement.SchemaPruningSpecifiedAdditionalProperties: schemaShowing("additional", "additional", `{spec: {foo: abc, bar: def, something: x}, status: {}}`),
 		requirement.SchemaPruningStrict:                        posted("refused", suitetest.Accepting(`unknown field "spec\.someRandomField"`)),
 		requirement.SchemaPruningStrictMetadata:                posted("refused-metadata", suitetest.Accepting(`unknown field "metadata\.unknown"`)),
 		requirement.SchemaPruningStrictDuplicates:              suitetest.Accepting(`duplicate field`),
 		requirement.SchemaPruningWarn:                          silent(func(r suitetest.Request) bool { return r.Objects && r.URL.Query().Get("fieldValidation") == "" }),
 		requirement.SchemaPruningIgnore:                        noisy,
 
-		requirement.SchemaIntOrStringValues:       showing("value-digits", "foo", `42`),
+		requirement.SchemaIntOrStringValues:       schemaShowing("value-digits", "foo", `42`),
 		requirement.SchemaIntOrStringOtherValues:  suitetest.Accepting(`"other-value" is invalid`),
 		requirement.SchemaIntOrStringPatterns:     suitetest.Refusing(`or-string-patterns.*"allOf"`),
 		requirement.SchemaIntOrStringVariations:   suitetest.Accepting(`or-string-variations`),
@@ -140,32 +122,32 @@ func faults() map[requirement.ID]suitetest.Fault {
 
 		requirement.SchemaEmbeddedType:             suitetest.Accepting(`must be object if x-kubernetes-embedded-resource is true`),
 		requirement.SchemaEmbeddedNothingSpecified: suitetest.Accepting(`\[foo\]\.properties: Required`),
-		requirement.SchemaEmbeddedWhole:            showing("whole", "foo", `{apiVersion: v1, kind: Pod, metadata: {name: my-pod}}`),
-		requirement.SchemaEmbeddedSpecified:        showing("specified", "specified", `{spec: {nodeName: node-1}}`),
+		requirement.SchemaEmbeddedWhole:            schemaShowing("whole", "foo", `{apiVersion: v1, kind: Pod, metadata: {name: my-pod}}`),
+		requirement.SchemaEmbeddedSpecified:        schemaShowing("specified", "specified", `{spec: {nodeName: node-1}}`),
 		requirement.SchemaEmbeddedTypeMeta:         suitetest.Accepting(`foo\.kind: Invalid value: "not/a/kind"`),
 		requirement.SchemaEmbeddedMetadata:         suitetest.Accepting(`"metadata-name" is invalid`),
 
 		requirement.SchemaNoneEveryVersion:          suitetest.Accepting(`spec\.versions\[0\]\.schema\.openAPIV3Schema\.properties\[foo\]\.type`),
-		requirement.SchemaNonePrunedAtRequest:       showing("at-request", "onlyV1beta1", `x`),
-		requirement.SchemaNonePrunedForStorage:      showing("for-storage", "onlyV1", `x`),
-		requirement.SchemaNonePreservedAtOne:        showing("read", "json", `{a: x, b: x}`),
-		requirement.SchemaNonePreservedLostByUpdate: showing("updated", "json", `{a: z, b: x}`),
-		requirement.SchemaNoneIntOrString:           ofGroup("schema-none", showing("digits", "foo", `42`)),
-		requirement.SchemaNoneEmbedded:              ofGroup("schema-none", embeddedAt("v1beta1")),
-		requirement.SchemaNoneStorageChanged:        hiding("old", "onlyV1beta1"),
+		requirement.SchemaNonePrunedAtRequest:       schemaShowing("at-request", "onlyV1beta1", `x`),
+		requirement.SchemaNonePrunedForStorage:      schemaShowing("for-storage", "onlyV1", `x`),
+		requirement.SchemaNonePreservedAtOne:        schemaShowing("read", "json", `{a: x, b: x}`),
+		requirement.SchemaNonePreservedLostByUpdate: schemaShowing("updated", "json", `{a: z, b: x}`),
+		requirement.SchemaNoneIntOrString:           schemaOfGroup("schema-none", schemaShowing("digits", "foo", `42`)),
+		requirement.SchemaNoneEmbedded:              schemaOfGroup("schema-none", embeddedAt("v1beta1")),
+		requirement.SchemaNoneStorageChanged:        schemaHiding("old", "onlyV1beta1"),
 
 		requirement.SchemaWebhookPrunedBeforeConversion: unperformed("before-conversion"),
-		requirement.SchemaWebhookResultPruned:           ofGroup("result-pruned.", showing("local-crontab", "hostPort", `localhost:1234`)),
-		requirement.SchemaWebhookResultPrunedForStorage: ofGroup("result-pruned-for-storage", showing("local-crontab", "hostPort", `localhost:1234`)),
-		requirement.SchemaWebhookPreserved:              showing("preserved", "json", `{a: {b: []}}`),
-		requirement.SchemaWebhookIntOrString:            ofGroup("schema-webhook", showing("digits", "foo", `42`)),
-		requirement.SchemaWebhookEmbedded:               ofGroup("schema-webhook", embeddedAt("v1beta1")),
+		requirement.SchemaWebhookResultPruned:           schemaOfGroup("result-pruned.", schemaShowing("local-crontab", "hostPort", `localhost:1234`)),
+		requirement.SchemaWebhookResultPrunedForStorage: schemaOfGroup("result-pruned-for-storage", schemaShowing("local-crontab", "hostPort", `localhost:1234`)),
+		requirement.SchemaWebhookPreserved:              schemaShowing("preserved", "json", `{a: {b: []}}`),
+		requirement.SchemaWebhookIntOrString:            schemaOfGroup("schema-webhook", schemaShowing("digits", "foo", `42`)),
+		requirement.SchemaWebhookEmbedded:               schemaOfGroup("schema-webhook", embeddedAt("v1beta1")),
 		requirement.SchemaWebhookStrict:                 suitetest.Accepting(`unknown field "hostPort"`),
 	}
 }
 
-// ofGroup is a fault that objects of some groups have alone.
-func ofGroup(part string, fault suitetest.Fault) suitetest.Fault {
+// schemaOfGroup is a fault that objects of some groups have alone.
+func schemaOfGroup(part string, fault suitetest.Fault) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if !strings.Contains(r.URL.Path, part) {
 			return next.RoundTrip(r.Request)
@@ -184,13 +166,13 @@ func posted(name string, fault suitetest.Fault) suitetest.Fault {
 	}
 }
 
-// patched sets a field in what a JSON patch of the object of a name is answered with.
-func patched(name, field, value string) suitetest.Fault {
+// schemaPatched sets a field in what a JSON patch of the object of a name is answered with.
+func schemaPatched(name, field, value string) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Header.Get("Content-Type") != "application/json-patch+json" {
 			return next.RoundTrip(r.Request)
 		}
-		return showing(name, field, value)(r, next)
+		return schemaShowing(name, field, value)(r, next)
 	}
 }
 
@@ -215,7 +197,7 @@ func listed(name, field, value string) suitetest.Fault {
 
 // forgetting never shows a field again that it once did not show.
 func forgetting() suitetest.Fault {
-	return ofGroup("read-keeps-storage", showing("forgotten", "spec", `{cronSpec: "* * * * */5"}`))
+	return schemaOfGroup("read-keeps-storage", schemaShowing("forgotten", "spec", `{cronSpec: "* * * * */5"}`))
 }
 
 // embeddedAt shows embedded objects at the version of the object around them.

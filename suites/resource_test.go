@@ -1,4 +1,4 @@
-package resource
+package suites_test
 
 import (
 	"net/http"
@@ -18,12 +18,8 @@ import (
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/resource"
 )
-
-// apiServer is for all tests but the table of faults.
-var apiServer suitetest.Shared
-
-func TestMain(m *testing.M) { apiServer.Main(m) }
 
 // TestReferenceWebhookPasses runs all specs against the correct webhook: each must pass, not merely not fail.
 func TestReferenceWebhookPasses(t *testing.T) {
@@ -142,7 +138,7 @@ func judge(t *testing.T, c cluster.Cluster, subject *suites.Subject, ids ...requ
 		options.Select = func(id requirement.ID) bool { return slices.Contains(ids, id) }
 	}
 	env := suitetest.Env(t, options)
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,8 +143,8 @@ func serverFaults() []serverFault {
 	return slices.Concat(acceptingFaults(), hidingFaults(), garblingFaults(), storageFaults(), callFaults())
 }
 
-// exchange makes a fault that deals with requests.
-func exchange(f func(r suitetest.Request, next http.RoundTripper) (*http.Response, error)) tampering {
+// serverExchange makes a fault that deals with requests.
+func serverExchange(f func(r suitetest.Request, next http.RoundTripper) (*http.Response, error)) tampering {
 	return func(_ *testing.T, t *suitetest.Tampered) {
 		t.Exchange = func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			return f(suitetest.About(r), next)
@@ -152,9 +152,9 @@ func exchange(f func(r suitetest.Request, next http.RoundTripper) (*http.Respons
 	}
 }
 
-// edited makes a fault that changes the bodies of successful responses to some requests.
-func edited(which func(suitetest.Request) bool, change func(body map[string]any)) tampering {
-	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+// serverEdited makes a fault that changes the bodies of successful responses to some requests.
+func serverEdited(which func(suitetest.Request) bool, change func(body map[string]any)) tampering {
+	return serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)
 		if err != nil || !which(r) || response.StatusCode >= 300 {
 			return response, err
@@ -165,7 +165,7 @@ func edited(which func(suitetest.Request) bool, change func(body map[string]any)
 
 // sent makes a fault that changes the bodies of some requests on the way to the API server.
 func sent(which func(suitetest.Request) bool, change func(body map[string]any)) tampering {
-	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	return serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		var body map[string]any
 		if !which(r) || json.Unmarshal(suitetest.Body(r.Request), &body) != nil {
 			return next.RoundTrip(r.Request)
@@ -180,9 +180,9 @@ func sent(which func(suitetest.Request) bool, change func(body map[string]any)) 
 	})
 }
 
-// answered makes a fault that answers in place of the API server where that answers with one of the statuses.
-func answered(which func(suitetest.Request) bool, from, to int, status int, body func(suitetest.Request) any) tampering {
-	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+// serverAnswered makes a fault that answers in place of the API server where that answers with one of the statuses.
+func serverAnswered(which func(suitetest.Request) bool, from, to int, status int, body func(suitetest.Request) any) tampering {
+	return serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		sent := suitetest.Body(r.Request)
 		response, err := next.RoundTrip(r.Request)
 		if err != nil || !which(r) || response.StatusCode < from || response.StatusCode > to || response.StatusCode == http.StatusTooManyRequests {
@@ -200,7 +200,7 @@ func answered(which func(suitetest.Request) bool, from, to int, status int, body
 func hidesInV1beta1(t *testing.T, tampered *suitetest.Tampered) {
 	t.Helper()
 	var listed atomic.Bool
-	exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Definition && bytes.Contains(suitetest.Body(r.Request), []byte(`"conversionReviewVersions":["v1beta1"]`)) {
 			listed.Store(true)
 		}
@@ -234,9 +234,9 @@ func acceptingFaults() []serverFault {
 					requirement.ConversionClientCABundleInvalidUpdate, requirement.ConversionRequestVersionsNoneSupported,
 					requirement.StorageStoredVersionsUnknownBlocks, requirement.LifecycleRemovalStoredVersionKept, requirement.LifecycleLegacyV1beta1Manifest,
 				}),
-			answered(definitions, 400, 499, http.StatusCreated, nil),
+			serverAnswered(definitions, 400, 499, http.StatusCreated, nil),
 		},
-		{"prints a mark of direction", []requirement.ID{requirement.VersionsDeprecationTextPrintable}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		{"prints a mark of direction", []requirement.ID{requirement.VersionsDeprecationTextPrintable}, serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if sent := suitetest.Body(r.Request); bytes.Contains(sent, []byte("gnirw")) {
 				return suitetest.Answer(r.Request, http.StatusCreated, sent), nil
 			}
@@ -244,16 +244,16 @@ func acceptingFaults() []serverFault {
 		})},
 		{"accepts objects that are invalid", []requirement.ID{
 			requirement.VersionsDefinitionSchemaPerVersion, requirement.VersionsServingKind, requirement.LifecycleFinalizersOnlyRemoved,
-		}, answered(writes, 400, 499, http.StatusCreated, nil)},
+		}, serverAnswered(writes, 400, 499, http.StatusCreated, nil)},
 		{"refuses all definitions that are only tried out", []requirement.ID{
 			requirement.VersionsManifestsInstallable, requirement.ConversionClientCABundleOptional,
-		}, answered(func(r suitetest.Request) bool { return definitions(r) && r.URL.Query().Get("dryRun") != "" }, 200, 299, 422, status(422, "Invalid"))},
+		}, serverAnswered(func(r suitetest.Request) bool { return definitions(r) && r.URL.Query().Get("dryRun") != "" }, 200, 299, 422, status(422, "Invalid"))},
 		{"answers for versions and resources that are not there", []requirement.ID{
 			requirement.VersionsServingServedFlag, requirement.VersionsServingUnservedNotFound, requirement.VersionsServingNoneServed,
 			requirement.VersionsScopeNamespaced, requirement.VersionsScopeCluster, requirement.VersionsScopeDefinitionsClusterWide,
 			requirement.LifecycleDeletionEndpoint, requirement.LifecycleDeletionNotFound, requirement.LifecycleLegacyV1beta1Endpoint,
 			requirement.LifecycleRemovalServedReversible, requirement.LifecycleRemovalProcedure, requirement.LifecycleFinalizersEmptiedDeletes,
-		}, answered(func(r suitetest.Request) bool {
+		}, serverAnswered(func(r suitetest.Request) bool {
 			return !r.Definition || r.Name == "" || strings.Contains(r.URL.Path, "/namespaces/")
 		}, 404, 404, 200,
 			func(suitetest.Request) any {
@@ -275,20 +275,20 @@ func acceptingFaults() []serverFault {
 					requirement.ConversionMetadataName, requirement.ConversionMetadataNamespace, requirement.ConversionMetadataUID,
 					requirement.ConversionMetadataRequired, requirement.ConversionMetadataLabelsValidated, requirement.ConversionMetadataAnnotationsValidated,
 				}),
-			answered(func(r suitetest.Request) bool { return r.Objects }, 500, 599, 200, func(suitetest.Request) any {
+			serverAnswered(func(r suitetest.Request) bool { return r.Objects }, 500, 599, 200, func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
 			}),
 		},
 		{"hides that conversions in v1beta1 failed", []requirement.ID{requirement.ConversionResponseReviewVersion}, hidesInV1beta1},
-		{"hides that conversions of lists failed", append(slices.Clone(renamed), requirement.StorageReadUndecodableList, requirement.StorageReadUndecodableNamed), answered(
+		{"hides that conversions of lists failed", append(slices.Clone(renamed), requirement.StorageReadUndecodableList, requirement.StorageReadUndecodableNamed), serverAnswered(
 			func(r suitetest.Request) bool { return r.Objects && r.Name == "" && r.Method == http.MethodGet }, 500, 599, 200, func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTabList", "metadata": map[string]any{}, "items": []any{}}
 			})},
-		{"hides that a put failed for what is stored", []requirement.ID{requirement.LifecycleDeletionUndecodable}, answered(
+		{"hides that a put failed for what is stored", []requirement.ID{requirement.LifecycleDeletionUndecodable}, serverAnswered(
 			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodPut }, 500, 599, 200, func(suitetest.Request) any {
 				return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
 			})},
-		{"hides that conversions of writes failed", append(renamed, requirement.LifecycleUpgradeApplyNeedsWebhook, requirement.LifecycleRemovalApplied), answered(writes, 500, 599, 200, func(suitetest.Request) any {
+		{"hides that conversions of writes failed", append(renamed, requirement.LifecycleUpgradeApplyNeedsWebhook, requirement.LifecycleRemovalApplied), serverAnswered(writes, 500, 599, 200, func(suitetest.Request) any {
 			return map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}
 		})},
 	}
@@ -310,14 +310,14 @@ func hidingFaults() []serverFault {
 			matching("versions.deprecation.reads", "versions.deprecation.writes", "versions.deprecation.deletes", "versions.deprecation.sub",
 				"versions.deprecation.errors", "versions.deprecation.custom", "versions.deprecation.default", "versions.deprecation.replacement"),
 			requirement.LifecycleFinalizersQualifiedNames,
-		), exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		), serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r.Request)
 			if err == nil {
 				response.Header.Del("Warning")
 			}
 			return response, err
 		})},
-		{"warns of everything", []requirement.ID{requirement.VersionsDeprecationSilentOtherwise}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		{"warns of everything", []requirement.ID{requirement.VersionsDeprecationSilentOtherwise}, serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r.Request)
 			if err == nil {
 				response.Header.Add("Warning", `299 - "made up"`)
@@ -330,32 +330,32 @@ func hidingFaults() []serverFault {
 			requirement.LifecycleLegacyReviewVersionsDefault, requirement.LifecycleLegacyScopeDefault, requirement.LifecycleLegacyOptionalSchema,
 			requirement.LifecycleLegacyVersionMutable, requirement.LifecycleLegacyWebhookRequired, requirement.LifecycleLegacySchemaOnce,
 			requirement.LifecycleLegacyPruned, requirement.LifecycleLegacyWarned,
-		}, edited(func(r suitetest.Request) bool { return r.URL.Path == "/version" },
+		}, serverEdited(func(r suitetest.Request) bool { return r.URL.Path == "/version" },
 			func(body map[string]any) { body["major"], body["minor"] = "1", "21" })},
 		{"finds no object", []requirement.ID{
 			requirement.VersionsServingNamespacedEndpoint, requirement.LifecycleFinalizersFirstDeleteMarks, requirement.LifecycleFinalizersNoForce,
-		}, answered(reads, 200, 299, 404, status(404, "NotFound"))},
+		}, serverAnswered(reads, 200, 299, 404, status(404, "NotFound"))},
 		{"fails to read objects", []requirement.ID{
 			requirement.ConversionClientURLCalled, requirement.ConversionClientURLIP, requirement.ConversionClientServicePortDefault,
 			requirement.ConversionClientServicePortUsed, requirement.ConversionClientServicePathDefault, requirement.ConversionClientServicePathUsed,
 			requirement.ConversionClientCABundleWrongSparesStorageVersion, requirement.ConversionResponseContentTypeLenient,
 			requirement.ConversionResponseExtraFieldsAccepted, requirement.ConversionResponseNotValidated,
 			requirement.ConversionFailureRetryAfter, requirement.LifecycleUpgradeWebhookNotNeeded,
-		}, answered(reads, 200, 599, 500, status(500, "InternalError"))},
+		}, serverAnswered(reads, 200, 599, 500, status(500, "InternalError"))},
 		{"goes on failing after a failure", []requirement.ID{requirement.ConversionFailureRecovers}, failsForEver()},
 		{"hides names and verbs", []requirement.ID{
 			requirement.VersionsServingDiscovery, requirement.VersionsNamesPublished, requirement.VersionsNamesSingularDefault, requirement.VersionsNamesListKindDefault,
-		}, edited(anything, hideNames)},
+		}, serverEdited(anything, hideNames)},
 		{"forgets stored versions", []requirement.ID{
 			requirement.StorageStoredVersionsRecorded, requirement.StorageStoredVersionsUserValueIgnored, requirement.StorageStoredVersionsCurrentDropped,
 			requirement.LifecycleUpgradeStoredVersions, requirement.LifecycleUpgradeTrimStatus, requirement.LifecycleRemovalStatusSubresource,
 			requirement.LifecycleRemovalMainResourceIgnored,
-		}, edited(aDefinition, func(body map[string]any) {
+		}, serverEdited(aDefinition, func(body map[string]any) {
 			if status, ok := body["status"].(map[string]any); ok {
 				status["storedVersions"] = []any{}
 			}
 		})},
-		{"begins lists again", []requirement.ID{requirement.StorageReadContinued}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		{"begins lists again", []requirement.ID{requirement.StorageReadContinued}, serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			query := r.URL.Query()
 			if r.Objects && query.Has("continue") {
 				query.Del("continue")
@@ -363,7 +363,7 @@ func hidingFaults() []serverFault {
 			}
 			return next.RoundTrip(r.Request)
 		})},
-		{"begins watches again", []requirement.ID{requirement.StorageReadFollowed}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		{"begins watches again", []requirement.ID{requirement.StorageReadFollowed}, serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			query := r.URL.Query()
 			if r.Objects && r.Watch() {
 				query.Del("resourceVersion")
@@ -371,30 +371,30 @@ func hidingFaults() []serverFault {
 			}
 			return next.RoundTrip(r.Request)
 		})},
-		{"watches at one version only", []requirement.ID{requirement.StorageReadFollowed}, watches(func(body io.ReadCloser) io.ReadCloser {
+		{"watches at one version only", []requirement.ID{requirement.StorageReadFollowed}, serverWatches(func(body io.ReadCloser) io.ReadCloser {
 			return replacing(body, `.example.com/v1beta1","host`, `.example.com/v1","host`)
 		})},
-		{"shows old definitions as new ones", []requirement.ID{requirement.LifecycleLegacyStoredDefinition}, edited(aDefinition, func(body map[string]any) {
+		{"shows old definitions as new ones", []requirement.ID{requirement.LifecycleLegacyStoredDefinition}, serverEdited(aDefinition, func(body map[string]any) {
 			if spec, ok := body["spec"].(map[string]any); ok {
 				delete(spec, "preserveUnknownFields")
 			}
 		})},
 		{"shows no conditions", []requirement.ID{requirement.VersionsServingEstablished, requirement.LifecycleDeletionBlockedByWebhook, requirement.LifecycleDeletionBlockedByUndecodable, requirement.LifecycleLegacyNotStructural}, withoutConditions()},
-		{"establishes everything", []requirement.ID{requirement.ConversionClientCABundleInvalidCreate}, edited(aDefinition, func(body map[string]any) {
+		{"establishes everything", []requirement.ID{requirement.ConversionClientCABundleInvalidCreate}, serverEdited(aDefinition, func(body map[string]any) {
 			if status, ok := body["status"].(map[string]any); ok {
 				status["conditions"] = []any{map[string]any{"type": "Established", "status": "True", "lastTransitionTime": "2019-09-04T14:03:02Z", "reason": "InitialNamesAccepted"}}
 			}
 		})},
-		{"watches versions that are not served", []requirement.ID{requirement.VersionsServingUnservedNotFound}, answered(
+		{"watches versions that are not served", []requirement.ID{requirement.VersionsServingUnservedNotFound}, serverAnswered(
 			suitetest.Request.Watch, 404, 404, 200, func(suitetest.Request) any { return map[string]any{} })},
-		{"warns of watches", []requirement.ID{requirement.VersionsDeprecationSilentOtherwise}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		{"warns of watches", []requirement.ID{requirement.VersionsDeprecationSilentOtherwise}, serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r.Request)
 			if err == nil && r.Watch() {
 				response.Header.Add("Warning", `299 - "made up"`)
 			}
 			return response, err
 		})},
-		{"gives no warnings for writes that fail", []requirement.ID{requirement.VersionsDeprecationErrorsWarned}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		{"gives no warnings for writes that fail", []requirement.ID{requirement.VersionsDeprecationErrorsWarned}, serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r.Request)
 			if err == nil && r.Method != http.MethodGet && response.StatusCode >= 400 {
 				response.Header.Del("Warning")
@@ -404,10 +404,10 @@ func hidingFaults() []serverFault {
 		{"resets managed fields with every update", []requirement.ID{requirement.LifecycleRemovalAppliedRenamed}, sent(
 			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodPut },
 			func(body map[string]any) { body["metadata"].(map[string]any)["managedFields"] = []any{} })},
-		{"drops managed fields", []requirement.ID{requirement.LifecycleRemovalManagersKept}, edited(
+		{"drops managed fields", []requirement.ID{requirement.LifecycleRemovalManagersKept}, serverEdited(
 			func(r suitetest.Request) bool { return r.Objects && r.Name != "" && r.Method == http.MethodPatch },
 			func(body map[string]any) { delete(body["metadata"].(map[string]any), "managedFields") })},
-		{"owns nothing of what was applied before", []requirement.ID{requirement.LifecycleRemovalAppliedUnserved}, exchange(
+		{"owns nothing of what was applied before", []requirement.ID{requirement.LifecycleRemovalAppliedUnserved}, serverExchange(
 			func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 				if query := r.URL.Query(); query.Has("fieldManager") {
 					query.Set("force", "true")
@@ -418,18 +418,18 @@ func hidingFaults() []serverFault {
 		{"does not know the option to ignore errors of storage", matching("lifecycle.deletion.unsafe"), sent(
 			func(r suitetest.Request) bool { return r.Objects && r.Method == http.MethodDelete },
 			func(options map[string]any) { delete(options, "ignoreStoreReadErrorWithClusterBreakingPotential") })},
-		{"refuses to apply", []requirement.ID{requirement.LifecycleUpgradeWebhookNotNeeded}, answered(func(r suitetest.Request) bool {
+		{"refuses to apply", []requirement.ID{requirement.LifecycleUpgradeWebhookNotNeeded}, serverAnswered(func(r suitetest.Request) bool {
 			return r.Header.Get("Content-Type") == "application/apply-patch+yaml"
 		}, 200, 299, 500, status(500, "InternalError"))},
 		{"holds writes at the old version during an upgrade", []requirement.ID{requirement.LifecycleUpgradeClientsUnaffected}, holdsWrites()},
 		{"shows deleted definitions", []requirement.ID{requirement.LifecycleDeletionWithoutWebhook}, remembered(
 			func(r suitetest.Request) bool { return r.Definition && r.Name != "" && r.Method == http.MethodGet })},
-		{"is an old release", []requirement.ID{requirement.VersionsServingMinimumVersion}, edited(
+		{"is an old release", []requirement.ID{requirement.VersionsServingMinimumVersion}, serverEdited(
 			func(r suitetest.Request) bool { return r.URL.Path == "/version" },
 			func(body map[string]any) { body["major"], body["minor"] = "1", "15" })},
 		{"swallows updates", []requirement.ID{
 			requirement.VersionsClientsBothVersions, requirement.LifecycleUpgradeConcurrent, requirement.LifecycleUpgradeClientsUnaffected,
-		}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		}, serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Objects && r.Method == http.MethodPut {
 				return suitetest.Answer(r.Request, 200, suitetest.Body(r.Request)), nil
 			}
@@ -446,7 +446,7 @@ func aDefinition(r suitetest.Request) bool {
 func holdsWrites() tampering {
 	var upgrading atomic.Bool
 	trimmed := make(chan struct{})
-	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	return serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		switch {
 		case r.Definition && r.Method == http.MethodPut && r.Sub == "":
 			upgrading.Store(true)
@@ -466,7 +466,7 @@ func holdsWrites() tampering {
 // failsForEver fails all reads once one has failed.
 func failsForEver() tampering {
 	var failed atomic.Bool
-	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	return serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Objects && r.Method == http.MethodGet && failed.Load() {
 			return suitetest.Answer(r.Request, 500, status(500, "InternalError")(r)), nil
 		}
@@ -500,7 +500,7 @@ func hideNames(body map[string]any) {
 func withoutConditions() tampering {
 	var mu sync.Mutex
 	seen := map[string]bool{}
-	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	return serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)
 		if err != nil || !aDefinition(r) || response.StatusCode >= 300 {
 			return response, err
@@ -527,7 +527,7 @@ func withoutConditions() tampering {
 func remembered(which func(suitetest.Request) bool) tampering {
 	var mu sync.Mutex
 	last := map[string][]byte{}
-	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+	return serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)
 		if err != nil || !which(r) {
 			return response, err
@@ -563,15 +563,15 @@ func garblingFaults() []serverFault {
 			requirement.ConversionMetadataOtherChangesIgnored, requirement.ConversionMetadataLabelsMayChange, requirement.ConversionMetadataAnnotationsMayChange,
 			requirement.ConversionMetadataRemovalHonoured, requirement.StorageSequenceIdenticalReads, requirement.StorageUpdateGenerationKept,
 			requirement.LifecycleFinalizersSupported,
-		}, edited(reads, garble())},
+		}, serverEdited(reads, garble())},
 		{"shows objects at another version", []requirement.ID{
 			requirement.VersionsServingPathPerVersion, requirement.StorageReadRequestedVersion, requirement.StorageReadAnyServed, requirement.StorageSequenceFiveSteps,
-		}, edited(reads, func(body map[string]any) { body["apiVersion"] = "example.com/v0" })},
-		{"lists an object too many", []requirement.ID{requirement.LifecycleDeletionRecreatedEmpty, requirement.ConversionFailureSparesStorageVersion}, edited(lists,
+		}, serverEdited(reads, func(body map[string]any) { body["apiVersion"] = "example.com/v0" })},
+		{"lists an object too many", []requirement.ID{requirement.LifecycleDeletionRecreatedEmpty, requirement.ConversionFailureSparesStorageVersion}, serverEdited(lists,
 			func(body map[string]any) {
 				body["items"] = []any{map[string]any{"apiVersion": "example.com/v1", "kind": "CronTab", "metadata": map[string]any{"name": "made-up"}}}
 			})},
-		{"orders versions the wrong way round", matching("versions.priority."), edited(
+		{"orders versions the wrong way round", matching("versions.priority."), serverEdited(
 			func(r suitetest.Request) bool { return strings.Count(strings.Trim(r.URL.Path, "/"), "/") == 1 },
 			func(body map[string]any) {
 				if list, ok := body["versions"].([]any); ok && len(list) > 0 {
@@ -582,33 +582,33 @@ func garblingFaults() []serverFault {
 		{"garbles objects at v1beta1", []requirement.ID{
 			requirement.ConversionNoneOnlyAPIVersion, requirement.ConversionMetadataOtherChangesIgnored, requirement.ConversionMetadataLabelsMayChange,
 			requirement.ConversionMetadataAnnotationsMayChange, requirement.ConversionMetadataRemovalHonoured,
-		}, edited(func(r suitetest.Request) bool { return reads(r) && strings.Contains(r.URL.Path, "/v1beta1/") }, garble())},
+		}, serverEdited(func(r suitetest.Request) bool { return reads(r) && strings.Contains(r.URL.Path, "/v1beta1/") }, garble())},
 		{"garbles lists", []requirement.ID{
 			requirement.ConversionNoneOnlyAPIVersion, requirement.ConversionMetadataOtherChangesIgnored, requirement.ConversionMetadataLabelsMayChange,
 			requirement.ConversionMetadataAnnotationsMayChange, requirement.ConversionMetadataRemovalHonoured,
-		}, edited(lists, func(body map[string]any) {
+		}, serverEdited(lists, func(body map[string]any) {
 			for _, item := range body["items"].([]any) {
 				garble()(item.(map[string]any))
 			}
 		})},
 		{"garbles what is watched", []requirement.ID{
 			requirement.ConversionNoneOnlyAPIVersion, requirement.StorageReadUnchangedOnDisk, requirement.StorageUpdateOnlyWay, requirement.LifecycleUpgradeWebhookNotNeeded,
-		}, watches(func(body io.ReadCloser) io.ReadCloser {
+		}, serverWatches(func(body io.ReadCloser) io.ReadCloser {
 			return replacing(replacing(body, `"host":"`, `"host":"garbled-`), `"port":"`, `"port":"garbled-`)
 		})},
-		{"makes up a conversion strategy", []requirement.ID{requirement.ConversionNoneDefault}, edited(aDefinition, func(body map[string]any) {
+		{"makes up a conversion strategy", []requirement.ID{requirement.ConversionNoneDefault}, serverEdited(aDefinition, func(body map[string]any) {
 			if spec, ok := body["spec"].(map[string]any); ok {
 				spec["conversion"] = map[string]any{"strategy": "Magic"}
 			}
 		})},
-		{"watches without deletionTimestamps", []requirement.ID{requirement.LifecycleFinalizersWatched}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		{"watches without deletionTimestamps", []requirement.ID{requirement.LifecycleFinalizersWatched}, serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			response, err := next.RoundTrip(r.Request)
 			if err == nil && r.Objects && r.Watch() {
 				response.Body = replacing(response.Body, `"deletionTimestamp"`, `"otherTimestamp"`)
 			}
 			return response, err
 		})},
-		{"publishes every schema", []requirement.ID{requirement.LifecycleLegacyNotPublished}, edited(func(r suitetest.Request) bool { return r.URL.Path == "/openapi/v2" },
+		{"publishes every schema", []requirement.ID{requirement.LifecycleLegacyNotPublished}, serverEdited(func(r suitetest.Request) bool { return r.URL.Path == "/openapi/v2" },
 			func(document map[string]any) {
 				published, _ := document["definitions"].(map[string]any)
 				for _, schema := range published {
@@ -617,19 +617,19 @@ func garblingFaults() []serverFault {
 					}
 				}
 			})},
-		{"counts no deprecated requests", []requirement.ID{requirement.VersionsDeprecationMetric}, exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+		{"counts no deprecated requests", []requirement.ID{requirement.VersionsDeprecationMetric}, serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.URL.Path == "/metrics" {
 				return suitetest.Answer(r.Request, http.StatusOK, map[string]any{}), nil
 			}
 			return next.RoundTrip(r.Request)
 		})},
-		{"watches without errors", []requirement.ID{requirement.ConversionFailureEndsWatch, requirement.StorageReadUndecodableWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
+		{"watches without errors", []requirement.ID{requirement.ConversionFailureEndsWatch, requirement.StorageReadUndecodableWatch}, serverWatches(func(body io.ReadCloser) io.ReadCloser {
 			return replacing(body, `"type":"ERROR"`, `"type":"ADDED"`)
 		})},
-		{"hides why watches end", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
+		{"hides why watches end", []requirement.ID{requirement.ConversionFailureEndsWatch}, serverWatches(func(body io.ReadCloser) io.ReadCloser {
 			return replacing(body, "conversion webhook for ", "made up for ")
 		})},
-		{"goes on watching after an error", []requirement.ID{requirement.ConversionFailureEndsWatch}, watches(func(body io.ReadCloser) io.ReadCloser {
+		{"goes on watching after an error", []requirement.ID{requirement.ConversionFailureEndsWatch}, serverWatches(func(body io.ReadCloser) io.ReadCloser {
 			reader, writer := io.Pipe()
 			go func() { _, _ = io.Copy(writer, body) }() // and the writer stays open
 			return struct {
@@ -654,9 +654,9 @@ func garble() func(body map[string]any) {
 	}
 }
 
-// watches makes a fault that changes what watches of objects tell.
-func watches(change func(body io.ReadCloser) io.ReadCloser) tampering {
-	return exchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
+// serverWatches makes a fault that changes what watches of objects tell.
+func serverWatches(change func(body io.ReadCloser) io.ReadCloser) tampering {
+	return serverExchange(func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)
 		if err == nil && r.Objects && r.Watch() {
 			response.Body = change(response.Body)

@@ -52,7 +52,7 @@ func verdicts(outcome suites.Outcome) map[requirement.ID]string {
 
 // TestWithoutAWayToWebhooks has specs that need a webhook, by every way to ask for one, and some that do not.
 func TestWithoutAWayToWebhooks(t *testing.T) {
-	outcome := run(t, suites.Options{Cluster: apart{apiServer.Cluster(t), errApart}}, func(env *suites.Env) {
+	outcome := runSpecs(t, suites.Options{Cluster: apart{apiServer.Cluster(t), errApart}}, func(env *suites.Env) {
 		never := func(SpecContext, *suites.Resource) { Fail("it ran") }
 		env.With(fixtures.Webhook).It(requirement.ConversionRequestPost, "is installed ahead", never)
 		env.It(requirement.ConversionRequestReview, "installs", func(ctx SpecContext) {
@@ -160,15 +160,15 @@ func TestForeignDefinitions(t *testing.T) {
 	}
 }
 
-// asked is a cluster that notes the methods that are asked of it.
-type asked struct {
+// serverAsked is a cluster that notes the methods that are asked of it.
+type serverAsked struct {
 	cluster.Cluster
 
 	mu      sync.Mutex
 	methods []string
 }
 
-func (a *asked) Config() *rest.Config {
+func (a *serverAsked) Config() *rest.Config {
 	config := a.Cluster.Config()
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -181,7 +181,7 @@ func (a *asked) Config() *rest.Config {
 	return config
 }
 
-func (a *asked) Listen(context.Context) (net.Listener, string, error) {
+func (a *serverAsked) Listen(context.Context) (net.Listener, string, error) {
 	return nil, "", errors.New("nobody needs a listener")
 }
 
@@ -191,8 +191,8 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // TestReadings runs specs as a run that only reads.
 func TestReadings(t *testing.T) {
-	c := &asked{Cluster: apiServer.Cluster(t)}
-	outcome := run(t, suites.Options{Cluster: c, Run: "a", Subject: suitetest.Subject(t), Readings: map[requirement.ID]suites.Reading{
+	c := &serverAsked{Cluster: apiServer.Cluster(t)}
+	outcome := runSpecs(t, suites.Options{Cluster: c, Run: "a", Subject: suitetest.Subject(t), Readings: map[requirement.ID]suites.Reading{
 		requirement.VersionsServingKind: {Text: "reads", Check: func(ctx context.Context, env *suites.Env) {
 			Expect(env.Get(ctx, "/version").Status).To(Equal(http.StatusOK))
 		}},
@@ -238,10 +238,10 @@ func TestFinalVersions(t *testing.T) {
 				of = bare{c}
 			}
 			stored := map[string]map[string]string{}
-			outcome := run(t, suites.Options{Cluster: of}, func(env *suites.Env) {
+			outcome := runSpecs(t, suites.Options{Cluster: of}, func(env *suites.Env) {
 				env.With(fixtures.Webhook).It(requirement.StorageUpdateRewrites, "has old and new objects", func(ctx SpecContext, crd *suites.Resource) {
 					crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
-					crd.Create(ctx, "v1", named("at-v1", fixtures.LocalCronTab.At("v1")))
+					crd.Create(ctx, "v1", serverNamed("at-v1", fixtures.LocalCronTab.At("v1")))
 					stored["before"] = crd.FinalVersions(ctx)
 					stored["twice"] = crd.FinalVersions(ctx)
 					crd.Change(ctx, fixtures.StoredAt("v1"))
@@ -298,8 +298,8 @@ func TestFinalVersions(t *testing.T) {
 	}
 }
 
-// named gives an object another name.
-func named[T metav1.Object](name string, object T) T {
+// serverNamed gives an object another name.
+func serverNamed[T metav1.Object](name string, object T) T {
 	object.SetName(name)
 	return object
 }
@@ -325,7 +325,7 @@ func TestFinalVersionsNoticesAServer(t *testing.T) {
 		"rewrites":       tampered(func(meta map[string]any) { meta["resourceVersion"] = "999999" }),
 		"never rewrites": tampered(func(meta map[string]any) { meta["resourceVersion"] = seen["old"] }),
 	} {
-		outcome := run(t, suites.Options{Cluster: of}, func(env *suites.Env) {
+		outcome := runSpecs(t, suites.Options{Cluster: of}, func(env *suites.Env) {
 			env.With(fixtures.None).It(requirement.StorageWriteStorageVersion, "looks at both", func(ctx SpecContext, crd *suites.Resource) {
 				if name == "never rewrites" {
 					crd.Create(ctx, "v1", fixtures.LocalCronTab.At("v1"))

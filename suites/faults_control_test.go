@@ -1,4 +1,4 @@
-package control_test
+package suites_test
 
 import (
 	"bytes"
@@ -23,7 +23,7 @@ import (
 func catches(t *testing.T, genuine cluster.Cluster, hook *deployed.Webhook, before time.Duration, ids ...requirement.ID) {
 	t.Helper()
 	now := &current{before: before}
-	faults := faults()
+	faults := controlFaults()
 	c := tamper(t, genuine, func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if fault, found := faults[now.id()]; found {
 			return fault.exchange(r, next)
@@ -31,7 +31,7 @@ func catches(t *testing.T, genuine cluster.Cluster, hook *deployed.Webhook, befo
 		return next.RoundTrip(r)
 	})
 	area := control.New(control.Options{CatchUp: 15 * time.Second, Webhook: hook})
-	results := run(t, area, suites.Options{Cluster: c, Select: only(ids...), Domain: "faults.example.com", Effect: 5 * time.Second}, now)
+	results := controlRun(t, area, suites.Options{Cluster: c, Select: only(ids...), Domain: "faults.example.com", Effect: 5 * time.Second}, now)
 	if len(results) != len(ids) {
 		t.Errorf("%d specs ran, want %d", len(results), len(ids))
 	}
@@ -65,33 +65,33 @@ func (c *current) SpecStarted(id requirement.ID, _ string) {
 	c.spec.Store(id)
 }
 
-// fault is something that an API server does wrong.
-type fault struct {
+// controlFault is something that an API server does wrong.
+type controlFault struct {
 	says     string // what the spec that notices it says, among others
-	exchange exchange
+	exchange proxied
 }
 
-// faults returns for each requirement what an API server does that violates it.
-func faults() map[requirement.ID]fault {
-	return map[requirement.ID]fault{
-		requirement.ControlNamespacesMissing:          {"nothing can be created in a namespace that does not exist", answered(http.MethodPost, `/crontabs$`, http.StatusNotFound, http.StatusCreated)},
-		requirement.ControlNamespacesTerminating:      {"nothing can be created at v1beta1", answered(http.MethodPost, `/crontabs$`, http.StatusForbidden, http.StatusCreated)},
-		requirement.ControlNamespacesObjects:          {"the namespace must be deleted", answered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
-		requirement.ControlNamespacesRecover:          {"the namespace must be deleted", answered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
-		requirement.ControlNamespacesPreferredVersion: {"the namespace must be deleted", answered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
-		requirement.ControlNamespacesFinalizers:       {"the namespace must say which finalizer", edited(`/namespaces/crdconform-\w+$`, without("conditions"))},
-		requirement.ControlNamespacesBlockedByWebhook: {"the namespace must say what blocks it", edited(`/namespaces/crdconform-\w+$`, without("conditions"))},
-		requirement.ControlGarbageOwners:              {"the object's dependents must be deleted", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
-		requirement.ControlGarbageDependents:          {"dependents must be deleted", edited(`/v1/crontabs$`, haunted)},
-		requirement.ControlGarbageForeground:          {"the object must wait at v1beta1", edited(`/crontabs/local-crontab$`, without("finalizers"))},
-		requirement.ControlGarbageRemoved:             {"the object's dependents must be deleted", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
-		requirement.ControlGarbageUnserved:            {"the dependents of other versions must stay", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusOK, http.StatusNotFound)},
-		requirement.ControlGarbageUnservedBlocks:      {"the dependent of the other version must stay", answered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusOK, http.StatusNotFound)},
-		requirement.ControlGarbageOrphan: {"the dependents must stay", edited(`/configmaps/crdconform-\w+$`, inEach("metadata", func(meta map[string]any) {
+// controlFaults returns for each requirement what an API server does that violates it.
+func controlFaults() map[requirement.ID]controlFault {
+	return map[requirement.ID]controlFault{
+		requirement.ControlNamespacesMissing:          {"nothing can be created in a namespace that does not exist", controlAnswered(http.MethodPost, `/crontabs$`, http.StatusNotFound, http.StatusCreated)},
+		requirement.ControlNamespacesTerminating:      {"nothing can be created at v1beta1", controlAnswered(http.MethodPost, `/crontabs$`, http.StatusForbidden, http.StatusCreated)},
+		requirement.ControlNamespacesObjects:          {"the namespace must be deleted", controlAnswered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlNamespacesRecover:          {"the namespace must be deleted", controlAnswered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlNamespacesPreferredVersion: {"the namespace must be deleted", controlAnswered(http.MethodGet, `/namespaces/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlNamespacesFinalizers:       {"the namespace must say which finalizer", controlEdited(`/namespaces/crdconform-\w+$`, controlWithout("conditions"))},
+		requirement.ControlNamespacesBlockedByWebhook: {"the namespace must say what blocks it", controlEdited(`/namespaces/crdconform-\w+$`, controlWithout("conditions"))},
+		requirement.ControlGarbageOwners:              {"the object's dependents must be deleted", controlAnswered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlGarbageDependents:          {"dependents must be deleted", controlEdited(`/v1/crontabs$`, haunted)},
+		requirement.ControlGarbageForeground:          {"the object must wait at v1beta1", controlEdited(`/crontabs/local-crontab$`, controlWithout("finalizers"))},
+		requirement.ControlGarbageRemoved:             {"the object's dependents must be deleted", controlAnswered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlGarbageUnserved:            {"the dependents of other versions must stay", controlAnswered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusOK, http.StatusNotFound)},
+		requirement.ControlGarbageUnservedBlocks:      {"the dependent of the other version must stay", controlAnswered(http.MethodGet, `/configmaps/crdconform-\w+$`, http.StatusOK, http.StatusNotFound)},
+		requirement.ControlGarbageOrphan: {"the dependents must stay", controlEdited(`/configmaps/crdconform-\w+$`, inEach("metadata", func(meta map[string]any) {
 			meta["ownerReferences"] = []any{map[string]any{"apiVersion": "v1", "kind": "Made", "name": "up", "uid": "made-up"}}
 		}))},
 		requirement.ControlKubectlCreate: {"it must be there", pretended(http.MethodPost, `/crontabs$`)},
-		requirement.ControlKubectlDefinitions: {"status.storedVersions must have both versions", edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
+		requirement.ControlKubectlDefinitions: {"status.storedVersions must have both versions", controlEdited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
 			status["storedVersions"] = []any{"v1beta1"}
 		}))},
 		requirement.ControlKubectlUpgrade:           {"every object must be stored at v1", pretended(http.MethodPut, `/crontabs/`)},
@@ -103,19 +103,19 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlKubectlServerSideApply:   {"not found", pretended(http.MethodPatch, `/crontabs/`)},
 		requirement.ControlKubectlScale:             {"the replicas must change", pretended(http.MethodPatch, `/scale$`)},
 		requirement.ControlKubectlPatchSubresource:  {"the status must change", pretended(http.MethodPatch, `/status$`)},
-		requirement.ControlKubectlNames:             {"resource type \"crdcn\"", edited(`^/apis`, without("shortNames"))},
-		requirement.ControlKubectlCategory:          {"resource type \"crdconform-category\"", edited(`^/apis`, without("categories"))},
+		requirement.ControlKubectlNames:             {"resource type \"crdcn\"", controlEdited(`^/apis`, controlWithout("shortNames"))},
+		requirement.ControlKubectlCategory:          {"resource type \"crdconform-category\"", controlEdited(`^/apis`, controlWithout("categories"))},
 		requirement.ControlKubectlPreferredVersion:  {"at the version of the highest priority", otherVersion},
 		requirement.ControlKubectlManifestVersion:   {"at the version of the manifest", otherVersion},
-		requirement.ControlKubectlExplain:           {"must be explained", edited(`^/openapi/v3/`, without("properties"))},
-		requirement.ControlKubectlColumns:           {"the columns of priority 0", edited(`/crontabs$`, inEach("columnDefinitions", func(column map[string]any) { column["priority"] = 0 }))},
-		requirement.ControlKubectlWideColumns:       {"all columns must be shown", edited(`/crontabs$`, inEach("columnDefinitions", func(column map[string]any) { column["name"] = "Other" }))},
-		requirement.ControlAggregatorAPIServices:    {"there must be an API service", edited(`/apiservices/`, without("conditions"))},
-		requirement.ControlAggregatorDiscovery:      {"with everything they have", edited(`^/apis$`, inEach("versions", func(version map[string]any) { version["freshness"] = "Stale" }))},
-		requirement.ControlAggregatorOpenapiV2:      {"the paths and the schemas", edited(`^/openapi/v2$`, without("definitions"))},
-		requirement.ControlAggregatorOpenapiV3:      {"the schema of v1beta1", edited(`^/openapi/v3/`, without("properties"))},
-		requirement.ControlAggregatorUnserved:       {"the version must disappear everywhere", answered(http.MethodGet, `/apiservices/`, http.StatusNotFound, http.StatusOK)},
-		requirement.ControlAdmissionDefaults:        {"the default of v1beta1", edited(`/v1/namespaces/default/crontabs$`, inEach("parent", func(parent map[string]any) { parent["name"] = "by-v1" }))},
+		requirement.ControlKubectlExplain:           {"must be explained", controlEdited(`^/openapi/v3/`, controlWithout("properties"))},
+		requirement.ControlKubectlColumns:           {"the columns of priority 0", controlEdited(`/crontabs$`, inEach("columnDefinitions", func(column map[string]any) { column["priority"] = 0 }))},
+		requirement.ControlKubectlWideColumns:       {"all columns must be shown", controlEdited(`/crontabs$`, inEach("columnDefinitions", func(column map[string]any) { column["name"] = "Other" }))},
+		requirement.ControlAggregatorAPIServices:    {"there must be an API service", controlEdited(`/apiservices/`, controlWithout("conditions"))},
+		requirement.ControlAggregatorDiscovery:      {"with everything they have", controlEdited(`^/apis$`, inEach("versions", func(version map[string]any) { version["freshness"] = "Stale" }))},
+		requirement.ControlAggregatorOpenapiV2:      {"the paths and the schemas", controlEdited(`^/openapi/v2$`, controlWithout("definitions"))},
+		requirement.ControlAggregatorOpenapiV3:      {"the schema of v1beta1", controlEdited(`^/openapi/v3/`, controlWithout("properties"))},
+		requirement.ControlAggregatorUnserved:       {"the version must disappear everywhere", controlAnswered(http.MethodGet, `/apiservices/`, http.StatusNotFound, http.StatusOK)},
+		requirement.ControlAdmissionDefaults:        {"the default of v1beta1", controlEdited(`/v1/namespaces/default/crontabs$`, inEach("parent", func(parent map[string]any) { parent["name"] = "by-v1" }))},
 		requirement.ControlAdmissionPruned:          {"what no schema has must be removed", editedOn(http.MethodPost, `/crontabs$`, func(object map[string]any) { object["unknown"] = "added" })},
 		requirement.ControlAdmissionEquivalent:      {"the webhook must be asked about writes at v1", resent(`/mutatingwebhookconfigurations$`, `"Equivalent"`, `"Exact"`)},
 		requirement.ControlAdmissionExact:           {"it must not be asked about writes at v1", resent(`/mutatingwebhookconfigurations$`, `"Exact"`, `"Equivalent"`)},
@@ -123,12 +123,12 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlAccessGroup:              {"no access to", impersonated},
 		requirement.ControlAccessNoVersions:         {"a rule that names a version", impersonated},
 		requirement.ControlAccessSubresources:       {"the status must not be allowed", impersonated},
-		requirement.ControlScalingDisruptionBudget:  {"half of 5 and 2 replicas", edited(`/poddisruptionbudgets/`, inEach("status", func(status map[string]any) { status["expectedPods"] = 2 }))},
-		requirement.ControlScalingAutoscaler:        {"there must be 3 replicas", edited(`/crontabs/`, inEach("spec", func(spec map[string]any) { spec["replicas"] = 5 }))},
+		requirement.ControlScalingDisruptionBudget:  {"half of 5 and 2 replicas", controlEdited(`/poddisruptionbudgets/`, inEach("status", func(status map[string]any) { status["expectedPods"] = 2 }))},
+		requirement.ControlScalingAutoscaler:        {"there must be 3 replicas", controlEdited(`/crontabs/`, inEach("spec", func(spec map[string]any) { spec["replicas"] = 5 }))},
 		requirement.ControlMigrationRewrites: {"must already be stored at v1", editedOn(http.MethodPut, `/crontabs/`, inEach("metadata", func(meta map[string]any) {
 			meta["resourceVersion"] = time.Now().Format("20060102150405.000000")
 		}))},
-		requirement.ControlMigrationStoredVersions: {"the older version must be removed from status.storedVersions", edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
+		requirement.ControlMigrationStoredVersions: {"the older version must be removed from status.storedVersions", controlEdited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
 			status["storedVersions"] = []any{"v1beta1", "v1"}
 		}))},
 		requirement.ControlMigrationMeanwhile: {"what is there must be stored at v1", editedOn(http.MethodPatch, `/crontabs/`, inEach("metadata", func(meta map[string]any) {
@@ -137,21 +137,21 @@ func faults() map[requirement.ID]fault {
 		requirement.ControlMigrationGeneration:  {"the versions must be kept", trimmed()},
 		requirement.ControlMigrationUnconverted: {"both versions must be kept", trimmed()},
 		requirement.ControlMigrationTooLarge:    {"both versions must be kept", trimmed()},
-		requirement.ControlMigrationReason: {"it must say why", edited(`/storageversionmigrations/`, inEach("conditions", func(condition map[string]any) {
+		requirement.ControlMigrationReason: {"it must say why", controlEdited(`/storageversionmigrations/`, inEach("conditions", func(condition map[string]any) {
 			condition["message"] = ""
 		}))},
-		requirement.ControlWebhookService:     {"it must be converted back", edited(`/crontabs/local-crontab$`, without("host"))},
-		requirement.ControlWebhookReplacedPod: {"that were not in progress when the pod", failingAfter(50, on(http.MethodPost, `/crontabs$`))},
+		requirement.ControlWebhookService:     {"it must be converted back", controlEdited(`/crontabs/local-crontab$`, controlWithout("host"))},
+		requirement.ControlWebhookReplacedPod: {"that were not in progress when the pod", failingAfter(50, controlOn(http.MethodPost, `/crontabs$`))},
 	}
 }
 
 // trimmed shows definitions with the newer version as the only one that objects were ever stored at.
-func trimmed() exchange {
-	return edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) { status["storedVersions"] = []any{"v1"} }))
+func trimmed() proxied {
+	return controlEdited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) { status["storedVersions"] = []any{"v1"} }))
 }
 
 // failingAfter answers with a failure what comes after the first so many.
-func failingAfter(first int64, which func(*http.Request) bool) exchange {
+func failingAfter(first int64, which func(*http.Request) bool) proxied {
 	var seen atomic.Int64
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if which(r) && seen.Add(1) > first {
@@ -161,17 +161,17 @@ func failingAfter(first int64, which func(*http.Request) bool) exchange {
 	}
 }
 
-// on reports whether a request has a method, or any where that is empty, and a path.
-func on(method, path string) func(*http.Request) bool {
+// controlOn reports whether a request has a method, or any where that is empty, and a path.
+func controlOn(method, path string) func(*http.Request) bool {
 	like := regexp.MustCompile(path)
 	return func(r *http.Request) bool {
 		return (method == "" || r.Method == method) && like.MatchString(r.URL.Path)
 	}
 }
 
-// answered answers with another status, and with an empty object.
-func answered(method, path string, from, to int) exchange {
-	which := on(method, path)
+// controlAnswered answers with another status, and with an empty object.
+func controlAnswered(method, path string, from, to int) proxied {
+	which := controlOn(method, path)
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
 		if err != nil || !which(r) || response.StatusCode != from {
@@ -182,14 +182,14 @@ func answered(method, path string, from, to int) exchange {
 	}
 }
 
-// edited changes the answers to reads and writes that succeeded.
-func edited(path string, change func(body map[string]any)) exchange {
+// controlEdited changes the answers to reads and writes that succeeded.
+func controlEdited(path string, change func(body map[string]any)) proxied {
 	return editedOn("", path, change)
 }
 
 // editedOn changes the answers to requests of a method.
-func editedOn(method, path string, change func(body map[string]any)) exchange {
-	which := on(method, path)
+func editedOn(method, path string, change func(body map[string]any)) proxied {
+	which := controlOn(method, path)
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r)
 		if err != nil || !which(r) || response.StatusCode >= 300 || r.URL.Query().Get("watch") != "" {
@@ -199,8 +199,8 @@ func editedOn(method, path string, change func(body map[string]any)) exchange {
 	}
 }
 
-// without removes fields of a name wherever they are.
-func without(name string) func(map[string]any) {
+// controlWithout removes fields of a name wherever they are.
+func controlWithout(name string) func(map[string]any) {
 	return each(func(fields map[string]any) { delete(fields, name) })
 }
 
@@ -249,8 +249,8 @@ func haunted(list map[string]any) {
 }
 
 // pretended does nothing for a request, and answers as if.
-func pretended(method, path string) exchange {
-	which := on(method, path)
+func pretended(method, path string) proxied {
+	which := controlOn(method, path)
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if !which(r) || r.URL.Query().Get("dryRun") != "" {
 			return next.RoundTrip(r)
@@ -268,8 +268,8 @@ func pretended(method, path string) exchange {
 }
 
 // resent replaces text in what is created at a path.
-func resent(path, old, replacement string) exchange {
-	which := on(http.MethodPost, path)
+func resent(path, old, replacement string) proxied {
+	which := controlOn(http.MethodPost, path)
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		if which(r) {
 			sent := bytes.ReplaceAll(suitetest.Body(r), []byte(old), []byte(replacement))
@@ -281,7 +281,7 @@ func resent(path, old, replacement string) exchange {
 }
 
 // unasked takes a parameter out of requests.
-func unasked(parameter string) exchange {
+func unasked(parameter string) proxied {
 	return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 		query := r.URL.Query()
 		query.Del(parameter)

@@ -20,8 +20,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// run runs an area of one spec, declared for a requirement that binds webhooks and so needs no cluster.
-func run(t *testing.T, options suites.Options, register func(env *suites.Env)) suites.Outcome {
+// runSpecs runs an area of one spec, declared for a requirement that binds webhooks and so needs no cluster.
+func runSpecs(t *testing.T, options suites.Options, register func(env *suites.Env)) suites.Outcome {
 	t.Helper()
 	outcome, err := suites.Run(t.Context(), suitetest.Env(t, options), []suites.Area{{Name: "test", Register: register}}, suitetest.Quiet{})
 	if err != nil {
@@ -78,7 +78,7 @@ func TestVerdicts(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			outcome := run(t, suites.Options{}, func(env *suites.Env) { env.It(someID, "does something", test.body(env)) })
+			outcome := runSpecs(t, suites.Options{}, func(env *suites.Env) { env.It(someID, "does something", test.body(env)) })
 			if len(outcome.Results) != 1 {
 				t.Fatalf("%d results", len(outcome.Results))
 			}
@@ -94,7 +94,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestAttachmentsAndOutput(t *testing.T) {
-	outcome := run(t, suites.Options{}, func(env *suites.Env) {
+	outcome := runSpecs(t, suites.Options{}, func(env *suites.Env) {
 		env.It(someID, "attaches", func(SpecContext) {
 			GinkgoWriter.Println("something to read")
 			env.Attach("a.json", []byte("{}"))
@@ -132,7 +132,7 @@ func TestEmptySelectionIsAnError(t *testing.T) {
 }
 
 func TestSelection(t *testing.T) {
-	outcome := run(t, suites.Options{Select: func(id requirement.ID) bool { return id == someID }}, func(env *suites.Env) {
+	outcome := runSpecs(t, suites.Options{Select: func(id requirement.ID) bool { return id == someID }}, func(env *suites.Env) {
 		env.It(someID, "is wanted", func(SpecContext) {})
 		env.It(requirement.WebhookResponseKind, "is not", func(SpecContext) { Fail("it ran") })
 	})
@@ -244,7 +244,7 @@ type bare struct{ cluster.Cluster }
 
 func TestWhatAClusterCannotDoIsNotApplicable(t *testing.T) {
 	c := suitetest.Cluster(t, embedded.Options{WatchCache: true})
-	outcome := run(t, suites.Options{Cluster: bare{c}}, func(env *suites.Env) {
+	outcome := runSpecs(t, suites.Options{Cluster: bare{c}}, func(env *suites.Env) {
 		env.It(requirement.StorageWriteInitialVersion, "looks into storage", func(SpecContext) { env.Storage() })
 		env.It(requirement.ConversionClientServerName, "routes services", func(SpecContext) { env.Services() })
 		env.It(requirement.ConversionRequestOnRead, "counts calls", func(SpecContext) { env.SkipWithWatchCache() })
@@ -258,7 +258,7 @@ func TestWhatAClusterCannotDoIsNotApplicable(t *testing.T) {
 
 func TestWhatIsNotInstalledIsErrored(t *testing.T) {
 	c := apiServer.Cluster(t)
-	outcome := run(t, suites.Options{Cluster: c}, func(env *suites.Env) {
+	outcome := runSpecs(t, suites.Options{Cluster: c}, func(env *suites.Env) {
 		env.With(fixtures.None, fixtures.InGroup("no dots")).It(requirement.StorageWriteInitialVersion, "needs what cannot be installed",
 			func(SpecContext, *suites.Resource) { Fail("it ran") })
 	})
@@ -298,7 +298,7 @@ func TestUnreachableAPIServer(t *testing.T) {
 		}
 		return next.RoundTrip(r)
 	}}
-	outcome := run(t, suites.Options{Cluster: tampered}, func(env *suites.Env) {
+	outcome := runSpecs(t, suites.Options{Cluster: tampered}, func(env *suites.Env) {
 		env.It(requirement.VersionsServingDiscovery, "asks in vain", func(ctx SpecContext) {
 			cut = true
 			Expect(env.CRDs.List(ctx, metav1.ListOptions{})).Error().NotTo(HaveOccurred())
@@ -330,9 +330,9 @@ func TestEnvServesSeveralRuns(t *testing.T) {
 func TestRequirementsOfOtherMinors(t *testing.T) {
 	c := apiServer.Cluster(t)
 	tampered := &suitetest.Tampered{Cluster: c}
-	edited(func(r suitetest.Request) bool { return r.URL.Path == "/version" },
+	serverEdited(func(r suitetest.Request) bool { return r.URL.Path == "/version" },
 		func(body map[string]any) { body["major"], body["minor"] = "1", "18" })(t, tampered)
-	outcome := run(t, suites.Options{Cluster: tampered}, func(env *suites.Env) {
+	outcome := runSpecs(t, suites.Options{Cluster: tampered}, func(env *suites.Env) {
 		env.It(requirement.VersionsDeprecationCustomText, "is about 1.19", func(SpecContext) { Fail("it ran") })
 		env.It(requirement.StorageWriteInitialVersion, "is about 1.16", func(SpecContext) {})
 	})

@@ -1,4 +1,4 @@
-package resource
+package suites_test
 
 import (
 	"bytes"
@@ -20,10 +20,11 @@ import (
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/resource"
 )
 
-// fault is a webhook with a defect, and what is to be found of it. What is not listed is to pass.
-type fault struct {
+// resourceFault is a webhook with a defect, and what is to be found of it. What is not listed is to pass.
+type resourceFault struct {
 	handler       http.Handler
 	fails         []requirement.ID
 	tolerated     []requirement.ID
@@ -32,24 +33,24 @@ type fault struct {
 	stored        string           // part of what resource.apply.two-managers says of storage
 }
 
-// TestFaultsAreCaught puts one webhook after the other behind the same API server. Each spec must be failed by one. The specs
+// TestResourceFaultsAreCaught puts one webhook after the other behind the same API server. Each spec must be failed by one. The specs
 // that take longest run for the faults that list them only.
-func TestFaultsAreCaught(t *testing.T) {
+func TestResourceFaultsAreCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: the chapter runs again for every fault")
 	}
 	served := &swapped{}
-	var f fault
+	var f resourceFault
 	env := suitetest.Env(t, suites.Options{
 		Cluster: suitetest.Cluster(t, embedded.Options{}), Subject: subject(t, served, sampled(t)), Seed: 1,
 		Select: func(id requirement.ID) bool { return f.lists(id) || !slices.Contains(slow, id) },
 	})
 	caught := map[requirement.ID]bool{}
-	for _, name := range slices.Sorted(maps.Keys(faults())) {
+	for _, name := range slices.Sorted(maps.Keys(resourceFaults())) {
 		t.Run(name, func(t *testing.T) {
-			f = faults()[name]
+			f = resourceFaults()[name]
 			served.serve(f.handler)
-			outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+			outcome, err := suites.Run(t.Context(), env, []suites.Area{resource.Area}, suitetest.Quiet{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +60,7 @@ func TestFaultsAreCaught(t *testing.T) {
 			}
 		})
 	}
-	for _, spec := range suites.Preview([]suites.Area{Area}) {
+	for _, spec := range suites.Preview([]suites.Area{resource.Area}) {
 		if !caught[spec.Requirement] {
 			t.Errorf("no fault is caught by the spec of %s, so it is not shown to be able to fail", spec.Requirement)
 		}
@@ -72,11 +73,11 @@ var slow = []requirement.ID{
 	requirement.ResourceDeleteEveryVersion, requirement.ResourceWriteNoOp,
 }
 
-func (f fault) lists(id requirement.ID) bool {
+func (f resourceFault) lists(id requirement.ID) bool {
 	return slices.Contains(slices.Concat(f.fails, f.tolerated, f.notApplicable), id)
 }
 
-func (f fault) check(t *testing.T, results []suites.Result) {
+func (f resourceFault) check(t *testing.T, results []suites.Result) {
 	t.Helper()
 	said := f.says == ""
 	for _, result := range results {
@@ -148,13 +149,13 @@ func (s *swapped) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	handler.ServeHTTP(w, r)
 }
 
-// refusing is a webhook that fails for some objects.
-func refusing(refuse func(from, to string, object map[string]any) bool) http.Handler {
-	return saying("not supported", refuse)
+// resourceRefusing is a webhook that fails for some objects.
+func resourceRefusing(refuse func(from, to string, object map[string]any) bool) http.Handler {
+	return resourceSaying("not supported", refuse)
 }
 
-// saying is a webhook that fails for some objects with a message.
-func saying(message string, refuse func(from, to string, object map[string]any) bool) http.Handler {
+// resourceSaying is a webhook that fails for some objects with a message.
+func resourceSaying(message string, refuse func(from, to string, object map[string]any) bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		request, err2 := contract.ParseRequest(body)
@@ -197,21 +198,21 @@ func within(object map[string]any, key string) map[string]any {
 	return map[string]any{}
 }
 
-func faults() map[string]fault {
+func resourceFaults() map[string]resourceFault {
 	var conversions atomic.Int64
 	changes := []requirement.ID{requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceApplyTwoManagers, requirement.ResourceStatusEveryVersion, requirement.ResourceScaleEveryVersion} // what is asked of sound objects only
-	return map[string]fault{
+	return map[string]resourceFault{
 		"refuses to store": {
 			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceListMixedStorage, requirement.ResourceDeleteEveryVersion, requirement.ResourceWriteNoOp},
 			notApplicable: []requirement.ID{requirement.ResourceReadEveryVersion, requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields, requirement.ResourceStatusEveryVersion, requirement.ResourceScaleEveryVersion, requirement.ResourceWatchEveryVersion, requirement.ResourceDeleteCollection, requirement.ResourceWriteValidatedRead},
 			says:          `creating an object at v1alpha1 (stored at v1beta1): expected it to be created, got: conversion webhook for example.com/v1alpha1, Kind=CronTab failed: not supported`,
-			handler:       refusing(func(from, to string, _ map[string]any) bool { return from == "v1alpha1" && to == "v1beta1" }),
+			handler:       resourceRefusing(func(from, to string, _ map[string]any) bool { return from == "v1alpha1" && to == "v1beta1" }),
 		},
 		"refuses objects without spec": {
 			fails:         []requirement.ID{requirement.ResourceCreateEveryVersion, requirement.ResourceReadEveryVersion, requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields},
 			notApplicable: []requirement.ID{requirement.ResourceWriteNoOp, requirement.ResourceWriteValidatedRead},
 			says:          `giving up all fields`,
-			handler:       refusing(func(_, _ string, o map[string]any) bool { return o["spec"] == nil }),
+			handler:       resourceRefusing(func(_, _ string, o map[string]any) bool { return o["spec"] == nil }),
 		},
 		"stamps each conversion": {
 			fails:  []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceWatchEveryVersion, requirement.ResourceWriteNoOp},
@@ -249,7 +250,7 @@ func faults() map[string]fault {
 		"refuses a pair of versions that are not stored": {
 			fails:   []requirement.ID{requirement.ResourceApplyTwoManagers, requirement.ResourceApplyManagedFields, requirement.ResourceListMixedStorage},
 			says:    `stored at v1)`,
-			handler: refusing(func(from, to string, _ map[string]any) bool { return from == "v1" && to == "v1alpha1" }),
+			handler: resourceRefusing(func(from, to string, _ map[string]any) bool { return from == "v1" && to == "v1alpha1" }),
 		},
 		"returns what is invalid": {
 			fails:     []requirement.ID{requirement.ResourceWriteValidatedRead},
@@ -260,7 +261,7 @@ func faults() map[string]fault {
 		"refuses objects that are being deleted": {
 			fails:   []requirement.ID{requirement.ResourceDeleteEveryVersion},
 			says:    `deleting at v1alpha1`,
-			handler: refusing(func(_, _ string, o map[string]any) bool { return within(o, "metadata")["deletionTimestamp"] != nil }),
+			handler: resourceRefusing(func(_, _ string, o map[string]any) bool { return within(o, "metadata")["deletionTimestamp"] != nil }),
 		},
 		"restores what it kept": {
 			fails:   []requirement.ID{requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceScaleEveryVersion},
@@ -275,7 +276,7 @@ func faults() map[string]fault {
 		"hides a patch at another version": {
 			fails:   []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge},
 			says:    `read at v1 (stored at v1beta1): the patch did not take effect`,
-			handler: webhook.Handler(named("hides-edits")),
+			handler: webhook.Handler(resourceNamed("hides-edits")),
 		},
 		"drops a field when another is patched alone": {
 			fails:   []requirement.ID{requirement.ResourcePatchJSON, requirement.ResourcePatchMerge},
@@ -359,8 +360,8 @@ func annotated(o map[string]any, key string) (value any, found bool) {
 	return value, true
 }
 
-// named is a fault of the reference webhook.
-func named(name string) webhook.Fault {
+// resourceNamed is a fault of the reference webhook.
+func resourceNamed(name string) webhook.Fault {
 	f, found := webhook.FaultNamed(name)
 	if !found {
 		panic("no fault " + name)

@@ -1,4 +1,4 @@
-package validation
+package suites_test
 
 import (
 	"bytes"
@@ -15,15 +15,18 @@ import (
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/validation"
 )
 
-func TestFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, Area, faults()) }
+func TestValidationFaultsAreCaught(t *testing.T) {
+	suitetest.CatchFaults(t, validation.Area, validationFaults())
+}
 
-// TestIgnoranceIsCaught proves that nothing here passes because an API server does not know what it is about.
-func TestIgnoranceIsCaught(t *testing.T) {
+// TestValidationIgnoranceIsCaught proves that nothing here passes because an API server does not know what it is about.
+func TestValidationIgnoranceIsCaught(t *testing.T) {
 	genuine := suitetest.Genuine(t)
 	var aboutRules, aboutRefusals, aboutWebhooks []requirement.ID
-	for _, spec := range suites.Preview([]suites.Area{Area}) {
+	for _, spec := range suites.Preview([]suites.Area{validation.Area}) {
 		if id := spec.Requirement; !withoutRules(id) {
 			aboutRules = append(aboutRules, id)
 		}
@@ -36,16 +39,18 @@ func TestIgnoranceIsCaught(t *testing.T) {
 		}
 	}
 	t.Run("of rules", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("x-kubernetes-validations"), aboutRules...)
+		suitetest.CatchAll(t, genuine, validation.Area, suitetest.Ignoring("x-kubernetes-validations"), aboutRules...)
 	})
 	t.Run("of what rules say of errors", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("messageExpression", "reason", "fieldPath"),
+		suitetest.CatchAll(t, genuine, validation.Area, suitetest.Ignoring("messageExpression", "reason", "fieldPath"),
 			requirement.ValidationRulesMessageExpression, requirement.ValidationRulesReason, requirement.ValidationRulesFieldPath)
 	})
 	t.Run("of conversion", func(t *testing.T) {
-		suitetest.CatchAll(t, genuine, Area, suitetest.Ignoring("conversion"), aboutWebhooks...)
+		suitetest.CatchAll(t, genuine, validation.Area, suitetest.Ignoring("conversion"), aboutWebhooks...)
 	})
-	t.Run("of everything", func(t *testing.T) { suitetest.CatchAll(t, genuine, Area, suitetest.Accepting(``), aboutRefusals...) })
+	t.Run("of everything", func(t *testing.T) {
+		suitetest.CatchAll(t, genuine, validation.Area, suitetest.Accepting(``), aboutRefusals...)
+	})
 }
 
 // TestRefusedRulesAreCaught proves that an API server which refuses one rule of a definition with many is found by the spec of that
@@ -80,7 +85,7 @@ func TestRefusedRulesAreCaught(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{validation.Area}, suitetest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,23 +107,24 @@ func withoutRules(id requirement.ID) bool {
 	}, id)
 }
 
-// faults returns for each requirement what an API server does that violates it.
-func faults() map[requirement.ID]suitetest.Fault {
+// validationFaults returns for each requirement what an API server does that violates it.
+func validationFaults() map[requirement.ID]suitetest.Fault {
 	all := map[requirement.ID]suitetest.Fault{}
-	for _, one := range slices.Concat(table(), scopes(), names(), typed(), lists()) {
-		all[one.id] = suitetest.Accepting(`"` + one.name() + `" is invalid`)
+	refused := func(id requirement.ID) string { return strings.ReplaceAll(string(id), ".", "-") } // the object that breaks a rule of an example
+	for _, spec := range suites.Preview([]suites.Area{validation.Area}) {
+		all[spec.Requirement] = suitetest.Accepting(`"` + refused(spec.Requirement) + `" is invalid`)
 	}
-	for id, more := range more() {
-		all[id] = suitetest.Accepting(fmt.Sprintf(`"%s-%d" is invalid`, example{id: id}.name(), len(more.breaks)))
+	for id, last := range map[requirement.ID]int{requirement.ValidationExamplesIntOrString: 1, requirement.ValidationScopesArray: 2} {
+		all[id] = suitetest.Accepting(fmt.Sprintf(`"%s-%d" is invalid`, refused(id), last))
 	}
-	maps.Copy(all, schemaFaults())
+	maps.Copy(all, validationSchemaFaults())
 	maps.Copy(all, objectFaults())
 	maps.Copy(all, transitionFaults())
 	maps.Copy(all, versionFaults())
 	return all
 }
 
-func schemaFaults() map[requirement.ID]suitetest.Fault {
+func validationSchemaFaults() map[requirement.ID]suitetest.Fault {
 	const foo = `invalid: spec\.validation\.openAPIV3Schema\.properties\[foo\]\.`
 	return map[requirement.ID]suitetest.Fault{
 		requirement.ValidationRestrictionsDefinitions:                   suitetest.Accepting(foo + `definitions`),
@@ -164,9 +170,9 @@ func objectFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ValidationFieldsDocumentedInvalid:           suitetest.Accepting(`"invalid" is invalid`),
 		requirement.ValidationFieldsDocumentedValid:             suitetest.Refusing(`"name":"valid"`),
 		requirement.ValidationFieldsBounds:                      suitetest.Accepting(`"too-low" is invalid`),
-		requirement.ValidationFieldsUpdate:                      on("application/json-patch+json", suitetest.Accepting(`"updated" is invalid: spec\.replicas`)),
+		requirement.ValidationFieldsUpdate:                      validationOn("application/json-patch+json", suitetest.Accepting(`"updated" is invalid: spec\.replicas`)),
 		requirement.ValidationFieldsRefusedUpdateChangesNothing: read("unchanged", "spec", `{replicas: 15, image: other}`),
-		requirement.ValidationFieldsTightened:                   ofGroup("fields-tightened", read("old", "spec", `{replicas: 3}`)),
+		requirement.ValidationFieldsTightened:                   validationOfGroup("fields-tightened", read("old", "spec", `{replicas: 3}`)),
 		requirement.ValidationFieldsRatcheting:                  suitetest.Refusing(`{"spec": {"image": "other"}}`),
 		requirement.ValidationFieldsRatchetingChanged:           suitetest.Accepting(`"old" is invalid`),
 		requirement.ValidationFieldsRatchetingLists:             suitetest.Accepting(`"lists" is invalid: atomic`),
@@ -179,9 +185,9 @@ func objectFaults() map[requirement.ID]suitetest.Fault {
 		requirement.ValidationRulesMessage:            suitetest.Accepting(`"message" is invalid`),
 		requirement.ValidationRulesSeveral:            suitetest.Accepting(`"several" is invalid`),
 		requirement.ValidationRulesDefaultMessage:     suitetest.Accepting(`"default-message" is invalid`),
-		requirement.ValidationRulesMessageExpression:  saying("it is broken, not kept", "it is silent"),
-		requirement.ValidationRulesReason:             saying(`"reason":"FieldValueForbidden"`, `"reason":"FieldValueInvalid"`),
-		requirement.ValidationRulesFieldPath:          saying(`"field":"named.inner"`, `"field":"named"`),
+		requirement.ValidationRulesMessageExpression:  validationSaying("it is broken, not kept", "it is silent"),
+		requirement.ValidationRulesReason:             validationSaying(`"reason":"FieldValueForbidden"`, `"reason":"FieldValueInvalid"`),
+		requirement.ValidationRulesFieldPath:          validationSaying(`"field":"named.inner"`, `"field":"named"`),
 		requirement.ValidationRulesMetadataAccessible: suitetest.Accepting(`"metadata-embedded" is invalid`),
 	}
 }
@@ -210,8 +216,8 @@ func transitionFaults() map[requirement.ID]suitetest.Fault {
 }
 
 func versionFaults() map[requirement.ID]suitetest.Fault {
-	none := func(fault suitetest.Fault) suitetest.Fault { return ofGroup("validation-none", fault) }
-	webhook := func(fault suitetest.Fault) suitetest.Fault { return ofGroup("validation-webhook", fault) }
+	none := func(fault suitetest.Fault) suitetest.Fault { return validationOfGroup("validation-none", fault) }
+	webhook := func(fault suitetest.Fault) suitetest.Fault { return validationOfGroup("validation-webhook", fault) }
 	return map[requirement.ID]suitetest.Fault{
 		requirement.ValidationNoneWrittenVersion: none(suitetest.Accepting(`"written-v1beta1" is invalid`)),
 		requirement.ValidationNoneOtherVersions:  suitetest.Showing("other", func(object map[string]any) { object["count"] = 10 }),
@@ -231,8 +237,8 @@ func versionFaults() map[requirement.ID]suitetest.Fault {
 	}
 }
 
-// ofGroup is a fault that objects of some groups have alone.
-func ofGroup(part string, fault suitetest.Fault) suitetest.Fault {
+// validationOfGroup is a fault that objects of some groups have alone.
+func validationOfGroup(part string, fault suitetest.Fault) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if !strings.Contains(r.URL.Path, part) {
 			return next.RoundTrip(r.Request)
@@ -241,8 +247,8 @@ func ofGroup(part string, fault suitetest.Fault) suitetest.Fault {
 	}
 }
 
-// on is a fault that requests of a content type meet alone.
-func on(contentType string, fault suitetest.Fault) suitetest.Fault {
+// validationOn is a fault that requests of a content type meet alone.
+func validationOn(contentType string, fault suitetest.Fault) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		if r.Header.Get("Content-Type") != contentType {
 			return next.RoundTrip(r.Request)
@@ -251,8 +257,8 @@ func on(contentType string, fault suitetest.Fault) suitetest.Fault {
 	}
 }
 
-// saying replaces text in what an API server says of objects.
-func saying(old, replacement string) suitetest.Fault {
+// validationSaying replaces text in what an API server says of objects.
+func validationSaying(old, replacement string) suitetest.Fault {
 	return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 		response, err := next.RoundTrip(r.Request)
 		if err != nil || !r.Objects || r.Watch() {

@@ -1,4 +1,4 @@
-package control_test
+package suites_test
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ import (
 // applicable, with a reason, and takes nothing from the outcome. kubectl works.
 func TestOnAnAPIServerAlone(t *testing.T) {
 	kubectl(t)
-	results := run(t, control.Area, suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{})}, suitetest.Quiet{})
+	results := controlRun(t, control.Area, suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{})}, suitetest.Quiet{})
 	if len(results) != len(declared()) {
 		t.Errorf("%d specs ran, want %d", len(results), len(declared()))
 	}
@@ -42,8 +42,8 @@ func TestOnAnAPIServerAlone(t *testing.T) {
 // TestOnAnAPIServerWithoutControllers runs the chapter where there are namespaces, RBAC and the aggregator, and no controllers.
 func TestOnAnAPIServerWithoutControllers(t *testing.T) {
 	kubectl(t)
-	c := apiServer(t)
-	for _, r := range run(t, control.Area, suites.Options{Cluster: c}, suitetest.Quiet{}) {
+	c := kubeAPIServer(t)
+	for _, r := range controlRun(t, control.Area, suites.Options{Cluster: c}, suitetest.Quiet{}) {
 		want := requirement.Passed
 		id := string(r.Requirement)
 		switch r.Requirement {
@@ -104,7 +104,7 @@ func TestWithoutPods(t *testing.T) {
 		{control.Options{Undeployed: errors.New("it was not")}, requirement.Errored, "deploying a webhook: it was not"},
 	} {
 		ids := only(requirement.ControlWebhookService, requirement.ControlWebhookReplacedPod)
-		for _, r := range run(t, control.New(test.options), suites.Options{Cluster: c, Select: ids}, suitetest.Quiet{}) {
+		for _, r := range controlRun(t, control.New(test.options), suites.Options{Cluster: c, Select: ids}, suitetest.Quiet{}) {
 			if r.Verdict != test.verdict || !strings.Contains(r.Reason, test.reason) {
 				t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 			}
@@ -116,13 +116,13 @@ func TestWithoutKubectl(t *testing.T) {
 	c := suitetest.Cluster(t, embedded.Options{})
 	create := only(requirement.ControlKubectlCreate)
 	missing := control.New(control.Options{Kubectl: "/there/is/no/kubectl"})
-	for _, r := range run(t, missing, suites.Options{Cluster: c, Select: create}, suitetest.Quiet{}) {
+	for _, r := range controlRun(t, missing, suites.Options{Cluster: c, Select: create}, suitetest.Quiet{}) {
 		if r.Verdict != requirement.Errored || !strings.Contains(r.Reason, "/there/is/no/kubectl") {
 			t.Errorf("with one that is not there it is %s: %s", r.Verdict, r.Reason)
 		}
 	}
 	t.Setenv("PATH", t.TempDir())
-	for _, r := range run(t, control.Area, suites.Options{Cluster: c, Select: create}, suitetest.Quiet{}) {
+	for _, r := range controlRun(t, control.Area, suites.Options{Cluster: c, Select: create}, suitetest.Quiet{}) {
 		if r.Verdict != requirement.NotApplicable || !r.Immaterial || r.Reason != "needs kubectl, which is not on PATH" {
 			t.Errorf("without one it is %s (immaterial: %t): %s", r.Verdict, r.Immaterial, r.Reason)
 		}
@@ -139,7 +139,7 @@ func TestReasons(t *testing.T) {
 		return map[string]any{"spec": map[string]any{"leaseDurationSeconds": 15, "renewTime": renewed.UTC().Format("2006-01-02T15:04:05.000000Z07:00")}}
 	}
 	fresh := lease(time.Now().Add(time.Hour))
-	for reason, answers := range map[string]map[string]exchange{
+	for reason, answers := range map[string]map[string]proxied{
 		"needs the controllers of a control plane, and none are active here: kube-controller-manager has no lease (HTTP status 404), and the namespace default has no service account made by it (404)": {},
 		"needs the controllers of a control plane, and none are active here: kube-controller-manager has not renewed its lease for 1h":                                                                  {"/leases/": always(http.StatusOK, lease(time.Now().Add(-time.Hour)))},
 		"needs the controllers of a control plane, and the user of this run may read neither":                                                                                                           {"/leases/": always(http.StatusForbidden, nil)},
@@ -154,7 +154,7 @@ func TestReasons(t *testing.T) {
 			}
 			return next.RoundTrip(r)
 		})
-		for _, r := range run(t, control.Area, suites.Options{Cluster: answering, Select: only(requirement.ControlGarbageOwners)}, suitetest.Quiet{}) {
+		for _, r := range controlRun(t, control.Area, suites.Options{Cluster: answering, Select: only(requirement.ControlGarbageOwners)}, suitetest.Quiet{}) {
 			if !strings.HasPrefix(r.Reason, reason) {
 				t.Errorf("the reason is %q, want %q", r.Reason, reason)
 			}
@@ -163,7 +163,7 @@ func TestReasons(t *testing.T) {
 }
 
 // always answers in place of an API server.
-func always(status int, body any) exchange {
+func always(status int, body any) proxied {
 	return func(r *http.Request, _ http.RoundTripper) (*http.Response, error) {
 		return suitetest.Answer(r, status, body), nil
 	}
@@ -199,13 +199,13 @@ func TestOnAControlPlane(t *testing.T) {
 func mended(t *testing.T, genuine cluster.Cluster) {
 	t.Helper()
 	// What a definition says of stored versions once there are two stays.
-	kept := edited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
+	kept := controlEdited(`/customresourcedefinitions/`, inEach("status", func(status map[string]any) {
 		if conditions, ok := status["conditions"].([]any); ok && len(conditions) > 2 {
 			status["storedVersions"] = []any{"v1beta1", "v1"}
 		}
 	}))
 	c := tamper(t, genuine, kept)
-	for _, r := range run(t, control.Area, suites.Options{Cluster: c, Select: only(requirement.ControlMigrationFailure), Domain: "mended.example.com"}, suitetest.Quiet{}) {
+	for _, r := range controlRun(t, control.Area, suites.Options{Cluster: c, Select: only(requirement.ControlMigrationFailure), Domain: "mended.example.com"}, suitetest.Quiet{}) {
 		if r.Verdict != requirement.Passed {
 			t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
 		}
@@ -215,7 +215,7 @@ func mended(t *testing.T, genuine cluster.Cluster) {
 func conforms(t *testing.T, c cluster.Cluster, hook *deployed.Webhook) {
 	t.Helper()
 	env := suitetest.Env(t, suites.Options{Cluster: c, Domain: "version.example.com"})
-	results := run(t, control.New(control.Options{Webhook: hook}), suites.Options{Cluster: c}, suitetest.Quiet{})
+	results := controlRun(t, control.New(control.Options{Webhook: hook}), suites.Options{Cluster: c}, suitetest.Quiet{})
 	if len(results) != len(declared()) {
 		t.Errorf("%d specs ran, want %d", len(results), len(declared()))
 	}

@@ -125,7 +125,7 @@ func pass(w http.ResponseWriter, response *http.Response) {
 	io.Copy(w, response.Body)
 }
 
-// exchange points the webhooks of definitions to the middleman.
+// serverExchange points the webhooks of definitions to the middleman.
 func (m *middleman) exchange(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 	if about := suitetest.About(r); about.Definition && (r.Method == http.MethodPost || r.Method == http.MethodPut) {
 		var definition map[string]any
