@@ -9,7 +9,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -105,7 +105,7 @@ func ofFault(fault webhook.Fault) func(requirement.ID) bool {
 // breaks webhook.conversion.pure, so with one that does not, nothing waits for the next second.
 func judge(t *testing.T, selected func(requirement.ID) bool, faults ...webhook.Fault) []suites.Result {
 	t.Helper()
-	subject := suitetest.Subject(t, faults...)
+	subject := spectest.Subject(t, faults...)
 	subject.Objects = 6
 	chapter := Area
 	for _, fault := range faults {

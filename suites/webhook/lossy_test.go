@@ -20,7 +20,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -148,11 +148,11 @@ func namedBy(t *testing.T, d *corpus.Definition, handler stranger) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := suitetest.Env(t, suites.Options{
+	env := spectest.Env(t, suites.Options{
 		Subject: &suites.Subject{Client: client, Corpus: objects}, Seed: 1,
 		Select: func(id requirement.ID) bool { return id == requirement.WebhookConversionRoundTrip },
 	})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, spectest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}

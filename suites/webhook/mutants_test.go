@@ -21,7 +21,7 @@ import (
 	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/internal/test/subjects"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
@@ -487,8 +487,8 @@ func violated(t *testing.T, subject *suites.Subject) []requirement.ID {
 		conversion := strings.HasPrefix(string(id), "webhook.conversion.")
 		return conversion && id != requirement.WebhookConversionHuge || id == requirement.WebhookBatchIndependent || id == requirement.WebhookFailureAvoided
 	}
-	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: 1, Select: about})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, suitetest.Quiet{})
+	env := spectest.Env(t, suites.Options{Subject: subject, Seed: 1, Select: about})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, spectest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -186,7 +186,7 @@ func TestSeedsAreCaught(t *testing.T) {
 				if !found {
 					t.Fatal("there is no such fault")
 				}
-				subject = suitetest.Subject(t, fault)
+				subject = spectest.Subject(t, fault)
 				want = slices.Sorted(slices.Values(fault.Breaks))
 			} else {
 				subject = boxed(t, test.spoil)
@@ -285,10 +285,10 @@ func TestLawfulNotes(t *testing.T) {
 // seeded judges what becomes of objects, but for those that take seconds each.
 func seeded(t *testing.T, subject *suites.Subject, seed int64) []suites.Result {
 	t.Helper()
-	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: seed, Select: func(id requirement.ID) bool {
+	env := spectest.Env(t, suites.Options{Subject: subject, Seed: seed, Select: func(id requirement.ID) bool {
 		return id != requirement.WebhookConversionHuge && !strings.HasPrefix(string(id), "webhook.transport.") && !strings.HasPrefix(string(id), "webhook.request.")
 	}})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, suitetest.Quiet{})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, spectest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}

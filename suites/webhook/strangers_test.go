@@ -17,7 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -267,8 +267,8 @@ func judgeStranger(t *testing.T, s stranger, seed int64) []suites.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := suitetest.Env(t, suites.Options{Subject: &suites.Subject{Client: client, Corpus: samples}, Seed: seed})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, suitetest.Quiet{})
+	env := spectest.Env(t, suites.Options{Subject: &suites.Subject{Client: client, Corpus: samples}, Seed: seed})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{Area}, spectest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -154,8 +154,8 @@ func TestEditsOfManyFields(t *testing.T) {
 // foundBy are the findings of the spec of a requirement.
 func foundBy(t *testing.T, subject *suites.Subject, id requirement.ID) []reports.FieldFinding {
 	t.Helper()
-	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: 1, Select: func(other requirement.ID) bool { return other == id }})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, suitetest.Quiet{})
+	env := spectest.Env(t, suites.Options{Subject: subject, Seed: 1, Select: func(other requirement.ID) bool { return other == id }})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area(0)}, spectest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/internal/suites/spectest"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -215,8 +215,8 @@ func judgeSubject(t *testing.T, subject *suites.Subject) []suites.Result {
 
 func judgeSelected(t *testing.T, subject *suites.Subject, area suites.Area, selected func(requirement.ID) bool) []suites.Result {
 	t.Helper()
-	env := suitetest.Env(t, suites.Options{Subject: subject, Seed: 1, Select: selected})
-	outcome, err := suites.Run(t.Context(), env, []suites.Area{area}, suitetest.Quiet{})
+	env := spectest.Env(t, suites.Options{Subject: subject, Seed: 1, Select: selected})
+	outcome, err := suites.Run(t.Context(), env, []suites.Area{area}, spectest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}
