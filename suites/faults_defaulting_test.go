@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
@@ -12,14 +13,10 @@ import (
 	"github.com/crdconform/crdconform/suites/defaulting"
 )
 
-func TestDefaultingFaultsAreCaught(t *testing.T) {
-	suitetest.CatchFaults(t, defaulting.Area, defaultingFaults())
-}
-
-// TestDefaultingIgnoranceIsCaught proves that nothing here passes because an API server does not know defaults, nor what is about conversion
+// defaultingIgnorance proves that nothing here passes because an API server does not know defaults, nor what is about conversion
 // because it does not convert.
-func TestDefaultingIgnoranceIsCaught(t *testing.T) {
-	genuine := suitetest.Genuine(t)
+func defaultingIgnorance(t *testing.T, genuine *embedded.Cluster) {
+	t.Helper()
 	var aboutDefaults, aboutWebhooks []requirement.ID
 	for _, spec := range suites.Preview([]suites.Area{defaulting.Area}) {
 		// This one is about nulls where there is no default.

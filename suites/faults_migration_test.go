@@ -533,83 +533,52 @@ func careless() map[string]migrationFault {
 	}
 }
 
-// TestFaultyMigratorsAreCaught has each migrator fail exactly the specs of the requirements that it breaks.
-func TestFaultyMigratorsAreCaught(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out by -short: each faulty migrator runs the whole chapter")
+// usual are the requirements that are judged with each migrator by default, whether or not it breaks them.
+func usual() []requirement.ID {
+	return []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationObjectsStored, requirement.MigrationManagedFieldsKept}
+}
+
+// judge has a migrator fail exactly the specs of the requirements that it breaks: of these and the usual ones, or of all.
+func (f migrationFault) judge(t *testing.T, genuine *embedded.Cluster, domain string, all bool) {
+	t.Helper()
+	var selected []requirement.ID
+	if !all {
+		selected = append(usual(), f.breaks...)
 	}
-	ran, caught := catch(t, faulty(), func(migrationFault) []requirement.ID { return nil })
-	if ran < len(faulty()) {
-		return // others are left out by -run
+	want := slices.Sorted(slices.Values(f.breaks))
+	if got := failed(t, genuine, migration.New(f.migrator.migrate), domain, selected...); !slices.Equal(got, want) {
+		t.Errorf("failed: %v\nwant: %v", got, want)
 	}
-	for _, spec := range suites.Preview([]suites.Area{migration.Area}) {
-		if !caught[spec.Requirement] {
-			t.Errorf("no migrator failed %s, so it is not shown to be able to fail", spec.Requirement)
+}
+
+// migratorTrials are those of migrators, which say what they break by the name that they have in the tables.
+func migratorTrials() []trial {
+	var all []trial
+	for kind, faults := range map[string]map[string]migrationFault{"faulty": faulty(), "careless": careless(), "correct": correct()} {
+		for n, name := range slices.Sorted(maps.Keys(faults)) {
+			all = append(all, trial{"migrator/" + name, func(t *testing.T, genuine *embedded.Cluster) {
+				t.Helper()
+				faults[name].judge(t, genuine, fmt.Sprintf("%s%d.example.com", kind, n), false)
+			}})
 		}
 	}
+	slices.SortFunc(all, func(a, b trial) int { return strings.Compare(a.name, b.name) })
+	return all
 }
 
-// TestCarelessMigratorsAreCaught has each migrator fail exactly the specs of the requirements that it breaks, of these and a few more.
-func TestCarelessMigratorsAreCaught(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out by -short: there are many")
+// correct are migrators that do it another way than ours, and break nothing.
+func correct() map[string]migrationFault {
+	return map[string]migrationFault{
+		"empty apply":                   {migrator: simple{write: apply}},
+		"put with the resource version": {migrator: simple{write: put}},
+		"empty merge patch":             {migrator: simple{write: patch}},
 	}
-	catch(t, careless(), func(f migrationFault) []requirement.ID {
-		return append(f.breaks, requirement.MigrationObjectsContent, requirement.MigrationObjectsStored, requirement.MigrationManagedFieldsKept)
-	})
-}
-
-// catch runs the chapter with each migrator, or the specs of some requirements, and wants the specs to fail of those that it breaks. It
-// returns how many migrators there were, and what failed.
-func catch(t *testing.T, faults map[string]migrationFault, selected func(migrationFault) []requirement.ID) (ran int, caught map[requirement.ID]bool) {
-	t.Helper()
-	c := suitetest.Cluster(t, embedded.Options{})
-	caught = map[requirement.ID]bool{}
-	for n, name := range slices.Sorted(maps.Keys(faults)) {
-		t.Run(name, func(t *testing.T) {
-			ran++
-			want := slices.Sorted(slices.Values(faults[name].breaks))
-			got := failed(t, c, migration.New(faults[name].migrator.migrate), fmt.Sprintf("faulty%d", n), selected(faults[name])...)
-			if !slices.Equal(got, want) {
-				t.Errorf("failed: %v\nwant: %v", got, want)
-			}
-			for _, id := range got {
-				caught[id] = true
-			}
-		})
-	}
-	return ran, caught
-}
-
-// TestCorrectMigratorsPass has no migrator blamed that does it another way.
-func TestCorrectMigratorsPass(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out by -short: each migrator runs the whole chapter; TestChapters runs ours")
-	}
-	c := suitetest.Cluster(t, embedded.Options{})
-	for n, test := range []struct {
-		name     string
-		migrator migration.Migrator
-	}{
-		{"empty apply", simple{write: apply}.migrate},
-		{"put with the resource version", simple{write: put}.migrate},
-		{"empty merge patch", simple{write: patch}.migrate},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			if got := failed(t, c, migration.New(test.migrator), fmt.Sprintf("correct%d", n)); len(got) > 0 {
-				t.Errorf("failed: %v", got)
-			}
-		})
-	}
-	t.Run("in-tree", func(t *testing.T) {
-		t.Skip("left out: the controller of StorageVersionMigration is in kube-controller-manager, which embedded API servers do not have; the chapter control judges it on kind")
-	})
 }
 
 // failed runs the chapter, or the specs of some requirements, and returns what failed. Everything else must have passed.
 func failed(t *testing.T, c *embedded.Cluster, chapter suites.Area, domain string, selected ...requirement.ID) []requirement.ID {
 	t.Helper()
-	options := suites.Options{Cluster: c, Seed: 1, Domain: domain + ".example.com"}
+	options := suites.Options{Cluster: c, Seed: 1, Domain: domain}
 	if len(selected) > 0 {
 		options.Select = func(id requirement.ID) bool { return slices.Contains(selected, id) }
 	}

@@ -8,18 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/objects"
 )
 
-func TestObjectsFaultsAreCaught(t *testing.T) {
-	suitetest.CatchFaults(t, objects.Area, objectsFaults())
-}
-
-// TestObjectsIgnoranceIsCaught proves that what is about something refused does not pass where everything is refused.
-func TestObjectsIgnoranceIsCaught(t *testing.T) {
-	genuine := suitetest.Genuine(t)
+// objectsIgnorance proves that what is about something refused does not pass where everything is refused.
+func objectsIgnorance(t *testing.T, genuine *embedded.Cluster) {
+	t.Helper()
 	posts := func(status int) suitetest.Fault {
 		return func(r suitetest.Request, next http.RoundTripper) (*http.Response, error) {
 			if r.Objects && r.Method == http.MethodPost {

@@ -8,16 +8,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
-	"github.com/crdconform/crdconform/suites/publishing"
 )
-
-func TestPublishingFaultsAreCaught(t *testing.T) {
-	suitetest.CatchFaults(t, publishing.Area, publishingFaults())
-}
 
 // publishingFaults returns for each requirement what an API server does that violates it, and no other.
 func publishingFaults() map[requirement.ID]suitetest.Fault {

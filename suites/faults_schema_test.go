@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
@@ -22,12 +23,10 @@ func sending(text string, fault suitetest.Fault) suitetest.Fault {
 	}
 }
 
-func TestSchemaFaultsAreCaught(t *testing.T) { suitetest.CatchFaults(t, schema.Area, schemaFaults()) }
-
-// TestSchemaIgnoranceIsCaught proves that what is about something accepted does not pass because an API server knows nothing to refuse,
+// schemaIgnorance proves that what is about something accepted does not pass because an API server knows nothing to refuse,
 // and what is about conversion not because it does not convert.
-func TestSchemaIgnoranceIsCaught(t *testing.T) {
-	genuine := suitetest.Genuine(t)
+func schemaIgnorance(t *testing.T, genuine *embedded.Cluster) {
+	t.Helper()
 	t.Run("of what to refuse", func(t *testing.T) {
 		suitetest.CatchAll(t, genuine, schema.Area, suitetest.Accepting(``),
 			requirement.SchemaStructuralExampleCounterpart, requirement.SchemaStructuralTypeExceptions, requirement.SchemaIntOrStringPatterns, requirement.SchemaRootUnknownFormat,

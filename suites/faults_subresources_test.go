@@ -7,18 +7,15 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/subresources"
 )
 
-func TestSubresourcesFaultsAreCaught(t *testing.T) {
-	suitetest.CatchFaults(t, subresources.Area, subresourcesFaults())
-}
-
-// TestSubresourcesIgnoranceIsCaught proves that what is about something that stays as it is does not pass because an API server does nothing.
-func TestSubresourcesIgnoranceIsCaught(t *testing.T) {
-	genuine := suitetest.Genuine(t)
+// subresourcesIgnorance proves that what is about something that stays as it is does not pass because an API server does nothing.
+func subresourcesIgnorance(t *testing.T, genuine *embedded.Cluster) {
+	t.Helper()
 	t.Run("of subresources", func(t *testing.T) {
 		suitetest.CatchAll(t, genuine, subresources.Area, suitetest.Ignoring("subresources"),
 			requirement.SubresourcesStatusOptional, requirement.SubresourcesStatusRootConstructs, requirement.SubresourcesStatusRootOthers,

@@ -18,13 +18,9 @@ import (
 	"github.com/crdconform/crdconform/suites/validation"
 )
 
-func TestValidationFaultsAreCaught(t *testing.T) {
-	suitetest.CatchFaults(t, validation.Area, validationFaults())
-}
-
-// TestValidationIgnoranceIsCaught proves that nothing here passes because an API server does not know what it is about.
-func TestValidationIgnoranceIsCaught(t *testing.T) {
-	genuine := suitetest.Genuine(t)
+// validationIgnorance proves that nothing here passes because an API server does not know what it is about.
+func validationIgnorance(t *testing.T, genuine *embedded.Cluster) {
+	t.Helper()
 	var aboutRules, aboutRefusals, aboutWebhooks []requirement.ID
 	for _, spec := range suites.Preview([]suites.Area{validation.Area}) {
 		if id := spec.Requirement; !withoutRules(id) {

@@ -5,15 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"os"
-	"os/exec"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -44,87 +40,36 @@ type serverFault struct {
 // tampering sets up what a fault does.
 type tampering func(*testing.T, *suitetest.Tampered)
 
-// TestServerFaultsAreCaught proves that every spec which binds an API server can fail. Other than with the faults of the
-// webhook, a fault of the server may be noticed by specs that are not listed with it.
-//
-// Most of the time specs wait for what a fault hides, and a process has one tree of specs. So several processes share the faults, unless
-// some faults are selected.
-func TestServerFaultsAreCaught(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out by -short: the specs of four chapters wait for what each of sixty faults hides")
-	}
-	caught := map[requirement.ID]bool{}
-	for _, fault := range serverFaults() {
-		for _, id := range fault.breaks {
-			caught[id] = true
-		}
-	}
-	for _, spec := range suites.Preview(serverAreas) {
-		if !caught[spec.Requirement] {
-			t.Errorf("no fault is caught by the spec of %s, so it is not shown to be able to fail", spec.Requirement)
-		}
-	}
-	selected := strings.Contains(flag.Lookup("test.run").Value.String(), "/")
-	share, ofOthers := os.LookupEnv(shareVariable) //nolint:forbidigo // this test sets it
-	if selected || ofOthers {
-		judgeServerFaults(t, share)
-		return
-	}
-	for share := range shares {
-		t.Run(fmt.Sprintf("share %d of %d", share+1, shares), func(t *testing.T) {
-			t.Parallel()
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestServerFaultsAreCaught$", "-test.v", "-test.timeout=50m")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", shareVariable, share))
-			out, err := cmd.CombinedOutput()
-			if judged := bytes.Contains(out, []byte("--- PASS: TestServerFaultsAreCaught/")); err != nil || !judged {
-				t.Errorf("%v\n%s", err, out)
-			}
-		})
-	}
-}
-
-const (
-	shares        = 3
-	shareVariable = "CRDCONFORM_TEST_SHARE" // which share of the faults a process judges; all if it is empty
-)
-
-// judgeServerFaults judges a share of the faults: each must be noticed by the specs of all that it breaks.
-func judgeServerFaults(t *testing.T, share string) {
+// judge has each spec fail whose requirement the fault breaks. Other than with the faults of the webhook, a fault of the server may be
+// noticed by specs that are not listed with it.
+func (f serverFault) judge(t *testing.T, genuine *embedded.Cluster, domain string) {
 	t.Helper()
-	genuine := suitetest.Cluster(t, embedded.Options{})
-	for n, fault := range serverFaults() {
-		if share != "" && share != strconv.Itoa(n%shares) {
-			continue
+	tampered := &suitetest.Tampered{Cluster: genuine}
+	f.tamper(t, tampered)
+	env, err := suites.NewEnv(t.Context(), suites.Options{
+		Cluster: tampered,
+		Seed:    1,
+		Select:  func(id requirement.ID) bool { return slices.Contains(f.breaks, id) },
+		Domain:  domain,
+		Effect:  2*time.Second + time.Duration(len(f.breaks))*100*time.Millisecond, // each definition takes its time
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A fault may well hide that a definition is gone.
+	t.Cleanup(func() { _ = env.Close(context.WithoutCancel(t.Context())) })
+	outcome, err := suites.Run(t.Context(), env, serverAreas, suitetest.Quiet{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(outcome.Results) != len(f.breaks) {
+		t.Errorf("%d specs ran, want %d", len(outcome.Results), len(f.breaks))
+	}
+	for _, result := range outcome.Results {
+		t.Logf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+		if result.Verdict != requirement.Failed {
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
 		}
-		t.Run(fault.name, func(t *testing.T) {
-			tampered := &suitetest.Tampered{Cluster: genuine}
-			fault.tamper(t, tampered)
-			env, err := suites.NewEnv(t.Context(), suites.Options{
-				Cluster: tampered,
-				Seed:    1,
-				Select:  func(id requirement.ID) bool { return slices.Contains(fault.breaks, id) },
-				Domain:  fmt.Sprintf("fault%d.example.com", n),
-				Effect:  2*time.Second + time.Duration(len(fault.breaks))*100*time.Millisecond, // each definition takes its time
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			// A fault may well hide that a definition is gone.
-			t.Cleanup(func() { _ = env.Close(context.WithoutCancel(t.Context())) })
-			outcome, err := suites.Run(t.Context(), env, serverAreas, suitetest.Quiet{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(outcome.Results) != len(fault.breaks) {
-				t.Errorf("%d specs ran, want %d", len(outcome.Results), len(fault.breaks))
-			}
-			for _, result := range outcome.Results {
-				t.Logf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
-				if result.Verdict != requirement.Failed {
-					t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
-				}
-			}
-		})
 	}
 }
 

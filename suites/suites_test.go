@@ -24,10 +24,11 @@ import (
 	"github.com/crdconform/crdconform/suites/control"
 )
 
-// arguments are those of the test binary: where TestSuites runs the specs.
+// arguments are those of the test binary.
 var arguments struct {
 	cluster string
 	options kinds.Options
+	share   int // of the trials, for a process of TestFaultsAreCaught; all if it is negative
 }
 
 // apiServer is for all other tests that leave nothing behind.
@@ -35,6 +36,7 @@ var apiServer suitetest.Shared
 
 func TestMain(m *testing.M) {
 	flag.StringVar(&arguments.cluster, "cluster", "embedded", "where TestSuites runs the specs: embedded, kind, envtest or existing")
+	flag.IntVar(&arguments.share, "share", -1, "what one of the processes of TestFaultsAreCaught judges")
 	for _, option := range arguments.options.Table() {
 		switch value := option.Value.(type) {
 		case *bool:

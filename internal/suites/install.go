@@ -311,8 +311,7 @@ func (i *installer) create(ctx context.Context, definition *apiextensionsv1.Cust
 func (i *installer) established(ctx context.Context, name string) (time.Time, error) {
 	var since time.Time
 	var last *apiextensionsv1.CustomResourceDefinition
-	// A busy API server takes its time to establish a definition, however short the effects are that tests wait for.
-	err := wait.PollUntilContextTimeout(ctx, poll, max(i.env.effect, usualEffect), true, func(ctx context.Context) (bool, error) {
+	err := i.env.eventually(ctx, func(ctx context.Context) (bool, error) {
 		var err error
 		if last, err = i.env.CRDs.Get(ctx, name, metav1.GetOptions{}); err != nil {
 			return false, err
@@ -455,9 +454,10 @@ func (i *installer) free(ctx context.Context, name string) {
 	}
 }
 
-// eventually polls until a condition holds, an error ends it, or the time for an effect to show is over.
+// eventually polls until what a spec needs is there, an error ends it, or the time for that is over. A busy API server takes its time for it,
+// however short the effects are that tests wait for.
 func (e *Env) eventually(ctx context.Context, condition func(context.Context) (bool, error)) error {
-	return wait.PollUntilContextTimeout(ctx, poll, e.effect, true, condition)
+	return wait.PollUntilContextTimeout(ctx, poll, max(e.effect, usualEffect), true, condition)
 }
 
 // Install installs a definition on the spot, for specs that need several. The number distinguishes them. It does not wait for

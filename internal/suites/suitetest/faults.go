@@ -24,38 +24,32 @@ import (
 // Fault is something that an API server does wrong. It takes the place of the exchange of a request, which next performs.
 type Fault func(r Request, next http.RoundTripper) (*http.Response, error)
 
-// CatchFaults proves of every spec of an area that it can fail, and that it does so for what it is about: it has to fail on an
-// API server that has the fault of its requirement, and to pass on one that has the faults of all other requirements.
-func CatchFaults(t *testing.T, area suites.Area, faults map[requirement.ID]Fault) {
+// CatchFaults proves of the specs of an area that they can fail: each has to fail on an API server that has the fault of its requirement.
+func CatchFaults(t *testing.T, genuine *embedded.Cluster, area suites.Area, faults map[requirement.ID]Fault) {
 	t.Helper()
-	genuine := Genuine(t)
 	for _, spec := range suites.Preview([]suites.Area{area}) {
 		if faults[spec.Requirement] == nil {
 			t.Errorf("there is no fault for %s, so it is not shown to be able to fail", spec.Requirement)
 		}
 	}
-	t.Run("its own", func(t *testing.T) {
-		only := func(id requirement.ID) map[requirement.ID]Fault { return map[requirement.ID]Fault{id: faults[id]} }
-		judge(t, genuine, area, suites.Options{Domain: "own.example.com", Effect: 5 * time.Second}, only, requirement.Failed)
-	})
-	t.Run("all others", func(t *testing.T) {
-		others := func(id requirement.ID) map[requirement.ID]Fault {
-			rest := maps.Clone(faults)
-			delete(rest, id)
-			return rest
-		}
-		judge(t, genuine, area, suites.Options{Domain: "others.example.com"}, others, requirement.Passed)
-	})
+	only := func(id requirement.ID) map[requirement.ID]Fault { return map[requirement.ID]Fault{id: faults[id]} }
+	judge(t, genuine, area, suites.Options{Domain: "own.example.com", Effect: 5 * time.Second}, only, requirement.Failed)
 }
 
-// Genuine starts the API server that faults are put in front of. Where tests must be quick, it skips the test: specs wait for what a fault
-// hides.
-func Genuine(t *testing.T) *embedded.Cluster {
+// SpareOthers proves of some specs of an area, or of all if none is named, that they fail for nothing but what they are about: each has to
+// pass on an API server that has the faults of all other requirements.
+func SpareOthers(t *testing.T, genuine *embedded.Cluster, area suites.Area, faults map[requirement.ID]Fault, ids ...requirement.ID) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("left out by -short: specs wait for what a fault hides")
+	others := func(id requirement.ID) map[requirement.ID]Fault {
+		rest := maps.Clone(faults)
+		delete(rest, id)
+		return rest
 	}
-	return Cluster(t, embedded.Options{})
+	options := suites.Options{Domain: "others.example.com"}
+	if len(ids) > 0 {
+		options.Select = func(id requirement.ID) bool { return slices.Contains(ids, id) }
+	}
+	judge(t, genuine, area, options, others, requirement.Passed)
 }
 
 // CatchAll proves of some specs of an area that each of them fails on an API server with one fault. It has the fault from the start,

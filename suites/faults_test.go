@@ -1,0 +1,143 @@
+package suites_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/defaulting"
+	"github.com/crdconform/crdconform/suites/migration"
+	"github.com/crdconform/crdconform/suites/objects"
+	"github.com/crdconform/crdconform/suites/publishing"
+	"github.com/crdconform/crdconform/suites/schema"
+	"github.com/crdconform/crdconform/suites/subresources"
+	"github.com/crdconform/crdconform/suites/validation"
+)
+
+// table is a chapter with a fault of the API server for each of its specs, and with what proves that no spec passes where the server does not
+// know what it is about; nil where that cannot be.
+type table struct {
+	area      suites.Area
+	faults    map[requirement.ID]suitetest.Fault
+	ignorance func(t *testing.T, genuine *embedded.Cluster)
+}
+
+func tables() []table {
+	return []table{
+		{validation.Area, validationFaults(), validationIgnorance},
+		{schema.Area, schemaFaults(), schemaIgnorance},
+		{subresources.Area, subresourcesFaults(), subresourcesIgnorance},
+		{objects.Area, objectsFaults(), objectsIgnorance},
+		{publishing.Area, publishingFaults(), nil},
+		{defaulting.Area, defaultingFaults(), defaultingIgnorance},
+	}
+}
+
+// canary is every so manieth spec of a chapter, which must pass with the faults of all others. The rest is nightly.
+func canary(area suites.Area) []requirement.ID {
+	const every = 12
+	var ids []requirement.ID
+	for i, spec := range suites.Preview([]suites.Area{area}) {
+		if i%every == every/2 {
+			ids = append(ids, spec.Requirement)
+		}
+	}
+	return ids
+}
+
+// trial is one thing that specs must find, on an API server that it is put in front of.
+type trial struct {
+	name  string
+	judge func(t *testing.T, genuine *embedded.Cluster)
+}
+
+// trials are all, those that take long first.
+func trials() []trial {
+	var all []trial
+	for _, one := range tables() {
+		all = append(all, trial{one.area.Name + "/faults", func(t *testing.T, genuine *embedded.Cluster) {
+			t.Helper()
+			suitetest.CatchFaults(t, genuine, one.area, one.faults)
+		}})
+	}
+	for _, one := range tables() {
+		if one.ignorance != nil {
+			all = append(all, trial{one.area.Name + "/ignorance", one.ignorance})
+		}
+		all = append(all, trial{one.area.Name + "/faults of others", func(t *testing.T, genuine *embedded.Cluster) {
+			t.Helper()
+			suitetest.SpareOthers(t, genuine, one.area, one.faults, canary(one.area)...)
+		}})
+	}
+	all = append(all, migratorTrials()...)
+	for n, fault := range serverFaults() {
+		all = append(all, trial{"server/" + fault.name, func(t *testing.T, genuine *embedded.Cluster) {
+			t.Helper()
+			fault.judge(t, genuine, fmt.Sprintf("fault%d.example.com", n))
+		}})
+	}
+	return all
+}
+
+// shares is how many processes share the trials: most of the time specs wait for what a fault hides, and a process runs one tree of specs
+// at a time.
+const shares = 5
+
+// TestFaultsAreCaught proves that every spec which binds an API server can fail, and fails for what it is about.
+func TestFaultsAreCaught(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: specs wait for what each of hundreds of faults hides")
+	}
+	caught := map[requirement.ID]bool{}
+	for _, fault := range serverFaults() {
+		for _, id := range fault.breaks {
+			caught[id] = true
+		}
+	}
+	for _, migrator := range faulty() {
+		for _, id := range migrator.breaks {
+			caught[id] = true
+		}
+	}
+	for _, spec := range suites.Preview(append(serverAreas, migration.Area)) {
+		if !caught[spec.Requirement] {
+			t.Errorf("no fault is caught by the spec of %s, so it is not shown to be able to fail", spec.Requirement)
+		}
+	}
+	if arguments.share >= 0 || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		genuine := suitetest.Cluster(t, embedded.Options{})
+		for i, one := range trials() {
+			if arguments.share < 0 || i%shares == arguments.share {
+				t.Run(one.name, func(t *testing.T) { one.judge(t, genuine) })
+			}
+		}
+		return
+	}
+	shared(t)
+}
+
+// shared has processes judge the trials, each a share of them.
+func shared(t *testing.T) {
+	t.Helper()
+	var processes sync.WaitGroup
+	for share := range shares {
+		processes.Go(func() {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaultsAreCaught$", "-test.v", "-test.timeout=50m", fmt.Sprintf("-share=%d", share))
+			out, err := cmd.CombinedOutput()
+			passed := bytes.Count(out, []byte("\n    --- PASS: TestFaultsAreCaught/"))
+			if want := (len(trials()) + shares - 1 - share) / shares; err != nil || passed != want {
+				t.Errorf("share %d: %d of %d trials passed: %v\n%s", share, passed, want, err, out)
+			}
+		})
+	}
+	processes.Wait()
+}
