@@ -40,9 +40,14 @@ func wanted(t *testing.T, required, what string) {
 // kubectl skips the test unless there is one on PATH.
 func kubectl(t *testing.T) {
 	t.Helper()
-	if _, err := exec.LookPath("kubectl"); err != nil {
+	if !hasKubectl() {
 		wanted(t, "CRDCONFORM_REQUIRE_TOOLS", "kubectl on PATH")
 	}
+}
+
+func hasKubectl() bool {
+	_, err := exec.LookPath("kubectl")
+	return err == nil
 }
 
 // kindCluster starts a kind cluster that stops with the test.

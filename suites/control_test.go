@@ -19,26 +19,6 @@ import (
 	"github.com/crdconform/crdconform/suites/control"
 )
 
-// TestOnAnAPIServerAlone runs the chapter where there is an API server and nothing around it: what needs more is not
-// applicable, with a reason, and takes nothing from the outcome. kubectl works.
-func TestOnAnAPIServerAlone(t *testing.T) {
-	kubectl(t)
-	results := controlRun(t, control.Area, suites.Options{Cluster: suitetest.Cluster(t, embedded.Options{})}, suitetest.Quiet{})
-	if len(results) != len(declared()) {
-		t.Errorf("%d specs ran, want %d", len(results), len(declared()))
-	}
-	for _, r := range results {
-		switch {
-		case strings.HasPrefix(string(r.Requirement), "control.kubectl."):
-			if r.Verdict != requirement.Passed {
-				t.Errorf("%s is %s: %s", r.Requirement, r.Verdict, r.Reason)
-			}
-		case r.Verdict != requirement.NotApplicable || !r.Immaterial || !strings.HasPrefix(r.Reason, "needs "):
-			t.Errorf("%s is %s (immaterial: %t): %s", r.Requirement, r.Verdict, r.Immaterial, r.Reason)
-		}
-	}
-}
-
 // TestOnAnAPIServerWithoutControllers runs the chapter where there are namespaces, RBAC and the aggregator, and no controllers.
 func TestOnAnAPIServerWithoutControllers(t *testing.T) {
 	kubectl(t)

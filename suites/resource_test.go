@@ -21,11 +21,6 @@ import (
 	"github.com/crdconform/crdconform/suites/resource"
 )
 
-// TestReferenceWebhookPasses runs all specs against the correct webhook: each must pass, not merely not fail.
-func TestReferenceWebhookPasses(t *testing.T) {
-	passes(t, reference(t))
-}
-
 // TestOtherFormsPass has the reference webhook pass with definitions of other forms.
 func TestOtherFormsPass(t *testing.T) {
 	if testing.Short() {

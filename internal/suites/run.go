@@ -217,8 +217,8 @@ func Preview(areas []Area, config ...types.SuiteConfig) []Spec {
 }
 
 // RunSpecs runs the specs of areas as an ordinary Ginkgo suite of the go command, so that the flags of Ginkgo work, and the ginkgo command
-// does. The order of the specs is random. It is an error when none is selected.
-func RunSpecs(t ginkgo.GinkgoTestingT, env *Env, areas []Area, suite types.SuiteConfig, reporter types.ReporterConfig) bool {
+// does. The order of the specs is random, and it is an error when none is selected. It returns the results of those that were.
+func RunSpecs(t ginkgo.GinkgoTestingT, env *Env, areas []Area, suite types.SuiteConfig, reporter types.ReporterConfig) []Result {
 	one.Lock()
 	defer one.Unlock()
 	defer readable()()
@@ -227,6 +227,13 @@ func RunSpecs(t ginkgo.GinkgoTestingT, env *Env, areas []Area, suite types.Suite
 	defer globals.Reset()
 	suite.RandomizeAllSpecs, suite.FailOnEmpty = true, !suite.DryRun
 	env.look(suite)
+	var results []Result
+	ginkgo.ReportAfterEach(func(r types.SpecReport) {
+		if result, ok := resultOf(r); ok && env.Checks(result.Requirement) {
+			results = append(results, result)
+		}
+	})
 	defer env.installer.settle()
-	return ginkgo.RunSpecs(t, "crdconform", suite, reporter)
+	ginkgo.RunSpecs(t, "crdconform", suite, reporter)
+	return results
 }
