@@ -14,56 +14,64 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestFaultsAreCaught gives the reference webhook one fault after the other: each must be found by the specs of the
-// requirements that it breaks, and by no others. With -short, only those specs run, and one that passes with most faults.
+// TestFaultsAreCaught gives the reference webhook one fault after the other: each must be found by the specs of the requirements that it
+// breaks, and not by one that passes with most faults.
 func TestFaultsAreCaught(t *testing.T) {
-	caught, tried := map[requirement.ID]bool{}, 0
 	for _, fault := range webhook.Faults() {
 		t.Run(fault.Name, func(t *testing.T) {
-			tried++
 			if testing.Short() && slices.Contains(fault.Breaks, requirement.WebhookConversionHuge) {
 				t.Skip("left out by -short: big objects are made smaller for seconds")
 			}
-			var found []requirement.ID
-			worst := false
-			for _, result := range judge(t, ofFault(fault), fault) {
-				switch result.Verdict {
-				case requirement.Passed:
-				case requirement.NotApplicable:
-					t.Logf("%s: %s", result.Requirement, result.Reason)
-				case fault.Verdict, requirement.Tolerated:
-					t.Logf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
-					found = append(found, result.Requirement)
-					caught[result.Requirement] = true
-					worst = worst || result.Verdict == fault.Verdict
-					t.Run("again", func(t *testing.T) {
-						shownAgain(t, result, slices.Contains(fault.Breaks, requirement.WebhookConversionPure))
-					})
-				default:
-					t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
-				}
-			}
-			want := slices.Clone(fault.Breaks)
-			slices.Sort(want)
-			slices.Sort(found)
-			if !slices.Equal(found, want) {
-				t.Errorf("found by %v, want %v", found, want)
-			}
-			if !worst {
-				t.Errorf("no verdict is %s", fault.Verdict)
-			}
+			caught(t, fault, func(id requirement.ID) bool {
+				return id == requirement.WebhookResponseUID || slices.Contains(fault.Breaks, id)
+			})
 		})
 	}
-	if tried < len(webhook.Faults()) {
-		return // only some were selected
+}
+
+// TestFaultsAreOfAllSpecs has a fault for each spec, so that each is shown to be able to fail.
+func TestFaultsAreOfAllSpecs(t *testing.T) {
+	broken := map[requirement.ID]bool{}
+	for _, fault := range webhook.Faults() {
+		for _, id := range fault.Breaks {
+			broken[id] = true
+		}
 	}
 	for _, spec := range suites.Preview([]suites.Area{Area}) {
-		if testing.Short() && spec.Requirement == requirement.WebhookConversionHuge {
-			continue
+		if !broken[spec.Requirement] && !strings.HasPrefix(string(spec.Requirement), "webhook.transport.") && spec.Requirement != requirement.WebhookRequestConversionReviewVersions {
+			t.Errorf("no fault breaks %s, so its spec is not shown to be able to fail", spec.Requirement)
 		}
-		if !caught[spec.Requirement] && !strings.HasPrefix(string(spec.Requirement), "webhook.transport.") && spec.Requirement != requirement.WebhookRequestConversionReviewVersions {
-			t.Errorf("no fault is caught by the spec of %s, so it is not shown to be able to fail", spec.Requirement)
+	}
+}
+
+// caught wants a fault to be found by the specs of the requirements that it breaks, and by no others that are selected.
+func caught(t *testing.T, fault webhook.Fault, selected func(requirement.ID) bool) {
+	t.Helper()
+	var found []requirement.ID
+	worst := false
+	for _, result := range judge(t, selected, fault) {
+		switch result.Verdict {
+		case requirement.Passed:
+		case requirement.NotApplicable:
+			t.Logf("%s: %s", result.Requirement, result.Reason)
+		case fault.Verdict, requirement.Tolerated:
+			t.Logf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
+			found = append(found, result.Requirement)
+			worst = worst || result.Verdict == fault.Verdict
+			t.Run("again", func(t *testing.T) {
+				shownAgain(t, result, slices.Contains(fault.Breaks, requirement.WebhookConversionPure))
+			})
+		default:
+			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
 		}
+	}
+	want := slices.Sorted(slices.Values(fault.Breaks))
+	slices.Sort(found)
+	if !slices.Equal(found, want) {
+		t.Errorf("found by %v, want %v", found, want)
+	}
+	if !worst {
+		t.Errorf("no verdict is %s", fault.Verdict)
 	}
 }
 
@@ -88,16 +96,6 @@ func TestNoFaultNoFinding(t *testing.T) {
 		if result.Verdict != requirement.Passed && result.Requirement != requirement.WebhookRequestConversionReviewVersions {
 			t.Errorf("%s is %s: %s", result.Requirement, result.Verdict, result.Reason)
 		}
-	}
-}
-
-// ofFault selects the specs that run with a fault: all, unless it must be quick.
-func ofFault(fault webhook.Fault) func(requirement.ID) bool {
-	if !testing.Short() {
-		return nil
-	}
-	return func(id requirement.ID) bool {
-		return id == requirement.WebhookResponseUID || slices.Contains(fault.Breaks, id)
 	}
 }
 

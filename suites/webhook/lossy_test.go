@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"flag"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -25,8 +26,8 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// definitionsEnv names a folder with definitions of other projects, which are compared too.
-const definitionsEnv = "CRDCONFORM_TEST_DEFINITIONS"
+// definitionsFlag is for TestLossyPlaces.
+var definitionsFlag = flag.String("definitions", "", "folder with definitions of other projects, which TestLossyPlaces compares too")
 
 // enoughLossy is how many of 100 lossy places are to be found that objects of one leaf each show.
 const enoughLossy = 98
@@ -39,8 +40,8 @@ func TestLossyPlaces(t *testing.T) {
 		t.Skip("left out by -short: every spec about fields runs for each definition")
 	}
 	folders := []string{filepath.Join("..", "..", "internal", "test", "subjects")}
-	if dir := os.Getenv(definitionsEnv); dir != "" { //nolint:forbidigo // no test has flags
-		folders = append(folders, dir)
+	if *definitionsFlag != "" {
+		folders = append(folders, *definitionsFlag)
 	}
 	places, found := 0, 0
 	for _, folder := range folders {
