@@ -508,31 +508,6 @@ func faulty() map[string]migrationFault {
 	}
 }
 
-// careless are migrators of which each breaks something that another one breaks as well, in another way.
-func careless() map[string]migrationFault {
-	return map[string]migrationFault{
-		"selects by labels":                    {simple{write: put, selects: "written=always"}, left()},
-		"leaves recent objects for later":      {simple{write: put, skipsRecent: true}, left()},
-		"lists one page":                       {simple{write: put, firstPageOnly: true}, []requirement.ID{requirement.MigrationObjectsStored, requirement.MigrationObjectsExpired, requirement.MigrationStoredVersionsLast}},
-		"skips objects that are being deleted": {simple{write: put, skipsDeleting: true}, []requirement.ID{requirement.MigrationObjectsStored}},
-		"writes at the former version":         {simple{write: put, former: true}, []requirement.ID{requirement.MigrationObjectsContent}},
-		"writes all once more in the end":      {simple{write: put, againInTheEnd: true}, []requirement.ID{requirement.MigrationClientsWrites}},
-		"creates copies":                       {simple{write: put, backsUp: true}, []requirement.ID{requirement.MigrationObjectsKept}},
-		"trims after the first object":         {simple{write: put, trimsAfterOne: true}, []requirement.ID{requirement.MigrationStoredVersionsLast}},
-		"skips what is refused, quietly":       {simple{write: put, skipsRefused: true}, []requirement.ID{requirement.MigrationRefusedReported}},
-		"misses a flip forth and back":         {simple{write: put, looksAtStorage: true}, []requirement.ID{requirement.MigrationDefinitionFlipped}},
-		"merges a stale copy":                  {simple{write: merge}, []requirement.ID{requirement.MigrationClientsWrites}},
-		"puts a stale status":                  {simple{write: withStatus}, []requirement.ID{requirement.MigrationClientsWrites}},
-		"drops finalizers":                     {simple{write: migrationWithout("finalizers")}, []requirement.ID{requirement.MigrationObjectsContent}},
-		"drops owner references":               {simple{write: migrationWithout("ownerReferences")}, []requirement.ID{requirement.MigrationObjectsContent}},
-		"drops labels":                         {simple{write: migrationWithout("labels")}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
-		"drops annotations":                    {simple{write: migrationWithout("annotations")}, []requirement.ID{requirement.MigrationObjectsContent}},
-		"leaves a mark":                        {simple{write: mark}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
-		"changes something forth and back":     {simple{write: touch}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
-		"removes managed fields":               {simple{write: wipe}, []requirement.ID{requirement.MigrationManagedFieldsKept}},
-	}
-}
-
 // usual are the requirements that are judged with each migrator by default, whether or not it breaks them.
 func usual() []requirement.ID {
 	return []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationObjectsStored, requirement.MigrationManagedFieldsKept}
@@ -551,18 +526,17 @@ func (f migrationFault) judge(t *testing.T, genuine *embedded.Cluster, domain st
 	}
 }
 
-// migratorTrials are those of migrators, which say what they break by the name that they have in the tables.
-func migratorTrials() []trial {
+// migratorTrials has each migrator of some tables judged by all specs, or by a few more than those of what it breaks.
+func migratorTrials(allSpecs bool, tables ...map[string]migrationFault) []trial {
 	var all []trial
-	for kind, faults := range map[string]map[string]migrationFault{"faulty": faulty(), "careless": careless(), "correct": correct()} {
+	for kind, faults := range tables {
 		for n, name := range slices.Sorted(maps.Keys(faults)) {
 			all = append(all, trial{"migrator/" + name, func(t *testing.T, genuine *embedded.Cluster) {
 				t.Helper()
-				faults[name].judge(t, genuine, fmt.Sprintf("%s%d.example.com", kind, n), false)
+				faults[name].judge(t, genuine, fmt.Sprintf("migrator%d-%d.example.com", kind, n), allSpecs)
 			}})
 		}
 	}
-	slices.SortFunc(all, func(a, b trial) int { return strings.Compare(a.name, b.name) })
 	return all
 }
 

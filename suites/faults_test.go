@@ -78,7 +78,7 @@ func trials() []trial {
 			suitetest.SpareOthers(t, genuine, one.area, one.faults, canary(one.area)...)
 		}})
 	}
-	all = append(all, migratorTrials()...)
+	all = append(all, migratorTrials(false, faulty(), correct())...)
 	for n, fault := range serverFaults() {
 		all = append(all, trial{"server/" + fault.name, func(t *testing.T, genuine *embedded.Cluster) {
 			t.Helper()
@@ -97,44 +97,55 @@ func TestFaultsAreCaught(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: specs wait for what each of hundreds of faults hides")
 	}
-	caught := map[requirement.ID]bool{}
+	judgeTrials(t, trials())
+}
+
+// TestFaultsAreOfAllSpecs has a fault for each spec of the chapters that have no table by requirement.
+func TestFaultsAreOfAllSpecs(t *testing.T) {
+	broken := map[requirement.ID]bool{}
 	for _, fault := range serverFaults() {
 		for _, id := range fault.breaks {
-			caught[id] = true
+			broken[id] = true
 		}
 	}
 	for _, migrator := range faulty() {
 		for _, id := range migrator.breaks {
-			caught[id] = true
+			broken[id] = true
 		}
 	}
 	for _, spec := range suites.Preview(append(serverAreas, migration.Area)) {
-		if !caught[spec.Requirement] {
-			t.Errorf("no fault is caught by the spec of %s, so it is not shown to be able to fail", spec.Requirement)
+		if !broken[spec.Requirement] {
+			t.Errorf("no fault breaks %s, so its spec is not shown to be able to fail", spec.Requirement)
 		}
 	}
-	if arguments.share >= 0 || strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
-		genuine := suitetest.Cluster(t, embedded.Options{})
-		for i, one := range trials() {
-			if arguments.share < 0 || i%shares == arguments.share {
-				t.Run(one.name, func(t *testing.T) { one.judge(t, genuine) })
-			}
-		}
-		return
-	}
-	shared(t)
 }
 
-// shared has processes judge the trials, each a share of them.
-func shared(t *testing.T) {
+// judgeTrials judges trials: a share of them where an argument says so, all where some are selected by their names, and otherwise has
+// processes share them.
+func judgeTrials(t *testing.T, all []trial) {
+	t.Helper()
+	if arguments.share < 0 && !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		shareTrials(t, all)
+		return
+	}
+	genuine := suitetest.Cluster(t, embedded.Options{})
+	for i, one := range all {
+		if arguments.share < 0 || i%shares == arguments.share {
+			t.Run(one.name, func(t *testing.T) { one.judge(t, genuine) })
+		}
+	}
+}
+
+// shareTrials has processes judge the trials.
+func shareTrials(t *testing.T, all []trial) {
 	t.Helper()
 	var processes sync.WaitGroup
 	for share := range shares {
 		processes.Go(func() {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestFaultsAreCaught$", "-test.v", "-test.timeout=50m", fmt.Sprintf("-share=%d", share))
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=50m", fmt.Sprintf("-share=%d", share))
 			out, err := cmd.CombinedOutput()
-			passed := bytes.Count(out, []byte("\n    --- PASS: TestFaultsAreCaught/"))
-			if want := (len(trials()) + shares - 1 - share) / shares; err != nil || passed != want {
+			passed := bytes.Count(out, []byte("\n    --- PASS: "+t.Name()+"/"))
+			if want := (len(all) + shares - 1 - share) / shares; err != nil || passed != want {
 				t.Errorf("share %d: %d of %d trials passed: %v\n%s", share, passed, want, err, out)
 			}
 		})

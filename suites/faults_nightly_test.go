@@ -1,0 +1,58 @@
+//go:build nightly
+
+package suites_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/requirement"
+)
+
+// TestFaultsSpareOthers has every spec judged with every fault but its own, and every migrator by every spec.
+func TestFaultsSpareOthers(t *testing.T) {
+	all := migratorTrials(true, faulty(), correct())
+	for _, one := range tables() {
+		all = append(all, trial{one.area.Name, func(t *testing.T, genuine *embedded.Cluster) {
+			t.Helper()
+			suitetest.SpareOthers(t, genuine, one.area, one.faults)
+		}})
+	}
+	judgeTrials(t, append(all, migratorTrials(false, careless())...))
+}
+
+// TestResourceFaultsSpareOthers has each webhook judged by all specs. Those that take longest run for the faults that list them only.
+func TestResourceFaultsSpareOthers(t *testing.T) {
+	slow := []requirement.ID{
+		requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceApplyTwoManagers,
+		requirement.ResourceDeleteEveryVersion, requirement.ResourceWriteNoOp,
+	}
+	judgeResources(t, func(f resourceFault, id requirement.ID) bool { return f.lists(id) || !slices.Contains(slow, id) })
+}
+
+// careless are migrators of which each breaks something that another one breaks as well, in another way.
+func careless() map[string]migrationFault {
+	return map[string]migrationFault{
+		"selects by labels":                    {simple{write: put, selects: "written=always"}, left()},
+		"leaves recent objects for later":      {simple{write: put, skipsRecent: true}, left()},
+		"lists one page":                       {simple{write: put, firstPageOnly: true}, []requirement.ID{requirement.MigrationObjectsStored, requirement.MigrationObjectsExpired, requirement.MigrationStoredVersionsLast}},
+		"skips objects that are being deleted": {simple{write: put, skipsDeleting: true}, []requirement.ID{requirement.MigrationObjectsStored}},
+		"writes at the former version":         {simple{write: put, former: true}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"writes all once more in the end":      {simple{write: put, againInTheEnd: true}, []requirement.ID{requirement.MigrationClientsWrites}},
+		"creates copies":                       {simple{write: put, backsUp: true}, []requirement.ID{requirement.MigrationObjectsKept}},
+		"trims after the first object":         {simple{write: put, trimsAfterOne: true}, []requirement.ID{requirement.MigrationStoredVersionsLast}},
+		"skips what is refused, quietly":       {simple{write: put, skipsRefused: true}, []requirement.ID{requirement.MigrationRefusedReported}},
+		"misses a flip forth and back":         {simple{write: put, looksAtStorage: true}, []requirement.ID{requirement.MigrationDefinitionFlipped}},
+		"merges a stale copy":                  {simple{write: merge}, []requirement.ID{requirement.MigrationClientsWrites}},
+		"puts a stale status":                  {simple{write: withStatus}, []requirement.ID{requirement.MigrationClientsWrites}},
+		"drops finalizers":                     {simple{write: migrationWithout("finalizers")}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"drops owner references":               {simple{write: migrationWithout("ownerReferences")}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"drops labels":                         {simple{write: migrationWithout("labels")}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
+		"drops annotations":                    {simple{write: migrationWithout("annotations")}, []requirement.ID{requirement.MigrationObjectsContent}},
+		"leaves a mark":                        {simple{write: mark}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
+		"changes something forth and back":     {simple{write: touch}, []requirement.ID{requirement.MigrationObjectsContent, requirement.MigrationManagedFieldsKept}},
+		"removes managed fields":               {simple{write: wipe}, []requirement.ID{requirement.MigrationManagedFieldsKept}},
+	}
+}
