@@ -19,7 +19,6 @@ import (
 
 	"github.com/crdconform/crdconform/cluster"
 	"github.com/crdconform/crdconform/internal/cluster/envtest"
-	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/subject/deployed"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -48,30 +47,6 @@ func kubectl(t *testing.T) {
 func hasKubectl() bool {
 	_, err := exec.LookPath("kubectl")
 	return err == nil
-}
-
-// kindCluster starts a kind cluster that stops with the test.
-func kindCluster(t *testing.T, watchCache bool) cluster.Cluster {
-	t.Helper()
-	image := os.Getenv("CRDCONFORM_TEST_KIND_IMAGE") //nolint:forbidigo // what the machine has for tests
-	if image == "" {
-		wanted(t, "CRDCONFORM_REQUIRE_KIND", "node image for kind in CRDCONFORM_TEST_KIND_IMAGE")
-	}
-	c, err := kind.Start(t.Context(), kind.Options{
-		Name:       "control",
-		Image:      image,
-		ConfigFile: os.Getenv("CRDCONFORM_TEST_KIND_CONFIG"), //nolint:forbidigo // what the machine has for tests
-		WatchCache: watchCache,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := c.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error(err)
-		}
-	})
-	return c
 }
 
 // deploy deploys the reference webhook as two pods that go on for a while when they are told to stop.

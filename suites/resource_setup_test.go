@@ -212,6 +212,9 @@ func TestEmptyValuesLeftOut(t *testing.T) {
 
 // TestSmallestObject has a loss in one field of generated objects shown with hardly another, and with what was done to that object.
 func TestSmallestObject(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: specs run for each of several webhooks")
+	}
 	handler := changing("v1beta1", func(o map[string]any) { delete(within(o, "spec"), "image") })
 	for _, result := range judge(t, apiServer.Cluster(t), subject(t, handler, reference(t)), requirement.ResourceReadEveryVersion, requirement.ResourceWriteNoOp) {
 		name, _, _ := strings.Cut(result.Reason, ":")
@@ -377,6 +380,9 @@ func TestFarAPIServer(t *testing.T) {
 // TestToldOnce has webhooks that do not convert objects without spec, in a run that has the specs that tell so: no spec of this chapter fails
 // for that, and one that finds something else does.
 func TestToldOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("left out by -short: specs run for each of several webhooks")
+	}
 	without := func(o map[string]any) bool { return o["spec"] == nil }
 	refuses := resourceRefusing(func(_, _ string, o map[string]any) bool { return without(o) })
 	elsewhere := suites.Area{Name: "elsewhere", Register: func(env *suites.Env) {

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -48,6 +49,7 @@ func TestMain(m *testing.M) {
 			}
 		}
 	}
+	debug.SetGCPercent(400) // an API server makes a lot of garbage, and there is enough memory
 	flag.Parse()
 	arguments.options.Set("kubeconfig", flag.Lookup("kubeconfig").Value.String())
 	if run := flag.Lookup("test.run"); run.Value.String() == "" && chosen() {

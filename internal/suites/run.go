@@ -128,7 +128,11 @@ func ownGomega(timeout time.Duration) func() {
 	before := gomega.Default
 	gomega.Default = gomega.NewGomega(ginkgo.Fail)
 	gomega.SetDefaultEventuallyTimeout(timeout)
-	gomega.SetDefaultEventuallyPollingInterval(poll)
+	interval := poll
+	if timeout < usualEffect { // in tests with faults, which hide what is waited for
+		interval = timeout / 100
+	}
+	gomega.SetDefaultEventuallyPollingInterval(interval)
 	gomega.EnforceDefaultTimeoutsWhenUsingContexts()
 	return func() { gomega.Default = before }
 }

@@ -38,7 +38,7 @@ func (e *Env) Own() Own { return Own{e} }
 // It declares the spec that checks one requirement, with the subject's own definition. The spec is skipped where there is
 // no such definition or an API server could not be made to call the webhook, and Errored when the definition could not be
 // installed. See Env.It.
-func (o Own) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource)) {
+func (o Own) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource), labels ...string) {
 	if o.env.installer.wants(id) && o.env.readings == nil {
 		o.env.installer.wantsOwn = true
 	}
@@ -53,7 +53,7 @@ func (o Own) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext
 			}
 		}()
 		body(ctx, crd)
-	})
+	}, labels)
 }
 
 // withoutOwn says why the subject's own definition cannot be had; empty when it can.

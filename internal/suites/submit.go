@@ -30,7 +30,7 @@ func (e *Env) Refuses(id requirement.ID, text string, definition fixtures.Defini
 	e.declare(id, text, func(ctx ginkgo.SpecContext) {
 		e.Require(e.Submit(ctx, id, definition), "submitting the definition as it is")
 		gomega.Expect(e.Submit(ctx, id, definition, change)).To(BeInvalidAt(fields...))
-	})
+	}, nil)
 }
 
 // BeInvalidAt matches an error by which the API server refuses an object as invalid, for the fields that are named and

@@ -25,22 +25,22 @@ type Area struct {
 // one for each request: a webhook may take long for each of many.
 const specTimeout = 3 * time.Minute
 
-// labels are the labels by which people select a spec with Ginkgo's label filter: the ID first, then the chapter, the level and whom the
+// labelsOf are the labels by which people select a spec with Ginkgo's label filter: the ID first, then the chapter, the level and whom the
 // requirement binds.
-func labels(r requirement.Requirement) ginkgo.Labels {
-	return ginkgo.Label(string(r.ID), r.ID.Area(), string(r.Level), "binds-"+string(r.Binds))
+func labelsOf(r requirement.Requirement) []string {
+	return []string{string(r.ID), r.ID.Area(), string(r.Level), "binds-" + string(r.Binds)}
 }
 
 // Slow is the label of specs that wait for seconds.
 const Slow = "slow"
 
 // It declares the spec that checks one requirement. The text says what the spec does, as opposed to what the requirement
-// asks. Assertions in the body make it Failed; problems with what it needs make it Errored.
-func (e *Env) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext)) {
-	e.declare(id, text, body)
+// asks. Assertions in the body make it Failed; problems with what it needs make it Errored. The labels are beside those that every spec has.
+func (e *Env) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext), labels ...string) {
+	e.declare(id, text, body, labels)
 }
 
-func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecContext)) {
+func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecContext), labels []string) {
 	r, found := requirement.Lookup(id)
 	if !found {
 		panic(fmt.Sprintf("suites: spec %q names the unknown requirement %q", text, id))
@@ -51,7 +51,7 @@ func (e *Env) declare(id requirement.ID, text string, body func(ctx ginkgo.SpecC
 	if e.readings != nil && r.Binds == requirement.Server {
 		text, body = e.reading(id, text)
 	}
-	decorators := []any{ginkgo.Offset(2), labels(r), ginkgo.AroundNode(e.untilStopped)}
+	decorators := []any{ginkgo.Offset(2), ginkgo.Label(append(labelsOf(r), labels...)...), ginkgo.AroundNode(e.untilStopped)}
 	if r.Binds == requirement.Server {
 		decorators = append(decorators, ginkgo.SpecTimeout(specTimeout))
 	}
@@ -149,7 +149,7 @@ func (s Setup) Needing(need Need) Setup {
 }
 
 // It declares the spec that checks one requirement, with the definition of the set-up. See Env.It.
-func (s Setup) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource)) {
+func (s Setup) It(id requirement.ID, text string, body func(ctx ginkgo.SpecContext, crd *Resource), labels ...string) {
 	pending := s.env.installer.announce(s, id)
 	s.env.declare(id, text, func(ctx ginkgo.SpecContext) {
 		if s.env.readings != nil { // nothing is installed
@@ -159,7 +159,7 @@ func (s Setup) It(id requirement.ID, text string, body func(ctx ginkgo.SpecConte
 			s.env.Needs(ctx, s.needs)
 		}
 		body(ctx, s.take(ctx, id, pending))
-	})
+	}, labels)
 }
 
 // Apart names the part of a shared definition that a spec is about. Where the API server refuses the whole as invalid, the spec has its

@@ -17,7 +17,7 @@ import (
 
 // client is about kubectl as users have it.
 func (c chapter) client() {
-	Describe("kubectl", func() {
+	Describe("kubectl", Label(suites.Slow), func() {
 		c.writing()
 		c.naming()
 		c.printing()

@@ -15,7 +15,7 @@ import (
 )
 
 func (c chapter) garbage() {
-	Describe("garbage collection", func() {
+	Describe("garbage collection", Label(suites.Slow), func() {
 		owning := c.env.With(fixtures.Webhook)
 
 		owning.It(requirement.ControlGarbageOwners,

@@ -15,7 +15,7 @@ import (
 
 // garbageVersions is about owner references that name versions which are not served, or not there any more.
 func (c chapter) garbageVersions() {
-	Describe("garbage collection and versions that are gone", func() {
+	Describe("garbage collection and versions that are gone", Label(suites.Slow), func() {
 		const removed = "v1alpha1"
 		owning := c.env.With(fixtures.None, fixtures.StoredAt(newer), fixtures.Served(older, false))
 

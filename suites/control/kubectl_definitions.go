@@ -16,7 +16,7 @@ import (
 
 // definitions is about definitions that kubectl writes, and about what it says of their objects.
 func (c chapter) definitions() {
-	Describe("kubectl and definitions", func() {
+	Describe("kubectl and definitions", Label(suites.Slow), func() {
 		c.env.With(fixtures.None).It(requirement.ControlKubectlDefinitions,
 			"creates and applies definitions, and applies one with another storage version", func(ctx SpecContext, crd *suites.Resource) {
 				k := c.kubectl()

@@ -18,7 +18,7 @@ import (
 
 // upgrading is about the documents' upgrade of stored objects and the removal of a version, by kubectl alone.
 func (c chapter) upgrading() {
-	Describe("kubectl and the upgrade of stored objects", func() {
+	Describe("kubectl and the upgrade of stored objects", Label(suites.Slow), func() {
 		c.env.With(fixtures.Webhook).It(requirement.ControlKubectlUpgrade,
 			"upgrades objects by get and replace, and drops the older version and the webhook", func(ctx SpecContext, crd *suites.Resource) {
 				c.upgrade(ctx, crd, fixtures.LocalCronTab.At(older))

@@ -24,7 +24,7 @@ const migrationGroup = "storagemigration.k8s.io"
 
 // migration is about the upgrade of stored objects by the control plane.
 func (c chapter) migration() {
-	Describe("storage migration", func() {
+	Describe("storage migration", Label(suites.Slow), func() {
 		upgraded := c.env.With(fixtures.Webhook)
 
 		upgraded.It(requirement.ControlMigrationRewrites,

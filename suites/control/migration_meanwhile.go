@@ -18,7 +18,7 @@ import (
 
 // meanwhile is about migrations while which something happens, or that meet objects which cannot be written.
 func (c chapter) meanwhile() {
-	Describe("storage migration and what comes in between", func() {
+	Describe("storage migration and what comes in between", Label(suites.Slow), func() {
 		upgraded := c.env.With(fixtures.Webhook)
 		storedVersions := func(ctx SpecContext, crd *suites.Resource) func() []string {
 			return func() []string { return crd.Definition(ctx).Status.StoredVersions }

@@ -22,7 +22,7 @@ import (
 const held = "crdconform.dev/held"
 
 func (c chapter) namespaces() {
-	Describe("namespaces", func() {
+	Describe("namespaces", Label(suites.Slow), func() {
 		c.env.With(fixtures.Stable).It(requirement.ControlNamespacesMissing,
 			"creates an object in a namespace that does not exist", func(ctx SpecContext, crd *suites.Resource) {
 				c.env.Needs(ctx, namespacesEnforced)

@@ -23,7 +23,7 @@ import (
 
 // scaling is about who reads the scale of custom objects.
 func (c chapter) scaling() {
-	Describe("scaling", func() {
+	Describe("scaling", Label(suites.Slow), func() {
 		scaled := c.env.With(fixtures.Webhook, fixtures.WithSubresources())
 
 		scaled.It(requirement.ControlScalingDisruptionBudget,

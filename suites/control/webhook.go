@@ -18,7 +18,7 @@ import (
 
 // webhook is about webhooks that run as pods behind a service.
 func (c chapter) webhook() {
-	Describe("a webhook in the cluster", func() {
+	Describe("a webhook in the cluster", Label(suites.Slow), func() {
 		// They are converted by the pods, and by no webhook of the specs.
 		unconverted := c.env.With(fixtures.Webhook, convertedBy(nil))
 

@@ -145,7 +145,7 @@ func retries(env *suites.Env) {
 			defer mu.Unlock()
 			Expect(asked).To(HaveLen(2))
 			Expect(asked[1].Sub(asked[0])).To(BeNumerically(">=", time.Second), "it must wait for as long as the webhook says")
-		})
+		}, suites.Slow)
 
 	counted(env).It(requirement.ConversionFailureNoOtherRetry,
 		"has the webhook answer 429 and 503, and drop the connection", func(ctx SpecContext, crd *suites.Resource) {
@@ -176,5 +176,5 @@ func retries(env *suites.Env) {
 			began := time.Now()
 			Expect(env.Get(ctx, crd.Path("v1", "local-crontab")+"?timeout=1s").Status).To(Equal(http.StatusGatewayTimeout))
 			Expect(time.Since(began)).To(BeNumerically("<", 20*time.Second), "the webhook has 30 seconds, the client gave one")
-		})
+		}, suites.Slow)
 }

@@ -59,7 +59,7 @@ func upgrade(env *suites.Env) {
 				Expect(crd.At("v1").List(ctx)).To(HaveLen(3))
 			})
 
-		upgraded.It(requirement.LifecycleUpgradeConcurrent, "upgrades page by page while clients create, update and delete", concurrentUpgrade)
+		upgraded.It(requirement.LifecycleUpgradeConcurrent, "upgrades page by page while clients create, update and delete", concurrentUpgrade, suites.Slow)
 		upgraded.It(requirement.LifecycleUpgradeClientsUnaffected, "lets clients of both versions write before, during and after an upgrade", clientsDuringUpgrade)
 
 		upgraded.It(requirement.LifecycleUpgradeWebhookNotNeeded,

@@ -32,7 +32,7 @@ func (c chapter) clients() {
 				verdict, _ := c.prove(ctx, crd, proof.Options{Writers: proof.Writers{Rate: clientRate}}, Job{}, writes.between)
 				Expect(texts(verdict.Of(requirement.MigrationClientsWrites))).To(BeEmpty())
 				Expect(verdict.Writes).To(BeNumerically(">=", writes.count), "the clients must be able to write")
-			})
+			}, suites.Slow)
 
 		c.env.With(fixtures.None).It(requirement.MigrationClientsDeletions,
 			"has a client delete objects between the reading and the writing of the migrator", func(ctx SpecContext, crd *suites.Resource) {

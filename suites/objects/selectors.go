@@ -93,7 +93,7 @@ func (c chapter) selectors() {
 				Eventually(ctx, func() []map[string]string { return publishedFields(c.env.Get(ctx, path).Body, crd.Group()) }).WithPolling(100*time.Millisecond).
 					Should(ConsistOf(HaveKeyWithValue("fieldPath", "spec.image"), HaveKeyWithValue("fieldPath", "spec.replicas")), "%s must have them", path)
 			}
-		})
+		}, suites.Slow)
 
 		c.env.With(fixtures.Webhook, selectable("v1beta1", ".hostPort"), selectable("v1", ".host")).It(requirement.ObjectsSelectorsVersions,
 			"lists objects by the fields of each version", func(ctx SpecContext, crd *suites.Resource) {

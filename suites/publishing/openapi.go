@@ -58,7 +58,7 @@ func (c chapter) schemas() {
 		c.env.Require(c.env.CRDs.Delete(ctx, crd.Name(), metav1.DeleteOptions{}), "deleting the definition")
 		soon(ctx, c.v2(crd)).Should(BeEmpty(), "the schema must leave")
 		soon(ctx, c.paths(crd)).Should(BeEmpty(), "the paths must leave")
-	})
+	}, suites.Slow)
 }
 
 // converted is about the differences between the definition and what OpenAPI v2 has of it.
@@ -79,7 +79,7 @@ func (c chapter) converted() {
 		for _, combination := range combinations {
 			Expect(spec).NotTo(HaveKey(combination), "it must be left out")
 		}
-	})
+	}, suites.Slow)
 
 	combined.It(requirement.PublishingOpenapiNullable, "looks for fields that may be null in the OpenAPI v2 document", func(ctx SpecContext, crd *suites.Resource) {
 		spec := field(published(ctx, c.v2(crd)), "spec")

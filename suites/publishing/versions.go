@@ -26,7 +26,7 @@ func (c chapter) versionsInDocuments() {
 	both := c.env.With(fixtures.Webhook).Together()
 	both.It(requirement.PublishingVersionsSchemas, "looks for the schema of each version in the OpenAPI v2 document", func(ctx SpecContext, crd *suites.Resource) {
 		soon(ctx, c.v2(crd)).Should(And(HaveLen(2), older, newer), "each version must have its schema")
-	})
+	}, suites.Slow)
 
 	both.It(requirement.PublishingVersionsSchemasV3, "looks for the OpenAPI v3 document of each version", func(ctx SpecContext, crd *suites.Resource) {
 		soon(ctx, c.v3(crd, "v1beta1")).Should(And(HaveLen(1), older), "v1beta1 must have its schema")

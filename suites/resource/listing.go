@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -33,7 +34,7 @@ func listing(c *chapter) {
 				for _, version := range r.served() {
 					r.list(ctx, version, mixed)
 				}
-			})
+			}, suites.Slow)
 	})
 }
 

@@ -62,7 +62,7 @@ type round struct {
 
 // it declares the spec of a requirement. What another requirement covers is left to it: the spec continues with what works,
 // and if it finds nothing itself it cannot be judged.
-func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, r *round)) {
+func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, r *round), labels ...string) {
 	GinkgoHelper()
 	c.env.Own().It(id, text, func(ctx SpecContext, crd *suites.Resource) {
 		if c.silent != "" {
@@ -75,7 +75,7 @@ func (c *chapter) it(id requirement.ID, text string, body func(ctx SpecContext, 
 		if r.blocked != "" {
 			Skip(r.blocked)
 		}
-	})
+	}, labels...)
 }
 
 // served returns the versions that are served, in the definition's order.

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -25,11 +26,11 @@ func updating(c *chapter) {
 
 		c.it(requirement.ResourcePatchJSON,
 			"changes an annotation by a JSON patch at each version, and then other fields, at each version as well",
-			func(ctx SpecContext, r *round) { r.patch(ctx, jsonPatch()) })
+			func(ctx SpecContext, r *round) { r.patch(ctx, jsonPatch()) }, suites.Slow)
 
 		c.it(requirement.ResourcePatchMerge,
 			"changes an annotation by a merge patch at each version, and then other fields, at each version as well",
-			func(ctx SpecContext, r *round) { r.patch(ctx, mergePatch()) })
+			func(ctx SpecContext, r *round) { r.patch(ctx, mergePatch()) }, suites.Slow)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -18,7 +19,7 @@ func writingBack(c *chapter) {
 		c.it(requirement.ResourceWriteNoOp,
 			"puts objects of each version at each version as they were read, and again", func(ctx SpecContext, r *round) {
 				r.eachWritten(ctx, r.unchanged)
-			})
+			}, suites.Slow)
 
 		c.it(requirement.ResourceWriteValidatedRead,
 			"puts objects of each version at each version as they were read, and creates others like them", func(ctx SpecContext, r *round) {
@@ -27,7 +28,7 @@ func writingBack(c *chapter) {
 						r.restore(ctx, o, version)
 					}
 				})
-			})
+			}, suites.Slow)
 	})
 }
 

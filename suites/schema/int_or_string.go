@@ -92,7 +92,7 @@ func intOrString(env *suites.Env) {
 		plain.It(requirement.SchemaIntOrStringPublishedV2,
 			"looks for an integer or string in the OpenAPI v2 document", func(ctx SpecContext, crd *suites.Resource) {
 				Expect(foo(ctx, crd, "/openapi/v2")).To(And(HaveKeyWithValue("x-kubernetes-int-or-string", true), Not(Or(HaveKey("type"), HaveKey("anyOf"), HaveKey("allOf"), HaveKey("oneOf")))))
-			})
+			}, suites.Slow)
 	})
 }
 

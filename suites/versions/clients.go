@@ -37,7 +37,7 @@ func clients(env *suites.Env) {
 				Expect(crd.At("v1").Get(ctx, "local-crontab")).To(And(
 					HaveField("GetAnnotations()", HaveKeyWithValue(suites.Count, strconv.Itoa(4*each))),
 					HaveField("Object", HaveKeyWithValue("host", "localhost"))))
-			})
+			}, suites.Slow)
 	})
 }
 

@@ -36,7 +36,7 @@ func usage(env *suites.Env) {
 					env.Require(suites.ErrorOf(crd.At("v1alpha1").List(ctx)), "listing at v1alpha1")
 					return requested(ctx)
 				}).Should(And(ContainElement("v1alpha1"), Not(ContainElement("v1"))), "the metric must name the deprecated version, and not the other")
-			})
+			}, suites.Slow)
 	})
 }
 

@@ -37,7 +37,7 @@ func conversion(env *suites.Env, p *prober) {
 			p.hold(ctx, p.identity(ctx))
 		})
 
-		env.It(requirement.WebhookConversionPure, "asks for the same again, and many times at once", p.pure)
+		env.It(requirement.WebhookConversionPure, "asks for the same again, and many times at once", p.pure, suites.Slow)
 
 		env.It(requirement.WebhookConversionGrowth, "converts objects there and back many times", func(ctx SpecContext) {
 			p.hold(ctx, p.growth())

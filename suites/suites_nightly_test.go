@@ -7,8 +7,11 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/corpus"
+	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/lifecycle"
 )
 
 // TestFaultsSpareOthers has every spec judged with every fault but its own, and every migrator by every spec.
@@ -21,6 +24,19 @@ func TestFaultsSpareOthers(t *testing.T) {
 		}})
 	}
 	judgeTrials(t, append(all, migratorTrials(false, careless())...))
+}
+
+// TestBlindToStorageInLifecycles runs the other chapter that looks into storage where it cannot.
+func TestBlindToStorageInLifecycles(t *testing.T) { blind(t, lifecycle.Area) }
+
+// TestAllOtherFormsPass has the reference webhook pass with definitions of every other form.
+func TestAllOtherFormsPass(t *testing.T) {
+	for name, objects := range map[string]corpus.Corpus{
+		"old stored one":   sampled(t, fixtures.StoredAt("v1alpha1"), fixtures.Served("v1alpha1", false)),
+		"one served alone": sampled(t, fixtures.Served("v1alpha1", false), fixtures.Served("v1", false), fixtures.StoredAt("v1")),
+	} {
+		t.Run(name, func(t *testing.T) { passes(t, objects) })
+	}
 }
 
 // TestResourceFaultsSpareOthers has each webhook judged by all specs. Those that take longest run for the faults that list them only.
