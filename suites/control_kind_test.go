@@ -33,7 +33,7 @@ func TestOnAControlPlane(t *testing.T) {
 	hook := deploy(t, c)
 	t.Run("conforms", func(t *testing.T) { conforms(t, c, hook) })
 	t.Run("faults are caught", func(t *testing.T) {
-		var all []requirement.ID // but those of kubectl, which TestFaultsOfAnAPIServerAreCaught has
+		var all []requirement.ID // but those of kubectl, which kubectlFaultsAreCaught has
 		for _, id := range declared() {
 			if len(failing()[id]) == 0 && !strings.HasPrefix(string(id), "control.kubectl.") {
 				all = append(all, id)

@@ -148,17 +148,14 @@ func always(status int, body any) proxied {
 	}
 }
 
-// TestFaultsOfAnAPIServerAreCaught proves where there is no control plane that the specs of kubectl can fail.
-func TestFaultsOfAnAPIServerAreCaught(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out by -short: specs wait for what a fault hides")
-	}
-	kubectl(t)
+// kubectlFaultsAreCaught proves where there is no control plane that the specs of kubectl can fail.
+func kubectlFaultsAreCaught(t *testing.T, genuine *embedded.Cluster) {
+	t.Helper()
 	var all []requirement.ID
 	for _, id := range declared() {
 		if strings.HasPrefix(string(id), "control.kubectl.") {
 			all = append(all, id)
 		}
 	}
-	catches(t, suitetest.Cluster(t, embedded.Options{}), nil, 0, all...)
+	catches(t, genuine, nil, 0, all...)
 }

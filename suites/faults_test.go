@@ -14,10 +14,12 @@ import (
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
+	"github.com/crdconform/crdconform/suites/control"
 	"github.com/crdconform/crdconform/suites/defaulting"
 	"github.com/crdconform/crdconform/suites/migration"
 	"github.com/crdconform/crdconform/suites/objects"
 	"github.com/crdconform/crdconform/suites/publishing"
+	"github.com/crdconform/crdconform/suites/resource"
 	"github.com/crdconform/crdconform/suites/schema"
 	"github.com/crdconform/crdconform/suites/subresources"
 	"github.com/crdconform/crdconform/suites/validation"
@@ -62,7 +64,10 @@ type trial struct {
 
 // trials are all, those that take long first.
 func trials() []trial {
-	var all []trial
+	all := []trial{{resource.Area.Name + "/faults", resourceFaultsAreCaught}}
+	if hasKubectl() {
+		all = append(all, trial{control.Area.Name + "/faults", kubectlFaultsAreCaught})
+	}
 	for _, one := range tables() {
 		all = append(all, trial{one.area.Name + "/faults", func(t *testing.T, genuine *embedded.Cluster) {
 			t.Helper()

@@ -45,7 +45,7 @@ func TestResourceFaultsSpareOthers(t *testing.T) {
 		requirement.ResourceUpdateEveryVersion, requirement.ResourcePatchJSON, requirement.ResourcePatchMerge, requirement.ResourceApplyTwoManagers,
 		requirement.ResourceDeleteEveryVersion, requirement.ResourceWriteNoOp,
 	}
-	judgeResources(t, func(f resourceFault, id requirement.ID) bool { return f.lists(id) || !slices.Contains(slow, id) })
+	judgeResources(t, suitetest.Cluster(t, embedded.Options{}), func(f resourceFault, id requirement.ID) bool { return f.lists(id) || !slices.Contains(slow, id) })
 }
 
 // careless are migrators of which each breaks something that another one breaks as well, in another way.

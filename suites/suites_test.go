@@ -77,6 +77,9 @@ func TestSuites(t *testing.T) {
 	if len(suites.Preview(areas, suite)) == 0 {
 		t.Fatal("no spec matches; -ginkgo.dry-run -ginkgo.v shows all with their labels")
 	}
+	if !hasKubectl() && os.Getenv("CRDCONFORM_REQUIRE_TOOLS") != "" { //nolint:forbidigo // CI sets it for the tests of all packages
+		t.Error("there is no kubectl on PATH, so its specs and their faults are left out")
+	}
 	if !suite.DryRun {
 		areas = setUp(t, &options, areas)
 	}
