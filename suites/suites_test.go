@@ -61,7 +61,11 @@ func TestMain(m *testing.M) {
 // chosen reports whether the arguments are about TestSuites alone, so that no other test is to run: they select specs, or a cluster.
 func chosen() bool {
 	suite, _ := ginkgo.GinkgoConfiguration()
-	return suite.DryRun || suite.LabelFilter != "" || len(suite.FocusStrings)+len(suite.SkipStrings)+len(suite.FocusFiles)+len(suite.SkipFiles) > 0 ||
+	options := false
+	for _, option := range arguments.options.Table() {
+		flag.Visit(func(f *flag.Flag) { options = options || f.Name == option.Name })
+	}
+	return options || suite.DryRun || suite.LabelFilter != "" || len(suite.FocusStrings)+len(suite.SkipStrings)+len(suite.FocusFiles)+len(suite.SkipFiles) > 0 ||
 		arguments.cluster != "embedded"
 }
 
