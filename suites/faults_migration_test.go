@@ -24,6 +24,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/storage/proof"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
 	"github.com/crdconform/crdconform/requirement"
@@ -64,7 +65,7 @@ type writing func(ctx context.Context, at dynamic.ResourceInterface, read *unstr
 const fieldManager = "migrator"
 
 // migrate does it.
-func (s simple) migrate(ctx context.Context, j migration.Job) error {
+func (s simple) migrate(ctx context.Context, j proof.Job) error {
 	definitions, err := clientset.NewForConfig(j.Config)
 	if err != nil {
 		return err

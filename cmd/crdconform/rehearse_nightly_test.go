@@ -129,9 +129,6 @@ func TestRehearseOperator(t *testing.T) {
 
 // TestRehearseEnvtest rehearses an upgrade on a whole API server whose etcd is a process of its own, from a kubeconfig on.
 func TestRehearseEnvtest(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out by -short: it rehearses an upgrade with real programs")
-	}
 	needs.APIServer(t)
 	u := subjects.BuildUpgrade(t)
 	dir := t.TempDir()

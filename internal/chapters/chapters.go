@@ -26,7 +26,7 @@ func All() []suites.Area { return append(Run(), resource.Area) }
 func Run() []suites.Area {
 	return []suites.Area{
 		versions.Area, conversion.Area, webhook.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area,
-		migration.Area, publishing.Area, subresources.Area, objects.Area, control.Area,
+		migration.New(nil), publishing.Area, subresources.Area, objects.Area, control.Area,
 	}
 }
 

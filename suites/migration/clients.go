@@ -29,7 +29,7 @@ func (c chapter) clients() {
 				c.population(ctx, crd, clientObjects)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				writes := &interference{written: map[string]int{}}
-				verdict, _ := c.prove(ctx, crd, proof.Options{Writers: proof.Writers{Rate: clientRate}}, Job{}, writes.between)
+				verdict, _ := c.prove(ctx, crd, proof.Options{Writers: proof.Writers{Rate: clientRate}}, proof.Job{}, writes.between)
 				Expect(texts(verdict.Of(requirement.MigrationClientsWrites))).To(BeEmpty())
 				Expect(verdict.Writes).To(BeNumerically(">=", writes.count), "the clients must be able to write")
 			}, suites.Slow)
@@ -39,7 +39,7 @@ func (c chapter) clients() {
 				c.population(ctx, crd, 4)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				deleted := map[string]bool{}
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, func(p *proof.Proof, r request) *http.Response {
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, func(p *proof.Proof, r request) *http.Response {
 					if r.write && (r.name == name(1) || r.name == name(3)) && !deleted[r.name] {
 						deleted[r.name] = true
 						p.Write(history.Delete, newer, suites.Namespace, r.name)

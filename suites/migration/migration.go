@@ -24,9 +24,6 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// Area is the chapter on migrations of stored objects.
-var Area = New(ours)
-
 // older is the storage version at first, and newer the one to which objects are migrated.
 const (
 	older = "v1beta1"
@@ -36,25 +33,17 @@ const (
 // pageSize is how many objects a migrator lists at a time.
 const pageSize = 4
 
-// Job is what a migrator is to do.
-type Job struct {
-	Config     *rest.Config
-	Definition string
-	Drop       string // version that managed fields must not name afterwards, beside those that are not served; may be empty
-}
-
-// Migrator migrates the objects of a definition to its storage version. The error says why the migration is not complete, with the
-// objects that were refused.
-type Migrator func(ctx context.Context, j Job) error
-
 // chapter declares the specs with a migrator.
 type chapter struct {
 	env     *suites.Env
-	migrate Migrator
+	migrate proof.Migrator
 }
 
-// New returns the chapter with a migrator.
-func New(m Migrator) suites.Area {
+// New returns the chapter on migrations of stored objects, with a migrator: crdconform's own if it is nil.
+func New(m proof.Migrator) suites.Area {
+	if m == nil {
+		m = ours
+	}
 	return suites.Area{Name: "migration", Register: func(env *suites.Env) {
 		c := chapter{env, m}
 		c.objects()
@@ -65,7 +54,7 @@ func New(m Migrator) suites.Area {
 }
 
 // ours is the migrator of crdconform.
-func ours(ctx context.Context, j Job) error {
+func ours(ctx context.Context, j proof.Job) error {
 	config := rest.CopyConfig(j.Config)
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return withoutLeases{next} })
 	result, err := migrate.Run(ctx, config, j.Definition, migrate.Options{PageSize: pageSize, Drop: j.Drop})
@@ -94,7 +83,7 @@ func (t withoutLeases) RoundTrip(r *http.Request) (*http.Response, error) {
 type between func(p *proof.Proof, r request) *http.Response
 
 // prove has the objects of a definition migrated, and judges it. The error is the migrator's.
-func (c chapter) prove(ctx SpecContext, crd *suites.Resource, options proof.Options, j Job, meanwhile between) (proof.Verdict, error) {
+func (c chapter) prove(ctx SpecContext, crd *suites.Resource, options proof.Options, j proof.Job, meanwhile between) (proof.Verdict, error) {
 	GinkgoHelper()
 	if storage, ok := c.env.Cluster.(cluster.Storage); ok {
 		options.Storage = storage

@@ -21,7 +21,7 @@ func (c chapter) objects() {
 			"migrates objects and looks for each by its UID", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 3)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationObjectsKept))).To(BeEmpty())
 				Expect(verdict.Objects).To(Equal(3))
 			})
@@ -33,7 +33,7 @@ func (c chapter) objects() {
 				c.dying(ctx, crd)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				c.recent(ctx, crd)
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationObjectsContent))).To(BeEmpty())
 			})
 
@@ -42,7 +42,7 @@ func (c chapter) objects() {
 				c.population(ctx, crd, 2*pageSize)
 				c.dying(ctx, crd)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, err := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, err := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(err).NotTo(HaveOccurred(), "nothing is in the way of the migration")
 				expectStored(verdict)
 			})
@@ -54,7 +54,7 @@ func (c chapter) objects() {
 				second := fixtures.LocalCronTab.At(newer)
 				c.env.Require(suites.ErrorOf(crd.At(older).In(other).Create(ctx, second)), "creating an object in the namespace %s", other)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				expectStored(verdict)
 			})
 
@@ -62,7 +62,7 @@ func (c chapter) objects() {
 			"migrates objects that have no namespace", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				expectStored(verdict)
 			})
 
@@ -71,7 +71,7 @@ func (c chapter) objects() {
 				c.population(ctx, crd, pageSize+2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				expired := false
-				verdict, err := c.prove(ctx, crd, proof.Options{}, Job{}, func(_ *proof.Proof, r request) *http.Response {
+				verdict, err := c.prove(ctx, crd, proof.Options{}, proof.Job{}, func(_ *proof.Proof, r request) *http.Response {
 					if expired || r.URL.Query().Get("continue") == "" {
 						return nil
 					}

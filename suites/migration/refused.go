@@ -21,7 +21,7 @@ func (c chapter) refused() {
 			"refuses each write of one object, as admission does", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 3)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				_, err := c.prove(ctx, crd, proof.Options{Untrimmed: true}, Job{}, func(_ *proof.Proof, r request) *http.Response {
+				_, err := c.prove(ctx, crd, proof.Options{Untrimmed: true}, proof.Job{}, func(_ *proof.Proof, r request) *http.Response {
 					if r.tries && r.name == name(1) {
 						return answer(r.Request, http.StatusForbidden, metav1.StatusReasonForbidden, "admission denied the request")
 					}
@@ -36,7 +36,7 @@ func (c chapter) refused() {
 				c.population(ctx, crd, 4)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				writes, flipped := 0, error(nil)
-				_, err := c.prove(ctx, crd, proof.Options{Untrimmed: true}, Job{}, func(_ *proof.Proof, r request) *http.Response {
+				_, err := c.prove(ctx, crd, proof.Options{Untrimmed: true}, proof.Job{}, func(_ *proof.Proof, r request) *http.Response {
 					if !r.write {
 						return nil
 					}

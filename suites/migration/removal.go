@@ -19,7 +19,7 @@ func (c chapter) removal() {
 			"migrates objects that were applied at a version which is not served any more", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
 				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationManagedFieldsServed))).To(BeEmpty())
 			})
 
@@ -33,7 +33,7 @@ func (c chapter) removal() {
 				labels.SetLabels(map[string]string{"team": "a"})
 				c.env.Require(suites.ErrorOf(crd.At(newer).Apply(ctx, labels, "labeller")), "labelling %s", name(1))
 				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationManagedFieldsKept))).To(BeEmpty())
 			})
 
@@ -41,7 +41,7 @@ func (c chapter) removal() {
 			"migrates objects and compares the generation of the definition", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationDefinitionKept))).To(BeEmpty())
 			})
 
@@ -49,7 +49,7 @@ func (c chapter) removal() {
 			"migrates objects and reads the status of the definition", func(ctx SpecContext, crd *suites.Resource) {
 				c.population(ctx, crd, 2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationStoredVersionsExact))).To(BeEmpty())
 			})
 
@@ -58,7 +58,7 @@ func (c chapter) removal() {
 				c.env.Storage()
 				c.population(ctx, crd, pageSize+2)
 				crd.Change(ctx, fixtures.StoredAt(newer))
-				verdict, _ := c.prove(ctx, crd, proof.Options{}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{}, proof.Job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationStoredVersionsLast))).To(BeEmpty())
 			})
 
@@ -67,7 +67,7 @@ func (c chapter) removal() {
 				c.population(ctx, crd, 3)
 				crd.Change(ctx, fixtures.StoredAt(newer), fixtures.Served(older, false))
 				deletable(crd, fixtures.None)
-				verdict, _ := c.prove(ctx, crd, proof.Options{Drop: true}, Job{}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{Drop: true}, proof.Job{}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationRemovalObjects))).To(BeEmpty())
 			})
 
@@ -76,7 +76,7 @@ func (c chapter) removal() {
 				c.population(ctx, crd, 3)
 				crd.Change(ctx, fixtures.StoredAt(newer))
 				deletable(crd, fixtures.Webhook)
-				verdict, _ := c.prove(ctx, crd, proof.Options{Drop: true, Retired: older}, Job{Drop: older}, nil)
+				verdict, _ := c.prove(ctx, crd, proof.Options{Drop: true, Retired: older}, proof.Job{Drop: older}, nil)
 				Expect(texts(verdict.Of(requirement.MigrationRemovalApplied))).To(BeEmpty())
 			})
 	})

@@ -150,7 +150,7 @@ func TestControlWithTheRightsOfTheManifest(t *testing.T) {
 // servers are the chapters that bind API servers.
 func servers() []suites.Area {
 	return []suites.Area{
-		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.Area, schema.Area, validation.Area, defaulting.Area, publishing.Area, subresources.Area,
+		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.New(nil), schema.Area, validation.Area, defaulting.Area, publishing.Area, subresources.Area,
 		objects.Area,
 	}
 }

@@ -332,7 +332,7 @@ func TestReadOnlyRun(t *testing.T) {
 	c := &watched{Cluster: connected(t, Options{Kubeconfig: path, Run: "reads", ReadOnly: true}), used: map[string]bool{}}
 	env := environmentOf(t, suites.Options{Cluster: c, Seed: 1, Domain: c.Domain(), Run: "reads", Readings: reading.Checks(), Effect: patience})
 	areas := []suites.Area{
-		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.Area, schema.Area, validation.Area, defaulting.Area, publishing.Area,
+		versions.Area, conversion.Area, storage.Area, lifecycle.Area, migration.New(nil), schema.Area, validation.Area, defaulting.Area, publishing.Area,
 		subresources.Area, objects.Area, control.Area,
 	}
 	outcome, err := suites.Run(t.Context(), env, areas, quiet{})

@@ -165,7 +165,7 @@ var explained []difference
 
 // serverChapters are the chapters that bind API servers.
 func serverChapters() []suites.Area {
-	return []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.Area, publishing.Area, subresources.Area, objects.Area}
+	return []suites.Area{versions.Area, conversion.Area, storage.Area, schema.Area, validation.Area, defaulting.Area, lifecycle.Area, migration.New(nil), publishing.Area, subresources.Area, objects.Area}
 }
 
 // wantAgreement fails the test for each difference between clusters that is not explained.
