@@ -104,7 +104,7 @@ func TestSuites(t *testing.T) {
 func unexpected(r suites.Result, minor requirement.Minor) string {
 	area := r.Requirement.Area()
 	around := area == control.Area.Name && (!strings.HasPrefix(string(r.Requirement), "control.kubectl.") || !hasKubectl())
-	switch r.Verdict {
+	switch r.Verdict { //nolint:exhaustive // of the others Ginkgo says what is wrong
 	case requirement.Tolerated:
 		return "nothing is to be tolerated"
 	case requirement.Passed:

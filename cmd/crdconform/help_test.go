@@ -80,15 +80,16 @@ func exemplary(t *testing.T, line string) {
 
 func TestFaultsAreListed(t *testing.T) {
 	t.Parallel()
-	help, completed := inside(t, "serve", "--help"), ""
+	help := inside(t, "serve", "--help")
+	var completed strings.Builder
 	for _, fault := range webhook.Faults() {
-		completed += fault.Name + "\n"
+		completed.WriteString(fault.Name + "\n")
 		has(t, help, "\n  "+fault.Name+" ", " "+fault.Summary+"\n")
 	}
 	var out, errs strings.Builder
 	execute(t.Context(), []string{"__completeNoDesc", "serve", "--fault", ""}, streams{out: &out, err: &errs})
-	if got, found := strings.CutPrefix(out.String(), completed); !found || !strings.HasPrefix(got, ":") {
-		t.Errorf("faults are completed by %s, want %s", out.String(), completed)
+	if got, found := strings.CutPrefix(out.String(), completed.String()); !found || !strings.HasPrefix(got, ":") {
+		t.Errorf("faults are completed by %s, want %s", out.String(), completed.String())
 	}
 }
 

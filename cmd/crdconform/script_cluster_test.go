@@ -171,7 +171,7 @@ func assets(ts *testscript.TestScript, _ bool, names []string) {
 	}
 }
 
-// allForms fails unless all forms of the report in a folder agree: forms FOLDER
+// allForms fails unless all forms of the report in a folder agree: forms FOLDER.
 func allForms(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: forms FOLDER")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"io"
 	"maps"
@@ -32,13 +33,13 @@ func runScripts(t *testing.T, dir string) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			temporary, err := os.MkdirTemp("", "c-") // sockets have short names
+			temporary, err := os.MkdirTemp("", "c-") //nolint:usetesting // sockets have short names
 			if err != nil {
 				return err
 			}
 			e.Defer(func() {
 				left, err := os.ReadDir(temporary)
-				if err = os.RemoveAll(temporary); err != nil || len(left) > 0 {
+				if err = errors.Join(err, os.RemoveAll(temporary)); err != nil || len(left) > 0 {
 					e.T().Fatal("left among temporary files: ", left, err)
 				}
 				if left := leftRunning(e.WorkDir); len(left) > 0 {
@@ -130,7 +131,7 @@ func commandLine(ctx context.Context, ts *testscript.TestScript, out, errs io.Wr
 	ts.Check(os.Chdir(ts.MkAbs(".")))
 	defer func() { ts.Check(os.Chdir(here)) }()
 	for _, name := range []string{"TMPDIR", "HOME", "KUBECONFIG", "PATH"} {
-		before, set := os.LookupEnv(name)
+		before, set := os.LookupEnv(name) //nolint:forbidigo // put back below
 		ts.Check(os.Setenv(name, ts.Getenv(name)))
 		defer func() {
 			if err := os.Setenv(name, before); err != nil || !set {

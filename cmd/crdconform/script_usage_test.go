@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"regexp"
@@ -61,7 +60,7 @@ func like(text string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)" + strings.NewReplacer("…", ".*", `\\n`, `\n`).Replace(regexp.QuoteMeta(text)))
 }
 
-// replace writes a file with another text in place of one that it has: replace OLD NEW FROM TO
+// replace writes a file with another text in place of one that it has: replace OLD NEW FROM TO.
 func replace(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 4 {
 		ts.Fatalf("usage: replace OLD NEW FROM TO")
@@ -91,14 +90,4 @@ func stores(ts *testscript.TestScript, neg bool, args []string) {
 	folder, err := reporter.Open(ts.MkAbs(args[1]))
 	ts.Check(err)
 	ts.Check(folder.Write(&report))
-}
-
-// isJSON fails unless a file is JSON: json FILE
-func isJSON(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 1 {
-		ts.Fatalf("usage: json FILE")
-	}
-	if !json.Valid([]byte(ts.ReadFile(args[0]))) {
-		ts.Fatalf("%s is not JSON", args[0])
-	}
 }

@@ -56,7 +56,7 @@ func webhookCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	}
 }
 
-// behaving serves a webhook in the way of the command webhook, but one that behaves in a way of its own: behaving NAME [ARGUMENT...]
+// behaving serves a webhook in the way of the command webhook, but one that behaves in a way of its own: behaving NAME [ARGUMENT...].
 func behaving(ts *testscript.TestScript, _ bool, args []string) {
 	t := testOf(ts)
 	var handler http.Handler
@@ -140,7 +140,7 @@ func impure() http.Handler {
 	})
 }
 
-// unreached has check and load find no webhook to judge at $URL, and say why in one line that has a text: unreached TEXT [FLAG...]
+// unreached has check and load find no webhook to judge at $URL, and say why in one line that has a text: unreached TEXT [FLAG...].
 func unreached(ts *testscript.TestScript, _ bool, args []string) {
 	url := ts.Getenv("URL")
 	for _, command := range []string{"check", "load"} {
@@ -313,7 +313,7 @@ func valueAt(value any, path string) string {
 	return ""
 }
 
-// again runs the command line at a path in a file, which must end with an exit code: again CODE FILE PATH
+// again runs the command line at a path in a file, which must end with an exit code: again CODE FILE PATH.
 func again(ts *testscript.TestScript, _ bool, args []string) {
 	var value any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &value))
@@ -321,7 +321,7 @@ func again(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // beginRecord runs crdconform record in front of the webhook at $URL until the command interrupt, in the folder of this package:
-// record FILE [FLAG...]
+// record FILE [FLAG...].
 func beginRecord(ts *testscript.TestScript, _ bool, args []string) {
 	p := record(testOf(ts), ts.Getenv("URL"), ts.MkAbs("ca.crt"), ts.MkAbs(args[0]), args[1:]...)
 	ts.Check(os.WriteFile(ts.MkAbs("proxy.crt"), p.caBundle, 0o600))
@@ -331,7 +331,7 @@ func beginRecord(ts *testscript.TestScript, _ bool, args []string) {
 func proxyOf(ts *testscript.TestScript) *recordingProxy { return ts.Value("proxy").(*recordingProxy) } //nolint:forcetypeassert // see scriptVariables
 
 // send passes a number of requests to the proxy, or the one in a file, whose answer it prints, or questions about CronTabs, after which it prints
-// and sets in $WHOLE how many they are, less one: send N|FILE|crontabs
+// and sets in $WHOLE how many they are, less one: send N|FILE|crontabs.
 func send(ts *testscript.TestScript, _ bool, args []string) {
 	t, p := testOf(ts), proxyOf(ts)
 	if n, err := strconv.Atoi(args[0]); err == nil {
@@ -347,7 +347,7 @@ func send(ts *testscript.TestScript, _ bool, args []string) {
 	fmt.Fprintf(ts.Stdout(), "%s", p.client(t, nil).Send(t.Context(), []byte(ts.ReadFile(args[0]))).Body)
 }
 
-// truncate cuts bytes off the end of a file: truncate FILE BYTES
+// truncate cuts bytes off the end of a file: truncate FILE BYTES.
 func truncate(ts *testscript.TestScript, _ bool, args []string) {
 	n, err := strconv.Atoi(args[1])
 	ts.Check(err)
@@ -355,7 +355,7 @@ func truncate(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text[:len(text)-n]), 0o600))
 }
 
-// interruptRecord ends the proxy, which must end with an exit code: interrupt CODE
+// interruptRecord ends the proxy, which must end with an exit code: interrupt CODE.
 func interruptRecord(ts *testscript.TestScript, _ bool, args []string) {
 	r := proxyOf(ts).stop()
 	io.WriteString(ts.Stdout(), r.out)

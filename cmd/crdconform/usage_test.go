@@ -22,11 +22,6 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// sample is a custom resource for a file of samples.
-func sample(apiVersion, kind string) string {
-	return "apiVersion: " + apiVersion + "\nkind: " + kind + "\nmetadata:\n  name: one\n---\n"
-}
-
 // has fails the test for each text that another lacks.
 func has(t *testing.T, text string, wants ...string) {
 	t.Helper()

@@ -127,7 +127,7 @@ func (l *leg) point(ctx context.Context, kinds []*kind, isNew bool, client *apie
 // Bring brings the definitions of a release and objects into a cluster, as a rehearsal does in the beginning. It returns how many objects
 // there are then.
 func Bring(ctx context.Context, p *Plan, api cluster.Cluster, release Release, objects *Objects) (int, error) {
-	l, err := newLeg(p, release, release, objects, "", false)
+	l, err := newLeg(p, release, release, objects, "", false) //nolint:contextcheck // definitions are validated without waiting for anything
 	if err != nil {
 		return 0, err
 	}

@@ -3,14 +3,13 @@ package doctortest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
 	"time"
-
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -95,7 +94,7 @@ func (w *Ward) stored(t *testing.T, crd *apiextensionsv1.CustomResourceDefinitio
 }
 
 // gardens are what is planted. What the tables of judged states have beside them needs minutes, or what API servers refuse.
-func gardens() map[string]planted {
+func gardens() map[string]planted { //nolint:revive // a table
 	none := func(change func(*apiextensionsv1.CustomResourceDefinition, *apiextensionsv1.WebhookClientConfig), finds requirement.ID, says string) planted {
 		return planted{change: change, none: true, finds: finds, says: says}
 	}
@@ -314,8 +313,8 @@ func (w *Ward) remove(t *testing.T, crd *apiextensionsv1.CustomResourceDefinitio
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	object := w.Objects.Resource(Resource(crd, "v1beta1")).Namespace("default")
-	object.Patch(ctx, "one", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}) // most have none
-	w.CRDs.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, metav1.DeleteOptions{})                // one is deleted
+	_, _ = object.Patch(ctx, "one", types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), metav1.PatchOptions{}) // most have none
+	_ = w.CRDs.ApiextensionsV1().CustomResourceDefinitions().Delete(ctx, crd.Name, metav1.DeleteOptions{})                   // one is deleted
 }
 
 // Found wants everything that is planted to be found, and nothing in what is healthy.

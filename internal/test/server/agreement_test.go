@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/requirement"
 	"github.com/crdconform/crdconform/suites/conversion"
 	"github.com/crdconform/crdconform/suites/defaulting"
 	"github.com/crdconform/crdconform/suites/lifecycle"
@@ -17,9 +19,6 @@ import (
 	"github.com/crdconform/crdconform/suites/subresources"
 	"github.com/crdconform/crdconform/suites/validation"
 	"github.com/crdconform/crdconform/suites/versions"
-
-	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 // judged is what the specs came to on a cluster.
