@@ -46,7 +46,7 @@ test-nightly: ## Run what test-all has beyond test
 	$(RACE) ./suites ./internal/test/server ./internal/engine
 
 test-kind: ## Run what needs a kind cluster, with the node image in CRDCONFORM_TEST_KIND_IMAGE
-	KUBEBUILDER_ASSETS= $(TEST) -tags $(TAGS),kind -p 1 $$(grep -rl '^//go:build kind' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
+	KUBEBUILDER_ASSETS= $(TEST) -tags $(TAGS),kind -short -p 1 $$(grep -rl '^//go:build kind' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
 
 lint: $(LINTER) ## Run go mod tidy -diff and the linter
 	$(GO) mod tidy -diff

@@ -28,8 +28,9 @@ import (
 )
 
 // wanted skips the test for want of something, or fails it where a variable says that it must not be skipped.
-func wanted(t *testing.T, required, what string) {
+func wanted(t *testing.T, what string) {
 	t.Helper()
+	const required = "CRDCONFORM_REQUIRE_TOOLS"
 	if os.Getenv(required) != "" { //nolint:forbidigo // CI sets it for the tests of all packages
 		t.Fatalf("there is no %s, and %s is set", what, required)
 	}
@@ -40,7 +41,7 @@ func wanted(t *testing.T, required, what string) {
 func kubectl(t *testing.T) {
 	t.Helper()
 	if !hasKubectl() {
-		wanted(t, "CRDCONFORM_REQUIRE_TOOLS", "kubectl on PATH")
+		wanted(t, "kubectl on PATH")
 	}
 }
 
@@ -82,7 +83,7 @@ func kubeAPIServer(t *testing.T) cluster.Cluster {
 	t.Helper()
 	assets := os.Getenv("KUBEBUILDER_ASSETS") //nolint:forbidigo // what the machine has for tests
 	if assets == "" {
-		wanted(t, "CRDCONFORM_REQUIRE_TOOLS", "kube-apiserver in KUBEBUILDER_ASSETS")
+		wanted(t, "kube-apiserver in KUBEBUILDER_ASSETS")
 	}
 	c, err := envtest.Start(t.Context(), envtest.Options{Assets: assets})
 	if err != nil {

@@ -35,8 +35,8 @@ func TestEveryTestHasATier(t *testing.T) {
 			t.Errorf("no tier compiles %s with %s", file, strings.Join(tests, ", "))
 		}
 		source := string(read(t, strings.TrimPrefix(file, absolute(t)+"/")))
-		if strings.HasPrefix(source, "//go:build nightly\n") && strings.Contains(source, "testing.Short()") {
-			t.Errorf("%s looks at testing.Short, which make test-nightly sets to leave the other tests out", file)
+		if regexp.MustCompile(`^//go:build (nightly|kind)\n`).MatchString(source) && strings.Contains(source, "testing.Short()") {
+			t.Errorf("%s looks at testing.Short, which make test-nightly and test-kind set to leave the other tests out", file)
 		}
 	}
 	makefile := string(read(t, "Makefile"))
