@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/test/executable"
 )
 
 func TestExpand(t *testing.T) {
@@ -51,16 +53,13 @@ func TestExpand(t *testing.T) {
 func TestCommandsThatMakeNoSense(t *testing.T) {
 	dir, folders := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", folders)
-	write := func(name, text string, mode os.FileMode) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), mode); err != nil {
-			t.Fatal(err)
-		}
-		return path
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	file := write("file", "#!/bin/sh\n", 0o600)
-	noInterpreter := write("no-interpreter", "#!/no/such/thing\n", 0o700)
-	noFormat := write("no-format", "true\n", 0o700)
+	noInterpreter, noFormat := filepath.Join(dir, "no-interpreter"), filepath.Join(dir, "no-format")
+	executable.Write(t, noInterpreter, []byte("#!/no/such/thing\n"))
+	executable.Write(t, noFormat, []byte("true\n"))
 	args := func(program string) []string { return []string{program, "{port}", "{certs}"} }
 	for name, test := range map[string]struct {
 		command Command

@@ -1,16 +1,11 @@
 package schema
 
 import (
-	"bytes"
-	"encoding/json"
-	"io"
 	"net/http"
-	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
@@ -185,18 +180,18 @@ func withFaultyWebhook(env *suites.Env) {
 	env.With(fixtures.Webhook).It(requirement.SchemaWebhookResultPruned,
 		"reads an object at v1 while the webhook leaves hostPort in it", func(ctx SpecContext, crd *suites.Resource) {
 			crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
-			leaving := leavesHostPort()
+			leaving := webhook.LeavesHostPort()
 			crd.Webhook.Serve(leaving)
 			Expect(crd.At("v1").Get(ctx, "local-crontab")).To(And(have("host", "localhost"), haveNo("hostPort")))
-			Expect(leaving.left()).To(ContainElement("localhost:1234"), "the webhook must have left it in its answer")
+			Expect(leaving.Left()).To(ContainElement("localhost:1234"), "the webhook must have left it in its answer")
 		})
 
 	env.With(fixtures.Webhook, fixtures.StoredAt("v1")).It(requirement.SchemaWebhookResultPrunedForStorage,
 		"creates an object while the webhook leaves hostPort in it, and makes v1 know hostPort", func(ctx SpecContext, crd *suites.Resource) {
-			leaving := leavesHostPort()
+			leaving := webhook.LeavesHostPort()
 			crd.Webhook.Serve(leaving)
 			crd.Create(ctx, "v1beta1", fixtures.LocalCronTab.At("v1beta1"))
-			Expect(leaving.left()).To(ContainElement("localhost:1234"), "the webhook must have left it in its answer")
+			Expect(leaving.Left()).To(ContainElement("localhost:1234"), "the webhook must have left it in its answer")
 			crd.Change(ctx, fixtures.WithProperty("v1", "hostPort", properties{Type: "string"}))
 			crd.Create(ctx, "v1beta1", fixtures.RemoteCronTab.At("v1beta1"))
 			crd.Webhook.Mend()
@@ -204,64 +199,6 @@ func withFaultyWebhook(env *suites.Env) {
 			Expect(crd.At("v1").Get(ctx, "remote-crontab")).To(have("hostPort", "example.com:2345"), "now the field is known")
 		})
 }
-
-// leaving is the reference webhook, with a fault by which it leaves hostPort in objects of v1. It keeps what it answers.
-type leaving struct {
-	faulty http.Handler
-
-	mu      sync.Mutex
-	answers []*bytes.Buffer
-}
-
-func leavesHostPort() *leaving {
-	fault, found := webhook.FaultNamed("leaves-old-field")
-	if !found {
-		panic("schema: the reference webhook cannot be made to leave hostPort")
-	}
-	return &leaving{faulty: webhook.Handler(fault)}
-}
-
-// ServeHTTP answers a request.
-func (l *leaving) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	answer := &bytes.Buffer{}
-	l.faulty.ServeHTTP(copied{w, io.MultiWriter(answer, w)}, r)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.answers = append(l.answers, answer)
-}
-
-// left returns the hostPorts that it left in objects which have a host too.
-func (l *leaving) left() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var all []string
-	for _, answer := range l.answers {
-		var review apiextensionsv1.ConversionReview
-		if json.Unmarshal(answer.Bytes(), &review) != nil || review.Response == nil {
-			continue
-		}
-		for _, raw := range review.Response.ConvertedObjects {
-			var object struct {
-				Host     string `json:"host"`
-				HostPort string `json:"hostPort"`
-			}
-			if json.Unmarshal(raw.Raw, &object) == nil && object.Host != "" && object.HostPort != "" {
-				all = append(all, object.HostPort)
-			}
-		}
-	}
-	return all
-}
-
-// copied is a response whose body goes elsewhere as well.
-type copied struct {
-	http.ResponseWriter
-
-	body io.Writer
-}
-
-// Write writes a part of the body.
-func (c copied) Write(part []byte) (int, error) { return c.body.Write(part) }
 
 // keepsIntOrString creates an integer and a string of digits, and reads both at both versions.
 func keepsIntOrString(ctx SpecContext, crd *suites.Resource) {

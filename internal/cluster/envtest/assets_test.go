@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/crdconform/crdconform/internal/test/executable"
 )
 
 // script is a program of a few lines of shell.
@@ -18,9 +20,7 @@ func fakes(t *testing.T, programs map[string][]byte) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, body := range programs {
-		if err := os.WriteFile(filepath.Join(dir, name), body, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		executable.Write(t, filepath.Join(dir, name), body)
 	}
 	return dir
 }

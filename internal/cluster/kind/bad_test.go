@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/crdconform/crdconform/internal/test/executable"
 )
 
 // fakeProgram puts a program in place of the real ones. It answers as Docker does, and its first argument leads to one of the
@@ -31,9 +33,7 @@ func fakeProgram(t *testing.T, name string, answers map[string]string) (dir stri
 	}
 	script.WriteString("esac\n")
 	dir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, name), []byte(script.String()), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	executable.Write(t, filepath.Join(dir, name), []byte(script.String()))
 	t.Setenv("PATH", dir)
 	return dir
 }

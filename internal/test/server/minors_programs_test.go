@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/minors"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -71,9 +72,7 @@ func TestMinorsBuild(t *testing.T) {
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH")) //nolint:forbidigo // the script needs a shell
 	tool := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(bin, "go"), []byte("#!/bin/sh\n"+text), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		executable.Write(t, filepath.Join(bin, "go"), []byte("#!/bin/sh\n"+text))
 	}
 	build := func(m requirement.Minor) (string, error) {
 		var log bytes.Buffer

@@ -27,6 +27,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -248,9 +249,7 @@ func TestMinorsStartThatFails(t *testing.T) {
 	t.Setenv("TMPDIR", temporary)
 	script := func(text string) string {
 		path := filepath.Join(t.TempDir(), "program")
-		if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		executable.Write(t, path, []byte("#!/bin/sh\n"+text+"\n"))
 		return path
 	}
 	for name, test := range map[string]struct{ path, want string }{
