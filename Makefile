@@ -43,7 +43,8 @@ test-all: test test-nightly ## Run all tests: make test, and every fault against
 
 test-nightly: ## Run what test-all has beyond test
 	$(TEST) -tags $(TAGS),nightly -short $(ALL)
-	$(RACE) ./suites ./internal/test/server ./internal/engine
+	$(RACE) ./suites -ginkgo.label-filter='!slow'
+	$(RACE) -short ./internal/test/server ./internal/engine
 
 test-kind: ## Run what needs a kind cluster, with the node image in CRDCONFORM_TEST_KIND_IMAGE
 	KUBEBUILDER_ASSETS= $(TEST) -tags $(TAGS),kind -short -p 1 $$(grep -rl '^//go:build kind' --include='*_test.go' . | xargs -n 1 dirname | sort -u)
