@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	mutantsFlag = flag.Int("mutants", 6, "TestAllMutantsAreCaught tries one mutant in so many, 1 for all, which takes an hour")
+	mutantsFlag = flag.Int("mutants", 18, "TestAllMutantsAreCaught tries one mutant in so many, 1 for all, which takes an hour")
 	seedsFlag   = flag.Int("seeds", 1, "TestAllSeedsAreCaught judges each fault with so many seeds")
 )
 
