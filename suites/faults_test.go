@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
@@ -93,9 +96,9 @@ func trials() []trial {
 	return all
 }
 
-// shares is how many processes share the trials: most of the time specs wait for what a fault hides, and a process runs one tree of specs
-// at a time.
-const shares = 5
+// judges is how many processes judge trials: most of the time specs wait for what a fault hides, and a process runs one tree of specs at a
+// time.
+const judges = 6
 
 // TestFaultsAreCaught proves that every spec which binds an API server can fail, and fails for what it is about.
 func TestFaultsAreCaught(t *testing.T) {
@@ -125,35 +128,42 @@ func TestFaultsAreOfAllSpecs(t *testing.T) {
 	}
 }
 
-// judgeTrials judges trials: a share of them where an argument says so, all where some are selected by their names, and otherwise has
-// processes share them.
+// judgeTrials judges trials: those that nobody else claims where an argument says so, all where some are selected by their names, and
+// otherwise has processes claim one after the other, while the tests beside it go on.
 func judgeTrials(t *testing.T, all []trial) {
 	t.Helper()
-	if arguments.share < 0 && !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
-		shareTrials(t, all)
+	if arguments.claims == "" && !strings.Contains(flag.Lookup("test.run").Value.String(), "/") {
+		judgeBeside(t, all)
 		return
 	}
 	genuine := suitetest.Cluster(t, embedded.Options{})
 	for i, one := range all {
-		if arguments.share < 0 || i%shares == arguments.share {
-			t.Run(one.name, func(t *testing.T) { one.judge(t, genuine) })
+		if arguments.claims != "" && os.Mkdir(filepath.Join(arguments.claims, strconv.Itoa(i)), 0o700) != nil {
+			continue // a process has claimed it
 		}
+		t.Run(one.name, func(t *testing.T) { one.judge(t, genuine) })
 	}
 }
 
-// shareTrials has processes judge the trials.
-func shareTrials(t *testing.T, all []trial) {
+// judgeBeside has processes judge the trials.
+func judgeBeside(t *testing.T, all []trial) {
 	t.Helper()
+	claims := t.TempDir()
 	var processes sync.WaitGroup
-	for share := range shares {
+	var passed atomic.Int64
+	for range judges {
 		processes.Go(func() {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=50m", fmt.Sprintf("-share=%d", share))
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=50m", "-claims="+claims)
 			out, err := cmd.CombinedOutput()
-			passed := bytes.Count(out, []byte("\n    --- PASS: "+t.Name()+"/"))
-			if want := (len(all) + shares - 1 - share) / shares; err != nil || passed != want {
-				t.Errorf("share %d: %d of %d trials passed: %v\n%s", share, passed, want, err, out)
+			passed.Add(int64(bytes.Count(out, []byte("\n    --- PASS: "+t.Name()+"/"))))
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
 			}
 		})
 	}
+	t.Parallel() // it waits for all that are not
 	processes.Wait()
+	if int(passed.Load()) != len(all) {
+		t.Errorf("%d of %d trials passed", passed.Load(), len(all))
+	}
 }

@@ -30,7 +30,7 @@ import (
 var arguments struct {
 	cluster string
 	options kinds.Options
-	share   int // of the trials, for a process of TestFaultsAreCaught; all if it is negative
+	claims  string // a folder in which a process of TestFaultsAreCaught claims trials, each by making a folder
 }
 
 // apiServer is for all other tests that leave nothing behind.
@@ -38,7 +38,7 @@ var apiServer suitetest.Shared
 
 func TestMain(m *testing.M) {
 	flag.StringVar(&arguments.cluster, "cluster", "embedded", "where TestSuites runs the specs: embedded, kind, envtest or existing")
-	flag.IntVar(&arguments.share, "share", -1, "what one of the processes of TestFaultsAreCaught judges")
+	flag.StringVar(&arguments.claims, "claims", "", "where the processes of TestFaultsAreCaught claim trials")
 	for _, option := range arguments.options.Table() {
 		switch value := option.Value.(type) {
 		case *bool:
