@@ -60,7 +60,7 @@ $(LINTER):
 bench: export CRDCONFORM_BENCH_FILE = $(abspath $(BIN)/claims.json)
 bench: ## Measure what the project claims, print one table, and fail where a claim does not hold
 	@mkdir -p $(BIN) && rm -f $$CRDCONFORM_BENCH_FILE; status=0; \
-	for bench in 'Claims ./cmd/crdconform' 'Load ./internal/test/measure ./internal/load/workers'; do \
+	for bench in 'Claims ./internal/test/server' 'Load ./internal/test/measure ./internal/load/workers'; do \
 		$(GO) test -run '^$$' -benchtime 1x -timeout 60m -v -bench $$bench || status=1; \
 	done; \
 	$(GO) run ./internal/test/measure table $$CRDCONFORM_BENCH_FILE || status=1; exit $$status

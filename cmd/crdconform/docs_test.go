@@ -71,6 +71,37 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
+// usable fails when a command line is none that this program takes.
+func usable(t *testing.T, words []string) {
+	t.Helper()
+	cmd, rest, err := newRoot(streams{}).Find(words)
+	if err == nil {
+		err = cmd.ParseFlags(rest)
+	}
+	if err != nil || !cmd.HasParent() {
+		t.Errorf("%q: %v", words, err)
+	}
+}
+
+// TestDeployedCommands wants every command line in the files for CI systems and clusters to be one that this program takes.
+func TestDeployedCommands(t *testing.T) {
+	t.Parallel()
+	line := regexp.MustCompile(`(?m)\bcrdconform ([a-z]+ .*?)(?: >>| \|\||;|$)`)
+	arguments := strings.NewReplacer("args: [", "crdconform ", ", --", " --", "]\n", "\n")
+	for name, want := range map[string]int{"github-workflow.yaml": 4, "gitlab-ci.yaml": 4, "cronjob.yaml": 1} {
+		n := 0
+		for _, found := range line.FindAllStringSubmatch(arguments.Replace(string(read(t, "../../deploy/"+name))), -1) {
+			if words := strings.Fields(found[1]); known(words[0]) {
+				n++
+				usable(t, words)
+			}
+		}
+		if n != want {
+			t.Errorf("%s has %d command lines, want %d", name, n, want)
+		}
+	}
+}
+
 func known(command string) bool {
 	cmd, _, err := newRoot(streams{}).Find([]string{command})
 	return err == nil && cmd.HasParent()

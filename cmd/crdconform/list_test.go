@@ -3,11 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -206,20 +204,6 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestPlacesOfSpecs goes to where explain says that a spec is.
-func TestPlacesOfSpecs(t *testing.T) {
-	t.Parallel()
-	for _, spec := range suites.Preview(append(areas(), resource.Area)) {
-		name, number, _ := strings.Cut(spec.Location, ":")
-		n, err := strconv.Atoi(number)
-		if err != nil || filepath.IsAbs(name) {
-			t.Errorf("%s is at %s, want a file of the module and a line", spec.Requirement, spec.Location)
-		} else if lines := strings.Count(string(read(t, filepath.Join("../..", name))), "\n"); n < 1 || n > lines {
-			t.Errorf("%s is at %s, which has %d lines", spec.Requirement, spec.Location, lines)
-		}
-	}
-}
-
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	want := fmt.Sprintf("crdconform %s\nKubernetes %s (embedded API server)\n%s %s/%s\n", toolVersion(), embedded.Release(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -294,14 +278,5 @@ func TestCoverage(t *testing.T) {
 	some := inside(t, "list", "--coverage", "--filter", "publishing.categories")
 	if has(t, some, "\n  Categories  "); strings.Contains(some, "versions-1.11") || strings.Contains(some, "without a requirement") {
 		t.Errorf("the coverage of some is of all: %s", some)
-	}
-}
-
-// TestREADMECounts wants the README to have as many requirements as run and check judge.
-func TestREADMECounts(t *testing.T) {
-	t.Parallel()
-	readme := string(read(t, filepath.Join("..", "..", "README.md")))
-	for text, areas := range map[string][]suites.Area{"[%[1]d/%[1]d]": areas(), "of %d requirements failed": checked()} {
-		has(t, readme, fmt.Sprintf(text, len(suites.Preview(areas))))
 	}
 }

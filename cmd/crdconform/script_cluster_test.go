@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/crdconform/crdconform/internal/fixtures"
+	"github.com/crdconform/crdconform/internal/test/subjects"
 )
 
 const crontabsCRD = "crontabs.example.com"
@@ -199,4 +200,10 @@ func leftRunning(dir string) []string {
 		}
 	}
 	return all
+}
+
+// upgrade builds a program and writes old.yaml and new.yaml to the folder of the script, as subjects.BuildReleases does. The variable
+// PROGRAM is the path of the program.
+func upgrade(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Setenv("PROGRAM", subjects.BuildReleases(testOf(ts), ts.MkAbs(".")).Serve()[0])
 }

@@ -47,10 +47,9 @@ func TestStorageMigrateKilled(t *testing.T) {
 	if n := done(); n < 20 || n == 60 || !slices.Equal(l.listed(), []string{"v1beta1", "v1"}) {
 		t.Errorf("%d objects are at v1, and the status lists %v", n, l.listed())
 	}
-	code, out, said := executed(t, args...)
-	if code != exitConforms || !strings.Contains(out, "resumed          this run continues an earlier one") || !strings.Contains(out, "proof            all 60 objects are there") {
-		t.Errorf("exit code %d:\n%s%s", code, out, said)
-	}
+	whole := ran(t, args...)
+	whole.exits(t, exitConforms)
+	has(t, whole.out, "resumed          this run continues an earlier one", "proof            all 60 objects are there")
 	if n := done(); n != 60 || !slices.Equal(l.listed(), []string{"v1"}) {
 		t.Errorf("%d objects are at v1, and the status lists %v", n, l.listed())
 	}

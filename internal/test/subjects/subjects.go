@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"context"
 	"embed"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/internal/cluster/pki"
 	"github.com/crdconform/crdconform/internal/wire"
@@ -96,6 +100,31 @@ func BuildUpgrade(tb testing.TB) Upgrade {
 		Program: compiled(tb, dir, name),
 		Old:     extract(tb, dir, name, "release-1.yaml"), New: extract(tb, dir, name, "release-2.yaml"), Objects: extract(tb, dir, name, "servers.yaml"),
 	}
+}
+
+// BuildReleases makes the kubebuilder program ready, as Build does, and writes old.yaml and new.yaml to a folder: its definition as two
+// releases have it, which store at v1beta1 and at v1.
+func BuildReleases(tb testing.TB, dir string) *Program {
+	tb.Helper()
+	program := Build(tb, Kubebuilder)
+	text, err := os.ReadFile(program.CRD)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for file, stored := range map[string]string{"old.yaml": "v1beta1", "new.yaml": "v1"} {
+		var crd apiextensionsv1.CustomResourceDefinition
+		if err := yaml.UnmarshalStrict(text, &crd); err != nil {
+			tb.Fatal(err)
+		}
+		for i := range crd.Spec.Versions {
+			crd.Spec.Versions[i].Storage = crd.Spec.Versions[i].Name == stored
+		}
+		release, err := yaml.Marshal(crd)
+		if err = errors.Join(err, os.WriteFile(filepath.Join(dir, file), release, 0o600)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return program
 }
 
 func extract(tb testing.TB, dir, program, file string) string {

@@ -1,4 +1,6 @@
-package main
+//go:build nightly
+
+package server_test
 
 import (
 	"bytes"
@@ -6,17 +8,18 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
+	"os/exec"
 	"slices"
 	"testing"
 	"time"
 
 	"k8s.io/client-go/rest"
 
-	"github.com/crdconform/crdconform/internal/cluster/embedded"
+	"github.com/crdconform/crdconform/internal/chapters"
 	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/suites/suitetest"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -61,14 +64,11 @@ var passesBefore = map[requirement.ID]string{
 // TestBounds runs the specs on API servers of minors for which the catalogue says that the requirement does not hold. What passes
 // there, holds there, so that the catalogue is wrong. That it fails nowhere else is what a matrix shows.
 func TestBounds(t *testing.T) {
-	dir := olderServers(t)
-	if err := embedded.LogTo(io.Discard); err != nil {
-		t.Fatal(err)
-	}
+	from := builtMinors(t)
 	for _, minor := range minors.All() {
 		t.Run(minor.String(), func(t *testing.T) {
 			for _, pretended := range []requirement.Minor{minors.BuiltIn(), minors.All()[0]} {
-				beyond(t, minors.Programs{Dir: dir}, minor, pretended)
+				beyond(t, from, minor, pretended)
 			}
 		})
 	}
@@ -81,7 +81,7 @@ func beyond(t *testing.T, programs minors.Programs, minor, pretended requirement
 		one, _ := requirement.Lookup(id)
 		return one.Binds == requirement.Server && one.HoldsFor(pretended) && !one.HoldsFor(minor)
 	}
-	if !slices.ContainsFunc(suites.Preview(areas()), func(s suites.Spec) bool { return selected(s.Requirement) }) {
+	if !slices.ContainsFunc(suites.Preview(chapters.Run()), func(s suites.Spec) bool { return selected(s.Requirement) }) {
 		return
 	}
 	c, err := minors.Start(t.Context(), minors.Options{Minor: minor, Programs: programs})
@@ -100,7 +100,7 @@ func beyond(t *testing.T, programs minors.Programs, minor, pretended requirement
 	if err != nil {
 		t.Fatal(err)
 	}
-	outcome, err := suites.Run(t.Context(), env, areas(), suitetest.Quiet{})
+	outcome, err := suites.Run(t.Context(), env, chapters.Run(), suitetest.Quiet{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,30 +115,28 @@ func beyond(t *testing.T, programs minors.Programs, minor, pretended requirement
 	}
 }
 
-// olderServers returns the folder with API servers of older minors, or skips the test.
-func olderServers(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
-	if dir == "" {
-		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
-	}
-	return dir
-}
-
 // TestOlderConform has API servers of older minors conform, and what holds for no server of today pass on one for which it does.
 func TestOlderConform(t *testing.T) {
-	t.Setenv("CRDCONFORM_MINORS", olderServers(t))
+	t.Setenv("CRDCONFORM_MINORS", builtMinors(t).Dir)
+	program := compiled(t)
 	passed := map[requirement.ID]bool{}
 	for _, minor := range minors.All() {
 		t.Run(minor.String(), func(t *testing.T) {
-			r := invoke(t, "run", "--kubernetes", minor.String(), "--load-duration", "0")
-			r.exits(t, exitConforms)
-			for _, result := range r.report(t).With(requirement.Passed) {
+			dir := t.TempDir()
+			run := exec.CommandContext(t.Context(), program, "run", "--kubernetes", minor.String(), "--load-duration", "0", "--report-dir", dir)
+			if out, err := run.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+			report, err := reports.ReadFile(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, result := range report.With(requirement.Passed) {
 				passed[result.ID] = true
 			}
 		})
 	}
-	for _, spec := range suites.Preview(areas()) {
+	for _, spec := range suites.Preview(chapters.Run()) {
 		one, _ := requirement.Lookup(spec.Requirement)
 		if one.Binds == requirement.Server && !one.HoldsFor(minors.BuiltIn()) && !passed[one.ID] {
 			t.Errorf("%s holds until %s, and passes on no API server of a minor of then", one.ID, one.Until)

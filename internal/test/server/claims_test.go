@@ -1,4 +1,4 @@
-package main
+package server_test
 
 import (
 	"fmt"
@@ -7,17 +7,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/crdconform/crdconform/internal/chapters"
 	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/test/figures"
 	"github.com/crdconform/crdconform/internal/test/subjects"
+	"github.com/crdconform/crdconform/reports"
 )
 
 // BenchmarkClaims measures what the project promises of whole commands. make bench runs it, and prints one table of all claims.
@@ -31,7 +32,7 @@ func BenchmarkClaims(b *testing.B) {
 		return []figures.Claim{{What: "first spec on a new kind cluster", Asked: 45, Unit: "s", Missing: "it needs Docker and a node image; make test-kind runs there"}}
 	})
 	figures.Measure(b, "requirements", func(*testing.B) []figures.Claim {
-		return []figures.Claim{{What: "requirements with a spec", Asked: 240, AtLeast: true, Measured: float64(len(suites.Preview(areas())))}}
+		return []figures.Claim{{What: "requirements with a spec", Asked: 240, AtLeast: true, Measured: float64(len(suites.Preview(chapters.Run())))}}
 	})
 }
 
@@ -50,9 +51,6 @@ func paced(b *testing.B, measure func()) figures.Pace {
 
 func measureEmbedded(b *testing.B) []figures.Claim {
 	b.Helper()
-	if err := embedded.LogTo(&strings.Builder{}); err != nil {
-		b.Fatal(err)
-	}
 	const starts = 9
 	var ready, gone []float64
 	pace := paced(b, func() {
@@ -89,11 +87,14 @@ func measureRuns(b *testing.B) []figures.Claim {
 		cmd := exec.CommandContext(b.Context(), program, "run", "--report-dir", dir)
 		pace := paced(b, func() {
 			// A load says nothing where other programs have the processors, and is not what is measured.
-			if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != exitUnjudged {
+			if out, err := cmd.CombinedOutput(); err != nil && cmd.ProcessState.ExitCode() != 3 {
 				b.Fatalf("%v\n%s", err, out)
 			}
 		})
-		report := reportIn(b, dir)
+		report, err := reports.ReadFile(dir)
+		if err != nil {
+			b.Fatal(err)
+		}
 		conformance = append(conformance, report.Seconds-report.Load.Stages[0].Seconds)
 		quiet = append(quiet, conformance[len(conformance)-1]/pace.Wall)
 		html, err := os.Stat(filepath.Join(dir, "report.html"))
@@ -198,11 +199,11 @@ func measureChecks(b *testing.B) []figures.Claim {
 }
 
 // compiled is the path of crdconform, as users build it.
-func compiled(b *testing.B) string {
-	b.Helper()
-	program := filepath.Join(b.TempDir(), "crdconform")
-	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
+func compiled(tb testing.TB) string {
+	tb.Helper()
+	program := filepath.Join(tb.TempDir(), "crdconform")
+	if out, err := exec.CommandContext(tb.Context(), "go", "build", "-o", program, "../../../cmd/crdconform").CombinedOutput(); err != nil {
+		tb.Fatalf("%v\n%s", err, out)
 	}
 	return program
 }

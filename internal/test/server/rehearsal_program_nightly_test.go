@@ -1,12 +1,15 @@
 //go:build nightly
 
-package main
+package server_test
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,30 +22,50 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// TestRehearseSnapshot rehearses with a snapshot of etcd, whole, damaged, and with an object that is encrypted.
-func TestRehearseSnapshot(t *testing.T) {
+// executed is what a command line of crdconform comes to.
+func executed(t *testing.T, program string, arguments ...string) (code int, out, said string) {
+	t.Helper()
+	var written, complained bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), program, arguments...)
+	cmd.Stdout, cmd.Stderr = &written, &complained
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return cmd.ProcessState.ExitCode(), written.String(), complained.String()
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRehearsalProgramSnapshot rehearses with a snapshot of etcd, whole, damaged, and with an object that is encrypted.
+func TestRehearsalProgramSnapshot(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	program := newUpgrade(t, dir)
+	program, crdconform := subjects.BuildReleases(t, dir), compiled(t)
 	rehearse := func(snapshot, text string, flags ...string) (int, string) {
 		t.Helper()
 		put(t, filepath.Join(dir, snapshot), text)
-		code, out, said := executed(t, slices.Concat([]string{
+		code, out, said := executed(t, crdconform, slices.Concat([]string{
 			"rehearse", "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--old", filepath.Join(dir, "old.yaml"), "--new", filepath.Join(dir, "new.yaml"),
 			"--objects", filepath.Join(dir, snapshot), "--old-program", strings.Join(program.Serve(), " "),
 		}, flags, []string{"--"}, program.Serve())...)
 		return code, out + said
 	}
-	l := newLab(t, t.Cleanup)
+	etcd := newLab(t).etcd(t)
 	store := func(name, value string) {
 		t.Helper()
-		if _, err := l.etcd.Put(t.Context(), "/registry/factory.example.org/widgets/prod/"+name, value); err != nil {
+		if _, err := etcd.Put(t.Context(), "/registry/factory.example.org/widgets/prod/"+name, value); err != nil {
 			t.Fatal(err)
 		}
 	}
 	snapshot := func() string {
 		t.Helper()
-		stream, err := l.etcd.Snapshot(t.Context())
+		stream, err := etcd.Snapshot(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,11 +88,11 @@ func TestRehearseSnapshot(t *testing.T) {
 		"cut.db":       {whole[:len(whole)/2], "does not end with a SHA-256"},
 		"encrypted.db": {encrypted, "the API server stores it encrypted (k8s:enc:aescbc:v1)"},
 	} {
-		if code, said := rehearse(name, test.snapshot); code != exitUsage || !strings.Contains(said, test.want) {
+		if code, said := rehearse(name, test.snapshot); code != 2 || !strings.Contains(said, test.want) {
 			t.Errorf("%s: exit code %d, said %q, want %q", name, code, said, test.want)
 		}
 	}
-	if code, said := rehearse("whole.db", whole, "--filter", "upgrade.read"); code != exitConforms {
+	if code, said := rehearse("whole.db", whole, "--filter", "upgrade.read"); code != 0 {
 		t.Fatalf("exit code %d\n%s", code, said)
 	}
 	report, err := reports.ReadFile(filepath.Join(dir, "report"))
@@ -81,18 +104,18 @@ func TestRehearseSnapshot(t *testing.T) {
 	}
 }
 
-// TestRehearseOperator rehearses an upgrade to an operator that lists its own kind before it serves, to its corrected twin, and as
+// TestRehearsalProgramOperator rehearses an upgrade to an operator that lists its own kind before it serves, to its corrected twin, and as
 // docs/upgrades.md shows it.
-func TestRehearseOperator(t *testing.T) {
+func TestRehearsalProgramOperator(t *testing.T) {
 	t.Parallel()
-	u := subjects.BuildUpgrade(t)
+	u, crdconform := subjects.BuildUpgrade(t), compiled(t)
 	dir := t.TempDir()
 	config := filepath.Join(dir, "crdconform.yaml")
 	rehearse := func(more string) (int, string, *reports.Report) {
 		t.Helper()
 		put(t, config, "apiVersion: crdconform.dev/v1alpha1\nkind: Config\nold: ["+u.Old+"]\ncrds: ["+u.New+"]\nrehearse: {objects: ["+u.Objects+"], programs: [\""+u.Program+
 			" --port={port} --certs={certs}\"]}\nwebhook: {command: {args: ["+u.Program+", '--port={port}', '--certs={certs}', '--kubeconfig={kubeconfig}'"+more+"], readyTimeout: 20s}}\n")
-		code, out, _ := executed(t, "rehearse", "--config", config, "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--filter", "upgrade.webhook,upgrade.read")
+		code, out, _ := executed(t, crdconform, "rehearse", "--config", config, "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--filter", "upgrade.webhook,upgrade.read")
 		report, err := reports.ReadFile(filepath.Join(dir, "report"))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
@@ -101,21 +124,25 @@ func TestRehearseOperator(t *testing.T) {
 	}
 	code, out, report := rehearse(", --lists-first")
 	failed := report.With(requirement.Failed, requirement.Tolerated, requirement.Errored)
-	if code != exitViolates || len(failed) != 1 || failed[0].ID != requirement.UpgradeWebhookStarts || !strings.Contains(failed[0].Reason, "the new program waits for itself: it does not serve conversions before it has read its own kind") {
+	if code != 1 || len(failed) != 1 || failed[0].ID != requirement.UpgradeWebhookStarts || !strings.Contains(failed[0].Reason, "the new program waits for itself: it does not serve conversions before it has read its own kind") {
 		t.Errorf("exit code %d, %+v\n%s", code, failed, out)
 	}
 	// Once it is helped, the rest is judged.
 	if passed := report.With(requirement.Passed); len(passed) != 6 {
 		t.Errorf("%d requirements passed: %+v", len(passed), passed)
 	}
-	if code, out, _ = rehearse(""); code != exitConforms {
+	if code, out, _ = rehearse(""); code != 0 {
 		t.Errorf("the corrected twin: exit code %d\n%s", code, out)
 	}
 	serves := []string{u.Program, "--port={port}", "--certs={certs}"}
-	_, out, _ = executed(t, append([]string{
+	_, out, _ = executed(t, crdconform, append([]string{
 		"rehearse", "--seed", "1", "--report-dir", filepath.Join(dir, "report"), "--old", u.Old, "--new", u.New, "--objects", u.Objects, "--old-program", strings.Join(serves, " "), "--",
 	}, append(serves, "--drops-memory")...)...)
-	_, shown, _ := strings.Cut(string(read(t, filepath.Join("..", "..", "docs", "upgrades.md"))), "```\ncrdconform (devel): ")
+	guide, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "upgrades.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, shown, _ := strings.Cut(string(guide), "```\ncrdconform (devel): ")
 	shown, _, _ = strings.Cut(shown, "```\n")
 	here := strings.NewReplacer(filepath.Dir(u.Old)+string(filepath.Separator), "", " --report-dir="+filepath.Join(dir, "report"), "")
 	timeless := func(out string) string { // without what differs from run to run
@@ -127,23 +154,18 @@ func TestRehearseOperator(t *testing.T) {
 	}
 }
 
-// TestRehearseEnvtest rehearses an upgrade on a whole API server whose etcd is a process of its own, from a kubeconfig on.
-func TestRehearseEnvtest(t *testing.T) {
+// TestRehearsalProgramEnvtest rehearses an upgrade on a whole API server whose etcd is a process of its own, from a kubeconfig on.
+func TestRehearsalProgramEnvtest(t *testing.T) {
 	needs.APIServer(t)
 	u := subjects.BuildUpgrade(t)
 	dir := t.TempDir()
 	serves := []string{u.Program, "--port={port}", "--certs={certs}", "--kubeconfig={kubeconfig}"}
-	var out, said strings.Builder
-	code := execute(t.Context(), append([]string{
+	t.Setenv("KUBEBUILDER_CONTROLPLANE_START_TIMEOUT", "3m") // the machine may be busy
+	code, out, said := executed(t, compiled(t), append([]string{
 		"rehearse", "--cluster", "envtest", "--seed", "1", "--report-dir", dir, "--old", u.Old, "--new", u.New, "--objects", u.Objects, "--old-program", strings.Join(serves, " "), "--",
-	}, serves...), streams{out: &out, err: &said, variable: func(name string) (string, bool) {
-		if name == "KUBEBUILDER_CONTROLPLANE_START_TIMEOUT" { // the machine may be busy
-			return "3m", true
-		}
-		return os.LookupEnv(name) //nolint:forbidigo // envtest goes by it too
-	}})
-	if code != exitConforms || said.String() != "" {
-		t.Errorf("exit code %d, said %q, wrote\n%s", code, &said, &out)
+	}, serves...)...)
+	if code != 0 || said != "" {
+		t.Errorf("exit code %d, said %q, wrote\n%s", code, said, out)
 	}
 	report, err := reports.ReadFile(dir)
 	if err != nil {
