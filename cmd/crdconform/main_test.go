@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"flag"
 	"html"
 	"io"
 	"io/fs"
@@ -46,6 +47,10 @@ func TestMain(m *testing.M) {
 		}
 		if signal.Ignored(syscall.SIGHUP) { // which processes would inherit where nohup runs the tests
 			signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+		}
+		// Parallel tests mostly wait for what they start, so more run at once than there are cores.
+		if err := flag.Lookup("test.parallel").Value.Set("4"); err != nil {
+			panic(err)
 		}
 		m.Run()
 	}
@@ -218,6 +223,17 @@ func (r result) exits(t *testing.T, code int) {
 func (r result) report(t *testing.T) *reports.Report {
 	t.Helper()
 	return reportIn(t, filepath.Join(r.dir, "crdconform-report"))
+}
+
+// failer is a test or a script.
+type failer interface {
+	Fatalf(format string, args ...any)
+}
+
+func check(t failer, err error) {
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
 }
 
 // reportIn reads the report in a folder, and looks whether the other forms are there and agree with it.

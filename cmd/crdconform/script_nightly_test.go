@@ -8,7 +8,10 @@ import (
 )
 
 // TestNightlyScripts runs testdata/script/nightly, whose scripts are of the same kind as those of TestScripts.
-func TestNightlyScripts(t *testing.T) { runScripts(t, "testdata/script/nightly") }
+func TestNightlyScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(scripted{t, true}, "testdata/script/nightly")
+}
 
 // olderServers returns the folder with API servers of older minors, or skips the test.
 func olderServers(t *testing.T) string {

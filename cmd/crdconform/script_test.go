@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -16,19 +17,26 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 )
 
 var update = flag.Bool("update", false, "write what the tests get over what they compare it with in testdata")
 
 // TestScripts runs testdata/script.
-func TestScripts(t *testing.T) { runScripts(t, "testdata/script") }
+func TestScripts(t *testing.T) { runScripts(scripted{t, false}, "testdata/script") }
+
+// TestServerScripts runs testdata/script/server, whose scripts wait for API servers more than they compute.
+func TestServerScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(scripted{t, true}, "testdata/script/server")
+}
 
 // runScripts runs the scripts of a folder: each file has command lines, what they print, and the files that they read. The commands of this
 // package are below; those of testscript itself are at https://pkg.go.dev/github.com/rogpeppe/go-internal/testscript.
-func runScripts(t *testing.T, dir string) {
+func runScripts(t scripted, dir string) {
 	t.Helper()
-	testscript.RunT(sequential{t}, testscript.Params{
+	testscript.RunT(t, testscript.Params{
 		Dir:                 dir,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
@@ -62,7 +70,7 @@ func runScripts(t *testing.T, dir string) {
 				if neg {
 					ts.Fatalf("exits names the exit code of a command that fails")
 				}
-				scripted(ts, exitConforms, args)
+				ends(ts, exitConforms, args)
 			},
 			"exits":   exits,
 			"refuses": refuses,
@@ -95,16 +103,26 @@ func merged(all ...map[string]func(*testscript.TestScript, bool, []string)) map[
 	return commands
 }
 
-// sequential keeps scripts from running beside each other: their commands share this process, its working directory and its environment.
-type sequential struct{ *testing.T }
+// scripted is a script, or all of a folder. By default its command lines run in this process, which takes the least time; they share its
+// working directory and its environment, so that no script runs beside another. Otherwise each command line is a process, and scripts are
+// parallel.
+type scripted struct {
+	*testing.T
 
-func (t sequential) Parallel() {}
-
-func (t sequential) Run(name string, script func(testscript.T)) {
-	t.T.Run(name, func(t *testing.T) { script(sequential{t}) })
+	processes bool
 }
 
-func (t sequential) Verbose() bool { return testing.Verbose() }
+func (t scripted) Parallel() {
+	if t.processes {
+		t.T.Parallel()
+	}
+}
+
+func (t scripted) Run(name string, script func(testscript.T)) {
+	t.T.Run(name, func(sub *testing.T) { script(scripted{sub, t.processes}) })
+}
+
+func (t scripted) Verbose() bool { return testing.Verbose() }
 
 // exits runs a command line that must end with an exit code: exits CODE crdconform [<FILE] ARGUMENT...
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -113,19 +131,22 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	code, err := strconv.Atoi(args[0])
 	ts.Check(err)
-	scripted(ts, code, args[2:])
+	ends(ts, code, args[2:])
 }
 
-// scripted runs a command line that ends with an exit code.
-func scripted(ts *testscript.TestScript, want int, args []string) {
+// ends runs a command line that ends with an exit code.
+func ends(ts *testscript.TestScript, want int, args []string) {
 	if code := commandLine(context.Background(), ts, ts.Stdout(), ts.Stderr(), args); code != want {
 		ts.Fatalf("exit code %d, want %d", code, want)
 	}
 }
 
-// commandLine runs a command line in this process, in the folder and with the environment of the script, and returns its exit code:
-// [<FILE] ARGUMENT... A script that sets COLOR gets colours as on a terminal, and one that sets PLUGIN runs the program as kubectl does.
+// commandLine runs a command line, in the folder and with the environment of the script, and returns its exit code: [<FILE] ARGUMENT... In
+// this process, a script that sets COLOR gets colours as on a terminal, and one that sets PLUGIN runs the program as kubectl does.
 func commandLine(ctx context.Context, ts *testscript.TestScript, out, errs io.Writer, args []string) int {
+	if ts.Value("t").(scripted).processes { //nolint:forcetypeassert // see runScripts
+		return processed(ctx, ts, out, errs, args)
+	}
 	here, err := os.Getwd()
 	ts.Check(err)
 	ts.Check(os.Chdir(ts.MkAbs(".")))
@@ -152,6 +173,21 @@ func commandLine(ctx context.Context, ts *testscript.TestScript, out, errs io.Wr
 	return execute(ctx, args, streams{
 		out: out, err: errs, variable: variable, color: ts.Getenv("COLOR") != "", plugin: ts.Getenv("PLUGIN") != "",
 	})
+}
+
+// processed runs a command line as a process, which is interrupted when the context ends.
+func processed(ctx context.Context, ts *testscript.TestScript, out, errs io.Writer, args []string) int {
+	cmd := exec.CommandContext(ctx, ts.Getenv("WEBHOOK"), args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = ts.MkAbs("."), out, errs, os.Environ()
+	for _, name := range []string{"TMPDIR", "HOME", "KUBECONFIG", "PATH", kinds.MinorsVariable} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
+		ts.Check(err)
+	}
+	return cmd.ProcessState.ExitCode()
 }
 
 // reference serves the reference webhook until the script ends: webhook [FAULT...]. The variable URL is where, and ca.crt has the

@@ -22,7 +22,7 @@ func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	before, err := os.ReadDir(ts.MkAbs("."))
 	ts.Check(err)
-	scripted(ts, exitUsage, args[1:])
+	ends(ts, exitUsage, args[1:])
 	message, help, _ := strings.Cut(fmt.Sprint(ts.Stderr()), "\n")
 	if at := like("crdconform: " + args[0]).FindStringIndex(message); at == nil || at[0] > 0 {
 		ts.Fatalf("it does not say %q", args[0])
@@ -48,7 +48,7 @@ func shows(ts *testscript.TestScript, neg bool, args []string) {
 	if err == nil {
 		args = args[1:]
 	}
-	scripted(ts, code, args[1:])
+	ends(ts, code, args[1:])
 	out, errs := fmt.Sprint(ts.Stdout()), fmt.Sprint(ts.Stderr())
 	if text := like(args[0]); !text.MatchString(out+errs) || errs != "" && (code == exitConforms || text.MatchString(out)) {
 		ts.Fatalf("it does not say only %q", args[0])

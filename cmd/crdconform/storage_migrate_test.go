@@ -13,6 +13,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/storage/migrate"
 	"github.com/crdconform/crdconform/internal/storage/proof"
+	"github.com/crdconform/crdconform/internal/test/lab"
 )
 
 // TestStorageMigrateKilled kills a migration in the middle, interrupts the next, and has another one complete it.
@@ -21,14 +22,14 @@ func TestStorageMigrateKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: a migration that takes its time")
 	}
-	l := newLab(t, t.Cleanup)
-	l.install(fixtures.None.New(fixtures.StoredAt("v1beta1")))
+	l := lab.New(t, t.Cleanup)
+	l.Install(fixtures.None.New(fixtures.StoredAt("v1beta1")))
 	for i := range 60 {
-		l.store("example.com", numbered(i), "v1", "v1beta1")
+		l.Store("example.com", fmt.Sprint("crontab-", i), "v1", "v1beta1")
 	}
-	l.install(fixtures.None.New(fixtures.StoredAt("v1")))
-	done := func() int { return l.stored("/registry/example.com/crontabs/", "example.com/v1") }
-	args := []string{"storage", "migrate", crontabsCRD, "--kubeconfig", l.kubeconfig, "--context", "lab", "--settle", "0s", "--state", filepath.Join(t.TempDir(), "state.json")}
+	l.Install(fixtures.None.New(fixtures.StoredAt("v1")))
+	done := func() int { return l.Stored("/registry/example.com/crontabs/", "example.com/v1") }
+	args := []string{"storage", "migrate", lab.Definition, "--kubeconfig", l.Kubeconfig, "--context", "lab", "--settle", "0s", "--state", filepath.Join(t.TempDir(), "state.json")}
 	halfway := func(n int, signal os.Signal) result {
 		t.Helper()
 		p := start(t, append(args, "--qps", "4", "--concurrency", "2", "--steps", "objects,managed-fields,stored-versions")...)
@@ -44,14 +45,14 @@ func TestStorageMigrateKilled(t *testing.T) {
 	if !strings.Contains(r.out+r.err, ": interrupted\n") || !strings.Contains(r.out+r.err, "interrupted; run it again to complete the migration") {
 		t.Errorf("it says:\n%s%s", r.out, r.err)
 	}
-	if n := done(); n < 20 || n == 60 || !slices.Equal(l.listed(), []string{"v1beta1", "v1"}) {
-		t.Errorf("%d objects are at v1, and the status lists %v", n, l.listed())
+	if n := done(); n < 20 || n == 60 || !slices.Equal(l.Listed(), []string{"v1beta1", "v1"}) {
+		t.Errorf("%d objects are at v1, and the status lists %v", n, l.Listed())
 	}
 	whole := ran(t, args...)
 	whole.exits(t, exitConforms)
 	has(t, whole.out, "resumed          this run continues an earlier one", "proof            all 60 objects are there")
-	if n := done(); n != 60 || !slices.Equal(l.listed(), []string{"v1"}) {
-		t.Errorf("%d objects are at v1, and the status lists %v", n, l.listed())
+	if n := done(); n != 60 || !slices.Equal(l.Listed(), []string{"v1"}) {
+		t.Errorf("%d objects are at v1, and the status lists %v", n, l.Listed())
 	}
 }
 
@@ -61,13 +62,13 @@ func TestStorageMigrateUnproved(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: it starts an API server")
 	}
-	l := newLab(t, t.Cleanup)
-	l.install(fixtures.None.New(fixtures.StoredAt("v1")))
-	l.store("example.com", "one", "v1", "v1")
+	l := lab.New(t, t.Cleanup)
+	l.Install(fixtures.None.New(fixtures.StoredAt("v1")))
+	l.Store("example.com", "one", "v1", "v1")
 	var out strings.Builder
-	m := &migrator{streams: streams{out: &out, err: &out}, definition: crontabsCRD}
+	m := &migrator{streams: streams{out: &out, err: &out}, definition: lab.Definition}
 	ctx, interrupt := context.WithCancel(t.Context())
-	proving, err := proof.Begin(ctx, l.config, crontabsCRD, m.provable())
+	proving, err := proof.Begin(ctx, l.Config, lab.Definition, m.provable())
 	if err != nil {
 		t.Fatal(err)
 	}

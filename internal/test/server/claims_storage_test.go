@@ -2,39 +2,27 @@ package server_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
-	"go.uber.org/zap"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apiextensions-apiserver/pkg/client/clientset/clientset"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
-	"k8s.io/client-go/util/retry"
 
-	"github.com/crdconform/crdconform/internal/cluster/embedded"
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/test/figures"
+	testlab "github.com/crdconform/crdconform/internal/test/lab"
 )
 
 // many is an API server with many objects of 1 kB, all of which are stored at v1beta1 and named by managed fields, while the storage
 // version is v1 and a webhook converts.
 type many struct {
-	kubeconfig string // with the context lab
-	endpoint   string // of etcd
-	etcd       *clientv3.Client
-	count      int
+	*testlab.Lab
+	count int
 }
 
 func hasMany(b *testing.B) *many {
@@ -44,56 +32,14 @@ func hasMany(b *testing.B) *many {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { hook.Close() })
-	dir, err := os.MkdirTemp("/tmp", "lab") //nolint:usetesting // short enough for sockets
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { os.RemoveAll(dir) })
-	c, err := embedded.Start(b.Context(), embedded.Options{Dir: dir})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { c.Stop(context.WithoutCancel(b.Context())) })
-	m := &many{kubeconfig: kubeconfigOf(b, c.Config()), endpoint: "unix://" + filepath.Join(dir, "etcd", "sockets", "client.sock")}
-	if m.etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{m.endpoint}, Logger: zap.NewNop()}); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { m.etcd.Close() })
-	clients, err := clientset.NewForConfig(c.Config())
-	if err != nil {
-		b.Fatal(err)
-	}
-	definitions := clients.ApiextensionsV1().CustomResourceDefinitions()
+	m := &many{Lab: testlab.New(b, b.Cleanup)}
 	crd := fixtures.Webhook.New(fixtures.StoredAt("v1beta1"))
 	crd.Spec.Conversion.Webhook.ClientConfig = &apiextensionsv1.WebhookClientConfig{URL: &hook.URL, CABundle: hook.CA}
-	if crd, err = definitions.Create(b.Context(), crd, metav1.CreateOptions{}); err != nil {
-		b.Fatal(err)
-	}
+	m.Install(crd)
 	m.fill(b, 10000)
-	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error { // with the API server's own controllers
-		if crd, err = definitions.Get(b.Context(), crd.Name, metav1.GetOptions{}); err == nil {
-			fixtures.StoredAt("v1")(crd)
-			_, err = definitions.Update(b.Context(), crd, metav1.UpdateOptions{})
-		}
-		return err
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	fixtures.StoredAt("v1")(crd)
+	m.Install(crd)
 	return m
-}
-
-// kubeconfigOf writes a kubeconfig with the context lab, and returns its path.
-func kubeconfigOf(tb testing.TB, config *rest.Config) string {
-	tb.Helper()
-	file, path := api.NewConfig(), filepath.Join(tb.TempDir(), "kubeconfig")
-	file.Clusters["lab"] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
-	file.AuthInfos["lab"] = &api.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
-	file.Contexts["lab"] = &api.Context{Cluster: "lab", AuthInfo: "lab"}
-	if err := clientcmd.WriteToFile(*file, path); err != nil {
-		tb.Fatal(err)
-	}
-	return path
 }
 
 // fill writes objects behind the API server's back until there are so many.
@@ -109,7 +55,7 @@ func (m *many) fill(b *testing.B, to int) {
 			puts = append(puts, clientv3.OpPut(fmt.Sprintf("/registry/example.com/crontabs/default/object-%07d", m.count), fmt.Sprintf(object, m.count, m.count+1)))
 			m.count++
 		}
-		if _, err := m.etcd.Txn(b.Context()).Then(puts...).Commit(); err != nil {
+		if _, err := m.Etcd.Txn(b.Context()).Then(puts...).Commit(); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -118,7 +64,7 @@ func (m *many) fill(b *testing.B, to int) {
 // run runs a command of storage, and returns how long it took, in seconds, and how much memory it had, in MiB.
 func (m *many) run(b *testing.B, program string, want int, args ...string) (seconds, memory float64) {
 	b.Helper()
-	return watched(b, program, want, append(args, "--kubeconfig", m.kubeconfig, "--context", "lab")...)
+	return watched(b, program, want, append(args, "--kubeconfig", m.Kubeconfig, "--context", "lab")...)
 }
 
 // watched runs a command, and returns how long it took, in seconds, and how much memory it had, in MiB.
@@ -155,7 +101,7 @@ func measureStorage(b *testing.B) []figures.Claim {
 	}{
 		"storage status":                  {[]string{"storage", "status", name}, 0},
 		"storage safe-to-drop":            {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json"}, 1},
-		"storage safe-to-drop, with etcd": {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json", "--etcd-endpoints", m.endpoint}, 1},
+		"storage safe-to-drop, with etcd": {[]string{"storage", "safe-to-drop", name, "v1beta1", "--output", "json", "--etcd-endpoints", m.Endpoint}, 1},
 	}
 	_, idle := watched(b, program, 0, "version")
 	var claims []figures.Claim

@@ -24,6 +24,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	testlab "github.com/crdconform/crdconform/internal/test/lab"
 	"github.com/crdconform/crdconform/internal/test/needs"
 )
 
@@ -90,7 +91,11 @@ func (a *audited) as(t *testing.T, user string, command ...string) (out string, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, out, said := executed(t, a.program, append(command, "--context", "lab", "--kubeconfig", kubeconfigOf(t, added.Config()))...)
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := testlab.WriteKubeconfig(added.Config(), kubeconfig); err != nil {
+		t.Fatal(err)
+	}
+	code, out, said := executed(t, a.program, append(command, "--context", "lab", "--kubeconfig", kubeconfig)...)
 	return out + said, code
 }
 

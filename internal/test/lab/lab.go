@@ -1,4 +1,5 @@
-package main
+// Package lab is an API server for tests that look behind it: into its etcd, and at what its definitions say of themselves.
+package lab
 
 import (
 	"context"
@@ -39,20 +40,23 @@ func check(t failer, err error) {
 	}
 }
 
-// lab is an API server, by default with the definition crontabs.example.com, and what is in its etcd.
-type lab struct {
+// Definition is the definition that the objects of a lab are of, unless they are in another group.
+const Definition = "crontabs.example.com"
+
+// Lab is an API server, and what is in its etcd.
+type Lab struct {
 	failer
 
-	config      *rest.Config
-	kubeconfig  string // with the context lab, which is not the current one
-	endpoint    string // of etcd
-	etcd        *clientv3.Client
+	Config      *rest.Config
+	Kubeconfig  string // with the context lab, which is not the current one
+	Endpoint    string // of etcd
+	Etcd        *clientv3.Client
 	definitions apiextensionsclient.CustomResourceDefinitionInterface
 	objects     dynamic.Interface
 }
 
-// newLab starts an embedded API server, which ends in what is given to cleanup.
-func newLab(t failer, cleanup func(func())) *lab {
+// New starts an embedded API server, which ends in what is given to cleanup.
+func New(t failer, cleanup func(func())) *Lab {
 	check(t, embedded.LogTo(io.Discard))
 	dir, err := os.MkdirTemp("", "lab-") // sockets have short names
 	check(t, err)
@@ -60,36 +64,30 @@ func newLab(t failer, cleanup func(func())) *lab {
 	server, err := embedded.Start(context.Background(), embedded.Options{Dir: dir})
 	check(t, err)
 	cleanup(func() { check(t, server.Stop(context.Background())) })
-	l := labOf(t, server.Config(), dir, "unix://"+filepath.Join(dir, "etcd", "sockets", "client.sock"))
-	cleanup(func() { l.etcd.Close() })
-	return l
-}
-
-// labOf is the lab of an API server and its etcd.
-func labOf(t failer, config *rest.Config, dir, endpoint string) *lab {
-	l := &lab{failer: t, config: config, kubeconfig: kubeconfigOf(t, config, dir), endpoint: endpoint}
-	crds, err := clientset.NewForConfig(config)
+	l := &Lab{failer: t, Config: server.Config(), Kubeconfig: filepath.Join(dir, "kubeconfig"), Endpoint: "unix://" + filepath.Join(dir, "etcd", "sockets", "client.sock")}
+	check(t, WriteKubeconfig(l.Config, l.Kubeconfig))
+	crds, err := clientset.NewForConfig(l.Config)
 	check(t, err)
 	l.definitions = crds.ApiextensionsV1().CustomResourceDefinitions()
-	l.objects, err = dynamic.NewForConfig(config)
+	l.objects, err = dynamic.NewForConfig(l.Config)
 	check(t, err)
-	l.etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, Logger: zap.NewNop()})
+	l.Etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{l.Endpoint}, Logger: zap.NewNop()})
 	check(t, err)
+	cleanup(func() { l.Etcd.Close() })
 	return l
 }
 
-// kubeconfigOf writes a kubeconfig with the context lab, and returns its path.
-func kubeconfigOf(t failer, config *rest.Config, dir string) string {
-	file, path := api.NewConfig(), filepath.Join(dir, "kubeconfig")
+// WriteKubeconfig writes a kubeconfig with the context lab, which is not the current one.
+func WriteKubeconfig(config *rest.Config, path string) error {
+	file := api.NewConfig()
 	file.Clusters["lab"] = &api.Cluster{Server: config.Host, CertificateAuthorityData: config.CAData}
 	file.AuthInfos["lab"] = &api.AuthInfo{ClientCertificateData: config.CertData, ClientKeyData: config.KeyData}
 	file.Contexts["lab"] = &api.Context{Cluster: "lab", AuthInfo: "lab"}
-	check(t, clientcmd.WriteToFile(*file, path))
-	return path
+	return clientcmd.WriteToFile(*file, path)
 }
 
-// install creates a definition, or replaces it.
-func (l *lab) install(crd *apiextensionsv1.CustomResourceDefinition) {
+// Install creates a definition, or replaces it.
+func (l *Lab) Install(crd *apiextensionsv1.CustomResourceDefinition) {
 	_, err := l.definitions.Create(context.Background(), crd, metav1.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {
 		err = l.change(crd.Name, func(now *apiextensionsv1.CustomResourceDefinition) { now.Spec = crd.Spec })
@@ -98,7 +96,7 @@ func (l *lab) install(crd *apiextensionsv1.CustomResourceDefinition) {
 }
 
 // change changes a definition, whose conditions may change at the same time.
-func (l *lab) change(name string, how func(*apiextensionsv1.CustomResourceDefinition)) error {
+func (l *Lab) change(name string, how func(*apiextensionsv1.CustomResourceDefinition)) error {
 	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		crd, err := l.definitions.Get(context.Background(), name, metav1.GetOptions{})
 		if err != nil {
@@ -116,13 +114,13 @@ func (l *lab) change(name string, how func(*apiextensionsv1.CustomResourceDefini
 }
 
 // crontabs are the objects of a group, at a version.
-func (l *lab) crontabs(group, version string) dynamic.ResourceInterface {
+func (l *Lab) crontabs(group, version string) dynamic.ResourceInterface {
 	return l.objects.Resource(schema.GroupVersionResource{Group: group, Version: version, Resource: "crontabs"}).Namespace("default")
 }
 
-// store writes an object at a version, again and again until it is stored at another: the API server takes a moment to serve a definition
+// Store writes an object at a version, again and again until it is stored at another: the API server takes a moment to serve a definition
 // and to store at another version.
-func (l *lab) store(group, name, at, stored string) {
+func (l *Lab) Store(group, name, at, stored string) {
 	o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": group + "/" + at, "kind": "CronTab", "host": "a", "port": "1"}}
 	if at != "v1" {
 		o.Object = map[string]any{"apiVersion": group + "/" + at, "kind": "CronTab", "hostPort": "a:1"}
@@ -137,7 +135,7 @@ func (l *lab) store(group, name, at, stored string) {
 				_, err = objects.Update(context.Background(), now, metav1.UpdateOptions{})
 			}
 		}
-		if err == nil && l.stored(key, group+"/"+stored) == 1 {
+		if err == nil && l.Stored(key, group+"/"+stored) == 1 {
 			return
 		}
 		if time.Now().After(end) {
@@ -146,9 +144,9 @@ func (l *lab) store(group, name, at, stored string) {
 	}
 }
 
-// stored counts what is at an apiVersion below a key of etcd.
-func (l *lab) stored(key, apiVersion string) int {
-	all, err := l.etcd.Get(context.Background(), key, clientv3.WithPrefix())
+// Stored counts what is at an apiVersion below a key of etcd.
+func (l *Lab) Stored(key, apiVersion string) int {
+	all, err := l.Etcd.Get(context.Background(), key, clientv3.WithPrefix())
 	check(l, err)
 	n := 0
 	for _, kv := range all.Kvs {
@@ -160,8 +158,8 @@ func (l *lab) stored(key, apiVersion string) int {
 }
 
 // revisions are those of the definitions and of their objects, by their keys in etcd. Of the rest, an API server writes much by itself.
-func (l *lab) revisions() map[string]int64 {
-	response, err := l.etcd.Get(context.Background(), "/registry/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
+func (l *Lab) revisions() map[string]int64 {
+	response, err := l.Etcd.Get(context.Background(), "/registry/", clientv3.WithPrefix(), clientv3.WithKeysOnly())
 	check(l, err)
 	all := map[string]int64{}
 	for _, kv := range response.Kvs {
@@ -173,19 +171,16 @@ func (l *lab) revisions() map[string]int64 {
 }
 
 // compact has etcd forget what was before.
-func (l *lab) compact() {
-	now, err := l.etcd.Get(context.Background(), "/")
+func (l *Lab) compact() {
+	now, err := l.Etcd.Get(context.Background(), "/")
 	check(l, err)
-	_, err = l.etcd.Compact(context.Background(), now.Header.Revision)
+	_, err = l.Etcd.Compact(context.Background(), now.Header.Revision)
 	check(l, err)
 }
 
-// listed returns the versions that the status of the definition lists.
-func (l *lab) listed() []string {
-	crd, err := l.definitions.Get(context.Background(), crontabsCRD, metav1.GetOptions{})
+// Listed returns the versions that the status of the definition lists.
+func (l *Lab) Listed() []string {
+	crd, err := l.definitions.Get(context.Background(), Definition, metav1.GetOptions{})
 	check(l, err)
 	return crd.Status.StoredVersions
 }
-
-// numbered is the name of one of many objects.
-func numbered(i int) string { return fmt.Sprintf("crontab-%03d", i) }
