@@ -16,6 +16,7 @@ import (
 	"github.com/crdconform/crdconform/config"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/reports"
@@ -262,7 +263,7 @@ func requireWebhook(w config.Webhook) error {
 }
 
 func (c *checker) run(ctx context.Context) error {
-	defer c.limitMemory(true)()
+	defer process.LimitMemory(c.set, true)()
 	c.selection.flags, c.filter, c.skip = c.flags, c.options.given.Filter, c.options.given.Skip
 	if c.flags.Changed("filter") || c.flags.Changed("skip") {
 		if _, err := c.resolve(checked()); err != nil {

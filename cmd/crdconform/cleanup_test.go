@@ -18,7 +18,6 @@ import (
 
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kind"
-	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/files"
 )
 
@@ -200,16 +199,6 @@ func TestInterruptedCleanup(t *testing.T) {
 	}
 }
 
-// TestKubeconfigs takes the flag, or the files of kubectl.
-func TestKubeconfigs(t *testing.T) {
-	for _, test := range []struct{ variable, flag, want string }{{"/a:/b", "/c", "/c"}, {"/a:/b", "", "/a:/b"}, {"", "", "/.kube/config"}} {
-		t.Setenv("KUBECONFIG", test.variable)
-		if got := kinds.Kubeconfigs(test.flag); got != test.want && (test.variable != "" || !strings.HasSuffix(got, test.want)) {
-			t.Errorf("%q: got %s", test, got)
-		}
-	}
-}
-
 // TestAged shows the age so that people can read it.
 func TestAged(t *testing.T) {
 	t.Parallel()
@@ -225,18 +214,12 @@ func TestCleanupOfTemporaryFiles(t *testing.T) {
 	in := t.TempDir()
 	own, err1 := files.TemporaryDir(in, "")
 	left, err2 := files.TemporaryDir(in, "certs-")
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(err1, err2))
 	note := filepath.Join(left, ".crdconform-owner")
 	text, err := os.ReadFile(note)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	ended := strings.Replace(string(text), fmt.Sprintf(`"process":%d`, os.Getpid()), `"process":1073741824`, 1)
-	if err := os.WriteFile(note, []byte(ended), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(note, []byte(ended), 0o600))
 	var out strings.Builder
 	clean := func(olderThan time.Duration, dry bool, want string, there bool) {
 		t.Helper()

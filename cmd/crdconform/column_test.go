@@ -11,12 +11,12 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/cluster/minors"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -81,9 +81,7 @@ func runColumn() {
 func stoppedMatrix(t *testing.T, signal os.Signal) {
 	t.Helper()
 	broken := filepath.Join(t.TempDir(), "broken")
-	if err := makeAssets(broken); err != nil {
-		t.Fatal(err)
-	}
+	check(t, makeAssets(broken))
 	p := start(t, "matrix", "--assets", broken, "--parallel", "2") // of all chapters, which takes too long to end by itself
 	p.await(t, "1-embedded-"+newest+": [  2/")
 	p.signal(t, signal)
@@ -163,11 +161,10 @@ func TestColumnLimitsMemory(t *testing.T) { // not parallel: the limits are thos
 		return [2]int64{debug.SetMemoryLimit(-1), int64(percent)}
 	}
 	before := limits()
-	for users, want := range map[string][2]int64{
-		"":           {softMemory, garbage},
-		"GOMEMLIMIT": {before[0], garbage},
-		"GOGC":       {softMemory, before[1]},
-	} {
+	for _, users := range []string{"", "GOMEMLIMIT", "GOGC"} {
+		undo := process.LimitMemory(func(name string) bool { return name == users }, false)
+		want := limits()
+		undo()
 		var during [2]int64
 		variable := func(name string) (string, bool) {
 			if name != kinds.MinorsVariable {
@@ -202,49 +199,5 @@ func TestColumnsAtATime(t *testing.T) {
 	}
 	if got := (&matrix{}).atATime([]column{{of: &kinds.Columns{}}}); got < 1 || got > 2 {
 		t.Errorf("%d at a time", got)
-	}
-}
-
-// TestMemoryLimit has more room where more is in use, and the limit of before once it ends.
-func TestMemoryLimit(t *testing.T) { // not parallel: the limit is that of the process
-	for live, want := range map[uint64]int64{0: softMemory, softMemory / room: softMemory, softMemory/room + 1: softMemory + 16<<20, 300 << 20: 608 << 20} {
-		if got := memoryLimit(live); got != want {
-			t.Errorf("with %d bytes in use it is %d, want %d", live, got, want)
-		}
-	}
-	before := debug.SetMemoryLimit(softMemory)
-	defer debug.SetMemoryLimit(before)
-	var live, asked atomic.Uint64
-	stop := raiseLimit(time.Millisecond, func() (times, inUse uint64) {
-		n := asked.Add(1)
-		if got := debug.SetMemoryLimit(-1); n <= collections && got != softMemory {
-			t.Errorf("what was in use after %d collections has it be %d", n-1, got)
-		}
-		if n < collections {
-			return n, 4 << 30
-		}
-		return n, live.Load()
-	})
-	defer stop()
-	eventually(t, func() bool { return asked.Load() > collections })
-	live.Store(1 << 30)
-	eventually(t, func() bool { return debug.SetMemoryLimit(-1) == 2<<30 })
-	live.Store(0)
-	eventually(t, func() bool { return debug.SetMemoryLimit(-1) == softMemory })
-}
-
-// TestMemoryLimitWaitsForCollections looks at what one collection left once, however often it could.
-func TestMemoryLimitWaitsForCollections(t *testing.T) { // not parallel: the limit is that of the process
-	before := debug.SetMemoryLimit(softMemory)
-	defer debug.SetMemoryLimit(before)
-	var asked atomic.Uint64
-	stop := raiseLimit(time.Millisecond, func() (times, inUse uint64) {
-		asked.Add(1)
-		return 1, 4 << 30
-	})
-	defer stop()
-	eventually(t, func() bool { return asked.Load() > 3*collections })
-	if got := debug.SetMemoryLimit(-1); got != softMemory {
-		t.Errorf("one collection has it be %d", got)
 	}
 }

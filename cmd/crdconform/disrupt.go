@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -148,7 +149,7 @@ func (d *disrupter) againScenario(id requirement.ID) string {
 }
 
 func (d *disrupter) run(ctx context.Context) error {
-	defer d.limitMemory(false)()
+	defer process.LimitMemory(d.set, false)()
 	if d.judge != "" {
 		return d.rejudge()
 	}

@@ -25,9 +25,7 @@ var substituted = regexp.MustCompile(`"?\$\([^)]*\)"?`)
 func documents(t *testing.T) map[string]string {
 	t.Helper()
 	names, err := filepath.Glob("../../docs/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	all := map[string]string{}
 	for _, name := range append(names, "../../README.md", "../../CONTRIBUTING.md") {
 		all[filepath.Base(name)] = string(read(t, name))
@@ -152,9 +150,7 @@ func TestExamplesWork(t *testing.T) {
 			}
 			n++
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(project)); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.CopyFS(dir, os.DirFS(project)))
 			if out, err := shellIn(t, dir, filepath.Dir(program), here.Replace(block[2])); err != nil {
 				t.Errorf("%s: %v\n%s\n%s", name, err, block[2], out)
 			}
@@ -190,23 +186,17 @@ func exampleProject(t *testing.T, ca string) string {
 		"ca.crt":          string(read(t, ca)),
 	})
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for name, text := range map[string]string{
 		"config/crd/bases/crd.yaml": gadgets, "config/samples/gadgets.yaml": gadgetSamples,
 		"bin/manager": "#!/bin/sh\nexec " + shell.Quote(self) + ` webhook serve "${1#--webhook-port=}" "${2#--webhook-cert-path=}"` + "\n",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		executable.Write(t, path, []byte(text))
 	}
 	tested, err := reports.ReadFile(measured(t, 100, 5, 6, 5, 6, 5, 6, 5, 6, 5, 6))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	loaded := func(r *reports.Report) { r.Load = tested.Load }
 	nights := map[string]string{
 		"tonight":    stored(t, loaded),
@@ -217,9 +207,7 @@ func exampleProject(t *testing.T, ca string) string {
 		nights[name] = now
 	}
 	for name, report := range nights {
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(report)); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(report)))
 	}
 	if out, err := shellIn(t, dir, "", "git init -q -b main\ngit add .\ngit -c user.name=me -c user.email=me@example.com commit -qm first\ngit tag v1.4.0\n"); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -92,9 +92,7 @@ func TestListAsJSON(t *testing.T) {
 	t.Parallel()
 	listed := func(args ...string) (all []requirement.Requirement) {
 		text := inside(t, append([]string{"list", "-o", "json"}, args...)...)
-		if err := json.Unmarshal([]byte(text), &all); err != nil {
-			t.Fatal(err)
-		}
+		check(t, json.Unmarshal([]byte(text), &all))
 		if strings.Contains(text, `\u003c`) {
 			t.Error("angle brackets are hard to read")
 		}
@@ -195,9 +193,7 @@ func TestExplain(t *testing.T) {
 		has(t, text, want...)
 	}
 	var all []explanation.Explanation
-	if err := json.Unmarshal([]byte(inside(t, "explain", "--all", "--output", "json")), &all); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(inside(t, "explain", "--all", "--output", "json")), &all))
 	i := slices.IndexFunc(all, func(e explanation.Explanation) bool { return e.ID == requirement.WebhookResponseUID })
 	if len(all) != len(requirement.All()) || len(all[i].Specs) != 1 || len(all[i].Faults) != 2 || all[i].Faults[0].Summary == "" || all[i].Run == "" {
 		t.Errorf("%d explanations, such as %+v", len(all), all[max(i, 0)])
@@ -231,9 +227,7 @@ func TestLintRules(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(inside(t, "lint", "--rules")), "\n")
 	var rules []lint.Rule
-	if err := json.Unmarshal([]byte(inside(t, "lint", "--rules", "--format", "json")), &rules); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(inside(t, "lint", "--rules", "--format", "json")), &rules))
 	all := lint.Rules()
 	if len(lines) != len(all) || len(rules) != len(all) {
 		t.Fatalf("%d lines and %d rules, want %d", len(lines), len(rules), len(all))
@@ -250,9 +244,7 @@ func TestLintRules(t *testing.T) {
 func TestCoverage(t *testing.T) {
 	t.Parallel()
 	var got explanation.Documents
-	if err := json.Unmarshal([]byte(inside(t, "list", "--coverage", "--output", "json")), &got); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal([]byte(inside(t, "list", "--coverage", "--output", "json")), &got))
 	want := explanation.Covered(requirement.All()).Headings
 	if !slices.Equal(got.Headings, want) {
 		t.Errorf("as JSON there are %d headings, want %d", len(got.Headings), len(want))

@@ -61,9 +61,7 @@ func program(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "crdconform")
 	self, err := os.Executable()
-	if err = errors.Join(err, os.Symlink(self, path)); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(err, os.Symlink(self, path)))
 	return path
 }
 
@@ -102,13 +100,9 @@ func startIn(t *testing.T, dir string, args ...string) *running {
 func (p *running) begin(t *testing.T) {
 	t.Helper()
 	pipe, err := p.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	p.lines = bufio.NewReader(pipe)
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, p.cmd.Start())
 }
 
 // prepare prepares a process, for others to start.
@@ -153,9 +147,7 @@ func prepare(t *testing.T, dir string, args ...string) *running {
 func emptied(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "c-") //nolint:usetesting // sockets have short names, so the directory of the test would not do
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() {
 		if left, err := os.ReadDir(dir); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("left in the directory for temporary files: %v, %v", left, err)
@@ -185,9 +177,7 @@ func (p *running) await(t *testing.T, text string) string {
 
 func (p *running) signal(t *testing.T, s os.Signal) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	check(t, p.cmd.Process.Signal(s))
 }
 
 // invoke runs a command line to its end.
@@ -201,13 +191,9 @@ func unread(t *testing.T, args ...string) result {
 	t.Helper()
 	p := prepare(t, t.TempDir(), args...)
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	p.cmd.Stdout = writer
-	if err := errors.Join(reader.Close(), p.cmd.Start(), writer.Close()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(reader.Close(), p.cmd.Start(), writer.Close()))
 	return p.end()
 }
 
@@ -230,7 +216,11 @@ type failer interface {
 	Fatalf(format string, args ...any)
 }
 
+// check fails the test or the script on an error.
 func check(t failer, err error) {
+	if test, is := t.(testing.TB); is {
+		test.Helper()
+	}
 	if err != nil {
 		t.Fatalf("%v", err)
 	}
@@ -271,9 +261,7 @@ func reportIn(t failer, dir string) *reports.Report {
 func read(t *testing.T, path string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return data
 }
 
@@ -281,9 +269,7 @@ func read(t *testing.T, path string) []byte {
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
 }
 
@@ -301,9 +287,7 @@ func verdicts(r *reports.Report, v requirement.Verdict) []requirement.ID {
 func serve(t *testing.T, handler http.Handler, until <-chan struct{}) (url, ca string) {
 	t.Helper()
 	server, err := webhook.Start(t.Context(), "127.0.0.1:0", handler)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	closed := make(chan error)
 	go func() {
 		select {

@@ -34,9 +34,7 @@ func TestOptionFlags(t *testing.T) {
 		"record": strings.Fields("listen name ca-out tls-cert tls-key out max-size max-exchanges"),
 	} {
 		cmd, _, err := newRoot(streams{}).Find([]string{name})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		want := own
 		for _, o := range options.All() {
 			if slices.Contains(o.Commands, name) {

@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/rehearsal"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
@@ -134,7 +135,7 @@ func (r *rehearser) connect(ctx context.Context, name string) (dynamic.Interface
 }
 
 func (r *rehearser) run(ctx context.Context) error {
-	defer r.limitMemory(false)()
+	defer process.LimitMemory(r.set, false)()
 	described, err := r.describe()
 	if err != nil {
 		return err

@@ -59,6 +59,15 @@ type streams struct {
 	acts func()
 }
 
+// set reports whether the environment has a variable.
+func (s streams) set(variable string) bool {
+	if s.variable == nil {
+		return false
+	}
+	_, found := s.variable(variable)
+	return found
+}
+
 // act is to be called before a command does more than read.
 func (s streams) act() {
 	if s.acts != nil {

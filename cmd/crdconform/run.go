@@ -19,6 +19,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/redact"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/load/profiles"
+	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/reports"
@@ -115,7 +116,7 @@ func (r *runner) run(ctx context.Context) error {
 
 // check judges the API server, and returns the report, which is yet to be written. It fails when the flags are wrong.
 func (r *runner) check(ctx context.Context) (*reports.Report, error) {
-	defer r.limitMemory(false)()
+	defer process.LimitMemory(r.set, false)()
 	described, err := r.describe() //nolint:contextcheck // specs are declared without waiting for anything
 	if err != nil {
 		return nil, err

@@ -18,9 +18,7 @@ func TestServe(t *testing.T) {
 	}
 	p.await(t, "Fault status-201: it answers with status 201")
 	client, err := wire.Connect(wire.Endpoint{URL: url, CA: read(t, filepath.Join(p.dir, "ca.crt"))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer client.Close()
 	if response := client.Send(t.Context(), []byte("{}")); response.Err != nil || response.Status != 400 {
 		t.Errorf("it answers %+v, want a refusal", response)

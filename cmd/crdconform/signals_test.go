@@ -213,14 +213,10 @@ func TestInterruptedWhileReading(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"lint", "pipe"}, {"check", "https://127.0.0.1:1/convert", "--crd", "pipe"}} {
 		dir := t.TempDir()
-		if err := syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
 		p := startIn(t, dir, args...)
 		pipe, err := os.OpenFile(filepath.Join(dir, "pipe"), os.O_WRONLY, 0) // which waits for somebody to read
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		p.signal(t, syscall.SIGTERM)
 		r := p.end()
 		if err := pipe.Close(); err != nil {

@@ -69,9 +69,7 @@ func TestStorageMigrateUnproved(t *testing.T) {
 	m := &migrator{streams: streams{out: &out, err: &out}, definition: lab.Definition}
 	ctx, interrupt := context.WithCancel(t.Context())
 	proving, err := proof.Begin(ctx, l.Config, lab.Definition, m.provable())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	interrupt()
 	did := &migrated{}
 	err = m.told(ctx, did, m.judge(ctx, proving, did, nil))

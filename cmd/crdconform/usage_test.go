@@ -17,9 +17,7 @@ const configHead = "apiVersion: crdconform.dev/v1alpha1\nkind: Config\n"
 
 func put(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // has fails the test for each text that another lacks.

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
@@ -40,6 +41,16 @@ func TestKindsOptions(t *testing.T) {
 			if !slices.Contains(names, option) {
 				t.Errorf("%s has an option %q, which is not in the table", k.Name, option)
 			}
+		}
+	}
+}
+
+// TestKindsKubeconfigs takes the flag, or the files of kubectl.
+func TestKindsKubeconfigs(t *testing.T) {
+	for _, test := range []struct{ variable, flag, want string }{{"/a:/b", "/c", "/c"}, {"/a:/b", "", "/a:/b"}, {"", "", "/.kube/config"}} {
+		t.Setenv("KUBECONFIG", test.variable)
+		if got := kinds.Kubeconfigs(test.flag); got != test.want && (test.variable != "" || !strings.HasSuffix(got, test.want)) {
+			t.Errorf("%q: got %s", test, got)
 		}
 	}
 }

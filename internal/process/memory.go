@@ -1,4 +1,4 @@
-package main
+package process
 
 import (
 	"runtime/debug"
@@ -29,18 +29,18 @@ const (
 	collections = 8
 )
 
-// limitMemory sets when garbage is collected, as far as the user has not, and returns what undoes it. The limit
-// may follow what is in use.
-func (s streams) limitMemory(follows bool) func() {
+// LimitMemory sets when garbage of this process is collected, as far as the user has not set it in the environment, and returns what undoes
+// it. The limit may follow what is in use.
+func LimitMemory(set func(variable string) bool, follows bool) func() {
 	var undo []func()
-	if !s.set("GOMEMLIMIT") {
+	if !set("GOMEMLIMIT") {
 		before := debug.SetMemoryLimit(softMemory)
 		undo = append(undo, func() { debug.SetMemoryLimit(before) })
 		if follows {
 			undo = append(undo, raiseLimit(looking, collected))
 		}
 	}
-	if !s.set("GOGC") {
+	if !set("GOGC") {
 		before := debug.SetGCPercent(garbage)
 		undo = append(undo, func() { debug.SetGCPercent(before) })
 	}
@@ -95,13 +95,4 @@ func raiseLimit(every time.Duration, collected func() (times, live uint64)) (sto
 func memoryLimit(live uint64) int64 {
 	const step = 16 << 20
 	return max(softMemory, int64((room*live+step-1)/step*step))
-}
-
-// set reports whether the environment has a variable.
-func (s streams) set(variable string) bool {
-	if s.variable == nil {
-		return false
-	}
-	_, found := s.variable(variable)
-	return found
 }
