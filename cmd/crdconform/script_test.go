@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write what the tests get over what they
 // TestScripts runs testdata/script.
 func TestScripts(t *testing.T) { runScripts(scripted{t, false}, "testdata/script") }
 
-// TestServerScripts runs testdata/script/server, whose scripts wait for API servers more than they compute.
+// TestServerScripts runs testdata/script/server, whose scripts wait for API servers and programs more than they compute.
 func TestServerScripts(t *testing.T) {
 	t.Parallel()
 	runScripts(scripted{t, true}, "testdata/script/server")
@@ -178,6 +178,12 @@ func commandLine(ctx context.Context, ts *testscript.TestScript, out, errs io.Wr
 // processed runs a command line as a process, which is interrupted when the context ends.
 func processed(ctx context.Context, ts *testscript.TestScript, out, errs io.Writer, args []string) int {
 	cmd := exec.CommandContext(ctx, ts.Getenv("WEBHOOK"), args...)
+	if len(args) > 0 && strings.HasPrefix(args[0], "<") {
+		input, err := os.Open(ts.MkAbs(args[0][1:]))
+		ts.Check(err)
+		defer input.Close()
+		cmd.Stdin, cmd.Args = input, slices.Delete(cmd.Args, 1, 2)
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = ts.MkAbs("."), out, errs, os.Environ()
 	for _, name := range []string{"TMPDIR", "HOME", "KUBECONFIG", "PATH", kinds.MinorsVariable} {
