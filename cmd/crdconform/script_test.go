@@ -41,7 +41,7 @@ func runScripts(t scripted, dir string) {
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			temporary, err := os.MkdirTemp("", "c-") //nolint:usetesting // sockets have short names
+			temporary, err := os.MkdirTemp("", "c-") // sockets have short names
 			if err != nil {
 				return err
 			}

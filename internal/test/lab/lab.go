@@ -73,7 +73,7 @@ func New(t failer, cleanup func(func())) *Lab {
 	check(t, err)
 	l.Etcd, err = clientv3.New(clientv3.Config{Endpoints: []string{l.Endpoint}, Logger: zap.NewNop()})
 	check(t, err)
-	cleanup(func() { l.Etcd.Close() })
+	cleanup(func() { check(t, l.Etcd.Close()) })
 	return l
 }
 
