@@ -14,27 +14,6 @@ import (
 	"github.com/crdconform/crdconform/internal/load/recording"
 )
 
-// TestDiffSaysWhatItLeavesOut says of each list how many of it are not shown.
-func TestDiffSaysWhatItLeavesOut(t *testing.T) {
-	t.Parallel()
-	some := func(n int) []recording.Difference {
-		return slices.Repeat([]recording.Difference{{What: recording.FieldDiffers}}, shownMost+n)
-	}
-	r := recording.Comparison{Differences: some(1), Chance: some(2), Redaction: some(3), Failures: slices.Repeat([]recording.Failure{{}}, shownMost+4)}
-	var b strings.Builder
-	(&differ{urls: []string{"A", "B"}}).text(&b, r)
-	for _, want := range []string{"\nand 1 more; ", "not counted: and 2 more; ", "not counted: and 3 more; ", "failed on both sides: and 4 more; "} {
-		if !strings.Contains(b.String(), want+"--output json shows all\n") {
-			t.Errorf("%q is missing: %s", want, b.String())
-		}
-	}
-	b.Reset()
-	(&differ{urls: []string{"A", "B"}}).text(&b, recording.Comparison{Differences: some(0), Chance: some(0), Redaction: some(0), Failures: r.Failures[:shownMost]})
-	if strings.Contains(b.String(), "more") {
-		t.Errorf("more than all: %s", b.String())
-	}
-}
-
 // TestDiffInterrupted interrupts a comparison when the second build was asked ten times and does not answer any more. Both have answered
 // no more than that.
 func TestDiffInterrupted(t *testing.T) {
@@ -62,23 +41,39 @@ func TestDiffInterrupted(t *testing.T) {
 	}
 }
 
-// TestDiffSaysWhatWasInterrupted says how many requests are left, and does not count them among those without an answer.
-func TestDiffSaysWhatWasInterrupted(t *testing.T) {
+// TestDiffText says of each list how many of it are not shown, and how many requests an interruption left, which are not among those
+// without an answer.
+func TestDiffText(t *testing.T) {
 	t.Parallel()
-	some := []recording.Difference{{What: recording.FieldDiffers}}
+	some := func(n int) []recording.Difference {
+		return slices.Repeat([]recording.Difference{{What: recording.FieldDiffers}}, n)
+	}
+	failures := slices.Repeat([]recording.Failure{{}}, shownMost+4)
+	const all = "--output json shows all\n"
 	for name, test := range map[string]struct {
 		result recording.Comparison
-		want   string
+		want   []string
+		no     string
 	}{
-		"requests are left":      {recording.Comparison{Requests: 20, Left: 13, Compared: 7, Interrupted: true}, "\nInterrupted with 13 of 20 requests left\n0 differences in 7 requests, "},
-		"some had no answer":     {recording.Comparison{Requests: 20, Left: 13, Compared: 5, Interrupted: true, Uncompared: "why"}, "\n2 requests not compared, the first one because: why\nInterrupted with 13 of 20 "},
-		"with differences":       {recording.Comparison{Requests: 1, Compared: 1, Interrupted: true, Differences: some}, "Interrupted with 0 of 1 request left; some differences may be by chance, because not all were asked about again\n1 difference in 1 request, "},
-		"it was not interrupted": {recording.Comparison{Requests: 20, Compared: 20}, "A: A\nB: B\n\n0 differences in 20 requests, "},
+		"more than is shown": {
+			recording.Comparison{Differences: some(shownMost + 1), Chance: some(shownMost + 2), Redaction: some(shownMost + 3), Failures: failures},
+			[]string{"\nand 1 more; " + all, "not counted: and 2 more; " + all, "not counted: and 3 more; " + all, "failed on both sides: and 4 more; " + all}, "\x00",
+		},
+		"all is shown":           {recording.Comparison{Differences: some(shownMost), Chance: some(shownMost), Failures: failures[:shownMost]}, nil, "more"},
+		"requests are left":      {recording.Comparison{Requests: 20, Left: 13, Compared: 7, Interrupted: true}, []string{"\nInterrupted with 13 of 20 requests left\n0 differences in 7 requests, "}, "\x00"},
+		"some had no answer":     {recording.Comparison{Requests: 20, Left: 13, Compared: 5, Interrupted: true, Uncompared: "why"}, []string{"\n2 requests not compared, the first one because: why\nInterrupted with 13 of 20 "}, "\x00"},
+		"with differences":       {recording.Comparison{Requests: 1, Compared: 1, Interrupted: true, Differences: some(1)}, []string{"Interrupted with 0 of 1 request left; some differences may be by chance, because not all were asked about again\n1 difference in 1 request, "}, "\x00"},
+		"it was not interrupted": {recording.Comparison{Requests: 20, Compared: 20}, []string{"A: A\nB: B\n\n0 differences in 20 requests, "}, "\x00"},
 	} {
 		var b strings.Builder
 		(&differ{urls: []string{"A", "B"}}).text(&b, test.result)
-		if !strings.Contains(b.String(), test.want) {
-			t.Errorf("%s: it says\n%swant %q", name, b.String(), test.want)
+		for _, want := range test.want {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("%s: it says\n%swant %q", name, b.String(), want)
+			}
+		}
+		if strings.Contains(b.String(), test.no) {
+			t.Errorf("%s: it says\n%s", name, b.String())
 		}
 	}
 }

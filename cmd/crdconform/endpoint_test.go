@@ -71,13 +71,9 @@ func TestEndpointIsChecked(t *testing.T) {
 	_, ca := serve(t, webhook.Handler(), nil)
 	r, flags := &recorder{url: "https://localhost/"}, pflag.NewFlagSet("record", pflag.ContinueOnError)
 	r.flags.bind(flags, "record")
-	if err := flags.Parse([]string{"--ca-file", ca, "--server-name", "a.b.svc", "--http2"}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, flags.Parse([]string{"--ca-file", ca, "--server-name", "a.b.svc", "--http2"}))
 	client, err := r.connect()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer client.Close()
 	if e := client.Endpoint(); e.ServerName != "a.b.svc" || !e.HTTP2 || e.Timeout != wire.APIServerTimeout || string(e.CA) != string(read(t, ca)) {
 		t.Errorf("got %+v", e)

@@ -176,9 +176,7 @@ func recordsBomb(t *testing.T, most int64) {
 	t.Helper()
 	url, ca, says := meets(t, "gzip bomb of spaces")
 	body, err := contract.Request{ReviewVersion: "v1", UID: "1", DesiredAPIVersion: "example.com/v1", Objects: []json.RawMessage{[]byte("{}")}}.Body()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	frugally(t, most, func() (result, int64) {
 		p := start(t, "record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", "r.jsonl")
 		peak, proxy := peakOf(p.cmd.Process.Pid), new(recordingProxy)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -52,13 +53,9 @@ func TestObserved(t *testing.T) {
 		t.Fatalf("it says %s", p.out.String())
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address[1], nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	for _, want := range []string{`crdconform_load_requests_total{stage="constant"} `, `crdconform_load_failed_requests_total{stage="constant"} 0`, `crdconform_load_response_seconds{quantile="0.99",stage="constant"} 0.`} {
@@ -68,34 +65,30 @@ func TestObserved(t *testing.T) {
 	}
 	r := p.end()
 	decode, n := vegeta.NewDecoder(bytes.NewReader(read(t, filepath.Join(r.dir, "results.gob")))), 0
-	for {
-		var result vegeta.Result
-		if err := decode.Decode(&result); errors.Is(err, io.EOF) {
-			break
-		} else if err != nil {
-			t.Fatal(err)
-		}
-		n++
+	for err = nil; err == nil; n++ {
+		err = decode.Decode(new(vegeta.Result))
 	}
-	if n != int(reporter.Requests(r.report(t).Load)) || n == 0 {
-		t.Errorf("%d results of %d requests", n, reporter.Requests(r.report(t).Load))
+	if n--; !errors.Is(err, io.EOF) || n != int(reporter.Requests(r.report(t).Load)) || n == 0 {
+		t.Errorf("%d results of %d requests, and %v", n, reporter.Requests(r.report(t).Load), err)
 	}
+}
+
+// fifo makes a named pipe.
+func fifo(t *testing.T) string {
+	t.Helper()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	check(t, syscall.Mkfifo(pipe, 0o600))
+	return pipe
 }
 
 // TestResultsWithoutAReader has the file for results be a pipe whose reader goes away. The command says so, and that hides no outcome.
 func TestResultsWithoutAReader(t *testing.T) {
 	t.Parallel()
 	for fault, code := range map[string]int{"": exitUnjudged, "wrong-uid": exitViolates} {
-		handler := webhook.Handler()
-		if fault != "" {
-			handler = faulty(t, fault)
-		}
-		url, ca := serve(t, handler, nil)
+		faults := slices.DeleteFunc(webhook.Faults(), func(f webhook.Fault) bool { return f.Name != fault })
+		url, ca := serve(t, webhook.Handler(faults...), nil)
 		r := loaded(t, func() []string {
-			pipe := filepath.Join(t.TempDir(), "pipe")
-			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			pipe := fifo(t)
 			go func() { // opening it waits for the other end
 				if reader, err := os.Open(pipe); err == nil {
 					reader.Close()

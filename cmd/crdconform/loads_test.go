@@ -30,9 +30,7 @@ func measured(t *testing.T, rate float64, milliseconds ...int64) string {
 	times := func(ms int64) loadgen.Times {
 		h := hdrhistogram.New(1, 1e9, 3)
 		for i := range int64(100) {
-			if err := h.RecordValue(ms*1000 + i); err != nil {
-				t.Fatal(err)
-			}
+			check(t, h.RecordValue(ms*1000+i))
 		}
 		return histogram.Times(h)
 	}
@@ -54,9 +52,7 @@ func concluded(t *testing.T, report *reports.Report) string {
 	t.Helper()
 	reporter.Conclude(report)
 	data, err := json.Marshal(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return file(t, "report.json", string(data))
 }
 
@@ -66,9 +62,7 @@ func TestCompare(t *testing.T) {
 	base := measured(t, 100, 10, 11, 12, 10, 11, 12)
 	unfit := func(how func(*loadgen.Stage)) string {
 		report, err := reports.ReadFile(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		how(&report.Load.Stages[0])
 		return concluded(t, report)
 	}
@@ -117,14 +111,10 @@ func TestReplay(t *testing.T) {
 	requests, err3 := load.Bodies(corpus.CronTabs("v1beta1", "v1"), load.Workload{
 		Phases: load.Constant(20, time.Second), Batch: 4, ReviewVersion: "v1", Pairs: []corpus.Pair{{From: "v1", To: "v1beta1"}},
 	})
-	if err := errors.Join(err1, err2, err3); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(err1, err2, err3))
 	for i, request := range requests {
 		body, err := request.Body()
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		recorder.Record(recording.Exchange{Offset: time.Duration(i) * 50 * time.Millisecond, Body: body, Response: contract.Response{Status: 200, ContentType: "application/json", Body: []byte("{}")}})
 	}
 	if summary := recorder.Close(); errors.Join(summary.Err, out.Close()) != nil || summary.Exchanges != 20 {

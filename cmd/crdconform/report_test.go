@@ -29,12 +29,8 @@ func stored(t *testing.T, change func(*reports.Report)) string {
 	reporter.Conclude(report)
 	dir := t.TempDir()
 	folder, err := reporter.Open(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := folder.Write(report); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
+	check(t, folder.Write(report))
 	return dir
 }
 

@@ -117,9 +117,7 @@ func TestGivenFlags(t *testing.T) {
 		t.Errorf("without any: %q", got)
 	}
 	args := []string{"--filter", "storage,*.uid", "--filter=versions", "--strict", "--load-duration", "90s", "--report-dir", "my reports"}
-	if err := cmd.ParseFlags(args); err != nil {
-		t.Fatal(err)
-	}
+	check(t, cmd.ParseFlags(args))
 	want := []string{"--filter='storage,*.uid,versions'", "--load-duration=1m30s", "--report-dir='my reports'", "--strict=true"}
 	if got := givenFlags(cmd.Flags()); !slices.Equal(got, want) {
 		t.Errorf("%s, want %s", got, want)
@@ -135,9 +133,7 @@ func TestLogKeepsNoSecrets(t *testing.T) {
 	}
 	path = filepath.Join(t.TempDir(), "apiserver.log")
 	log, err := openLog(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, text := range []string{"it answered: tok", "en=hidden-value\nand so", " on"} {
 		if _, err := log.Write([]byte(text)); err != nil {
 			t.Error(err)

@@ -18,9 +18,7 @@ func TestResolve(t *testing.T) {
 	t.Parallel()
 	empty := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	new(optionFlags).bind(empty, "run")
-	if err := empty.Parse([]string{"--filter="}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, empty.Parse([]string{"--filter="}))
 	const uid, kind, failure, other = "webhook.response.uid", "webhook.response.kind", "webhook.failure.uid", "storage.update.rewrites"
 	list := func(ids ...string) []string { return ids }
 	for _, test := range []struct {

@@ -23,13 +23,9 @@ func TestHold(t *testing.T) {
 	}
 	url := regexp.MustCompile(`https://127\.0\.0\.1:[0-9]+/convert`).FindString(p.out.String())
 	ca, err := os.ReadFile(served[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	client, err := wire.Connect(wire.Endpoint{URL: url, CA: ca})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer client.Close()
 	if err := client.Reach(t.Context()); err != nil {
 		t.Errorf("it does not go on: %v", err)

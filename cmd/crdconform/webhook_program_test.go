@@ -38,9 +38,7 @@ var gadgetSamples string
 func there(t *testing.T, name string) string {
 	t.Helper()
 	whole, err := filepath.Abs(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return whole
 }
 
@@ -64,16 +62,6 @@ func ran(t *testing.T, args ...string) result {
 	var out, errs strings.Builder
 	code := execute(t.Context(), args, streams{out: &out, err: &errs})
 	return result{dir, code, out.String(), errs.String()}
-}
-
-// faulty returns the reference webhook with a fault.
-func faulty(t *testing.T, name string) http.Handler {
-	t.Helper()
-	fault, found := webhook.FaultNamed(name)
-	if !found {
-		t.Fatalf("there is no fault %s", name)
-	}
-	return webhook.Handler(fault)
 }
 
 // isWebhook reports whether this executable is to be a webhook program: "webhook MODE PORT CERTS".
@@ -143,9 +131,7 @@ func delayed(pause time.Duration) http.Handler {
 func webhookProgram(t *testing.T, mode string) []string {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return []string{"--", self, "webhook", mode, "{port}", "{certs}"}
 }
 
@@ -161,9 +147,7 @@ func gone(t *testing.T, temporary string) {
 func ofTemporary(t *testing.T, temporary string) []string {
 	t.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var all []string
 	for _, file := range files {
 		// Processes end while they are looked at, and others cannot be looked at.

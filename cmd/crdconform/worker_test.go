@@ -59,9 +59,7 @@ func TestWorkerFromFiles(t *testing.T) {
 	spec := workerSpec(t, 300*time.Millisecond)
 	start := fmt.Sprintf(`{"number": 1, "start": %q, "leadNanoseconds": 1000000000}`, time.Now().Add(time.Second).Format(time.RFC3339Nano))
 	out, err := worker(t.Context(), nil, "--spec", file(t, "a", spec[:50]), "--spec", file(t, "b", spec[50:]), "--orders", file(t, "orders", start), "--index", "1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if partial, requests, good := lastLine(t, out); partial || requests != 15 || good != 15 {
 		t.Errorf("it wrote %s", out)
 	}
@@ -83,10 +81,7 @@ func TestWorkerWithOrders(t *testing.T) {
 		writer.Close()
 	}()
 	give := func(order string) {
-		if err := os.WriteFile(orders+".new", []byte(order), 0o600); err != nil {
-			t.Error(err)
-		}
-		if err := os.Rename(orders+".new", orders); err != nil {
+		if err := errors.Join(os.WriteFile(orders+".new", []byte(order), 0o600), os.Rename(orders+".new", orders)); err != nil {
 			t.Error(err)
 		}
 	}

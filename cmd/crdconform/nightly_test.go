@@ -1,0 +1,68 @@
+//go:build nightly
+
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/crdconform/crdconform/internal/cluster/minors"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/load/apiserver"
+)
+
+// TestCheckFindsAllFaults has check meet every fault.
+func TestCheckFindsAllFaults(t *testing.T) {
+	t.Parallel()
+	for _, fault := range webhook.Faults() {
+		t.Run(fault.Name, func(t *testing.T) { findsFault(t, fault) })
+	}
+}
+
+// TestMoreHostileWebhooks has commands meet more of the webhooks that hurt than TestHostileWebhooks.
+func TestMoreHostileWebhooks(t *testing.T) {
+	t.Parallel()
+	withstand(t, map[string]attack{
+		"check, a bomb":       {"check", "gzip bomb of lists", []string{"--objects", few}, exitViolates},
+		"check, no end":       {"check", "body without end", []string{"--objects", few}, exitViolates},
+		"check, nested":       {"check", "objects 9,000 deep", []string{"--objects", few}, exitViolates},
+		"check, API servers":  {"check", "endless to API servers", []string{"--objects", few, "--filter", "resource,webhook.response"}, exitViolates},
+		"check, deep to them": {"check", "9,000 deep to API servers", []string{"--objects", few, "--filter", "resource,webhook.response"}, exitViolates},
+		"check, many values":  {"check", "objects just below the bound", []string{"--objects", few, "--filter", "webhook"}, exitViolates},
+		"check, much text":    {"check", "text just below the bound", []string{"--objects", few, "--filter", "webhook"}, exitViolates},
+		"load, headers":       {"load", "headers without end", []string{"--duration", "2s", "--rate", "20"}, exitViolates},
+		"load, a message":     {"load", "message of 250 MB", []string{"--duration", "2s", "--rate", "20"}, exitViolates},
+	})
+}
+
+// TestStarvedOfAlmostAllFiles has a system that gives fewer files than TestStarved.
+func TestStarvedOfAlmostAllFiles(t *testing.T) {
+	t.Parallel()
+	starved(t, "-n 128", "the limit of open files is 128, and 512 are needed")
+}
+
+// TestLoadThroughOlderAPIServers holds API servers of older minors to the calls that were measured for them.
+func TestLoadThroughOlderAPIServers(t *testing.T) {
+	programs := olderServers(t)
+	dir := folder(t, map[string]string{"crd.yaml": gadgets, "samples.yaml": gadgetSamples})
+	for _, minor := range minors.All() {
+		if minor.String() == "1.21" {
+			continue // its calls were not measured
+		}
+		p := prepare(t, dir, append([]string{
+			"load", "--crd", "crd.yaml", "--samples", "samples.yaml", "--duration", "200ms", "--through-api-server", "--kubernetes", minor.String(), "--relist-objects", "30",
+		}, webhookProgram(t, "serve")...)...)
+		p.cmd.Env = append(p.cmd.Env, "CRDCONFORM_MINORS="+programs)
+		check(t, p.cmd.Start())
+		r := p.end()
+		report := r.report(t)
+		if report.Load == nil || report.Load.Server == nil || !strings.HasPrefix(report.Load.Server.Version, "v"+minor.String()+".") {
+			t.Fatalf("%s: got %+v; it says\n%s", minor, report.Load, r.err)
+		}
+		for _, call := range report.Load.Server.Budget {
+			if bound := call.Bound; bound != nil && !call.Met || bound == nil && (minor.String() != "1.28" || call.Verb != apiserver.DeleteCollection) {
+				t.Errorf("%s: %+v", minor, call)
+			}
+		}
+	}
+}
