@@ -51,7 +51,7 @@ func scriptVariables(e *testscript.Env, module string) error {
 // webhookCommands are the commands of scripts for webhooks and for what is found out about them.
 func webhookCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"behaving": behaving, "load": loadUnlessVoid, "fails": fails, "unreached": unreached, "report": wantReport, "verdicts": wantVerdicts, "json": wantJSON, "again": again, "edit": edit, "record": beginRecord, "send": send, "interrupt": interruptRecord, "truncate": truncate,
+		"behaving": behaving, "load": loadUnlessVoid, "unreached": unreached, "report": wantReport, "verdicts": wantVerdicts, "json": wantJSON, "again": again, "edit": edit, "record": beginRecord, "send": send, "interrupt": interruptRecord, "truncate": truncate,
 		"gone": func(ts *testscript.TestScript, _ bool, _ []string) { gone(testOf(ts), ts.Getenv("TMPDIR")) },
 	}
 }
@@ -178,17 +178,6 @@ func edit(ts *testscript.TestScript, _ bool, args []string) {
 		text = strings.ReplaceAll(text, old, lines(args[2]))
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
-}
-
-// fails runs a command line that must end with an exit code, an error with a text but no password, and no output:
-// fails CODE TEXT crdconform ARGUMENT...
-func fails(ts *testscript.TestScript, _ bool, args []string) {
-	code, err := strconv.Atoi(args[0])
-	ts.Check(err)
-	var out, errs strings.Builder
-	if got := commandLine(context.Background(), ts, &out, &errs, args[3:]); got != code || out.String() != "" || !strings.HasPrefix(errs.String(), "crdconform: ") || !strings.Contains(errs.String(), args[1]) || strings.Contains(errs.String(), "secret") {
-		ts.Fatalf("exit code %d, and it says %q and %q", got, out.String(), errs.String())
-	}
 }
 
 // loadUnlessVoid runs crdconform load, which must end with an exit code, again when this machine was too busy for the run to count. What is
