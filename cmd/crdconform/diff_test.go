@@ -57,7 +57,8 @@ func TestDiffText(t *testing.T) {
 	}{
 		"more than is shown": {
 			recording.Comparison{Differences: some(shownMost + 1), Chance: some(shownMost + 2), Redaction: some(shownMost + 3), Failures: failures},
-			[]string{"\nand 1 more; " + all, "not counted: and 2 more; " + all, "not counted: and 3 more; " + all, "failed on both sides: and 4 more; " + all}, "\x00",
+			[]string{"\nand 1 more; " + all, "not counted: and 2 more; " + all, "not counted: and 3 more; " + all, "failed on both sides: and 4 more; " + all},
+			"\x00",
 		},
 		"all is shown":           {recording.Comparison{Differences: some(shownMost), Chance: some(shownMost), Failures: failures[:shownMost]}, nil, "more"},
 		"requests are left":      {recording.Comparison{Requests: 20, Left: 13, Compared: 7, Interrupted: true}, []string{"\nInterrupted with 13 of 20 requests left\n0 differences in 7 requests, "}, "\x00"},

@@ -26,7 +26,6 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 // asProgram is the variable of the environment by which this executable is crdconform, rather than its tests. Processes that crdconform
@@ -271,15 +270,6 @@ func file(t *testing.T, name, text string) string {
 	path := filepath.Join(t.TempDir(), name)
 	check(t, os.WriteFile(path, []byte(text), 0o600))
 	return path
-}
-
-// verdicts returns the requirements with a verdict, in the order of the report.
-func verdicts(r *reports.Report, v requirement.Verdict) []requirement.ID {
-	var ids []requirement.ID
-	for _, result := range r.With(v) {
-		ids = append(ids, result.ID)
-	}
-	return ids
 }
 
 // serve serves a handler in this process, until the channel is closed or the test over. It returns the URL and a file with

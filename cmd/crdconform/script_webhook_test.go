@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -60,6 +61,7 @@ func webhookCommands() map[string]func(*testscript.TestScript, bool, []string) {
 func behaving(ts *testscript.TestScript, _ bool, args []string) {
 	t := testOf(ts)
 	var handler http.Handler
+	var died chan struct{}
 	switch name := args[0]; name {
 	case "adding": // FIELD VALUE: to the spec; random is another value each time
 		var value any = args[2]
@@ -76,6 +78,13 @@ func behaving(ts *testscript.TestScript, _ bool, args []string) {
 		pause, err := time.ParseDuration(args[1])
 		ts.Check(err)
 		handler = delayed(pause)
+	case "dying": // after 5 answers: it hangs up, and closes its port
+		var once sync.Once
+		died = make(chan struct{})
+		handler = after(5, webhook.Handler(), func() {
+			once.Do(func() { close(died) })
+			panic(http.ErrAbortHandler)
+		})
 	case "forgetful": // drops what v1beta1 of testdata/forgotten.yaml has no field for
 		handler = webhook.Changing(func(object map[string]any) {
 			if spec, is := object["spec"].(map[string]any); is && object["apiVersion"] == "example.com/v1beta1" {
@@ -106,7 +115,7 @@ func behaving(ts *testscript.TestScript, _ bool, args []string) {
 	default:
 		ts.Fatalf("there is no behavior %s", name)
 	}
-	url, ca := serve(t, handler, nil)
+	url, ca := serve(t, handler, died)
 	ts.Setenv("URL", url)
 	ts.Check(os.WriteFile(ts.MkAbs("ca.crt"), read(t, ca), 0o600))
 }
