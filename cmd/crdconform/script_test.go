@@ -56,7 +56,11 @@ func runScripts(t scripted, dir string) {
 			})
 			e.Values["t"] = e.T()
 			e.Setenv("TMPDIR", temporary)
-			e.Setenv("HOME", e.WorkDir)
+			home := filepath.Join(e.WorkDir, ".home") // controller-runtime puts a folder into it whenever a program begins
+			if err := os.Mkdir(home, 0o700); err != nil {
+				return err
+			}
+			e.Setenv("HOME", home)
 			module, err := filepath.Abs("../..")
 			if err != nil {
 				return err
