@@ -17,11 +17,11 @@ TEST  := GOGC=400 $(GO) test -vet=off -ldflags=-w -p 4 -timeout 60m
 # With those that take longest at the front, nothing runs alone in the end.
 ALL   := ./suites ./internal/test/server ./cmd/crdconform ./internal/engine ./suites/webhook ./...
 # Where goroutines of ours meet, and no API server runs, which the race detector slows down five times.
-RACY  := ./internal/load/... ./internal/disruption/... ./internal/process ./internal/subject ./internal/wire
+RACY  := ./internal/load ./internal/load/apiserver ./internal/load/recording ./internal/load/workers ./internal/disruption/... ./internal/process ./internal/subject ./internal/wire
 # The race detector needs a C compiler.
 RACE  := $(if $(filter 1,$(shell CGO_ENABLED= $(GO) env CGO_ENABLED)),CGO_ENABLED=1 $(TEST) -race,@echo left out, as the race detector needs a C compiler:)
 
-.PHONY: help run build test test-short test-race test-all test-nightly test-kind lint bench fuzz generate site scoreboard self-comparison minors release-files snapshot release-check release clean
+.PHONY: help run build test test-plain test-race test-short test-all test-nightly test-kind lint bench fuzz generate site scoreboard self-comparison minors release-files snapshot release-check release clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,8 +33,9 @@ build: ## Build bin/crdconform
 	$(GO) build -o $(BIN)/crdconform ./cmd/crdconform
 
 test: ## Run every requirement, every command and every fault, and what runs concurrently with the race detector
-	$(TEST) -shuffle=on $(ALL)
-	$(RACE) -short $(RACY)
+	@$(MAKE) --no-print-directory --jobs 2 test-plain test-race
+test-plain: ; $(TEST) -shuffle=on $(ALL)
+test-race: ; $(RACE) -p 1 -short $(RACY)
 
 test-short: ## Run the quick tests; what has not changed since they passed is not run again
 	$(TEST) -short $(ALL)

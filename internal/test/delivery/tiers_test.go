@@ -43,8 +43,11 @@ func TestEveryTestHasATier(t *testing.T) {
 	if strings.Contains(makefile, " -skip") || !regexp.MustCompile(`(?m)^ALL .* \./\.\.\.$`).MatchString(makefile) {
 		t.Error("the Makefile leaves tests out")
 	}
-	for _, target := range []string{"test", "test-short", "test-nightly"} {
-		recipe := regexp.MustCompile(`(?m)^` + target + `:.*\n\t\$\(TEST\) .*\$\(ALL\)$`).FindString(makefile)
+	if !regexp.MustCompile(`(?m)^test:.*\n\t@\$\(MAKE\) .* test-plain test-race$`).MatchString(makefile) {
+		t.Error("make test does not run test-plain and test-race")
+	}
+	for _, target := range []string{"test-plain", "test-short", "test-nightly"} {
+		recipe := regexp.MustCompile(`(?m)^` + target + `:(.*\n\t| ; )\$\(TEST\) .*\$\(ALL\)$`).FindString(makefile)
 		if recipe == "" || strings.Contains(recipe, "-run") {
 			t.Errorf("make %s does not run all: %q", target, recipe)
 		}

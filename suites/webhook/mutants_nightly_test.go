@@ -1,8 +1,11 @@
+//go:build nightly
+
 package webhook
 
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -405,17 +408,10 @@ func visit(value any, path []string, at *place, do func(place)) {
 	}
 }
 
-// TestMutantsAreCaught tries few of the mutants.
-func TestMutantsAreCaught(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out by -short: a webhook is judged again for each mutant")
-	}
-	mutants(t, 400)
-}
+var mutantsFlag = flag.Int("mutants", 18, "TestMutantsAreCaught tries one mutant in so many, 1 for all, which takes an hour")
 
-// mutants puts mechanical faults into the conversions of typed objects, one at a time: each must be found. It tries one in so many.
-func mutants(t *testing.T, step int) {
-	t.Helper()
+// TestMutantsAreCaught puts mechanical faults into the conversions of typed objects, one at a time: each must be found.
+func TestMutantsAreCaught(t *testing.T) {
 	program := subjects.Build(t, subjects.Kubebuilder)
 	client, err := wire.Connect(program.Start(t, ""))
 	if err != nil {
@@ -455,7 +451,7 @@ func mutants(t *testing.T, step int) {
 	for _, mutant := range all {
 		hash := fnv.New32a()
 		hash.Write([]byte(mutant.String()))
-		if hash.Sum32()%uint32(step) != 0 {
+		if hash.Sum32()%uint32(*mutantsFlag) != 0 {
 			continue
 		}
 		tried++
@@ -469,7 +465,7 @@ func mutants(t *testing.T, step int) {
 		}
 	}
 	t.Logf("%d of %d mutants tried, %d missed", tried, len(all), missed)
-	if tried < len(all)/step/2 {
+	if tried < len(all) / *mutantsFlag / 2 {
 		t.Errorf("%d mutants of %d were tried", tried, len(all))
 	}
 }
