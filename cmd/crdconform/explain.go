@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,7 +61,7 @@ func explainAll(s streams, chosen []requirement.Requirement, output string) erro
 	for _, r := range chosen {
 		e := explained(r, specs)
 		all = append(all, e)
-		texts = append(texts, explain(e))
+		texts = append(texts, e.Text())
 	}
 	if output == "text" {
 		return write(s.out, strings.Join(texts, "\n"))
@@ -83,53 +82,4 @@ func explained(r requirement.Requirement, specs []suites.Spec) explanation.Expla
 		}
 	}
 	return explanation.Of(r, checking)
-}
-
-func explain(e explanation.Explanation) string {
-	r := e.Requirement
-	var b strings.Builder
-	line := func(name, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%-10s %s\n", name, value)
-		}
-	}
-	fmt.Fprintf(&b, "%s\n\n%s\n\n", r.ID, r.Statement)
-	line("level", string(r.Level))
-	line("binds", string(r.Binds))
-	line("holds for", explanation.Holds(r))
-	for _, source := range r.Source {
-		text := source.String()
-		if i := slices.IndexFunc(requirement.Documents(), func(d requirement.Document) bool { return d.ID == source.Document }); i >= 0 {
-			text += " (" + requirement.Documents()[i].Title + ")"
-		}
-		line("source", text)
-	}
-	line("why", r.Why)
-	line("note", r.Note)
-	if r.Command != "" {
-		line("checked by", "crdconform "+r.Command)
-	}
-	if r.Obsolete {
-		line("obsolete", r.Untested)
-	} else {
-		line("untested", r.Untested)
-	}
-	for _, rule := range e.Rules {
-		line("rule", rule.Name+": "+rule.Summary)
-	}
-	for _, spec := range e.Specs {
-		line("spec", spec.Name)
-		line("", spec.Summary)
-	}
-	var faults []string
-	for _, f := range e.Faults {
-		faults = append(faults, f.Name)
-	}
-	if len(e.Faults) > 0 {
-		line("a failure", e.Faults[0].Summary)
-	}
-	line("faults", strings.Join(faults, ", "))
-	line("remedy", e.Remedy)
-	line("run it", e.Run)
-	return b.String()
 }
