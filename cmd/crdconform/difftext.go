@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
 )
 
@@ -16,18 +17,18 @@ const shownMost = 30
 func (d *differ) text(w io.Writer, r recording.Comparison) {
 	a, b := d.sides()
 	fmt.Fprintf(w, "A: %s\nB: %s\n\n", a, b)
-	d.list(w, red, "", r.Differences)
-	d.list(w, yellow, "changes by chance, not counted: ", r.Chance)
-	d.list(w, yellow, "possibly due to redaction, not counted: ", r.Redaction)
+	d.list(w, reporter.Red, "", r.Differences)
+	d.list(w, reporter.Yellow, "changes by chance, not counted: ", r.Chance)
+	d.list(w, reporter.Yellow, "possibly due to redaction, not counted: ", r.Redaction)
 	for _, one := range r.Failures[:min(len(r.Failures), shownMost)] {
 		text := count(one.Count, "request") + " failed on both sides"
 		if one.Redacted > 0 {
 			text += fmt.Sprintf(", %d of them redacted, which may be why", one.Redacted)
 		}
-		fmt.Fprintln(w, d.paint(yellow, text))
+		fmt.Fprintln(w, d.screen().Paint(reporter.Yellow, text))
 		d.example(w, one.First)
 	}
-	d.rest(w, yellow, "failed on both sides: ", len(r.Failures))
+	d.rest(w, reporter.Yellow, "failed on both sides: ", len(r.Failures))
 	if paths := d.redaction.Paths(); len(paths) > 0 {
 		so := "both received redacted values"
 		if len(d.urls) == 1 {
@@ -43,7 +44,7 @@ func (d *differ) text(w io.Writer, r recording.Comparison) {
 		failed = fmt.Sprintf("; %s failed on both sides", count(r.Failed, "request"))
 	}
 	if r.Interrupted {
-		fmt.Fprintln(w, d.paint(yellow, interruption(r)))
+		fmt.Fprintln(w, d.screen().Paint(reporter.Yellow, interruption(r)))
 	}
 	fmt.Fprintf(w, "%s in %s, of which %d have the same answers; %s compared%s\n",
 		count(len(r.Differences), "difference"), count(r.Compared, "request"), r.Alike, count(r.Objects, "converted object"), failed)
@@ -61,7 +62,7 @@ func interruption(r recording.Comparison) string {
 // list shows the first differences of a list, and says how many more there are.
 func (d *differ) list(w io.Writer, colour, heading string, differences []recording.Difference) {
 	for _, one := range differences[:min(len(differences), shownMost)] {
-		fmt.Fprintln(w, d.paint(colour, heading+visible.Text(headline(one))))
+		fmt.Fprintln(w, d.screen().Paint(colour, heading+visible.Text(headline(one))))
 		d.example(w, one.First)
 	}
 	d.rest(w, colour, heading, len(differences))
@@ -70,7 +71,7 @@ func (d *differ) list(w io.Writer, colour, heading string, differences []recordi
 // rest says how many of a list are not shown.
 func (d *differ) rest(w io.Writer, colour, heading string, all int) {
 	if more := all - shownMost; more > 0 {
-		fmt.Fprintln(w, d.paint(colour, fmt.Sprintf("%sand %d more; --output json shows all", heading, more)))
+		fmt.Fprintln(w, d.screen().Paint(colour, fmt.Sprintf("%sand %d more; --output json shows all", heading, more)))
 	}
 }
 

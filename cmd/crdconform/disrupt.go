@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/process"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -182,14 +183,14 @@ type disruptions struct{ *progress }
 // Disrupted says what came of a scenario.
 func (d *disruptions) Disrupted(result reports.Result, figures *reports.Disruption) {
 	d.wipe()
-	d.line(verdictColor(result.Verdict), fmt.Sprintf("%-13s", result.Verdict), fmt.Sprintf(" %s (%.1f s)", engine.DisruptionSummary(result, figures), result.Seconds))
+	d.screen().Line(verdictColor(result.Verdict), fmt.Sprintf("%-13s", result.Verdict), fmt.Sprintf(" %s (%.1f s)", engine.DisruptionSummary(result, figures), result.Seconds))
 	if d.isProblem(result.Verdict) {
-		d.sequel(result.ID, result.Verdict, result.Rerun)
+		d.screen().Sequel(result.ID, result.Verdict, result.Rerun)
 	}
 }
 
 func verdictColor(v requirement.Verdict) string {
-	return map[requirement.Verdict]string{requirement.Failed: red, requirement.Errored: red, requirement.Tolerated: yellow, requirement.NotApplicable: yellow}[v]
+	return map[requirement.Verdict]string{requirement.Failed: reporter.Red, requirement.Errored: reporter.Red, requirement.Tolerated: reporter.Yellow, requirement.NotApplicable: reporter.Yellow}[v]
 }
 
 // rejudge judges histories again.
@@ -207,7 +208,7 @@ func (d *disrupter) rejudge() error {
 	}
 	failed, errored := 0, 0
 	for _, one := range judged {
-		d.line(verdictColor(one.Result.Verdict), fmt.Sprintf("%-13s", one.Result.Verdict), " "+engine.DisruptionSummary(one.Result, one.Figures))
+		d.screen().Line(verdictColor(one.Result.Verdict), fmt.Sprintf("%-13s", one.Result.Verdict), " "+engine.DisruptionSummary(one.Result, one.Figures))
 		if one.Result.Reason != "" {
 			fmt.Fprintf(d.out, "    %s\n", strings.ReplaceAll(visible.Text(one.Result.Reason), "\n", "\n    "))
 		}

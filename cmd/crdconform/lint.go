@@ -17,6 +17,7 @@ import (
 	"github.com/crdconform/crdconform/internal/dump"
 	"github.com/crdconform/crdconform/internal/files"
 	"github.com/crdconform/crdconform/internal/lint"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
 )
 
@@ -190,9 +191,9 @@ func (l *linting) render(w io.Writer, s streams, report *lint.Report, files int)
 	if l.output != "" {
 		s.color = false
 	}
-	colors := map[lint.Level]string{lint.Error: red, lint.Warning: yellow, lint.Note: dim}
+	colors := map[lint.Level]string{lint.Error: reporter.Red, lint.Warning: reporter.Yellow, lint.Note: reporter.Dim}
 	for _, f := range report.Findings {
-		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", visible.Text(f.File), f.Line, f.Column, s.paint(colors[f.Level], string(f.Level)), visible.Text(f.Message), f.Rule)
+		fmt.Fprintf(w, "%s:%d:%d: %s: %s [%s]\n", visible.Text(f.File), f.Line, f.Column, s.screen().Paint(colors[f.Level], string(f.Level)), visible.Text(f.Message), f.Rule)
 	}
 	summary := fmt.Sprintf("%s in %s: %s, %s, %s", count(report.Definitions, "definition"), count(files, "file"),
 		count(report.Count(lint.Error), "error"), count(report.Count(lint.Warning), "warning"), count(report.Count(lint.Note), "note"))

@@ -108,6 +108,6 @@ func (l *columnProgress) end(folder reporter.Folder, report *reports.Report) {
 	if b.several {
 		b.progress.say("\n== %d of %d is done: %s", l.number, b.total, l.name)
 	}
-	summarize(b.progress.streams, report)
+	b.progress.streams.screen().Summarize(report)
 	b.progress.say("Report: %s", path.Join(filepath.ToSlash(string(folder)), "report.html"))
 }

@@ -78,22 +78,8 @@ func (w *waiting) stop() {
 	}
 }
 
-// The escape sequences, used on terminals only.
-const (
-	green  = "\x1b[32m"
-	red    = "\x1b[31m"
-	yellow = "\x1b[33m"
-	dim    = "\x1b[2m"
-	plain  = "\x1b[0m"
-	erase  = "\r\x1b[K"
-)
-
-func (s streams) paint(color, text string) string {
-	if !s.color {
-		return text
-	}
-	return color + text + plain
-}
+// erase is the escape sequence that wipes a line of a terminal.
+const erase = "\r\x1b[K"
 
 // say prints a line, above the one that changes.
 func (p *progress) say(format string, arguments ...any) {
@@ -210,26 +196,16 @@ func (p *progress) isProblem(v requirement.Verdict) bool {
 func (p *progress) problem(r suites.Result) {
 	if p.several {
 		p.wipe()
-		p.line(red, strings.ToUpper(r.Verdict.String()), fmt.Sprintf(" %s of %s: %s", r.Requirement, p.definition, reporter.Brief(reports.Result{Reason: r.Reason})))
+		p.screen().Line(reporter.Red, strings.ToUpper(r.Verdict.String()), fmt.Sprintf(" %s of %s: %s", r.Requirement, p.definition, reporter.Brief(reports.Result{Reason: r.Reason})))
 		return
 	}
 	statement := ""
 	if known, found := requirement.Lookup(r.Requirement); found {
 		statement = known.Statement
 	}
-	p.say("%s %s: %s", p.paint(red, strings.ToUpper(r.Verdict.String())), r.Requirement, statement)
+	p.say("%s %s: %s", p.screen().Paint(reporter.Red, strings.ToUpper(r.Verdict.String())), r.Requirement, statement)
 	p.say("    %s", strings.ReplaceAll(strings.TrimSpace(visible.Text(r.Reason)), "\n", "\n    "))
-	p.sequel(r.Requirement, r.Verdict, p.rerun(p.definition, r.Requirement))
-}
-
-// sequel ends what is shown of a problem: why it matters, and the command that checks the requirement again, if there is one.
-func (s streams) sequel(id requirement.ID, verdict requirement.Verdict, again string) {
-	if known, found := requirement.Lookup(id); found && known.Why != "" && verdict != requirement.Errored {
-		fmt.Fprintf(s.out, "    %s\n", s.paint(dim, "why it matters: "+known.Why))
-	}
-	if again != "" {
-		fmt.Fprintf(s.out, "    %s\n", s.paint(dim, "again: "+again))
-	}
+	p.screen().Sequel(r.Requirement, r.Verdict, p.rerun(p.definition, r.Requirement))
 }
 
 // Loading shows how a stage of a load test goes on: each second on a terminal, elsewhere after one second and every ten from

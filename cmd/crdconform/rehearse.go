@@ -190,7 +190,7 @@ func (s *steps) Step(title string) { s.show(title) }
 
 // Stepped says what came of it.
 func (s *steps) Stepped(step reports.LegStep) {
-	color := map[requirement.Verdict]string{requirement.Failed: red, requirement.Errored: red, requirement.Tolerated: yellow}[reporter.StepVerdict(step)]
+	color := map[requirement.Verdict]string{requirement.Failed: reporter.Red, requirement.Errored: reporter.Red, requirement.Tolerated: reporter.Yellow}[reporter.StepVerdict(step)]
 	s.wipe()
-	s.line(color, fmt.Sprintf("%-12s", step.Name), " "+reporter.StepSummary(step)+fmt.Sprintf(" (%.1f s)", step.Seconds))
+	s.screen().Line(color, fmt.Sprintf("%-12s", step.Name), " "+reporter.StepSummary(step)+fmt.Sprintf(" (%.1f s)", step.Seconds))
 }

@@ -218,7 +218,7 @@ func (r *reportCommand) writeAs(report *reports.Report, implementation *reporter
 		if r.output != "" {
 			s.terminal, s.color = false, false
 		}
-		summarize(s, report)
+		s.screen().Summarize(report)
 		return r.put(b.String())
 	}
 	format, _ := reporter.Named(reporter.Formats(implementation), r.format)

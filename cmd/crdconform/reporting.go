@@ -6,17 +6,14 @@ import (
 	"path"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 // reporting is what commands that write reports have in common.
@@ -72,7 +69,7 @@ func (r *reporting) end(s streams, report *reports.Report) error {
 	if written == nil {
 		page, written = r.folder.Keep(report)
 	}
-	summarize(s, report)
+	s.screen().Summarize(report)
 	if written != nil {
 		return unjudged(written)
 	}
@@ -115,197 +112,6 @@ func nightsPage(s streams, dir string) error {
 	}
 	fmt.Fprintf(s.out, "History of %s: %s\n", count(len(nights.Runs), "run"), filepath.ToSlash(page))
 	return nil
-}
-
-// What a summary has room for, so that it fits on one screen with what is below it.
-const (
-	mostChapters = 14
-	mostNotes    = 6
-	mostChanges  = 12 // lines
-	mostProblems = 10
-	mostLosses   = 3
-)
-
-// summarize shows the outcome on one screen: what failed comes last, above the headline, where eyes are when a run ends.
-func summarize(s streams, report *reports.Report) {
-	fmt.Fprintln(s.out)
-	s.chapters(report)
-	s.notes(report)
-	for _, line := range reporter.CoverageLines(report) {
-		s.line("", "", line)
-	}
-	if l := report.Load; l != nil {
-		for _, line := range reporter.LoadLines(l, s.columns()) {
-			fmt.Fprintln(s.out, line)
-		}
-	}
-	if c := report.Changes; c != nil {
-		s.changes(c)
-	}
-	if len(report.Upgrade) > 0 {
-		s.upgrades(report)
-	} else {
-		s.causes(report)
-		s.losses(report)
-	}
-	color := map[reports.Outcome]string{reports.Conformant: green, reports.Partial: green, reports.NonConformant: red}[report.Outcome]
-	if color == "" {
-		color = yellow
-	}
-	fmt.Fprint(s.out, s.paint(color, visible.Text(reporter.Headline(report))))
-	if report.Error == "" { // what went wrong has an end of its own
-		fmt.Fprintf(s.out, ", in %.1f s", report.Seconds)
-	}
-	fmt.Fprintln(s.out)
-	if _, more, found := strings.Cut(strings.TrimSpace(report.Error), "\n"); found { // such as the last output of a program
-		fmt.Fprintf(s.out, "    %s\n", strings.ReplaceAll(visible.Text(more), "\n", "\n    "))
-	}
-}
-
-// columns is how many characters a sentence may have in a line.
-func (s streams) columns() int {
-	if s.terminal && s.width > 0 {
-		return s.width
-	}
-	return reporter.Columns
-}
-
-// line prints a line whose head has a color, as much of it as there is room for on a terminal. Nothing in it is obeyed there.
-func (s streams) line(color, head, text string) {
-	visible := []rune(strings.ReplaceAll(visible.Text(text), "\n", " "))
-	if most := s.width - utf8.RuneCountInString(head); s.terminal && most > 1 && len(visible) > most {
-		visible = append(visible[:most-1], '…')
-	}
-	if color != "" {
-		head = s.paint(color, head)
-	}
-	fmt.Fprintln(s.out, head+string(visible))
-}
-
-// chapters shows how many results of each chapter came to what. Those of many definitions are added up, and of many areas it shows those
-// with problems.
-func (s streams) chapters(report *reports.Report) {
-	chapters, width := reporter.Chapters(report), 12
-	if len(chapters) > mostChapters {
-		chapters = reporter.Areas(report)
-	}
-	shown := chapters
-	if len(chapters) > mostChapters {
-		shown = slices.DeleteFunc(slices.Clone(chapters), func(c reporter.Chapter) bool {
-			return !slices.ContainsFunc(c.Results, func(result reports.Result) bool { return reporter.Problem(report, result) })
-		})
-		shown = shown[:min(len(shown), mostChapters)]
-	}
-	most := 0
-	counts := make([]string, len(shown))
-	for i, chapter := range shown {
-		for _, v := range reporter.Verdicts(report) {
-			if n := chapter.Count(v); n > 0 {
-				counts[i] += fmt.Sprintf(" %3d %s", n, v)
-			}
-		}
-		width, most = max(width, utf8.RuneCountInString(chapter.Name)), max(most, len(counts[i]))
-	}
-	if s.terminal { // what is cut, if anything, is the name
-		width = min(width, max(s.width-most, 12))
-	}
-	for i, chapter := range shown {
-		name := []rune(visible.Text(chapter.Name))
-		if len(name) > width {
-			name = append(name[:width-1], '…')
-		}
-		s.line("", "", fmt.Sprintf("%-*s%s", width, string(name), counts[i]))
-	}
-	if n := len(chapters) - len(shown); n > 0 {
-		s.line("", "", fmt.Sprintf("and %d more chapters, in report.html", n))
-	}
-}
-
-// notes lists what neither passed nor failed, with the reasons; a reason that many share is shown once.
-func (s streams) notes(report *reports.Report) {
-	type note struct {
-		verdict requirement.Verdict
-		reason  string
-	}
-	ids := map[note][]string{}
-	var order []note
-	for _, v := range []requirement.Verdict{requirement.Tolerated, requirement.NotApplicable, requirement.KnownFailing} {
-		for _, result := range report.With(v) {
-			if result.Immaterial || reporter.Problem(report, result) {
-				continue // nobody can do anything about it, and the reports have it; or it is told as a problem
-			}
-			n := note{v, reporter.Brief(result)}
-			if ids[n] == nil {
-				order = append(order, n)
-			}
-			ids[n] = append(ids[n], string(result.ID))
-		}
-	}
-	for _, n := range order[:min(len(order), mostNotes)] {
-		which := ids[n][0]
-		if more := len(ids[n]) - 1; more > 0 {
-			which = fmt.Sprintf("%s and %d more", which, more)
-		}
-		s.line(yellow, n.verdict.String(), " "+which+": "+n.reason)
-	}
-	if n := len(order) - mostNotes; n > 0 {
-		s.line("", "", fmt.Sprintf("and %d more notes, in report.html", n))
-	}
-}
-
-// changes shows what differs from an earlier run, the worst first, and what it comes to. A terminal has no room for all of it.
-func (s streams) changes(c *reports.Changes) {
-	lines := reporter.ChangeLines(c, s.columns())
-	if last := len(lines) - 1; s.terminal && len(lines) > mostChanges {
-		more := fmt.Sprintf("and %d more lines, with --format markdown", last-(mostChanges-2))
-		lines = append(slices.Clone(lines[:mostChanges-2]), more, lines[last])
-	}
-	for _, line := range lines {
-		s.line("", "", line)
-	}
-}
-
-// causes lists what counts against somebody or could not be judged, by cause: in a line each, or in more if they are few and the terminal
-// is narrow. The problems were told when they came.
-func (s streams) causes(report *reports.Report) {
-	all := reporter.Causes(report)
-	for _, c := range all[:min(len(all), mostProblems)] {
-		verdict, which, extent := strings.ToUpper(c.Verdict.String()), " "+c.What, ""
-		switch {
-		case len(c.Pairs) > 0:
-			extent = c.Extent()
-		case c.Extent() != "" && len(reporter.Subjects(report)) > 1:
-			which += " of " + c.Extent()
-		}
-		line := which + ": " + c.Example
-		if extent != "" {
-			line = which + " (" + extent + "): " + c.Example
-		}
-		if s.terminal && len(all) <= mostProblems/2 && utf8.RuneCountInString(verdict+line) > s.width {
-			s.line(red, verdict, which+":")
-			if extent != "" {
-				s.line("", "    ", extent)
-			}
-			s.line("", "    ", c.Example)
-			continue
-		}
-		s.line(red, verdict, line)
-	}
-	if n := len(all) - mostProblems; n > 0 {
-		s.line("", "", fmt.Sprintf("and %d more causes, in report.html", n))
-	}
-}
-
-// losses shows how to declare the fields that a conversion may be meant to lose.
-func (s streams) losses(report *reports.Report) {
-	meant := slices.DeleteFunc(reporter.Losses(report), func(l reporter.Loss) bool { return !l.Meant })
-	if len(meant) == 0 {
-		return
-	}
-	fmt.Fprintf(s.out, "To declare the losses that are intended, add this to crdconform.yaml; \"crdconform check --write-lossy FILE\" writes all %d:\nlossy:\n", len(meant))
-	for _, l := range meant[:min(len(meant), mostLosses)] {
-		fmt.Fprintln(s.out, l.Line())
-	}
 }
 
 // toolVersion is that of the build: a tag, or what the go command makes of a commit.

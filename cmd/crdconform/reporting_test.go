@@ -1,114 +1,11 @@
 package main
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/crdconform/crdconform/internal/reporter"
-	"github.com/crdconform/crdconform/loadgen"
-	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/requirement"
 )
-
-// summary is what is shown of a report in the end. The scripts show those of small reports.
-func summary(s streams, report *reports.Report) string {
-	var out strings.Builder
-	s.out = &out
-	summarize(s, report)
-	return out.String()
-}
-
-// TestSummaryFitsOnAScreen has thousands of failures, chapters and notes be summed up.
-func TestSummaryFitsOnAScreen(t *testing.T) {
-	report, before := &reports.Report{}, &reports.Report{}
-	for i := range 3000 {
-		result := reports.Result{
-			Requirement: requirement.Requirement{ID: requirement.ID(fmt.Sprintf("area-%d.topic.rule", i%100)), Level: requirement.Must},
-			Subject:     fmt.Sprintf("größe-%d.example.com", i), Reason: fmt.Sprintf("reason %d: %s", i, strings.Repeat("größer ", 30)),
-			Verdict: []requirement.Verdict{requirement.Failed, requirement.NotApplicable, requirement.Passed}[i%3],
-		}
-		report.Results = append(report.Results, result)
-		result.Verdict = []requirement.Verdict{requirement.Passed, requirement.Passed, requirement.Failed}[i%3] // each comes to something else
-		before.Results = append(before.Results, result)
-	}
-	reporter.Conclude(report)
-	reporter.Conclude(before)
-	narrow := streams{terminal: true, width: 80}
-	out := summary(narrow, report)
-	var err error
-	if report.Changes, err = reporter.Since(report, "last-night", before); err != nil {
-		t.Fatal(err)
-	}
-	golden(t, "summary-thousands.txt", out+summary(narrow, report))
-	all := summary(streams{}, report)
-	if got, want := strings.Count(all, "\n    "), 3*15; got < want || strings.Contains(all, "more lines") {
-		t.Errorf("to a file it writes %d lines of changes, want %d or more", got, want)
-	}
-	if n := len(areas()); n > mostChapters {
-		t.Errorf("a run has %d chapters, and %d are shown", n, mostChapters)
-	}
-}
-
-// TestSummaryOfTenDefinitions has ten definitions that all lose a field by design be summed up on half a screen.
-func TestSummaryOfTenDefinitions(t *testing.T) {
-	report := &reports.Report{Webhook: &reports.Webhook{}}
-	for n := range 10 {
-		report.Webhook.Kinds = append(report.Webhook.Kinds, reports.Kind{
-			Definition: fmt.Sprintf("widget%ds.example.com", n), Group: "example.com", Kind: fmt.Sprintf("Widget%d", n),
-			Coverage: []reports.Coverage{{From: "v1", To: "v2", Total: 5, Exercised: 5}},
-		})
-		for _, id := range []requirement.ID{"webhook.conversion.round-trip", "resource.write.no-op"} {
-			report.Results = append(report.Results, reports.Result{
-				Requirement: requirement.Requirement{ID: id, Level: requirement.Must}, Verdict: requirement.Failed, Reason: "lost",
-				Subject: report.Webhook.Kinds[n].Definition,
-				Findings: []reports.FieldFinding{{
-					Field: "spec.legacy", Effect: "lost", From: "v1", To: "v2", Lacking: true,
-					Message: "v1 -> v2 -> v1: spec.legacy: expected 1, got nothing",
-				}},
-			})
-		}
-	}
-	reporter.Conclude(report)
-	golden(t, "summary-ten-definitions.txt", summary(streams{terminal: true, width: 80}, report))
-}
-
-// TestSummaryOfLongNames has the counts be seen on a narrow terminal, whatever the definition is called, and what a first line leads to.
-func TestSummaryOfLongNames(t *testing.T) {
-	report := &reports.Report{}
-	for i, v := range []requirement.Verdict{requirement.Passed, requirement.Tolerated, requirement.NotApplicable, requirement.Failed} {
-		report.Results = append(report.Results, reports.Result{
-			Requirement: requirement.Requirement{ID: requirement.ID(fmt.Sprintf("resource.read.rule-%d", i)), Level: requirement.Must},
-			Verdict:     v, Subject: "certificatesigningrequests.certificates.example.com", Reason: "read at v1:\nexpected a, got b",
-		})
-	}
-	reporter.Conclude(report)
-	wide, narrow, narrower := streams{}, streams{terminal: true, width: 80}, streams{terminal: true, width: 50}
-	golden(t, "summary-long-names.txt", summary(wide, report)+summary(narrow, report)+summary(narrower, report))
-}
-
-func TestColors(t *testing.T) {
-	var all strings.Builder
-	for _, outcome := range []reports.Outcome{reports.Conformant, reports.Partial, reports.NonConformant, reports.Interrupted, reports.Unjudged} {
-		report := &reports.Report{Outcome: outcome, Error: "no \x1b[2Jwebhook", Results: make([]reports.Result, 1)}
-		report.Results[0].ID = "webhook.response.uid"
-		all.WriteString(summary(streams{color: true}, report) + summary(streams{}, report))
-	}
-	golden(t, "summary-colors.txt", strings.ReplaceAll(all.String(), "\x1b", "␛"))
-}
-
-func TestSummaryOfLoad(t *testing.T) {
-	report := &reports.Report{Load: &loadgen.Load{Stages: []loadgen.Stage{{
-		Rate: 100, Duration: 1, Batch: 1, Pairs: []loadgen.Pair{{From: "v1beta1", To: "v1"}}, ReviewVersion: "v1", HTTP: "HTTP/1.1",
-		Requests: 100, Judged: 100, Failed: 4, Errors: map[string]uint64{"contract": 4},
-		Response: loadgen.Times{P50: 1, P90: 2.345, P99: 3, P999: 4, Max: 5},
-		Findings: []loadgen.Finding{{Text: "one\x1b"}, {Text: "two"}, {Text: "three"}, {Text: "four"}},
-	}}}}
-	reporter.Conclude(report)
-	golden(t, "summary-load.txt", summary(streams{width: 100}, report))
-}
 
 // TestGivenFlags has them come out as they can go in again.
 func TestGivenFlags(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/crdconform/crdconform/internal/chapters"
+	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/visible"
 	"github.com/crdconform/crdconform/reports"
@@ -57,6 +58,11 @@ type streams struct {
 	// acts is called before a command does more than read: from there on, one that is interrupted has something to stop or to report.
 	// It may be nil.
 	acts func()
+}
+
+// screen is where summaries are shown.
+func (s streams) screen() reporter.Screen {
+	return reporter.Screen{Out: s.out, Terminal: s.terminal, Width: s.width, Color: s.color}
 }
 
 // set reports whether the environment has a variable.
