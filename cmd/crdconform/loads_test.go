@@ -2,23 +2,16 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"github.com/crdconform/crdconform/contract"
-	"github.com/crdconform/crdconform/internal/corpus"
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/histogram"
-	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/load/apiserver"
-	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
@@ -95,40 +88,6 @@ func TestCompare(t *testing.T) {
 				t.Errorf("it says\n%s%s, want %q", r.out, r.err, test.want)
 			}
 		})
-	}
-}
-
-// TestReplay sends what was recorded.
-func TestReplay(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("left out by -short: a recording and loads")
-	}
-	url, ca := serve(t, webhook.Handler(), nil)
-	path := filepath.Join(t.TempDir(), "recording.jsonl")
-	out, err1 := os.Create(path)
-	recorder, err2 := recording.NewRecorder(out, recording.Options{Started: time.Now(), MaxBytes: recording.DefaultMaxBytes})
-	requests, err3 := load.Bodies(corpus.CronTabs("v1beta1", "v1"), load.Workload{
-		Phases: load.Constant(20, time.Second), Batch: 4, ReviewVersion: "v1", Pairs: []corpus.Pair{{From: "v1", To: "v1beta1"}},
-	})
-	check(t, errors.Join(err1, err2, err3))
-	for i, request := range requests {
-		body, err := request.Body()
-		check(t, err)
-		recorder.Record(recording.Exchange{Offset: time.Duration(i) * 50 * time.Millisecond, Body: body, Response: contract.Response{Status: 200, ContentType: "application/json", Body: []byte("{}")}})
-	}
-	if summary := recorder.Close(); errors.Join(summary.Err, out.Close()) != nil || summary.Exchanges != 20 {
-		t.Fatalf("%+v", summary)
-	}
-	r := loaded(t, func() []string { return []string{url, "--ca-file", ca, "--recording", path} })
-	r.exits(t, exitConforms)
-	s := r.report(t).Load.Stages[0]
-	if s.Requests != 20 || s.Objects != 80 || s.Failed != 0 || s.Batch != 4 || s.Rate != 20 || !s.Recorded || len(s.Phases) > 0 || len(s.Pairs) != 1 || s.Pairs[0] != (loadgen.Pair{From: "v1", To: "v1beta1"}) {
-		t.Errorf("got %+v", s)
-	}
-	r = loaded(t, func() []string { return []string{url, "--ca-file", ca, "--recording", path, "--rate", "70"} })
-	if s := r.report(t).Load.Stages[0]; s.Requests != 20 || s.Recorded || s.Rate < 69.9 || s.Rate > 70.1 {
-		t.Errorf("at another rate: %+v", s)
 	}
 }
 

@@ -8,9 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"net"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -25,9 +23,6 @@ import (
 	"github.com/crdconform/crdconform/internal/load/recording"
 	"github.com/crdconform/crdconform/internal/wire"
 )
-
-// grace is how long requests under way may take when the proxy is to end.
-const grace = 5 * time.Second
 
 // leastSize is the least bound on a recording, in bytes: some exchanges have to fit.
 const leastSize = 4 << 10
@@ -118,6 +113,10 @@ func (r *recorder) run(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
+	target, err := url.Parse(client.URL())
+	if err != nil {
+		return err
+	}
 	if err = r.certify(); err != nil {
 		return err
 	}
@@ -140,10 +139,14 @@ func (r *recorder) run(ctx context.Context) error {
 	if err != nil {
 		return unjudged(errors.Join(fmt.Errorf("--out %s: %w", r.file, err), file.Close()))
 	}
-	traffic, served := r.serve(ctx, client, listener, written, options.Started)
+	r.announce(listener, target.EscapedPath())
+	traffic, err := recording.NewProxy(target, client.Transport(), written, options.Started).Serve(ctx, listener, r.certificate)
 	summary := written.Close() // again, perhaps
 	summary.Err = cmp.Or(summary.Err, file.Close())
-	return cmp.Or(served, r.conclude(traffic, summary))
+	if err != nil {
+		return unjudged(fmt.Errorf("the proxy ended: %w", err))
+	}
+	return r.conclude(traffic, summary)
 }
 
 // connect prepares a client of the webhook. All of its errors are about usage.
@@ -248,40 +251,6 @@ func (r *recorder) create() (*os.File, error) {
 	return file, nil
 }
 
-// serve passes on what comes until the context ends.
-func (r *recorder) serve(ctx context.Context, client *wire.Client, listener net.Listener, written *recording.Recorder, began time.Time) (recording.Traffic, error) {
-	target, err := url.Parse(client.URL())
-	if err != nil {
-		return recording.Traffic{}, unjudged(err)
-	}
-	proxy := recording.NewProxy(target, client.Transport(), written, began)
-	defer proxy.Close()
-	server := &http.Server{
-		Handler:           proxy,
-		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{r.certificate}, MinVersion: tls.VersionTLS12},
-		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
-		ReadHeaderTimeout: wire.APIServerTimeout,
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- server.ServeTLS(listener, "", "") }()
-	r.announce(listener, target.EscapedPath())
-	select {
-	case err = <-ended:
-		return proxy.Traffic(), unjudged(fmt.Errorf("the proxy ended: %w", err))
-	case <-ctx.Done():
-	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
-	defer cancel()
-	if server.Shutdown(within) == nil {
-		return proxy.Traffic(), nil
-	}
-	// Who is not done yet is cut off, which is nothing to record.
-	written.Close()
-	traffic := proxy.Traffic()
-	server.Close() //nolint:errcheck // there is nothing else to be done
-	return traffic, nil
-}
-
 // announce says how to put the proxy in between.
 func (r *recorder) announce(listener net.Listener, path string) {
 	_, port, err := net.SplitHostPort(listener.Addr().String())
@@ -327,7 +296,7 @@ func (r *recorder) conclude(traffic recording.Traffic, s recording.Summary) erro
 	case s.Unread > 0:
 		return unjudged(fmt.Errorf("--out %s: %s not recorded", r.file, count(s.Unread, "request")))
 	case traffic.UnderWay > 0:
-		return unjudged(fmt.Errorf("--out %s: %s not recorded, because no answer came within %s of the interruption", r.file, count(int(traffic.UnderWay), "request"), grace))
+		return unjudged(fmt.Errorf("--out %s: %s not recorded, because no answer came within %s of the interruption", r.file, count(int(traffic.UnderWay), "request"), recording.Grace))
 	}
 	return nil
 }

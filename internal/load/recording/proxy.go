@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"compress/gzip"
+	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httputil"
 	"net/url"
@@ -23,6 +26,9 @@ const maxRequest = 64 << 20
 
 var errTooLong = fmt.Errorf("it is longer than %d MiB, which is more than this proxy passes on", maxRequest>>20)
 
+// Grace is how long requests under way may take when a proxy is to end.
+const Grace = 5 * time.Second
+
 // Proxy stands between API servers and a webhook: it passes requests and responses on as they are, and records those that are
 // conversions. Method, path, query and bodies are untouched, and so are the headers that are not about a single connection.
 // It is an http.Handler.
@@ -31,7 +37,8 @@ type Proxy struct {
 	transport *http.Transport
 	recorder  *Recorder
 	began     time.Time
-	limit     int64 // on the bodies of requests
+	limit     int64         // on the bodies of requests
+	grace     time.Duration // Grace
 
 	passed, other, failed, underWay atomic.Int64
 }
@@ -49,7 +56,36 @@ type Traffic struct {
 func NewProxy(target *url.URL, transport *http.Transport, recorder *Recorder, began time.Time) *Proxy {
 	transport.MaxResponseHeaderBytes = contract.MaxHeader
 	transport.DisableCompression = true // it would ask for compressed responses by itself, and decompress them
-	return &Proxy{target: target, transport: transport, recorder: recorder, began: began, limit: maxRequest}
+	return &Proxy{target: target, transport: transport, recorder: recorder, began: began, limit: maxRequest, grace: Grace}
+}
+
+// Serve passes on what comes to a listener until the context ends, and returns what passed. It closes the listener. Requests that are still
+// under way after Grace are cut off, and not recorded.
+func (p *Proxy) Serve(ctx context.Context, listener net.Listener, certificate tls.Certificate) (Traffic, error) {
+	defer p.Close()
+	server := &http.Server{
+		Handler:           p,
+		TLSConfig:         &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12},
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+		ReadHeaderTimeout: wire.APIServerTimeout,
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.ServeTLS(listener, "", "") }()
+	select {
+	case err := <-ended:
+		return p.Traffic(), err
+	case <-ctx.Done():
+	}
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.grace)
+	defer cancel()
+	if server.Shutdown(within) == nil {
+		return p.Traffic(), nil
+	}
+	// Being cut off is nothing to record.
+	p.recorder.Close()
+	traffic := p.Traffic()
+	server.Close() //nolint:errcheck // there is nothing else to be done
+	return traffic, nil
 }
 
 // Close closes the idle connections to the webhook.
