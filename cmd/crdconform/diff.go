@@ -348,11 +348,13 @@ type differences struct {
 
 func (d *differ) write(r recording.Comparison) error {
 	var b strings.Builder
+	a, other := d.sides()
 	if d.output == "text" {
-		d.text(&b, r)
+		screen := d.screen()
+		screen.Out = &b
+		r.Text(screen, a, other, d.redaction.Paths(), len(d.urls) > 1)
 		return write(d.out, b.String())
 	}
-	a, other := d.sides()
 	encoder := json.NewEncoder(&b)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)

@@ -11,7 +11,6 @@ import (
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/histogram"
-	"github.com/crdconform/crdconform/internal/load/apiserver"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/loadgen"
 	"github.com/crdconform/crdconform/reports"
@@ -104,30 +103,5 @@ func TestLoadByWorkers(t *testing.T) {
 	r.exits(t, exitConforms)
 	if s := r.report(t).Load.Stages[0]; !s.JudgeContent || s.Requests != 50 || s.Objects != 500 || s.Failed != 0 || s.Partial {
 		t.Errorf("got %+v", s)
-	}
-}
-
-// TestLoadThroughAPIServer measures clients of an API server whose objects a program converts.
-func TestLoadThroughAPIServer(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("left out by -short: it measures a whole API server")
-	}
-	r := ran(t, append([]string{
-		"load", "--crd", "testdata/gadgets.yaml", "--samples", "testdata/gadget-samples.yaml", "--duration", "200ms", "--through-api-server", "--relist-objects", "30",
-	}, webhookProgram(t, "serve")...)...)
-	report := r.report(t)
-	if report.Load == nil || report.Load.Server == nil || report.Error != "" {
-		t.Fatalf("got %+v; it says\n%s%s", report.Load, r.out, r.err)
-	}
-	s := report.Load.Server
-	calls := map[apiserver.Verb]float64{}
-	for _, c := range s.Budget {
-		if c.Converted {
-			calls[c.Verb] = c.Calls
-		}
-	}
-	if s.Objects != 30 || calls[apiserver.Get] != 1 || calls[apiserver.Create] < 1 || len(s.Load) == 0 || len(s.Cold) == 0 || s.Relist == nil || report.Cluster == nil {
-		t.Errorf("got %+v, with the calls %v", s, calls)
 	}
 }
