@@ -12,7 +12,6 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/test/executable"
-	"github.com/crdconform/crdconform/reports"
 )
 
 // fenced is a block of a document, with its language.
@@ -195,19 +194,10 @@ func exampleProject(t *testing.T, ca string) string {
 		check(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		executable.Write(t, path, []byte(text))
 	}
-	tested, err := reports.ReadFile(measured(t, 100, 5, 6, 5, 6, 5, 6, 5, 6, 5, 6))
-	check(t, err)
-	loaded := func(r *reports.Report) { r.Load = tested.Load }
-	nights := map[string]string{
-		"tonight":    stored(t, loaded),
-		"last-night": stored(t, func(r *reports.Report) { loaded(r); r.Started = r.Started.AddDate(0, 0, -1) }),
-	}
-	now := stored(t, asItIs)
+	store(t, filepath.Join(dir, "tonight"), repeats, "results:", `started: "2026-01-02T00:00:00Z"`+"\nresults:")
+	store(t, filepath.Join(dir, "last-night"), repeats, "results:", `started: "2026-01-01T00:00:00Z"`+"\nresults:")
 	for _, name := range []string{"crdconform-report", "job-1", "job-2", "job-3", "v1.35", "v1.36", "v1.37"} {
-		nights[name] = now
-	}
-	for name, report := range nights {
-		check(t, os.CopyFS(filepath.Join(dir, name), os.DirFS(report)))
+		store(t, filepath.Join(dir, name), verdicts)
 	}
 	if out, err := shellIn(t, dir, "", "git init -q -b main\ngit add .\ngit -c user.name=me -c user.email=me@example.com commit -qm first\ngit tag v1.4.0\n"); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -23,13 +23,8 @@ import (
 // the machine is.
 func loaded(t *testing.T, args func() []string) result {
 	t.Helper()
-	return loadedBy(t, ran, args)
-}
-
-func loadedBy(t *testing.T, runs func(*testing.T, ...string) result, args func() []string) result {
-	t.Helper()
 	for range 50 {
-		r := runs(t, append([]string{"load"}, args()...)...)
+		r := ran(t, append([]string{"load"}, args()...)...)
 		if l := r.report(t).Load; l == nil || reporter.Void(l) == "" || r.code == exitViolates {
 			return r
 		}

@@ -7,17 +7,8 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/minors"
-	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load/apiserver"
 )
-
-// TestCheckFindsAllFaults has check meet every fault.
-func TestCheckFindsAllFaults(t *testing.T) {
-	t.Parallel()
-	for _, fault := range webhook.Faults() {
-		t.Run(fault.Name, func(t *testing.T) { findsFault(t, fault) })
-	}
-}
 
 // TestMoreHostileWebhooks has commands meet more of the webhooks that hurt than TestHostileWebhooks.
 func TestMoreHostileWebhooks(t *testing.T) {

@@ -69,10 +69,10 @@ func replace(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // replaced replaces the first of each old text by a new one.
-func replaced(ts *testscript.TestScript, text string, pairs []string) string {
+func replaced(t failer, text string, pairs []string) string {
 	for ; len(pairs) > 1; pairs = pairs[2:] {
 		if !strings.Contains(text, pairs[0]) {
-			ts.Fatalf("there is no %q to replace", pairs[0])
+			t.Fatalf("there is no %q to replace", pairs[0])
 		}
 		text = strings.Replace(text, pairs[0], pairs[1], 1)
 	}
@@ -84,10 +84,15 @@ func stores(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 || len(args)%2 != 0 {
 		ts.Fatalf("usage: stores FROM.yaml FOLDER [OLD NEW]...")
 	}
+	store(ts, ts.MkAbs(args[1]), ts.ReadFile(args[0]), args[2:]...)
+}
+
+// store writes a report in YAML to a folder as a run does, after texts in it are replaced.
+func store(t failer, dir, text string, pairs ...string) {
 	var report reports.Report
-	ts.Check(yaml.UnmarshalStrict([]byte(replaced(ts, ts.ReadFile(args[0]), args[2:])), &report))
+	check(t, yaml.UnmarshalStrict([]byte(replaced(t, text, pairs)), &report))
 	reporter.Conclude(&report)
-	folder, err := reporter.Open(ts.MkAbs(args[1]))
-	ts.Check(err)
-	ts.Check(folder.Write(&report))
+	folder, err := reporter.Open(dir)
+	check(t, err)
+	check(t, folder.Write(&report))
 }

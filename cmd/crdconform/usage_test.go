@@ -40,7 +40,9 @@ func (b broken) Write([]byte) (int, error) {
 // TestOutputThatCannotBeWritten has a full disk be no mistake of the user's, and a comparison end as it did, whoever reads it.
 func TestOutputThatCannotBeWritten(t *testing.T) {
 	t.Parallel()
-	base, slower := measured(t, 100, 10, 11, 12, 10, 11, 12), measured(t, 100, 30, 31, 32, 30, 31, 32)
+	base, slower := t.TempDir(), t.TempDir()
+	store(t, base, repeats)
+	store(t, slower, repeats, "response: *fast", "response: *slow")
 	for line, code := range map[string]int{ // without a reader
 		"list": 0, "list --output json": 0, "list --output markdown": 0, "explain webhook.response.uid": 0, "version": 0,
 		"config view": 0, "config schema": 0, "init " + definitionFile + " --output -": 0,

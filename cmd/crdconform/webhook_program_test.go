@@ -34,6 +34,14 @@ var gadgets string
 //go:embed testdata/gadget-samples.yaml
 var gadgetSamples string
 
+// Reports that tests and scripts store.
+var (
+	//go:embed testdata/report.yaml
+	verdicts string
+	//go:embed testdata/repeats.yaml
+	repeats string
+)
+
 // there returns the whole name of a file, for processes that run elsewhere.
 func there(t *testing.T, name string) string {
 	t.Helper()

@@ -233,3 +233,26 @@ func TestRandomChoicesRepeat(t *testing.T) {
 		t.Error("other seeds or requirements gave the same choices")
 	}
 }
+
+// TestOrder has the same seed lead to the same order of the specs, and another one to another.
+func TestOrder(t *testing.T) {
+	order := func(seed int64) []requirement.ID {
+		r := &recorder{}
+		_, err := suites.Run(t.Context(), spectest.Env(t, suites.Options{Seed: seed}), []suites.Area{{Name: "test", Register: func(env *suites.Env) {
+			for _, one := range requirement.All()[:20] {
+				env.It(one.ID, "passes", func(SpecContext) {})
+			}
+		}}}, r)
+		if err != nil || len(r.started) != 20 {
+			t.Fatalf("%d specs, %v", len(r.started), err)
+		}
+		return r.started
+	}
+	first := order(7)
+	if !slices.Equal(first, order(7)) {
+		t.Errorf("the order is not repeated: %v", first)
+	}
+	if slices.Equal(first, order(8)) {
+		t.Errorf("two seeds lead to one order: %v", first)
+	}
+}
