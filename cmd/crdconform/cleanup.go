@@ -33,6 +33,9 @@ type cleaner struct {
 	kind       bool
 	temporary  bool
 
+	// cluster connects to the cluster of the context.
+	cluster func(ctx context.Context, kubeconfig, name string) (clusterCleaner, error)
+
 	// What is done with kind clusters: kind.Left and kind.Delete.
 	kinds  func(ctx context.Context, provider string) ([]kind.Leftover, error)
 	delete func(ctx context.Context, provider, name string) error
@@ -40,8 +43,20 @@ type cleaner struct {
 	temps []string // where folders for temporary files are made
 }
 
+// clusterCleaner finds and removes what runs left in a cluster: an existing.Cleaner.
+type clusterCleaner interface {
+	Find(ctx context.Context, run string) ([]existing.Leftover, []existing.Unlisted, error)
+	Remove(ctx context.Context, all []existing.Leftover, done func(existing.Leftover, error)) int
+}
+
 func newCleanup(s streams) *cobra.Command {
-	c := &cleaner{streams: s, kinds: kind.Left, delete: kind.Delete, temps: []string{os.TempDir(), "/tmp"}}
+	connect := func(ctx context.Context, kubeconfig, name string) (clusterCleaner, error) {
+		return existing.NewCleaner(ctx, existing.Options{Kubeconfig: kinds.Kubeconfigs(kubeconfig), Context: name})
+	}
+	return (&cleaner{streams: s, cluster: connect, kinds: kind.Left, delete: kind.Delete, temps: []string{os.TempDir(), "/tmp"}}).command()
+}
+
+func (c *cleaner) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cleanup",
 		Short: "Remove what killed runs left behind",
@@ -120,7 +135,7 @@ func (c *cleaner) clean(ctx context.Context) error {
 
 // cleanCluster removes what runs left in the cluster of the context.
 func (c *cleaner) cleanCluster(ctx context.Context) error {
-	remover, err := existing.NewCleaner(ctx, existing.Options{Kubeconfig: kinds.Kubeconfigs(c.kubeconfig), Context: c.context})
+	remover, err := c.cluster(ctx, c.kubeconfig, c.context)
 	if wrong, is := errors.AsType[*existing.UsageError](err); is && wrong.Option != "" {
 		return fmt.Errorf("--%w", wrong)
 	}

@@ -2,13 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,64 +15,38 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/files"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// leftovers is an API server with what a run left: a service in a namespace, and an object of a resource that may not be
-// listed. It notes what is asked of it beside reading.
+// leftovers is a cluster with a service that a run left, in which secrets may not be listed.
 type leftovers struct {
-	created   time.Time
-	forbidden string // resource of ours that may not be listed either
-	stuck     bool   // the service cannot be deleted
-	asked     []string
+	created time.Time
+	unseen  bool // namespaces may not be listed either
+	stuck   bool // the service cannot be removed
+	removed bool
 }
 
-func (l *leftovers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet {
-		l.asked = append(l.asked, r.Method+" "+r.URL.Path)
+func (l *leftovers) Find(context.Context, string) ([]existing.Leftover, []existing.Unlisted, error) {
+	unlisted := []existing.Unlisted{{Resource: schema.GroupResource{Resource: "secrets"}, Err: apierrors.NewForbidden(schema.GroupResource{}, "", nil)}}
+	if l.unseen {
+		unlisted = append(unlisted, existing.Unlisted{Resource: schema.GroupResource{Resource: "namespaces"}, Err: errors.New("you may not")})
 	}
-	const service, verbs = "/api/v1/namespaces/theirs/services/hook", `"verbs":["list","delete"]`
-	none := `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":{},"items":[]}`
-	status, body := http.StatusOK, none
-	switch path := r.URL.Path; {
-	case path == "/version":
-		body = `{"major":"1","minor":"37","gitVersion":"v1.37.0"}`
-	case path == "/api":
-		body = `{"kind":"APIVersions","versions":["v1"]}`
-	case path == "/apis":
-		body = `{"kind":"APIGroupList","apiVersion":"v1","groups":[]}`
-	case path == "/api/v1":
-		body = `{"kind":"APIResourceList","groupVersion":"v1","resources":[
-			{"name":"services","kind":"Service","namespaced":true,` + verbs + `},{"name":"namespaces","kind":"Namespace",` + verbs + `},
-			{"name":"secrets","kind":"Secret","namespaced":true,` + verbs + `}]}`
-	case path == "/api/v1/secrets", strings.HasSuffix(path, "/"+l.forbidden), path == service && r.Method == http.MethodDelete && l.stuck:
-		status, body = http.StatusForbidden, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","message":"you may not"}`
-	case path == "/api/v1/services":
-		body = strings.Replace(none, "[]", `[{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":{"name":"hook","namespace":"theirs","uid":"1",
-			"creationTimestamp":"`+l.created.UTC().Format(time.RFC3339)+`","labels":{"crdconform.dev/run":"killed"}}}]`, 1)
-	case path == service && slices.Contains(l.asked, "DELETE "+service):
-		status, body = http.StatusNotFound, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`
+	return []existing.Leftover{{Kind: "Service", Namespaced: true, Namespace: "theirs", Name: "hook", Run: "killed", Created: l.created}}, unlisted, nil
+}
+
+func (l *leftovers) Remove(_ context.Context, all []existing.Leftover, done func(existing.Leftover, error)) int {
+	for _, one := range all {
+		if l.removed = true; l.stuck {
+			done(one, errors.New("you may not"))
+			return 1
+		}
+		done(one, nil)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	w.Write([]byte(body))
+	return 0
 }
 
-// at starts the server and returns the flags that lead to it.
-func (l *leftovers) at(t *testing.T) []string {
-	t.Helper()
-	server := httptest.NewTLSServer(l)
-	t.Cleanup(server.Close)
-	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	return []string{"--context", "staging", "--kubeconfig", file(t, "kubeconfig", `apiVersion: v1
-kind: Config
-clusters: [{name: c, cluster: {server: "`+server.URL+`", certificate-authority-data: `+base64.StdEncoding.EncodeToString(ca)+`}}]
-users: [{name: u, user: {token: secret-token}}]
-contexts: [{name: staging, context: {cluster: c, user: u}}]
-`)}
-}
-
-// TestCleanup has what a run left removed, shown, left alone and not removable. What it says is taken literally. Young things are left
-// alone unless the run is named.
+// TestCleanup has what a run left removed, shown, left alone and not removable. Young things are left alone unless the run is named.
 func TestCleanup(t *testing.T) {
 	t.Parallel()
 	const service, young, age = "Service theirs/hook of the run killed, ", "Not removed because a run may still need what is younger than ", 2*time.Hour + time.Second
@@ -84,35 +54,36 @@ func TestCleanup(t *testing.T) {
 		left    leftovers
 		age     time.Duration
 		args    string
-		code    int
 		out     string
-		err     string
-		deletes bool
+		err     string // which is no success
+		removes bool
 	}{
-		"removed":        {age: age, out: service + "120m old: removed\n", deletes: true},
-		"of the run":     {age: age, args: "--run killed", out: service + "120m old: removed\n", deletes: true},
+		"removed":        {age: age, out: service + "120m old: removed\n", removes: true},
+		"of the run":     {age: age, args: "--run killed", out: service + "120m old: removed\n", removes: true},
 		"shown":          {age: age, args: "--dry-run", out: service + "120m old: would be removed\n"},
 		"younger":        {age: age, args: "--older-than 3h", out: young + "3h0m0s: 1; "},
-		"not removable":  {age: age, left: leftovers{stuck: true}, code: exitUnjudged, out: service + "120m old: NOT removed: ", err: "crdconform: 1 of 1 could not be removed\n", deletes: true},
-		"not looked for": {age: age, left: leftovers{forbidden: "namespaces"}, code: exitUnjudged, out: service + "120m old: removed\n", err: "crdconform: namespaces could not be listed: ", deletes: true},
+		"not removable":  {age: age, left: leftovers{stuck: true}, out: service + "120m old: NOT removed: you may not", err: "1 of 1 could not be removed", removes: true},
+		"not looked for": {age: age, left: leftovers{unseen: true}, out: service + "120m old: removed\n", err: "namespaces could not be listed: you may not", removes: true},
 		"new":            {out: young + "1h0m0s: 1; "},
-		"new, named":     {args: "--run killed", out: service, deletes: true},
+		"new, named":     {args: "--run killed", out: service, removes: true},
 		"new, both":      {args: "--run killed --older-than 1h", out: young + "1h0m0s: 1; "},
-		"new, any age":   {args: "--older-than 0s", out: service, deletes: true},
+		"new, any age":   {args: "--older-than 0s", out: service, removes: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			var out, errs strings.Builder
 			test.left.created = time.Now().Add(-test.age)
-			r := ran(t, slices.Concat([]string{"cleanup"}, test.left.at(t), strings.Fields(test.args))...)
-			if r.code != test.code || !strings.HasPrefix(r.out, test.out) || !strings.Contains(r.err, test.err) || strings.Contains(r.out+r.err, "secret-token") {
-				t.Errorf("code %d\n%s%s", r.code, r.out, r.err)
+			cmd := (&cleaner{streams: streams{out: &out, err: &errs}, cluster: func(context.Context, string, string) (clusterCleaner, error) { return &test.left, nil }}).command()
+			cmd.SetArgs(append([]string{"--context", "staging"}, strings.Fields(test.args)...))
+			cmd.SilenceErrors, cmd.SilenceUsage = true, true
+			err := cmd.ExecuteContext(t.Context())
+			if exit, is := errors.AsType[*exitError](err); is != (test.err != "") || is && (exit.code != exitUnjudged || exit.Error() != test.err) {
+				t.Errorf("got %v, want %q", err, test.err)
 			}
-			if !strings.Contains(r.err, "crdconform: the user may not list secrets; any of these that --webhook-image or --webhook-manifests created must be removed by hand\n") {
-				t.Errorf("it does not say that secrets may not be listed:\n%s", r.err)
+			if !strings.HasPrefix(out.String(), test.out) || test.left.removed != test.removes {
+				t.Errorf("it says\n%s", &out)
 			}
-			if want := []string{"DELETE /api/v1/namespaces/theirs/services/hook"}; test.deletes != slices.Equal(test.left.asked, want) || !test.deletes && len(test.left.asked) > 0 {
-				t.Errorf("it came to %v", test.left.asked)
-			}
+			has(t, errs.String(), "crdconform: the user may not list secrets; any of these that --webhook-image or --webhook-manifests created must be removed by hand\n")
 		})
 	}
 }
@@ -196,15 +167,6 @@ func TestInterruptedCleanup(t *testing.T) {
 	var exit *exitError
 	if err := c.clean(ctx); !errors.As(err, &exit) || exit.code != exitInterrupted {
 		t.Errorf("got %v", err)
-	}
-}
-
-// TestAged shows the age so that people can read it.
-func TestAged(t *testing.T) {
-	t.Parallel()
-	l := existing.Leftover{Kind: "Namespace", Name: "n", Run: "r", Created: time.Now().Add(-3 * time.Hour)}
-	if got := aged(l); got != "Namespace n of the run r, 3h0m old" && got != "Namespace n of the run r, 3h old" {
-		t.Errorf("got %q", got)
 	}
 }
 

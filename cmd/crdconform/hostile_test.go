@@ -2,19 +2,17 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/test/figures"
 	"github.com/crdconform/crdconform/internal/test/hostile"
 )
 
@@ -138,37 +136,9 @@ func void(r result) bool {
 
 // watched waits for the end of the process, and returns the most memory that it had.
 func (p *running) watched() (result, int64) {
-	peak := peakOf(p.cmd.Process.Pid)
+	peak := figures.Peak(p.cmd.Process.Pid)
 	r := p.end()
 	return r, peak()
-}
-
-// peakOf watches the memory of a process until the function that it returns is called, which returns the most that it had, in KiB; 0 if
-// that is not known. What the system says of a process that has ended would not do: it counts the memory of the test, of which the
-// process was a copy.
-func peakOf(pid int) (ended func() int64) {
-	stop, most := make(chan struct{}), make(chan int64)
-	go func() {
-		var peak int64
-		tick := time.NewTicker(10 * time.Millisecond)
-		defer tick.Stop()
-		for watching := true; watching; {
-			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-			if found := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(text); err == nil && found != nil { // it has ended otherwise
-				now, err := strconv.ParseInt(string(found[1]), 10, 64)
-				if err == nil {
-					peak = max(peak, now)
-				}
-			}
-			select {
-			case <-stop:
-				watching = false
-			case <-tick.C:
-			}
-		}
-		most <- peak
-	}()
-	return func() int64 { close(stop); return <-most }
 }
 
 // recordsBomb has the proxy pass a bomb on: the caller gets an error, which says why.
@@ -179,7 +149,7 @@ func recordsBomb(t *testing.T, most int64) {
 	check(t, err)
 	frugally(t, most, func() (result, int64) {
 		p := start(t, "record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", "r.jsonl")
-		peak, proxy := peakOf(p.cmd.Process.Pid), new(recordingProxy)
+		peak, proxy := figures.Peak(p.cmd.Process.Pid), new(recordingProxy)
 		proxy.announced(t, p.lines, url)
 		response := proxy.client(t, nil).Send(t.Context(), body)
 		if response.Status != http.StatusBadGateway || !regexp.MustCompile(says).Match(response.Body) {
