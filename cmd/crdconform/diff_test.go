@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/test/hostile"
 )
 
 // TestDiffInterrupted interrupts a comparison when the second build was asked ten times and does not answer any more. Both have answered
@@ -17,7 +18,7 @@ func TestDiffInterrupted(t *testing.T) {
 	t.Parallel()
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
-	handler, hangs := hanging(10)
+	handler, hangs := hostile.Hanging(10)
 	go func() {
 		<-hangs
 		interrupt()

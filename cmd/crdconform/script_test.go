@@ -19,6 +19,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/test/lab"
 )
 
 var update = flag.Bool("update", false, "write what the tests get over what they compare it with in testdata")
@@ -78,11 +79,10 @@ func runScripts(t scripted, dir string) {
 			},
 			"exits":   exits,
 			"refuses": refuses,
-			"replace": replace,
 			"shows":   shows,
 			"stores":  stores,
 			"webhook": reference,
-		}, webhookCommands(), clusterCommands()),
+		}, webhookCommands(), clusterCommands(), lab.Files()),
 	})
 }
 
@@ -200,24 +200,19 @@ func processed(ctx context.Context, ts *testscript.TestScript, out, errs io.Writ
 	return cmd.ProcessState.ExitCode()
 }
 
-// reference serves the reference webhook until the script ends: webhook [FAULT...]. The variable URL is where, and ca.crt has the
-// certificate of its authority. While there is a file down, it answers nothing but 503.
+// reference serves the reference webhook until the script ends, as behaving does: webhook [FAULT...]. While there is a file down, it answers
+// nothing but 503.
 func reference(ts *testscript.TestScript, neg bool, names []string) {
 	faults := slices.DeleteFunc(webhook.Faults(), func(f webhook.Fault) bool { return !slices.Contains(names, f.Name) })
 	if neg || len(faults) != len(names) {
 		ts.Fatalf("usage: webhook [FAULT...]; unknown faults among %q", names)
 	}
 	convert, down := webhook.Handler(faults...), ts.MkAbs("down")
-	server, err := webhook.Start(context.Background(), "127.0.0.1:0", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	announced(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := os.Stat(down); err == nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
 		convert.ServeHTTP(w, r)
-	}))
-	ts.Check(err)
-	ts.Defer(func() { ts.Check(server.Close()) })
-	ts.Setenv("URL", server.URL)
-	ts.Setenv("ADDRESS", strings.TrimSuffix(strings.TrimPrefix(server.URL, "https://"), webhook.Path))
-	ts.Check(os.WriteFile(ts.MkAbs("ca.crt"), server.CA, 0o600))
+	}), nil)
 }

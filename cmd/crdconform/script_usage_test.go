@@ -60,14 +60,6 @@ func like(text string) *regexp.Regexp {
 	return regexp.MustCompile("(?s)" + strings.NewReplacer("…", ".*", `\\n`, `\n`).Replace(regexp.QuoteMeta(text)))
 }
 
-// replace writes a file with another text in place of one that it has: replace OLD NEW FROM TO.
-func replace(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 4 {
-		ts.Fatalf("usage: replace OLD NEW FROM TO")
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[3]), []byte(replaced(ts, ts.ReadFile(args[2]), args[:2])), 0o600))
-}
-
 // replaced replaces the first of each old text by a new one.
 func replaced(t failer, text string, pairs []string) string {
 	for ; len(pairs) > 1; pairs = pairs[2:] {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,8 +15,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -25,6 +22,8 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/test/hostile"
+	"github.com/crdconform/crdconform/internal/test/lab"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 	chapter "github.com/crdconform/crdconform/suites/webhook"
@@ -52,101 +51,50 @@ func scriptVariables(e *testscript.Env, module string) error {
 // webhookCommands are the commands of scripts for webhooks and for what is found out about them.
 func webhookCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"behaving": behaving, "load": loadUnlessVoid, "unreached": unreached, "report": wantReport, "verdicts": wantVerdicts, "json": wantJSON, "again": again, "edit": edit, "record": beginRecord, "send": send, "interrupt": interruptRecord, "truncate": truncate,
+		"behaving": behaving, "load": loadUnlessVoid, "unreached": unreached, "report": wantReport, "verdicts": wantVerdicts, "again": again, "record": beginRecord, "send": send, "interrupt": interruptRecord,
 		"gone": func(ts *testscript.TestScript, _ bool, _ []string) { gone(testOf(ts), ts.Getenv("TMPDIR")) },
 	}
 }
 
-// behaving serves a webhook in the way of the command webhook, but one that behaves in a way of its own: behaving NAME [ARGUMENT...].
+// behaving serves a webhook in the way of the command webhook, but one that behaves in a way of its own: behaving NAME [ARGUMENT...]. They are
+// those of hostile.Odd, and webhooks that die after 5 answers, go without TLS, and say nothing.
 func behaving(ts *testscript.TestScript, _ bool, args []string) {
 	t := testOf(ts)
-	var handler http.Handler
-	var died chan struct{}
-	switch name := args[0]; name {
-	case "adding": // FIELD VALUE: to the spec; random is another value each time
-		var value any = args[2]
-		if number, err := strconv.ParseInt(args[2], 10, 64); err == nil {
-			value = number
-		}
-		handler = altering(args[1], func() any {
-			if value == "random" {
-				return strconv.FormatInt(rand.Int64(), 10)
-			}
-			return value
-		})
-	case "delayed": // DURATION
-		pause, err := time.ParseDuration(args[1])
-		ts.Check(err)
-		handler = delayed(pause)
-	case "dying": // after 5 answers: it hangs up, and closes its port
-		var once sync.Once
-		died = make(chan struct{})
-		handler = after(5, webhook.Handler(), func() {
-			once.Do(func() { close(died) })
+	switch args[0] {
+	case "dying": // it hangs up, and closes its port
+		died := make(chan struct{})
+		die := sync.OnceFunc(func() { close(died) })
+		announced(ts, hostile.After(5, webhook.Handler(), func() {
+			die()
 			panic(http.ErrAbortHandler)
-		})
-	case "forgetful": // drops what v1beta1 of testdata/forgotten.yaml has no field for
-		handler = webhook.Changing(func(object map[string]any) {
-			if spec, is := object["spec"].(map[string]any); is && object["apiVersion"] == "example.com/v1beta1" {
-				delete(spec, "legacy")
-			}
-		})
-	case "garbage":
-		handler = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, "\x1b[2J\xff\x00garbage\r\n")
-		})
-	case "impure": // after 320 answers: it loses a field now and then, and one differs each time
-		handler = impure()
-	case "not-found":
-		handler = http.NotFoundHandler()
-	case "plain": // without TLS
+		}), died)
+	case "plain":
 		server := httptest.NewServer(webhook.Handler())
 		t.Cleanup(server.Close)
 		ts.Setenv("URL", "https"+strings.TrimPrefix(server.URL, "http"))
-		return
 	case "silent":
 		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 		ts.Check(err)
 		t.Cleanup(func() { listener.Close() })
 		ts.Setenv("URL", "https://"+listener.Addr().String())
 		ts.Setenv("ADDRESS", listener.Addr().String())
-		return
 	default:
-		ts.Fatalf("there is no behavior %s", name)
+		handler := hostile.Odd(args)
+		if handler == nil {
+			ts.Fatalf("there is no behavior %q", args)
+		}
+		announced(ts, handler, nil)
 	}
-	url, ca := serve(t, handler, died)
+}
+
+// announced serves a webhook until the channel is closed or the script ends. The variable URL is where, and ca.crt has the certificate of its
+// authority.
+func announced(ts *testscript.TestScript, handler http.Handler, until <-chan struct{}) {
+	t := testOf(ts)
+	url, ca := serve(t, handler, until)
 	ts.Setenv("URL", url)
+	ts.Setenv("ADDRESS", strings.TrimSuffix(strings.TrimPrefix(url, "https://"), webhook.Path))
 	ts.Check(os.WriteFile(ts.MkAbs("ca.crt"), read(t, ca), 0o600))
-}
-
-// altering is the reference webhook with a field of the spec of its own.
-func altering(field string, value func() any) http.Handler {
-	return webhook.Changing(func(object map[string]any) {
-		spec, _ := object["spec"].(map[string]any)
-		if spec == nil {
-			spec = map[string]any{}
-			object["spec"] = spec
-		}
-		spec[field] = value()
-	})
-}
-
-// impure is the reference webhook with an annotation that differs each time. Once it was asked 320 times, it loses each tenth port: a load
-// test asks 256 times before the load, and 64 times for the way back.
-func impure() http.Handler {
-	var answers atomic.Int64
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorder := httptest.NewRecorder()
-		webhook.Handler().ServeHTTP(recorder, r)
-		n := answers.Add(1)
-		answer := strings.ReplaceAll(recorder.Body.String(), `"example.com/owner":"somebody"`, fmt.Sprintf(`"example.com/owner":"%d"`, n))
-		if n > 320 && n%10 == 0 {
-			answer = strings.ReplaceAll(answer, `"port":`, `"lost":`)
-		}
-		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, answer)
-	})
 }
 
 // unreached has check and load find no webhook to judge at $URL, and say why in one line that has a text: unreached TEXT [FLAG...].
@@ -169,24 +117,6 @@ func unreached(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s says:\n%s%s", command, out.String(), errs.String())
 		}
 	}
-}
-
-// edit writes files one after the other to a new one, with a text in the place of another, which must be there; \n and \r stand for ends of lines:
-// edit NEW-FILE TEXT BY FILE...
-func edit(ts *testscript.TestScript, _ bool, args []string) {
-	var all strings.Builder
-	for _, name := range args[3:] {
-		all.WriteString(ts.ReadFile(name))
-	}
-	lines := strings.NewReplacer(`\n`, "\n", `\r`, "\r").Replace
-	text, old := all.String(), lines(args[1])
-	if !strings.Contains(text, old) {
-		ts.Fatalf("there is no %q", old)
-	}
-	if old != "" {
-		text = strings.ReplaceAll(text, old, lines(args[2]))
-	}
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o600))
 }
 
 // loadUnlessVoid runs crdconform load, which must end with an exit code, again when this machine was too busy for the run to count. What is
@@ -233,7 +163,7 @@ func wantReport(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("%s at %s is not shown as failed, with %q", result.ID, result.Location, result.Rerun)
 		}
 	}
-	wantJSON(ts, false, append([]string{"crdconform-report/report.json"}, args...))
+	lab.JSON(ts, false, append([]string{"crdconform-report/report.json"}, args...))
 }
 
 // wantVerdicts wants these requirements alone have one of the verdicts: verdicts VERDICT,... [ID]...
@@ -251,71 +181,11 @@ func wantVerdicts(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// wantJSON compares values in a file with regular expressions that have to match the whole of them: json FILE [PATH REGEXP]... The parts of a
-// path are keys, indices, len for how many there are, and * for all of them, which are joined with spaces. What is absent is empty. In place of a
-// regular expression, FILE.json:PATH is the value in another file.
-func wantJSON(ts *testscript.TestScript, _ bool, args []string) {
-	decoded := func(file string) (value any) {
-		decoder := json.NewDecoder(strings.NewReader(ts.ReadFile(file)))
-		decoder.UseNumber()
-		ts.Check(decoder.Decode(&value))
-		return value
-	}
-	value := decoded(args[0])
-	if len(args)%2 == 0 {
-		ts.Fatalf("usage: json FILE [PATH REGEXP]...")
-	}
-	for pair := range slices.Chunk(args[1:], 2) {
-		got, want := valueAt(value, pair[0]), pair[1]
-		if file, path, found := strings.Cut(want, ".json:"); found {
-			want = regexp.QuoteMeta(valueAt(decoded(file+".json"), path))
-		}
-		if !regexp.MustCompile(`^(?s:` + want + `)$`).MatchString(got) {
-			ts.Fatalf("%s is %q, want %q", pair[0], got, want)
-		}
-	}
-}
-
-func valueAt(value any, path string) string {
-	if path == "" {
-		switch v := value.(type) {
-		case nil:
-			return ""
-		case map[string]any, []any:
-			text, _ := json.Marshal(v) //nolint:errchkjson // it was read as JSON
-			return string(text)
-		}
-		return fmt.Sprint(value)
-	}
-	part, rest, _ := strings.Cut(path, ".")
-	switch of := value.(type) {
-	case map[string]any:
-		return valueAt(of[strings.ReplaceAll(part, "/", ".")], rest) // a key with dots has slashes here
-	case []any:
-		switch i, err := strconv.Atoi(part); {
-		case part == "len":
-			return strconv.Itoa(len(of))
-		case part == "*":
-			var all []string
-			for _, one := range of {
-				all = append(all, valueAt(one, rest))
-			}
-			return strings.Join(all, " ")
-		case err == nil && i < len(of):
-			return valueAt(of[i], rest)
-		}
-	}
-	if part == "len" {
-		return "0"
-	}
-	return ""
-}
-
 // again runs the command line at a path in a file, which must end with an exit code: again CODE FILE PATH.
 func again(ts *testscript.TestScript, _ bool, args []string) {
 	var value any
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &value))
-	exits(ts, false, append([]string{args[0]}, strings.Fields(valueAt(value, args[2]))...))
+	exits(ts, false, append([]string{args[0]}, strings.Fields(lab.ValueAt(value, args[2]))...))
 }
 
 // beginRecord runs crdconform record in front of the webhook at $URL until the command interrupt, in the folder of this package:
@@ -343,14 +213,6 @@ func send(ts *testscript.TestScript, _ bool, args []string) {
 		return
 	}
 	fmt.Fprintf(ts.Stdout(), "%s", p.client(t, nil).Send(t.Context(), []byte(ts.ReadFile(args[0]))).Body)
-}
-
-// truncate cuts bytes off the end of a file: truncate FILE BYTES.
-func truncate(ts *testscript.TestScript, _ bool, args []string) {
-	n, err := strconv.Atoi(args[1])
-	ts.Check(err)
-	text := ts.ReadFile(args[0])
-	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text[:len(text)-n]), 0o600))
 }
 
 // interruptRecord ends the proxy, which must end with an exit code: interrupt CODE.

@@ -1,18 +1,17 @@
 package main
 
 import (
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/test/hostile"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
@@ -139,7 +138,7 @@ func insist(p *running, signal os.Signal) {
 func TestWithoutATerminal(t *testing.T) {
 	t.Parallel()
 	asked, closed := make(chan struct{}), make(chan struct{})
-	url, ca := serve(t, after(0, webhook.Handler(), sync.OnceFunc(func() {
+	url, ca := serve(t, hostile.After(0, webhook.Handler(), sync.OnceFunc(func() {
 		close(asked)
 		<-closed
 	})), nil)
@@ -153,33 +152,13 @@ func TestWithoutATerminal(t *testing.T) {
 	p.end().exits(t, exitConforms)
 }
 
-// hanging returns a webhook that is good for a number of requests, and then does not answer any more. The channel is closed
-// with the first that goes unanswered.
-func hanging(requests int64) (http.Handler, <-chan struct{}) {
-	var seen atomic.Int64
-	hangs := make(chan struct{})
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n := seen.Add(1)
-		if n == requests+1 {
-			close(hangs)
-		}
-		if n > requests {
-			// The server sees its client go only when the body was read.
-			http.MaxBytesReader(w, r.Body, 1<<20).Read(make([]byte, 1<<20))
-			<-r.Context().Done()
-			return
-		}
-		webhook.Handler().ServeHTTP(w, r)
-	}), hangs
-}
-
 // TestInterruptedWhileWaiting stops check and load while a webhook lets them wait for the full 30 seconds, after a number of answers.
 func TestInterruptedWhileWaiting(t *testing.T) {
 	t.Parallel()
 	for name, good := range map[string]int64{"check": 0, "check in the middle": 10, "load": 0, "load in the middle": 50} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			handler, hangs := hanging(good)
+			handler, hangs := hostile.Hanging(good)
 			url, ca := serve(t, handler, nil)
 			args, loads := []string{"check"}, strings.HasPrefix(name, "load")
 			if loads {

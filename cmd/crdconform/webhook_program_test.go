@@ -12,12 +12,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/test/hostile"
 )
 
 // definitionFile is the definition of what the reference webhook converts.
@@ -92,13 +92,13 @@ func runWebhook(mode, port, certs string) {
 		}
 		return
 	case "crashes":
-		handler = after(50, handler, func() {
+		handler = hostile.After(50, handler, func() {
 			fmt.Fprintln(os.Stderr, "out of cheese")
 			os.Exit(7) //nolint:forbidigo // it is a program of its own
 		})
 	case "leaks": // 64 KiB for each request
 		kept := make(chan []byte, 1<<20)
-		handler = after(0, handler, func() { kept <- bytes.Repeat([]byte("x"), 64<<10) })
+		handler = hostile.After(0, handler, func() { kept <- bytes.Repeat([]byte("x"), 64<<10) })
 	case "impure":
 		handler = webhook.Changing(func(object map[string]any) {
 			meta, _ := object["metadata"].(map[string]any)
@@ -111,28 +111,6 @@ func runWebhook(mode, port, certs string) {
 		})
 	}
 	fmt.Fprintln(os.Stderr, http.ListenAndServeTLS("127.0.0.1:"+port, filepath.Join(certs, "tls.crt"), filepath.Join(certs, "tls.key"), handler))
-}
-
-// after does something before each answer, once a number of requests were answered.
-func after(good int64, handler http.Handler, do func()) http.Handler {
-	var seen atomic.Int64
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if seen.Add(1) > good {
-			do()
-		}
-		handler.ServeHTTP(w, r)
-	})
-}
-
-// delayed answers each request after a pause.
-func delayed(pause time.Duration) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		select {
-		case <-time.After(pause):
-			webhook.Handler().ServeHTTP(w, r)
-		case <-r.Context().Done():
-		}
-	})
 }
 
 // webhookProgram returns the arguments that have check start this executable in a mode.
