@@ -7,45 +7,9 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/engine"
-	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/requirement"
 )
-
-// TestRunWithLoad sends a load after the specs of several patterns.
-func TestRunWithLoad(t *testing.T) {
-	t.Parallel()
-	if testing.Short() {
-		t.Skip("left out by -short: a whole run with a load")
-	}
-	r := invoke(t, "run", "--load-duration", "1s", "--load-batch", "2", "--filter", "versions.scope.cluster,versions.names", "--skip", "versions.names.published", "--watch-cache")
-	report := r.report(t)
-	l := report.Load
-	if l == nil || len(l.Stages) != 1 || reporter.Requests(l) != 100 || l.Stages[0].Objects != 200 || reporter.FailedRequests(l) != 0 {
-		t.Fatalf("the load was %+v", l)
-	}
-	if reporter.Void(l) != "" { // the machine was busy
-		r.exits(t, exitUnjudged)
-	} else {
-		r.exits(t, exitConforms)
-	}
-	if got := report.Counts[requirement.Passed]; got != len(report.Results) || got < 3 || !report.Cluster.WatchCache || report.Webhook == nil {
-		t.Errorf("got %v with %+v and %+v", report.Counts, report.Cluster, report.Webhook)
-	}
-	for _, result := range report.Results {
-		if result.ID == "versions.names.published" || !strings.HasSuffix(result.Rerun, " --watch-cache") {
-			t.Errorf("got %s, to be repeated by %q", result.ID, result.Rerun)
-		}
-	}
-	if want := " --filter=versions.scope.cluster,versions.names "; !strings.Contains(report.Command, want) {
-		t.Errorf("the command was %q, want something with %q", report.Command, want)
-	}
-	for _, line := range reporter.LoadLines(l, reporter.Columns) {
-		if !strings.Contains(r.out, "\n"+line+"\n") {
-			t.Errorf("it says:\n%swant a line %q", r.out, line)
-		}
-	}
-}
 
 // TestReaderThatGoes has nobody read the output to its end, as with a pipe to head.
 func TestReaderThatGoes(t *testing.T) {

@@ -51,7 +51,10 @@ func scriptVariables(e *testscript.Env, module string) error {
 // webhookCommands are the commands of scripts for webhooks and for what is found out about them.
 func webhookCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		"behaving": behaving, "load": loadUnlessVoid, "unreached": unreached, "report": wantReport, "verdicts": wantVerdicts, "again": again, "record": beginRecord, "send": send, "interrupt": interruptRecord,
+		"behaving": behaving, "attempt": attempt, "unreached": unreached, "report": wantReport, "verdicts": wantVerdicts, "again": again, "record": beginRecord, "send": send, "interrupt": interruptRecord,
+		"load": func(ts *testscript.TestScript, neg bool, args []string) {
+			attempt(ts, neg, slices.Insert(slices.Clone(args), 1, "load"))
+		},
 		"gone": func(ts *testscript.TestScript, _ bool, _ []string) { gone(testOf(ts), ts.Getenv("TMPDIR")) },
 	}
 }
@@ -119,12 +122,12 @@ func unreached(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// loadUnlessVoid runs crdconform load, which must end with an exit code, again when this machine was too busy for the run to count. What is
-// wrong is wrong however busy the machine is: load CODE|... ARGUMENT...
-func loadUnlessVoid(ts *testscript.TestScript, _ bool, args []string) {
+// attempt runs a command with a load, which must end with an exit code, again when this machine was too busy for the run to count. What is
+// wrong is wrong however busy the machine is: attempt CODE|... COMMAND ARGUMENT..., or load CODE|... ARGUMENT...
+func attempt(ts *testscript.TestScript, _ bool, args []string) {
 	for range 50 {
 		var out, errs strings.Builder
-		code := commandLine(context.Background(), ts, &out, &errs, append([]string{"load"}, args[1:]...))
+		code := commandLine(context.Background(), ts, &out, &errs, args[1:])
 		if void(result{code: code, out: out.String()}) {
 			continue
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,31 +17,42 @@ import (
 	"github.com/crdconform/crdconform/requirement"
 )
 
-// stopping is a part of a run in which a signal stops it.
+// stopping is when a signal stops a command that would go on.
 type stopping struct {
 	name   string
-	args   []string // of a run that does not end by itself
+	args   []string
+	hang   int64 // how many answers a webhook has, the URL of which follows; 0 for no webhook
 	until  func(*testing.T, *running)
 	signal os.Signal
-	judged int // at least; the last one that was shown may have been cut off all the same
-	load   bool
+	judged int  // at least; the last one that was shown may have been cut off all the same
+	load   bool // it is under load by then
 }
 
-func interruptible() []stopping {
+// stoppings are a run in each of its parts.
+func stoppings() []stopping {
 	return []stopping{
-		{"while starting", []string{"--filter", "storage"}, starting, syscall.SIGTERM, 0, false},
-		{"in specs", []string{"--filter", "storage", "--load-duration", "10m"}, said("[ 2/"), syscall.SIGHUP, 1, false},
-		{"under load", []string{"--filter", "versions.scope.cluster", "--load-duration", "10m"}, said("load: "), os.Interrupt, 1, true},
+		{"run while starting", []string{"run", "--filter", "storage"}, 0, starting, syscall.SIGTERM, 0, false},
+		{"run in specs", []string{"run", "--filter", "storage", "--load-duration", "10m"}, 0, said("[ 2/"), syscall.SIGHUP, 1, false},
+		{"run under load", []string{"run", "--filter", "versions.scope.cluster", "--load-duration", "10m"}, 0, said("load: "), os.Interrupt, 1, true},
 	}
 }
 
-// TestInterruptedRun stops a run in each of its parts.
-func TestInterruptedRun(t *testing.T) {
+// TestInterrupted stops a run in each of its parts, check and load while a webhook lets them wait for the full 30 seconds after a number of
+// answers, and check while its program starts, and later.
+func TestInterrupted(t *testing.T) {
 	t.Parallel()
-	for _, part := range interruptible() {
+	load := []string{"load", "--duration", "10m"}
+	for _, part := range append(stoppings(), []stopping{
+		{"check, first answer", []string{"check"}, 1, nil, os.Interrupt, 0, false},
+		{"check in the middle", []string{"check"}, 10, nil, os.Interrupt, 0, false},
+		{"load, first answer", load, 1, nil, os.Interrupt, 0, true},
+		{"load in the middle", load, 50, nil, os.Interrupt, 0, true},
+		{"program while it starts", append([]string{"check"}, webhookProgram(t, "never")...), 0, certified, os.Interrupt, 0, false},
+		{"program in specs", append([]string{"check"}, webhookProgram(t, "serve")...), 0, said("[ 2/"), os.Interrupt, 0, false},
+	}...) {
 		t.Run(part.name, func(t *testing.T) {
 			t.Parallel()
-			if testing.Short() {
+			if testing.Short() && part.args[0] == "run" {
 				t.Skip("left out by -short: a run")
 			}
 			part.interrupt(t)
@@ -48,11 +60,19 @@ func TestInterruptedRun(t *testing.T) {
 	}
 }
 
-// interrupt stops a run. The report has to have what was judged by then. That the terminal is closed is said by the shell and by the system,
-// which is no lack of patience.
+// interrupt stops the command. The report has to have what was judged by then. That the terminal is closed is said by the shell and by the
+// system, which is no lack of patience.
 func (i stopping) interrupt(t *testing.T) {
 	t.Helper()
-	p := start(t, append([]string{"run"}, i.args...)...)
+	var handler http.Handler
+	if i.hang > 0 {
+		var hangs <-chan struct{}
+		handler, hangs = hostile.Hanging(i.hang - 1)
+		url, ca := serve(t, handler, nil)
+		i.args = append(i.args, url, "--ca-file", ca)
+		i.until = func(*testing.T, *running) { <-hangs }
+	}
+	p := start(t, i.args...)
 	i.until(t, p)
 	if i.signal == syscall.SIGHUP {
 		insist(p, i.signal)
@@ -70,13 +90,29 @@ func (i stopping) interrupt(t *testing.T) {
 		t.Errorf("the interruption is held against somebody: %v", report.Counts)
 	}
 	// On a busy machine the load may have begun before the signal came.
-	sent := report.Load != nil
-	if i.load && !sent || sent && !i.load && judged < len(report.Results) || i.load && (!report.Load.Stages[0].Partial || reporter.Requests(report.Load) == 0) {
-		t.Errorf("the load is %+v", report.Load)
+	l := report.Load
+	if i.load && l == nil || l != nil && !i.load && judged < len(report.Results) || handler != nil && !i.load && report.Counts[requirement.Unknown] == 0 {
+		t.Errorf("the load is %+v, with %v", l, report.Counts)
+	}
+	if i.load {
+		unanswered := l.Stages[0].Unanswered
+		if !l.Stages[0].Partial || reporter.FailedRequests(l) > 0 || reporter.Requests(l)+unanswered == 0 || handler != nil && unanswered == 0 {
+			t.Errorf("the load is %+v", l)
+		}
 	}
 	if want := "\n" + reporter.Headline(report) + ", in "; !strings.Contains(r.out, want) || !strings.Contains(r.out, "Report: ") || r.err != "" {
 		t.Errorf("it says:\n%s%swant something with %q", r.out, r.err, want)
 	}
+	gone(t, p.temporary)
+}
+
+// certified waits until a program has its certificate.
+func certified(t *testing.T, p *running) {
+	t.Helper()
+	eventually(t, func() bool {
+		found, err := filepath.Glob(filepath.Join(p.temporary, "crdconform-certs-*", "ca.crt"))
+		return err == nil && len(found) > 0
+	})
 }
 
 func said(text string) func(*testing.T, *running) {
@@ -150,41 +186,6 @@ func TestWithoutATerminal(t *testing.T) {
 	p.signal(t, syscall.SIGHUP)
 	close(closed)
 	p.end().exits(t, exitConforms)
-}
-
-// TestInterruptedWhileWaiting stops check and load while a webhook lets them wait for the full 30 seconds, after a number of answers.
-func TestInterruptedWhileWaiting(t *testing.T) {
-	t.Parallel()
-	for name, good := range map[string]int64{"check": 0, "check in the middle": 10, "load": 0, "load in the middle": 50} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			handler, hangs := hostile.Hanging(good)
-			url, ca := serve(t, handler, nil)
-			args, loads := []string{"check"}, strings.HasPrefix(name, "load")
-			if loads {
-				args = []string{"load", "--duration", "10m"}
-			}
-			p := start(t, append(args, url, "--ca-file", ca)...)
-			select {
-			case <-hangs:
-			case <-time.After(time.Minute):
-				t.Fatal("the webhook was not asked")
-			}
-			p.signal(t, os.Interrupt)
-			r := p.end()
-			r.exits(t, exitInterrupted)
-			report := r.report(t)
-			if report.Outcome != reports.Interrupted || report.Error != "" || !loads && report.Counts[requirement.Unknown] == 0 {
-				t.Errorf("%s with %v and the error %q", report.Outcome, report.Counts, report.Error)
-			}
-			if n := report.Counts[requirement.Failed] + report.Counts[requirement.Errored]; n > 0 {
-				t.Errorf("the interruption is held against the webhook: %v", report.Counts)
-			}
-			if l := report.Load; loads != (l != nil) || loads && (!l.Stages[0].Partial || reporter.FailedRequests(l) > 0 || l.Stages[0].Unanswered == 0) {
-				t.Errorf("the load is %+v", l)
-			}
-		})
-	}
 }
 
 // TestInterruptedWhileReading interrupts commands once while they read what does not come to an end: they have nothing to report yet.

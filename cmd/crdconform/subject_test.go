@@ -8,7 +8,6 @@ import (
 
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
-	"github.com/crdconform/crdconform/requirement"
 )
 
 // TestHold has the program go on after all is judged: the scripts of the report reach it until the interruption, which takes
@@ -37,36 +36,4 @@ func TestHold(t *testing.T) {
 		t.Errorf("the report says %s", got)
 	}
 	gone(t, p.temporary)
-}
-
-// TestInterruptedProgram stops check while its program starts, and while specs run: nothing is left.
-func TestInterruptedProgram(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		mode  string
-		until func(*testing.T, *running)
-	}{
-		"while it starts": {"never", func(t *testing.T, p *running) {
-			t.Helper()
-			eventually(t, func() bool {
-				found, err := filepath.Glob(filepath.Join(p.temporary, "crdconform-certs-*", "ca.crt"))
-				return err == nil && len(found) > 0
-			})
-		}},
-		"in specs": {"serve", said("[ 2/")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := start(t, append([]string{"check"}, webhookProgram(t, test.mode)...)...)
-			test.until(t, p)
-			p.signal(t, os.Interrupt)
-			r := p.end()
-			r.exits(t, exitInterrupted)
-			report := r.report(t)
-			if report.Outcome != reports.Interrupted || report.Error != "" || report.Counts[requirement.Failed]+report.Counts[requirement.Errored] > 0 {
-				t.Errorf("got %s with %v and %q", report.Outcome, report.Counts, report.Error)
-			}
-			gone(t, p.temporary)
-		})
-	}
 }
