@@ -77,7 +77,9 @@ func runScripts(t scripted, dir string) {
 				}
 				ends(ts, exitConforms, args)
 			},
-			"exits":   exits,
+			"exits": exits,
+			// golden stdout|stderr NAME: what was printed is what a file of testdata/golden has.
+			"golden":  func(ts *testscript.TestScript, _ bool, args []string) { golden(ts, args[1], ts.ReadFile(args[0])) },
 			"refuses": refuses,
 			"shows":   shows,
 			"stores":  stores,
@@ -87,14 +89,15 @@ func runScripts(t scripted, dir string) {
 }
 
 // golden compares a text with a file of testdata/golden, or writes it there if -update is given.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
+func golden(t failer, name, got string) {
 	path := filepath.Join("testdata", "golden", name)
 	if *update {
-		put(t, path, got)
+		check(t, os.WriteFile(path, []byte(got), 0o600))
 	}
-	if want := string(read(t, path)); got != want {
-		t.Errorf("%s has\n%s\nand not\n%s", name, want, got)
+	want, err := os.ReadFile(path)
+	check(t, err)
+	if got != string(want) {
+		t.Fatalf("%s has\n%s\nand not\n%s", name, want, got)
 	}
 }
 
