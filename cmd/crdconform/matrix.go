@@ -235,16 +235,10 @@ func (m *matrix) run(ctx context.Context) error {
 
 // needless fails when what is known to fail passes on all API servers that judged it.
 func (m *matrix) needless(all []*reports.Report) error {
-	fails, passes := map[requirement.ID]bool{}, map[requirement.ID]bool{}
-	for _, report := range all {
-		for _, result := range report.Results {
-			fails[result.ID] = fails[result.ID] || result.Verdict == requirement.KnownFailing
-			passes[result.ID] = passes[result.ID] || result.Verdict == requirement.Passed
-		}
-	}
 	var outcome error
+	passing := reporter.Passing(all)
 	for _, id := range slices.Sorted(maps.Keys(m.known)) {
-		if passes[id] && !fails[id] {
+		if passing[id] {
 			fmt.Fprintf(m.err, "crdconform: %s passes wherever it was judged, but %s says that it fails; remove it from the list\n", id, m.knownFailing)
 			outcome = &exitError{code: exitViolates}
 		}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
@@ -226,4 +227,16 @@ func interruptRecord(ts *testscript.TestScript, _ bool, args []string) {
 	if strconv.Itoa(r.code) != args[0] {
 		ts.Fatalf("exit code %d, want %s", r.code, args[0])
 	}
+}
+
+// newest is the minor that is built in.
+var newest = minors.BuiltIn().String()
+
+// knownMinors lists the minors of embedded API servers as errors do.
+func knownMinors() string {
+	var names []string
+	for _, minor := range minors.All() {
+		names = append(names, minor.String())
+	}
+	return strings.Join(append(names, newest), ", ")
 }

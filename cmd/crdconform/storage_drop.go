@@ -167,7 +167,7 @@ func findingText(d *storage.Definition, verdict storage.Verdict, f storage.Findi
 				fmt.Fprintf(&b, "         and %d more clients; --output json has all\n", len(v.Requests.Asked)-n)
 				break
 			}
-			fmt.Fprintf(&b, "         - %s\n", askedText(asked))
+			fmt.Fprintf(&b, "         - %s\n", asked.Text())
 		}
 	}
 	for _, gap := range f.Gaps {

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -193,7 +191,7 @@ func (l *storageLook) status(ctx context.Context, names []string) error {
 	case "html":
 		text, err = statusHTML(inventory)
 	default:
-		text = statusText(inventory)
+		text = visible.Text(inventory.Text())
 	}
 	if err != nil {
 		return unjudged(err)
@@ -211,202 +209,15 @@ func (l *storageLook) status(ctx context.Context, names []string) error {
 	return nil
 }
 
-// statusText shows what was found.
-func statusText(inventory *storage.Inventory) string {
-	var b strings.Builder
-	for n, d := range inventory.Definitions {
-		if n > 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "%s\n", definitionTitle(d))
-		b.WriteString(versionTable(d))
-		b.WriteString(definitionNotes(d))
-	}
-	b.WriteString(inventoryNotes(inventory))
-	return visible.Text(b.String())
-}
-
 // statusHTML shows what was found as a page.
 func statusHTML(inventory *storage.Inventory) (string, error) {
-	page := &reporter.Tables{Title: "stored versions", Notes: inventoryNotes(inventory)}
+	page := &reporter.Tables{Title: "stored versions", Notes: inventory.NotesText()}
 	for _, d := range inventory.Definitions {
 		page.Tables = append(page.Tables, reporter.Table{
-			Title: definitionTitle(d), Head: versionHead(), Rows: versionRows(d), Notes: definitionNotes(d),
+			Title: d.Title(), Head: storage.VersionHead(), Rows: d.VersionRows(), Notes: d.NotesText(),
 		})
 	}
 	var b strings.Builder
 	err := page.HTML(&b)
 	return b.String(), err
-}
-
-// definitionTitle is a definition with the number of its objects.
-func definitionTitle(d *storage.Definition) string {
-	if d.Unseen {
-		return d.Name + ": its objects could not be read"
-	}
-	return d.Name + ": " + storage.Counted(d.Objects, "object", "objects")
-}
-
-// definitionNotes says what there is to say of a definition beside the table.
-func definitionNotes(d *storage.Definition) string {
-	var b strings.Builder
-	if ways := d.Told(); ways != "" {
-		fmt.Fprintf(&b, "Stored versions: %s.\n", ways)
-	}
-	if d.Unknown > 0 {
-		fmt.Fprintf(&b, "Stored versions of %d of the objects: not known; give --etcd-endpoints or --snapshot.\n", d.Unknown)
-	}
-	for _, v := range d.Versions {
-		b.WriteString(versionNotes(v))
-	}
-	for _, note := range d.Notes {
-		fmt.Fprintf(&b, "Note: %s\n", note)
-	}
-	b.WriteString(gapsText(d.Gaps))
-	return b.String()
-}
-
-// inventoryNotes says what was not looked at.
-func inventoryNotes(inventory *storage.Inventory) string {
-	text := gapsText(inventory.Gaps)
-	if len(inventory.Skipped) > 0 {
-		text += fmt.Sprintf("Not searched for owner references, as you asked: %s\n", strings.Join(inventory.Skipped, ", "))
-	}
-	return text
-}
-
-// versionTable shows the versions of a definition.
-func versionTable(d *storage.Definition) string {
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.Join(versionHead(), "\t"))
-	for _, row := range versionRows(d) {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	_ = w.Flush() // it writes to memory
-	return b.String()
-}
-
-func versionHead() []string {
-	return []string{"VERSION", "SERVED", "STORAGE", "IN STOREDVERSIONS", "OBJECTS STORED", "MANAGED FIELDS", "OWNER REFERENCES", "REQUESTS"}
-}
-
-func versionRows(d *storage.Definition) [][]string {
-	var rows [][]string
-	for _, v := range d.Versions {
-		served, name := yes(v.Served), v.Name
-		if v.Deprecated {
-			name += " (deprecated)"
-		}
-		if !v.Defined {
-			served = "removed"
-		}
-		rows = append(rows, []string{
-			name, served, yes(v.Storage), yes(v.Listed), ofObjects(d, atLeast(v.Stored, d.Unknown)),
-			ofObjects(d, strconv.FormatInt(v.ManagedFields, 10)), strconv.FormatInt(v.OwnerReferences, 10), requestsText(v),
-		})
-	}
-	return rows
-}
-
-func yes(is bool) string {
-	if is {
-		return "yes"
-	}
-	return "no"
-}
-
-// ofObjects is a number of objects, if they could be read.
-func ofObjects(d *storage.Definition, number string) string {
-	if d.Unseen {
-		return "not known"
-	}
-	return number
-}
-
-// atLeast is a number that may be too low.
-func atLeast(n, unknown int64) string {
-	if unknown > 0 {
-		return fmt.Sprintf("%d or more", n)
-	}
-	return strconv.FormatInt(n, 10)
-}
-
-// requestsText says in a few words who asks for a version.
-func requestsText(v *storage.Version) string {
-	switch {
-	case v.Requests.Total > 0:
-		return fmt.Sprintf("%d, of %d clients", v.Requests.Total, len(v.Requests.Asked))
-	case len(v.Requests.Asked) > 0:
-		return "yes"
-	case !v.Defined || !v.Served:
-		return "none, not served"
-	case v.Requests.Known:
-		return "none"
-	}
-	return "not known"
-}
-
-// versionNotes says what there is to say of a version beside the table.
-func versionNotes(v *storage.Version) string {
-	var b strings.Builder
-	if !v.Defined && v.ManagedFields > 0 {
-		fmt.Fprintf(&b, "Already broken: managed fields name %s, which the definition no longer has, so server-side apply fails. Objects: %d.\n", v.Name, v.ManagedFields)
-	}
-	if !v.Defined && v.OwnerReferences > 0 {
-		fmt.Fprintf(&b, "Already broken: owner references name %s, which the definition no longer has, so the objects that have them are never garbage-collected. Objects: %d.\n", v.Name, v.OwnerReferences)
-	}
-	if !v.Defined && v.Stored > 0 {
-		fmt.Fprintf(&b, "Already broken: objects are stored at %s, which the definition no longer has, so they cannot be read: put it back into the definition, unserved, and migrate. Objects: %d.\n", v.Name, v.Stored)
-	}
-	for n, asked := range v.Requests.Asked {
-		if n == storage.Shown {
-			fmt.Fprintf(&b, "  and %d more clients\n", len(v.Requests.Asked)-n)
-			break
-		}
-		if n == 0 {
-			fmt.Fprintf(&b, "Asks for %s (%s):\n", v.Name, v.Requests.Basis)
-		}
-		fmt.Fprintf(&b, "  %s\n", askedText(asked))
-	}
-	if !v.Storage {
-		for _, kind := range []storage.Kind{storage.StoredObject, storage.ManagedFields, storage.OwnerReference} {
-			if first := v.First[kind]; len(first) > 0 {
-				fmt.Fprintf(&b, "For example %s at %s: %s\n", kindText(kind), v.Name, first[0])
-			}
-		}
-	}
-	return b.String()
-}
-
-// askedText is a client with its requests.
-func askedText(r storage.Request) string {
-	if r.Count == 0 {
-		return r.Resource
-	}
-	return fmt.Sprintf("%s with %s: %d requests for %s, the last at %s", r.User, r.UserAgent, r.Count, r.Resource, r.Last.Format("2006-01-02T15:04:05Z"))
-}
-
-func kindText(kind storage.Kind) string {
-	switch kind {
-	case storage.StoredObject:
-		return "stored"
-	case storage.ManagedFields:
-		return "managed fields"
-	case storage.OwnerReference:
-		return "owner reference"
-	}
-	return string(kind)
-}
-
-// gapsText shows what could not be looked at.
-func gapsText(gaps []storage.Gap) string {
-	var b strings.Builder
-	for _, gap := range gaps {
-		fmt.Fprintf(&b, "Not looked at: %s: %s\n", gap.What, gap.Why)
-		if gap.Mend != "" {
-			fmt.Fprintf(&b, "  %s\n", gap.Mend)
-		}
-	}
-	return b.String()
 }

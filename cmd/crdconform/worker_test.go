@@ -1,14 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -65,40 +63,6 @@ func TestWorkerFromFiles(t *testing.T) {
 	}
 	if !strings.HasPrefix(out, `{"hello":{"protocol":5,"index":1}}`+"\n") {
 		t.Errorf("it wrote %s", out)
-	}
-}
-
-// TestWorkerWithOrders starts and stops by what a file says.
-func TestWorkerWithOrders(t *testing.T) {
-	t.Parallel()
-	orders := file(t, "orders", "")
-	reader, writer := io.Pipe()
-	cmd := newWorker(streams{out: writer}, nil)
-	cmd.SetArgs([]string{"--spec", file(t, "spec", workerSpec(t, time.Hour)), "--orders", orders, "--index", "0"})
-	ended := make(chan error, 1)
-	go func() {
-		ended <- cmd.ExecuteContext(t.Context())
-		writer.Close()
-	}()
-	give := func(order string) {
-		if err := errors.Join(os.WriteFile(orders+".new", []byte(order), 0o600), os.Rename(orders+".new", orders)); err != nil {
-			t.Error(err)
-		}
-	}
-	var last string
-	for lines := bufio.NewScanner(reader); lines.Scan(); {
-		switch last = lines.Text(); {
-		case strings.HasPrefix(last, `{"hello"`):
-			give(fmt.Sprintf(`{"start": %q, "leadNanoseconds": 1000000000}`, time.Now().Add(time.Second).Format(time.RFC3339Nano)))
-		case strings.HasPrefix(last, `{"second"`):
-			give(`{"stop": true}`)
-		}
-	}
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if partial, requests, good := lastLine(t, last); !partial || requests == 0 || good != requests {
-		t.Errorf("it wrote %s", last)
 	}
 }
 

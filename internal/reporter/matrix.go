@@ -351,3 +351,19 @@ func (c MatrixColumn) summary() string {
 	}
 	return strings.Join(parts, ", ")
 }
+
+// Passing are the requirements that passed on at least one of several API servers, and are known to fail on none.
+func Passing(all []*reports.Report) map[requirement.ID]bool {
+	passing := map[requirement.ID]bool{}
+	for _, report := range all {
+		for _, result := range report.With(requirement.Passed) {
+			passing[result.ID] = true
+		}
+	}
+	for _, report := range all {
+		for _, result := range report.With(requirement.KnownFailing) {
+			delete(passing, result.ID)
+		}
+	}
+	return passing
+}

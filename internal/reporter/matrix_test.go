@@ -183,3 +183,27 @@ func TestMatrixOfSeveralSorts(t *testing.T) {
 		}
 	}
 }
+
+// TestPassing has a requirement pass on all API servers that judge it.
+func TestPassing(t *testing.T) {
+	const fails, passes, away = requirement.KnownFailing, requirement.Passed, requirement.NotApplicable
+	for name, test := range map[string]struct {
+		verdicts []requirement.Verdict
+		want     bool
+	}{
+		"fails on one": {[]requirement.Verdict{passes, fails}, false},
+		"fails on all": {[]requirement.Verdict{fails, fails}, false},
+		"passes":       {[]requirement.Verdict{passes, away}, true},
+		"not judged":   {[]requirement.Verdict{away, away}, false},
+	} {
+		var all []*reports.Report
+		for _, verdict := range test.verdicts {
+			r := reports.Result{Verdict: verdict}
+			r.ID = requirement.VersionsScopeCluster
+			all = append(all, &reports.Report{Results: []reports.Result{r}})
+		}
+		if got := Passing(all); got[requirement.VersionsScopeCluster] != test.want {
+			t.Errorf("%s: got %v", name, got)
+		}
+	}
+}
