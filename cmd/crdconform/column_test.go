@@ -18,6 +18,7 @@ import (
 	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/process"
 	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -83,14 +84,14 @@ func stoppedMatrix(t *testing.T, signal os.Signal) {
 	broken := filepath.Join(t.TempDir(), "broken")
 	check(t, makeAssets(broken))
 	p := start(t, "matrix", "--assets", broken, "--parallel", "2") // of all chapters, which takes too long to end by itself
-	p.await(t, "1-embedded-"+newest+": [  2/")
-	p.signal(t, signal)
-	if r := p.end(); signal != os.Kill {
-		r.exits(t, exitInterrupted)
-		gone(t, p.temporary)
+	p.Await(t, "1-embedded-"+newest+": [  2/")
+	p.Signal(t, signal)
+	if r := p.End(); signal != os.Kill {
+		r.Exits(t, exitInterrupted)
+		executable.Gone(t, p.Temporary)
 	}
-	eventually(t, func() bool { return len(ofTemporary(t, p.temporary)) == 0 })
-	report, err := reports.ReadFile(filepath.Join(p.dir, "crdconform-matrix", "1-embedded-"+newest))
+	eventually(t, func() bool { return len(executable.OfTemporary(t, p.Temporary)) == 0 })
+	report, err := reports.ReadFile(filepath.Join(p.Dir, "crdconform-matrix", "1-embedded-"+newest))
 	if err != nil || report.Outcome != reports.Interrupted {
 		t.Errorf("the column is %+v: %v", report, err)
 	}

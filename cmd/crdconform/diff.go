@@ -351,7 +351,7 @@ func (d *differ) write(r recording.Comparison) error {
 	a, other := d.sides()
 	if d.output == "text" {
 		screen := d.screen()
-		screen.Out = &b
+		screen.Out, screen.More = &b, "--output json"
 		r.Text(screen, a, other, d.redaction.Paths(), len(d.urls) > 1)
 		return write(d.out, b.String())
 	}

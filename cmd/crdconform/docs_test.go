@@ -137,7 +137,7 @@ func TestExamplesWork(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out by -short: some thirty command lines, each a process")
 	}
-	program := program(t)
+	program := executable.Self(t, "crdconform")
 	url, ca := serve(t, webhook.Handler(), nil)
 	project := exampleProject(t, ca)
 	here := strings.NewReplacer("https://localhost:9443/convert", url, "bin/crdconform", "crdconform", "/var/lib/node_exporter/", "")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/crdconform/crdconform/contract"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/internal/test/figures"
 	"github.com/crdconform/crdconform/internal/test/hostile"
 )
@@ -57,16 +58,16 @@ func withstand(t *testing.T, attacks map[string]attack) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			url, ca, says := meets(t, test.server)
-			r := frugally(t, most, func() (result, int64) { return test.begin(t, url, ca).watched() })
-			if n := len(r.out) + len(r.err); n > 64<<10 {
-				t.Errorf("it prints %d bytes:\n%.1000s", n, r.out+r.err)
+			r := frugally(t, most, func() (result, int64) { return test.begin(t, url, ca).Watched() })
+			if n := len(r.Out) + len(r.Err); n > 64<<10 {
+				t.Errorf("it prints %d bytes:\n%.1000s", n, r.Out+r.Err)
 			}
 			if !void(r) {
-				r.exits(t, test.code)
+				r.Exits(t, test.code)
 			}
-			said := strings.Join(strings.Fields(r.out+r.err), " ") // lines are wrapped
+			said := strings.Join(strings.Fields(r.Out+r.Err), " ") // lines are wrapped
 			if says != hostile.Accepted && !regexp.MustCompile(says).MatchString(said) {
-				t.Errorf("it says nothing with %q:\n%.4000s", says, r.out+r.err)
+				t.Errorf("it says nothing with %q:\n%.4000s", says, r.Out+r.Err)
 			}
 		})
 	}
@@ -88,7 +89,7 @@ func meets(t *testing.T, name string) (url, ca, says string) {
 }
 
 // begin starts the program of an attack.
-func (a attack) begin(t *testing.T, url, ca string) *running {
+func (a attack) begin(t *testing.T, url, ca string) *executable.Running {
 	t.Helper()
 	args := slices.Concat([]string{a.command, url, "--ca-file", ca, "--crd", there(t, definitionFile), "--timeout", "10s"}, a.args)
 	if a.command == "diff" {
@@ -106,8 +107,8 @@ func mostMemory(t *testing.T) int64 {
 		return 0
 	}
 	url, ca := serve(t, webhook.Handler(), nil)
-	r, took := attack{command: "check", args: []string{"--objects", few, "--filter", "resource.read,webhook.response.uid"}}.begin(t, url, ca).watched()
-	r.exits(t, exitConforms)
+	r, took := attack{command: "check", args: []string{"--objects", few, "--filter", "resource.read,webhook.response.uid"}}.begin(t, url, ca).Watched()
+	r.Exits(t, exitConforms)
 	return took + moreMemory
 }
 
@@ -131,14 +132,7 @@ func frugally(t *testing.T, most int64, attempt func() (result, int64)) (r resul
 
 // void is whether a machine was too busy for a load test to count.
 func void(r result) bool {
-	return r.code == exitUnjudged && strings.Contains(r.out, "the generator was too busy")
-}
-
-// watched waits for the end of the process, and returns the most memory that it had.
-func (p *running) watched() (result, int64) {
-	peak := figures.Peak(p.cmd.Process.Pid)
-	r := p.end()
-	return r, peak()
+	return r.Code == exitUnjudged && strings.Contains(r.Out, "the generator was too busy")
 }
 
 // recordsBomb has the proxy pass a bomb on: the caller gets an error, which says why.
@@ -149,16 +143,16 @@ func recordsBomb(t *testing.T, most int64) {
 	check(t, err)
 	frugally(t, most, func() (result, int64) {
 		p := start(t, "record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", "r.jsonl")
-		peak, proxy := figures.Peak(p.cmd.Process.Pid), new(recordingProxy)
-		proxy.announced(t, p.lines, url)
+		peak, proxy := figures.Peak(p.Cmd.Process.Pid), new(recordingProxy)
+		proxy.announced(t, p.Lines, url)
 		response := proxy.client(t, nil).Send(t.Context(), body)
 		if response.Status != http.StatusBadGateway || !regexp.MustCompile(says).Match(response.Body) {
 			t.Errorf("got %d: %s, %v", response.Status, response.Body, response.Err)
 		}
 		took := peak()
-		p.signal(t, os.Interrupt)
-		return p.end(), took
-	}).exits(t, exitConforms)
+		p.Signal(t, os.Interrupt)
+		return p.End(), took
+	}).Exits(t, exitConforms)
 }
 
 // TestStarved has a system that gives too little for an API server.
@@ -175,13 +169,13 @@ func starved(t *testing.T, limit, want string) {
 	if err != nil {
 		t.Skip("there is no shell to set limits")
 	}
-	p := prepare(t, t.TempDir(), "run", "--filter", "storage")
-	p.cmd.Args = append([]string{"sh", "-c", "ulimit " + limit + ` && exec "$@"`, "sh", p.cmd.Path}, p.cmd.Args[1:]...)
-	p.cmd.Path = shell
-	p.begin(t)
-	r := p.end()
-	r.exits(t, exitUnjudged)
-	if said := r.out + r.err; !strings.Contains(said, want) || strings.Contains(said, "goroutine ") {
+	p := executable.Prepare(t, "crdconform", t.TempDir(), "run", "--filter", "storage")
+	p.Cmd.Args = append([]string{"sh", "-c", "ulimit " + limit + ` && exec "$@"`, "sh", p.Cmd.Path}, p.Cmd.Args[1:]...)
+	p.Cmd.Path = shell
+	p.Begin(t)
+	r := p.End()
+	r.Exits(t, exitUnjudged)
+	if said := r.Out + r.Err; !strings.Contains(said, want) || strings.Contains(said, "goroutine ") {
 		t.Errorf("it does not say %q:\n%s", want, said)
 	}
 }

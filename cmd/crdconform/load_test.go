@@ -25,10 +25,10 @@ func loaded(t *testing.T, args func() []string) result {
 	t.Helper()
 	for range 50 {
 		r := ran(t, append([]string{"load"}, args()...)...)
-		if l := r.report(t).Load; l == nil || reporter.Void(l) == "" || r.code == exitViolates {
+		if l := reportOf(t, r).Load; l == nil || reporter.Void(l) == "" || r.Code == exitViolates {
 			return r
 		}
-		r.exits(t, exitUnjudged)
+		r.Exits(t, exitUnjudged)
 	}
 	t.Fatal("this machine is too busy to load a webhook")
 	return result{}
@@ -42,10 +42,10 @@ func TestObserved(t *testing.T) {
 	}
 	url, ca := serve(t, webhook.Handler(), nil)
 	p := start(t, "load", url, "--ca-file", ca, "--duration", "3s", "--rate", "20", "--metrics-address", "127.0.0.1:0", "--vegeta-results", "results.gob")
-	p.await(t, "s of 3s")
-	address := regexp.MustCompile(`metrics: (\S+)`).FindStringSubmatch(p.out.String())
+	p.Await(t, "s of 3s")
+	address := regexp.MustCompile(`metrics: (\S+)`).FindStringSubmatch(p.Out.String())
 	if address == nil {
-		t.Fatalf("it says %s", p.out.String())
+		t.Fatalf("it says %s", p.Out.String())
 	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address[1], nil)
 	check(t, err)
@@ -58,13 +58,13 @@ func TestObserved(t *testing.T) {
 			t.Errorf("there is no %s in\n%s%v", want, text, err)
 		}
 	}
-	r := p.end()
-	decode, n := vegeta.NewDecoder(bytes.NewReader(read(t, filepath.Join(r.dir, "results.gob")))), 0
+	r := p.End()
+	decode, n := vegeta.NewDecoder(bytes.NewReader(read(t, filepath.Join(r.Dir, "results.gob")))), 0
 	for err = nil; err == nil; n++ {
 		err = decode.Decode(new(vegeta.Result))
 	}
-	if n--; !errors.Is(err, io.EOF) || n != int(reporter.Requests(r.report(t).Load)) || n == 0 {
-		t.Errorf("%d results of %d requests, and %v", n, reporter.Requests(r.report(t).Load), err)
+	if n--; !errors.Is(err, io.EOF) || n != int(reporter.Requests(reportOf(t, r).Load)) || n == 0 {
+		t.Errorf("%d results of %d requests, and %v", n, reporter.Requests(reportOf(t, r).Load), err)
 	}
 }
 
@@ -91,9 +91,9 @@ func TestResultsWithoutAReader(t *testing.T) {
 			}()
 			return []string{url, "--ca-file", ca, "--duration", "500ms", "--rate", "4", "--vegeta-results", pipe}
 		})
-		r.exits(t, code)
-		if !strings.Contains(r.err, "crdconform: --vegeta-results: write ") || !strings.Contains(r.err, "broken pipe") {
-			t.Errorf("it says %s", r.err)
+		r.Exits(t, code)
+		if !strings.Contains(r.Err, "crdconform: --vegeta-results: write ") || !strings.Contains(r.Err, "broken pipe") {
+			t.Errorf("it says %s", r.Err)
 		}
 	}
 }

@@ -1,30 +1,22 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/json"
 	"encoding/xml"
-	"errors"
 	"flag"
 	"html"
-	"io"
-	"io/fs"
 	"net/http"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/reports"
 )
 
@@ -55,159 +47,26 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// program returns the path of crdconform, in a folder of its own.
-func program(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "crdconform")
-	self, err := os.Executable()
-	check(t, errors.Join(err, os.Symlink(self, path)))
-	return path
-}
+// result is what came of a process, or of a command line in this one.
+type result = executable.Result
 
-// running is crdconform while it runs.
-type running struct {
-	dir       string // in which it runs
-	temporary string // where its temporary files are
-	cmd       *exec.Cmd
-	lines     *bufio.Reader // of what it has yet to say
-	out       strings.Builder
-	err       bytes.Buffer
-	end       func() result // waits for its end
-}
-
-// result is what came of a process.
-type result struct {
-	dir      string
-	code     int
-	out, err string
-}
-
-// start starts crdconform in a new directory. When the test is over, the process has to be, and its temporary files gone.
-func start(t *testing.T, args ...string) *running {
+// start starts crdconform in a new directory.
+func start(t *testing.T, args ...string) *executable.Running {
 	t.Helper()
 	return startIn(t, t.TempDir(), args...)
 }
 
-func startIn(t *testing.T, dir string, args ...string) *running {
+func startIn(t *testing.T, dir string, args ...string) *executable.Running {
 	t.Helper()
-	p := prepare(t, dir, args...)
-	p.begin(t)
+	p := executable.Prepare(t, "crdconform", dir, args...)
+	p.Begin(t)
 	return p
 }
 
-// begin starts a process that was prepared.
-func (p *running) begin(t *testing.T) {
+// reportOf reads the report in the default folder.
+func reportOf(t *testing.T, r result) *reports.Report {
 	t.Helper()
-	pipe, err := p.cmd.StdoutPipe()
-	check(t, err)
-	p.lines = bufio.NewReader(pipe)
-	check(t, p.cmd.Start())
-}
-
-// prepare prepares a process, for others to start.
-func prepare(t *testing.T, dir string, args ...string) *running {
-	t.Helper()
-	temporary := emptied(t)
-	// What hangs is to fail its test, not all of them. Some serve until the last of many tests is over, which a busy machine takes long
-	// for. Processes outlive the context of the test, so that it can end them in the way that users do.
-	limit := time.Hour
-	if deadline, ok := t.Deadline(); ok {
-		limit = time.Until(deadline)
-		limit -= min(time.Minute, limit/10)
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), limit)
-	p := &running{dir: dir, temporary: temporary, cmd: exec.CommandContext(ctx, program(t), args...)}
-	p.cmd.Dir, p.cmd.Stderr = dir, &p.err
-	collects := func(variable string) bool { return strings.HasPrefix(variable, "GOGC=") } // which make test sets, and users do not
-	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), collects), "TMPDIR="+temporary)
-	p.end = sync.OnceValue(func() result {
-		if p.cmd.Process == nil {
-			return result{} // the test is over before it could begin
-		}
-		if p.lines != nil {
-			if _, err := io.Copy(&p.out, p.lines); err != nil {
-				t.Error(err)
-			}
-		}
-		var exit *exec.ExitError
-		if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) {
-			t.Error(err)
-		}
-		return result{dir, p.cmd.ProcessState.ExitCode(), p.out.String(), p.err.String()}
-	})
-	t.Cleanup(func() {
-		cancel()
-		p.end()
-	})
-	return p
-}
-
-// emptied returns a directory that has to be empty when the test is over, unless the test has removed it.
-func emptied(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "c-") //nolint:usetesting // sockets have short names, so the directory of the test would not do
-	check(t, err)
-	t.Cleanup(func() {
-		if left, err := os.ReadDir(dir); len(left) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("left in the directory for temporary files: %v, %v", left, err)
-		}
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
-// await waits for a line with the text and returns it.
-func (p *running) await(t *testing.T, text string) string {
-	t.Helper()
-	for {
-		line, err := p.lines.ReadString('\n')
-		p.out.WriteString(line)
-		if strings.Contains(line, text) {
-			return strings.TrimSpace(line)
-		}
-		if err != nil {
-			r := p.end()
-			t.Fatalf("it ended with %d before it said %q:\n%s%s", r.code, text, r.out, r.err)
-		}
-	}
-}
-
-func (p *running) signal(t *testing.T, s os.Signal) {
-	t.Helper()
-	check(t, p.cmd.Process.Signal(s))
-}
-
-// invoke runs a command line to its end.
-func invoke(t *testing.T, args ...string) result {
-	t.Helper()
-	return start(t, args...).end()
-}
-
-// unread runs a command line with nobody to read what it says.
-func unread(t *testing.T, args ...string) result {
-	t.Helper()
-	p := prepare(t, t.TempDir(), args...)
-	reader, writer, err := os.Pipe()
-	check(t, err)
-	p.cmd.Stdout = writer
-	check(t, errors.Join(reader.Close(), p.cmd.Start(), writer.Close()))
-	return p.end()
-}
-
-// exits fails the test unless the process ended with the code.
-func (r result) exits(t *testing.T, code int) {
-	t.Helper()
-	if r.code != code {
-		t.Errorf("exit code %d, want %d:\n%s%s", r.code, code, r.out, r.err)
-	}
-}
-
-// report reads the report in the default folder.
-func (r result) report(t *testing.T) *reports.Report {
-	t.Helper()
-	return reportIn(t, filepath.Join(r.dir, "crdconform-report"))
+	return reportIn(t, filepath.Join(r.Dir, "crdconform-report"))
 }
 
 // failer is a test or a script.
@@ -302,12 +161,12 @@ func serving(t *testing.T, faults ...string) (url, ca string) {
 		args = append(args, "--fault", fault)
 	}
 	p := start(t, args...)
-	url = strings.TrimPrefix(p.await(t, "Serving "), "Serving ")
+	url = strings.TrimPrefix(p.Await(t, "Serving "), "Serving ")
 	t.Cleanup(func() {
-		p.signal(t, os.Interrupt)
-		if r := p.end(); r.code != exitConforms || r.err != "" {
-			t.Errorf("serve ended with %d: %s", r.code, r.err)
+		p.Signal(t, os.Interrupt)
+		if r := p.End(); r.Code != exitConforms || r.Err != "" {
+			t.Errorf("serve ended with %d: %s", r.Code, r.Err)
 		}
 	})
-	return url, filepath.Join(p.dir, "ca.crt")
+	return url, filepath.Join(p.Dir, "ca.crt")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/cluster/minors"
 	"github.com/crdconform/crdconform/internal/load/apiserver"
+	"github.com/crdconform/crdconform/internal/test/executable"
 )
 
 // TestMoreHostileWebhooks has commands meet more of the webhooks that hurt than TestHostileWebhooks.
@@ -40,15 +41,15 @@ func TestLoadThroughOlderAPIServers(t *testing.T) {
 		if minor.String() == "1.21" {
 			continue // its calls were not measured
 		}
-		p := prepare(t, dir, append([]string{
+		p := executable.Prepare(t, "crdconform", dir, append([]string{
 			"load", "--crd", "crd.yaml", "--samples", "samples.yaml", "--duration", "200ms", "--through-api-server", "--kubernetes", minor.String(), "--relist-objects", "30",
 		}, webhookProgram(t, "serve")...)...)
-		p.cmd.Env = append(p.cmd.Env, "CRDCONFORM_MINORS="+programs)
-		check(t, p.cmd.Start())
-		r := p.end()
-		report := r.report(t)
+		p.Cmd.Env = append(p.Cmd.Env, "CRDCONFORM_MINORS="+programs)
+		check(t, p.Cmd.Start())
+		r := p.End()
+		report := reportOf(t, r)
 		if report.Load == nil || report.Load.Server == nil || !strings.HasPrefix(report.Load.Server.Version, "v"+minor.String()+".") {
-			t.Fatalf("%s: got %+v; it says\n%s", minor, report.Load, r.err)
+			t.Fatalf("%s: got %+v; it says\n%s", minor, report.Load, r.Err)
 		}
 		for _, call := range report.Load.Server.Budget {
 			if bound := call.Bound; bound != nil && !call.Met || bound == nil && (minor.String() != "1.28" || call.Verb != apiserver.DeleteCollection) {

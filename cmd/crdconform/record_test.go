@@ -58,7 +58,7 @@ func record(t *testing.T, url, ca, file string, args ...string) *recordingProxy 
 		if err != nil {
 			t.Error(err)
 		}
-		return result{dir, <-ended, said + string(rest), errs.String()}
+		return result{Dir: dir, Code: <-ended, Out: said + string(rest), Err: errs.String()}
 	})
 	t.Cleanup(func() { p.stop() })
 	return p
@@ -162,11 +162,11 @@ func TestRecord(t *testing.T) {
 			var p *recordingProxy
 			if name == "program, SIGTERM" {
 				program := start(t, "record", webhookURL, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", test.file)
-				p = &recordingProxy{file: filepath.Join(program.dir, test.file), stop: func() result {
-					program.signal(t, syscall.SIGTERM)
-					return program.end()
+				p = &recordingProxy{file: filepath.Join(program.Dir, test.file), stop: func() result {
+					program.Signal(t, syscall.SIGTERM)
+					return program.End()
 				}}
-				p.announced(t, program.lines, webhookURL)
+				p.announced(t, program.Lines, webhookURL)
 			} else {
 				p = record(t, webhookURL, ca, test.file, test.args...)
 			}
@@ -186,12 +186,12 @@ func TestRecord(t *testing.T) {
 			}
 			client.SendRaw(t.Context(), http.MethodGet, http.Header{"Authorization": {"Bearer s3cr3t-token"}}, nil)
 			r := p.stop()
-			r.exits(t, exitConforms)
+			r.Exits(t, exitConforms)
 			written := read(t, p.file)
 			summary := regexp.MustCompile(fmt.Sprintf("Recorded %d exchanges, %d bytes, in \\S*%s\nNot recorded: 1 request for something other than a conversion\n$",
 				len(questions), len(written), test.file))
-			if !summary.MatchString(r.out) || r.err != "" || name == "own certificate" && len(p.caBundle) > 0 {
-				t.Errorf("it says %q and %q, want %q", r.out, r.err, summary)
+			if !summary.MatchString(r.Out) || r.Err != "" || name == "own certificate" && len(p.caBundle) > 0 {
+				t.Errorf("it says %q and %q, want %q", r.Out, r.Err, summary)
 			}
 			whole, err := recording.Read(bytes.NewReader(written))
 			check(t, err)

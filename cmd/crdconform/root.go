@@ -62,7 +62,7 @@ type streams struct {
 
 // screen is where summaries are shown.
 func (s streams) screen() reporter.Screen {
-	return reporter.Screen{Out: s.out, Terminal: s.terminal, Width: s.width, Color: s.color}
+	return reporter.Screen{Out: s.out, Terminal: s.terminal, Width: s.width, Color: s.color, More: "--format markdown"}
 }
 
 // set reports whether the environment has a variable.

@@ -8,13 +8,14 @@ import (
 
 	"github.com/crdconform/crdconform/internal/engine"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/requirement"
 )
 
 // TestReaderThatGoes has nobody read the output to its end, as with a pipe to head.
 func TestReaderThatGoes(t *testing.T) {
 	t.Parallel()
-	unread(t, "list").exits(t, exitConforms)
+	executable.Prepare(t, "crdconform", t.TempDir(), "list").Unread(t).Exits(t, exitConforms)
 	url, ca := serving(t, "wrong-uid")
 	readerGoes(t, exitViolates, "check", url, "--ca-file", ca, "--filter", "webhook.response")
 }
@@ -22,12 +23,12 @@ func TestReaderThatGoes(t *testing.T) {
 // readerGoes runs a command line with nobody to read what it says, which is no problem of the report's.
 func readerGoes(t *testing.T, code int, args ...string) {
 	t.Helper()
-	r := unread(t, args...)
-	r.exits(t, code)
-	if r.err != "" {
-		t.Errorf("it complains: %s", r.err)
+	r := executable.Prepare(t, "crdconform", t.TempDir(), args...).Unread(t)
+	r.Exits(t, code)
+	if r.Err != "" {
+		t.Errorf("it complains: %s", r.Err)
 	}
-	if len(r.report(t).Results) == 0 {
+	if len(reportOf(t, r).Results) == 0 {
 		t.Error("the report has no results")
 	}
 }

@@ -87,19 +87,6 @@ func onPath(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv(asProgram, "yes")
 }
 
-// leftRunning returns the processes that run in a folder or below it.
-func leftRunning(dir string) []string {
-	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	var all []string
-	for _, link := range links {
-		// Processes end while they are looked at.
-		if at, err := os.Readlink(link); err == nil && (at+"/" == dir+"/" || strings.HasPrefix(at, dir+"/")) {
-			all = append(all, filepath.Dir(link))
-		}
-	}
-	return all
-}
-
 // upgrade builds a program and writes old.yaml and new.yaml to the folder of the script, as subjects.BuildReleases does. The variable
 // PROGRAM is the path of the program.
 func upgrade(ts *testscript.TestScript, _ bool, _ []string) {

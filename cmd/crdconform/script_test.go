@@ -19,6 +19,7 @@ import (
 
 	"github.com/crdconform/crdconform/internal/cluster/kinds"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/internal/test/lab"
 )
 
@@ -51,7 +52,7 @@ func runScripts(t scripted, dir string) {
 				if err = errors.Join(err, os.RemoveAll(temporary)); err != nil || len(left) > 0 {
 					e.T().Fatal("left among temporary files: ", left, err)
 				}
-				if left := leftRunning(e.WorkDir); len(left) > 0 {
+				if left := executable.In(e.WorkDir); len(left) > 0 {
 					e.T().Fatal("left running: ", left)
 				}
 			})

@@ -23,6 +23,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/internal/test/hostile"
 	"github.com/crdconform/crdconform/internal/test/lab"
 	"github.com/crdconform/crdconform/reports"
@@ -56,7 +57,7 @@ func webhookCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"load": func(ts *testscript.TestScript, neg bool, args []string) {
 			attempt(ts, neg, slices.Insert(slices.Clone(args), 1, "load"))
 		},
-		"gone": func(ts *testscript.TestScript, _ bool, _ []string) { gone(testOf(ts), ts.Getenv("TMPDIR")) },
+		"gone": func(ts *testscript.TestScript, _ bool, _ []string) { executable.Gone(testOf(ts), ts.Getenv("TMPDIR")) },
 	}
 }
 
@@ -110,7 +111,7 @@ func unreached(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		var out, errs strings.Builder
 		code := commandLine(context.Background(), ts, &out, &errs, append([]string{command, url}, args[1:]...))
-		report := result{dir: ts.MkAbs(".")}.report(testOf(ts))
+		report := reportOf(testOf(ts), result{Dir: ts.MkAbs(".")})
 		if code != exitUnjudged || report.Outcome != reports.Unjudged || len(report.Results) > 0 || report.Load != nil {
 			ts.Fatalf("%s: exit code %d, and the report is %s with %v", command, code, report.Outcome, report.Results)
 		}
@@ -129,7 +130,7 @@ func attempt(ts *testscript.TestScript, _ bool, args []string) {
 	for range 50 {
 		var out, errs strings.Builder
 		code := commandLine(context.Background(), ts, &out, &errs, args[1:])
-		if void(result{code: code, out: out.String()}) {
+		if void(result{Code: code, Out: out.String()}) {
 			continue
 		}
 		io.WriteString(ts.Stdout(), out.String())
@@ -145,25 +146,25 @@ func attempt(ts *testscript.TestScript, _ bool, args []string) {
 // wantReport holds the report to the forms that it has and to what was printed before, and looks for values in it: report [PATH VALUE]...
 func wantReport(ts *testscript.TestScript, _ bool, args []string) {
 	t := testOf(ts)
-	r := result{dir: ts.MkAbs("."), out: ts.ReadFile("stdout")}
-	report := r.report(t)
+	r := result{Dir: ts.MkAbs("."), Out: ts.ReadFile("stdout")}
+	report := reportOf(t, r)
 	headline, _, _ := strings.Cut(reporter.Headline(report), "\n")
-	if !strings.Contains(r.out, "\n"+headline) || !regexp.MustCompile(`(?m)^Report: \S*crdconform-report/report\.html$`).MatchString(r.out) {
+	if !strings.Contains(r.Out, "\n"+headline) || !regexp.MustCompile(`(?m)^Report: \S*crdconform-report/report\.html$`).MatchString(r.Out) {
 		ts.Fatalf("it does not say %s, or where the report is", headline)
 	}
 	alone := report.Webhook == nil || len(report.Webhook.Kinds) < 2
-	if lines := len(regexp.MustCompile(`(?m)^\[ *\d+/\d+\] `).FindAllString(r.out, -1)); alone && lines != len(report.Results) || strings.ContainsAny(r.out, "\x1b\r\x00") || !utf8.ValidString(r.out) {
+	if lines := len(regexp.MustCompile(`(?m)^\[ *\d+/\d+\] `).FindAllString(r.Out, -1)); alone && lines != len(report.Results) || strings.ContainsAny(r.Out, "\x1b\r\x00") || !utf8.ValidString(r.Out) {
 		ts.Fatalf("there are %d lines of progress for %d results, or what is for a terminal", lines, len(report.Results))
 	}
 	for _, result := range report.Results {
 		for _, file := range result.Files {
-			read(t, filepath.Join(r.dir, "crdconform-report", filepath.FromSlash(file.Path)))
+			read(t, filepath.Join(r.Dir, "crdconform-report", filepath.FromSlash(file.Path)))
 		}
 		if result.Verdict != requirement.Failed {
 			continue
 		}
-		again := report.Counts[requirement.Failed] > 1 || result.Rerun == "" || strings.Contains(r.out, "again: "+result.Rerun)
-		if !again || !strings.Contains(r.out, "\nFAILED "+string(result.ID)+": ") || !strings.HasPrefix(result.Location, "suites/") {
+		again := report.Counts[requirement.Failed] > 1 || result.Rerun == "" || strings.Contains(r.Out, "again: "+result.Rerun)
+		if !again || !strings.Contains(r.Out, "\nFAILED "+string(result.ID)+": ") || !strings.HasPrefix(result.Location, "suites/") {
 			ts.Fatalf("%s at %s is not shown as failed, with %q", result.ID, result.Location, result.Rerun)
 		}
 	}
@@ -222,10 +223,10 @@ func send(ts *testscript.TestScript, _ bool, args []string) {
 // interruptRecord ends the proxy, which must end with an exit code: interrupt CODE.
 func interruptRecord(ts *testscript.TestScript, _ bool, args []string) {
 	r := proxyOf(ts).stop()
-	io.WriteString(ts.Stdout(), r.out)
-	io.WriteString(ts.Stderr(), r.err)
-	if strconv.Itoa(r.code) != args[0] {
-		ts.Fatalf("exit code %d, want %s", r.code, args[0])
+	io.WriteString(ts.Stdout(), r.Out)
+	io.WriteString(ts.Stderr(), r.Err)
+	if strconv.Itoa(r.Code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", r.Code, args[0])
 	}
 }
 

@@ -8,10 +8,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/internal/test/hostile"
 	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
@@ -22,7 +22,7 @@ type stopping struct {
 	name   string
 	args   []string
 	hang   int64 // how many answers a webhook has, the URL of which follows; 0 for no webhook
-	until  func(*testing.T, *running)
+	until  func(*testing.T, *executable.Running)
 	signal os.Signal
 	judged int  // at least; the last one that was shown may have been cut off all the same
 	load   bool // it is under load by then
@@ -70,18 +70,18 @@ func (i stopping) interrupt(t *testing.T) {
 		handler, hangs = hostile.Hanging(i.hang - 1)
 		url, ca := serve(t, handler, nil)
 		i.args = append(i.args, url, "--ca-file", ca)
-		i.until = func(*testing.T, *running) { <-hangs }
+		i.until = func(*testing.T, *executable.Running) { <-hangs }
 	}
 	p := start(t, i.args...)
 	i.until(t, p)
 	if i.signal == syscall.SIGHUP {
-		insist(p, i.signal)
+		p.Insist(i.signal)
 	} else {
-		p.signal(t, i.signal)
+		p.Signal(t, i.signal)
 	}
-	r := p.end()
-	r.exits(t, exitInterrupted)
-	report := r.report(t)
+	r := p.End()
+	r.Exits(t, exitInterrupted)
+	report := reportOf(t, r)
 	judged := len(report.Results) - report.Counts[requirement.Unknown]
 	if report.Outcome != reports.Interrupted || !report.Interrupted || report.Error != "" || judged < i.judged {
 		t.Errorf("%s with %v and the error %q, want at least %d judged", report.Outcome, report.Counts, report.Error, i.judged)
@@ -100,33 +100,33 @@ func (i stopping) interrupt(t *testing.T) {
 			t.Errorf("the load is %+v", l)
 		}
 	}
-	if want := "\n" + reporter.Headline(report) + ", in "; !strings.Contains(r.out, want) || !strings.Contains(r.out, "Report: ") || r.err != "" {
-		t.Errorf("it says:\n%s%swant something with %q", r.out, r.err, want)
+	if want := "\n" + reporter.Headline(report) + ", in "; !strings.Contains(r.Out, want) || !strings.Contains(r.Out, "Report: ") || r.Err != "" {
+		t.Errorf("it says:\n%s%swant something with %q", r.Out, r.Err, want)
 	}
-	gone(t, p.temporary)
+	executable.Gone(t, p.Temporary)
 }
 
 // certified waits until a program has its certificate.
-func certified(t *testing.T, p *running) {
+func certified(t *testing.T, p *executable.Running) {
 	t.Helper()
 	eventually(t, func() bool {
-		found, err := filepath.Glob(filepath.Join(p.temporary, "crdconform-certs-*", "ca.crt"))
+		found, err := filepath.Glob(filepath.Join(p.Temporary, "crdconform-certs-*", "ca.crt"))
 		return err == nil && len(found) > 0
 	})
 }
 
-func said(text string) func(*testing.T, *running) {
-	return func(t *testing.T, p *running) {
+func said(text string) func(*testing.T, *executable.Running) {
+	return func(t *testing.T, p *executable.Running) {
 		t.Helper()
-		p.await(t, text)
+		p.Await(t, text)
 	}
 }
 
 // starting waits until the API server is about to start: its log is there by then.
-func starting(t *testing.T, p *running) {
+func starting(t *testing.T, p *executable.Running) {
 	t.Helper()
 	eventually(t, func() bool {
-		_, err := os.Stat(filepath.Join(p.dir, "crdconform-report", "apiserver.log"))
+		_, err := os.Stat(filepath.Join(p.Dir, "crdconform-report", "apiserver.log"))
 		return err == nil
 	})
 }
@@ -138,35 +138,19 @@ func TestInterruptedTwice(t *testing.T) {
 		t.Skip("left out by -short: a run of a chapter")
 	}
 	p := start(t, "run", "--filter", "storage", "--load-duration", "10m")
-	p.await(t, "[ 1/")
-	insist(p, os.Interrupt)
-	r := p.end()
-	t.Cleanup(func() { os.RemoveAll(p.temporary) }) // which nobody cleans up then
-	r.exits(t, exitInterrupted)
+	p.Await(t, "[ 1/")
+	p.Insist(os.Interrupt)
+	r := p.End()
+	t.Cleanup(func() { os.RemoveAll(p.Temporary) }) // which nobody cleans up then
+	r.Exits(t, exitInterrupted)
 	const want = "crdconform: interrupted twice: no report, no cleanup. Remove leftovers on kind with " +
 		"\"crdconform cleanup --kind\", in an existing cluster with \"crdconform cleanup --context NAME\", and temporary files with " +
 		"\"crdconform cleanup --temporary\", within the next hour with --older-than 0s\n"
-	if r.err != want {
-		t.Errorf("it says %q, want %q", r.err, want)
+	if r.Err != want {
+		t.Errorf("it says %q, want %q", r.Err, want)
 	}
-	if _, err := os.Stat(filepath.Join(p.dir, "crdconform-report", "report.json")); !os.IsNotExist(err) {
+	if _, err := os.Stat(filepath.Join(p.Dir, "crdconform-report", "report.json")); !os.IsNotExist(err) {
 		t.Errorf("there is a report: %v", err)
-	}
-}
-
-// insist sends a signal to a process until it is over.
-func insist(p *running, signal os.Signal) {
-	ended := make(chan result)
-	go func() { ended <- p.end() }()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for {
-		p.cmd.Process.Signal(signal)
-		select {
-		case <-ended:
-			return
-		case <-again.C:
-		}
 	}
 }
 
@@ -178,14 +162,14 @@ func TestWithoutATerminal(t *testing.T) {
 		close(asked)
 		<-closed
 	})), nil)
-	p := prepare(t, t.TempDir(), "check", url, "--ca-file", ca, "--filter", "webhook.response")
-	p.cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, p.cmd.Path}, p.cmd.Args[1:]...)
-	p.cmd.Path = "/bin/sh"
-	p.begin(t)
+	p := executable.Prepare(t, "crdconform", t.TempDir(), "check", url, "--ca-file", ca, "--filter", "webhook.response")
+	p.Cmd.Args = append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`, p.Cmd.Path}, p.Cmd.Args[1:]...)
+	p.Cmd.Path = "/bin/sh"
+	p.Begin(t)
 	<-asked
-	p.signal(t, syscall.SIGHUP)
+	p.Signal(t, syscall.SIGHUP)
 	close(closed)
-	p.end().exits(t, exitConforms)
+	p.End().Exits(t, exitConforms)
 }
 
 // TestInterruptedWhileReading interrupts commands once while they read what does not come to an end: they have nothing to report yet.
@@ -197,14 +181,14 @@ func TestInterruptedWhileReading(t *testing.T) {
 		p := startIn(t, dir, args...)
 		pipe, err := os.OpenFile(filepath.Join(dir, "pipe"), os.O_WRONLY, 0) // which waits for somebody to read
 		check(t, err)
-		p.signal(t, syscall.SIGTERM)
-		r := p.end()
+		p.Signal(t, syscall.SIGTERM)
+		r := p.End()
 		if err := pipe.Close(); err != nil {
 			t.Error(err)
 		}
-		r.exits(t, exitInterrupted)
-		if r.err != "crdconform: interrupted\n" {
-			t.Errorf("%v: it says %q", args, r.err)
+		r.Exits(t, exitInterrupted)
+		if r.Err != "crdconform: interrupted\n" {
+			t.Errorf("%v: it says %q", args, r.Err)
 		}
 	}
 }

@@ -34,23 +34,23 @@ func TestStorageMigrateKilled(t *testing.T) {
 		t.Helper()
 		p := start(t, append(args, "--qps", "4", "--concurrency", "2", "--steps", "objects,managed-fields,stored-versions")...)
 		eventually(t, func() bool { return done() >= n })
-		p.signal(t, signal)
-		return p.end()
+		p.Signal(t, signal)
+		return p.End()
 	}
-	if r := halfway(10, os.Kill); r.code != -1 {
-		t.Errorf("it ended with %d", r.code)
+	if r := halfway(10, os.Kill); r.Code != -1 {
+		t.Errorf("it ended with %d", r.Code)
 	}
 	r := halfway(20, os.Interrupt)
-	r.exits(t, exitInterrupted)
-	if !strings.Contains(r.out+r.err, ": interrupted\n") || !strings.Contains(r.out+r.err, "interrupted; run it again to complete the migration") {
-		t.Errorf("it says:\n%s%s", r.out, r.err)
+	r.Exits(t, exitInterrupted)
+	if !strings.Contains(r.Out+r.Err, ": interrupted\n") || !strings.Contains(r.Out+r.Err, "interrupted; run it again to complete the migration") {
+		t.Errorf("it says:\n%s%s", r.Out, r.Err)
 	}
 	if n := done(); n < 20 || n == 60 || !slices.Equal(l.Listed(), []string{"v1beta1", "v1"}) {
 		t.Errorf("%d objects are at v1, and the status lists %v", n, l.Listed())
 	}
 	whole := ran(t, args...)
-	whole.exits(t, exitConforms)
-	has(t, whole.out, "resumed          this run continues an earlier one", "proof            all 60 objects are there")
+	whole.Exits(t, exitConforms)
+	has(t, whole.Out, "resumed          this run continues an earlier one", "proof            all 60 objects are there")
 	if n := done(); n != 60 || !slices.Equal(l.Listed(), []string{"v1"}) {
 		t.Errorf("%d objects are at v1, and the status lists %v", n, l.Listed())
 	}

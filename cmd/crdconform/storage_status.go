@@ -159,6 +159,9 @@ Exit codes:
 	return cmd
 }
 
+// storedSources are the flags by which stored bytes can be read.
+const storedSources = "--etcd-endpoints or --snapshot"
+
 // definitionNames wants names of definitions.
 func definitionNames(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -191,7 +194,7 @@ func (l *storageLook) status(ctx context.Context, names []string) error {
 	case "html":
 		text, err = statusHTML(inventory)
 	default:
-		text = visible.Text(inventory.Text())
+		text = visible.Text(inventory.Text(storedSources))
 	}
 	if err != nil {
 		return unjudged(err)
@@ -214,7 +217,7 @@ func statusHTML(inventory *storage.Inventory) (string, error) {
 	page := &reporter.Tables{Title: "stored versions", Notes: inventory.NotesText()}
 	for _, d := range inventory.Definitions {
 		page.Tables = append(page.Tables, reporter.Table{
-			Title: d.Title(), Head: storage.VersionHead(), Rows: d.VersionRows(), Notes: d.NotesText(),
+			Title: d.Title(), Head: storage.VersionHead(), Rows: d.VersionRows(), Notes: d.NotesText(storedSources),
 		})
 	}
 	var b strings.Builder

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/internal/wire"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -15,12 +16,12 @@ import (
 func TestHold(t *testing.T) {
 	t.Parallel()
 	p := start(t, append([]string{"check", "--objects", few, "--hold", "--filter", "webhook.response.uid"}, webhookProgram(t, "serve")...)...)
-	p.await(t, "The webhook keeps running")
-	served, err := filepath.Glob(filepath.Join(p.temporary, "crdconform-certs-*", "ca.crt"))
+	p.Await(t, "The webhook keeps running")
+	served, err := filepath.Glob(filepath.Join(p.Temporary, "crdconform-certs-*", "ca.crt"))
 	if err != nil || len(served) != 1 {
 		t.Fatalf("the program's certificates: %v, %v", served, err)
 	}
-	url := regexp.MustCompile(`https://127\.0\.0\.1:[0-9]+/convert`).FindString(p.out.String())
+	url := regexp.MustCompile(`https://127\.0\.0\.1:[0-9]+/convert`).FindString(p.Out.String())
 	ca, err := os.ReadFile(served[0])
 	check(t, err)
 	client, err := wire.Connect(wire.Endpoint{URL: url, CA: ca})
@@ -29,11 +30,11 @@ func TestHold(t *testing.T) {
 	if err := client.Reach(t.Context()); err != nil {
 		t.Errorf("it does not go on: %v", err)
 	}
-	p.signal(t, os.Interrupt)
-	r := p.end()
-	r.exits(t, exitConforms)
-	if got := r.report(t).Outcome; got != reports.Conformant {
+	p.Signal(t, os.Interrupt)
+	r := p.End()
+	r.Exits(t, exitConforms)
+	if got := reportOf(t, r).Outcome; got != reports.Conformant {
 		t.Errorf("the report says %s", got)
 	}
-	gone(t, p.temporary)
+	executable.Gone(t, p.Temporary)
 }

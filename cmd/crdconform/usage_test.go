@@ -52,11 +52,11 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 		"compare --max-regress p99=10% --output json " + base + " " + slower: exitViolates,
 	} {
 		for failure, want := range map[error]result{
-			syscall.ENOSPC: {code: exitUnjudged, err: "crdconform: output: write /dev/stdout: no space left on device\n"},
-			syscall.EPIPE:  {code: code},
+			syscall.ENOSPC: {Code: exitUnjudged, Err: "crdconform: output: write /dev/stdout: no space left on device\n"},
+			syscall.EPIPE:  {Code: code},
 		} {
 			var said strings.Builder
-			if got := execute(t.Context(), strings.Fields(line), streams{out: broken{failure}, err: &said}); got != want.code || said.String() != want.err {
+			if got := execute(t.Context(), strings.Fields(line), streams{out: broken{failure}, err: &said}); got != want.Code || said.String() != want.Err {
 				t.Errorf("%s: %v: exit code %d, %q, want %+v", line, failure, got, said.String(), want)
 			}
 		}

@@ -69,7 +69,7 @@ func ran(t *testing.T, args ...string) result {
 	}
 	var out, errs strings.Builder
 	code := execute(t.Context(), args, streams{out: &out, err: &errs})
-	return result{dir, code, out.String(), errs.String()}
+	return result{Dir: dir, Code: code, Out: out.String(), Err: errs.String()}
 }
 
 // isWebhook reports whether this executable is to be a webhook program: "webhook MODE PORT CERTS".
@@ -119,29 +119,6 @@ func webhookProgram(t *testing.T, mode string) []string {
 	self, err := os.Executable()
 	check(t, err)
 	return []string{"--", self, "webhook", mode, "{port}", "{certs}"}
-}
-
-// gone fails the test unless no process has the directory for temporary files in its environment any more.
-func gone(t *testing.T, temporary string) {
-	t.Helper()
-	for _, process := range ofTemporary(t, temporary) {
-		t.Errorf("%s still runs", process)
-	}
-}
-
-// ofTemporary returns the processes that have the directory for temporary files in their environment.
-func ofTemporary(t *testing.T, temporary string) []string {
-	t.Helper()
-	files, err := filepath.Glob("/proc/[0-9]*/environ")
-	check(t, err)
-	var all []string
-	for _, file := range files {
-		// Processes end while they are looked at, and others cannot be looked at.
-		if environment, err := os.ReadFile(file); err == nil && bytes.Contains(environment, []byte("TMPDIR="+temporary+"\x00")) {
-			all = append(all, filepath.Dir(file))
-		}
-	}
-	return all
 }
 
 // eventually waits until something is so.

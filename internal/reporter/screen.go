@@ -27,6 +27,7 @@ type Screen struct {
 	Terminal bool
 	Width    int // of the terminal
 	Color    bool
+	More     string // the flag for what there is no room for
 }
 
 // What a summary has room for, so that it fits on one screen with what is below it.
@@ -169,7 +170,7 @@ func (s Screen) notes(report *reports.Report) {
 func (s Screen) changes(c *reports.Changes) {
 	lines := ChangeLines(c, s.columns())
 	if last := len(lines) - 1; s.Terminal && len(lines) > mostChanges {
-		more := fmt.Sprintf("and %d more lines, with --format markdown", last-(mostChanges-2))
+		more := fmt.Sprintf("and %d more lines, with %s", last-(mostChanges-2), s.More)
 		lines = append(slices.Clone(lines[:mostChanges-2]), more, lines[last])
 	}
 	for _, line := range lines {

@@ -36,7 +36,7 @@ func TestSummaryFitsOnAScreen(t *testing.T) {
 	}
 	Conclude(report)
 	Conclude(before)
-	narrow := Screen{Terminal: true, Width: 80}
+	narrow := Screen{Terminal: true, Width: 80, More: "--format markdown"}
 	out := summary(narrow, report)
 	var err error
 	if report.Changes, err = Since(report, "last-night", before); err != nil {

@@ -7,8 +7,8 @@ import (
 	"text/tabwriter"
 )
 
-// Text shows what was found.
-func (inventory *Inventory) Text() string {
+// Text shows what was found. Sources are the flags by which it can be known at which version objects are stored.
+func (inventory *Inventory) Text(sources string) string {
 	var b strings.Builder
 	for n, d := range inventory.Definitions {
 		if n > 0 {
@@ -16,7 +16,7 @@ func (inventory *Inventory) Text() string {
 		}
 		fmt.Fprintf(&b, "%s\n", d.Title())
 		b.WriteString(versionTable(d))
-		b.WriteString(d.NotesText())
+		b.WriteString(d.NotesText(sources))
 	}
 	b.WriteString(inventory.NotesText())
 	return b.String()
@@ -30,14 +30,14 @@ func (d *Definition) Title() string {
 	return d.Name + ": " + Counted(d.Objects, "object", "objects")
 }
 
-// NotesText says what there is to say of a definition beside the table.
-func (d *Definition) NotesText() string {
+// NotesText says what there is to say of a definition beside the table. Sources are as in Inventory.Text.
+func (d *Definition) NotesText(sources string) string {
 	var b strings.Builder
 	if ways := d.Told(); ways != "" {
 		fmt.Fprintf(&b, "Stored versions: %s.\n", ways)
 	}
 	if d.Unknown > 0 {
-		fmt.Fprintf(&b, "Stored versions of %d of the objects: not known; give --etcd-endpoints or --snapshot.\n", d.Unknown)
+		fmt.Fprintf(&b, "Stored versions of %d of the objects: not known; give %s.\n", d.Unknown, sources)
 	}
 	for _, v := range d.Versions {
 		b.WriteString(versionNotes(v))

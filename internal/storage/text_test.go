@@ -10,11 +10,11 @@ func TestStatusOfWhatIsNotSeen(t *testing.T) {
 	t.Parallel()
 	d := &Definition{Name: "crontabs.example.com", Versions: []*Version{{Name: "v1", Defined: true, Served: true, Storage: true}}}
 	inventory := &Inventory{Definitions: []*Definition{d}}
-	if text := inventory.Text(); !strings.Contains(text, "crontabs.example.com: 0 objects\n") || strings.Contains(text, "not known  ") {
+	if text := inventory.Text(""); !strings.Contains(text, "crontabs.example.com: 0 objects\n") || strings.Contains(text, "not known  ") {
 		t.Errorf("it says\n%s", text)
 	}
 	d.Unseen = true
-	if text := inventory.Text(); !strings.HasPrefix(text, "crontabs.example.com: its objects could not be read\n") || strings.Count(text, "not known  ") != 2 {
+	if text := inventory.Text(""); !strings.HasPrefix(text, "crontabs.example.com: its objects could not be read\n") || strings.Count(text, "not known  ") != 2 {
 		t.Errorf("it says\n%s", text)
 	}
 }
@@ -26,7 +26,7 @@ func TestStatusOfRemovedVersions(t *testing.T) {
 		StoredObject: {{Kind: StoredObject, Resource: "crontabs.example.com", Namespace: "default", Name: "old"}},
 	}}
 	d := &Definition{Name: "crontabs.example.com", Objects: 1, Versions: []*Version{{Name: "v1", Defined: true, Served: true, Storage: true}, gone}}
-	text := (&Inventory{Definitions: []*Definition{d}}).Text()
+	text := (&Inventory{Definitions: []*Definition{d}}).Text("")
 	for _, want := range []string{"Already broken: objects are stored at v1alpha1, ", "unserved, and migrate. Objects: 1.\n", "For example stored at v1alpha1: crontabs.example.com default/old\n"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)

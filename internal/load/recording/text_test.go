@@ -35,7 +35,7 @@ func TestText(t *testing.T) {
 		"it was not interrupted": {Comparison{Requests: 20, Compared: 20}, []string{"A: A\nB: B\n\n0 differences in 20 requests, "}, "\x00"},
 	} {
 		var b strings.Builder
-		test.result.Text(reporter.Screen{Out: &b}, "A", "B", nil, true)
+		test.result.Text(reporter.Screen{Out: &b, More: "--output json"}, "A", "B", nil, true)
 		for _, want := range test.want {
 			if !strings.Contains(b.String(), want) {
 				t.Errorf("%s: it says\n%swant %q", name, b.String(), want)

@@ -1,4 +1,4 @@
-// Package executable writes programs that tests run.
+// Package executable writes programs that tests run, and runs test executables as programs.
 package executable
 
 import (
