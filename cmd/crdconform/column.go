@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +104,7 @@ func (m *matrix) process(ctx context.Context, c column, l *columnProgress) error
 		return err
 	}
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), program, m.arguments(c)...)
-	said, complained := &lines{tell: l.say}, &lines{tell: l.complain}
+	said, complained := &process.Lines{Tell: l.say}, &process.Lines{Tell: l.complain}
 	cmd.Stdout, cmd.Stderr = said, complained
 	child, err := process.Start(cmd, process.Options{Input: true})
 	if err != nil {
@@ -114,8 +113,8 @@ func (m *matrix) process(ctx context.Context, c column, l *columnProgress) error
 	stop := context.AfterFunc(ctx, func() { _ = child.Input.Close() }) // it is closed already when the process has ended
 	defer stop()
 	<-child.Exited()
-	said.flush()
-	complained.flush()
+	said.Flush()
+	complained.Flush()
 	return child.Err()
 }
 
@@ -164,31 +163,4 @@ func (l *columnProgress) why(ended, unread error) string {
 		text += ": " + l.complaint
 	}
 	return text
-}
-
-// lines passes on what is written to it in lines.
-type lines struct {
-	tell func(line string)
-	rest []byte
-}
-
-// Write never fails.
-func (w *lines) Write(text []byte) (int, error) {
-	w.rest = append(w.rest, text...)
-	for {
-		line, rest, found := bytes.Cut(w.rest, []byte("\n"))
-		if !found {
-			return len(text), nil
-		}
-		w.tell(string(line))
-		w.rest = rest
-	}
-}
-
-// flush passes on a last line that has no end.
-func (w *lines) flush() {
-	if len(w.rest) > 0 {
-		w.tell(string(w.rest))
-		w.rest = nil
-	}
 }

@@ -137,23 +137,6 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-// TestLines cuts what is written into lines.
-func TestLines(t *testing.T) {
-	t.Parallel()
-	var told []string
-	w := &lines{tell: func(line string) { told = append(told, line) }}
-	for _, text := range []string{"a", "b\n\nc", "\nd"} {
-		if n, err := io.WriteString(w, text); n != len(text) || err != nil {
-			t.Error(n, err)
-		}
-	}
-	w.flush()
-	w.flush()
-	if want := []string{"ab", "", "c", "d"}; !slices.Equal(told, want) {
-		t.Errorf("got %q, want %q", told, want)
-	}
-}
-
 // TestColumnLimitsMemory looks at the limits of the process while a column looks for its API server, which was not built.
 func TestColumnLimitsMemory(t *testing.T) { // not parallel: the limits are those of the process
 	limits := func() [2]int64 {

@@ -12,6 +12,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/test/executable"
+	"github.com/spf13/cobra"
 )
 
 // fenced is a block of a document, with its language.
@@ -68,8 +69,8 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 }
 
-// usable fails when a command line is none that this program takes.
-func usable(t *testing.T, words []string) {
+// usable returns the command of a command line, and fails when it is none that this program takes.
+func usable(t *testing.T, words []string) *cobra.Command {
 	t.Helper()
 	cmd, rest, err := newRoot(streams{}).Find(words)
 	if err == nil {
@@ -78,6 +79,7 @@ func usable(t *testing.T, words []string) {
 	if err != nil || !cmd.HasParent() {
 		t.Errorf("%q: %v", words, err)
 	}
+	return cmd
 }
 
 // TestDeployedCommands wants every command line in the files for CI systems and clusters to be one that this program takes.

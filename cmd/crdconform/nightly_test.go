@@ -3,7 +3,9 @@
 package main
 
 import (
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/crdconform/crdconform/internal/cluster/minors"
@@ -57,4 +59,47 @@ func TestLoadThroughOlderAPIServers(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestReaderThatGoesWhileRunning has nobody read what a run says.
+func TestReaderThatGoesWhileRunning(t *testing.T) {
+	t.Parallel()
+	readerGoes(t, exitConforms, "run", "--filter", "versions.scope.cluster")
+}
+
+// TestInterruptedRunByAll stops a run in each of its parts by each signal.
+func TestInterruptedRunByAll(t *testing.T) {
+	t.Parallel()
+	for _, part := range stoppings() {
+		for _, signal := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+			stop := part
+			stop.signal = signal
+			t.Run(stop.name+"/"+signal.String(), func(t *testing.T) {
+				t.Parallel()
+				stop.interrupt(t)
+			})
+		}
+	}
+}
+
+// TestColumnsAreStopped interrupts a whole matrix by a signal.
+func TestColumnsAreStopped(t *testing.T) {
+	t.Parallel()
+	stoppedMatrix(t, os.Interrupt)
+}
+
+// TestNightlyScripts runs testdata/script/nightly, whose scripts are of the same kind as those of TestScripts.
+func TestNightlyScripts(t *testing.T) {
+	t.Parallel()
+	runScripts(scripted{t, true}, "testdata/script/nightly")
+}
+
+// olderServers returns the folder with API servers of older minors, or skips the test.
+func olderServers(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("CRDCONFORM_TEST_MINORS") //nolint:forbidigo // tests get what they run on from the environment
+	if dir == "" {
+		t.Skip("API servers of older minors take minutes to build: run \"crdconform minors build\", and set CRDCONFORM_TEST_MINORS to the folder")
+	}
+	return dir
 }

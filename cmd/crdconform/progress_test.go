@@ -9,6 +9,7 @@ import (
 	"github.com/crdconform/crdconform/internal/load"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/loadgen"
+	"github.com/crdconform/crdconform/reports"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -21,15 +22,6 @@ func shown(s streams) (*progress, *strings.Builder) {
 		rerun:   func(_ string, id requirement.ID) string { return "crdconform run --filter " + string(id) },
 		revise:  func(*suites.Result) {},
 	}, &out
-}
-
-func why(t *testing.T, id requirement.ID) string {
-	t.Helper()
-	r, found := requirement.Lookup(id)
-	if !found || r.Why == "" {
-		t.Fatalf("it is not said why %s matters", id)
-	}
-	return r.Why
 }
 
 // TestProgress compares what is shown in pipes and on terminals with testdata/golden/progress.txt. There, what is wiped ends with ⌫.
@@ -70,6 +62,15 @@ func TestProgress(t *testing.T) {
 			}
 		}
 	}
+	disrupted := func(p *progress) { // what fails is followed by why it matters and how to repeat it
+		for _, v := range []requirement.Verdict{
+			requirement.Passed, requirement.NotApplicable, requirement.Tolerated, requirement.Failed, requirement.Errored,
+		} {
+			r := reports.Result{Verdict: v, Reason: "it was so", Rerun: "crdconform disrupt --scenario=restart.graceful --seed=1"}
+			r.ID = requirement.DisruptionRestartGraceful
+			(&disruptions{p}).Disrupted(r, nil)
+		}
+	}
 	var all strings.Builder
 	for _, scene := range []struct {
 		name    string
@@ -99,6 +100,8 @@ func TestProgress(t *testing.T) {
 		}},
 		{"load in a pipe", streams{}, loads},
 		{"load on a terminal", streams{terminal: true, width: 80}, loads},
+		{"scenarios of a disruption", streams{}, disrupted},
+		{"scenarios of a disruption, strictly", streams{}, func(p *progress) { p.strict = true; disrupted(p) }},
 		{"steps in a pipe", streams{}, func(p *progress) { p.Step("get at v1"); p.Step("list at v1") }},
 		{"steps on a terminal", streams{terminal: true, width: 80}, func(p *progress) { p.Step("get at v1"); p.Step("list at v1") }},
 	} {

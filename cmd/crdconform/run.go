@@ -293,7 +293,7 @@ func openLog(path string) (*serverLog, error) {
 		return nil, fmt.Errorf("the log of the API server: %w", err)
 	}
 	l := &serverLog{file: file}
-	l.text.tell = func(line string) {
+	l.text.Tell = func(line string) {
 		_, _ = fmt.Fprintln(file, redact.Text(line)) // a log that cannot be written must not stop what is logged
 	}
 	return l, nil
@@ -305,7 +305,7 @@ type serverLog struct {
 	file *os.File
 
 	mu   sync.Mutex
-	text lines
+	text process.Lines
 }
 
 func (l *serverLog) Write(text []byte) (int, error) {
@@ -318,7 +318,7 @@ func (l *serverLog) Write(text []byte) (int, error) {
 func (l *serverLog) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.text.flush()
+	l.text.Flush()
 	return l.file.Close()
 }
 

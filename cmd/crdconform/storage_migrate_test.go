@@ -78,22 +78,16 @@ func TestStorageMigrateUnproved(t *testing.T) {
 	}
 }
 
-// TestStorageMigrateBehind says how many objects another API server stored at the former version.
-func TestStorageMigrateBehind(t *testing.T) {
+// TestMigratedText tells each reason of a refusal once, how many reasons were left out, and how many objects another API server stored at
+// the former version.
+func TestMigratedText(t *testing.T) {
 	t.Parallel()
-	const line = "behind           2 changed when they were written once more at the end: they may have been stored at another version\n"
-	for behind, want := range map[int]bool{0: false, 2: true} {
-		did := migrated{Outcome: "migrated", Migration: migrate.Result{Behind: behind}}
-		if text := did.text(&migrator{}); strings.Contains(text, line) != want {
-			t.Errorf("%d: got\n%s", behind, text)
-		}
-	}
-}
-
-// TestRefusalsByReason tells each reason once, and how many reasons were left out.
-func TestRefusalsByReason(t *testing.T) {
-	t.Parallel()
+	const behind = "behind           2 changed when they were written once more at the end: they may have been stored at another version\n"
 	did := migrated{}
+	if text := did.text(&migrator{}); strings.Contains(text, "behind") {
+		t.Errorf("nothing is behind:\n%s", text)
+	}
+	did.Migration.Behind = 2
 	refuse := func(name, reason string) {
 		did.Migration.Refused = append(did.Migration.Refused, migrate.Refusal{Namespace: "default", Name: name, Reason: reason})
 	}
@@ -104,14 +98,8 @@ func TestRefusalsByReason(t *testing.T) {
 		refuse(fmt.Sprint("d", i), fmt.Sprint("rule ", i))
 	}
 	text := did.text(&migrator{})
-	for _, want := range []string{
-		"  refused          2 objects, such as default/a: the webhook is down\n", "  refused          default/b: too large\n",
-		"and for 2 more reasons; --output json has all\n",
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("it does not say %q:\n%s", want, text)
-		}
-	}
+	has(t, text, behind, "  refused          2 objects, such as default/a: the webhook is down\n", "  refused          default/b: too large\n",
+		"and for 2 more reasons; --output json has all\n")
 	if strings.Contains(text, "default/c") {
 		t.Errorf("it tells one reason twice:\n%s", text)
 	}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/crdconform/crdconform/config"
+	"github.com/crdconform/crdconform/internal/cluster/kinds"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/options"
+	"github.com/crdconform/crdconform/internal/wire"
+)
+
+func TestReferenceToItself(t *testing.T) {
+	s := selection{knownFailing: "it's.txt"}
+	if got, want := s.again(true), ` --strict --known-failing 'it'\''s.txt'`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := new(selection).again(false); got != "" {
+		t.Errorf("%q, want nothing", got)
+	}
+}
+
+// TestEndpointIsChecked looks at what record does before it connects.
+func TestEndpointIsChecked(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"nothing": "", "no PEM": "nonsense", "a key": "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"} {
+		path := file(t, "ca.crt", text)
+		if _, err := authority("ca-file", path); err == nil || err.Error() != "--ca-file "+path+": no certificate in it; give PEM, beginning with -----BEGIN CERTIFICATE-----" {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+	_, ca := serve(t, webhook.Handler(), nil)
+	r, flags := &recorder{url: "https://localhost/"}, pflag.NewFlagSet("record", pflag.ContinueOnError)
+	r.flags.bind(flags, "record")
+	check(t, flags.Parse([]string{"--ca-file", ca, "--server-name", "a.b.svc", "--http2"}))
+	client, err := r.connect()
+	check(t, err)
+	defer client.Close()
+	if e := client.Endpoint(); e.ServerName != "a.b.svc" || !e.HTTP2 || e.Timeout != wire.APIServerTimeout || string(e.CA) != string(read(t, ca)) {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// TestFlagsOverAFile has flags change the webhook of a file, and take its place.
+func TestFlagsOverAFile(t *testing.T) {
+	t.Parallel()
+	file := file(t, "crdconform.yaml", configHead+"cluster: kind\nwebhook: {inCluster: {image: a, replicas: 2}}\n")
+	archive, err := filepath.Abs("b.tar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		args []string
+		want config.InCluster
+	}{
+		{nil, config.InCluster{Image: "a", Replicas: 2}},
+		{[]string{"--webhook-replicas=3", "--webhook-path=/b"}, config.InCluster{Image: "a", Replicas: 3, Path: "/b"}},
+		{[]string{"--webhook-image-archive=b.tar"}, config.InCluster{Archive: archive}},
+	} {
+		c, cmd := &checker{name: "check"}, &cobra.Command{Use: "check"}
+		c.bindOptions(cmd)
+		c.bindSpecs(cmd)
+		if err := cmd.ParseFlags(append(test.args, "--config="+file)); err != nil {
+			t.Fatal(err)
+		}
+		c.take(cmd, nil)
+		check, err := c.check()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := *check.Webhook.InCluster; !reflect.DeepEqual(got, test.want) {
+			t.Errorf("%q: got %+v, want %+v", test.args, got, test.want)
+		}
+	}
+}
+
+// TestAgainWithAWebhook repeats the flags of a run that deploys a webhook.
+func TestAgainWithAWebhook(t *testing.T) {
+	t.Parallel()
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	new(optionFlags).bind(flags, "run")
+	var api clusterFlags
+	api.bind(streams{}, flags, "run")
+	args := []string{"--cluster=kind", "--keep", "--webhook-manifests=a", "--webhook-manifests=b c", "--webhook-port=8443"}
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := api.again(), " --cluster kind --webhook-manifests 'a,b c' --webhook-port 8443"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestOptionFlags compares the flags of commands with the table of options: a flag that is not there says how the command works, and
+// nothing that crdconform.yaml could say.
+func TestOptionFlags(t *testing.T) {
+	t.Parallel()
+	var clusters, columns []string
+	for _, o := range new(kinds.Options).Table() {
+		if o.Name != kinds.ReadOnly {
+			clusters = append(clusters, o.Name)
+		}
+	}
+	for _, k := range columnKinds() {
+		columns = append(append(columns, k.Columns.Flag), k.Columns.Shared...)
+	}
+	for name, own := range map[string][]string{
+		"check":  append(strings.Fields("config history hold known-failing write-lossy"), clusters...),
+		"load":   strings.Fields("config history metrics-address vegeta-results workers worker-image kubeconfig namespace kubernetes baseline max-regress"),
+		"run":    append([]string{kinds.ReadOnly, "history", "known-failing", "load-profile"}, clusters...),
+		"matrix": append([]string{"parallel", "known-failing"}, columns...),
+		"column": append([]string{"known-failing"}, clusters...),
+		"diff":   strings.Fields("recording ca-file-a ca-file-b server-name-a server-name-b output"),
+		"record": strings.Fields("listen name ca-out tls-cert tls-key out max-size max-exchanges"),
+	} {
+		cmd, _, err := newRoot(streams{}).Find([]string{name})
+		check(t, err)
+		want := own
+		for _, o := range options.All() {
+			if slices.Contains(o.Commands, name) {
+				want = append(want, o.Flag)
+			}
+		}
+		var got []string
+		cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) { got = append(got, f.Name) })
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has the flags\n%v, want\n%v", name, got, want)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package process
+
+import "bytes"
+
+// Lines passes on what is written to it in lines.
+type Lines struct {
+	Tell func(line string)
+	rest []byte
+}
+
+// Write never fails.
+func (w *Lines) Write(text []byte) (int, error) {
+	w.rest = append(w.rest, text...)
+	for {
+		line, rest, found := bytes.Cut(w.rest, []byte("\n"))
+		if !found {
+			return len(text), nil
+		}
+		w.Tell(string(line))
+		w.rest = rest
+	}
+}
+
+// Flush passes on a last line that has no end.
+func (w *Lines) Flush() {
+	if len(w.rest) > 0 {
+		w.Tell(string(w.rest))
+		w.rest = nil
+	}
+}
