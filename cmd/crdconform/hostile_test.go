@@ -143,9 +143,8 @@ func recordsBomb(t *testing.T, most int64) {
 	check(t, err)
 	frugally(t, most, func() (result, int64) {
 		p := start(t, "record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", "r.jsonl")
-		peak, proxy := figures.Peak(p.Cmd.Process.Pid), new(recordingProxy)
-		proxy.announced(t, p.Lines, url)
-		response := proxy.client(t, nil).Send(t.Context(), body)
+		peak := figures.Peak(p.Cmd.Process.Pid)
+		response := announced(t, p, url).client(t, nil).Send(t.Context(), body)
 		if response.Status != http.StatusBadGateway || !regexp.MustCompile(says).Match(response.Body) {
 			t.Errorf("got %d: %s, %v", response.Status, response.Body, response.Err)
 		}

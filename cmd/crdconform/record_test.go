@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
-	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -23,6 +21,7 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures"
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/load/recording"
+	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/internal/wire"
 )
 
@@ -34,53 +33,34 @@ type recordingProxy struct {
 	stop     func() result // interrupts it, and waits for its end
 }
 
-// record runs crdconform record in front of a webhook in this process, with a file to record to and more arguments.
+// record runs crdconform record in front of a webhook, with a file to record to and more arguments.
 func record(t *testing.T, url, ca, file string, args ...string) *recordingProxy {
 	t.Helper()
-	dir := t.TempDir()
-	if !filepath.IsAbs(file) {
-		file = filepath.Join(dir, file)
+	program := start(t, append([]string{"record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", file}, args...)...)
+	p := announced(t, program, url)
+	if p.file = file; !filepath.IsAbs(file) {
+		p.file = filepath.Join(program.Dir, file)
 	}
-	ctx, interrupt := context.WithCancel(context.WithoutCancel(t.Context()))
-	reader, writer := io.Pipe()
-	var errs strings.Builder
-	ended := make(chan int, 1)
-	go func() {
-		code := execute(ctx, append([]string{"record", url, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", file}, args...), streams{out: writer, err: &errs})
-		writer.Close()
-		ended <- code
-	}()
-	p, lines := &recordingProxy{file: file}, bufio.NewReader(reader)
-	said := p.announced(t, lines, url)
 	p.stop = sync.OnceValue(func() result {
-		interrupt()
-		rest, err := io.ReadAll(lines)
-		if err != nil {
-			t.Error(err)
-		}
-		return result{Dir: dir, Code: <-ended, Out: said + string(rest), Err: errs.String()}
+		program.Signal(t, syscall.SIGTERM)
+		return program.End()
 	})
 	t.Cleanup(func() { p.stop() })
 	return p
 }
 
-// announced reads what the proxy says when it begins, and returns it.
-func (p *recordingProxy) announced(t *testing.T, lines *bufio.Reader, forwardedTo string) (said string) {
+// announced is the proxy of a program that says where it serves and what it forwards to.
+func announced(t *testing.T, program *executable.Running, forwardedTo string) *recordingProxy {
 	t.Helper()
-	last := regexp.MustCompile(`(?m)^(?:caBundle: (\S+)|The certificate is that of .*)\n`)
-	for !last.MatchString(said) {
-		line, err := lines.ReadString('\n')
-		if said += line; err != nil {
-			t.Fatalf("it ended: %s", said)
-		}
+	p := &recordingProxy{url: strings.TrimPrefix(program.Await(t, "Serving "), "Serving ")}
+	program.Await(t, "Forwarding to "+forwardedTo+", ")
+	// It is either the bundle, or that of the user's certificate.
+	if bundle, found := strings.CutPrefix(program.Await(t, "caBundle"), "caBundle: "); found {
+		var err error
+		p.caBundle, err = base64.StdEncoding.DecodeString(bundle)
+		check(t, err)
 	}
-	begin := regexp.MustCompile(`^Serving (\S+)\nForwarding to (\S+), `).FindStringSubmatch(said)
-	ca, err := base64.StdEncoding.DecodeString(last.FindStringSubmatch(said)[1])
-	if begin == nil || begin[2] != forwardedTo || err != nil {
-		t.Fatalf("it says %s", said)
-	}
-	p.url, p.caBundle = begin[1], ca
-	return said
+	return p
 }
 
 // client returns a client of the proxy.
@@ -151,25 +131,14 @@ func TestRecord(t *testing.T) {
 		file string
 		args []string
 	}{
-		"compressed":       {"out.jsonl.gz", nil},
-		"HTTP/2":           {"out.jsonl", []string{"--http2", "--name", "a.b.svc,10.1.2.3"}},
-		"own certificate":  {"out.jsonl", []string{"--tls-cert", file(t, "tls.crt", string(pair.Certificate)), "--tls-key", file(t, "tls.key", string(pair.Key))}},
-		"program, SIGTERM": {"out.jsonl", nil},
+		"compressed":      {"out.jsonl.gz", nil},
+		"HTTP/2":          {"out.jsonl", []string{"--http2", "--name", "a.b.svc,10.1.2.3"}},
+		"own certificate": {"out.jsonl", []string{"--tls-cert", file(t, "tls.crt", string(pair.Certificate)), "--tls-key", file(t, "tls.key", string(pair.Key))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			webhookURL, ca := serve(t, webhook.Handler(), nil)
-			var p *recordingProxy
-			if name == "program, SIGTERM" {
-				program := start(t, "record", webhookURL, "--ca-file", ca, "--listen", "127.0.0.1:0", "--out", test.file)
-				p = &recordingProxy{file: filepath.Join(program.Dir, test.file), stop: func() result {
-					program.Signal(t, syscall.SIGTERM)
-					return program.End()
-				}}
-				p.announced(t, program.Lines, webhookURL)
-			} else {
-				p = record(t, webhookURL, ca, test.file, test.args...)
-			}
+			p := record(t, webhookURL, ca, test.file, test.args...)
 			client := p.client(t, func(e *wire.Endpoint) {
 				switch name {
 				case "HTTP/2":

@@ -212,7 +212,7 @@ func reference(ts *testscript.TestScript, neg bool, names []string) {
 		ts.Fatalf("usage: webhook [FAULT...]; unknown faults among %q", names)
 	}
 	convert, down := webhook.Handler(faults...), ts.MkAbs("down")
-	announced(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	serveTo(ts, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, err := os.Stat(down); err == nil {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return

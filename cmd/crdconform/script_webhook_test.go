@@ -69,7 +69,7 @@ func behaving(ts *testscript.TestScript, _ bool, args []string) {
 	case "dying": // it hangs up, and closes its port
 		died := make(chan struct{})
 		die := sync.OnceFunc(func() { close(died) })
-		announced(ts, hostile.After(5, webhook.Handler(), func() {
+		serveTo(ts, hostile.After(5, webhook.Handler(), func() {
 			die()
 			panic(http.ErrAbortHandler)
 		}), died)
@@ -88,13 +88,13 @@ func behaving(ts *testscript.TestScript, _ bool, args []string) {
 		if handler == nil {
 			ts.Fatalf("there is no behavior %q", args)
 		}
-		announced(ts, handler, nil)
+		serveTo(ts, handler, nil)
 	}
 }
 
-// announced serves a webhook until the channel is closed or the script ends. The variable URL is where, and ca.crt has the certificate of its
+// serveTo serves a webhook until the channel is closed or the script ends. The variable URL is where, and ca.crt has the certificate of its
 // authority.
-func announced(ts *testscript.TestScript, handler http.Handler, until <-chan struct{}) {
+func serveTo(ts *testscript.TestScript, handler http.Handler, until <-chan struct{}) {
 	t := testOf(ts)
 	url, ca := serve(t, handler, until)
 	ts.Setenv("URL", url)
