@@ -152,21 +152,3 @@ func serve(t *testing.T, handler http.Handler, until <-chan struct{}) (url, ca s
 	})
 	return server.URL, file(t, "ca.crt", string(server.CA))
 }
-
-// serving runs crdconform serve with faults. It returns the URL and a file with the certificate of the authority.
-func serving(t *testing.T, faults ...string) (url, ca string) {
-	t.Helper()
-	args := []string{"serve", "--address", "localhost:0", "--ca-out", "ca.crt"}
-	for _, fault := range faults {
-		args = append(args, "--fault", fault)
-	}
-	p := start(t, args...)
-	url = strings.TrimPrefix(p.Await(t, "Serving "), "Serving ")
-	t.Cleanup(func() {
-		p.Signal(t, os.Interrupt)
-		if r := p.End(); r.Code != exitConforms || r.Err != "" {
-			t.Errorf("serve ended with %d: %s", r.Code, r.Err)
-		}
-	})
-	return url, filepath.Join(p.Dir, "ca.crt")
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/crdconform/crdconform/internal/engine"
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/suites"
 	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/requirement"
@@ -16,7 +17,8 @@ import (
 func TestReaderThatGoes(t *testing.T) {
 	t.Parallel()
 	executable.Prepare(t, "crdconform", t.TempDir(), "list").Unread(t).Exits(t, exitConforms)
-	url, ca := serving(t, "wrong-uid")
+	fault, _ := webhook.FaultNamed("wrong-uid")
+	url, ca := serve(t, webhook.Handler(fault), nil)
 	readerGoes(t, exitViolates, "check", url, "--ca-file", ca, "--filter", "webhook.response")
 }
 

@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/crdconform/crdconform/internal/reporter"
-	"github.com/crdconform/crdconform/internal/test/lab"
 	"github.com/crdconform/crdconform/internal/test/subjects"
 	"github.com/crdconform/crdconform/reports"
 )
@@ -94,18 +93,6 @@ func store(t failer, dir, text string, pairs ...string) {
 	folder, err := reporter.Open(dir)
 	check(t, err)
 	check(t, folder.Write(&report))
-}
-
-// clusterCommands are the commands of scripts that need an API server, or start several, or are about flags of them.
-func clusterCommands() map[string]func(*testscript.TestScript, bool, []string) {
-	return map[string]func(*testscript.TestScript, bool, []string){
-		"assets":     assets,
-		"cluster":    lab.Script,
-		"forms":      allForms,
-		"interrupts": interrupts,
-		"onpath":     onPath,
-		"upgrade":    upgrade,
-	}
 }
 
 // testOf is the test that runs the script.

@@ -71,22 +71,31 @@ func runScripts(t scripted, dir string) {
 			return scriptVariables(e, module)
 		},
 		Condition: func(condition string) (bool, error) { return condition == "short" && testing.Short(), nil },
-		Cmds: merged(map[string]func(*testscript.TestScript, bool, []string){
-			"crdconform": func(ts *testscript.TestScript, neg bool, args []string) {
-				if neg {
-					ts.Fatalf("exits names the exit code of a command that fails")
-				}
-				ends(ts, exitConforms, args)
-			},
-			"exits": exits,
-			// golden stdout|stderr NAME: what was printed is what a file of testdata/golden has.
-			"golden":  func(ts *testscript.TestScript, _ bool, args []string) { golden(ts, args[1], ts.ReadFile(args[0])) },
-			"refuses": refuses,
-			"shows":   shows,
-			"stores":  stores,
-			"webhook": reference,
-		}, webhookCommands(), clusterCommands(), lab.Files()),
+		Cmds:      scriptCommands(),
 	})
+}
+
+// scriptCommands are the commands of scripts beside those of testscript itself.
+func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
+	commands := map[string]func(*testscript.TestScript, bool, []string){
+		"crdconform": func(ts *testscript.TestScript, neg bool, args []string) {
+			if neg {
+				ts.Fatalf("exits names the exit code of a command that fails")
+			}
+			ends(ts, exitConforms, args)
+		},
+		// golden stdout|stderr NAME: what was printed is what a file of testdata/golden has.
+		"golden": func(ts *testscript.TestScript, _ bool, args []string) { golden(ts, args[1], ts.ReadFile(args[0])) },
+		"gone":   func(ts *testscript.TestScript, _ bool, _ []string) { executable.Gone(testOf(ts), ts.Getenv("TMPDIR")) },
+		"load": func(ts *testscript.TestScript, neg bool, args []string) {
+			attempt(ts, neg, slices.Insert(slices.Clone(args), 1, "load"))
+		},
+		"again": again, "assets": assets, "attempt": attempt, "behaving": behaving, "cluster": lab.Script, "exits": exits, "forms": allForms,
+		"interrupt": interruptRecord, "interrupts": interrupts, "onpath": onPath, "record": beginRecord, "refuses": refuses, "report": wantReport,
+		"send": send, "shows": shows, "stores": stores, "unreached": unreached, "upgrade": upgrade, "verdicts": wantVerdicts, "webhook": reference,
+	}
+	maps.Copy(commands, lab.Files())
+	return commands
 }
 
 // golden compares a text with a file of testdata/golden, or writes it there if -update is given.
@@ -100,15 +109,6 @@ func golden(t failer, name, got string) {
 	if got != string(want) {
 		t.Fatalf("%s has\n%s\nand not\n%s", name, want, got)
 	}
-}
-
-// merged are the commands of several maps.
-func merged(all ...map[string]func(*testscript.TestScript, bool, []string)) map[string]func(*testscript.TestScript, bool, []string) {
-	commands := map[string]func(*testscript.TestScript, bool, []string){}
-	for _, more := range all {
-		maps.Copy(commands, more)
-	}
-	return commands
 }
 
 // scripted is a script, or all of a folder. By default its command lines run in this process, which takes the least time; they share its

@@ -23,7 +23,6 @@ import (
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/reporter"
 	"github.com/crdconform/crdconform/internal/suites"
-	"github.com/crdconform/crdconform/internal/test/executable"
 	"github.com/crdconform/crdconform/internal/test/hostile"
 	"github.com/crdconform/crdconform/internal/test/lab"
 	"github.com/crdconform/crdconform/reports"
@@ -48,17 +47,6 @@ func scriptVariables(e *testscript.Env, module string) error {
 		e.Setenv(name, value)
 	}
 	return nil
-}
-
-// webhookCommands are the commands of scripts for webhooks and for what is found out about them.
-func webhookCommands() map[string]func(*testscript.TestScript, bool, []string) {
-	return map[string]func(*testscript.TestScript, bool, []string){
-		"behaving": behaving, "attempt": attempt, "unreached": unreached, "report": wantReport, "verdicts": wantVerdicts, "again": again, "record": beginRecord, "send": send, "interrupt": interruptRecord,
-		"load": func(ts *testscript.TestScript, neg bool, args []string) {
-			attempt(ts, neg, slices.Insert(slices.Clone(args), 1, "load"))
-		},
-		"gone": func(ts *testscript.TestScript, _ bool, _ []string) { executable.Gone(testOf(ts), ts.Getenv("TMPDIR")) },
-	}
 }
 
 // behaving serves a webhook in the way of the command webhook, but one that behaves in a way of its own: behaving NAME [ARGUMENT...]. They are
