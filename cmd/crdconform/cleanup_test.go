@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"github.com/crdconform/crdconform/internal/cluster/existing"
 	"github.com/crdconform/crdconform/internal/cluster/kind"
 	"github.com/crdconform/crdconform/internal/files"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 // leftovers is a cluster with a service that a run left, in which secrets may not be listed.

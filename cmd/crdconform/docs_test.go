@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/crdconform/crdconform/internal/fixtures/webhook"
 	"github.com/crdconform/crdconform/internal/shell"
 	"github.com/crdconform/crdconform/internal/test/executable"
-	"github.com/spf13/cobra"
 )
 
 // fenced is a block of a document, with its language.

@@ -221,6 +221,7 @@ func (s Screen) losses(report *reports.Report) {
 	}
 }
 
+// Paint gives a text a color, if the screen has any.
 func (s Screen) Paint(color, text string) string {
 	if !s.Color {
 		return text

@@ -158,7 +158,7 @@ func (p *Running) Insist(signal os.Signal) {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	for {
-		p.Cmd.Process.Signal(signal)
+		_ = p.Cmd.Process.Signal(signal) // it may have ended
 		select {
 		case <-ended:
 			return

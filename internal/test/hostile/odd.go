@@ -47,7 +47,7 @@ func Odd(args []string) http.Handler {
 	case "garbage":
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
-			io.WriteString(w, "\x1b[2J\xff\x00garbage\r\n")
+			_, _ = io.WriteString(w, "\x1b[2J\xff\x00garbage\r\n")
 		})
 	case "impure":
 		return impure()
@@ -82,7 +82,7 @@ func impure() http.Handler {
 			answer = strings.ReplaceAll(answer, `"port":`, `"lost":`)
 		}
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, answer)
+		_, _ = io.WriteString(w, answer)
 	})
 }
 
@@ -120,7 +120,7 @@ func Hanging(requests int64) (http.Handler, <-chan struct{}) {
 		}
 		if n > requests {
 			// The server sees its client go only when the body was read.
-			http.MaxBytesReader(w, r.Body, 1<<20).Read(make([]byte, 1<<20))
+			_, _ = http.MaxBytesReader(w, r.Body, 1<<20).Read(make([]byte, 1<<20))
 			<-r.Context().Done()
 			return
 		}
