@@ -90,7 +90,7 @@ const (
 	// workers is how many requests are under way at once, at most.
 	workers = 8
 
-	// tick is how long after a recorded answer's counterpart the webhook is asked again: times that it writes have seconds.
+	// tick is how long after the webhook's answer to a recorded question it is asked again: times that it writes have seconds.
 	tick = 1100 * time.Millisecond
 )
 
@@ -127,7 +127,7 @@ type failure struct {
 type difference struct {
 	Difference
 	question, object int
-	asked            time.Time
+	answered         time.Time
 	live             outcome // of the side that is asked again
 }
 
@@ -161,8 +161,8 @@ func Compare(ctx context.Context, questions []Question, o Sides) Comparison {
 // compare compares the answers to one question.
 func (c *comparing) compare(ctx context.Context, i int) {
 	q := &c.questions[i]
-	asked := time.Now()
 	a, b := c.answers(ctx, q)
+	answered := time.Now()
 	if a.interrupted || b.interrupted {
 		return
 	}
@@ -193,7 +193,7 @@ func (c *comparing) compare(ctx context.Context, i int) {
 	for _, f := range found {
 		chance := f.among(unsteady)
 		f.redacted = redacted && !chance && f.explained(c.Redaction, a, b)
-		c.add(i, f, asked, live)
+		c.add(i, f, answered, live)
 		if chance {
 			c.chance[f.key] = true
 		}
@@ -254,7 +254,7 @@ func (c *comparing) skip(i int, reason string) {
 }
 
 // add counts a finding. The example is the one of the first question, in whatever order they are answered.
-func (c *comparing) add(i int, f finding, asked time.Time, live outcome) {
+func (c *comparing) add(i int, f finding, answered time.Time, live outcome) {
 	if !slices.Contains(c.unlike[i], f.key) {
 		c.unlike[i] = append(c.unlike[i], f.key)
 	}
@@ -265,7 +265,7 @@ func (c *comparing) add(i int, f finding, asked time.Time, live outcome) {
 	}
 	d.Count++
 	if i < d.question {
-		d.First, d.question, d.object, d.asked = c.example(i, f), i, f.object, asked
+		d.First, d.question, d.object, d.answered = c.example(i, f), i, f.object, answered
 		d.live = live.only(f.object)
 	}
 }
@@ -278,7 +278,7 @@ func (c *comparing) confirm(ctx context.Context) {
 			continue
 		}
 		if c.A == nil {
-			wait(ctx, time.Until(d.asked.Add(tick)))
+			wait(ctx, time.Until(d.answered.Add(tick)))
 		}
 		q := &c.questions[d.question]
 		again := c.again(ctx, q)
