@@ -136,7 +136,8 @@ func TestMigrateUnreadable(t *testing.T) {
 	}
 	s := newScene(t, fixtures.Webhook)
 	s.populate(12)
-	s.change(fixtures.StoredAt("v1"), fixtures.Served("v1beta1", false))
+	s.change(fixtures.StoredAt("v1"))
+	s.change(fixtures.Served("v1beta1", false))
 	s.converts(failing("crontab-0007"))
 	result, err := migrate.Run(t.Context(), s.config, s.name, migrate.Options{PageSize: 5, Steps: []migrate.Step{migrate.Objects, migrate.StoredVersions}})
 	wantIncomplete(t, err, "the object after default/crontab-0006 can't be read at any served version, so nothing after it was read: ")
@@ -185,7 +186,8 @@ func TestMigrateWebhookSlow(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, fixtures.Webhook)
 			s.populate(3)
-			s.change(fixtures.StoredAt("v1"), fixtures.Served("v1beta1", test.served))
+			s.change(fixtures.StoredAt("v1"))
+			s.change(fixtures.Served("v1beta1", test.served))
 			s.converts(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 			config := rest.CopyConfig(s.config)
 			config.Timeout = time.Second

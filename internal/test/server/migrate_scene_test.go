@@ -139,21 +139,20 @@ func (s *scene) populate(n int) {
 	}
 }
 
-// change changes the definition, and waits until the API server stores objects at another storage version, where that can be seen.
+// change changes the definition, and waits until the API server stores objects at another storage version. v1beta1 must be served then.
 func (s *scene) change(options ...fixtures.Option) {
 	s.Helper()
-	before, _ := s.versions()
+	before := s.storageVersion()
 	if err := s.tryChange(options...); err != nil {
 		s.Fatal(err)
 	}
-	now, served := s.versions()
-	if now != before && s.storage != nil && slices.Contains(served, "v1beta1") {
+	if now := s.storageVersion(); now != before && s.storage != nil {
 		s.inForce(now)
 	}
 }
 
-// versions are the storage version and those that are served.
-func (s *scene) versions() (storage string, served []string) {
+// storageVersion is the one that the definition says.
+func (s *scene) storageVersion() string {
 	s.Helper()
 	crd, err := s.crds().Get(s.Context(), s.name, metav1.GetOptions{})
 	if err != nil {
@@ -161,13 +160,10 @@ func (s *scene) versions() (storage string, served []string) {
 	}
 	for _, v := range crd.Spec.Versions {
 		if v.Storage {
-			storage = v.Name
-		}
-		if v.Served {
-			served = append(served, v.Name)
+			return v.Name
 		}
 	}
-	return storage, served
+	return ""
 }
 
 func (s *scene) tryChange(options ...fixtures.Option) error {
