@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/crdconform/crdconform/internal/fixtures/webhook"
-	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -28,6 +26,13 @@ type Named struct {
 	Summary string `json:"summary"`
 }
 
+// related is a rule of lint or a fault, with the requirements that it is about.
+type related struct {
+	Named
+	help string // of a rule
+	of   []requirement.ID
+}
+
 // Of is what there is to say about a requirement that these specs check.
 func Of(r requirement.Requirement, specs []Named) Explanation {
 	e := Explanation{Requirement: r, Remedy: Remedy(r)}
@@ -35,10 +40,10 @@ func Of(r requirement.Requirement, specs []Named) Explanation {
 	case "":
 		return e
 	case "lint":
-		for _, rule := range lint.Rules() {
-			if slices.Contains(rule.Requirements, r.ID) {
-				e.Rules = append(e.Rules, Named{Name: string(rule.ID), Summary: rule.Summary})
-				e.Remedy = rule.Help
+		for _, rule := range rules() {
+			if slices.Contains(rule.of, r.ID) {
+				e.Rules = append(e.Rules, rule.Named)
+				e.Remedy = rule.help
 			}
 		}
 		e.Run = "crdconform lint FILE"
@@ -57,9 +62,9 @@ func Of(r requirement.Requirement, specs []Named) Explanation {
 		return e
 	}
 	e.Specs = specs
-	for _, f := range webhook.Faults() {
-		if slices.Contains(f.Breaks, r.ID) {
-			e.Faults = append(e.Faults, Named{Name: f.Name, Summary: f.Summary})
+	for _, fault := range faults() {
+		if slices.Contains(fault.of, r.ID) {
+			e.Faults = append(e.Faults, fault.Named)
 		}
 	}
 	e.Run = "crdconform run --filter " + string(r.ID)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/crdconform/crdconform/internal/fixtures/webhook"
+	"github.com/crdconform/crdconform/internal/lint"
 	"github.com/crdconform/crdconform/requirement"
 )
 
@@ -28,6 +30,7 @@ type file struct {
 func files() []file {
 	return []file{
 		{"requirement/ids.go", func() ([]byte, error) { return ids(requirement.All()) }},
+		{"internal/explanation/related.go", func() ([]byte, error) { return related(lint.Rules(), webhook.Faults()) }},
 		{"docs/sentences.md", func() ([]byte, error) { return sentences(requirement.Documents(), requirement.Sentences()), nil }},
 		{"config/schema.json", configSchema},
 		{"docs/report.schema.json", reportSchema},

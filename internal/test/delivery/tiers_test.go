@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -97,4 +98,19 @@ func goCommand(t *testing.T, args ...string) string {
 		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
+}
+
+// TestReportsAreReadAlone has packages that read and render reports link none of the libraries that run something: clients, API servers,
+// Ginkgo and vegeta.
+func TestReportsAreReadAlone(t *testing.T) {
+	t.Parallel()
+	linked := strings.Fields(goCommand(t, "list", "-deps", "./reports", "./internal/reporter", "./internal/explanation"))
+	if !slices.Contains(linked, "sigs.k8s.io/yaml") {
+		t.Fatalf("%d packages, without the one that reads YAML", len(linked))
+	}
+	for _, path := range linked {
+		if regexp.MustCompile(`^(k8s\.io|github\.com/(onsi|tsenart))/`).MatchString(path) {
+			t.Errorf("reports link %s", path)
+		}
+	}
 }
